@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Control of a running engine over OSC/UDP: sockets, packet gate, commands, replies, subscribers,
+   on one thread of its own.  It holds the rack document; the engine only ever sees whole racks and
+   parameter messages.
+*/
+#ifndef WARPRACK_CONTROL_CONTROL_H
+#define WARPRACK_CONTROL_CONTROL_H
+
+#include "../engine/engine.h"
+#include "../engine/rack.h"
+#include "../engine/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CONTROL_DEFAULT_PORT 9770U
+
+/// What the audio side says for /server/status.
+typedef struct ControlAudio {
+  char driver[32]; ///< "jack", "portaudio", "dummy"
+  char state[32];  ///< "running", "waiting", "ended"
+  char device[128];
+  uint64_t xruns;
+  uint64_t reconnects;
+  bool freewheeling;
+} ControlAudio;
+
+typedef struct ControlConfig {
+  Engine* engine;           ///< Borrowed until control_stop()
+  const char* bind_address; ///< Numeric, default "127.0.0.1"
+  uint16_t port;            ///< 0: any free one, see control_port()
+  const char* root;         ///< Folder that file names in commands are relative to, default "."
+  void* context;
+  void (*audio)(void* context, ControlAudio* audio); ///< [control] Fill in the audio side
+  void (*latency_changed)(void* context); ///< [any] After an edit that changed the rack's latency
+  void (*quit)(void* context);            ///< [control] /server/quit
+} ControlConfig;
+
+typedef struct Control Control;
+
+/// Bind and start the thread.  `rack` is the document that the engine plays already; copied.
+/// A port in use is STATUS_NET with the port and the way out.  [main]
+NODISCARD Status control_start(const ControlConfig* config, const Rack* rack, Control** out,
+                               Error* error);
+
+uint16_t control_port(const Control* control);
+
+/// Stop, join, free.  Accepts NULL. [main]
+void control_stop(Control* control);
+
+#endif

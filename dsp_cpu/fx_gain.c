@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// gain: every channel times one gain.
+
+#include "ramp.h"
+
+#include "../engine/effect.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { GAIN };
+
+static const FxParam gain_params[] = {
+  [GAIN] = { .id = "gain",
+             .kind = PARAM_NUMBER,
+             .unit = UNIT_DB,
+             .min = -120.0,
+             .max = 40.0,
+             .initial = 0.0,
+             .help = "Gain; -120 dB is silence" },
+};
+
+typedef struct GainNode {
+  float gain_lin;
+  uint32_t ramp_frames;
+} GainNode;
+
+static void
+gain_set(void* const node, const uint32_t param, const double value)
+{
+  (void)param;
+  ((GainNode*)node)->gain_lin =
+      value <= gain_params[GAIN].min ? 0.0F : (float)pow(10.0, value / 20.0);
+}
+
+static Status
+gain_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
+{
+  GainNode* const gain = calloc(1, sizeof(GainNode));
+  if (!gain) {
+    return error_set(error, STATUS_NO_MEM, "gain: out of memory");
+  }
+  gain->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  gain_set(gain, GAIN, setup->values[GAIN]);
+  shape->unit_bytes = sizeof(Ramp);
+  *node = gain;
+  return STATUS_OK;
+}
+
+static void
+gain_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)channel;
+  *(Ramp*)state = ramp_at(((const GainNode*)node)->gain_lin);
+}
+
+static void
+gain_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const GainNode* const node = units[u].node;
+    Ramp* const ramp = units[u].state;
+    const float* const in = units[u].in[0];
+    float* const out = units[u].out[0];
+    ramp_aim(ramp, node->gain_lin, node->ramp_frames);
+
+    uint32_t i = 0;
+    for (; i < n_frames && ramp->frames_left; ++i) {
+      out[i] = in[i] * ramp_next(ramp);
+    }
+    for (const float gain = ramp->target; i < n_frames; ++i) {
+      out[i] = in[i] * gain;
+    }
+  }
+}
+
+const FxInfo fx_gain_info = {
+  .name = "gain",
+  .summary = "Change the level",
+  .params = gain_params,
+  .n_params = ARRAY_LEN(gain_params),
+  .tolerance = 1e-6,
+  .tolerance_reason = "one rounding per sample",
+  .create = gain_create,
+  .destroy = free,
+  .unit_init = gain_unit_init,
+  .set = gain_set,
+  .run = gain_run,
+};

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What an effect is: the contract between the engine and the files of dsp_cpu/ (and, by the same
+   tables, dsp_gpu/).  A DSP file includes this header and knows no JACK, OSC, file name or thread.
+
+   One effect is described by one constant FxInfo.  From a rack node the engine makes
+
+     one *node*    made by `create` [builder]: what all channels share: designed coefficients,
+   spectra of an impulse response, the current parameter targets; changed only by `set` [rt]; n
+   *units*     plain memory that `unit_init` fills: one per channel for effects whose channels are
+                   independent, or one for the whole node when its channels are coupled.  A unit
+   holds everything that changes while audio runs: filter memory, delay lines, ramps.
+
+   `run` gets a list of units, of one or many nodes of the same effect, and processes n_frames of
+   each. The engine may hand different units of one node to different cores at once, so `run` reads
+   nodes and writes units, never the other way round.
+
+   Rules that every effect keeps:
+   - `run` accepts any 1 <= n_frames <= max_block_frames in any sequence; the output does not depend
+   on how the input was split (to the effect's tolerance).  All smoothing counts frames, not calls.
+   - A change by `set` is free of clicks: ramp it inside `run` (see FX_RAMP_SECONDS), starting at
+   the first frame of the next `run`.  The values given to `create` hold from the first frame,
+   unramped.
+   - No allocation, lock, system call or unbounded loop in `set`, `run`, `unit_init`.
+   - Input and output buffers never overlap, and are 64-byte aligned only at the start of a block:
+     a block may be split at any frame, so use unaligned loads.  The input is never written to.
+   - Audio is float32; coefficients are designed in double; recursive state is double where float32
+   would leave more than -120 dBFS of error down to 10 Hz at 192 kHz.
+*/
+#ifndef WARPRACK_ENGINE_EFFECT_H
+#define WARPRACK_ENGINE_EFFECT_H
+
+#include "status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Default length of a parameter ramp: long enough to hide a full-scale gain step, short enough to
+/// feel direct.
+#define FX_RAMP_SECONDS 0.02
+
+#define FX_MAX_CHANNELS 256U // per node; a bound for checks, nothing is sized by it
+#define FX_MAX_BLOCK    8192U
+
+/// The unit that a parameter's number is in, inside documents, OSC messages and FxSetup::values
+/// alike.
+typedef enum FxMeasure {
+  UNIT_NONE, ///< A plain number; "%" is accepted and divides by 100
+  UNIT_HZ,   ///< Hertz; accepts Hz, kHz
+  UNIT_DB,   ///< Decibels of amplitude; accepts dB
+  UNIT_MS,   ///< Milliseconds; accepts ms, s, and frames (converted once the rate is known)
+  UNIT_BPM,  ///< Beats per minute
+  UNIT_DEG   ///< Degrees
+} FxMeasure;
+
+typedef enum FxParamKind {
+  PARAM_NUMBER,  ///< A real number in [min, max]
+  PARAM_INTEGER, ///< A whole number in [min, max]
+  PARAM_SWITCH,  ///< off/on, written so in documents; 0 or 1 as a number
+  PARAM_CHOICE,  ///< One of `choices`, written by name; its index as a number
+  PARAM_FILE,    ///< The name of a file, loaded by the engine before `create` (FxSetup::files)
+  PARAM_TEXT     ///< Free text for the effect to parse in `create` (FxSetup::texts)
+} FxParamKind;
+
+/// One row of an effect's parameter table.  Order matters: positional values follow it.
+typedef struct FxParam {
+  const char* id;             ///< Lower case, stable: OSC path, document key
+  FxParamKind kind;           ///< FILE and TEXT are always structural
+  FxMeasure unit;             ///< Unit of min, max, initial and of every value
+  double min, max;            ///< Inclusive range (numbers only)
+  double initial;             ///< Value when none is given (index for CHOICE)
+  bool structural;            ///< A change makes a new node (cross-faded), not a ramp
+  const char* const* choices; ///< CHOICE only: NULL-terminated names
+  const char*
+      initial_text; ///< FILE and TEXT only: default, NULL when none ("" and NULL mean not given)
+  const char* help; ///< One line, no full stop
+} FxParam;
+
+/// The content of a file, as the engine loads it.  Audio is resampled to the engine's rate.
+typedef struct FxFile {
+  const char* name;     ///< For messages
+  uint32_t n_channels;  ///< Audio: channels.  Text: rows of numbers
+  uint64_t n_frames;    ///< Audio: frames.  Text: numbers per row
+  const float* samples; ///< Planar, shape [n_channels][n_frames]; all finite
+  bool is_audio;        ///< False for a text file with rows of numbers (never resampled)
+} FxFile;
+
+/// Everything `create` may look at.  All pointers are borrowed until `create` returns.
+typedef struct FxSetup {
+  double rate_hz;            ///< Frames per second
+  uint32_t max_block_frames; ///< Longest `run`; also the usual one
+  uint32_t n_in;             ///< Input channels connected, at least 1
+  const double* values;      ///< [n_params] numbers in the table's units, checked against the table
+  const char* const* texts;  ///< [n_params] TEXT and FILE as written, NULL where not given
+  const FxFile* const* files; ///< [n_params] FILE contents, NULL where not given
+  bool offline;               ///< Rendering a file: effects that need the whole signal may run
+} FxSetup;
+
+/// What `create` decides about the node it made.
+typedef struct FxShape {
+  uint32_t n_out; ///< Output channels; create() finds it set to n_in and may change it
+  bool coupled; ///< One unit for all channels, instead of one unit per channel (then n_out == n_in)
+  uint32_t latency_frames; ///< From input to its output; constant for the node's life
+  uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
+  size_t unit_bytes;    ///< Memory of one unit; the engine aligns it to 64 bytes
+} FxShape;
+
+/// One unit in a `run`: its node, its memory, its channels.
+typedef struct FxUnit {
+  const void* node;       ///< What `create` returned
+  void* state;            ///< unit_bytes of memory, 64-byte aligned
+  const float* const* in; ///< [1] or, coupled, [n_in] pointers to n_frames samples
+  float* const* out; ///< [1] or, coupled, [n_out] pointers to n_frames samples; never overlaps `in`
+} FxUnit;
+
+typedef struct FxInfo {
+  const char* name;      ///< Lower case; the word in racks
+  const char* summary;   ///< One line for lists
+  const FxParam* params; ///< [n_params]
+  uint32_t n_params;
+  const char*
+      tolerance_reason; ///< Why outputs may differ by `tolerance` across backends and splits
+  double tolerance;     ///< Largest absolute difference for a full-scale input
+  bool offline_only;    ///< Refused in live racks with a reason
+
+  /// Design a node.  On error says why in `error` and leaves `node` alone. [builder]
+  Status (*create)(const FxSetup* setup, FxShape* shape, void** node, Error* error);
+  /// Free a node. [builder]
+  void (*destroy)(void* node);
+  /// Bring a unit to its initial, silent state at the node's current targets; `channel` counts from
+  /// 0 (always 0 when coupled).  Also used to reset a unit after a NaN. [builder, rt]
+  void (*unit_init)(const void* node, void* state, uint32_t channel);
+  /// New target for a parameter that is not structural, already in range. [rt]
+  void (*set)(void* node, uint32_t param, double value);
+  /// Process n_frames of every unit. [rt]
+  void (*run)(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
+  /// Tail at the present targets, where it follows a parameter (decay, feedback); NULL: shape's
+  /// tail_frames. [any]
+  uint64_t (*tail)(const void* node);
+  /// Offline only, may be NULL: called after a complete pass over the file; true asks for another
+  /// pass from the start, with units initialised anew. [main]
+  bool (*finish_pass)(void* node, void* state);
+} FxInfo;
+
+/// All effects in alphabetical order, from the build's list. [any]
+const FxInfo* const* fx_table(uint32_t* n_effects);
+
+/// The effect of that name, or NULL. [any]
+const FxInfo* fx_find(const char* name);
+
+/// Index of a parameter, or -1. [any]
+int fx_param_find(const FxInfo* fx, const char* id);
+
+/// The nearest of n names to a mistyped one, or NULL when none is near (Damerau-Levenshtein <= 1/3
+/// of its length). [any]
+const char* nearest_name(const char* wrong, const char* const* names, uint32_t n_names);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The engine: one rack that runs.  Owns the ring, the callback's half (period.h), the worker
+   thread, the builder thread that makes plans, and the plan that is heard.
+
+   Threads: [main] sets up and tears down; [rt] is the audio driver's thread, in engine_process();
+   [control] edits and sets parameters (one thread at a time); [builder] and [worker] belong to the
+   engine.
+*/
+#ifndef WARPRACK_ENGINE_ENGINE_H
+#define WARPRACK_ENGINE_ENGINE_H
+
+#include "effect.h"
+#include "period.h"
+#include "rack.h"
+#include "status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Loads a file for an effect: audio (resampled to rate_hz) or a text file of numbers. [builder]
+typedef Status (*EngineLoadFile)(void* context, const char* name, double rate_hz, FxFile** file,
+                                 Error* error);
+typedef void (*EngineFreeFile)(void* context, FxFile* file);
+
+typedef enum EngineBackend {
+  ENGINE_BACKEND_AUTO,
+  ENGINE_BACKEND_CPU,
+  ENGINE_BACKEND_CUDA,
+  ENGINE_BACKEND_OPENCL
+} EngineBackend;
+
+typedef struct EngineConfig {
+  uint32_t n_in, n_out; ///< Channels of the driver; n_out 0: as wide as the rack makes it (offline)
+  uint32_t depth;       ///< Blocks in flight, 0..2
+  double deadline;      ///< depth 0: fraction of a period to wait
+  float ceiling;        ///< Linear; 0: none (offline)
+  bool dry_is_silent;   ///< On a miss, silence instead of the dry signal
+  bool
+      offline; ///< No worker thread: engine_process() runs the block itself, on its caller's thread
+  bool realtime;      ///< SCHED_FIFO and locked memory
+  int priority;       ///< Of the worker, when realtime
+  uint32_t n_helpers; ///< Further cores for the worker pool; UINT32_MAX: one less than there are
+  EngineBackend backend;
+  EngineLoadFile load_file; ///< May be NULL: racks that name files are refused
+  EngineFreeFile free_file;
+  void* file_context;
+} EngineConfig;
+
+typedef struct Engine Engine;
+
+NODISCARD Status // [main]
+engine_new(const EngineConfig* config, Engine** out, Error* error);
+
+/// Stop and free.  The driver must have stopped calling engine_process().  Accepts NULL. [main]
+void engine_free(Engine* engine);
+
+/**
+   Set the format and (re)start the worker; plans the present rack anew, with fresh state, when the
+   format differs from the last one.  Between a driver's change of format and the end of this call
+   engine_process() plays silence. n_out 0 keeps EngineConfig's rule.  [main]
+*/
+NODISCARD Status engine_arm(Engine* engine, double rate_hz, uint32_t block_frames, uint32_t n_in,
+                            uint32_t n_out, Error* error);
+
+/// Stop the worker; engine_process() plays silence until the next engine_arm(). [main]
+void engine_disarm(Engine* engine);
+
+/// One period of the driver; see period_run(). [rt]
+REALTIME void engine_process(Engine* engine, const float* const* in, float* const* out,
+                             uint32_t n_frames, bool wait);
+
+// ---- edits [control] ----
+
+/// What an edit came to.
+typedef struct EngineReply {
+  Status status;
+  char text[512];          ///< Reason when status is not OK
+  uint64_t frame;          ///< First frame at which it is heard
+  uint32_t latency_frames; ///< Of the rack, from now on
+} EngineReply;
+
+/// Called on the builder thread, once per edit, when it is heard or refused.
+typedef void (*EngineDone)(void* context, const EngineReply* reply);
+
+/// A parameter change that belongs to an edit or stands alone.
+typedef struct EngineParam {
+  RackUid uid;
+  uint32_t param;
+  double value; ///< In the table's unit
+} EngineParam;
+
+/**
+   Make `rack` the rack that is heard, at the first block that starts at or after `at_frame` (0: as
+   soon as it is ready). Non-structural values that differ are ramped from that block on.  Copies
+   the rack.  Edits are done in order, one at a time.
+
+   @return STATUS_LIMIT when too many edits wait.  Everything else arrives by `done` (may be NULL).
+*/
+NODISCARD Status engine_edit(Engine* engine, const Rack* rack, uint64_t at_frame, EngineDone done,
+                             void* context);
+
+/// The same, and wait for the reply; while no audio runs, until it is planned. [main, control]
+NODISCARD Status engine_edit_wait(Engine* engine, const Rack* rack, Error* error);
+
+/// Change a parameter at a frame (0: at the next block).  Unknown nodes are ignored and counted.
+/// [control]
+NODISCARD Status engine_set(Engine* engine, RackUid uid, uint32_t param, double value,
+                            uint64_t at_frame);
+
+// ---- offline [main] ----
+
+/// True while effects ask for another pass over the whole signal; units have been initialised anew.
+bool engine_finish_pass(Engine* engine);
+
+// ---- queries [any but rt] ----
+
+/// Frame time of the next block to be submitted, and of the monotonic time `ns` by the same clock.
+uint64_t engine_frame_now(const Engine* engine);
+uint64_t engine_frame_at(const Engine* engine, uint64_t monotonic_ns);
+
+/// Latency of the rack, and of the whole way: depth * block + rack.
+uint32_t engine_rack_latency(const Engine* engine);
+uint32_t engine_latency(const Engine* engine);
+
+/// Longest tail of the rack in frames, UINT64_MAX when unbounded.
+uint64_t engine_tail(const Engine* engine);
+
+/// Channels that the rack makes from n_in inputs.
+uint32_t engine_n_out(const Engine* engine);
+
+typedef struct EngineStatus {
+  bool armed;
+  double rate_hz;
+  uint32_t block_frames, depth, n_in, n_out;
+  uint32_t latency_frames, rack_latency_frames;
+  uint32_t n_nodes, n_units, n_levels;
+  uint64_t plans; ///< Plans heard so far
+  uint64_t edits_refused;
+  uint64_t params_applied, params_dropped;
+  uint64_t units_reset; ///< Units whose output was not finite
+  double load_p50, load_p99,
+      load_max; ///< Time of a block over its period, since the last engine_reset_load()
+  PeriodCounts counts;
+  const char* backend;     ///< What runs the rack
+  char realtime_note[256]; ///< "" or what real-time privilege is missing
+} EngineStatus;
+
+void engine_status(const Engine* engine, EngineStatus* status);
+void engine_reset_load(Engine* engine);
+
+/// Fade the output out (about 50 ms) before a stop, or back in; true once silent.
+void engine_fade(Engine* engine, bool to_silence);
+bool engine_is_silent(const Engine* engine);
+
+/// Run `n_blocks` of quiet noise through a plan of `rack` that is never heard, and measure it (for
+/// `check`). [main]
+typedef struct EnginePrediction {
+  double block_ns_p50, block_ns_p99;
+  uint32_t latency_frames, n_out;
+  uint64_t tail_frames;
+} EnginePrediction;
+
+NODISCARD Status engine_predict(const EngineConfig* config, const Rack* rack, double rate_hz,
+                                uint32_t block_frames, uint32_t n_blocks,
+                                EnginePrediction* prediction, Error* error);
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What happens in one period of the audio driver, on the driver's own thread: copy in, submit, take
+   the block that is due, decide between wet and dry, guard, copy out.
+
+   Latency: a block comes out `depth` periods after it went in.  depth 0 waits for its own block, up
+   to a deadline.  A block that is not finished when it is due is *late*:
+
+     wet ──late──▶ this block fades wet→dry ─▶ dry, until 8 blocks in a row were on time ─▶ fades
+   dry→wet
+
+   where dry is the input, delayed by exactly the latency of the wet path (or silence, where asked
+   for). The late block has no wet samples yet, so the wet side of that one fade continues the last
+   finished block by odd reflection about its last sample (2 x[0] - x[-t]): value and slope go on,
+   no click. Late results are dropped, never played late.  Last in the chain, always: NaN and Inf
+   become 0, samples are limited to the ceiling, both are counted.
+*/
+#ifndef WARPRACK_ENGINE_PERIOD_H
+#define WARPRACK_ENGINE_PERIOD_H
+
+#include "ring.h"
+#include "status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PERIOD_GOOD_BLOCKS 8U // blocks on time, in a row, before the wet signal comes back
+
+typedef struct PeriodConfig {
+  Ring* ring; ///< Borrowed until period_free()
+  double rate_hz;
+  uint32_t depth;              ///< 0, 1 or 2
+  double deadline;             ///< depth 0: fraction of the period to wait, usually 0.75
+  bool dry_is_silent;          ///< Play silence instead of the dry signal
+  float ceiling;               ///< Largest absolute sample that leaves, linear
+  uint32_t max_latency_frames; ///< Of the rack; sizes the dry delay line
+} PeriodConfig;
+
+/// Counters since the start, readable from any thread while audio runs.
+typedef struct PeriodCounts {
+  uint64_t blocks;      ///< Periods processed
+  uint64_t late;        ///< Blocks not finished when due
+  uint64_t dropped;     ///< Blocks not submitted: the worker was n_slots behind
+  uint64_t dry;         ///< Blocks played dry, wholly or in part
+  uint64_t clipped;     ///< Samples limited by the ceiling
+  uint64_t bad_in;      ///< NaN or Inf samples that came in
+  uint64_t bad_out;     ///< NaN or Inf samples that would have gone out
+  uint64_t odd_periods; ///< Periods whose length was not the block's, played as silence
+  uint64_t faults;      ///< Counters of the other side found out of range
+  uint64_t callback_ns_max, callback_ns_sum; ///< Time inside period_run()
+} PeriodCounts;
+
+typedef struct Period Period;
+
+NODISCARD Status // [main]
+period_new(const PeriodConfig* config, Period** out, Error* error);
+
+/// Free a period.  Accepts NULL.  The driver must have stopped calling period_run(). [main]
+void period_free(Period* period);
+
+/**
+   One period.
+
+   @param in [n_in] pointers to n_frames samples; NULL pointers are silence.
+   @param out [n_out] pointers to n_frames samples, all written.
+   @param n_frames A multiple of the ring's block is processed in slices; 0 does nothing; anything
+   else gives silence and is counted.
+   @param wait Wait for the block that is due, however long (freewheel, offline): nothing is ever
+   late.
+*/
+REALTIME void // [rt]
+period_run(Period* period, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
+
+/// The rack's own latency: the dry signal is delayed by depth * block + this; the change is ramped.
+/// [any]
+void period_set_latency(Period* period, uint32_t rack_latency_frames);
+
+/// Start to fade the output to silence (over about 50 ms), or back; true once it is silent. [any]
+void period_fade(Period* period, bool to_silence);
+bool period_is_silent(const Period* period);
+
+/// Frame time that the next period will carry, and the monotonic time (ns) when the last one began.
+/// [any]
+void period_clock(const Period* period, uint64_t* next_frame, uint64_t* began_ns);
+
+PeriodCounts // [any]
+period_counts(const Period* period);
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   A rack as pure data: nodes, connections, values.  The single source of truth that files, OSC,
+   undo and the offline renderer share.  No audio, no threads, no file access: a Rack belongs to
+   whoever made it.
+
+   Every edit either succeeds as a whole or leaves the rack as it was and says why.
+
+   Language (rack_parse.c has the grammar):
+
+     chain  lowcut: highpass 80 order=4 | (hall: convolver hall.wav mix=0.4 + delay 250ms) | limiter
+   -1dB add     lowcut  highpass   frequency=80 order=4 connect in lowcut connect lowcut:1-2 hall
+   gain=-6dB set     hall.mix 0.3 disconnect lowcut hall remove  hall
+
+   A document without statements is the empty rack: one connection, `in` to `out`.
+*/
+#ifndef WARPRACK_ENGINE_RACK_H
+#define WARPRACK_ENGINE_RACK_H
+
+#include "effect.h"
+#include "status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RACK_NAME_BYTES 64U // with the final zero
+#define RACK_MAX_NODES  4096U
+#define RACK_MAX_EDGES  16384U
+#define RACK_MAX_TEXT   (4U << 20U) // bytes of one document
+
+/// Identity of a node within one engine's life: kept by every edit that keeps the node's name and
+/// effect.
+typedef uint32_t RackUid;
+#define RACK_UID_NONE  0U
+#define RACK_UID_IN    1U // the rack's input
+#define RACK_UID_OUT   2U // the rack's output
+#define RACK_UID_FIRST 16U
+
+typedef enum RackBackend {
+  RACK_BACKEND_AUTO, ///< By measured cost
+  RACK_BACKEND_CPU,
+  RACK_BACKEND_GPU ///< Whichever of CUDA and OpenCL the engine uses
+} RackBackend;
+
+/// One parameter's value as the document has it.
+typedef struct RackValue {
+  enum {
+    VALUE_INITIAL, ///< Not given: the table's initial value
+    VALUE_NUMBER,  ///< In the table's unit; index for CHOICE; 0/1 for SWITCH
+    VALUE_FRAMES,  ///< A time in frames, for UNIT_MS parameters only
+    VALUE_TEXT     ///< For FILE and TEXT
+  } kind;
+  double number;
+  char* text; ///< VALUE_TEXT: owned by the node
+} RackValue;
+
+typedef struct RackNode {
+  RackUid uid;
+  char name[RACK_NAME_BYTES]; ///< [A-Za-z_][A-Za-z0-9_-]*, unique; never "in" or "out"
+  const FxInfo* fx;
+  RackValue* values; ///< [fx->n_params]
+  RackBackend backend;
+} RackNode;
+
+/// One end of a connection: a node (or the rack's in or out) and a range of its channels, from 1;
+/// 0,0 means all.
+typedef struct RackEnd {
+  RackUid uid;
+  uint16_t first, last;
+} RackEnd;
+
+/// A connection.  Signals that arrive at the same channel are summed.
+typedef struct RackEdge {
+  RackEnd from, to;
+  double gain_db;
+} RackEdge;
+
+typedef struct Rack {
+  RackNode* nodes;
+  uint32_t n_nodes;
+  RackEdge* edges;
+  uint32_t n_edges;
+  RackUid next_uid; ///< Never reused within one line of copies
+} Rack;
+
+/// The empty rack (in to out).  NULL when out of memory.
+Rack* rack_new(void);
+
+Rack* rack_copy(const Rack* rack);
+
+/// Free a rack.  Accepts NULL.
+void rack_free(Rack* rack);
+
+/**
+   Read a document.
+
+   @param text Whole document, zero-terminated UTF-8.
+   @param place Name for messages, which read "place:line:column: what; hint".  For a chain on the
+   command line "rack".  A text whose first word is no statement is read as one chain.
+   @param previous Nodes with the same name and effect as there keep their uid; may be NULL.
+   @param[out] out New rack, owned by the caller.  Untouched on error.
+*/
+NODISCARD Status rack_parse(const char* text, const char* place, const Rack* previous, Rack** out,
+                            Error* error);
+
+/// Canonical text: one `add` per node in order, then one `connect` per connection; values that
+/// differ from the table's initial ones, with units, in the shortest form that reads back to the
+/// same double. Parsing it gives an equal rack.  Caller frees; NULL when out of memory.
+char* rack_print(const Rack* rack);
+
+/// True when names, effects, values, backends and connections are the same (uids and order of edges
+/// aside).
+bool rack_equal(const Rack* a, const Rack* b);
+
+/// Apply one statement of the language ("connect a b gain=-6dB"; no comments, no newlines) to a
+/// rack.
+NODISCARD Status rack_apply(Rack* rack, const char* statement, const char* place, Error* error);
+
+/// The edits, one by one, as rack_apply() and OSC use them.  Ends are written as in the language:
+/// "hall:1-2".
+NODISCARD Status rack_add(Rack* rack, const char* name, const char* effect, Error* error);
+NODISCARD Status rack_remove(Rack* rack, const char* name, Error* error); // with its connections
+NODISCARD Status rack_connect(Rack* rack, const char* from, const char* to, double gain_db,
+                              Error* error); // again: new gain
+NODISCARD Status rack_disconnect(Rack* rack, const char* from, const char* to, Error* error);
+
+/// Set a parameter from text as in the language ("-6dB", "250ms", "butterworth", "hall.wav") or
+/// from a number in the table's unit.
+NODISCARD Status rack_set_text(Rack* rack, const char* name, const char* param, const char* text,
+                               Error* error);
+NODISCARD Status rack_set_number(Rack* rack, const char* name, const char* param, double number,
+                                 Error* error);
+
+/// The rack as a whole: cycles (named node by node), dangling connections.  Channel widths are
+/// checked by the planner, which knows what files hold.
+NODISCARD Status rack_check(const Rack* rack, Error* error);
+
+const RackNode* rack_find(const Rack* rack, const char* name);
+const RackNode* rack_find_uid(const Rack* rack, RackUid uid);
+
+/// A parameter's number in the table's unit, at a rate (frames become ms).  0 for FILE and TEXT.
+double rack_number(const RackNode* node, uint32_t param, double rate_hz);
+
+/// A parameter's text, NULL when not given and the table has none.  FILE and TEXT only.
+const char* rack_text(const RackNode* node, uint32_t param);
+
+/// A value as the language writes it ("-6 dB" is "-6dB"), into `buffer`; returns `buffer`.
+const char*
+rack_print_value(const RackNode* node, uint32_t param, char* buffer, size_t buffer_bytes);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The block ring and the parameter ring, in one region of memory that two threads or two processes
+   share: the only thing that the audio callback touches besides its own state.
+
+       region (memfd, position-independent: offsets only)
+       ┌────────────┬─────────────┬──────────────┬──────────────────────────────────────────┐
+       │ RingHeader │ submitted   │ finished     │ slot 0 │ slot 1 │ … │ slot n_slots-1 │ messages │
+       └────────────┴─────────────┴──────────────┴──────────────────────────────────────────┘
+         slot: SlotHeader, input [n_in][block], output [n_out][block], each channel 64-byte aligned
+
+   Single producer (callback), single consumer (worker).  Sequence number s lives in slot s &
+   (n_slots-1). `submitted` is written by the callback only, `finished` by the worker only, each on
+   its own cache line (128 bytes apart: adjacent-line prefetch).  The producer publishes with
+   release, the consumer reads with acquire; the same pair in the other direction gives the output
+   back.
+
+   The parameter ring has one writer, the control thread, and one reader, the worker.
+
+   The callback trusts nothing in the region but its own counter: `finished` is range-checked on
+   each read.
+*/
+#ifndef WARPRACK_ENGINE_RING_H
+#define WARPRACK_ENGINE_RING_H
+
+#include "status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct RingShape {
+  uint32_t n_in, n_out;  ///< Channels, 0..1024
+  uint32_t block_frames; ///< 1..8192
+  uint32_t n_slots;      ///< Power of two, 4..64
+  uint32_t n_messages;   ///< Capacity of the parameter ring, power of two
+} RingShape;
+
+/// A parameter change on its way to the worker.
+typedef struct ParamMessage {
+  uint64_t frame; ///< Frame time to apply at; 0 or past: at the next block
+  uint32_t uid;   ///< RackUid of the node
+  uint32_t param; ///< Index in the effect's table
+  double value;   ///< In the table's unit
+} ParamMessage;
+
+/// What travels with a block.
+typedef struct SlotHeader {
+  uint64_t frame;    ///< Frame time of the block's first frame
+  uint32_t n_frames; ///< Frames in it, 1..block_frames
+  uint32_t flags;    ///< SLOT_*
+} SlotHeader;
+
+#define SLOT_WAITED                                                                                \
+  1U // the producer waits for this block (offline, freewheel): deadlines do not apply
+
+typedef struct Ring Ring; // one side's view of the region
+
+/// Make a region in a new memfd, zeroed, faulted in. [main]
+NODISCARD Status ring_new(const RingShape* shape, Ring** ring, Error* error);
+
+/// View a region that another process made; checks size, magic, version and every field. [main]
+NODISCARD Status ring_attach(int fd, Ring** ring, Error* error);
+
+/// Unmap; the memfd goes with its last user.  Accepts NULL. [main]
+void ring_free(Ring* ring);
+
+int ring_fd(const Ring* ring);
+const RingShape* ring_shape(const Ring* ring);
+
+/// The region, for registration with a GPU driver. [main]
+void* ring_memory(const Ring* ring, size_t* n_bytes);
+
+/// Channel c of the input or output of sequence number s: [block_frames], 64-byte aligned. [rt]
+REALTIME float* ring_input(const Ring* ring, uint64_t sequence, uint32_t channel);
+REALTIME float* ring_output(const Ring* ring, uint64_t sequence, uint32_t channel);
+REALTIME SlotHeader* ring_slot(const Ring* ring, uint64_t sequence);
+
+// ---- producer: the callback ----
+
+/// True when slot `submitted` is free to be written (fewer than n_slots blocks in flight). [rt]
+REALTIME bool ring_can_submit(const Ring* ring);
+
+/// The sequence number that the next submit will publish. [rt]
+REALTIME uint64_t ring_next(const Ring* ring);
+
+/// Publish the slot ring_next(); wakes the consumer if it sleeps (at most one futex call). [rt]
+REALTIME void ring_submit(Ring* ring);
+
+/// True when sequence number s is finished.  A counter out of range counts as a fault and gives
+/// false. [rt]
+REALTIME bool ring_is_finished(Ring* ring, uint64_t sequence);
+
+/// Wait until s is finished or `timeout_ns` (monotonic, relative; UINT64_MAX: for ever) has passed.
+/// [rt when depth 0; else offline]
+bool ring_wait_finished(Ring* ring, uint64_t sequence, uint64_t timeout_ns);
+
+/// Times that `finished` was out of range. [any]
+uint64_t ring_faults(const Ring* ring);
+
+// ---- consumer: the worker ----
+
+/// Sequence number of the oldest unfinished block, when there is one.  [worker]
+REALTIME bool ring_take(Ring* ring, uint64_t* sequence);
+
+/// As ring_take(), but spins for at most spin_ns, then sleeps until a block comes, ring_wake() or
+/// timeout_ns. [worker]
+bool ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t* sequence);
+
+/// Publish the oldest block's output; wakes a producer that waits. [worker]
+REALTIME void ring_finish(Ring* ring);
+
+/// Make a sleeping ring_wait_take() return. [any]
+void ring_wake(Ring* ring);
+
+// ---- parameter messages ----
+
+/// False when the ring is full. [control]
+bool ring_send(Ring* ring, const ParamMessage* message);
+
+/// False when the ring is empty. [worker]
+REALTIME bool ring_receive(Ring* ring, ParamMessage* message);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Audio files by libsndfile: whole files for effects (impulse responses, taps), streams for
+   rendering. All functions [main] or [builder]; none is for audio threads.
+*/
+#ifndef WARPRACK_IO_AUDIO_FILE_H
+#define WARPRACK_IO_AUDIO_FILE_H
+
+#include "../engine/effect.h"
+#include "../engine/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+   Load a file for an effect (EngineLoadFile): any format that libsndfile reads, resampled to
+   rate_hz by libsamplerate (best quality, sinc), or a text file with rows of numbers (not
+   resampled; spaces, commas or semicolons between them, # comments). Refused with a reason:
+   missing, empty, corrupt, not finite, over 1 GiB of samples, neither audio nor numbers.
+*/
+NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
+                                 Error* error);
+void audio_file_free(void* context, FxFile* file);
+
+typedef struct AudioReader AudioReader;
+
+NODISCARD Status audio_reader_open(const char* name, AudioReader** reader, Error* error);
+uint32_t audio_reader_channels(const AudioReader* reader);
+double audio_reader_rate(const AudioReader* reader);
+/// Frames in the file; 0 when the format cannot tell.
+uint64_t audio_reader_frames(const AudioReader* reader);
+/// Read up to n_frames into planar out[channels][n_frames]; *n_read < n_frames only at the end.
+/// STATUS_FILE: corrupt from here on.
+NODISCARD Status audio_reader_read(AudioReader* reader, float* const* out, uint32_t n_frames,
+                                   uint32_t* n_read, Error* error);
+NODISCARD Status audio_reader_rewind(AudioReader* reader, Error* error);
+void audio_reader_close(AudioReader* reader);
+
+typedef struct AudioFormat {
+  enum { AUDIO_WAV, AUDIO_W64, AUDIO_RF64, AUDIO_FLAC } container;
+  enum { AUDIO_PCM16, AUDIO_PCM24, AUDIO_PCM32, AUDIO_FLOAT } encoding;
+} AudioFormat;
+
+/// Container from a file name's ending (.wav .w64 .rf64 .flac), encoding from "16|24|32|float" or
+/// NULL (float; FLAC: 24).
+NODISCARD Status audio_format_from(const char* name, const char* encoding, AudioFormat* format,
+                                   Error* error);
+
+typedef struct AudioWriter AudioWriter;
+
+/// Writes NAME.part~ beside `name`; only audio_writer_commit() puts it in place, by rename.
+NODISCARD Status audio_writer_open(const char* name, AudioFormat format, double rate_hz,
+                                   uint32_t n_channels, AudioWriter** writer, Error* error);
+NODISCARD Status audio_writer_write(AudioWriter* writer, const float* const* in, uint32_t n_frames,
+                                    Error* error);
+/// Flush, fsync, rename.  The writer is freed either way.
+NODISCARD Status audio_writer_commit(AudioWriter* writer, Error* error);
+/// Remove the partial file and free.  Accepts NULL.
+void audio_writer_abandon(AudioWriter* writer);
+
+#endif

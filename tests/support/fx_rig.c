@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs one node of one effect without the engine.
+
+#include "fx_rig.h"
+
+#include "signals.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double
+choice_index(const FxParam* const param, const char* const name)
+{
+  for (uint32_t i = 0; param->choices[i]; ++i) {
+    if (!strcmp(param->choices[i], name)) {
+      return i;
+    }
+  }
+  ck_abort_msg("no choice %s of %s", name, param->id);
+  return 0.0;
+}
+
+Status
+rig_try(FxRig* const rig, const char* const effect, const double rate_hz, const uint32_t n_in,
+        const uint32_t max_block, const bool offline, const RigArg* const args,
+        const uint32_t n_args, Error* const error)
+{
+  const FxInfo* const fx = fx_find(effect);
+  ck_assert_msg(fx, "no effect %s", effect);
+  double* const values = calloc(fx->n_params + 1U, sizeof(double));
+  const char** const texts = calloc(fx->n_params + 1U, sizeof(char*));
+  const FxFile** const files = calloc(fx->n_params + 1U, sizeof(FxFile*));
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    values[p] = fx->params[p].initial;
+    texts[p] = fx->params[p].initial_text;
+  }
+  for (uint32_t a = 0; a < n_args; ++a) {
+    const int p = fx_param_find(fx, args[a].id);
+    ck_assert_msg(p >= 0, "%s has no parameter %s", effect, args[a].id);
+    if (fx->params[p].kind == PARAM_CHOICE && args[a].text) {
+      values[p] = choice_index(&fx->params[p], args[a].text);
+    } else if (args[a].text || args[a].file) {
+      texts[p] = args[a].text;
+      files[p] = args[a].file;
+    } else {
+      values[p] = args[a].number;
+    }
+  }
+
+  *rig = (FxRig){ .fx = fx, .n_in = n_in, .max_block = max_block };
+  rig->shape = (FxShape){ .n_out = n_in };
+  const FxSetup setup = { .rate_hz = rate_hz,
+                          .max_block_frames = max_block,
+                          .n_in = n_in,
+                          .values = values,
+                          .texts = texts,
+                          .files = files,
+                          .offline = offline };
+  const Status status = fx->create(&setup, &rig->shape, &rig->node, error);
+  free(values);
+  free(texts);
+  free(files);
+  if (status) {
+    return status;
+  }
+
+  ck_assert_msg(rig->shape.coupled || rig->shape.n_out == n_in,
+                "an uncoupled effect keeps its width");
+  rig->n_units = rig->shape.coupled ? 1U : n_in;
+  rig->states = calloc(rig->n_units, sizeof(void*));
+  for (uint32_t u = 0; u < rig->n_units; ++u) {
+    const size_t bytes = (rig->shape.unit_bytes + 63U) & ~(size_t)63U;
+    rig->states[u] = bytes ? aligned_alloc(64U, bytes) : NULL;
+    if (bytes) {
+      memset(rig->states[u], 0xA5, bytes); // unit_init must not rely on zeroes
+    }
+  }
+  rig_reset(rig);
+  return STATUS_OK;
+}
+
+void
+rig_free(FxRig* const rig)
+{
+  for (uint32_t u = 0; u < rig->n_units; ++u) {
+    free(rig->states[u]);
+  }
+  free(rig->states);
+  if (rig->fx) {
+    rig->fx->destroy(rig->node);
+  }
+  *rig = (FxRig){ 0 };
+}
+
+void
+rig_reset(FxRig* const rig)
+{
+  for (uint32_t u = 0; u < rig->n_units; ++u) {
+    rig->fx->unit_init(rig->node, rig->states[u], u);
+  }
+}
+
+void
+rig_set(FxRig* const rig, const char* const id, const double value)
+{
+  const int p = fx_param_find(rig->fx, id);
+  ck_assert_int_ge(p, 0);
+  rig->fx->set(rig->node, (uint32_t)p, value);
+}
+
+static uint32_t
+next_length(const RigSplit split, const uint32_t max_block, uint64_t* const state)
+{
+  switch (split) {
+  case RIG_RANDOM:
+    return 1U + (uint32_t)(signal_random(state) % max_block);
+  case RIG_SINGLE:
+    return 1U;
+  default:
+    return max_block;
+  }
+}
+
+void
+rig_run(FxRig* const rig, const float* const* const in, float* const* const out,
+        const size_t n_frames, const RigSplit split, const uint64_t seed)
+{
+  const uint32_t n_out = rig->shape.n_out;
+  const float** const in_now = calloc(rig->n_in, sizeof(float*));
+  float** const out_now = calloc(n_out, sizeof(float*));
+  FxUnit* const units = calloc(rig->n_units, sizeof(FxUnit));
+  uint64_t state = seed;
+  for (size_t done = 0; done < n_frames;) {
+    const uint32_t length = next_length(split, rig->max_block, &state);
+    const uint32_t n = n_frames - done < length ? (uint32_t)(n_frames - done) : length;
+    for (uint32_t c = 0; c < rig->n_in; ++c) {
+      in_now[c] = in[c] + done;
+    }
+    for (uint32_t c = 0; c < n_out; ++c) {
+      out_now[c] = out[c] + done;
+    }
+    for (uint32_t u = 0; u < rig->n_units; ++u) {
+      units[u] = (FxUnit){ rig->node, rig->states[u], in_now + u, out_now + u };
+    }
+    rig->fx->run(units, rig->n_units, n);
+    done += n;
+  }
+  free(units);
+  free(out_now);
+  free(in_now);
+}

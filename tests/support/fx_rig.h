@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Runs one node of one effect without the engine, the way the engine would: units by the effect's
+   shape, aligned state, separate in and out buffers, any split into blocks.
+*/
+#ifndef WARPRACK_TESTS_FX_RIG_H
+#define WARPRACK_TESTS_FX_RIG_H
+
+#include "../../engine/effect.h"
+
+/// One value for a new node: `text` for TEXT, CHOICE (by name) and FILE (with `file`), else
+/// `number`.
+typedef struct RigArg {
+  const char* id;
+  double number;
+  const char* text;
+  const FxFile* file;
+} RigArg;
+
+typedef struct FxRig {
+  const FxInfo* fx;
+  FxShape shape;
+  void* node;
+  uint32_t n_in, n_units, max_block;
+  void** states; ///< [n_units]
+} FxRig;
+
+/// How rig_run() splits the signal into calls of `run`.
+typedef enum RigSplit {
+  RIG_BLOCKS, ///< Blocks of max_block, the last one shorter
+  RIG_RANDOM, ///< Random lengths 1..max_block
+  RIG_SINGLE  ///< One frame at a time
+} RigSplit;
+
+/// Make a node; on failure returns the effect's status with its reason in `error` and leaves the
+/// rig empty.
+Status rig_try(FxRig* rig, const char* effect, double rate_hz, uint32_t n_in, uint32_t max_block,
+               bool offline, const RigArg* args, uint32_t n_args, Error* error);
+
+/// The same; fails the test on error.
+#define rig_new(rig, effect, rate_hz, n_in, max_block, ...)                                        \
+  do {                                                                                             \
+    const RigArg rig_args_[] = { __VA_ARGS__ };                                                    \
+    Error rig_error_ = { STATUS_OK, "" };                                                          \
+    ck_assert_msg(rig_try(rig, effect, rate_hz, n_in, max_block, false, rig_args_,                 \
+                          (uint32_t)ARRAY_LEN(rig_args_), &rig_error_) == STATUS_OK,               \
+                  "%s", rig_error_.text);                                                          \
+  } while (0)
+
+void rig_free(FxRig* rig);
+
+/// Set a parameter by id, as the engine would between two runs.
+void rig_set(FxRig* rig, const char* id, double value);
+
+/// Process planar in[n_in][n_frames] to out[n_out][n_frames].
+void rig_run(FxRig* rig, const float* const* in, float* const* out, size_t n_frames, RigSplit split,
+             uint64_t seed);
+
+/// Bring all units back to the start.
+void rig_reset(FxRig* rig);
+
+#endif

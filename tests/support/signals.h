@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Test signals and comparisons.  All buffers are plain float arrays.
+#ifndef WARPRACK_TESTS_SIGNALS_H
+#define WARPRACK_TESTS_SIGNALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// White noise in [-1, 1), the same for the same seed on every machine.
+void signal_noise(float* out, size_t n, uint64_t seed);
+
+/// amplitude * sin(2 pi frequency_hz t + phase_rad)
+void signal_sine(float* out, size_t n, double frequency_hz, double rate_hz, double amplitude,
+                 double phase_rad);
+
+/// Next number of a small deterministic generator (splitmix64).
+uint64_t signal_random(uint64_t* state);
+
+/// Largest |a - b|; its index in `where` when not NULL.  NaN counts as infinite.
+double max_difference(const float* a, const float* b, size_t n, size_t* where);
+
+/// The same against doubles.
+double max_difference_double(const float* a, const double* b, size_t n, size_t* where);
+
+/// Largest |x[i] - 2 x[i+1] + x[i+2]|: what a click raises.
+double max_second_difference(const float* x, size_t n);
+
+/// 20 log10(x), -400 for 0.
+double decibels(double x);
+
+#endif

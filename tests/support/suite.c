@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs a list of tests as one Check suite.
+
+#include "suite.h"
+
+#include <stdlib.h>
+
+int
+suite_run(const char* const name, const TTest* const* const tests, const uint32_t n_tests)
+{
+  Suite* const suite = suite_create(name);
+  TCase* const tcase = tcase_create(name);
+  for (uint32_t t = 0; t < n_tests; ++t) {
+    tcase_add_test(tcase, tests[t]);
+  }
+  suite_add_tcase(suite, tcase);
+  SRunner* const runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

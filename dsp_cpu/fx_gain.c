@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // gain: every channel times one gain.
 
-#include "ramp.h"
-
 #include "../engine/effect.h"
+#include "../engine/ramp.h"
 
 #include <math.h>
 #include <stdlib.h>

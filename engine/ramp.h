@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   A smooth ramp of one scalar, counted in frames so that the output does not depend on how blocks
+   are split.  A node holds the target; each unit holds a Ramp and aims it at the start of `run`.
+
+   Method: cubic Hermite segment from the present value and slope to the target with slope zero.
+   Value and slope are continuous even when the target changes in the middle of a ramp, so neither
+   end of it is a corner that could be heard on a low note.  With w = frames_left / length, from 1
+   down to 0:
+
+     value = target + w^2 (a + b w),   a = 3 d + s,   b = -2 d - s
+
+   where d is the distance to go and s the slope at the start, per length.
+*/
+#ifndef WARPRACK_ENGINE_RAMP_H
+#define WARPRACK_ENGINE_RAMP_H
+
+#include <stdint.h>
+
+typedef struct Ramp {
+  float target;
+  float a, b;           ///< Coefficients of the segment
+  float per_frame;      ///< 1 / length in frames
+  uint32_t frames_left; ///< 0: at the target
+} Ramp;
+
+/// A ramp that rests at `value`.
+static inline Ramp
+ramp_at(const float value)
+{
+  return (Ramp){ .target = value };
+}
+
+/// The value with `frames_left` frames to go.  Meets the target exactly.
+static inline float
+ramp_value_at(const Ramp* const ramp, const uint32_t frames_left)
+{
+  const float w = (float)frames_left * ramp->per_frame;
+  return ramp->target + w * w * (ramp->a + ramp->b * w);
+}
+
+static inline float
+ramp_value(const Ramp* const ramp)
+{
+  return ramp_value_at(ramp, ramp->frames_left);
+}
+
+/// Go to `target` in `frames` >= 1 frames, from wherever the ramp is now.  Does nothing when it is
+/// going there already.
+static inline void
+ramp_aim(Ramp* const ramp, const float target, const uint32_t frames)
+{
+  if (target == ramp->target) {
+    return;
+  }
+  const float w = (float)ramp->frames_left * ramp->per_frame;
+  const float slope = -w * (2.0F * ramp->a + 3.0F * ramp->b * w) * ramp->per_frame;
+  const float distance = ramp_value(ramp) - target;
+  ramp->target = target;
+  ramp->a = 3.0F * distance + slope * (float)frames;
+  ramp->b = -2.0F * distance - slope * (float)frames;
+  ramp->per_frame = 1.0F / (float)frames;
+  ramp->frames_left = frames;
+}
+
+/// Advance by one frame and return the new value.
+static inline float
+ramp_next(Ramp* const ramp)
+{
+  ramp->frames_left -= ramp->frames_left > 0U;
+  return ramp_value(ramp);
+}
+
+/// Advance by `frames` frames.
+static inline void
+ramp_skip(Ramp* const ramp, const uint32_t frames)
+{
+  ramp->frames_left -= frames < ramp->frames_left ? frames : ramp->frames_left;
+}
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// warprack bench: lists the benchmarks, or runs one.
+
+#include "bench.h"
+#include "commands.h"
+#include "options.h"
+
+#include "../engine/effect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_BENCHES 64U // that a mistyped name is compared with
+
+static int bench_run(int argc, char** argv);
+
+const Command cmd_bench = {
+  .name = "bench",
+  .usage = "[options] [NAME [its options]]",
+  .summary = "List the benchmarks, or run one",
+  .run = bench_run,
+};
+
+/// The word after "warprack bench".
+static const char*
+bench_word(const Bench* const bench)
+{
+  return bench->name + strlen(BENCH_PREFIX);
+}
+
+static int
+list_benches(const bool json)
+{
+  uint32_t n = 0;
+  const Bench* const* const benches = bench_table(&n);
+  json_t* const array = json ? json_array() : NULL;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (json) {
+      json_array_append_new(array, json_pack("{ss ss}", "name", bench_word(benches[i]), "summary",
+                                             benches[i]->summary));
+    } else {
+      printf("%-10s %s\n", bench_word(benches[i]), benches[i]->summary);
+    }
+  }
+  return json ? command_print_json(&cmd_bench, array) : 0;
+}
+
+static int
+run_one(const char* const name, const int argc, char** const argv)
+{
+  uint32_t n = 0;
+  const Bench* const* const benches = bench_table(&n);
+  const char* names[MAX_BENCHES];
+  for (uint32_t i = 0; i < n && i < MAX_BENCHES; ++i) {
+    names[i] = bench_word(benches[i]);
+    if (!strcmp(names[i], name)) {
+      return benches[i]->run(argc, argv);
+    }
+  }
+  const char* const near = nearest_name(name, names, n);
+  return near ? command_misused(&cmd_bench, "no benchmark '%s'; did you mean %s?", name, near)
+              : command_misused(&cmd_bench, "no benchmark '%s'", name);
+}
+
+static int
+bench_run(const int argc, char** const argv)
+{
+  bool json = false;
+  const Option table[] = {
+    { "json", 'j', OPTION_FLAG, .help = "List as JSON", .to.flag = &json },
+  };
+  const OptionTable options = { table, ARRAY_LEN(table), .max_operands = UINT32_MAX,
+                                .options_first = true };
+  Operands operands;
+  if (!options_parse(&cmd_bench, &options, argc, argv, &operands)) {
+    return operands.exit_code;
+  }
+  return operands.n ? run_one(operands.words[0], (int)operands.n, operands.words)
+                    : list_benches(json);
+}

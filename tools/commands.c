@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How every subcommand ends: messages on stderr, JSON on stdout, one exit code.
+
+#include "commands.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const Command*
+command_find(const char* const name)
+{
+  uint32_t n = 0;
+  const Command* const* const table = command_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!strcmp(table[i]->name, name)) {
+      return table[i];
+    }
+  }
+  return NULL;
+}
+
+int
+command_fail(const Command* const command, const Error* const error)
+{
+  fflush(stdout);
+  fprintf(stderr, PROGRAM_NAME " %s: %s\n", command->name,
+          error->text[0] ? error->text : status_text(error->status));
+  return status_exit_code(error->status);
+}
+
+int
+command_misused(const Command* const command, const char* const format, ...)
+{
+  fflush(stdout);
+  fprintf(stderr, PROGRAM_NAME " %s: ", command->name);
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fprintf(stderr, "; see " PROGRAM_NAME " %s --help\n", command->name);
+  return status_exit_code(STATUS_BAD_ARG);
+}
+
+int
+command_print_json(const Command* const command, json_t* const json)
+{
+  Error error = { STATUS_NO_MEM, "" };
+  if (!json) {
+    return command_fail(command, &error);
+  }
+  const bool printed =
+      !json_dumpf(json, stdout, JSON_COMPACT) && fputc('\n', stdout) != EOF && !fflush(stdout);
+  json_decref(json);
+  if (!printed) {
+    error_set(&error, STATUS_FILE, "cannot write to standard output: %s", strerror(errno));
+    return command_fail(command, &error);
+  }
+  return 0;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What a subcommand of the program is, and how every one of them ends.
+
+   A subcommand is one file, cmd_<name>.c, that defines `const Command cmd_<name>`, and one line in
+   tools/meson.build, from which the build makes the table.
+*/
+#ifndef WARPRACK_TOOLS_COMMANDS_H
+#define WARPRACK_TOOLS_COMMANDS_H
+
+#include "../engine/status.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+#define PROGRAM_NAME "warprack"
+
+typedef struct Command {
+  const char* name;    ///< The word after "warprack"
+  const char* usage;   ///< What may follow it: "[options] RACK IN OUT"
+  const char* summary; ///< One line for lists, no full stop
+  /// argv[0] is the subcommand's name; returns the program's exit code.
+  int (*run)(int argc, char** argv);
+} Command;
+
+/// All subcommands in alphabetical order, from the build's list.
+const Command* const* command_table(uint32_t* n_commands);
+
+/// The subcommand of that name, or NULL.
+const Command* command_find(const char* name);
+
+/// Print "warprack NAME: text" to stderr; the exit code of the error's status.
+int command_fail(const Command* command, const Error* error);
+
+/// The same for wrong usage, with "see warprack NAME --help": exit code 2.
+int command_misused(const Command* command, const char* format, ...) PRINTF_LIKE(2, 3);
+
+/// Print a JSON document as one line, flush it and release it; exit code 0, or 5 with a message
+/// when stdout cannot take it.
+int command_print_json(const Command* command, json_t* json);
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Options of a subcommand, described by a table: parsing (on getopt_long), ranges, messages and
+   `--help` all follow it.
+
+       double rate_hz = 0.0;
+       bool json = false;
+       const Option table[] = {
+         { "json", 'j', OPTION_FLAG, .help = "Print JSON", .to.flag = &json },
+         { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000, .help = "Frames per second",
+           .to.number = &rate_hz },
+       };
+       const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1
+   }; Operands operands; if (!options_parse(&cmd_thing, &options, argc, argv, &operands)) { return
+   operands.exit_code;
+       }
+
+   Every table has `--help` without naming it.
+*/
+#ifndef WARPRACK_TOOLS_OPTIONS_H
+#define WARPRACK_TOOLS_OPTIONS_H
+
+#include "commands.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum OptionKind {
+  OPTION_FLAG,    ///< --name sets it
+  OPTION_SWITCH,  ///< --name sets it, --no-name clears it
+  OPTION_INTEGER, ///< A whole number in [min, max]
+  OPTION_NUMBER,  ///< A finite number in [min, max]
+  OPTION_TEXT,    ///< Anything but the empty text
+  OPTION_CHOICE   ///< One of `choices`
+} OptionKind;
+
+typedef struct Option {
+  const char* name; ///< Without the dashes
+  char letter;      ///< Short form, 0 for none
+  OptionKind kind;
+  const char* value;          ///< Word for the value in the help; choices name themselves
+  double min, max;            ///< Inclusive; INTEGER and NUMBER only
+  const char* const* choices; ///< NULL-terminated; CHOICE only
+  const char* help;           ///< One line, no full stop; says the default
+  union {
+    bool* flag; ///< Also SWITCH
+    int64_t* integer;
+    double* number;
+    const char** text; ///< Points into argv
+    uint32_t* choice;  ///< Index in `choices`
+  } to;                ///< Left alone when the option is not given; the last one given wins
+} Option;
+
+typedef struct OptionTable {
+  const Option* options; ///< [n_options] in the order of the help
+  uint32_t n_options;
+  uint32_t min_operands, max_operands;
+  bool options_first; ///< Options end at the first operand: what follows may begin with "-"
+} OptionTable;
+
+/// What is left when the options are taken out, or how to end.
+typedef struct Operands {
+  char** words; ///< [n] into argv
+  uint32_t n;
+  int exit_code; ///< When options_parse() is false: 0 after --help, 2 after a message
+} Operands;
+
+/// Read the options into their places.  False when the subcommand is to end with
+/// `operands->exit_code`: `--help` has been printed, or what is wrong. [main]
+NODISCARD bool options_parse(const Command* command, const OptionTable* table, int argc,
+                             char** argv, Operands* operands);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The program: finds the subcommand and hands over.
+
+#include "commands.h"
+
+#include "../engine/effect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char license[] =
+    "Copyright 2026 the warprack authors.\n"
+    "License GPL-3.0-or-later: free software, without warranty of any kind.\n";
+
+static int
+print_help(void)
+{
+  printf("usage: " PROGRAM_NAME " COMMAND [options] [arguments]\n\n"
+         "A rack of audio effects that runs live and renders files.\n\n");
+  uint32_t n = 0;
+  const Command* const* const commands = command_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+  }
+  printf("\n" PROGRAM_NAME " COMMAND --help tells more; " PROGRAM_NAME
+         " --version says which one this is.\n\n"
+         "Exit status: 0 done, 2 wrong usage or rack, 3 audio i/o, 4 backend that is not there, "
+         "5 file.\n");
+  return EXIT_SUCCESS;
+}
+
+static int
+refuse(const char* const word)
+{
+  uint32_t n = 0;
+  const Command* const* const commands = command_table(&n);
+  const char* names[64];
+  for (uint32_t i = 0; i < n && i < ARRAY_LEN(names); ++i) {
+    names[i] = commands[i]->name;
+  }
+  const char* const near = nearest_name(word, names, n);
+  fprintf(stderr, PROGRAM_NAME ": unknown command '%s'", word);
+  if (near) {
+    fprintf(stderr, "; did you mean %s?", near);
+  }
+  fprintf(stderr, "; see " PROGRAM_NAME " --help\n");
+  return status_exit_code(STATUS_BAD_ARG);
+}
+
+int
+main(int argc, char** argv)
+{
+  if (argc < 2) {
+    fprintf(stderr, PROGRAM_NAME ": which command? See " PROGRAM_NAME " --help\n");
+    return status_exit_code(STATUS_BAD_ARG);
+  }
+  const char* const word = argv[1];
+  if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+    return print_help();
+  }
+  if (!strcmp(word, "--version")) {
+    printf(PROGRAM_NAME " " WARPRACK_VERSION "\n%s", license);
+    return EXIT_SUCCESS;
+  }
+  const Command* const command = command_find(word);
+  return command ? command->run(argc - 1, argv + 1) : refuse(word);
+}

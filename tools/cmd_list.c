@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack list: what this build has to offer.
+// warprack list: what this build and this machine have to offer.
 
 #include "commands.h"
 #include "options.h"
@@ -9,26 +9,113 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MAX_COLUMNS 8U
+
 static int list_run(int argc, char** argv);
 
 const Command cmd_list = {
   .name = "list",
-  .usage = "[options] effects",
-  .summary = "List the effects",
+  .usage = "[options] effects|backends",
+  .summary = "List what there is: effects, backends",
   .run = list_run,
 };
+
+/// One thing that can be listed: an array of objects, and which members people see.
+typedef struct Listing {
+  const char* name;
+  json_t* (*rows)(void);
+  const char* columns[MAX_COLUMNS]; ///< NULL-terminated
+} Listing;
 
 static json_t*
 effects(void)
 {
   uint32_t n = 0;
   const FxInfo* const* const table = fx_table(&n);
-  json_t* const array = json_array();
+  json_t* const rows = json_array();
   for (uint32_t i = 0; i < n; ++i) {
-    json_array_append_new(
-        array, json_pack("{ss ss}", "name", table[i]->name, "summary", table[i]->summary));
+    json_array_append_new(rows,
+                          json_pack("{ss ss sb}", "name", table[i]->name, "summary",
+                                    table[i]->summary, "offline_only", table[i]->offline_only));
   }
-  return array;
+  return rows;
+}
+
+static json_t*
+backends(void)
+{
+  return json_pack("[{ss sb ss} {ss sb ss} {ss sb ss}]", //
+                   "name", "cpu", "available", 1, "summary", "SIMD code on this machine's cores",
+                   "name", "cuda", "available", 0, "summary", "Not in this build", "name", "opencl",
+                   "available", 0, "summary", "Not in this build");
+}
+
+static const Listing listings[] = {
+  { "backends", backends, { "name", "summary", NULL } },
+  { "effects", effects, { "name", "summary", NULL } },
+};
+
+// ---- for people ----
+
+static const char*
+cell_text(const json_t* const row, const char* const column, char* const buffer,
+          const size_t n_bytes)
+{
+  const json_t* const value = json_object_get(row, column);
+  if (json_is_string(value)) {
+    return json_string_value(value);
+  }
+  if (json_is_number(value)) {
+    snprintf(buffer, n_bytes, "%.10g", json_number_value(value));
+  } else {
+    snprintf(buffer, n_bytes, "%s", json_is_true(value) ? "yes" : "");
+  }
+  return buffer;
+}
+
+static void
+print_rows(const json_t* const rows, const char* const* const columns)
+{
+  char buffer[32];
+  int widths[MAX_COLUMNS] = { 0 };
+  size_t i;
+  json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    for (uint32_t c = 0; columns[c]; ++c) {
+      const int width = (int)strlen(cell_text(row, columns[c], buffer, sizeof(buffer)));
+      widths[c] = width > widths[c] ? width : widths[c];
+    }
+  }
+  json_array_foreach(rows, i, row)
+  {
+    for (uint32_t c = 0; columns[c]; ++c) {
+      const int width = columns[c + 1U] ? widths[c] + 2 : 0; // no blanks at the end of a line
+      printf("%-*s", width, cell_text(row, columns[c], buffer, sizeof(buffer)));
+    }
+    putchar('\n');
+  }
+}
+
+// ---- the subcommand ----
+
+static const Listing*
+find_listing(const char* const name)
+{
+  const char* names[ARRAY_LEN(listings)];
+  for (uint32_t i = 0; i < ARRAY_LEN(listings); ++i) {
+    names[i] = listings[i].name;
+    if (!strcmp(name, names[i])) {
+      return &listings[i];
+    }
+  }
+  const char* const near = nearest_name(name, names, ARRAY_LEN(names));
+  if (near) {
+    command_misused(&cmd_list, "nothing to list by the name '%s'; did you mean %s?", name, near);
+  } else {
+    command_misused(&cmd_list, "nothing to list by the name '%s'", name);
+  }
+  return NULL;
 }
 
 static int
@@ -43,20 +130,15 @@ list_run(const int argc, char** const argv)
   if (!options_parse(&cmd_list, &options, argc, argv, &operands)) {
     return operands.exit_code;
   }
-  if (strcmp(operands.words[0], "effects") != 0) {
-    return command_misused(&cmd_list, "nothing to list by the name '%s'", operands.words[0]);
+  const Listing* const listing = find_listing(operands.words[0]);
+  if (!listing) {
+    return status_exit_code(STATUS_BAD_ARG);
   }
-  json_t* const array = effects();
+  json_t* const rows = listing->rows();
   if (json) {
-    return command_print_json(&cmd_list, array);
+    return command_print_json(&cmd_list, rows);
   }
-  size_t i;
-  json_t* row;
-  json_array_foreach(array, i, row)
-  {
-    printf("%-12s %s\n", json_string_value(json_object_get(row, "name")),
-           json_string_value(json_object_get(row, "summary")));
-  }
-  json_decref(array);
+  print_rows(rows, listing->columns);
+  json_decref(rows);
   return 0;
 }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs the program as a user would.
+
+#include "program.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_WORDS 64U
+
+static void
+run_child(const Program* const program, char** const argv)
+{
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // no server outlives a test that failed
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(nothing, STDIN_FILENO);
+  dup2(fileno(program->out_file), STDOUT_FILENO);
+  dup2(fileno(program->err_file), STDERR_FILENO);
+  execv(argv[0], argv);
+  _exit(127);
+}
+
+void
+program_start(Program* const program, const char* const* const words)
+{
+  *program = (Program){ .out_file = tmpfile(), .err_file = tmpfile() };
+  ck_assert(program->out_file && program->err_file);
+  char* const path = getenv("WARPRACK_PROGRAM");
+  ck_assert_msg(path, "WARPRACK_PROGRAM does not say where the program is");
+  char* argv[MAX_WORDS + 2U] = { path };
+  for (uint32_t i = 0; words[i]; ++i) {
+    ck_assert_uint_lt(i, MAX_WORDS);
+    argv[i + 1U] = (char*)words[i];
+  }
+  program->pid = fork();
+  ck_assert_int_ge(program->pid, 0);
+  if (!program->pid) {
+    run_child(program, argv);
+  }
+}
+
+/// All of a file, zero-terminated.  Never moves its position: the child shares that.
+static char*
+read_all(FILE* const file)
+{
+  struct stat facts;
+  ck_assert_int_eq(fstat(fileno(file), &facts), 0);
+  char* const text = malloc((size_t)facts.st_size + 1U);
+  const ssize_t n = pread(fileno(file), text, (size_t)facts.st_size, 0);
+  text[n < 0 ? 0 : n] = '\0';
+  return text;
+}
+
+const char*
+program_peek(Program* const program)
+{
+  free(program->out);
+  program->out = read_all(program->out_file);
+  return program->out;
+}
+
+void
+program_expect(Program* const program, const char* const text)
+{
+  for (int i = 0; i < 2000; ++i) {
+    if (strstr(program_peek(program), text)) {
+      return;
+    }
+    nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000 * 1000 }, NULL);
+  }
+  char* const errors = read_all(program->err_file);
+  ck_abort_msg("'%s' was not printed but: %s; %s", text, program->out, errors);
+}
+
+void
+program_wait(Program* const program)
+{
+  int status = 0;
+  ck_assert_int_eq(waitpid(program->pid, &status, 0), program->pid);
+  program->pid = 0;
+  program->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  free(program->out);
+  program->out = read_all(program->out_file);
+  program->err = read_all(program->err_file);
+}
+
+void
+program_clear(Program* const program)
+{
+  if (program->pid) {
+    kill(program->pid, SIGKILL);
+    program_wait(program);
+  }
+  free(program->out);
+  free(program->err);
+  fclose(program->out_file);
+  fclose(program->err_file);
+  *program = (Program){ 0 };
+}

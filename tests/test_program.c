@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The program around the parts: help for every subcommand, mistakes refused with the nearest name
+// and exit code 2, the same facts for people and as JSON.
+
+#include "../engine/effect.h"
+#include "../tools/bench.h"
+#include "../tools/commands.h"
+#include "support/program.h"
+#include "support/suite.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static void
+assert_contains(const char* const text, const char* const part)
+{
+  ck_assert_msg(strstr(text, part), "'%s' is not in: %s", part, text);
+}
+
+/// Run it for a JSON document on one line of stdout.
+#define RUN_JSON(json, ...)                                                                        \
+  do {                                                                                             \
+    Program program_;                                                                              \
+    PROGRAM_RUN(&program_, __VA_ARGS__);                                                           \
+    ck_assert_msg(program_.exit_code == 0, "%s", program_.err);                                    \
+    json_error_t why_;                                                                             \
+    (json) = json_loads(program_.out, 0, &why_);                                                   \
+    ck_assert_msg((json) != NULL, "%s in: %s", why_.text, program_.out);                           \
+    program_clear(&program_);                                                                      \
+  } while (0)
+
+START_TEST(help_lists_every_subcommand)
+{
+  Program program;
+  PROGRAM_RUN(&program, "--help");
+  ck_assert_int_eq(program.exit_code, 0);
+  uint32_t n = 0;
+  const Command* const* const commands = command_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    assert_contains(program.out, commands[i]->name);
+    assert_contains(program.out, commands[i]->summary);
+    ck_assert_msg(i == 0 || strcmp(commands[i - 1]->name, commands[i]->name) < 0, "%s",
+                  commands[i]->name);
+  }
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(every_subcommand_and_benchmark_has_help)
+{
+  Program program;
+  uint32_t n = 0;
+  const Command* const* const commands = command_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    PROGRAM_RUN(&program, commands[i]->name, "--help");
+    ck_assert_msg(program.exit_code == 0, "%s: %s", commands[i]->name, program.err);
+    assert_contains(program.out, commands[i]->usage);
+    program_clear(&program);
+  }
+  const Bench* const* const benches = bench_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    ck_assert_msg(!strncmp(benches[i]->name, BENCH_PREFIX, strlen(BENCH_PREFIX)), "%s",
+                  benches[i]->name);
+    PROGRAM_RUN(&program, "bench", benches[i]->name + strlen(BENCH_PREFIX), "--help");
+    ck_assert_msg(program.exit_code == 0, "%s: %s", benches[i]->name, program.err);
+    assert_contains(program.out, benches[i]->name);
+    program_clear(&program);
+  }
+}
+END_TEST
+
+START_TEST(mistakes_are_refused_with_the_nearest_name)
+{
+  Program program;
+  PROGRAM_RUN(&program, "lits");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_str_eq(program.out, "");
+  assert_contains(program.err, "unknown command 'lits'; did you mean list?");
+  program_clear(&program);
+
+  PROGRAM_RUN(&program, "list", "efects");
+  ck_assert_int_eq(program.exit_code, 2);
+  assert_contains(program.err, "did you mean effects?");
+  program_clear(&program);
+
+  PROGRAM_RUN(&program, "info", "gian");
+  ck_assert_int_eq(program.exit_code, 2);
+  assert_contains(program.err, "did you mean gain?");
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(list_effects_is_the_table)
+{
+  json_t* list;
+  RUN_JSON(list, "list", "effects", "--json");
+  uint32_t n = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  ck_assert_uint_eq(json_array_size(list), n);
+  for (uint32_t i = 0; i < n; ++i) {
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(list, i), "name")),
+                     table[i]->name);
+  }
+  json_decref(list);
+}
+END_TEST
+
+START_TEST(info_describes_every_parameter)
+{
+  uint32_t n = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    json_t* info;
+    RUN_JSON(info, "info", table[i]->name, "--json");
+    const json_t* const params = json_object_get(info, "params");
+    ck_assert_uint_eq(json_array_size(params), table[i]->n_params);
+    for (uint32_t p = 0; p < table[i]->n_params; ++p) {
+      const json_t* const param = json_array_get(params, p);
+      ck_assert_str_eq(json_string_value(json_object_get(param, "id")), table[i]->params[p].id);
+      if (table[i]->params[p].kind == PARAM_NUMBER) {
+        ck_assert_double_eq(json_number_value(json_object_get(param, "max")),
+                            table[i]->params[p].max);
+      }
+    }
+    json_decref(info);
+  }
+}
+END_TEST
+
+START_TEST(info_reads_well)
+{
+  Program program;
+  PROGRAM_RUN(&program, "info", "gain");
+  ck_assert_int_eq(program.exit_code, 0);
+  assert_contains(program.out, "-120 to 40 dB");
+  assert_contains(program.out, "default 0");
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(only_the_cpu_is_there_in_this_build_and_the_list_says_so)
+{
+  json_t* list;
+  RUN_JSON(list, "list", "backends", "--json");
+  ck_assert_uint_eq(json_array_size(list), 3);
+  for (size_t i = 0; i < 3; ++i) {
+    const json_t* const row = json_array_get(list, i);
+    const bool is_cpu = !strcmp(json_string_value(json_object_get(row, "name")), "cpu");
+    ck_assert(json_is_true(json_object_get(row, "available")) == is_cpu);
+    ck_assert(json_string_length(json_object_get(row, "summary")) > 0);
+  }
+  json_decref(list);
+}
+END_TEST
+
+SUITE_MAIN("program", help_lists_every_subcommand, every_subcommand_and_benchmark_has_help,
+           mistakes_are_refused_with_the_nearest_name, list_effects_is_the_table,
+           info_describes_every_parameter, info_reads_well,
+           only_the_cpu_is_there_in_this_build_and_the_list_says_so)

@@ -17,8 +17,19 @@
 
    The parameter ring has one writer, the control thread, and one reader, the worker.
 
-   The callback trusts nothing in the region but its own counter: `finished` is range-checked on
-   each read.
+   Either side keeps its own counter and the shape in private memory and trusts nothing in the
+   region: the other side's counter is range-checked on each read, and a value that cannot be is a
+   counted fault and changes nothing.
+
+   Sleeping, in either direction.  The sleeper reads the bell, raises `asleep`, looks for its block
+   once more, sleeps while the bell is unchanged, lowers `asleep`.  The other side publishes its
+   counter, then reads `asleep`, and only if that is raised changes the bell and makes the one futex
+   call.  Counter and flag are written and read with sequential consistency, because each side
+   writes one and then reads the other: in any order of the four accesses, either the sleeper sees
+   the block or the publisher sees the sleeper.  In the second case the bell changes after the
+   sleeper has read it, so that the kernel refuses the sleep or the wake finds the sleeper: no
+   wake-up is lost.  The flag is lowered by the sleeper only: were the waker to lower it, a waker
+   that loses its core just before the futex call would hide the sleeper from everyone else.
 */
 #ifndef WARPRACK_ENGINE_RING_H
 #define WARPRACK_ENGINE_RING_H
@@ -59,7 +70,8 @@ typedef struct Ring Ring; // one side's view of the region
 /// Make a region in a new memfd, zeroed, faulted in. [main]
 NODISCARD Status ring_new(const RingShape* shape, Ring** ring, Error* error);
 
-/// View a region that another process made; checks size, magic, version and every field. [main]
+/// View a region that another process made; checks seals, size, magic, version, every field and the
+/// counters.  Keeps a duplicate of `fd`.  STATUS_BAD_ARG says which check failed. [main]
 NODISCARD Status ring_attach(int fd, Ring** ring, Error* error);
 
 /// Unmap; the memfd goes with its last user.  Accepts NULL. [main]
@@ -79,7 +91,7 @@ REALTIME SlotHeader* ring_slot(const Ring* ring, uint64_t sequence);
 // ---- producer: the callback ----
 
 /// True when slot `submitted` is free to be written (fewer than n_slots blocks in flight). [rt]
-REALTIME bool ring_can_submit(const Ring* ring);
+REALTIME bool ring_can_submit(Ring* ring);
 
 /// The sequence number that the next submit will publish. [rt]
 REALTIME uint64_t ring_next(const Ring* ring);
@@ -95,7 +107,7 @@ REALTIME bool ring_is_finished(Ring* ring, uint64_t sequence);
 /// [rt when depth 0; else offline]
 bool ring_wait_finished(Ring* ring, uint64_t sequence, uint64_t timeout_ns);
 
-/// Times that `finished` was out of range. [any]
+/// Times that this side read a counter of the other side that could not be. [any]
 uint64_t ring_faults(const Ring* ring);
 
 // ---- consumer: the worker ----
@@ -104,13 +116,13 @@ uint64_t ring_faults(const Ring* ring);
 REALTIME bool ring_take(Ring* ring, uint64_t* sequence);
 
 /// As ring_take(), but spins for at most spin_ns, then sleeps until a block comes, ring_wake() or
-/// timeout_ns. [worker]
+/// timeout_ns (from the call on; UINT64_MAX: none). [worker]
 bool ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t* sequence);
 
 /// Publish the oldest block's output; wakes a producer that waits. [worker]
 REALTIME void ring_finish(Ring* ring);
 
-/// Make a sleeping ring_wait_take() return. [any]
+/// Make ring_wait_take() return false, once: the one that sleeps, else the next one. [any]
 void ring_wake(Ring* ring);
 
 // ---- parameter messages ----

@@ -14,9 +14,11 @@
 
 /**
    Load a file for an effect (EngineLoadFile): any format that libsndfile reads, resampled to
-   rate_hz by libsamplerate (best quality, sinc), or a text file with rows of numbers (not
-   resampled; spaces, commas or semicolons between them, # comments). Refused with a reason:
-   missing, empty, corrupt, not finite, over 1 GiB of samples, neither audio nor numbers.
+   rate_hz by libsamplerate (best quality, sinc) as impulse responses are, that is, scaled by the
+   old rate over the new, so that their frequency response stays; or a text file with rows of
+   numbers (n_channels rows of n_frames numbers, not resampled; spaces, commas or semicolons between
+   them, # comments).  Refused with STATUS_FILE and a reason: missing, empty, corrupt, not finite,
+   over 1 GiB of samples, neither audio nor numbers.
 */
 NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
@@ -46,13 +48,22 @@ typedef struct AudioFormat {
 NODISCARD Status audio_format_from(const char* name, const char* encoding, AudioFormat* format,
                                    Error* error);
 
+/// STATUS_FILE when so many frames are more than the container can hold (WAV: 4 GiB); the writer
+/// refuses them as well, but a caller that knows the length can say so at once.
+NODISCARD Status audio_format_check_length(AudioFormat format, const char* name,
+                                           uint32_t n_channels, uint64_t n_frames, Error* error);
+
 typedef struct AudioWriter AudioWriter;
 
 /// Writes NAME.part~ beside `name`; only audio_writer_commit() puts it in place, by rename.
+/// A WAV that grows over 4 GiB becomes an RF64.  No dither: samples are rounded to the nearest
+/// step.
 NODISCARD Status audio_writer_open(const char* name, AudioFormat format, double rate_hz,
                                    uint32_t n_channels, AudioWriter** writer, Error* error);
 NODISCARD Status audio_writer_write(AudioWriter* writer, const float* const* in, uint32_t n_frames,
                                     Error* error);
+/// Samples beyond full scale so far, saved as full scale (16, 24 and 32 only).
+uint64_t audio_writer_clipped(const AudioWriter* writer);
 /// Flush, fsync, rename.  The writer is freed either way.
 NODISCARD Status audio_writer_commit(AudioWriter* writer, Error* error);
 /// Remove the partial file and free.  Accepts NULL.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// What the files behind audio_file.h share.  Nobody else includes this.
+#ifndef WARPRACK_IO_AUDIO_FILE_PARTS_H
+#define WARPRACK_IO_AUDIO_FILE_PARTS_H
+
+#include "audio_file.h"
+
+/// Open for reading what is a file, is readable and is not empty.
+NODISCARD Status source_open(const char* name, int* fd, Error* error);
+
+/// A file with zeroed samples for [n_channels][n_frames]; free with audio_file_free().  NULL when
+/// out of memory.
+FxFile* loaded_file_new(const char* name, uint32_t n_channels, uint64_t n_frames, bool is_audio);
+
+/// The samples of such a file, for whoever fills it.
+float* loaded_file_samples(FxFile* file);
+
+/// Read a text file with rows of numbers, all of one length.
+NODISCARD Status number_table_load(const char* name, FxFile** file, Error* error);
+
+#endif

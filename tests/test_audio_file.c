@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Files come in whole or with a reason, and go out whole or not at all.
+
+#include "../io/audio_file.h"
+#include "support/scratch.h"
+#include "support/signals.h"
+#include "support/suite.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <sndfile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FRAMES 10000U
+
+static float noise[3][FRAMES];
+static const float* const channels[] = { noise[0], noise[1], noise[2] };
+
+static void
+make_noise(void)
+{
+  for (unsigned c = 0; c < 3U; ++c) {
+    signal_noise(noise[c], FRAMES, c + 1U);
+  }
+}
+
+static FxFile*
+load(const char* const path, const double rate_hz)
+{
+  FxFile* file = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!audio_file_load(NULL, path, rate_hz, &file, &error), "%s", error.text);
+  return file;
+}
+
+static void
+refuses(const char* const path, const char* const reason)
+{
+  FxFile* file = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(audio_file_load(NULL, path, 48000.0, &file, &error), STATUS_FILE);
+  ck_assert_ptr_null(file);
+  ck_assert_msg(strstr(error.text, reason), "'%s' does not say '%s'", error.text, reason);
+  ck_assert_msg(strstr(error.text, path), "'%s' does not name %s", error.text, path);
+}
+
+START_TEST(a_loaded_file_is_planar_and_exact)
+{
+  const Scratch scratch = scratch_new();
+  make_noise();
+  scratch_write_wav(&scratch, "a.wav", channels, 3, FRAMES, 44100);
+  FxFile* const file = load(scratch_path(&scratch, "a.wav"), 44100.0);
+  ck_assert(file->is_audio);
+  ck_assert_uint_eq(file->n_channels, 3);
+  ck_assert_uint_eq(file->n_frames, FRAMES);
+  for (unsigned c = 0; c < 3U; ++c) {
+    ck_assert_mem_eq(file->samples + c * FRAMES, noise[c], sizeof(noise[c]));
+  }
+  audio_file_free(NULL, file);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+// sum h[n] e^(-j 2 pi f n / rate): what an impulse response does to a sine.
+static double
+magnitude(const float* const h, const uint64_t n, const double f, const double rate_hz)
+{
+  double real = 0.0;
+  double imaginary = 0.0;
+  for (uint64_t i = 0; i < n; ++i) {
+    real += h[i] * cos(2.0 * M_PI * f * (double)i / rate_hz);
+    imaginary += h[i] * sin(2.0 * M_PI * f * (double)i / rate_hz);
+  }
+  return hypot(real, imaginary);
+}
+
+START_TEST(a_resampled_impulse_response_keeps_its_frequency_response)
+{
+  static const double rates[] = { 22050.0, 48000.0, 96000.0, 192000.0 };
+  const Scratch scratch = scratch_new();
+  float response[2000];
+  for (unsigned i = 0; i < ARRAY_LEN(response); ++i) { // a decaying 1 kHz tone, rounded off
+    const double t = i / 44100.0;
+    response[i] =
+        (float)(sin(2.0 * M_PI * 1000.0 * t) * exp(-t * 300.0) * pow(1.0 - exp(-t * 2000.0), 4.0));
+  }
+  const float* const only[] = { response };
+  scratch_write_wav(&scratch, "ir.wav", only, 1, ARRAY_LEN(response), 44100);
+  for (unsigned r = 0; r < ARRAY_LEN(rates); ++r) {
+    FxFile* const file = load(scratch_path(&scratch, "ir.wav"), rates[r]);
+    ck_assert_uint_eq(file->n_frames, (uint64_t)ceil(2000.0 * rates[r] / 44100.0));
+    for (double f = 125.0; f <= 8000.0; f *= 2.0) {
+      ck_assert_double_le(fabs(magnitude(file->samples, file->n_frames, f, rates[r]) -
+                               magnitude(response, ARRAY_LEN(response), f, 44100.0)),
+                          0.001 * magnitude(response, ARRAY_LEN(response), 1000.0, 44100.0));
+    }
+    audio_file_free(NULL, file);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(text_is_rows_of_numbers)
+{
+  static const char text[] = "# a matrix\n1, 0.5;\t-2e-1 # comment\r\n\n  3 4 5\n";
+  static const float expected[] = { 1.0F, 0.5F, -0.2F, 3.0F, 4.0F, 5.0F };
+  const Scratch scratch = scratch_new();
+  scratch_write(&scratch, "m.txt", text, strlen(text));
+  FxFile* const file = load(scratch_path(&scratch, "m.txt"), 48000.0);
+  ck_assert(!file->is_audio);
+  ck_assert_uint_eq(file->n_channels, 2);
+  ck_assert_uint_eq(file->n_frames, 3);
+  ck_assert_mem_eq(file->samples, expected, sizeof(expected));
+  audio_file_free(NULL, file);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
+{
+  static const struct {
+    const char* bytes;
+    const char* reason;
+  } texts[] = {
+    { "1 2\n3\n", "line 2: 1 numbers, but 2" },
+    { "1 2\n3 four\n", "line 2: 'four' is not a number" },
+    { "1 2x\n", "'2x' is not a number" },
+    { "nan\n", "not finite" },
+    { "1e99\n", "not finite" },
+    { "# nothing\n", "no numbers" },
+    { "\x01\x02\x7F\x1B[2J", "'???" }, // control characters are not printed
+  };
+  const Scratch scratch = scratch_new();
+  refuses(scratch_path(&scratch, "missing.wav"), "No such file or directory");
+  refuses(scratch.directory, "directory");
+  scratch_write(&scratch, "empty.wav", "", 0);
+  refuses(scratch_path(&scratch, "empty.wav"), "empty (0 bytes)");
+  for (unsigned t = 0; t < ARRAY_LEN(texts); ++t) {
+    scratch_write(&scratch, "bad", texts[t].bytes, strlen(texts[t].bytes));
+    refuses(scratch_path(&scratch, "bad"), texts[t].reason);
+    refuses(scratch_path(&scratch, "bad"), "libsndfile");
+  }
+  make_noise();
+  scratch_write_wav(&scratch, "none.wav", channels, 1, 0, 48000);
+  refuses(scratch_path(&scratch, "none.wav"), "0 frames");
+  noise[1][77] = NAN;
+  scratch_write_wav(&scratch, "nan.wav", channels, 2, FRAMES, 44100);
+  refuses(scratch_path(&scratch, "nan.wav"), "channel 2, frame 77");
+  scratch_remove(&scratch);
+}
+END_TEST
+
+static void
+write_file(const char* const path, const char* const encoding, const float* const* const samples,
+           const unsigned n_channels, const uint32_t n_frames, uint64_t* const clipped)
+{
+  AudioFormat format;
+  AudioWriter* writer = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!audio_format_from(path, encoding, &format, &error), "%s", error.text);
+  ck_assert_msg(!audio_writer_open(path, format, 48000.0, n_channels, &writer, &error), "%s",
+                error.text);
+  ck_assert_msg(!audio_writer_write(writer, samples, n_frames, &error), "%s", error.text);
+  *clipped = audio_writer_clipped(writer);
+  ck_assert_msg(!audio_writer_commit(writer, &error), "%s", error.text);
+}
+
+START_TEST(a_wav_over_4_gib_is_refused_and_others_are_not)
+{
+  AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
+  Error error;
+  ck_assert_int_eq(audio_format_check_length(format, "x", 2, (1ULL << 29U) - 200U, &error), 0);
+  ck_assert_int_eq(audio_format_check_length(format, "x", 2, 1ULL << 29U, &error), STATUS_FILE);
+  ck_assert_ptr_nonnull(strstr(error.text, ".w64"));
+  format.encoding = AUDIO_PCM16;
+  ck_assert_int_eq(audio_format_check_length(format, "x", 2, 1ULL << 29U, &error), 0);
+  format = (AudioFormat){ AUDIO_W64, AUDIO_FLOAT };
+  ck_assert_int_eq(audio_format_check_length(format, "x", 2, 1ULL << 40U, &error), 0);
+}
+END_TEST
+
+START_TEST(a_truncated_file_is_corrupt_and_not_short)
+{
+  const Scratch scratch = scratch_new();
+  uint64_t clipped = 0;
+  make_noise();
+  write_file(scratch_path(&scratch, "whole.flac"), "16", channels, 2, FRAMES, &clipped);
+  ck_assert_int_eq(truncate(scratch_path(&scratch, "whole.flac"), 9000), 0);
+  refuses(scratch_path(&scratch, "whole.flac"), "corrupt");
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(every_container_and_encoding_reads_back)
+{
+  static const struct {
+    const char* name;
+    const char* encoding;
+    double tolerance;
+    int format; // as libsndfile reads it
+  } cases[] = {
+    { "a.wav", NULL, 0.0, SF_FORMAT_WAV | SF_FORMAT_FLOAT },
+    { "b.WAV", "16", 0x1p-16, SF_FORMAT_WAV | SF_FORMAT_PCM_16 },
+    { "c.wav", "24", 0x1p-24, SF_FORMAT_WAV | SF_FORMAT_PCM_24 },
+    { "d.wav", "32", 0.0, SF_FORMAT_WAV | SF_FORMAT_PCM_32 },
+    { "e.w64", "float", 0.0, SF_FORMAT_W64 | SF_FORMAT_FLOAT },
+    { "f.rf64", NULL, 0.0, SF_FORMAT_RF64 | SF_FORMAT_FLOAT },
+    { "g.flac", NULL, 0x1p-24, SF_FORMAT_FLAC | SF_FORMAT_PCM_24 },
+    { "h.flac", "16", 0x1p-16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16 },
+  };
+  const Scratch scratch = scratch_new();
+  make_noise();
+  for (unsigned t = 0; t < ARRAY_LEN(cases); ++t) {
+    const char* const path = scratch_path(&scratch, cases[t].name);
+    uint64_t clipped = 0;
+    write_file(path, cases[t].encoding, channels, 3, FRAMES, &clipped);
+    ck_assert_uint_eq(clipped, 0);
+    SF_INFO info = { 0 };
+    SNDFILE* const file = sf_open(path, SFM_READ, &info);
+    ck_assert_ptr_nonnull(file);
+    sf_close(file);
+    ck_assert_int_eq(info.format & (SF_FORMAT_TYPEMASK | SF_FORMAT_SUBMASK), cases[t].format);
+
+    unsigned n_channels = 0;
+    size_t n_frames = 0;
+    int rate_hz = 0;
+    float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
+    ck_assert_uint_eq(n_channels, 3);
+    ck_assert_uint_eq(n_frames, FRAMES);
+    ck_assert_int_eq(rate_hz, 48000);
+    for (unsigned i = 0; i < 3U * FRAMES; ++i) {
+      ck_assert_double_le(fabs((double)samples[i] - (double)noise[i % 3U][i / 3U]),
+                          cases[t].tolerance);
+    }
+    free(samples);
+    ck_assert_uint_eq(scratch_count(&scratch), t + 1U);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(whole_numbers_survive_reading_and_writing)
+{
+  static float steps[65536];
+  const float* const only[] = { steps };
+  const Scratch scratch = scratch_new();
+  const char* const path = scratch_path(&scratch, "all.wav");
+  for (int i = 0; i < 65536; ++i) {
+    steps[i] = (float)(i - 32768) / 32768.0F;
+  }
+  uint64_t clipped = 0;
+  write_file(path, "16", only, 1, 65536, &clipped);
+  ck_assert_uint_eq(clipped, 0);
+  SF_INFO info = { 0 };
+  SNDFILE* const file = sf_open(path, SFM_READ, &info);
+  static short numbers[65536];
+  ck_assert_int_eq(sf_readf_short(file, numbers, 65536), 65536);
+  sf_close(file);
+  for (int i = 0; i < 65536; ++i) {
+    ck_assert_int_eq(numbers[i], i - 32768);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(samples_beyond_full_scale_are_limited_and_counted)
+{
+  static const float loud[] = { 1.0F, -1.0F, 1.5F, -2.0F, INFINITY, NAN, 0.25F };
+  static const float kept[] = { 1.0F, -1.0F, 1.0F, -1.0F, 1.0F, 0.0F, 0.25F };
+  const float* const only[] = { loud };
+  static const char* const encodings[] = { "16", "24", "32" };
+  const Scratch scratch = scratch_new();
+  for (unsigned e = 0; e < ARRAY_LEN(encodings); ++e) {
+    const char* const path = scratch_path(&scratch, "loud.wav");
+    uint64_t clipped = 0;
+    write_file(path, encodings[e], only, 1, ARRAY_LEN(loud), &clipped);
+    ck_assert_uint_eq(clipped, 4);
+    unsigned n_channels = 0;
+    size_t n_frames = 0;
+    int rate_hz = 0;
+    float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
+    for (unsigned i = 0; i < ARRAY_LEN(kept); ++i) {
+      ck_assert_double_le(fabs((double)samples[i] - (double)kept[i]), 0x1p-15);
+    }
+    free(samples);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(the_same_samples_make_the_same_bytes)
+{
+  const Scratch scratch = scratch_new();
+  make_noise();
+  char* bytes[2] = { NULL, NULL };
+  size_t sizes[2] = { 0, 0 };
+  for (unsigned t = 0; t < 2U; ++t) {
+    uint64_t clipped = 0;
+    write_file(scratch_path(&scratch, "a.wav"), NULL, channels, 2, FRAMES, &clipped);
+    FILE* const file = fopen(scratch_path(&scratch, "a.wav"), "rb");
+    bytes[t] = calloc(1, 1U << 20U);
+    sizes[t] = fread(bytes[t], 1, 1U << 20U, file);
+    fclose(file);
+    sleep(t == 0U); // a header with the time of day would differ
+  }
+  ck_assert_uint_eq(sizes[0], sizes[1]);
+  ck_assert_mem_eq(bytes[0], bytes[1], sizes[0]);
+  free(bytes[0]);
+  free(bytes[1]);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+// Write until it fails; nothing may be left but what was there before.
+static void
+fill(const Scratch* const scratch, const char* const name, const char* const reason)
+{
+  AudioFormat format;
+  AudioWriter* writer = NULL;
+  Error error = { STATUS_OK, "" };
+  const char* const path = scratch_path(scratch, name);
+  make_noise();
+  ck_assert_int_eq(audio_format_from(path, NULL, &format, &error), STATUS_OK);
+  ck_assert_int_eq(audio_writer_open(path, format, 48000.0, 3, &writer, &error), STATUS_OK);
+  Status status = STATUS_OK;
+  for (unsigned n = 0; !status && n < 100U; ++n) {
+    status = audio_writer_write(writer, channels, FRAMES, &error);
+  }
+  ck_assert_int_eq(status, STATUS_FILE);
+  ck_assert_int_eq(status_exit_code(status), 5);
+  ck_assert_msg(strstr(error.text, reason), "%s", error.text);
+  ck_assert_int_eq(audio_writer_commit(writer, &error), STATUS_FILE); // remembers
+  ck_assert_uint_eq(scratch_count(scratch), 0);
+}
+
+static void
+fill_to_the_last_byte(const Scratch* const scratch, const char* const name, const rlim_t n_bytes)
+{
+  const struct rlimit limit = { n_bytes, n_bytes };
+  AudioFormat format;
+  AudioWriter* writer = NULL;
+  Error error = { STATUS_OK, "" };
+  const char* const path = scratch_path(scratch, name);
+  ck_assert_int_eq(audio_format_from(path, NULL, &format, &error), STATUS_OK);
+  ck_assert_int_eq(audio_writer_open(path, format, 48000.0, 3, &writer, &error), STATUS_OK);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const Status status = audio_writer_write(writer, channels, FRAMES, &error);
+  const Status committed = audio_writer_commit(writer, &error);
+  ck_assert_msg(status || committed, "a file that was not written whole was kept");
+  ck_assert_uint_eq(scratch_count(scratch), 0);
+}
+
+START_TEST(a_full_disk_leaves_nothing_behind)
+{
+  const Scratch scratch = scratch_new();
+  if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+      mount("tmpfs", scratch.directory, "tmpfs", 0, "size=256k")) {
+    printf("no private tmpfs (%s): a limit on the file's size stands for the full disk\n",
+           strerror(errno));
+    const struct rlimit limit = { 262144, 262144 };
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    fill(&scratch, "a.wav", "File too large");
+    fill(&scratch, "a.flac", "File too large");
+  } else {
+    fill(&scratch, "a.wav", "No space left");
+    fill(&scratch, "a.flac", "No space left");
+    ck_assert_int_eq(umount(scratch.directory), 0);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+// FLAC keeps its last block until it is closed: the failure comes after the last write.
+START_TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
+{
+  const Scratch scratch = scratch_new();
+  make_noise();
+  uint64_t clipped = 0;
+  write_file(scratch_path(&scratch, "whole.flac"), NULL, channels, 3, FRAMES, &clipped);
+  struct stat info;
+  ck_assert_int_eq(stat(scratch_path(&scratch, "whole.flac"), &info), 0);
+  ck_assert_int_eq(unlink(scratch_path(&scratch, "whole.flac")), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  fill_to_the_last_byte(&scratch, "short.flac", (rlim_t)info.st_size - 1U);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(an_output_that_cannot_be_is_refused)
+{
+  AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
+  AudioWriter* writer = NULL;
+  Error error;
+  const Scratch scratch = scratch_new();
+  ck_assert_int_eq(audio_format_from("x.mp3", NULL, &format, &error), STATUS_BAD_ARG);
+  ck_assert_int_eq(audio_format_from("x", NULL, &format, &error), STATUS_BAD_ARG);
+  ck_assert_int_eq(audio_format_from("x.wav", "12", &format, &error), STATUS_BAD_ARG);
+  ck_assert_int_eq(audio_format_from("x.flac", "float", &format, &error), STATUS_BAD_ARG);
+
+  const char* const nowhere = scratch_path(&scratch, "none/x.wav");
+  ck_assert_int_eq(audio_writer_open(nowhere, format, 48000.0, 1, &writer, &error), STATUS_FILE);
+  ck_assert_ptr_nonnull(strstr(error.text, "No such file or directory"));
+
+  const char* const pipe = scratch_path(&scratch, "pipe.wav");
+  ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+  ck_assert_int_eq(audio_writer_open(pipe, format, 48000.0, 1, &writer, &error), STATUS_FILE);
+  ck_assert_ptr_nonnull(strstr(error.text, "no regular file"));
+
+  const char* const flac = scratch_path(&scratch, "wide.flac");
+  ck_assert_int_eq(audio_format_from(flac, NULL, &format, &error), STATUS_OK);
+  ck_assert_int_eq(audio_writer_open(flac, format, 48000.0, 9, &writer, &error), STATUS_FILE);
+  ck_assert_ptr_nonnull(strstr(error.text, "9 channels"));
+  ck_assert_ptr_null(writer);
+  ck_assert_uint_eq(scratch_count(&scratch), 1);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(an_abandoned_file_leaves_the_old_one_as_it_was)
+{
+  const Scratch scratch = scratch_new();
+  const char* const path = scratch_path(&scratch, "a.wav");
+  const AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
+  AudioWriter* writer = NULL;
+  make_noise();
+  scratch_write(&scratch, "a.wav", "old", 3);
+  ck_assert_int_eq(audio_writer_open(path, format, 48000.0, 1, &writer, NULL), STATUS_OK);
+  ck_assert_int_eq(audio_writer_write(writer, channels, FRAMES, NULL), STATUS_OK);
+  ck_assert_uint_eq(scratch_count(&scratch), 2);
+  audio_writer_abandon(writer);
+  struct stat info;
+  ck_assert_int_eq(stat(path, &info), 0);
+  ck_assert_int_eq(info.st_size, 3);
+  ck_assert_uint_eq(scratch_count(&scratch), 1);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(a_reader_reads_in_any_steps_and_again)
+{
+  const Scratch scratch = scratch_new();
+  make_noise();
+  scratch_write_wav(&scratch, "a.wav", channels, 3, FRAMES, 48000);
+  AudioReader* reader = NULL;
+  ck_assert_int_eq(audio_reader_open(scratch_path(&scratch, "a.wav"), &reader, NULL), STATUS_OK);
+  ck_assert_uint_eq(audio_reader_channels(reader), 3);
+  ck_assert_uint_eq(audio_reader_frames(reader), FRAMES);
+  ck_assert_double_eq(audio_reader_rate(reader), 48000.0);
+  static float out[3][FRAMES];
+  for (unsigned pass = 0; pass < 2U; ++pass) {
+    memset(out, 0, sizeof(out));
+    uint64_t state = pass;
+    uint32_t n_read = 1;
+    uint32_t done = 0;
+    while (n_read) {
+      float* const to[] = { out[0] + done, out[1] + done, out[2] + done };
+      const uint32_t step = 1U + (uint32_t)(signal_random(&state) % 6000U);
+      const uint32_t wanted = step < FRAMES - done ? step : FRAMES - done;
+      ck_assert_int_eq(audio_reader_read(reader, to, wanted, &n_read, NULL), STATUS_OK);
+      ck_assert_uint_eq(n_read, wanted);
+      done += n_read;
+    }
+    ck_assert_mem_eq(out, noise, sizeof(noise));
+    uint32_t n_more = 7;
+    float beyond[3];
+    float* const to[] = { beyond, beyond + 1, beyond + 2 };
+    ck_assert_int_eq(audio_reader_read(reader, to, 1, &n_more, NULL), STATUS_OK);
+    ck_assert_uint_eq(n_more, 0);
+    ck_assert_int_eq(audio_reader_rewind(reader, NULL), STATUS_OK);
+  }
+  audio_reader_close(reader);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("audio_file", a_loaded_file_is_planar_and_exact,
+           a_resampled_impulse_response_keeps_its_frequency_response, text_is_rows_of_numbers,
+           what_cannot_be_loaded_is_refused_with_the_reason,
+           a_wav_over_4_gib_is_refused_and_others_are_not,
+           a_truncated_file_is_corrupt_and_not_short, every_container_and_encoding_reads_back,
+           whole_numbers_survive_reading_and_writing,
+           samples_beyond_full_scale_are_limited_and_counted, the_same_samples_make_the_same_bytes,
+           a_full_disk_leaves_nothing_behind,
+           a_disk_that_is_full_at_the_very_end_leaves_nothing_behind,
+           an_output_that_cannot_be_is_refused, an_abandoned_file_leaves_the_old_one_as_it_was,
+           a_reader_reads_in_any_steps_and_again)

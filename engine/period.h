@@ -6,8 +6,8 @@
    Latency: a block comes out `depth` periods after it went in.  depth 0 waits for its own block, up
    to a deadline.  A block that is not finished when it is due is *late*:
 
-     wet ──late──▶ this block fades wet→dry ─▶ dry, until 8 blocks in a row were on time ─▶ fades
-   dry→wet
+     wet ─late─▶ this block fades wet→dry ─▶ dry, until 8 blocks in a row were on time
+         ◀─ the next block fades dry→wet ◀─┘
 
    where dry is the input, delayed by exactly the latency of the wet path (or silence, where asked
    for). The late block has no wet samples yet, so the wet side of that one fade continues the last
@@ -32,14 +32,14 @@ typedef struct PeriodConfig {
   uint32_t depth;              ///< 0, 1 or 2
   double deadline;             ///< depth 0: fraction of the period to wait, usually 0.75
   bool dry_is_silent;          ///< Play silence instead of the dry signal
-  float ceiling;               ///< Largest absolute sample that leaves, linear
+  float ceiling;               ///< Largest absolute sample that leaves, linear; 0: none
   uint32_t max_latency_frames; ///< Of the rack; sizes the dry delay line
 } PeriodConfig;
 
 /// Counters since the start, readable from any thread while audio runs.
 typedef struct PeriodCounts {
-  uint64_t blocks;      ///< Periods processed
-  uint64_t late;        ///< Blocks not finished when due
+  uint64_t blocks;      ///< Blocks processed
+  uint64_t late;        ///< Blocks not finished when due (a dropped one is not late as well)
   uint64_t dropped;     ///< Blocks not submitted: the worker was n_slots behind
   uint64_t dry;         ///< Blocks played dry, wholly or in part
   uint64_t clipped;     ///< Samples limited by the ceiling
@@ -47,7 +47,7 @@ typedef struct PeriodCounts {
   uint64_t bad_out;     ///< NaN or Inf samples that would have gone out
   uint64_t odd_periods; ///< Periods whose length was not the block's, played as silence
   uint64_t faults;      ///< Counters of the other side found out of range
-  uint64_t callback_ns_max, callback_ns_sum; ///< Time inside period_run()
+  uint64_t callback_ns_max, callback_ns_sum; ///< Time inside period_run(), waiting periods aside
 } PeriodCounts;
 
 typedef struct Period Period;
@@ -64,15 +64,16 @@ void period_free(Period* period);
    @param in [n_in] pointers to n_frames samples; NULL pointers are silence.
    @param out [n_out] pointers to n_frames samples, all written.
    @param n_frames A multiple of the ring's block is processed in slices; 0 does nothing; anything
-   else gives silence and is counted.
+   else gives silence and is counted, and so do the `depth` blocks after it: the pipeline starts
+   afresh.
    @param wait Wait for the block that is due, however long (freewheel, offline): nothing is ever
-   late.
+   late or dropped, and a dry signal fades back at once.
 */
 REALTIME void // [rt]
 period_run(Period* period, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
 
-/// The rack's own latency: the dry signal is delayed by depth * block + this; the change is ramped.
-/// [any]
+/// The rack's own latency, max_latency_frames at most: the dry signal is delayed by depth * block +
+/// this; a change cross-fades over one block. [any]
 void period_set_latency(Period* period, uint32_t rack_latency_frames);
 
 /// Start to fade the output to silence (over about 50 ms), or back; true once it is silent. [any]

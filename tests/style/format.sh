@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# All C sources are formatted as .clang-format says.  `tools/check format` repairs.
+set -eu
+cd "$1"
+
+# Other versions format differently, so only the one that the tree is formatted with may judge.
+clang_format=$(command -v clang-format-14 || command -v clang-format || true)
+if [ -z "$clang_format" ] || ! "$clang_format" --version | grep -q 'version 14\.'; then
+  echo "no clang-format 14"
+  exit 77
+fi
+git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77; }
+git ls-files '*.c' '*.h' | xargs "$clang_format" --dry-run --Werror

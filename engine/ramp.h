@@ -71,6 +71,24 @@ ramp_next(Ramp* const ramp)
   return ramp_value(ramp);
 }
 
+/// Advance by n_frames frames and write each value: the same as n_frames calls of ramp_next(), as a
+/// loop that vectorises.
+static inline void
+ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
+{
+  const uint32_t n_moving = n_frames < ramp->frames_left ? n_frames : ramp->frames_left;
+  const int32_t last = (int32_t)ramp->frames_left - 1; // signed: baseline SSE2 converts only these
+  const Ramp segment = *ramp;
+  for (uint32_t i = 0; i < n_moving; ++i) {
+    const float w = (float)(last - (int32_t)i) * segment.per_frame;
+    out[i] = segment.target + w * w * (segment.a + segment.b * w);
+  }
+  for (uint32_t i = n_moving; i < n_frames; ++i) {
+    out[i] = segment.target;
+  }
+  ramp->frames_left -= n_moving;
+}
+
 /// Advance by `frames` frames.
 static inline void
 ramp_skip(Ramp* const ramp, const uint32_t frames)

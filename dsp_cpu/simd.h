@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   VECTOR_CLONES before a function makes the compiler emit it twice: for baseline x86-64 and for
+   AVX2 with FMA (x86-64-v3), chosen once when the program is loaded.  Elsewhere it is empty.
+
+   Empty under the sanitizers too: the loader runs the choosers before their runtime is up.
+*/
+#ifndef WARPRACK_DSP_CPU_SIMD_H
+#define WARPRACK_DSP_CPU_SIMD_H
+
+#if defined(__clang__)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SIMD_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SIMD_SANITIZED 1
+#endif
+
+#if defined(__x86_64__) && defined(__linux__) && !defined(SIMD_SANITIZED)
+#define VECTOR_CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#else
+#define VECTOR_CLONES
+#endif
+
+#endif

@@ -35,7 +35,7 @@ START_TEST(help_lists_every_subcommand)
   PROGRAM_RUN(&program, "--help");
   ck_assert_int_eq(program.exit_code, 0);
   uint32_t n = 0;
-  const Command* const* const commands = command_table(&n);
+  const Command* const* const commands = program_commands(&n);
   for (uint32_t i = 0; i < n; ++i) {
     assert_contains(program.out, commands[i]->name);
     assert_contains(program.out, commands[i]->summary);
@@ -50,7 +50,7 @@ START_TEST(every_subcommand_and_benchmark_has_help)
 {
   Program program;
   uint32_t n = 0;
-  const Command* const* const commands = command_table(&n);
+  const Command* const* const commands = program_commands(&n);
   for (uint32_t i = 0; i < n; ++i) {
     PROGRAM_RUN(&program, commands[i]->name, "--help");
     ck_assert_msg(program.exit_code == 0, "%s: %s", commands[i]->name, program.err);

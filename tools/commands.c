@@ -10,10 +10,10 @@
 #include <string.h>
 
 const Command*
-command_find(const char* const name)
+program_command(const char* const name)
 {
   uint32_t n = 0;
-  const Command* const* const table = command_table(&n);
+  const Command* const* const table = program_commands(&n);
   for (uint32_t i = 0; i < n; ++i) {
     if (!strcmp(table[i]->name, name)) {
       return table[i];

@@ -24,10 +24,10 @@ typedef struct Command {
 } Command;
 
 /// All subcommands in alphabetical order, from the build's list.
-const Command* const* command_table(uint32_t* n_commands);
+const Command* const* program_commands(uint32_t* n_commands);
 
 /// The subcommand of that name, or NULL.
-const Command* command_find(const char* name);
+const Command* program_command(const char* name);
 
 /// Print "warprack NAME: text" to stderr; the exit code of the error's status.
 int command_fail(const Command* command, const Error* error);

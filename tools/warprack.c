@@ -19,7 +19,7 @@ print_help(void)
   printf("usage: " PROGRAM_NAME " COMMAND [options] [arguments]\n\n"
          "A rack of audio effects that runs live and renders files.\n\n");
   uint32_t n = 0;
-  const Command* const* const commands = command_table(&n);
+  const Command* const* const commands = program_commands(&n);
   for (uint32_t i = 0; i < n; ++i) {
     printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
   }
@@ -34,7 +34,7 @@ static int
 refuse(const char* const word)
 {
   uint32_t n = 0;
-  const Command* const* const commands = command_table(&n);
+  const Command* const* const commands = program_commands(&n);
   const char* names[64];
   for (uint32_t i = 0; i < n && i < ARRAY_LEN(names); ++i) {
     names[i] = commands[i]->name;
@@ -63,6 +63,6 @@ main(int argc, char** argv)
     printf(PROGRAM_NAME " " WARPRACK_VERSION "\n%s", license);
     return EXIT_SUCCESS;
   }
-  const Command* const command = command_find(word);
+  const Command* const command = program_command(word);
   return command ? command->run(argc - 1, argv + 1) : refuse(word);
 }

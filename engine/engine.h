@@ -84,7 +84,7 @@ typedef struct EngineReply {
 /// Called on the builder thread, once per edit, when it is heard or refused.
 typedef void (*EngineDone)(void* context, const EngineReply* reply);
 
-/// A parameter change that belongs to an edit or stands alone.
+/// One change of a parameter that is not structural.
 typedef struct EngineParam {
   RackUid uid;
   uint32_t param;
@@ -104,9 +104,10 @@ NODISCARD Status engine_edit(Engine* engine, const Rack* rack, uint64_t at_frame
 /// The same, and wait for the reply; while no audio runs, until it is planned. [main, control]
 NODISCARD Status engine_edit_wait(Engine* engine, const Rack* rack, Error* error);
 
-/// Change a parameter at a frame (0: at the next block).  Unknown nodes are ignored and counted.
+/// Change n parameters at one frame (0: at the next block), all in the same block.  Unknown nodes
+/// are ignored and counted.  STATUS_LIMIT, with nothing changed, when too many messages wait.
 /// [control]
-NODISCARD Status engine_set(Engine* engine, RackUid uid, uint32_t param, double value,
+NODISCARD Status engine_set(Engine* engine, const EngineParam* params, uint32_t n,
                             uint64_t at_frame);
 
 // ---- offline [main] ----

@@ -514,18 +514,22 @@ message_at(const Ring* const ring, const uint64_t index)
 }
 
 bool
-ring_send(Ring* const ring, const ParamMessage* const message)
+ring_send(Ring* const ring, const ParamMessage* const messages, const uint32_t n)
 {
   const uint64_t received = atomic_load_explicit(&ring->header->received, memory_order_acquire);
   const uint64_t waiting = ring->sent - received;
-  if (waiting >= ring->shape.n_messages) {
-    if (waiting > ring->shape.n_messages) {
-      count_fault(ring);
-    }
+  if (waiting > ring->shape.n_messages) {
+    count_fault(ring);
     return false;
   }
-  *message_at(ring, ring->sent) = *message;
-  atomic_store_explicit(&ring->header->sent, ++ring->sent, memory_order_release);
+  if (n > ring->shape.n_messages - waiting) {
+    return false;
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    *message_at(ring, ring->sent + i) = messages[i];
+  }
+  ring->sent += n;
+  atomic_store_explicit(&ring->header->sent, ring->sent, memory_order_release);
   return true;
 }
 

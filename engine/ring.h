@@ -127,8 +127,9 @@ void ring_wake(Ring* ring);
 
 // ---- parameter messages ----
 
-/// False when the ring is full. [control]
-bool ring_send(Ring* ring, const ParamMessage* message);
+/// Send n messages as one: a reader that drains the ring gets all or none.  False, and nothing is
+/// sent, when they do not fit. [control]
+bool ring_send(Ring* ring, const ParamMessage* messages, uint32_t n);
 
 /// False when the ring is empty. [worker]
 REALTIME bool ring_receive(Ring* ring, ParamMessage* message);

@@ -21,7 +21,7 @@ typedef struct IoConfig {
   const char* server_name; ///< JACK: server to join, NULL: default
   const char* host_api;    ///< PortAudio: name or its beginning, NULL: default
   const char* device;      ///< PortAudio: name, part of it, or index as text, NULL: default
-  double rate_hz;          ///< 0: the driver's own (dummy: 48000)
+  double rate_hz;          ///< 0: the driver's own (dummy: that of `play`, else 48000)
   uint32_t block_frames;   ///< 0: the driver's own (dummy: 256)
   uint32_t n_in, n_out;    ///< Ports to make
   bool connect;            ///< JACK: connect to the physical ports at the first start
@@ -60,7 +60,8 @@ typedef struct IoStatus {
       xruns; ///< As the driver counts them (jackd -d dummy counts its own timer's lateness too)
   uint64_t reconnects;
   bool freewheeling;
-  char device[128]; ///< Server or device in words
+  Status file_status; ///< Dummy: not STATUS_OK once `play` or `record` has failed; a note said why
+  char device[128];   ///< Server or device in words
 } IoStatus;
 
 typedef struct Io Io;
@@ -74,7 +75,7 @@ typedef struct IoDriver {
   void (*status)(const Io* io, IoStatus* status);
   /// The latency has changed: tell the server.
   void (*latency_changed)(Io* io);
-  void (*close)(Io* io);
+  Status (*close)(Io* io);
   /// Devices as a JSON array of objects {name, host_api, inputs, outputs, rate_hz, default}; may be
   /// NULL.
   json_t* (*devices)(void);
@@ -91,7 +92,8 @@ io_open(const IoDriver* driver, const IoConfig* config, const IoEvents* events, 
 void io_poll(Io* io);
 void io_status(const Io* io, IoStatus* status);
 void io_latency_changed(Io* io);
-/// Stop and free.  Accepts NULL; returns within 2 s even when the server hangs. [main]
-void io_close(Io* io);
+/// Stop and free.  Accepts NULL; returns within 2 s even when the server hangs.  The dummy driver's
+/// files are complete afterwards; when they are not, a note says why and so does the status. [main]
+Status io_close(Io* io);
 
 #endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The drivers built in, and what is the same for all of them.
+
+#include "io_driver.h"
+
+#include "../engine/effect.h"
+#include "../engine/rt.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_CHANNELS 1024U // as the block ring's
+#define SHUT_TRIES   1000U // of a millisecond
+#define NS_PER_MS    1000000L
+
+static const IoDriver* const drivers[] = { &io_dummy };
+
+const IoDriver* const*
+io_drivers(uint32_t* const n_drivers)
+{
+  *n_drivers = (uint32_t)ARRAY_LEN(drivers);
+  return drivers;
+}
+
+const IoDriver*
+io_find(const char* const name)
+{
+  for (size_t i = 0; i < ARRAY_LEN(drivers); ++i) {
+    if (!strcmp(name, drivers[i]->name)) {
+      return drivers[i];
+    }
+  }
+  return NULL;
+}
+
+Status
+io_open(const IoDriver* const driver, const IoConfig* const config, const IoEvents* const events,
+        Io** const io, Error* const error)
+{
+  if (config->n_in > MAX_CHANNELS || config->n_out > MAX_CHANNELS) {
+    return error_set(error, STATUS_BAD_ARG, "%u in and %u out are too many channels; at most %u",
+                     config->n_in, config->n_out, MAX_CHANNELS);
+  }
+  if (config->block_frames > FX_MAX_BLOCK) {
+    return error_set(error, STATUS_BAD_ARG, "a block of %u frames is too long; at most %u",
+                     config->block_frames, FX_MAX_BLOCK);
+  }
+  return driver->open(config, events, io, error);
+}
+
+void
+io_poll(Io* const io)
+{
+  io->driver->poll(io);
+}
+
+void
+io_status(const Io* const io, IoStatus* const status)
+{
+  io->driver->status(io, status);
+}
+
+void
+io_latency_changed(Io* const io)
+{
+  io->driver->latency_changed(io);
+}
+
+Status
+io_close(Io* const io)
+{
+  return io ? io->driver->close(io) : STATUS_OK;
+}
+
+void
+io_process(Io* const io, const float* const* const in, float* const* const out,
+           const uint32_t n_frames, const bool wait)
+{
+  atomic_store(&io->inside, true);
+  if (atomic_load(&io->open) && n_frames == io->block_frames) {
+    io->events.process(io->events.context, in, out, n_frames, wait);
+  } else {
+    for (uint32_t c = 0; c < io->n_out; ++c) {
+      memset(out[c], 0, n_frames * sizeof(float));
+    }
+  }
+  atomic_store(&io->inside, false);
+}
+
+Status
+io_shut(Io* const io, Error* const error)
+{
+  const struct timespec pause = { .tv_nsec = NS_PER_MS };
+  atomic_store(&io->open, false);
+  for (unsigned n = 0; atomic_load(&io->inside); ++n) {
+    if (n == SHUT_TRIES) {
+      return error_set(error, STATUS_AUDIO_IO, "the audio thread hangs in a period");
+    }
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+  }
+  return STATUS_OK;
+}
+
+Status
+io_arm(Io* const io, const double rate_hz, const uint32_t block_frames, Error* const error)
+{
+  Status status = io_shut(io, error);
+  if (!status) {
+    status = io->events.format(io->events.context, rate_hz, block_frames, error);
+  }
+  if (!status) {
+    io->rate_hz = rate_hz;
+    io->block_frames = block_frames;
+    atomic_store(&io->open, true);
+  }
+  return status;
+}
+
+void
+io_note(const Io* const io, const char* const format, ...)
+{
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  if (io->events.note) {
+    io->events.note(io->events.context, text);
+  }
+}

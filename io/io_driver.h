@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What the drivers share: the beginning of every Io, and the gate before IoEvents::process.
+
+   The gate keeps the promise of io.h that `process` never runs while `format` does, without a lock
+   on the audio thread:
+
+       audio thread, each period             main thread
+       inside = true                         open = false
+       open? process : silence               wait while inside
+       inside = false                        format ... open = true
+
+   All four accesses are sequentially consistent: either the main thread sees `inside`, or the audio
+   thread sees the gate shut.
+*/
+#ifndef WARPRACK_IO_IO_DRIVER_H
+#define WARPRACK_IO_IO_DRIVER_H
+
+#include "io.h"
+
+#include <stdatomic.h>
+
+struct Io {
+  const IoDriver* driver;
+  IoEvents events;
+  uint32_t n_in, n_out;
+  double rate_hz;        ///< Of the last io_arm()
+  uint32_t block_frames; ///< The same; read by the audio thread while the gate is open
+  atomic_bool open;
+  atomic_bool inside;
+};
+
+extern const IoDriver io_dummy;
+extern const IoDriver io_jack;
+extern const IoDriver io_portaudio;
+
+/// One period: calls `process`, or writes silence while the gate is shut or when the period is not
+/// as long as was said. [rt]
+REALTIME void
+io_process(Io* io, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
+
+/// Shut the gate and wait until no period is inside.  STATUS_AUDIO_IO when one does not leave
+/// within a second. [main]
+NODISCARD Status io_shut(Io* io, Error* error);
+
+/// Shut the gate, tell the format, open the gate.  On an error it stays shut. [main]
+NODISCARD Status io_arm(Io* io, double rate_hz, uint32_t block_frames, Error* error);
+
+/// One line for the log. [main]
+void io_note(const Io* io, const char* format, ...) PRINTF_LIKE(2, 3);
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a driver calls, played by a test.
+
+#include "fake_events.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void
+fake_process(void* const context, const float* const* const in, float* const* const out,
+             const uint32_t n_frames, const bool wait)
+{
+  FakeEvents* const fake = context;
+  fake->inside = true;
+  for (uint32_t c = 0; c < fake->n_in; ++c) {
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      if (in[c][i] != 0.0F) {
+        fake->heard = true;
+        break;
+      }
+    }
+  }
+  for (uint32_t c = 0; c < fake->n_out; ++c) {
+    if (c < fake->n_in) {
+      memcpy(out[c], in[c], n_frames * sizeof(float));
+    } else {
+      memset(out[c], 0, n_frames * sizeof(float));
+    }
+  }
+  fake->last_frames = n_frames;
+  fake->frames += n_frames;
+  fake->waited += wait;
+  ++fake->periods;
+  fake->inside = false;
+}
+
+static Status
+fake_format(void* const context, const double rate_hz, const uint32_t block_frames,
+            Error* const error)
+{
+  FakeEvents* const fake = context;
+  if (fake->inside) {
+    fake->overlapped = true;
+  }
+  fake->rate_hz = rate_hz;
+  fake->block_frames = block_frames;
+  ++fake->formats;
+  return fake->refuse ? error_set(error, fake->refuse, "refused by the test") : STATUS_OK;
+}
+
+static uint32_t
+fake_latency(void* const context)
+{
+  return ((FakeEvents*)context)->latency;
+}
+
+static void
+fake_note(void* const context, const char* const text)
+{
+  FakeEvents* const fake = context;
+  ++fake->notes;
+  snprintf(fake->note, sizeof(fake->note), "%s", text);
+  const size_t used = strlen(fake->log);
+  snprintf(fake->log + used, sizeof(fake->log) - used, "%s\n", text);
+}
+
+IoEvents
+fake_events(FakeEvents* const fake, const uint32_t n_in, const uint32_t n_out)
+{
+  fake->n_in = n_in;
+  fake->n_out = n_out;
+  return (IoEvents){ .context = fake,
+                     .process = fake_process,
+                     .format = fake_format,
+                     .latency = fake_latency,
+                     .note = fake_note };
+}

@@ -51,7 +51,7 @@ command_print_json(const Command* const command, json_t* const json)
   if (!json) {
     return command_fail(command, &error);
   }
-  const bool printed = !json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12)) &&
+  const bool printed = !json_dumpf(json, stdout, JSON_COMPACT) &&
                        fputc('\n', stdout) != EOF && !fflush(stdout);
   json_decref(json);
   if (!printed) {

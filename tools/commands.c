@@ -51,8 +51,8 @@ command_print_json(const Command* const command, json_t* const json)
   if (!json) {
     return command_fail(command, &error);
   }
-  const bool printed = !json_dumpf(json, stdout, JSON_COMPACT) &&
-                       fputc('\n', stdout) != EOF && !fflush(stdout);
+  const bool printed =
+      !json_dumpf(json, stdout, JSON_COMPACT) && fputc('\n', stdout) != EOF && !fflush(stdout);
   json_decref(json);
   if (!printed) {
     error_set(&error, STATUS_FILE, "cannot write to standard output: %s", strerror(errno));

@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include "../engine/effect.h"
+#include "../io/io.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +16,8 @@ static int list_run(int argc, char** argv);
 
 const Command cmd_list = {
   .name = "list",
-  .usage = "[options] effects|backends",
-  .summary = "List what there is: effects, backends",
+  .usage = "[options] backends|devices|drivers|effects",
+  .summary = "List what there is: backends, devices, drivers, effects",
   .run = list_run,
 };
 
@@ -50,8 +51,44 @@ backends(void)
                    "available", 0, "summary", "Not in this build");
 }
 
+static json_t*
+drivers(void)
+{
+  uint32_t n = 0;
+  const IoDriver* const* const table = io_drivers(&n);
+  json_t* const rows = json_array();
+  for (uint32_t i = 0; i < n; ++i) {
+    json_array_append_new(
+        rows, json_pack("{ss ss}", "name", table[i]->name, "summary", table[i]->summary));
+  }
+  return rows;
+}
+
+/// The audio devices of all drivers that can tell.
+static json_t*
+devices(void)
+{
+  uint32_t n = 0;
+  const IoDriver* const* const table = io_drivers(&n);
+  json_t* const rows = json_array();
+  for (uint32_t i = 0; i < n; ++i) {
+    json_t* const found = table[i]->devices ? table[i]->devices() : NULL;
+    size_t d;
+    json_t* device;
+    json_array_foreach(found, d, device)
+    {
+      json_object_set_new(device, "driver", json_string(table[i]->name));
+      json_array_append(rows, device);
+    }
+    json_decref(found);
+  }
+  return rows;
+}
+
 static const Listing listings[] = {
   { "backends", backends, { "name", "summary", NULL } },
+  { "devices", devices, { "driver", "host_api", "name", "inputs", "outputs", "rate_hz", NULL } },
+  { "drivers", drivers, { "name", "summary", NULL } },
   { "effects", effects, { "name", "summary", NULL } },
 };
 
@@ -137,6 +174,9 @@ list_run(const int argc, char** const argv)
   json_t* const rows = listing->rows();
   if (json) {
     return command_print_json(&cmd_list, rows);
+  }
+  if (!json_array_size(rows)) {
+    fprintf(stderr, PROGRAM_NAME " list: no %s here\n", listing->name);
   }
   print_rows(rows, listing->columns);
   json_decref(rows);

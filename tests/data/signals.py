@@ -26,6 +26,12 @@ def noise(n_frames, seed):
     return out
 
 
+def bursts(n_frames, seed, loud):
+    """signal_bursts(), rounded to single precision as the program gets it."""
+    level = np.array([0.02, loud, 0.3, 0.0], np.float32)[np.arange(n_frames) // 1800 % 4]
+    return (noise(n_frames, seed).astype(np.float32) * level).astype(np.float64)
+
+
 def ramp(start, target, n_frames, position):
     """Value of engine/ramp.h that started at rest, `position` >= 1 frames after its start."""
     w = max(n_frames - position, 0) / n_frames

@@ -25,6 +25,16 @@ signal_noise(float* const out, const size_t n, const uint64_t seed)
 }
 
 void
+signal_bursts(float* const out, const size_t n, const uint64_t seed, const float loud)
+{
+  const float levels[] = { 0.02F, loud, 0.3F, 0.0F };
+  signal_noise(out, n, seed);
+  for (size_t i = 0; i < n; ++i) {
+    out[i] *= levels[i / 1800U % 4U];
+  }
+}
+
+void
 signal_sine(float* const out, const size_t n, const double frequency_hz, const double rate_hz,
             const double amplitude, const double phase_rad)
 {

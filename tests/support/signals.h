@@ -9,6 +9,9 @@
 /// White noise in [-1, 1), the same for the same seed on every machine.
 void signal_noise(float* out, size_t n, uint64_t seed);
 
+/// Noise whose level steps every 1800 frames: 0.02, `loud`, 0.3, silence, and again.
+void signal_bursts(float* out, size_t n, uint64_t seed, float loud);
+
 /// amplitude * sin(2 pi frequency_hz t + phase_rad)
 void signal_sine(float* out, size_t n, double frequency_hz, double rate_hz, double amplitude,
                  double phase_rad);

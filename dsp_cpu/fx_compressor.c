@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   compressor: turns down what is louder than a threshold.
+
+   Source: D. Giannoulis, M. Massberg, J. D. Reiss, "Digital Dynamic Range Compressor Design - A
+   Tutorial and Analysis", J. Audio Eng. Soc. 60(6), 2012: feed-forward, detector in the logarithmic
+   domain after the gain computer, soft knee of second order, smooth branching peak detector.  With
+   level x in dB, threshold T, ratio R, knee W and over = x - T the reduction in dB is
+
+     0                                     over <= -W/2
+     (1 - 1/R) (over + W/2)^2 / (2 W)      in between
+     (1 - 1/R) over                        over >= W/2
+
+   It is then smoothed by one pole, with the attack's time constant while it grows and the release's
+   while it falls; a time constant covers 1 - 1/e of a step in dB.  gain = makeup - reduction.
+
+   - detector=rms takes the level from the mean square over a one-pole window of 10 ms.
+   - Linked, the loudest channel of each frame drives one gain for all of them.
+   - Threshold, ratio, knee, makeup and mix ramp; attack and release need none, since they change
+     only how fast the gain moves.
+   - The smoother's state is double: at a release of 5 s and 192 kHz its steps are below the
+     resolution of float, which would stop 1 dB short.
+*/
+
+#include "decibel.h"
+#include "sidechain.h"
+#include "simd.h"
+
+#include "../engine/effect.h"
+#include "../engine/ramp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RMS_MS 10.0
+
+enum { THRESHOLD, RATIO, ATTACK, RELEASE, KNEE, MAKEUP, MIX, DETECTOR, LINK, N_PARAMS };
+enum { DETECTOR_PEAK, DETECTOR_RMS };
+
+static const char* const detector_names[] = { "peak", "rms", NULL };
+
+static const FxParam compressor_params[N_PARAMS] = {
+  [THRESHOLD] = { .id = "threshold",
+                  .kind = PARAM_NUMBER,
+                  .unit = UNIT_DB,
+                  .min = -100.0,
+                  .max = 20.0,
+                  .initial = -20.0,
+                  .help = "Level above which the gain goes down" },
+  [RATIO] = { .id = "ratio",
+              .kind = PARAM_NUMBER,
+              .min = 1.0,
+              .max = 1000.0,
+              .initial = 4.0,
+              .help = "Decibels in for one decibel out, above the threshold" },
+  [ATTACK] = { .id = "attack",
+               .kind = PARAM_NUMBER,
+               .unit = UNIT_MS,
+               .min = 0.0,
+               .max = 1000.0,
+               .initial = 5.0,
+               .help = "Time constant of going down" },
+  [RELEASE] = { .id = "release",
+                .kind = PARAM_NUMBER,
+                .unit = UNIT_MS,
+                .min = 1.0,
+                .max = 5000.0,
+                .initial = 100.0,
+                .help = "Time constant of coming back" },
+  [KNEE] = { .id = "knee",
+             .kind = PARAM_NUMBER,
+             .unit = UNIT_DB,
+             .min = 0.0,
+             .max = 40.0,
+             .initial = 6.0,
+             .help = "Width of the bend at the threshold" },
+  [MAKEUP] = { .id = "makeup",
+               .kind = PARAM_NUMBER,
+               .unit = UNIT_DB,
+               .min = -40.0,
+               .max = 40.0,
+               .initial = 0.0,
+               .help = "Gain after compression" },
+  [MIX] = { .id = "mix",
+            .kind = PARAM_NUMBER,
+            .min = 0.0,
+            .max = 1.0,
+            .initial = 1.0,
+            .help = "0 is the input, 1 the compressed signal; between is parallel compression" },
+  [DETECTOR] = { .id = "detector",
+                 .kind = PARAM_CHOICE,
+                 .choices = detector_names,
+                 .structural = true,
+                 .help = "What the level is: the peak of each frame, or the mean over 10 ms" },
+  [LINK] = { .id = "link",
+             .kind = PARAM_SWITCH,
+             .initial = 1.0,
+             .structural = true,
+             .help = "One gain for all channels, from the loudest; off: each on its own" },
+};
+
+typedef struct CompressorNode {
+  double rate_hz;
+  uint32_t n_channels; // of one unit
+  uint32_t ramp_frames;
+  bool is_rms;
+  double rms_pole;
+  // Targets
+  double attack_pole, release_pole;
+  float threshold_db, slope, knee_db, makeup_db, mix; // slope = 1 - 1 / ratio
+} CompressorNode;
+
+typedef struct CompressorUnit {
+  double mean_square;
+  double reduction_db; // smoothed
+  Ramp threshold_db, slope, knee_db, makeup_db, mix;
+} CompressorUnit;
+
+static void
+compressor_set(void* const node, const uint32_t param, const double value)
+{
+  CompressorNode* const compressor = node;
+  switch (param) {
+  case THRESHOLD:
+    compressor->threshold_db = (float)value;
+    break;
+  case RATIO:
+    compressor->slope = (float)(1.0 - 1.0 / value);
+    break;
+  case ATTACK:
+    compressor->attack_pole = sidechain_pole(value, compressor->rate_hz);
+    break;
+  case RELEASE:
+    compressor->release_pole = sidechain_pole(value, compressor->rate_hz);
+    break;
+  case KNEE:
+    compressor->knee_db = (float)value;
+    break;
+  case MAKEUP:
+    compressor->makeup_db = (float)value;
+    break;
+  case MIX:
+    compressor->mix = (float)value;
+    break;
+  default: // structural: fixed by create
+    break;
+  }
+}
+
+static Status
+compressor_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+                  Error* const error)
+{
+  CompressorNode* const compressor = calloc(1, sizeof(CompressorNode));
+  if (!compressor) {
+    return error_set(error, STATUS_NO_MEM, "compressor: out of memory");
+  }
+  shape->coupled = setup->values[LINK] != 0.0;
+  shape->unit_bytes = sizeof(CompressorUnit);
+  compressor->rate_hz = setup->rate_hz;
+  compressor->n_channels = shape->coupled ? setup->n_in : 1U;
+  compressor->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  compressor->is_rms = setup->values[DETECTOR] == DETECTOR_RMS;
+  compressor->rms_pole = sidechain_pole(RMS_MS, setup->rate_hz);
+  for (uint32_t p = 0; p < N_PARAMS; ++p) {
+    compressor_set(compressor, p, setup->values[p]);
+  }
+  *node = compressor;
+  return STATUS_OK;
+}
+
+static void
+compressor_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)channel;
+  const CompressorNode* const compressor = node;
+  *(CompressorUnit*)state = (CompressorUnit){
+    .threshold_db = ramp_at(compressor->threshold_db),
+    .slope = ramp_at(compressor->slope),
+    .knee_db = ramp_at(compressor->knee_db),
+    .makeup_db = ramp_at(compressor->makeup_db),
+    .mix = ramp_at(compressor->mix),
+  };
+}
+
+static void
+aim(const CompressorNode* const node, CompressorUnit* const unit)
+{
+  ramp_aim(&unit->threshold_db, node->threshold_db, node->ramp_frames);
+  ramp_aim(&unit->slope, node->slope, node->ramp_frames);
+  ramp_aim(&unit->knee_db, node->knee_db, node->ramp_frames);
+  ramp_aim(&unit->makeup_db, node->makeup_db, node->ramp_frames);
+  ramp_aim(&unit->mix, node->mix, node->ramp_frames);
+}
+
+/// Power of the level: the loudest channel's square, or its mean.
+static void
+measure(const FxUnit* const io, const uint32_t first, float* const power, const uint32_t n_frames)
+{
+  const CompressorNode* const node = io->node;
+  CompressorUnit* const unit = io->state;
+  sidechain_peak(io, node->n_channels, first, power, n_frames);
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    power[i] *= power[i];
+  }
+  if (node->is_rms) {
+    double mean = unit->mean_square;
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      mean = power[i] + node->rms_pole * (mean - power[i]);
+      power[i] = (float)mean;
+    }
+    unit->mean_square = mean;
+  }
+}
+
+/// The static curve: reduction in dB for each frame's power, at the ramped settings.
+VECTOR_CLONES static void
+curve(const float* const restrict power, const float* const restrict threshold_db,
+      const float* const restrict slope, const float* const restrict knee_db,
+      float* const restrict reduction_db, const uint32_t n_frames)
+{
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    const float over = decibel_from_power(power[i]) - threshold_db[i];
+    const float knee = knee_db[i] > 1e-6F ? knee_db[i] : 1e-6F; // no division by a hard knee's 0
+    const float above = over + 0.5F * knee;
+    const float bent = above < 0.0F ? 0.0F : above < knee ? above : knee;
+    const float straight = above > knee ? above - knee : 0.0F;
+    reduction_db[i] = slope[i] * (bent * bent / (2.0F * knee) + straight);
+  }
+}
+
+/// Smooth branching peak detector, in place.
+static void
+smooth(const CompressorNode* const node, double* const state, float* const reduction_db,
+       const uint32_t n_frames)
+{
+  double y = *state;
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    const double x = reduction_db[i];
+    y = x + (x > y ? node->attack_pole : node->release_pole) * (y - x);
+    reduction_db[i] = (float)y;
+  }
+  *state = y;
+}
+
+/// From reductions in dB to gains, in place.
+VECTOR_CLONES static void
+gains(float* const restrict reduction_db, const float* const restrict makeup_db,
+      const float* const restrict mix, const uint32_t n_frames)
+{
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    reduction_db[i] = (1.0F - mix[i]) + mix[i] * gain_from_decibel(makeup_db[i] - reduction_db[i]);
+  }
+}
+
+static void
+run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
+{
+  const CompressorNode* const node = io->node;
+  CompressorUnit* const unit = io->state;
+  float power[SIDECHAIN_CHUNK], gain[SIDECHAIN_CHUNK];
+  float settings[3][SIDECHAIN_CHUNK];
+  measure(io, first, power, n_frames);
+  ramp_fill(&unit->threshold_db, settings[0], n_frames);
+  ramp_fill(&unit->slope, settings[1], n_frames);
+  ramp_fill(&unit->knee_db, settings[2], n_frames);
+  curve(power, settings[0], settings[1], settings[2], gain, n_frames);
+  smooth(node, &unit->reduction_db, gain, n_frames);
+  ramp_fill(&unit->makeup_db, settings[0], n_frames);
+  ramp_fill(&unit->mix, settings[1], n_frames);
+  gains(gain, settings[0], settings[1], n_frames);
+  sidechain_apply(io, node->n_channels, first, gain, n_frames);
+}
+
+static void
+compressor_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    aim(units[u].node, units[u].state);
+    for (uint32_t first = 0; first < n_frames; first += SIDECHAIN_CHUNK) {
+      const uint32_t left = n_frames - first;
+      run_chunk(&units[u], first, left < SIDECHAIN_CHUNK ? left : SIDECHAIN_CHUNK);
+    }
+  }
+}
+
+const FxInfo fx_compressor_info = {
+  .name = "compressor",
+  .summary = "Turn down what is louder than a threshold",
+  .params = compressor_params,
+  .n_params = N_PARAMS,
+  .tolerance = 1e-5,
+  .tolerance_reason = "decibels in single precision: 1e-6 of the gain before makeup",
+  .create = compressor_create,
+  .destroy = free,
+  .unit_init = compressor_unit_init,
+  .set = compressor_set,
+  .run = compressor_run,
+};

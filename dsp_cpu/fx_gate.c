@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   gate: turns down what is quieter than a threshold.
+
+   A switch with hysteresis and a hold time drives a smoothed gain:
+
+     |x| >= threshold                     opens
+     |x| >= threshold - hysteresis        keeps an open gate open
+     below that for longer than hold      closes
+     gain -> 1 while open, -> range while closed, by one pole with the attack's or the release's
+             time constant (1 - 1/e of the way; the release so falls evenly in dB)
+
+   |x| is the sample's magnitude, linked the loudest channel's.  Hold bridges the zero crossings, so
+   it should be no shorter than half a period of the lowest note.
+   Source: U. Zoelzer (ed.), "DAFX: Digital Audio Effects", 2nd ed. 2011, chapter 4, noise gate;
+   hysteresis and hold as in studio hardware.
+
+   - A new threshold, hysteresis or hold changes decisions, attack and release the speed: the gain
+     stays continuous.  Range ramps.
+   - The gain's state is double: at 5 s and 192 kHz the steps are below the resolution of float.
+*/
+
+#include "sidechain.h"
+
+#include "../engine/effect.h"
+#include "../engine/ramp.h"
+
+#include <stdlib.h>
+
+enum { THRESHOLD, ATTACK, HOLD, RELEASE, RANGE, HYSTERESIS, LINK, N_PARAMS };
+
+static const FxParam gate_params[N_PARAMS] = {
+  [THRESHOLD] = { .id = "threshold",
+                  .kind = PARAM_NUMBER,
+                  .unit = UNIT_DB,
+                  .min = -120.0,
+                  .max = 20.0,
+                  .initial = -50.0,
+                  .help = "Level that opens the gate" },
+  [ATTACK] = { .id = "attack",
+               .kind = PARAM_NUMBER,
+               .unit = UNIT_MS,
+               .min = 0.1,
+               .max = 1000.0,
+               .initial = 1.0,
+               .help = "Time constant of opening" },
+  [HOLD] = { .id = "hold",
+             .kind = PARAM_NUMBER,
+             .unit = UNIT_MS,
+             .min = 0.0,
+             .max = 10000.0,
+             .initial = 50.0,
+             .help = "Time that the gate stays open below the threshold" },
+  [RELEASE] = { .id = "release",
+                .kind = PARAM_NUMBER,
+                .unit = UNIT_MS,
+                .min = 1.0,
+                .max = 5000.0,
+                .initial = 100.0,
+                .help = "Time constant of closing" },
+  [RANGE] = { .id = "range",
+              .kind = PARAM_NUMBER,
+              .unit = UNIT_DB,
+              .min = -120.0,
+              .max = 0.0,
+              .initial = -120.0,
+              .help = "Gain of the closed gate; -120 dB is silence" },
+  [HYSTERESIS] = { .id = "hysteresis",
+                   .kind = PARAM_NUMBER,
+                   .unit = UNIT_DB,
+                   .min = 0.0,
+                   .max = 40.0,
+                   .initial = 4.0,
+                   .help = "How far below the threshold an open gate stays open" },
+  [LINK] = { .id = "link",
+             .kind = PARAM_SWITCH,
+             .initial = 1.0,
+             .structural = true,
+             .help = "One gain for all channels, from the loudest; off: each on its own" },
+};
+
+typedef struct GateNode {
+  double rate_hz;
+  double threshold_db, hysteresis_db;
+  uint32_t n_channels; // of one unit
+  uint32_t ramp_frames;
+  // Targets
+  float open_lin, close_lin, range_lin;
+  uint32_t hold_frames;
+  double attack_pole, release_pole;
+} GateNode;
+
+typedef struct GateUnit {
+  double gain;
+  Ramp range_lin;
+  bool is_open;
+  uint32_t hold_left;
+} GateUnit;
+
+static void
+gate_set(void* const node, const uint32_t param, const double value)
+{
+  GateNode* const gate = node;
+  switch (param) {
+  case THRESHOLD:
+    gate->threshold_db = value;
+    break;
+  case HYSTERESIS:
+    gate->hysteresis_db = value;
+    break;
+  case ATTACK:
+    gate->attack_pole = sidechain_pole(value, gate->rate_hz);
+    break;
+  case RELEASE:
+    gate->release_pole = sidechain_pole(value, gate->rate_hz);
+    break;
+  case HOLD:
+    gate->hold_frames = (uint32_t)lrint(value * 1e-3 * gate->rate_hz);
+    break;
+  case RANGE:
+    gate->range_lin = value <= gate_params[RANGE].min ? 0.0F : (float)pow(10.0, value / 20.0);
+    break;
+  default: // structural: fixed by create
+    break;
+  }
+  gate->open_lin = (float)pow(10.0, gate->threshold_db / 20.0);
+  gate->close_lin = (float)pow(10.0, (gate->threshold_db - gate->hysteresis_db) / 20.0);
+}
+
+static Status
+gate_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
+{
+  GateNode* const gate = calloc(1, sizeof(GateNode));
+  if (!gate) {
+    return error_set(error, STATUS_NO_MEM, "gate: out of memory");
+  }
+  shape->coupled = setup->values[LINK] != 0.0;
+  shape->unit_bytes = sizeof(GateUnit);
+  gate->rate_hz = setup->rate_hz;
+  gate->n_channels = shape->coupled ? setup->n_in : 1U;
+  gate->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  for (uint32_t p = 0; p < N_PARAMS; ++p) {
+    gate_set(gate, p, setup->values[p]);
+  }
+  *node = gate;
+  return STATUS_OK;
+}
+
+static void
+gate_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)channel;
+  const GateNode* const gate = node;
+  *(GateUnit*)state =
+      (GateUnit){ .gain = (double)gate->range_lin, .range_lin = ramp_at(gate->range_lin) };
+}
+
+static bool
+stays_open(const GateNode* const node, GateUnit* const unit, const float peak)
+{
+  if (peak >= (unit->is_open ? node->close_lin : node->open_lin)) {
+    unit->hold_left = node->hold_frames;
+    return true;
+  }
+  if (!unit->is_open || unit->hold_left == 0U) {
+    return false;
+  }
+  --unit->hold_left;
+  return true;
+}
+
+/// From peaks to gains, in place.
+static void
+gains(const GateNode* const node, GateUnit* const unit, float* const peak, const uint32_t n_frames)
+{
+  float range[SIDECHAIN_CHUNK];
+  ramp_fill(&unit->range_lin, range, n_frames);
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    unit->is_open = stays_open(node, unit, peak[i]);
+    const double target = unit->is_open ? 1.0 : (double)range[i];
+    const double pole = unit->is_open ? node->attack_pole : node->release_pole;
+    unit->gain = target + pole * (unit->gain - target);
+    peak[i] = (float)unit->gain;
+  }
+}
+
+static void
+gate_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  float gain[SIDECHAIN_CHUNK];
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const GateNode* const node = units[u].node;
+    GateUnit* const unit = units[u].state;
+    ramp_aim(&unit->range_lin, node->range_lin, node->ramp_frames);
+    for (uint32_t first = 0; first < n_frames; first += SIDECHAIN_CHUNK) {
+      const uint32_t left = n_frames - first;
+      const uint32_t n = left < SIDECHAIN_CHUNK ? left : SIDECHAIN_CHUNK;
+      sidechain_peak(&units[u], node->n_channels, first, gain, n);
+      gains(node, unit, gain, n);
+      sidechain_apply(&units[u], node->n_channels, first, gain, n);
+    }
+  }
+}
+
+const FxInfo fx_gate_info = {
+  .name = "gate",
+  .summary = "Turn down what is quieter than a threshold",
+  .params = gate_params,
+  .n_params = N_PARAMS,
+  .tolerance = 1e-6,
+  .tolerance_reason = "one rounding of the gain and one of the product",
+  .create = gate_create,
+  .destroy = free,
+  .unit_init = gate_unit_init,
+  .set = gate_set,
+  .run = gate_run,
+};

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   limiter: no sample leaves above the ceiling.
+
+   The gain that each frame needs, ceiling / max(|x|, ceiling), goes through lookahead.h, which has
+   it down before the frame arrives; the signal waits in a delay line for the time of the
+   look-ahead, which is the latency.  Below the ceiling the gain is exactly 1 and samples pass
+   unchanged.
+
+   - It limits samples.  Between them a converter's output may still peak higher: this is no
+     true-peak limiter.
+   - A last comparison takes off what rounding may add, one unit in the last place.
+   - The ceiling ramps, and applies to a frame as it was when that frame came in: a change is heard
+     after the look-ahead.  A new release changes only the speed of the gain.
+   - Linked, one gain for all channels holds the loudest.
+*/
+
+#include "delay_line.h"
+#include "lookahead.h"
+#include "sidechain.h"
+#include "simd.h"
+
+#include "../engine/effect.h"
+#include "../engine/ramp.h"
+
+#include <stdlib.h>
+
+enum { CEILING, RELEASE, LOOKAHEAD, LINK, N_PARAMS };
+
+static const FxParam limiter_params[N_PARAMS] = {
+  [CEILING] = { .id = "ceiling",
+                .kind = PARAM_NUMBER,
+                .unit = UNIT_DB,
+                .min = -60.0,
+                .max = 20.0,
+                .initial = -0.3,
+                .help = "Level that no sample exceeds" },
+  [RELEASE] = { .id = "release",
+                .kind = PARAM_NUMBER,
+                .unit = UNIT_MS,
+                .min = 1.0,
+                .max = 5000.0,
+                .initial = 50.0,
+                .help = "Time constant of coming back" },
+  [LOOKAHEAD] = { .id = "lookahead",
+                  .kind = PARAM_NUMBER,
+                  .unit = UNIT_MS,
+                  .min = 0.0,
+                  .max = 20.0,
+                  .initial = 1.5,
+                  .structural = true,
+                  .help = "How early the gain begins to go down; this is the latency" },
+  [LINK] = { .id = "link",
+             .kind = PARAM_SWITCH,
+             .initial = 1.0,
+             .structural = true,
+             .help = "One gain for all channels, from the loudest; off: each on its own" },
+};
+
+typedef struct LimiterNode {
+  double rate_hz;
+  uint32_t n_channels; // of one unit
+  uint32_t ramp_frames;
+  uint32_t lookahead_frames;
+  uint32_t ring_frames;
+  // Targets
+  float ceiling_lin;
+  double release_pole;
+} LimiterNode;
+
+/// Followed by float rings[n_channels + 1][ring_frames]: the channels and the ceiling.
+typedef struct LimiterUnit {
+  DelayLine line; // shared: all rings run in lock step
+  Ramp ceiling_lin;
+  float ceiling_from; // where the present ramp began
+  Lookahead ahead;
+  uint64_t memory[]; // [lookahead_words()]
+} LimiterUnit;
+
+static float*
+ring_of(const LimiterNode* const node, LimiterUnit* const unit, const uint32_t index)
+{
+  float* const rings = (float*)(unit->memory + lookahead_words(node->lookahead_frames));
+  return rings + (size_t)index * node->ring_frames;
+}
+
+/// The largest float that is not above the level.
+static float
+rounded_down(const double level)
+{
+  const float nearest = (float)level;
+  return (double)nearest > level ? nextafterf(nearest, 0.0F) : nearest;
+}
+
+static void
+limiter_set(void* const node, const uint32_t param, const double value)
+{
+  LimiterNode* const limiter = node;
+  if (param == CEILING) {
+    limiter->ceiling_lin = rounded_down(pow(10.0, value / 20.0));
+  } else if (param == RELEASE) {
+    limiter->release_pole = sidechain_pole(value, limiter->rate_hz);
+  }
+}
+
+static Status
+limiter_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+               Error* const error)
+{
+  const double frames = rint(setup->values[LOOKAHEAD] * 1e-3 * setup->rate_hz);
+  if (frames > LOOKAHEAD_MAX_FRAMES) {
+    return error_set(error, STATUS_LIMIT, "limiter: a lookahead of %g frames; at most %u", frames,
+                     LOOKAHEAD_MAX_FRAMES);
+  }
+  LimiterNode* const limiter = calloc(1, sizeof(LimiterNode));
+  if (!limiter) {
+    return error_set(error, STATUS_NO_MEM, "limiter: out of memory");
+  }
+  shape->coupled = setup->values[LINK] != 0.0;
+  limiter->rate_hz = setup->rate_hz;
+  limiter->n_channels = shape->coupled ? setup->n_in : 1U;
+  limiter->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  limiter->lookahead_frames = (uint32_t)frames;
+  limiter->ring_frames = limiter->lookahead_frames + SIDECHAIN_CHUNK; // written before it is read
+  for (uint32_t p = 0; p < N_PARAMS; ++p) {
+    limiter_set(limiter, p, setup->values[p]);
+  }
+  shape->latency_frames = limiter->lookahead_frames;
+  shape->tail_frames = limiter->lookahead_frames;
+  shape->unit_bytes = sizeof(LimiterUnit) +
+                      lookahead_words(limiter->lookahead_frames) * sizeof(uint64_t) +
+                      (limiter->n_channels + 1U) * (size_t)limiter->ring_frames * sizeof(float);
+  *node = limiter;
+  return STATUS_OK;
+}
+
+static void
+limiter_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)channel;
+  const LimiterNode* const limiter = node;
+  LimiterUnit* const unit = state;
+  unit->line = delay_line_at_start(limiter->ring_frames);
+  unit->ceiling_lin = ramp_at(limiter->ceiling_lin);
+  unit->ceiling_from = limiter->ceiling_lin;
+  lookahead_init(&unit->ahead, unit->memory, limiter->lookahead_frames);
+}
+
+/// A ramp that turns round may overshoot: the ceiling is held between the ramp's ends.
+static float
+between_ends(const LimiterUnit* const unit, const float ceiling)
+{
+  const float low = fminf(unit->ceiling_from, unit->ceiling_lin.target);
+  const float high = fmaxf(unit->ceiling_from, unit->ceiling_lin.target);
+  return fminf(fmaxf(ceiling, low), high);
+}
+
+static void
+aim(const LimiterNode* const node, LimiterUnit* const unit)
+{
+  if (node->ceiling_lin != unit->ceiling_lin.target) {
+    unit->ceiling_from = between_ends(unit, ramp_value(&unit->ceiling_lin));
+    ramp_aim(&unit->ceiling_lin, node->ceiling_lin, node->ramp_frames);
+  }
+}
+
+static void
+fill_ceiling(LimiterUnit* const unit, float* const ceiling, const uint32_t n_frames)
+{
+  const bool is_moving = unit->ceiling_lin.frames_left > 0U;
+  ramp_fill(&unit->ceiling_lin, ceiling, n_frames);
+  for (uint32_t i = 0; is_moving && i < n_frames; ++i) {
+    ceiling[i] = between_ends(unit, ceiling[i]);
+  }
+}
+
+/// From peaks to the gains that they need, in place.
+VECTOR_CLONES static void
+required(float* const restrict peak, const float* const restrict ceiling, const uint32_t n_frames)
+{
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    peak[i] = ceiling[i] / (peak[i] > ceiling[i] ? peak[i] : ceiling[i]);
+  }
+}
+
+VECTOR_CLONES static void
+limit(float* const restrict io, const float* const restrict gain,
+      const float* const restrict ceiling, const uint32_t n_frames)
+{
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    const float x = io[i] * gain[i];
+    const float not_above = x > ceiling[i] ? ceiling[i] : x;
+    io[i] = not_above < -ceiling[i] ? -ceiling[i] : not_above;
+  }
+}
+
+static void
+run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
+{
+  const LimiterNode* const node = io->node;
+  LimiterUnit* const unit = io->state;
+  const uint32_t n_channels = node->n_channels;
+  const uint32_t delay = node->lookahead_frames + n_frames; // the chunk itself is in the line
+  float gain[SIDECHAIN_CHUNK], ceiling[SIDECHAIN_CHUNK];
+  sidechain_peak(io, n_channels, first, gain, n_frames);
+  fill_ceiling(unit, ceiling, n_frames);
+  required(gain, ceiling, n_frames);
+  lookahead_run(&unit->ahead, unit->memory, node->release_pole, gain, n_frames);
+
+  delay_line_put(&unit->line, ring_of(node, unit, n_channels), ceiling, n_frames);
+  for (uint32_t c = 0; c < n_channels; ++c) {
+    delay_line_put(&unit->line, ring_of(node, unit, c), io->in[c] + first, n_frames);
+  }
+  delay_line_advance(&unit->line, n_frames);
+  delay_line_get(&unit->line, ring_of(node, unit, n_channels), delay, ceiling, n_frames);
+  for (uint32_t c = 0; c < n_channels; ++c) {
+    float* const out = io->out[c] + first;
+    delay_line_get(&unit->line, ring_of(node, unit, c), delay, out, n_frames);
+    limit(out, gain, ceiling, n_frames);
+  }
+}
+
+static void
+limiter_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    aim(units[u].node, units[u].state);
+    for (uint32_t first = 0; first < n_frames; first += SIDECHAIN_CHUNK) {
+      const uint32_t left = n_frames - first;
+      run_chunk(&units[u], first, left < SIDECHAIN_CHUNK ? left : SIDECHAIN_CHUNK);
+    }
+  }
+}
+
+const FxInfo fx_limiter_info = {
+  .name = "limiter",
+  .summary = "Let no sample exceed a ceiling, by looking ahead",
+  .params = limiter_params,
+  .n_params = N_PARAMS,
+  .tolerance = 1e-6,
+  .tolerance_reason = "one rounding of the gain and one of the product",
+  .create = limiter_create,
+  .destroy = free,
+  .unit_init = limiter_unit_init,
+  .set = limiter_set,
+  .run = limiter_run,
+};

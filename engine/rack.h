@@ -6,13 +6,17 @@
 
    Every edit either succeeds as a whole or leaves the rack as it was and says why.
 
-   Language (rack_parse.c has the grammar):
+   Language:
 
-     chain  lowcut: highpass 80 order=4 | (hall: convolver hall.wav mix=0.4 + delay 250ms) | limiter
-   -1dB add     lowcut  highpass   frequency=80 order=4 connect in lowcut connect lowcut:1-2 hall
-   gain=-6dB set     hall.mix 0.3 disconnect lowcut hall remove  hall
+     - chain lowcut: highpass 80 order=4 | (hall: convolver hall.wav + delay 250ms) | limiter -1dB
+     - add lowcut highpass frequency=80 order=4
+     - connect lowcut:1-2 hall gain=-6dB
+     - disconnect lowcut hall
+     - set hall.mix 0.3
+     - remove hall
 
-   A document without statements is the empty rack: one connection, `in` to `out`.
+   engine/RACK.md has the grammar and what each statement means.  A document without statements is
+   the empty rack: one connection, `in` to `out`.
 */
 #ifndef WARPRACK_ENGINE_RACK_H
 #define WARPRACK_ENGINE_RACK_H
@@ -27,6 +31,10 @@
 #define RACK_MAX_NODES  4096U
 #define RACK_MAX_EDGES  16384U
 #define RACK_MAX_TEXT   (4U << 20U) // bytes of one document
+#define RACK_MAX_DEPTH  64U         // of parentheses: the parser recurses once for each
+
+#define RACK_GAIN_MIN_DB (-120.0) // of a connection
+#define RACK_GAIN_MAX_DB 40.0
 
 /// Identity of a node within one engine's life: kept by every edit that keeps the node's name and
 /// effect.
@@ -81,6 +89,8 @@ typedef struct Rack {
   RackEdge* edges;
   uint32_t n_edges;
   RackUid next_uid; ///< Never reused within one line of copies
+  uint32_t* index;  ///< Names and uids to nodes; private to rack.c
+  uint32_t n_slots; ///< Of each half of `index`, a power of two
 } Rack;
 
 /// The empty rack (in to out).  NULL when out of memory.
@@ -108,8 +118,7 @@ NODISCARD Status rack_parse(const char* text, const char* place, const Rack* pre
 /// same double. Parsing it gives an equal rack.  Caller frees; NULL when out of memory.
 char* rack_print(const Rack* rack);
 
-/// True when names, effects, values, backends and connections are the same (uids and order of edges
-/// aside).
+/// True when names, effects, values, backends and connections are the same (uids and order aside).
 bool rack_equal(const Rack* a, const Rack* b);
 
 /// Apply one statement of the language ("connect a b gain=-6dB"; no comments, no newlines) to a
@@ -117,11 +126,12 @@ bool rack_equal(const Rack* a, const Rack* b);
 NODISCARD Status rack_apply(Rack* rack, const char* statement, const char* place, Error* error);
 
 /// The edits, one by one, as rack_apply() and OSC use them.  Ends are written as in the language:
-/// "hall:1-2".
+/// "hall:1-2".  rack_connect() of ends that are connected already gives the connection a new gain;
+/// rack_disconnect() of an end without channels means every connection of that node.
 NODISCARD Status rack_add(Rack* rack, const char* name, const char* effect, Error* error);
 NODISCARD Status rack_remove(Rack* rack, const char* name, Error* error); // with its connections
 NODISCARD Status rack_connect(Rack* rack, const char* from, const char* to, double gain_db,
-                              Error* error); // again: new gain
+                              Error* error);
 NODISCARD Status rack_disconnect(Rack* rack, const char* from, const char* to, Error* error);
 
 /// Set a parameter from text as in the language ("-6dB", "250ms", "butterworth", "hall.wav") or
@@ -135,6 +145,9 @@ NODISCARD Status rack_set_number(Rack* rack, const char* name, const char* param
 /// checked by the planner, which knows what files hold.
 NODISCARD Status rack_check(const Rack* rack, Error* error);
 
+/// Times given in frames are in their parameter's range at this rate.
+NODISCARD Status rack_check_rate(const Rack* rack, double rate_hz, Error* error);
+
 const RackNode* rack_find(const Rack* rack, const char* name);
 const RackNode* rack_find_uid(const Rack* rack, RackUid uid);
 
@@ -144,7 +157,8 @@ double rack_number(const RackNode* node, uint32_t param, double rate_hz);
 /// A parameter's text, NULL when not given and the table has none.  FILE and TEXT only.
 const char* rack_text(const RackNode* node, uint32_t param);
 
-/// A value as the language writes it ("-6 dB" is "-6dB"), into `buffer`; returns `buffer`.
+/// A value as the language writes it ("-6dB"), into `buffer`, cut where it does not fit; returns
+/// `buffer`.
 const char*
 rack_print_value(const RackNode* node, uint32_t param, char* buffer, size_t buffer_bytes);
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Names: what a node may be called, names for nodes without one, and looking names up as people
+// write them, where a wrong one is answered with the nearest right one.
+
+#include "rack_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_BYTES (RACK_HINT_BYTES - 8U) // leaves room for ", ..."
+
+static const char digits[] = "0123456789";
+static const char name_characters[] = "_-0123456789"
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "abcdefghijklmnopqrstuvwxyz";
+
+static const char*
+first_with_prefix(const char* const prefix, const char* const* const names, const uint32_t n_names)
+{
+  const size_t length = strlen(prefix);
+  for (uint32_t i = 0; length && i < n_names; ++i) {
+    if (!strncmp(names[i], prefix, length)) {
+      return names[i];
+    }
+  }
+  return NULL;
+}
+
+const char*
+rack_hint(char hint[const RACK_HINT_BYTES], const char* const wrong, const char* const* const names,
+          const uint32_t n_names)
+{
+  hint[0] = '\0';
+  const bool is_letter = !wrong[0] || !wrong[1]; // as near to any letter as to any other
+  const char* near = is_letter ? NULL : nearest_name(wrong, names, n_names);
+  near = near ? near : first_with_prefix(wrong, names, n_names);
+  if (near) {
+    snprintf(hint, RACK_HINT_BYTES, "did you mean \"%s\"?", near);
+    return hint;
+  }
+  size_t used = 0;
+  for (uint32_t i = 0; i < n_names; ++i) {
+    const char* const before = i ? ", " : "one of ";
+    if (used + strlen(before) + strlen(names[i]) >= LIST_BYTES) {
+      strcpy(hint + used, ", ...");
+      break;
+    }
+    used += (size_t)sprintf(hint + used, "%s%s", before, names[i]);
+  }
+  return hint;
+}
+
+const char**
+rack_effect_names(uint32_t* const n_names)
+{
+  const FxInfo* const* const table = fx_table(n_names);
+  const char** const names = malloc((*n_names + 1U) * sizeof(char*));
+  for (uint32_t i = 0; names && i < *n_names; ++i) {
+    names[i] = table[i]->name;
+  }
+  return names;
+}
+
+const FxInfo*
+rack_effect(const char* const name, Error* const error)
+{
+  const FxInfo* const fx = fx_find(name);
+  if (fx) {
+    return fx;
+  }
+  uint32_t n = 0;
+  const char** const names = rack_effect_names(&n);
+  char hint[RACK_HINT_BYTES];
+  error_set(error, STATUS_NOT_FOUND, "no effect \"%.60s\"; %s", name,
+            rack_hint(hint, name, names, names ? n : 0U));
+  free(names);
+  return NULL;
+}
+
+RackNode*
+rack_lookup(const Rack* const rack, const char* const name, Error* const error)
+{
+  const RackNode* const node = rack_find(rack, name);
+  if (node) {
+    return &rack->nodes[node - rack->nodes];
+  }
+  const uint32_t n = rack->n_nodes;
+  const char** const names = malloc((n + 1U) * sizeof(char*));
+  for (uint32_t i = 0; names && i < n; ++i) {
+    names[i] = rack->nodes[i].name;
+  }
+  char hint[RACK_HINT_BYTES];
+  error_set(error, STATUS_NOT_FOUND, "no node \"%.60s\"; %s", name,
+            n ? rack_hint(hint, name, names, names ? n : 0U) : "the rack has none yet");
+  free(names);
+  return NULL;
+}
+
+Status
+rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const param,
+                Error* const error)
+{
+  const int found = fx_param_find(fx, id);
+  if (found >= 0 || !strcmp(id, "backend")) {
+    *param = found >= 0 ? (uint32_t)found : fx->n_params;
+    return STATUS_OK;
+  }
+  const char** const names = malloc((fx->n_params + 1U) * sizeof(char*));
+  for (uint32_t p = 0; names && p < fx->n_params; ++p) {
+    names[p] = fx->params[p].id;
+  }
+  if (names) {
+    names[fx->n_params] = "backend";
+  }
+  char hint[RACK_HINT_BYTES];
+  error_set(error, STATUS_NOT_FOUND, "%s has no parameter \"%.60s\"; %s", fx->name, id,
+            rack_hint(hint, id, names, names ? fx->n_params + 1U : 0U));
+  free(names);
+  return STATUS_NOT_FOUND;
+}
+
+Status
+rack_check_name(const Rack* const rack, const char* const name, Error* const error)
+{
+  const size_t n = strspn(name, name_characters);
+  if (!n || name[n] || name[0] == '-' || strchr(digits, name[0])) {
+    return error_set(
+        error, STATUS_BAD_RACK,
+        "\"%.60s\" cannot be a name; use letters, digits, _ and -, first a letter or _", name);
+  }
+  if (n >= RACK_NAME_BYTES) {
+    return error_set(error, STATUS_LIMIT, "the name is too long; at most %u characters",
+                     RACK_NAME_BYTES - 1U);
+  }
+  if (!strcmp(name, "in") || !strcmp(name, "out")) {
+    return error_set(error, STATUS_BAD_RACK, "\"%s\" is an end of the rack; choose another name",
+                     name);
+  }
+  if (rack_find(rack, name)) {
+    return error_set(error, STATUS_EXISTS, "the name \"%s\" is taken; choose another one", name);
+  }
+  return STATUS_OK;
+}
+
+void
+rack_free_name(const Rack* const rack, const FxInfo* const fx, char name[const RACK_NAME_BYTES])
+{
+  snprintf(name, RACK_NAME_BYTES, "%s", fx->name);
+  if (!rack_find(rack, name)) {
+    return;
+  }
+  const size_t length = strlen(name);
+  unsigned long highest = 1;
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    const char* const suffix = rack->nodes[n].name + length;
+    if (!strncmp(rack->nodes[n].name, name, length) && strspn(suffix, digits) < 10U) {
+      char* end = NULL;
+      const unsigned long number = strtoul(suffix, &end, 10);
+      highest = *end == '\0' && number > highest ? number : highest;
+    }
+  }
+  do {
+    snprintf(name, RACK_NAME_BYTES, "%s%lu", fx->name, ++highest);
+  } while (rack_find(rack, name));
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Writes a rack as its canonical text.
+
+#include "rack_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Text that grows.  After the first failed allocation nothing more is added.
+typedef struct Text {
+  char* bytes;
+  size_t n, room; ///< Without and with what may still be written
+  bool failed;
+} Text;
+
+/// Room for n more bytes and a zero; NULL when out of memory.
+static char*
+text_reserve(Text* const text, const size_t n)
+{
+  if (!text->failed && text->n + n + 1U > text->room) {
+    const size_t room = 2U * text->room + n + 1U;
+    char* const bytes = realloc(text->bytes, room);
+    text->failed = !bytes;
+    text->bytes = bytes ? bytes : text->bytes;
+    text->room = bytes ? room : text->room;
+  }
+  return text->failed ? NULL : text->bytes + text->n;
+}
+
+static void
+text_add(Text* const text, const char* const what)
+{
+  const size_t n = strlen(what);
+  char* const to = text_reserve(text, n);
+  if (to) {
+    memcpy(to, what, n + 1U);
+    text->n += n;
+  }
+}
+
+static void
+text_add_quoted(Text* const text, const char* const what)
+{
+  const size_t n = rack_quote(what, NULL) - 1U;
+  char* const to = text_reserve(text, n);
+  if (to) {
+    rack_quote(what, to);
+    text->n += n;
+  }
+}
+
+static void
+print_node(const RackNode* const node, Text* const text)
+{
+  text_add(text, "add ");
+  text_add(text, node->name);
+  text_add(text, " ");
+  text_add(text, node->fx->name);
+  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+    if (node->values[p].kind == VALUE_INITIAL) {
+      continue;
+    }
+    text_add(text, " ");
+    text_add(text, node->fx->params[p].id);
+    text_add(text, "=");
+    if (node->values[p].kind == VALUE_TEXT) {
+      text_add_quoted(text, node->values[p].text);
+    } else {
+      char value[128]; // a number or one of the table's names
+      text_add(text, rack_print_value(node, p, value, sizeof(value)));
+    }
+  }
+  if (node->backend != RACK_BACKEND_AUTO) {
+    text_add(text, " backend=");
+    text_add(text, rack_backend_names[node->backend]);
+  }
+  text_add(text, "\n");
+}
+
+static void
+print_edge(const Rack* const rack, const RackEdge* const edge, Text* const text)
+{
+  char end[RACK_END_BYTES];
+  text_add(text, "connect ");
+  text_add(text, rack_print_end(rack, edge->from, end));
+  text_add(text, " ");
+  text_add(text, rack_print_end(rack, edge->to, end));
+  if (edge->gain_db != 0.0) {
+    char gain[RACK_NUMBER_BYTES];
+    text_add(text, " gain=");
+    text_add(text, rack_print_quantity(edge->gain_db, UNIT_DB, gain));
+  }
+  text_add(text, "\n");
+}
+
+char*
+rack_print(const Rack* const rack)
+{
+  Text text = { 0 };
+  text_add(&text, ""); // a text, even if nothing follows
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    print_node(&rack->nodes[n], &text);
+  }
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    print_edge(rack, &rack->edges[e], &text);
+  }
+  if (!rack->n_nodes && !rack->n_edges) {
+    text_add(&text, "disconnect in out\n"); // no text at all would be the connection in to out
+  }
+  if (text.failed) {
+    free(text.bytes);
+    return NULL;
+  }
+  return text.bytes;
+}

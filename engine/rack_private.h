@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What the rack's own files share: rack.c (the model), rack_names.c (names and near misses),
+   rack_value.c (numbers and units), rack_edit.c (edits), rack_check.c (cycles), rack_parser.h and
+   rack_print.c (the language).
+
+   Functions that add to a rack here do not look for cycles: their caller ends with rack_check().
+*/
+#ifndef WARPRACK_ENGINE_RACK_PRIVATE_H
+#define WARPRACK_ENGINE_RACK_PRIVATE_H
+
+#include "rack.h"
+
+#include <stddef.h>
+
+// ---- rack.c ----
+
+/// A rack with neither nodes nor connections.  NULL when out of memory.
+Rack* rack_new_bare(void);
+
+/// Give `to` the content of `from`, and free `from` and what `to` had.
+void rack_take(Rack* to, Rack* from);
+
+/// A node with initial values; the name is free and valid.  `uid` RACK_UID_NONE takes the next one.
+/// NULL when out of memory.
+RackNode* rack_append_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid);
+
+/// Remove a node that nothing is connected to.
+void rack_drop_node(Rack* rack, RackNode* node);
+
+/// A connection for the caller to fill in.  NULL when out of memory.
+RackEdge* rack_append_edge(Rack* rack);
+
+/// The connection of exactly these ends, or n_edges.  Looks at `first_guess` first, because racks
+/// that are compared mostly have the same order.
+uint32_t rack_find_edge(const Rack* rack, RackEnd from, RackEnd to, uint32_t first_guess);
+
+// ---- rack_names.c ----
+
+#define RACK_HINT_BYTES 256U
+
+/// `did you mean "x"?` when a name is near the wrong one, else `one of a, b, c`; "" without names.
+const char* rack_hint(char hint[RACK_HINT_BYTES], const char* wrong, const char* const* names,
+                      uint32_t n_names);
+
+/// Refuse a name that is malformed, reserved or taken.
+NODISCARD Status rack_check_name(const Rack* rack, const char* name, Error* error);
+
+/// A free name for a node without one: the effect's, else with the number after the highest in use.
+void rack_free_name(const Rack* rack, const FxInfo* fx, char name[RACK_NAME_BYTES]);
+
+/// The names of all effects, for the caller to free; NULL when out of memory.
+const char** rack_effect_names(uint32_t* n_names);
+
+/// The effect, node or parameter of that name; when there is none, `error` says which are near.
+const FxInfo* rack_effect(const char* name, Error* error);
+RackNode* rack_lookup(const Rack* rack, const char* name, Error* error);
+
+/// Index of the parameter; n_params for "backend", which every node has.
+NODISCARD Status rack_find_param(const FxInfo* fx, const char* id, uint32_t* param, Error* error);
+
+// ---- rack_edit.c ----
+
+Status rack_no_memory(Error* error);
+
+NODISCARD Status rack_add_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid,
+                               Error* error);
+
+/// Read "node", "node:3" or "in:1-2".
+NODISCARD Status rack_read_end(const Rack* rack, const char* text, RackEnd* end, Error* error);
+
+/// Write an end in the same form.
+#define RACK_END_BYTES (RACK_NAME_BYTES + 16U)
+const char* rack_print_end(const Rack* rack, RackEnd end, char text[RACK_END_BYTES]);
+
+NODISCARD Status rack_add_edge(Rack* rack, RackEnd from, RackEnd to, double gain_db, Error* error);
+NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* error);
+
+/// Set a parameter, by index as above, of a node of this rack.
+NODISCARD Status rack_set_param(RackNode* node, uint32_t param, const char* text, Error* error);
+
+// ---- rack_check.c ----
+
+/// A circle of nodes, each feeding the next and the last one the first.  path[n_nodes]; *n_path is
+/// 0 when there is none.
+NODISCARD Status rack_find_cycle(const Rack* rack, RackUid* path, uint32_t* n_path, Error* error);
+
+/// Say which nodes form a circle.
+Status rack_cycle_error(const Rack* rack, const RackUid* path, uint32_t n_path, Error* error);
+
+// ---- rack_value.c ----
+
+extern const char* const rack_backend_names[]; // by RackBackend, NULL-terminated
+extern const FxParam rack_gain_param;          // the gain of a connection, as a parameter
+
+/// Read a value as the language writes it; the table's initial value becomes VALUE_INITIAL.
+NODISCARD Status rack_value_from_text(const FxParam* param, const char* text, RackValue* value,
+                                      Error* error);
+NODISCARD Status rack_value_from_number(const FxParam* param, double number, RackValue* value,
+                                        Error* error);
+
+/// True for the name of a unit.
+bool rack_is_unit(const char* text);
+
+/// The shortest decimal number that reads back to the same double, the same in every locale.
+#define RACK_NUMBER_BYTES 40U
+const char* rack_print_number(double number, char text[RACK_NUMBER_BYTES]);
+
+/// The same with the unit that canonical text uses.
+const char* rack_print_quantity(double number, FxMeasure unit, char text[RACK_NUMBER_BYTES]);
+
+/// Bytes of `text` in quotes where it needs them, with the final zero; written when `out` is given.
+size_t rack_quote(const char* text, char* out);
+
+#endif

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Values of parameters: text to number and back, units, ranges.  Decimal numbers are read and
+// written as in the C locale, whatever the program's locale is.
+
+#include "rack_private.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_MANTISSA     400U // characters that are read; more than any program prints
+#define MAX_PRINT_DIGITS 17   // tell any two doubles apart
+
+const char* const rack_backend_names[] = { "auto", "cpu", "gpu", NULL };
+
+const FxParam rack_gain_param = { .id = "gain",
+                                  .kind = PARAM_NUMBER,
+                                  .unit = UNIT_DB,
+                                  .min = RACK_GAIN_MIN_DB,
+                                  .max = RACK_GAIN_MAX_DB,
+                                  .help = "Gain of a connection" };
+
+/// Units as written.  The exponent of ten leads to the unit of the table.
+static const struct {
+  const char* text;
+  FxMeasure measure;
+  int exponent;
+  bool is_frames;
+} units[] = {
+  { "Hz", UNIT_HZ, 0, false },   { "kHz", UNIT_HZ, 3, false },  { "dB", UNIT_DB, 0, false },
+  { "ms", UNIT_MS, 0, false },   { "s", UNIT_MS, 3, false },    { "frames", UNIT_MS, 0, true },
+  { "%", UNIT_NONE, -2, false }, { "bpm", UNIT_BPM, 0, false }, { "deg", UNIT_DEG, 0, false },
+};
+
+static const char* const unit_suffix[] = {
+  [UNIT_NONE] = "", [UNIT_HZ] = "Hz",   [UNIT_DB] = "dB",
+  [UNIT_MS] = "ms", [UNIT_BPM] = "bpm", [UNIT_DEG] = "deg"
+};
+
+static const char* const unit_choices[] = {
+  [UNIT_NONE] = "a plain number or %", [UNIT_HZ] = "Hz or kHz", [UNIT_DB] = "dB",
+  [UNIT_MS] = "ms, s or frames",       [UNIT_BPM] = "bpm",      [UNIT_DEG] = "deg"
+};
+
+/// The C locale for this thread while numbers are read or written: others decide about the
+/// program's.
+static locale_t
+c_locale_enter(locale_t* const c_locale)
+{
+  *c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  return uselocale(*c_locale);
+}
+
+static void
+c_locale_leave(const locale_t c_locale, const locale_t before)
+{
+  uselocale(before);
+  if (c_locale) {
+    freelocale(c_locale);
+  }
+}
+
+bool
+rack_is_unit(const char* const text)
+{
+  for (uint32_t u = 0; u < ARRAY_LEN(units); ++u) {
+    if (!strcasecmp(units[u].text, text)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A decimal number in parts, so that a unit's power of ten is part of the one rounding to double.
+typedef struct Decimal {
+  const char* mantissa;
+  size_t n_mantissa;
+  long exponent;
+  const char* end; ///< First character after the number
+} Decimal;
+
+static bool
+scan_decimal(const char* const text, Decimal* const decimal)
+{
+  const char* at = text + (*text == '-' || *text == '+');
+  size_t n_digits = 0;
+  for (bool point = false; isdigit((unsigned char)*at) || (*at == '.' && !point); ++at) {
+    point = point || *at == '.';
+    n_digits += *at != '.';
+  }
+  *decimal = (Decimal){ .mantissa = text, .n_mantissa = (size_t)(at - text), .end = at };
+  if (*at == 'e' || *at == 'E') {
+    const char* const digits = at + 1 + (at[1] == '-' || at[1] == '+');
+    if (isdigit((unsigned char)*digits)) {
+      char* end = NULL;
+      decimal->exponent = strtol(at + 1, &end, 10);
+      decimal->end = end;
+    }
+  }
+  return n_digits > 0 && decimal->n_mantissa <= MAX_MANTISSA;
+}
+
+static double
+decimal_value(const Decimal* const decimal, const int shift)
+{
+  const long bound = 100000; // far outside of what a double can be, and no overflow below
+  long exponent = decimal->exponent < -bound ? -bound : decimal->exponent;
+  exponent = exponent > bound ? bound : exponent;
+  char text[MAX_MANTISSA + 16U];
+  snprintf(text, sizeof(text), "%.*se%ld", (int)decimal->n_mantissa, decimal->mantissa,
+           exponent + shift);
+  locale_t c_locale;
+  const locale_t before = c_locale_enter(&c_locale);
+  const double value = strtod(text, NULL);
+  c_locale_leave(c_locale, before);
+  return value;
+}
+
+const char*
+rack_print_number(const double number, char text[const RACK_NUMBER_BYTES])
+{
+  locale_t c_locale;
+  const locale_t before = c_locale_enter(&c_locale);
+  int digits = 0;
+  do {
+    ++digits;
+    snprintf(text, RACK_NUMBER_BYTES, "%.*e", digits - 1, number);
+  } while (digits < MAX_PRINT_DIGITS && strtod(text, NULL) != number);
+  char* const e = strchr(text, 'e');
+  const int exponent = atoi(e + 1);
+  if (exponent >= -5 && exponent < 15) { // people read 20000 and 0.0005 more easily than 2e4, 5e-4
+    const int decimals = digits - 1 - exponent;
+    snprintf(text, RACK_NUMBER_BYTES, "%.*f", decimals > 0 ? decimals : 0, number);
+  } else {
+    sprintf(e + 1, "%d", exponent);
+  }
+  c_locale_leave(c_locale, before);
+  return text;
+}
+
+const char*
+rack_print_quantity(const double number, const FxMeasure unit, char text[const RACK_NUMBER_BYTES])
+{
+  rack_print_number(number, text);
+  return strcat(text, unit_suffix[unit]);
+}
+
+static Status
+range_error(const FxParam* const param, const char* const given, Error* const error)
+{
+  char min[RACK_NUMBER_BYTES];
+  char max[RACK_NUMBER_BYTES];
+  rack_print_quantity(param->min, param->unit, min);
+  rack_print_quantity(param->max, param->unit, max);
+  return error_set(error, STATUS_BAD_RACK, "%s %s is out of range; %s to %s", param->id, given, min,
+                   max);
+}
+
+static Status
+choice_error(const FxParam* const param, const char* const given, const char* const* const choices,
+             Error* const error)
+{
+  uint32_t n = 0;
+  while (choices[n]) {
+    ++n;
+  }
+  char hint[RACK_HINT_BYTES];
+  return error_set(error, STATUS_BAD_RACK, "%s cannot be \"%.60s\"; %s", param->id, given,
+                   rack_hint(hint, given, choices, n));
+}
+
+Status
+rack_value_from_number(const FxParam* const param, const double number, RackValue* const value,
+                       Error* const error)
+{
+  char given[RACK_NUMBER_BYTES];
+  double min = param->min;
+  double max = param->max;
+  switch (param->kind) {
+  case PARAM_FILE:
+  case PARAM_TEXT:
+    return error_set(error, STATUS_BAD_RACK, "%s takes text, not a number", param->id);
+  case PARAM_SWITCH:
+    min = 0.0;
+    max = 1.0;
+    break;
+  case PARAM_CHOICE:
+    for (min = max = 0.0; param->choices[(int)max + 1]; max += 1.0) {
+    }
+    break;
+  default:
+    break;
+  }
+  if (!isfinite(number)) {
+    return error_set(error, STATUS_BAD_RACK, "%s takes a finite number", param->id);
+  }
+  if (number < min || number > max) {
+    FxParam bounds = *param;
+    bounds.min = min;
+    bounds.max = max;
+    return range_error(&bounds, rack_print_quantity(number, param->unit, given), error);
+  }
+  if (param->kind != PARAM_NUMBER && number != floor(number)) {
+    return error_set(error, STATUS_BAD_RACK, "%s takes a whole number, not %s", param->id,
+                     rack_print_number(number, given));
+  }
+  *value = number == param->initial ? (RackValue){ .kind = VALUE_INITIAL }
+                                    : (RackValue){ .kind = VALUE_NUMBER, .number = number + 0.0 };
+  return STATUS_OK;
+}
+
+/// A time in frames: its upper bound depends on the rate, see rack_check_rate().
+static Status
+frames_from_number(const FxParam* const param, const double frames, const char* const text,
+                   RackValue* const value, Error* const error)
+{
+  if (!isfinite(frames)) {
+    return error_set(error, STATUS_BAD_RACK, "%s takes a finite number", param->id);
+  }
+  if ((frames < 0.0 && param->min >= 0.0) || (frames == 0.0 && param->min > 0.0)) {
+    return range_error(param, text, error);
+  }
+  *value = (RackValue){ .kind = VALUE_FRAMES, .number = frames + 0.0 };
+  return STATUS_OK;
+}
+
+static Status
+number_from_text(const FxParam* const param, const char* const text, RackValue* const value,
+                 Error* const error)
+{
+  Decimal decimal;
+  if (!scan_decimal(text, &decimal)) {
+    const char* const word = text + (*text == '-' || *text == '+');
+    const bool is_special = !strncasecmp(word, "inf", 3) || !strcasecmp(word, "nan");
+    return error_set(error, STATUS_BAD_RACK, "%s takes a %s, not \"%.60s\"; in %s", param->id,
+                     is_special ? "finite number" : "number", text, unit_choices[param->unit]);
+  }
+  const char* const unit = decimal.end + strspn(decimal.end, " ");
+  if (!*unit) {
+    return rack_value_from_number(param, decimal_value(&decimal, 0), value, error);
+  }
+  for (uint32_t u = 0; u < ARRAY_LEN(units); ++u) {
+    if (units[u].measure == param->unit && !strcasecmp(units[u].text, unit)) {
+      const double number = decimal_value(&decimal, units[u].exponent);
+      return units[u].is_frames ? frames_from_number(param, number, text, value, error)
+                                : rack_value_from_number(param, number, value, error);
+    }
+  }
+  return error_set(error, STATUS_BAD_RACK, "%s cannot be in \"%.20s\"; it takes %s", param->id,
+                   unit, unit_choices[param->unit]);
+}
+
+static Status
+switch_from_text(const FxParam* const param, const char* const text, RackValue* const value,
+                 Error* const error)
+{
+  static const char* const words[] = { "off", "on", "no", "yes", "false", "true", "0", "1", NULL };
+  for (uint32_t w = 0; words[w]; ++w) {
+    if (!strcmp(words[w], text)) {
+      return rack_value_from_number(param, w % 2U, value, error);
+    }
+  }
+  return choice_error(param, text, (const char* const[]){ "off", "on", NULL }, error);
+}
+
+static Status
+choice_from_text(const FxParam* const param, const char* const text, RackValue* const value,
+                 Error* const error)
+{
+  for (uint32_t c = 0; param->choices[c]; ++c) {
+    if (!strcmp(param->choices[c], text)) {
+      return rack_value_from_number(param, c, value, error);
+    }
+  }
+  return choice_error(param, text, param->choices, error);
+}
+
+static Status
+text_from_text(const FxParam* const param, const char* const text, RackValue* const value,
+               Error* const error)
+{
+  for (const char* at = text; *at; ++at) {
+    if (((unsigned char)*at < ' ' && *at != '\t') || *at == 0x7F) {
+      return error_set(error, STATUS_BAD_RACK,
+                       "%s has a control character in its text; write one line", param->id);
+    }
+  }
+  if (!*text || (param->initial_text && !strcmp(text, param->initial_text))) {
+    *value = (RackValue){ .kind = VALUE_INITIAL };
+    return STATUS_OK;
+  }
+  const size_t n_bytes = strlen(text) + 1U;
+  if (n_bytes > RACK_MAX_TEXT / 2U) {
+    return error_set(error, STATUS_LIMIT, "%s is too long; at most %u bytes", param->id,
+                     RACK_MAX_TEXT / 2U);
+  }
+  char* const copy = malloc(n_bytes);
+  if (!copy) {
+    return rack_no_memory(error);
+  }
+  memcpy(copy, text, n_bytes);
+  *value = (RackValue){ .kind = VALUE_TEXT, .text = copy };
+  return STATUS_OK;
+}
+
+Status
+rack_value_from_text(const FxParam* const param, const char* const text, RackValue* const value,
+                     Error* const error)
+{
+  switch (param->kind) {
+  case PARAM_SWITCH:
+    return switch_from_text(param, text, value, error);
+  case PARAM_CHOICE:
+    return choice_from_text(param, text, value, error);
+  case PARAM_FILE:
+  case PARAM_TEXT:
+    return text_from_text(param, text, value, error);
+  default:
+    return number_from_text(param, text, value, error);
+  }
+}
+
+double
+rack_number(const RackNode* const node, const uint32_t param, const double rate_hz)
+{
+  const RackValue* const value = &node->values[param];
+  switch (value->kind) {
+  case VALUE_NUMBER:
+    return value->number;
+  case VALUE_FRAMES:
+    return value->number * 1000.0 / rate_hz;
+  case VALUE_TEXT:
+    return 0.0;
+  default:
+    return node->fx->params[param].initial;
+  }
+}
+
+const char*
+rack_text(const RackNode* const node, const uint32_t param)
+{
+  const RackValue* const value = &node->values[param];
+  return value->kind == VALUE_TEXT ? value->text : node->fx->params[param].initial_text;
+}
+
+size_t
+rack_quote(const char* const text, char* const out)
+{
+  const size_t length = strlen(text);
+  size_t n_plain = 0;
+  while (isalnum((unsigned char)text[n_plain]) || (text[n_plain] & 0x80) ||
+         (text[n_plain] && strchr("_./%-", text[n_plain]))) {
+    ++n_plain;
+  }
+  if (length && n_plain == length) {
+    if (out) {
+      memcpy(out, text, length + 1U);
+    }
+    return length + 1U;
+  }
+  size_t n = 0;
+  for (const char* at = text; *at; ++at, ++n) {
+    const bool escaped = *at == '"' || *at == '\\';
+    if (out) {
+      out[1U + n] = '\\';
+      out[1U + n + escaped] = *at;
+    }
+    n += escaped;
+  }
+  if (out) {
+    out[0] = '"';
+    out[1U + n] = '"';
+    out[2U + n] = '\0';
+  }
+  return n + 3U;
+}
+
+static void
+print_text(const char* const text, char* const buffer, const size_t buffer_bytes)
+{
+  if (rack_quote(text, NULL) <= buffer_bytes) {
+    rack_quote(text, buffer);
+  } else {
+    snprintf(buffer, buffer_bytes, "%s", text);
+  }
+}
+
+const char*
+rack_print_value(const RackNode* const node, const uint32_t param, char* const buffer,
+                 const size_t buffer_bytes)
+{
+  const FxParam* const row = &node->fx->params[param];
+  const RackValue* const value = &node->values[param];
+  const double number = value->kind == VALUE_INITIAL ? row->initial : value->number;
+  char text[RACK_NUMBER_BYTES];
+  switch (row->kind) {
+  case PARAM_FILE:
+  case PARAM_TEXT:
+    print_text(rack_text(node, param) ? rack_text(node, param) : "", buffer, buffer_bytes);
+    return buffer;
+  case PARAM_SWITCH:
+    snprintf(buffer, buffer_bytes, "%s", number != 0.0 ? "on" : "off");
+    return buffer;
+  case PARAM_CHOICE:
+    snprintf(buffer, buffer_bytes, "%s", row->choices[(uint32_t)number]);
+    return buffer;
+  default:
+    if (value->kind == VALUE_FRAMES) {
+      snprintf(buffer, buffer_bytes, "%sframes", rack_print_number(number, text));
+    } else {
+      snprintf(buffer, buffer_bytes, "%s", rack_print_quantity(number, row->unit, text));
+    }
+    return buffer;
+  }
+}

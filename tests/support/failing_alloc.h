@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Makes the n-th allocation fail.  Works in test programs that are linked with
+/// --wrap=malloc,--wrap=calloc,--wrap=realloc (see meson.build), for the code linked into them.
+#ifndef WARPRACK_TESTS_FAILING_ALLOC_H
+#define WARPRACK_TESTS_FAILING_ALLOC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Let `n_good` allocations succeed and the next one fail.
+void failing_alloc_arm(uint32_t n_good);
+
+/// Back to normal; true when an allocation was made to fail.
+bool failing_alloc_disarm(void);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Random edits of a rack, as a busy user would make them: set a value, change a connection's gain,
+   insert a node into the chain, take one out, change a structural parameter.  The same seed makes
+   the same edits.
+*/
+#ifndef WARPRACK_TOOLS_RANDOM_EDITS_H
+#define WARPRACK_TOOLS_RANDOM_EDITS_H
+
+#include "../engine/rack.h"
+#include "../engine/status.h"
+
+#include <stdint.h>
+
+#define RANDOM_EDITS_MIN 2U // nodes that are always left
+#define RANDOM_EDITS_MAX 8U // nodes at most
+
+typedef struct RandomEdits {
+  Rack* rack;     ///< A chain; what it is after the last edit
+  uint64_t state; ///< Of the generator
+  uint32_t names; ///< Nodes named so far
+} RandomEdits;
+
+/// Begin with a chain of RANDOM_EDITS_MIN nodes.
+NODISCARD Status random_edits_new(RandomEdits* edits, uint64_t seed, Error* error);
+
+/// Make the next edit; edits->rack is the whole new rack.
+NODISCARD Status random_edits_next(RandomEdits* edits, Error* error);
+
+void random_edits_clear(RandomEdits* edits);
+
+#endif

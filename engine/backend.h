@@ -3,90 +3,110 @@
    What a DSP backend is: the seam between the planner and the code that runs a stage.
 
    A stage is a run of consecutive steps of a plan that one backend executes.  The planner describes
-   it by data; the backend turns the description into whatever it runs (the CPU walks the steps; a
-   GPU records one submission per ring slot).  dsp_cpu/stage_cpu.c is the first implementation.
+   it by data; the backend turns the description into whatever it runs: the CPU walks the steps, a
+   GPU records one submission per ring slot.  dsp_cpu/stage_cpu.c is the first implementation.
 
-   Channels of audio are rows of one planar arena, [n_rows][row_frames] floats, each row 64-byte
-   aligned (row_frames >= block, padded).  Row numbers are the plan's buffers.
+   One row is one channel of one block of audio.  Rows are numbered; StageSpec::rows says where each
+   lies now: the rows of the rack's input and output move with the ring's slot, the others stay.
 */
 #ifndef WARPRACK_ENGINE_BACKEND_H
 #define WARPRACK_ENGINE_BACKEND_H
 
 #include "effect.h"
+#include "ramp.h"
 #include "status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/// A linear ramp of one connection's gain, owned by the connection's state and advanced by the mix
-/// step.
-typedef struct MixGain {
-  float current, target, step;
-  uint32_t frames_left; ///< 0: current == target
-} MixGain;
+/// The moving part of one connection, shared by its channels.  Belongs to the worker while audio
+/// runs.
+typedef struct MixLink {
+  Ramp gain;
+  uint32_t hold;      ///< Frames for which `gain` still rests before its ramp goes on
+  uint32_t delay;     ///< Frames; latency compensation
+  uint32_t line_mask; ///< Frames of each delay line (a power of two) - 1
+  uint32_t position;  ///< Where the next frame is written in the delay lines
+} MixLink;
 
-/// One addend of a mix: row `from`, delayed by `delay` frames through its own line, times a ramped
-/// gain.
+/// One addend of a row: a source row, through the connection's delay, times its gain.
 typedef struct MixTerm {
-  uint32_t from; ///< Row in the arena
-  MixGain* gain; ///< Shared by the channels of a connection: read by each, advanced once per step
-                 ///< by `leads`
-  bool leads;    ///< This term advances `gain`
-  float* line;   ///< Delay line of `line_frames` (power of two) samples, or NULL when delay is 0
-  uint32_t line_mask;
-  uint32_t delay;     ///< Frames
-  uint32_t* position; ///< Write position in `line`
+  uint32_t from; ///< Row
+  MixLink* link;
+  float* line; ///< Delay line of this channel, NULL when link->delay is 0
 } MixTerm;
 
-/// row `to` = sum of its terms.
+/// Row `to` is the sum of its terms; silence when it has none.
 typedef struct MixRow {
   uint32_t to;
   uint32_t n_terms;
   const MixTerm* terms;
 } MixRow;
 
-typedef enum StepKind { STEP_MIX, STEP_BATCH } StepKind;
+/// One unit of a batch and the rows that it reads and writes.
+typedef struct BatchUnit {
+  void* node;
+  void* state;
+  uint32_t node_index; ///< Of the plan's nodes; the units of a node are neighbours
+  uint32_t channel;    ///< For unit_init
+  uint32_t n_in, n_out;
+  const uint32_t* in_rows;
+  const uint32_t* out_rows;
+} BatchUnit;
 
-/// One step of a stage.  Steps of the same `level` do not depend on each other.
+typedef enum StepKind {
+  STEP_MIX,  ///< Sum connections into rows
+  STEP_BATCH ///< Run units of one effect
+} StepKind;
+
+/// One step.  Batches between two mixes do not depend on each other.
 typedef struct StageStep {
   StepKind kind;
-  uint32_t level;
-  // STEP_MIX
-  const MixRow* rows;
-  uint32_t n_rows;
-  // STEP_BATCH
-  const FxInfo* fx;
-  FxUnit* units; ///< [n_units] `in` and `out` point into unit_rows' pointer tables
-  uint32_t n_units;
-  const uint32_t* unit_node;    ///< [n_units] index of the plan's node, for fault reports
-  const uint32_t* unit_channel; ///< [n_units] channel of the node, 0 when coupled
-  const uint32_t* unit_n_out;   ///< [n_units] number of output rows
+  const MixRow* rows;     ///< MIX [n_rows]
+  uint32_t n_rows;        ///< MIX
+  MixLink* const* links;  ///< MIX [n_links]: to be advanced once all rows are done
+  uint32_t n_links;       ///< MIX
+  const FxInfo* fx;       ///< BATCH
+  const BatchUnit* units; ///< BATCH [n_units]
+  uint32_t n_units;       ///< BATCH
 } StageStep;
 
 typedef struct StageSpec {
-  double rate_hz;
   uint32_t max_block_frames;
-  StageStep* steps; ///< In order; borrowed for the stage's life
+  const StageStep* steps; ///< Borrowed for the stage's life, with all that they point to
   uint32_t n_steps;
-  float* arena; ///< [n_rows][row_frames]
+  float* const*
+      rows; ///< [n_rows] each of max_block_frames, 64-byte aligned; read anew at every run
   uint32_t n_rows;
-  uint32_t row_frames;
+  uint32_t n_nodes; ///< Bound of BatchUnit::node_index
 } StageSpec;
+
+/// A parameter change inside a block.
+typedef struct StageEvent {
+  uint32_t offset; ///< Frame within the block
+  uint32_t node_index;
+  uint32_t param;
+  double value;
+} StageEvent;
 
 typedef struct Stage Stage;
 typedef struct Pool Pool;
 
 typedef struct Backend {
   const char* name; ///< "cpu", "cuda", "opencl"
-  /// Build a stage; everything that can fail or take time happens here. [builder]
+  /// Build a stage; everything that can fail or take time happens here.  `pool` may be NULL.
+  /// [builder]
   Status (*stage_new)(const StageSpec* spec, Pool* pool, Stage** stage, Error* error);
   void (*stage_free)(Stage* stage);
   /**
-     Process frames [first, first + n_frames) of the arena's rows.  Parameter changes have been
-     applied by the caller, who splits the block at their frames.  Returns the number of units whose
-     output was not finite: those outputs are zeroed and the units reset. [worker]
+     Process one block.
+
+     @param events Sorted by offset; nodes of other stages are passed over.
+     @return Units whose output was not finite; that output was silenced and the unit initialised.
+     [worker]
   */
-  uint32_t (*stage_run)(Stage* stage, uint32_t first_frame, uint32_t n_frames);
+  uint32_t (*stage_run)(Stage* stage, uint32_t n_frames, const StageEvent* events,
+                        uint32_t n_events);
 } Backend;
 
 extern const Backend backend_cpu;

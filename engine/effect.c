@@ -3,6 +3,7 @@
 
 #include "effect.h"
 
+#include <math.h>
 #include <string.h>
 
 #define NEAREST_MAX 64U // longest name that is compared
@@ -29,6 +30,30 @@ fx_param_find(const FxInfo* const fx, const char* const id)
     }
   }
   return -1;
+}
+
+bool
+fx_param_accepts(const FxParam* const param, const double number)
+{
+  double min = param->min;
+  double max = param->max;
+  switch (param->kind) {
+  case PARAM_FILE:
+  case PARAM_TEXT:
+    return false;
+  case PARAM_SWITCH:
+    min = 0.0;
+    max = 1.0;
+    break;
+  case PARAM_CHOICE:
+    for (min = max = 0.0; param->choices[(uint32_t)max + 1U]; max += 1.0) {
+    }
+    break;
+  default:
+    break;
+  }
+  const bool is_whole = number == floor(number);
+  return number >= min && number <= max && (param->kind == PARAM_NUMBER || is_whole);
 }
 
 /// Optimal string alignment distance (Damerau-Levenshtein without overlapping swaps).

@@ -152,6 +152,10 @@ const FxInfo* fx_find(const char* name);
 /// Index of a parameter, or -1. [any]
 int fx_param_find(const FxInfo* fx, const char* id);
 
+/// True when `number` is finite, in the parameter's range, and whole where it must be.  Never for
+/// FILE and TEXT. [any]
+REALTIME bool fx_param_accepts(const FxParam* param, double number);
+
 /// The nearest of n names to a mistyped one, or NULL when none is near (Damerau-Levenshtein <= 1/3
 /// of its length). [any]
 const char* nearest_name(const char* wrong, const char* const* names, uint32_t n_names);

@@ -145,7 +145,7 @@ typedef struct EngineStatus {
       load_max; ///< Time of a block over its period, since the last engine_reset_load()
   PeriodCounts counts;
   const char* backend;     ///< What runs the rack
-  char realtime_note[256]; ///< "" or what real-time privilege is missing
+  char realtime_note[512]; ///< "" or what real-time privilege is missing
 } EngineStatus;
 
 void engine_status(const Engine* engine, EngineStatus* status);

@@ -153,6 +153,7 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   period->config.ceiling = config->ceiling > 0.0F ? fminf(config->ceiling, FLT_MAX) : FLT_MAX;
   period->shape = *ring_shape(config->ring);
   period->base_latency = config->depth * period->shape.block_frames;
+  period->frame = config->first_frame;
   period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
   period->is_wet = true;
   period->last_wet = NO_BLOCK;

@@ -29,6 +29,7 @@
 typedef struct PeriodConfig {
   Ring* ring; ///< Borrowed until period_free()
   double rate_hz;
+  uint64_t first_frame;        ///< Frame time of the first block
   uint32_t depth;              ///< 0, 1 or 2
   double deadline;             ///< depth 0: fraction of the period to wait, usually 0.75
   bool dry_is_silent;          ///< Play silence instead of the dry signal

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The CPU's way to run a stage: walk the steps; split a batch at the frames where a parameter of
+// one of its nodes changes; spread batches over the pool's cores once their measured time says that
+// it pays.
+
+#include "../engine/backend.h"
+#include "../engine/pool.h"
+#include "../engine/rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define FOR_EACH_CPU                                                                               \
+  __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#else
+#define FOR_EACH_CPU
+#endif
+
+// A batch goes to the pool when it takes longer than this on one core: about ten times what handing
+// work over and collecting it costs (measured: bench pool hand-over, 2 to 4 us).
+#define POOL_PAYS_NS 40000.0
+
+#define TIME_SMOOTHING (1.0 / 64.0) // of the running mean of a batch's time, per block
+
+/// The units of one node within a batch.
+typedef struct Run {
+  uint32_t first_unit, n_units;
+  uint32_t node_index;
+} Run;
+
+/// A batch made ready: units with their pointers.
+typedef struct Batch {
+  const FxInfo* fx;
+  const BatchUnit* specs;
+  FxUnit* units;
+  const float** ins;
+  float** outs;
+  uint32_t* first_in;  ///< [n_units] into ins
+  uint32_t* first_out; ///< [n_units] into outs
+  uint32_t n_units;
+  Run* runs;
+  uint32_t n_runs;
+  double mean_ns; ///< Time of one block on one core
+} Batch;
+
+struct Stage {
+  StageSpec spec;
+  Batch* batches; ///< [n_steps], unused for mixes
+  Pool* pool;
+  uint32_t* has_event; ///< [n_nodes] 1 while a block's events name the node
+};
+
+// ---- mixing ----
+
+/// Gain of a connection `frame` frames into the block.
+static inline float
+gain_at(const MixLink* const link, const uint32_t frame)
+{
+  const uint32_t moving = frame > link->hold ? frame - link->hold : 0U;
+  const uint32_t left = link->gain.frames_left;
+  return ramp_value_at(&link->gain, left > moving ? left - moving : 0U);
+}
+
+static void
+link_advance(MixLink* const link, const uint32_t n_frames)
+{
+  const uint32_t resting = link->hold < n_frames ? link->hold : n_frames;
+  link->hold -= resting;
+  ramp_skip(&link->gain, n_frames - resting);
+  link->position = (link->position + n_frames) & link->line_mask;
+}
+
+/// out += gain * in, or out = gain * in for the first term.
+FOR_EACH_CPU static void
+add_steady(float* restrict const out, const float* restrict const in, const float gain,
+           const bool first, const uint32_t n)
+{
+  if (first && gain == 1.0F) {
+    memcpy(out, in, n * sizeof(float));
+  } else if (first) {
+    for (uint32_t i = 0; i < n; ++i) {
+      out[i] = gain * in[i];
+    }
+  } else {
+    for (uint32_t i = 0; i < n; ++i) {
+      out[i] += gain * in[i];
+    }
+  }
+}
+
+static void
+add_moving(float* restrict const out, const float* restrict const in, const MixLink* const link,
+           const bool first, const uint32_t n)
+{
+  for (uint32_t i = 0; i < n; ++i) {
+    const float sample = gain_at(link, i + 1U) * in[i];
+    out[i] = first ? sample : out[i] + sample;
+  }
+}
+
+/// Write a block into a delay line, and copy out what went in `delay` frames before.
+static void
+line_run(float* const line, const MixLink* const link, const float* const in, float* const out,
+         const uint32_t n)
+{
+  for (uint32_t i = 0; i < n; ++i) {
+    line[(link->position + i) & link->line_mask] = in[i];
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    out[i] = line[(link->position + i - link->delay) & link->line_mask];
+  }
+}
+
+static void
+mix_row(float* const* const rows, const MixRow* const row, const uint32_t n_frames)
+{
+  float* const out = rows[row->to];
+  if (row->n_terms == 0U) {
+    memset(out, 0, n_frames * sizeof(float));
+  }
+  for (uint32_t t = 0; t < row->n_terms; ++t) {
+    const MixTerm* const term = &row->terms[t];
+    float delayed[FX_MAX_BLOCK];
+    const float* in = rows[term->from];
+    if (term->line) {
+      line_run(term->line, term->link, in, delayed, n_frames);
+      in = delayed;
+    }
+    if (term->link->gain.frames_left) {
+      add_moving(out, in, term->link, t == 0U, n_frames);
+    } else {
+      add_steady(out, in, term->link->gain.target, t == 0U, n_frames);
+    }
+  }
+}
+
+static void
+run_mix(const Stage* const stage, const StageStep* const step, const uint32_t n_frames)
+{
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    mix_row(stage->spec.rows, &step->rows[r], n_frames);
+  }
+  for (uint32_t l = 0; l < step->n_links; ++l) {
+    link_advance(step->links[l], n_frames);
+  }
+}
+
+// ---- batches ----
+
+/// True when all samples are finite.
+FOR_EACH_CPU static bool
+is_finite(const float* const samples, const uint32_t n)
+{
+  uint32_t largest = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    uint32_t bits = 0;
+    memcpy(&bits, &samples[i], sizeof(bits));
+    bits &= 0x7FFFFFFFU;
+    largest = bits > largest ? bits : largest;
+  }
+  return largest < 0x7F800000U;
+}
+
+/// Point units [first, first + n) to frame `frame` of their rows.
+static void
+point_units(const Stage* const stage, Batch* const batch, const uint32_t first, const uint32_t n,
+            const uint32_t frame)
+{
+  for (uint32_t u = first; u < first + n; ++u) {
+    const BatchUnit* const unit = &batch->specs[u];
+    for (uint32_t c = 0; c < unit->n_in; ++c) {
+      batch->ins[batch->first_in[u] + c] = stage->spec.rows[unit->in_rows[c]] + frame;
+    }
+    for (uint32_t c = 0; c < unit->n_out; ++c) {
+      batch->outs[batch->first_out[u] + c] = stage->spec.rows[unit->out_rows[c]] + frame;
+    }
+  }
+}
+
+/// Run the units of one node from event to event.
+static void
+run_with_events(const Stage* const stage, Batch* const batch, const Run* const run,
+                const uint32_t n_frames, const StageEvent* const events, const uint32_t n_events)
+{
+  uint32_t done = 0;
+  for (uint32_t e = 0; e <= n_events; ++e) {
+    if (e < n_events && events[e].node_index != run->node_index) {
+      continue;
+    }
+    const uint32_t until = e < n_events ? events[e].offset : n_frames;
+    if (until > done) {
+      point_units(stage, batch, run->first_unit, run->n_units, done);
+      batch->fx->run(batch->units + run->first_unit, run->n_units, until - done);
+      done = until;
+    }
+    if (e < n_events) {
+      batch->fx->set(batch->specs[run->first_unit].node, events[e].param, events[e].value);
+    }
+  }
+  point_units(stage, batch, run->first_unit, run->n_units, 0U);
+}
+
+/// Neighbours without events run together.
+static void
+run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
+          const StageEvent* const events, const uint32_t n_events)
+{
+  uint32_t pending = 0; // first unit not yet run
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    const Run* const run = &batch->runs[r];
+    if (stage->has_event[run->node_index]) {
+      if (run->first_unit > pending) {
+        batch->fx->run(batch->units + pending, run->first_unit - pending, n_frames);
+      }
+      run_with_events(stage, batch, run, n_frames, events, n_events);
+      pending = run->first_unit + run->n_units;
+    }
+  }
+  if (batch->n_units > pending) {
+    batch->fx->run(batch->units + pending, batch->n_units - pending, n_frames);
+  }
+}
+
+typedef struct PoolJob {
+  const Batch* batch;
+  uint32_t n_frames, n_jobs;
+} PoolJob;
+
+static void
+run_share(void* const context, const uint32_t index)
+{
+  const PoolJob* const job = context;
+  const uint32_t begin = (uint32_t)((uint64_t)job->batch->n_units * index / job->n_jobs);
+  const uint32_t end = (uint32_t)((uint64_t)job->batch->n_units * (index + 1U) / job->n_jobs);
+  if (end > begin) {
+    job->batch->fx->run(job->batch->units + begin, end - begin, job->n_frames);
+  }
+}
+
+static void
+run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
+{
+  const uint32_t n_cores = stage->pool ? pool_size(stage->pool) : 1U;
+  if (n_cores > 1U && batch->n_units > 1U && batch->mean_ns > POOL_PAYS_NS) {
+    PoolJob job = { batch, n_frames, n_cores < batch->n_units ? n_cores : batch->n_units };
+    pool_run(stage->pool, run_share, &job, job.n_jobs);
+    return;
+  }
+  const uint64_t begin = n_cores > 1U ? rt_now_ns() : 0U;
+  batch->fx->run(batch->units, batch->n_units, n_frames);
+  if (n_cores > 1U) {
+    batch->mean_ns += TIME_SMOOTHING * ((double)(rt_now_ns() - begin) - batch->mean_ns);
+  }
+}
+
+/// Silence what is not finite and bring its unit back to the start.
+static uint32_t
+guard(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
+{
+  uint32_t n_reset = 0;
+  for (uint32_t u = 0; u < batch->n_units; ++u) {
+    const BatchUnit* const unit = &batch->specs[u];
+    bool finite = true;
+    for (uint32_t c = 0; c < unit->n_out; ++c) {
+      finite = is_finite(stage->spec.rows[unit->out_rows[c]], n_frames) && finite;
+    }
+    if (!finite) {
+      ++n_reset;
+      batch->fx->unit_init(unit->node, unit->state, unit->channel);
+      for (uint32_t c = 0; c < unit->n_out; ++c) {
+        memset(stage->spec.rows[unit->out_rows[c]], 0, n_frames * sizeof(float));
+      }
+    }
+  }
+  return n_reset;
+}
+
+static bool
+any_event(const Stage* const stage, const Batch* const batch)
+{
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    if (stage->has_event[batch->runs[r].node_index]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static uint32_t
+stage_cpu_run(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
+              const uint32_t n_events)
+{
+  uint32_t n_reset = 0;
+  for (uint32_t e = 0; e < n_events; ++e) {
+    stage->has_event[events[e].node_index] = 1U;
+  }
+  for (uint32_t s = 0; s < stage->spec.n_steps; ++s) {
+    const StageStep* const step = &stage->spec.steps[s];
+    Batch* const batch = &stage->batches[s];
+    if (step->kind == STEP_MIX) {
+      run_mix(stage, step, n_frames);
+    } else if (n_events && any_event(stage, batch)) {
+      run_split(stage, batch, n_frames, events, n_events);
+      n_reset += guard(stage, batch, n_frames);
+    } else {
+      run_whole(stage, batch, n_frames);
+      n_reset += guard(stage, batch, n_frames);
+    }
+  }
+  for (uint32_t e = 0; e < n_events; ++e) {
+    stage->has_event[events[e].node_index] = 0U;
+  }
+  return n_reset;
+}
+
+// ---- set-up ----
+
+static void
+batch_free(Batch* const batch)
+{
+  free(batch->units);
+  free(batch->ins);
+  free(batch->outs);
+  free(batch->first_in);
+  free(batch->first_out);
+  free(batch->runs);
+}
+
+static Status
+batch_init(const Stage* const stage, Batch* const batch, const StageStep* const step)
+{
+  size_t n_ins = 0;
+  size_t n_outs = 0;
+  for (uint32_t u = 0; u < step->n_units; ++u) {
+    n_ins += step->units[u].n_in;
+    n_outs += step->units[u].n_out;
+  }
+  *batch = (Batch){ .fx = step->fx, .specs = step->units, .n_units = step->n_units };
+  batch->units = calloc(step->n_units, sizeof(FxUnit));
+  batch->ins = calloc(n_ins, sizeof(float*));
+  batch->outs = calloc(n_outs, sizeof(float*));
+  batch->first_in = calloc(step->n_units, sizeof(uint32_t));
+  batch->first_out = calloc(step->n_units, sizeof(uint32_t));
+  batch->runs = calloc(step->n_units, sizeof(Run));
+  if (!batch->units || !batch->ins || !batch->outs || !batch->first_in || !batch->first_out ||
+      !batch->runs) {
+    return STATUS_NO_MEM;
+  }
+  uint32_t in = 0;
+  uint32_t out = 0;
+  for (uint32_t u = 0; u < step->n_units; ++u) {
+    const BatchUnit* const unit = &step->units[u];
+    batch->first_in[u] = in;
+    batch->first_out[u] = out;
+    batch->units[u] = (FxUnit){ unit->node, unit->state, batch->ins + in, batch->outs + out };
+    in += unit->n_in;
+    out += unit->n_out;
+    if (u == 0U || unit->node_index != step->units[u - 1U].node_index) {
+      batch->runs[batch->n_runs++] = (Run){ .first_unit = u, .node_index = unit->node_index };
+    }
+    ++batch->runs[batch->n_runs - 1U].n_units;
+  }
+  point_units(stage, batch, 0U, batch->n_units, 0U);
+  return STATUS_OK;
+}
+
+static void
+stage_cpu_free(Stage* const stage)
+{
+  for (uint32_t s = 0; stage->batches && s < stage->spec.n_steps; ++s) {
+    batch_free(&stage->batches[s]);
+  }
+  free(stage->batches);
+  free(stage->has_event);
+  free(stage);
+}
+
+static Status
+stage_cpu_new(const StageSpec* const spec, Pool* const pool, Stage** const out, Error* const error)
+{
+  Stage* const stage = calloc(1, sizeof(Stage));
+  if (!stage) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  stage->spec = *spec;
+  stage->pool = pool;
+  stage->batches = calloc(spec->n_steps + 1U, sizeof(Batch));
+  stage->has_event = calloc(spec->n_nodes + 1U, sizeof(uint32_t));
+  Status status = stage->batches && stage->has_event ? STATUS_OK : STATUS_NO_MEM;
+  for (uint32_t s = 0; !status && s < spec->n_steps; ++s) {
+    if (spec->steps[s].kind == STEP_BATCH) {
+      status = batch_init(stage, &stage->batches[s], &spec->steps[s]);
+    }
+  }
+  if (status) {
+    stage_cpu_free(stage);
+    return error_set(error, status, "out of memory");
+  }
+  *out = stage;
+  return STATUS_OK;
+}
+
+const Backend backend_cpu = {
+  .name = "cpu",
+  .stage_new = stage_cpu_new,
+  .stage_free = stage_cpu_free,
+  .stage_run = stage_cpu_run,
+};

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Memory that is taken piece by piece and given back all at once.
+
+#include "arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGNMENT   64U
+#define CHUNK_BYTES ((size_t)64U << 10U) // holds the tables of a usual rack in one or two chunks
+
+struct ArenaChunk {
+  ArenaChunk* next;
+  size_t used, size;
+};
+
+static ArenaChunk*
+chunk_new(const size_t n_bytes, ArenaChunk* const next)
+{
+  const size_t size = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;
+  ArenaChunk* const chunk = aligned_alloc(ALIGNMENT, ALIGNMENT + size);
+  if (chunk) {
+    *chunk = (ArenaChunk){ .next = next, .used = 0, .size = size };
+  }
+  return chunk;
+}
+
+void*
+arena_take(Arena* const arena, const size_t n, const size_t size)
+{
+  size_t n_bytes = 0;
+  if (__builtin_mul_overflow(n, size, &n_bytes) || n_bytes > SIZE_MAX / 2U) {
+    arena->failed = true;
+    return NULL;
+  }
+  n_bytes = (n_bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1U); // one more than needed: never empty
+  ArenaChunk* chunk = arena->chunks;
+  if (!chunk || chunk->size - chunk->used < n_bytes) {
+    chunk = chunk_new(n_bytes, arena->chunks);
+    if (!chunk) {
+      arena->failed = true;
+      return NULL;
+    }
+    arena->chunks = chunk;
+  }
+  uint8_t* const memory = (uint8_t*)chunk + ALIGNMENT + chunk->used;
+  chunk->used += n_bytes;
+  return memset(memory, 0, n_bytes);
+}
+
+void
+arena_clear(Arena* const arena)
+{
+  while (arena->chunks) {
+    ArenaChunk* const chunk = arena->chunks;
+    arena->chunks = chunk->next;
+    free(chunk);
+  }
+  arena->failed = false;
+}

@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The engine's edits: a queue of racks, the builder thread that plans them one by one, and
+// parameter messages.
+
+#include "engine.h"
+
+#include "engine_private.h"
+#include "rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_EDITS       256U
+#define HEARD_POLL_NS   200000U    // between looks whether the worker has taken a plan
+#define STANDSTILL_NS   200000000U // no block for so long: no audio runs
+#define HOUSEKEEPING_NS 50000000U  // between looks for what has finished dying
+
+static void
+sleep_ns(const uint64_t ns)
+{
+  const struct timespec time = { .tv_sec = (time_t)(ns / 1000000000U),
+                                 .tv_nsec = (long)(ns % 1000000000U) };
+  nanosleep(&time, NULL);
+}
+
+// ---- handing plans to the worker ----
+
+/// Watches whether blocks still come.
+typedef struct Pulse {
+  uint64_t frame, since_ns;
+} Pulse;
+
+static bool
+stands_still(const Engine* const engine, Pulse* const pulse)
+{
+  const uint64_t frame = engine_frame_now(engine);
+  const uint64_t now = rt_now_ns();
+  if (pulse->since_ns == 0U || frame != pulse->frame) {
+    *pulse = (Pulse){ frame, now };
+  }
+  return now - pulse->since_ns > STANDSTILL_NS;
+}
+
+/// Give the plan to the worker and wait until it is heard; returns the frame.
+static uint64_t
+hand_over(Engine* const engine, Plan* const plan)
+{
+  Worker* const worker = &engine->worker;
+  atomic_store(&worker->hurry, !engine->has_worker_thread);
+  worker_offer(worker, plan);
+  if (engine->has_worker_thread) {
+    Pulse pulse = { 0 };
+    ring_wake(engine->ring);
+    while (!worker_has_taken(worker)) {
+      if (stands_still(engine, &pulse)) {
+        atomic_store(&worker->hurry, true);
+        ring_wake(engine->ring);
+      }
+      sleep_ns(HEARD_POLL_NS);
+    }
+  } else {
+    worker_idle(worker); // nobody else is there
+  }
+  const uint64_t heard_at = atomic_load(&worker->heard_at);
+  plan_heard(plan, heard_at);
+  plan_free(worker_collect(worker));
+  return heard_at;
+}
+
+/// Tell the period about the rack's latency and the queries about the plan.
+static void
+announce(Engine* const engine)
+{
+  engine_publish_facts(engine);
+  Period* const period = atomic_load(&engine->period);
+  if (period) {
+    period_set_latency(period, engine->worker.plan->latency_frames);
+  }
+}
+
+static Status
+plan_once(Engine* const engine, const PlanRequest* const request, bool* const tangled,
+          uint64_t* const heard_at, Error* const error)
+{
+  Plan* plan = NULL;
+  const Status status = plan_new(request, &plan, tangled, error);
+  if (status) {
+    return status;
+  }
+  if (plan->latency_frames > request->format->rate_hz * ENGINE_MAX_LATENCY_S) {
+    const Status too_late =
+        error_set(error, STATUS_LIMIT, "the rack would have a latency of %u frames; at most %g s",
+                  plan->latency_frames, ENGINE_MAX_LATENCY_S);
+    plan_free(plan);
+    return too_late;
+  }
+  *heard_at = hand_over(engine, plan);
+  announce(engine);
+  return STATUS_OK;
+}
+
+static PlanRequest
+request_for(Engine* const engine, const Rack* const rack)
+{
+  const bool has_run = atomic_load(&engine->worker.counts.blocks) > 0U;
+  return (PlanRequest){ .rack = rack,
+                        .previous = has_run ? engine->worker.plan : NULL,
+                        .now_frame = engine_frame_now(engine),
+                        .format = &engine->format,
+                        .loader = &engine->loader,
+                        .pool = engine->pool,
+                        .backend = engine->backend };
+}
+
+// ---- two-step edits ----
+
+static bool
+same_end(const RackEnd* const a, const RackEnd* const b)
+{
+  return a->uid == b->uid && a->first == b->first && a->last == b->last;
+}
+
+static bool
+has_edge(const Rack* const rack, const RackEdge* const edge)
+{
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    if (same_end(&rack->edges[e].from, &edge->from) && same_end(&rack->edges[e].to, &edge->to)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What is heard now, less the connections that `next` does not have.
+static Rack*
+common_rack(const Rack* const now, const Rack* const next)
+{
+  Rack* const rack = rack_copy(now);
+  uint32_t n = 0;
+  for (uint32_t e = 0; rack && e < rack->n_edges; ++e) {
+    if (has_edge(next, &rack->edges[e])) {
+      rack->edges[n++] = rack->edges[e];
+    }
+  }
+  if (rack) {
+    rack->n_edges = n;
+  }
+  return rack;
+}
+
+static void
+wait_for_fades(const Engine* const engine, const uint64_t heard_at)
+{
+  const uint64_t until = heard_at + (uint64_t)(2.0 * LINK_RAMP_SECONDS * engine->format.rate_hz);
+  Pulse pulse = { 0 };
+  while (engine->has_worker_thread && engine_frame_now(engine) < until &&
+         !stands_still(engine, &pulse)) {
+    sleep_ns(HEARD_POLL_NS);
+  }
+}
+
+/// New connections and fading ones would make a cycle: let the old ones fade before the new ones
+/// come.
+static Status
+plan_in_two_steps(Engine* const engine, const PlanRequest* const last, uint64_t* const heard_at,
+                  Error* const error)
+{
+  Rack* const between = common_rack(engine->rack, last->rack);
+  if (!between) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  PlanRequest first = request_for(engine, between);
+  first.at_frame = last->at_frame;
+  first.keep_values = true;
+  bool tangled = false;
+  Status status = plan_once(engine, &first, &tangled, heard_at, error);
+  rack_free(between);
+  if (!status) {
+    wait_for_fades(engine, *heard_at);
+    PlanRequest second = *last;
+    second.previous = engine->worker.plan;
+    second.now_frame =
+        UINT64_MAX - 1U; // fades are over; a tail that still ran in the tangle ends here
+    status = plan_once(engine, &second, &tangled, heard_at, error);
+  }
+  return status;
+}
+
+Status
+engine_plan(Engine* const engine, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
+            uint64_t* const heard_at, Error* const error)
+{
+  PlanRequest request = request_for(engine, rack);
+  request.at_frame = at_frame;
+  request.stamp = stamp;
+  bool tangled = false;
+  Status status = plan_once(engine, &request, &tangled, heard_at, error);
+  if (status && tangled) {
+    status = plan_in_two_steps(engine, &request, heard_at, error);
+  }
+  if (!status) {
+    rack_free(engine->rack);
+    engine->rack = rack;
+  }
+  return status;
+}
+
+// ---- the builder ----
+
+static void
+reply_to(const Engine* const engine, const Edit* const edit, const Status status,
+         const Error* const error, const uint64_t frame)
+{
+  EngineReply reply = { .status = status,
+                        .frame = frame,
+                        .latency_frames = engine_rack_latency(engine) };
+  if (status) {
+    memcpy(reply.text, error->text, sizeof(reply.text));
+  }
+  if (edit->done) {
+    edit->done(edit->context, &reply);
+  }
+}
+
+/// Plan one edit, or keep its rack for the first engine_arm().
+static void
+perform(Engine* const engine, Edit* const edit)
+{
+  Error error = { STATUS_OK, "" };
+  uint64_t heard_at = 0;
+  pthread_mutex_lock(&engine->planning);
+  Status status = rack_check(edit->rack, &error);
+  if (!status && engine->has_format) {
+    status = engine_plan(engine, edit->rack, edit->at_frame, edit->stamp, &heard_at, &error);
+  } else if (!status) {
+    rack_free(engine->rack);
+    engine->rack = edit->rack;
+  }
+  pthread_mutex_unlock(&engine->planning);
+  if (status) {
+    rack_free(edit->rack);
+    atomic_fetch_add(&engine->edits_refused, 1U);
+  }
+  reply_to(engine, edit, status, &error, heard_at);
+  free(edit);
+}
+
+/// Leave out what has finished dying.
+static void
+keep_house(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->planning);
+  const Plan* const plan = engine->worker.plan;
+  if (engine->has_format && plan && plan_next_expiry(plan) <= engine_frame_now(engine)) {
+    PlanRequest request = request_for(engine, engine->rack);
+    request.keep_values = true;
+    bool tangled = false;
+    uint64_t heard_at = 0;
+    Error error = { STATUS_OK, "" };
+    if (plan_once(engine, &request, &tangled, &heard_at, &error)) {
+      // Out of memory, at worst: the dead stay a little longer, silent, and the next round tries
+      // again.
+    }
+  }
+  pthread_mutex_unlock(&engine->planning);
+}
+
+static Edit*
+next_edit(Engine* const engine)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += (long)HOUSEKEEPING_NS;
+  until.tv_sec += until.tv_nsec / 1000000000L;
+  until.tv_nsec %= 1000000000L;
+  pthread_mutex_lock(&engine->edits);
+  if (!engine->first_edit && !engine->builder_stops) {
+    pthread_cond_timedwait(&engine->edits_changed, &engine->edits, &until);
+  }
+  Edit* const edit = engine->first_edit;
+  if (edit) {
+    engine->first_edit = edit->next;
+    engine->last_edit = engine->first_edit ? engine->last_edit : &engine->first_edit;
+    --engine->n_edits;
+  }
+  pthread_mutex_unlock(&engine->edits);
+  return edit;
+}
+
+static bool
+builder_stops(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->edits);
+  const bool stops = engine->builder_stops;
+  pthread_mutex_unlock(&engine->edits);
+  return stops;
+}
+
+static void*
+builder_main(void* const context)
+{
+  Engine* const engine = context;
+  while (!builder_stops(engine)) {
+    Edit* const edit = next_edit(engine);
+    if (edit) {
+      perform(engine, edit);
+    } else {
+      keep_house(engine);
+    }
+  }
+  return NULL;
+}
+
+Status
+engine_start_builder(Engine* const engine, Error* const error)
+{
+  const Status status =
+      rt_thread_start("warprack-build", builder_main, engine, &engine->builder, error);
+  engine->has_builder = !status;
+  return status;
+}
+
+void
+engine_stop_builder(Engine* const engine)
+{
+  if (engine->has_builder) {
+    pthread_mutex_lock(&engine->edits);
+    engine->builder_stops = true;
+    pthread_cond_signal(&engine->edits_changed);
+    pthread_mutex_unlock(&engine->edits);
+    pthread_join(engine->builder, NULL);
+    engine->has_builder = false;
+  }
+  while (engine->first_edit) {
+    Edit* const edit = engine->first_edit;
+    const Error error = { STATUS_LIMIT, "the engine stops" };
+    engine->first_edit = edit->next;
+    rack_free(edit->rack);
+    reply_to(engine, edit, error.status, &error, 0U);
+    free(edit);
+  }
+  engine->last_edit = &engine->first_edit;
+}
+
+// ---- what control calls ----
+
+static uint64_t
+messages_sent(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->pointers);
+  const uint64_t n_sent = engine->n_sent;
+  pthread_mutex_unlock(&engine->pointers);
+  return n_sent;
+}
+
+Status
+engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_frame,
+            const EngineDone done, void* const context)
+{
+  Edit* const edit = calloc(1, sizeof(Edit));
+  Rack* const copy = rack_copy(rack);
+  if (!edit || !copy) {
+    free(edit);
+    rack_free(copy);
+    return STATUS_NO_MEM;
+  }
+  *edit = (Edit){ .rack = copy,
+                  .at_frame = at_frame,
+                  .stamp = messages_sent(engine),
+                  .done = done,
+                  .context = context };
+  if (!engine->has_builder) {
+    perform(engine, edit);
+    return STATUS_OK;
+  }
+  pthread_mutex_lock(&engine->edits);
+  const bool full = engine->n_edits >= MAX_EDITS;
+  if (!full) {
+    *engine->last_edit = edit;
+    engine->last_edit = &edit->next;
+    ++engine->n_edits;
+    pthread_cond_signal(&engine->edits_changed);
+  }
+  pthread_mutex_unlock(&engine->edits);
+  if (full) {
+    rack_free(copy);
+    free(edit);
+  }
+  return full ? STATUS_LIMIT : STATUS_OK;
+}
+
+typedef struct Awaited {
+  pthread_mutex_t mutex;
+  pthread_cond_t arrived;
+  bool has_arrived;
+  EngineReply reply;
+} Awaited;
+
+static void
+await_done(void* const context, const EngineReply* const reply)
+{
+  Awaited* const awaited = context;
+  pthread_mutex_lock(&awaited->mutex);
+  awaited->reply = *reply;
+  awaited->has_arrived = true;
+  pthread_cond_signal(&awaited->arrived);
+  pthread_mutex_unlock(&awaited->mutex);
+}
+
+Status
+engine_edit_wait(Engine* const engine, const Rack* const rack, Error* const error)
+{
+  Awaited awaited = { .mutex = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER };
+  const Status status = engine_edit(engine, rack, 0U, await_done, &awaited);
+  if (status) {
+    return error_set(error, status,
+                     status == STATUS_LIMIT ? "too many edits wait" : "out of memory");
+  }
+  pthread_mutex_lock(&awaited.mutex);
+  while (!awaited.has_arrived) {
+    pthread_cond_wait(&awaited.arrived, &awaited.mutex);
+  }
+  pthread_mutex_unlock(&awaited.mutex);
+  return awaited.reply.status ? error_set(error, awaited.reply.status, "%s", awaited.reply.text)
+                              : STATUS_OK;
+}
+
+/// No worker runs: the plan can be touched here. [planning held]
+static void
+set_without_worker(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
+{
+  for (uint32_t m = 0; engine->worker.plan && m < n; ++m) {
+    worker_apply(&engine->worker, &messages[m]);
+  }
+  engine->n_sent = engine->worker.n_received;
+}
+
+static Status
+send_messages(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
+{
+  pthread_mutex_lock(&engine->pointers);
+  const bool has_worker = engine->ring != NULL;
+  const bool sent = has_worker && ring_send(engine->ring, messages, n);
+  engine->n_sent += sent ? n : 0U;
+  pthread_mutex_unlock(&engine->pointers);
+  if (has_worker) {
+    return sent ? STATUS_OK : STATUS_LIMIT;
+  }
+  pthread_mutex_lock(&engine->planning);
+  const bool still_without = engine->ring == NULL;
+  if (still_without) {
+    set_without_worker(engine, messages, n);
+  }
+  pthread_mutex_unlock(&engine->planning);
+  return still_without ? STATUS_OK : send_messages(engine, messages, n);
+}
+
+Status
+engine_set(Engine* const engine, const EngineParam* const params, const uint32_t n,
+           const uint64_t at_frame)
+{
+  ParamMessage* const messages = calloc(n + 1U, sizeof(ParamMessage));
+  if (!messages) {
+    return STATUS_NO_MEM;
+  }
+  for (uint32_t m = 0; m < n; ++m) {
+    messages[m] = (ParamMessage){
+      .frame = at_frame, .uid = params[m].uid, .param = params[m].param, .value = params[m].value
+    };
+  }
+  const Status status = send_messages(engine, messages, n);
+  free(messages);
+  return status;
+}
+
+// ---- prediction ----
+
+static int
+compare_doubles(const void* const a, const void* const b)
+{
+  const double left = *(const double*)a;
+  const double right = *(const double*)b;
+  return (left > right) - (left < right);
+}
+
+/// Time n_blocks of quiet noise through an offline engine.
+static Status
+time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* const prediction,
+            Error* const error)
+{
+  const uint32_t block = engine->format.block_frames;
+  const uint32_t n_in = engine->format.n_in;
+  const uint32_t n_out = engine_n_out(engine);
+  float* const samples = calloc((size_t)(n_in + n_out) * block + 1U, sizeof(float));
+  double* const times = calloc(n_blocks + 1U, sizeof(double));
+  if (!samples || !times) {
+    free(samples);
+    free(times);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const float* in[FX_MAX_CHANNELS];
+  float* out[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < n_in; ++c) {
+    in[c] = samples + (size_t)c * block;
+  }
+  for (uint32_t c = 0; c < n_out; ++c) {
+    out[c] = samples + (size_t)(n_in + c) * block;
+  }
+  uint32_t noise = 1U;
+  for (size_t i = 0; i < (size_t)n_in * block; ++i) {
+    noise = noise * 1664525U + 1013904223U; // Numerical Recipes' quick generator: any noise will do
+    samples[i] = 1e-3F * ((float)(noise >> 8U) / 8388608.0F - 1.0F);
+  }
+  for (uint32_t b = 0; b < n_blocks; ++b) {
+    const uint64_t began = rt_now_ns();
+    engine_process(engine, in, out, block, true);
+    times[b] = (double)(rt_now_ns() - began);
+  }
+  qsort(times, n_blocks, sizeof(double), compare_doubles);
+  prediction->block_ns_p50 = times[n_blocks / 2U];
+  prediction->block_ns_p99 = times[n_blocks - 1U - n_blocks / 100U];
+  free(samples);
+  free(times);
+  return STATUS_OK;
+}
+
+Status
+engine_predict(const EngineConfig* const config, const Rack* const rack, const double rate_hz,
+               const uint32_t block_frames, const uint32_t n_blocks,
+               EnginePrediction* const prediction, Error* const error)
+{
+  EngineConfig offline = *config;
+  offline.offline = true;
+  offline.realtime = false;
+  Engine* engine = NULL;
+  Status status = engine_new(&offline, &engine, error);
+  if (status) {
+    return status;
+  }
+  status = engine_edit_wait(engine, rack, error);
+  if (!status) {
+    status = engine_arm(engine, rate_hz, block_frames, config->n_in, config->n_out, error);
+  }
+  if (!status) {
+    *prediction = (EnginePrediction){ .latency_frames = engine_rack_latency(engine),
+                                      .n_out = engine_n_out(engine),
+                                      .tail_frames = engine_tail(engine) };
+    status = time_blocks(engine, n_blocks ? n_blocks : 1U, prediction, error);
+  }
+  engine_free(engine);
+  return status;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What the two halves of the engine share: its life (engine.c) and its edits (engine_edit.c).
+
+   Locks, none of which an audio thread ever takes, in the order in which they may be nested:
+     planning  who plans, arms or disarms; held long
+     edits     the queue
+     pointers  `ring`, `period` and `past` as threads other than the audio threads see them; held
+   for an instant
+*/
+#ifndef WARPRACK_ENGINE_ENGINE_PRIVATE_H
+#define WARPRACK_ENGINE_ENGINE_PRIVATE_H
+
+#include "engine.h"
+#include "pool.h"
+#include "ring.h"
+#include "worker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define ENGINE_MAX_LATENCY_S 2.0 // of a rack; sizes the dry signal's delay line
+
+typedef struct Edit {
+  struct Edit* next;
+  Rack* rack;
+  uint64_t at_frame;
+  uint64_t stamp;
+  EngineDone done;
+  void* context;
+} Edit;
+
+struct Engine {
+  EngineConfig config;
+  FileLoader loader;
+  const Backend* backend;
+
+  pthread_mutex_t planning;
+  Format format; ///< Valid once has_format
+  bool has_format;
+  bool armed;
+  Rack* rack;        ///< Heard, or to be heard once there is a format
+  PeriodCounts past; ///< Counters of periods that are over
+  char realtime_note[512];
+
+  pthread_mutex_t edits;
+  pthread_cond_t edits_changed;
+  Edit* first_edit;
+  Edit** last_edit; ///< Where the next one is hooked in
+  uint32_t n_edits;
+  bool builder_stops;
+  bool has_builder;
+  pthread_t builder;
+  _Atomic uint64_t edits_refused;
+
+  pthread_mutex_t pointers;
+  Ring* ring; ///< NULL while disarmed, and offline
+  uint64_t n_sent;
+
+  Pool* pool;
+  Worker worker;
+  pthread_t worker_thread;
+  bool has_worker_thread;
+  _Atomic bool worker_stops;
+
+  _Atomic uint32_t process_out; ///< Channels that engine_process() writes
+  _Atomic(Period*) period;      ///< NULL while disarmed, and offline
+  _Atomic bool in_process;      ///< The driver's thread is inside engine_process()
+
+  float* offline_in;           ///< Guarded copies of the inputs, [n_in][block]
+  _Atomic uint64_t next_frame; ///< Offline, and while disarmed
+  _Atomic uint32_t rack_latency, n_out, n_nodes, n_units, n_levels;
+  _Atomic uint64_t tail;
+};
+
+/// Plan `rack` on top of what is heard and wait until it is heard.  Takes `rack` over on success.
+/// [planning held]
+NODISCARD Status engine_plan(Engine* engine, Rack* rack, uint64_t at_frame, uint64_t stamp,
+                             uint64_t* heard_at, Error* error);
+
+/// What the queries say about the plan that is heard. [planning held]
+void engine_publish_facts(Engine* engine);
+
+NODISCARD Status // [main]
+engine_start_builder(Engine* engine, Error* error);
+void engine_stop_builder(Engine* engine);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What outlives a plan: the nodes and connections that are heard.  A plan holds references to them;
+   the next plan takes over those that are still in the rack, with their state.
+
+   References are counted by the builder thread alone.  Fields marked [worker] belong to the worker
+   from the moment a plan that names them is heard.
+*/
+#ifndef WARPRACK_ENGINE_NODE_H
+#define WARPRACK_ENGINE_NODE_H
+
+#include "backend.h"
+#include "effect.h"
+#include "rack.h"
+#include "status.h"
+
+/// The format that everything in an engine is made for.
+typedef struct Format {
+  double rate_hz;
+  uint32_t block_frames;
+  uint32_t n_in, n_out; ///< n_out 0: as the rack makes it
+  bool offline;
+} Format;
+
+typedef struct Node {
+  uint32_t refs;
+  RackUid uid;
+  const FxInfo* fx;
+  void* fx_node;
+  FxShape shape;
+  uint32_t n_in;
+  uint32_t n_units;
+  uint8_t* states; ///< [n_units][state_stride]
+  size_t state_stride;
+  double*
+      made_with; ///< [n_params] values at creation; structural ones decide whether it can be kept
+  char** made_texts;   ///< [n_params] FILE and TEXT at creation, NULL where none
+  double* targets;     ///< [worker] [n_params] last value set
+  uint32_t plan_index; ///< Scratch of the planner: its place in the plan that is being made
+  uint64_t* stamps;    ///< [worker] [n_params] number of the message that set it, 0: a document did
+} Node;
+
+/// A connection between nodes (NULL: the rack's input or output) with resolved channels.
+typedef struct Link {
+  uint32_t refs;
+  const Node* from;
+  const Node* to;
+  uint32_t from_first, n_from; ///< First source channel (from 0) and their number: 1 feeds all
+  uint32_t to_first, n_to;
+  uint32_t plan_index; ///< Scratch of the planner, as Node's
+  float gain;          ///< At creation, linear; where it goes later is in the plans
+  MixLink mix;         ///< [worker]
+  float* lines;        ///< [n_to][mix.line_mask + 1], NULL without delay
+} Link;
+
+/// Files that one planning run has loaded, each once.
+typedef struct FileCache FileCache;
+
+typedef struct FileLoader {
+  Status (*load)(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
+  void (*free)(void* context, FxFile* file);
+  void* context;
+  FileCache* cache; ///< NULL at first; emptied by file_cache_clear()
+} FileLoader;
+
+void file_cache_clear(FileLoader* loader);
+
+/// Make a node for `n_in` channels, with one reference.  Errors name the node. [builder]
+NODISCARD Status node_new(const RackNode* rack_node, uint32_t n_in, const Format* format,
+                          FileLoader* loader, Node** out, Error* error);
+
+/// True when the node can play what the rack node asks for: same effect, width and structural
+/// values. [builder]
+bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, double rate_hz);
+
+/// Drop a reference.  Accepts NULL. [builder]
+void node_unref(Node* node);
+
+/// Bring all units to their start. [builder]
+void node_reset(Node* node);
+
+/// Frames that the node may still sound. [builder]
+uint64_t node_tail(const Node* node);
+
+/// Make a connection at rest at `gain`, with a delay of `delay` frames. [builder]
+NODISCARD Status link_new(const Link* like, float gain, uint32_t delay, uint32_t block_frames,
+                          Link** out, Error* error);
+
+void link_unref(Link* link);
+
+/// Forget what is in the delay lines.
+void link_reset(Link* link);
+
+#endif

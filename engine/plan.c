@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans as a whole: made from a rack, begun on the worker, freed by the builder.
+
+#include "plan.h"
+
+#include "plan_graph.h"
+#include "plan_steps.h"
+
+#include <stdlib.h>
+
+/// The document's values, for plan_begin() to compare with what is set.
+static Status
+list_values(Plan* const plan, const PlanRequest* const request, Error* const error)
+{
+  size_t n = 0;
+  for (uint32_t v = 0; v < plan->n_living; ++v) {
+    n += plan->nodes[v].node->fx->n_params;
+  }
+  plan->values = arena_take(&plan->arena, n, sizeof(PlanValue));
+  if (!plan->values) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t v = 0; v < plan->n_living; ++v) {
+    const RackNode* const rack_node = &request->rack->nodes[v];
+    for (uint32_t p = 0; p < rack_node->fx->n_params; ++p) {
+      if (!rack_node->fx->params[p].structural) {
+        plan->values[plan->n_values++] =
+            (PlanValue){ v, p, rack_number(rack_node, p, request->format->rate_hz) };
+      }
+    }
+  }
+  return STATUS_OK;
+}
+
+static Status
+make_stage(Plan* const plan, const PlanRequest* const request, Error* const error)
+{
+  const StageSpec spec = { .max_block_frames = request->format->block_frames,
+                           .steps = plan->steps,
+                           .n_steps = plan->n_steps,
+                           .rows = plan->rows,
+                           .n_rows = plan->n_rows,
+                           .n_nodes = plan->n_nodes };
+  plan->backend = request->backend;
+  return plan->backend->stage_new(&spec, request->pool, &plan->stage, error);
+}
+
+Status
+plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled,
+         Error* const error)
+{
+  *tangled = false;
+  Plan* const plan = calloc(1, sizeof(Plan));
+  if (!plan) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  plan->stamp = request->stamp;
+  plan->at_frame = request->at_frame;
+  Arena scratch = { 0 };
+  Status status = graph_resolve(plan, request, &scratch, tangled, error);
+  if (!status) {
+    status = steps_make(plan, request->format, &scratch, error);
+  }
+  if (!status && !request->keep_values) {
+    status = list_values(plan, request, error);
+  }
+  if (!status) {
+    status = make_stage(plan, request, error);
+  }
+  arena_clear(&scratch);
+  file_cache_clear(request->loader);
+  if (status) {
+    plan_free(plan);
+    return status;
+  }
+  *out = plan;
+  return STATUS_OK;
+}
+
+void
+plan_free(Plan* const plan)
+{
+  if (!plan) {
+    return;
+  }
+  if (plan->stage) {
+    plan->backend->stage_free(plan->stage);
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    link_unref(plan->links[l].link);
+  }
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    node_unref(plan->nodes[n].node);
+  }
+  arena_clear(&plan->arena);
+  free(plan);
+}
+
+void
+plan_reset(const Plan* const plan)
+{
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    node_reset(plan->nodes[n].node);
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    link_reset(plan->links[l].link);
+  }
+}
+
+static uint64_t
+date(Death* const death, const uint64_t frame)
+{
+  if (death->fresh) {
+    death->fresh = false;
+    death->expires += frame;
+  }
+  return death->dying ? death->expires : UINT64_MAX;
+}
+
+void
+plan_heard(Plan* const plan, const uint64_t frame)
+{
+  plan->heard_at = frame;
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    date(&plan->nodes[n].death, frame);
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    date(&plan->links[l].death, frame);
+  }
+}
+
+uint64_t
+plan_next_expiry(const Plan* const plan)
+{
+  uint64_t next = UINT64_MAX;
+  for (uint32_t n = plan->n_living; n < plan->n_nodes; ++n) {
+    next = plan->nodes[n].death.expires < next ? plan->nodes[n].death.expires : next;
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    const Death* const death = &plan->links[l].death;
+    next = death->dying && death->expires < next ? death->expires : next;
+  }
+  return next;
+}
+
+int
+plan_find(const Plan* const plan, const RackUid uid)
+{
+  uint32_t low = 0;
+  for (uint32_t high = plan->n_living; low < high;) {
+    const uint32_t middle = low + (high - low) / 2U;
+    const uint32_t index = plan->by_uid[middle];
+    if (plan->nodes[index].node->uid == uid) {
+      return (int)index;
+    }
+    if (plan->nodes[index].node->uid < uid) {
+      low = middle + 1U;
+    } else {
+      high = middle;
+    }
+  }
+  return -1;
+}
+
+void
+plan_begin(Plan* const plan)
+{
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    const PlanAim* const aim = &plan->aims[a];
+    ramp_aim(&aim->mix->gain, aim->target, aim->frames);
+    aim->mix->hold = aim->hold;
+  }
+  for (uint32_t v = 0; v < plan->n_values; ++v) {
+    const PlanValue* const value = &plan->values[v];
+    Node* const node = plan->nodes[value->node_index].node;
+    if (node->targets[value->param] != value->value && node->stamps[value->param] <= plan->stamp) {
+      node->targets[value->param] = value->value;
+      node->fx->set(node->fx_node, value->param, value->value);
+    }
+  }
+}

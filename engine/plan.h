@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The planner turns a rack into a plan: the steps, in order, that make one block, with all memory
+   that they need.  A plan is immutable once made; what changes while audio runs lives in its nodes
+   and links.
+
+   A plan is made beside the one that is heard and takes over its nodes and connections where the
+   rack still has them.  What the rack no longer has is *dying*: connections fade, nodes play on
+   until their tail has decayed (at most TAIL_LIMIT_SECONDS), then a later plan leaves them out.  A
+   node whose structural values changed is both: the old one dies while the new one fades in at its
+   input.
+
+   All functions [builder] except where another thread is named.
+*/
+#ifndef WARPRACK_ENGINE_PLAN_H
+#define WARPRACK_ENGINE_PLAN_H
+
+#include "arena.h"
+#include "backend.h"
+#include "node.h"
+#include "rack.h"
+#include "status.h"
+
+#define LINK_RAMP_SECONDS                                                                          \
+  0.01 // equal-gain fade of connections; cubic, so that low notes do not click
+#define TAIL_LIMIT_SECONDS 10.0 // longest life of a removed node
+
+/// The end of something that the rack no longer has.
+typedef struct Death {
+  bool dying;
+  bool fresh;       ///< It began with this plan: `expires` counts from the plan's first frame until
+                    ///< plan_heard()
+  uint64_t expires; ///< Frame from which on it can be left out
+} Death;
+
+typedef struct PlanNode {
+  Node* node;
+  uint32_t latency_in; ///< Frames from the rack's input to this node's
+  uint32_t level;      ///< Longest way from the rack's input, in nodes
+  Death death;
+} PlanNode;
+
+typedef struct PlanLink {
+  Link* link;
+  Death death;
+} PlanLink;
+
+/// What the worker does to a connection when the plan is first heard.
+typedef struct PlanAim {
+  MixLink* mix;
+  float target;
+  uint32_t frames, hold;
+} PlanAim;
+
+/// A value that the document gives to a parameter that is not structural.
+typedef struct PlanValue {
+  uint32_t node_index, param;
+  double value;
+} PlanValue;
+
+typedef struct Plan {
+  Arena arena;
+  PlanNode* nodes; ///< [n_nodes], the living ones first, in the rack's order
+  uint32_t n_nodes, n_living;
+  uint32_t* by_uid; ///< [n_living] indices into nodes, sorted by uid
+  PlanLink* links;
+  uint32_t n_links;
+  float** rows; ///< [n_rows]; rows 0..n_in-1 are the rack's input, then n_out of its output
+  uint32_t n_rows, n_in, n_out;
+  const StageStep* steps;
+  uint32_t n_steps;
+  Stage* stage;
+  const Backend* backend;
+  PlanAim* aims;
+  uint32_t n_aims;
+  PlanValue* values;
+  uint32_t n_values;
+  uint64_t stamp;    ///< Messages sent before the document was: newer ones win over `values`
+  uint64_t at_frame; ///< Not before this frame
+  uint64_t heard_at; ///< First frame, once heard [builder]
+  uint32_t latency_frames;
+  uint64_t tail_frames;
+  uint32_t n_levels, n_units;
+} Plan;
+
+typedef struct PlanRequest {
+  const Rack* rack;
+  const Plan* previous; ///< Heard now, or NULL: nothing is faded
+  uint64_t now_frame;   ///< Dying parts that expired before are left out
+  const Format* format;
+  FileLoader* loader;
+  Pool* pool; ///< May be NULL
+  const Backend* backend;
+  uint64_t stamp, at_frame;
+  bool keep_values; ///< Housekeeping: the document's values are not news
+} PlanRequest;
+
+/**
+   Make a plan.
+
+   @param[out] tangled Set when the new connections and those that still fade would make a cycle:
+   apply a rack without the new connections first, let the fades end, then try again.  The status is
+   then STATUS_BAD_RACK.
+*/
+NODISCARD Status plan_new(const PlanRequest* request, Plan** out, bool* tangled, Error* error);
+
+/// Free a plan and drop its references.  Accepts NULL.
+void plan_free(Plan* plan);
+
+/// Bring all nodes and connections back to the start. [worker, or while no worker runs]
+void plan_reset(const Plan* plan);
+
+/// The plan has been heard from `frame` on.
+void plan_heard(Plan* plan, uint64_t frame);
+
+/// Earliest frame at which something dying can be left out; UINT64_MAX when nothing dies.
+uint64_t plan_next_expiry(const Plan* plan);
+
+/// Index of a living node, or -1. [worker]
+REALTIME int plan_find(const Plan* plan, RackUid uid);
+
+/// Start the fades and set the values of the document; the first thing a plan does when it is
+/// heard. [worker]
+REALTIME void plan_begin(Plan* plan);
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The connections of a plan: those that go on from the previous plan, and new ones that fade in.
+
+#include "plan_graph.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool
+graph_is_continuing(const Graph* const graph, const Node* const node)
+{
+  const Plan* const previous = graph->request->previous;
+  if (!previous || !node) {
+    return previous != NULL;
+  }
+  const int old = plan_find(previous, node->uid);
+  return old >= 0 && previous->nodes[old].node == node;
+}
+
+void
+graph_aim(Graph* const graph, Link* const link, const float target, const uint32_t hold)
+{
+  Plan* const plan = graph->plan;
+  plan->aims[plan->n_aims++] = (PlanAim){ &link->mix, target, graph->ramp_frames, hold };
+}
+
+uint32_t
+graph_latency_at(const Plan* const plan, const Node* const node)
+{
+  if (!node) {
+    return plan->latency_frames;
+  }
+  const int index = plan_find(plan, node->uid);
+  return index >= 0 ? plan->nodes[index].latency_in : 0U;
+}
+
+/// Order by everything that makes two connections the same.
+static int
+compare_links(const Link* const a, const Link* const b)
+{
+  const uint64_t left[] = { (uintptr_t)a->from, (uintptr_t)a->to, a->from_first, a->n_from,
+                            a->to_first,        a->n_to,          a->mix.delay };
+  const uint64_t right[] = { (uintptr_t)b->from, (uintptr_t)b->to, b->from_first, b->n_from,
+                             b->to_first,        b->n_to,          b->mix.delay };
+  for (uint32_t i = 0; i < ARRAY_LEN(left); ++i) {
+    if (left[i] != right[i]) {
+      return left[i] < right[i] ? -1 : 1;
+    }
+  }
+  return 0;
+}
+
+static int
+compare_plan_links(const void* const a, const void* const b)
+{
+  return compare_links((*(const PlanLink* const*)a)->link, (*(const PlanLink* const*)b)->link);
+}
+
+/// The previous plan's living connections, sorted, to be found again.
+typedef struct OldLinks {
+  const PlanLink** sorted;
+  uint32_t n;
+} OldLinks;
+
+static OldLinks
+old_links_new(const Graph* const graph)
+{
+  const Plan* const previous = graph->request->previous;
+  OldLinks old = { 0 };
+  if (previous) {
+    old.sorted = arena_take(graph->scratch, previous->n_links, sizeof(PlanLink*));
+    for (uint32_t l = 0; old.sorted && l < previous->n_links; ++l) {
+      if (!previous->links[l].death.dying) {
+        old.sorted[old.n++] = &previous->links[l];
+      }
+    }
+    if (old.n) {
+      qsort(old.sorted, old.n, sizeof(PlanLink*), compare_plan_links);
+    }
+  }
+  return old;
+}
+
+static Link*
+old_links_find(const OldLinks* const old, Link* const like)
+{
+  const PlanLink key = { .link = like };
+  const PlanLink* const key_pointer = &key;
+  const PlanLink** const found =
+      old->n ? bsearch(&key_pointer, old->sorted, old->n, sizeof(PlanLink*), compare_plan_links)
+             : NULL;
+  return found ? (*found)->link : NULL;
+}
+
+static float
+gain_of(const RackEdge* const edge)
+{
+  return (float)pow(10.0, edge->gain_db / 20.0);
+}
+
+static Status
+resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Error* const error)
+{
+  Plan* const plan = graph->plan;
+  Route* const route = &graph->routes[e];
+  Link* const like = &route->like;
+  like->from = route->from == GRAPH_IN ? NULL : plan->nodes[route->from].node;
+  like->to = route->to == GRAPH_OUT ? NULL : plan->nodes[route->to].node;
+  const uint32_t latency_to = like->to ? plan->nodes[route->to].latency_in : plan->latency_frames;
+  like->mix.delay = route->delay = latency_to - (like->from ? graph->latency_out[route->from] : 0U);
+
+  const float gain = gain_of(&graph->rack->edges[e]);
+  Link* link = old_links_find(old, like);
+  if (link) {
+    ++link->refs;
+    if (link->gain != gain) {
+      graph_aim(graph, link, gain, 0U);
+    }
+  } else {
+    // A new connection from a node that was heard fades in, once its delay line has filled and the
+    // longer way that it may replace has run dry.  A new node begins with silence: nothing to fade.
+    const bool fades = graph_is_continuing(graph, like->from);
+    const Status status = link_new(like, fades ? 0.0F : gain, route->delay,
+                                   graph->request->format->block_frames, &link, error);
+    if (status) {
+      return status;
+    }
+    if (fades) {
+      const uint32_t before = graph_is_continuing(graph, like->to)
+                                  ? graph_latency_at(graph->request->previous, like->to)
+                                  : 0U;
+      const uint32_t shorter = before > latency_to ? before - latency_to : 0U;
+      graph_aim(graph, link, gain, shorter > route->delay ? shorter : route->delay);
+    }
+  }
+  link->plan_index = plan->n_links;
+  plan->links[plan->n_links++] = (PlanLink){ .link = link };
+  return STATUS_OK;
+}
+
+Status
+graph_make_links(Graph* const graph, Error* const error)
+{
+  const OldLinks old = old_links_new(graph);
+  if (graph->scratch->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  Status status = STATUS_OK;
+  for (uint32_t e = 0; !status && e < graph->rack->n_edges; ++e) {
+    status = resolve_link(graph, &old, e, error);
+  }
+  return status;
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Second half of planning: rows and steps.
+//
+// One level of the graph becomes one mix (connections into the inputs of its nodes) and one batch
+// per effect. The inputs' rows serve again at the next level; a node's output rows serve again once
+// its last reader has run.
+
+#include "plan_steps.h"
+
+#include "plan_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW_ALIGNMENT 16U // floats: 64 bytes
+
+typedef struct Layout {
+  Plan* plan;
+  Arena* scratch;
+  InEdges in_links;
+  uint32_t* sorted;     ///< [n_nodes] by level, then effect, then index
+  uint32_t* last_level; ///< [n_nodes] highest level that reads the node's output
+  uint32_t** in_rows;   ///< [n_nodes][node->n_in]
+  uint32_t** out_rows;  ///< [n_nodes][shape.n_out]
+  uint32_t* free_rows;  ///< Stack
+  uint32_t n_free;
+  uint32_t n_rows;
+  StageStep* steps;
+  uint32_t n_steps;
+} Layout;
+
+static uint32_t
+row_take(Layout* const layout)
+{
+  return layout->n_free ? layout->free_rows[--layout->n_free] : layout->n_rows++;
+}
+
+static void
+rows_give_back(Layout* const layout, const uint32_t* const rows, const uint32_t n)
+{
+  for (uint32_t i = 0; i < n; ++i) {
+    layout->free_rows[layout->n_free++] = rows[i];
+  }
+}
+
+static int
+compare_by_level(const void* const a, const void* const b, void* const plan_nodes)
+{
+  const PlanNode* const nodes = plan_nodes;
+  const uint32_t left = *(const uint32_t*)a;
+  const uint32_t right = *(const uint32_t*)b;
+  if (nodes[left].level != nodes[right].level) {
+    return nodes[left].level < nodes[right].level ? -1 : 1;
+  }
+  const int by_effect = strcmp(nodes[left].node->fx->name, nodes[right].node->fx->name);
+  return by_effect ? by_effect : (left > right) - (left < right);
+}
+
+/// The rows of one node input or of the rack's output, channel by channel, each with its terms.
+static void
+mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, const uint32_t n,
+           MixRow* const mix)
+{
+  Plan* const plan = layout->plan;
+  const uint32_t* const list = layout->in_links.list + layout->in_links.first[v];
+  const uint32_t n_links = layout->in_links.first[v + 1U] - layout->in_links.first[v];
+  for (uint32_t c = 0; c < n; ++c) {
+    MixTerm* const terms = arena_take(&plan->arena, n_links, sizeof(MixTerm));
+    mix[c] = (MixRow){ .to = rows[c], .terms = terms };
+    for (uint32_t l = 0; terms && l < n_links; ++l) {
+      Link* const link = plan->links[list[l]].link;
+      if (c < link->to_first || c >= link->to_first + link->n_to) {
+        continue;
+      }
+      const uint32_t channel = c - link->to_first;
+      const uint32_t source = link->from_first + (link->n_from == 1U ? 0U : channel);
+      const uint32_t from = link->from ? layout->out_rows[link->from->plan_index][source] : source;
+      float* const line =
+          link->lines ? link->lines + (size_t)channel * (link->mix.line_mask + 1U) : NULL;
+      terms[mix[c].n_terms++] = (MixTerm){ .from = from, .link = &link->mix, .line = line };
+    }
+  }
+}
+
+static void
+add_mix(Layout* const layout, const MixRow* const rows, const uint32_t n_rows,
+        MixLink* const* const links, const uint32_t n_links)
+{
+  layout->steps[layout->n_steps++] = (StageStep){
+    .kind = STEP_MIX, .rows = rows, .n_rows = n_rows, .links = links, .n_links = n_links
+  };
+}
+
+/// Mix into the inputs of `n` nodes, or into the rack's output when nodes is NULL.
+static void
+mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
+{
+  Plan* const plan = layout->plan;
+  const uint32_t output = plan->n_nodes;
+  uint32_t n_rows = nodes ? 0U : plan->n_out;
+  uint32_t n_links =
+      nodes ? 0U : layout->in_links.first[output + 1U] - layout->in_links.first[output];
+  for (uint32_t i = 0; i < n; ++i) {
+    n_rows += plan->nodes[nodes[i]].node->n_in;
+    n_links += layout->in_links.first[nodes[i] + 1U] - layout->in_links.first[nodes[i]];
+  }
+  MixRow* const rows = arena_take(&plan->arena, n_rows, sizeof(MixRow));
+  MixLink** const links = arena_take(&plan->arena, n_links, sizeof(MixLink*));
+  uint32_t* const out_rows = arena_take(layout->scratch, plan->n_out, sizeof(uint32_t));
+  if (!rows || !links || !out_rows) {
+    return;
+  }
+  uint32_t row = 0;
+  uint32_t link = 0;
+  for (uint32_t i = 0; i < (nodes ? n : 1U); ++i) {
+    const uint32_t v = nodes ? nodes[i] : output;
+    for (uint32_t c = 0; !nodes && c < plan->n_out; ++c) {
+      out_rows[c] = plan->n_in + c;
+    }
+    const uint32_t width = nodes ? plan->nodes[v].node->n_in : plan->n_out;
+    mix_vertex(layout, v, nodes ? layout->in_rows[v] : out_rows, width, rows + row);
+    row += width;
+    for (uint32_t l = layout->in_links.first[v]; l < layout->in_links.first[v + 1U]; ++l) {
+      links[link++] = &plan->links[layout->in_links.list[l]].link->mix;
+    }
+  }
+  add_mix(layout, rows, n_rows, links, n_links);
+}
+
+/// One batch of nodes of one effect.
+static void
+batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
+{
+  Plan* const plan = layout->plan;
+  uint32_t n_units = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    n_units += plan->nodes[nodes[i]].node->n_units;
+  }
+  BatchUnit* const units = arena_take(&plan->arena, n_units, sizeof(BatchUnit));
+  if (!units) {
+    return;
+  }
+  uint32_t u = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    const Node* const node = plan->nodes[nodes[i]].node;
+    const bool coupled = node->shape.coupled;
+    for (uint32_t c = 0; c < node->n_units; ++c) {
+      units[u++] = (BatchUnit){ .node = node->fx_node,
+                                .state = node->states + c * node->state_stride,
+                                .node_index = nodes[i],
+                                .channel = c,
+                                .n_in = coupled ? node->n_in : 1U,
+                                .n_out = coupled ? node->shape.n_out : 1U,
+                                .in_rows = layout->in_rows[nodes[i]] + c,
+                                .out_rows = layout->out_rows[nodes[i]] + c };
+    }
+  }
+  plan->n_units += n_units;
+  layout->steps[layout->n_steps++] = (StageStep){
+    .kind = STEP_BATCH, .fx = plan->nodes[nodes[0]].node->fx, .units = units, .n_units = n_units
+  };
+}
+
+static void
+take_rows(Layout* const layout, uint32_t** const table, const uint32_t v, const uint32_t n)
+{
+  table[v] = arena_take(&layout->plan->arena, n, sizeof(uint32_t));
+  for (uint32_t c = 0; table[v] && c < n; ++c) {
+    table[v][c] = row_take(layout);
+  }
+}
+
+/// All nodes of one level: `nodes` is a run of layout->sorted.
+static void
+lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
+{
+  const PlanNode* const plan_nodes = layout->plan->nodes;
+  const uint32_t level = plan_nodes[nodes[0]].level;
+  for (uint32_t i = 0; i < n; ++i) {
+    take_rows(layout, layout->in_rows, nodes[i], plan_nodes[nodes[i]].node->n_in);
+  }
+  mix_level(layout, nodes, n);
+  for (uint32_t v = 0; v < layout->plan->n_nodes; ++v) { // read for the last time by this mix
+    if (plan_nodes[v].level < level && layout->last_level[v] == level) {
+      rows_give_back(layout, layout->out_rows[v], plan_nodes[v].node->shape.n_out);
+    }
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    take_rows(layout, layout->out_rows, nodes[i], plan_nodes[nodes[i]].node->shape.n_out);
+  }
+  for (uint32_t begin = 0, i = 1; i <= n; ++i) {
+    if (i == n || plan_nodes[nodes[i]].node->fx != plan_nodes[nodes[begin]].node->fx) {
+      batch_nodes(layout, nodes + begin, i - begin);
+      begin = i;
+    }
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    rows_give_back(layout, layout->in_rows[nodes[i]], plan_nodes[nodes[i]].node->n_in);
+  }
+}
+
+static Status
+take_layout(Layout* const layout, Error* const error)
+{
+  const Plan* const plan = layout->plan;
+  Arena* const scratch = layout->scratch;
+  size_t max_rows = 0;
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    max_rows += plan->nodes[n].node->n_in + plan->nodes[n].node->shape.n_out;
+  }
+  uint32_t* const to = arena_take(scratch, plan->n_links, sizeof(uint32_t));
+  layout->sorted = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
+  layout->last_level = arena_take(scratch, plan->n_nodes, sizeof(uint32_t));
+  layout->in_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
+  layout->out_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
+  layout->free_rows = arena_take(scratch, max_rows, sizeof(uint32_t));
+  layout->steps =
+      arena_take(&layout->plan->arena, plan->n_nodes + plan->n_levels + 1U, sizeof(StageStep));
+  if (scratch->failed || plan->arena.failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    to[l] = graph_index(plan->links[l].link->to, GRAPH_OUT);
+  }
+  layout->in_links = in_edges_new(scratch, plan->n_nodes, to, plan->n_links);
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    const Link* const link = plan->links[l].link;
+    const uint32_t reader = link->to ? plan->nodes[link->to->plan_index].level : plan->n_levels;
+    if (link->from && reader > layout->last_level[link->from->plan_index]) {
+      layout->last_level[link->from->plan_index] = reader;
+    }
+  }
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    layout->sorted[n] = n;
+  }
+  qsort_r(layout->sorted, plan->n_nodes, sizeof(uint32_t), compare_by_level, plan->nodes);
+  return scratch->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+}
+
+static Status
+take_row_memory(Plan* const plan, const uint32_t n_rows, const uint32_t block_frames,
+                Error* const error)
+{
+  const size_t stride = (block_frames + ROW_ALIGNMENT - 1U) & ~(size_t)(ROW_ALIGNMENT - 1U);
+  const uint32_t n_fixed = plan->n_in + plan->n_out; // their place is the ring's slot
+  plan->n_rows = n_rows;
+  plan->rows = arena_take(&plan->arena, n_rows, sizeof(float*));
+  float* const memory = arena_take(&plan->arena, (n_rows - n_fixed) * stride, sizeof(float));
+  if (plan->arena.failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t r = n_fixed; r < n_rows; ++r) {
+    plan->rows[r] = memory + (r - n_fixed) * stride;
+  }
+  return STATUS_OK;
+}
+
+Status
+steps_make(Plan* const plan, const Format* const format, Arena* const scratch, Error* const error)
+{
+  plan->n_in = format->n_in;
+  Layout layout = { .plan = plan, .scratch = scratch, .n_rows = plan->n_in + plan->n_out };
+  const Status status = take_layout(&layout, error);
+  if (status) {
+    return status;
+  }
+  for (uint32_t begin = 0, i = 1; begin < plan->n_nodes && i <= plan->n_nodes; ++i) {
+    if (i == plan->n_nodes ||
+        plan->nodes[layout.sorted[i]].level != plan->nodes[layout.sorted[begin]].level) {
+      lay_out_level(&layout, layout.sorted + begin, i - begin);
+      begin = i;
+    }
+  }
+  mix_level(&layout, NULL, 0U);
+  if (plan->arena.failed || scratch->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  plan->steps = layout.steps;
+  plan->n_steps = layout.n_steps;
+  return take_row_memory(plan, layout.n_rows, format->block_frames, error);
+}

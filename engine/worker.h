@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The worker: runs the plan that is heard, block after block, and changes to the next plan between
+   two blocks.
+
+   Plans change hands without locks, by three atomics:
+
+     builder: worker_offer(plan) ──offered──▶ worker, at the first block from plan->at_frame on
+     builder: worker_collect()   ◀──retired── worker: the plan that it left; the builder frees it
+
+   The builder offers one plan at a time and collects before it offers the next.
+*/
+#ifndef WARPRACK_ENGINE_WORKER_H
+#define WARPRACK_ENGINE_WORKER_H
+
+#include "load.h"
+#include "plan.h"
+#include "ring.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WORKER_MAX_WAITING 4096U // parameter messages for later frames
+#define WORKER_MAX_EVENTS  1024U // parameter changes within one block
+
+/// A parameter message with its number in the order of arrival, which breaks ties.
+typedef struct WaitingMessage {
+  ParamMessage message;
+  uint64_t number;
+} WaitingMessage;
+
+typedef struct WorkerCounts {
+  _Atomic uint64_t params_applied;
+  _Atomic uint64_t params_dropped; ///< For nodes that are not there
+  _Atomic uint64_t units_reset;
+  _Atomic uint64_t plans;
+  _Atomic uint64_t blocks;
+} WorkerCounts;
+
+typedef struct Worker {
+  _Atomic(Plan*) offered;
+  _Atomic(Plan*) retired;
+  _Atomic uint64_t heard_at; ///< First frame of the plan that was offered last, valid once
+                             ///< `offered` is NULL again
+  _Atomic bool hurry;        ///< Take the offered plan whatever its at_frame: time stands still
+  Plan* plan;                ///< [worker] Heard now
+  uint64_t next_frame;       ///< [worker] After the last block
+  uint64_t n_received;       ///< [worker] Messages so far
+  WaitingMessage* waiting;   ///< [worker] Binary heap by frame, then number
+  uint32_t n_waiting;
+  StageEvent* events; ///< [worker] Of the block at hand
+  double rate_hz;
+  WorkerCounts counts;
+  Load load;
+} Worker;
+
+NODISCARD Status // [main]
+worker_init(Worker* worker, Error* error);
+
+/// Free what the worker holds, its plans included. [main]
+void worker_clear(Worker* worker);
+
+/**
+   Process one block.
+
+   @param messages Ring to take parameter messages from, or NULL.
+   @param in [plan->n_in] pointers to n_frames samples, only read.
+   @param out [plan->n_out] pointers to n_frames samples.
+*/
+REALTIME void // [worker]
+worker_run(Worker* worker, Ring* messages, uint64_t frame, uint32_t n_frames, float* const* in,
+           float* const* out);
+
+/// Between blocks: take an offered plan at once, if its time has come. [worker]
+REALTIME void worker_idle(Worker* worker);
+
+/// Apply all messages in the ring now, whatever their frames: the clock that they were meant for
+/// ends. [main, worker stopped]
+void worker_drain(Worker* worker, Ring* messages);
+
+/// Apply one message between blocks. [main, worker stopped]
+void worker_apply(Worker* worker, const ParamMessage* message);
+
+/// Hand over a plan. [builder]
+void worker_offer(Worker* worker, Plan* plan);
+
+/// True once the offered plan is heard. [builder]
+bool worker_has_taken(Worker* worker);
+
+/// The plan that was left, to be freed, or NULL. [builder]
+Plan* worker_collect(Worker* worker);
+
+#endif

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The engine plays racks: exactly, at its stated latency, and edits, parameter changes and removals
+// while it plays are heard at their frame and without a click.  The test is the audio driver: time
+// is its own.
+
+#include "support/signals.h"
+#include "support/suite.h"
+
+#include "../engine/engine.h"
+#include "../engine/plan.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RATE  48000.0
+#define BLOCK 64U
+
+/// An engine with its driver: input from memory, output to memory.
+typedef struct Player {
+  Engine* engine;
+  uint32_t n_in, n_out, block;
+  size_t n_frames; ///< Capacity
+  size_t position; ///< Frames played
+  float* in[4];
+  float* out[4];
+} Player;
+
+static Player
+player_new(const char* const rack_text, const uint32_t n_in, const uint32_t n_out,
+           const uint32_t depth, const bool offline, const size_t n_frames)
+{
+  Player player = { .n_in = n_in, .n_out = n_out, .block = BLOCK, .n_frames = n_frames };
+  const EngineConfig config = { .n_in = n_in,
+                                .n_out = n_out,
+                                .depth = depth,
+                                .deadline = 0.75,
+                                .offline = offline,
+                                .n_helpers = 0 };
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_new(&config, &player.engine, &error), STATUS_OK);
+  Rack* rack = NULL;
+  ck_assert_msg(rack_parse(rack_text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
+  ck_assert_msg(engine_edit_wait(player.engine, rack, &error) == STATUS_OK, "%s", error.text);
+  rack_free(rack);
+  ck_assert_msg(engine_arm(player.engine, RATE, BLOCK, n_in, n_out, &error) == STATUS_OK, "%s",
+                error.text);
+  for (uint32_t c = 0; c < 4U; ++c) {
+    player.in[c] = calloc(n_frames + BLOCK, sizeof(float));
+    player.out[c] = calloc(n_frames + BLOCK, sizeof(float));
+  }
+  return player;
+}
+
+static void
+player_free(Player* const player)
+{
+  engine_free(player->engine);
+  for (uint32_t c = 0; c < 4U; ++c) {
+    free(player->in[c]);
+    free(player->out[c]);
+  }
+}
+
+static void
+play(Player* const player, const size_t n_blocks)
+{
+  for (size_t b = 0; b < n_blocks; ++b) {
+    ck_assert_uint_le(player->position + player->block, player->n_frames);
+    const float* in[4];
+    float* out[4];
+    for (uint32_t c = 0; c < 4U; ++c) {
+      in[c] = player->in[c] + player->position;
+      out[c] = player->out[c] + player->position;
+    }
+    engine_process(player->engine, in, out, player->block, true);
+    player->position += player->block;
+  }
+}
+
+typedef struct Answer {
+  _Atomic bool arrived;
+  EngineReply reply;
+} Answer;
+
+static void
+take_answer(void* const context, const EngineReply* const reply)
+{
+  Answer* const answer = context;
+  answer->reply = *reply;
+  answer->arrived = true;
+}
+
+/// Edit the rack to `text` (with uids kept from *rack) while blocks go on; *rack becomes the new
+/// document.
+static Status
+edit(Player* const player, Rack** const rack, const char* const text, Error* const error)
+{
+  Rack* next = NULL;
+  ck_assert_msg(rack_parse(text, "rack", *rack, &next, error) == STATUS_OK, "%s", error->text);
+  Answer answer = { .arrived = false };
+  ck_assert_int_eq(engine_edit(player->engine, next, 0, take_answer, &answer), STATUS_OK);
+  while (!answer.arrived) {
+    play(player, 1);
+    usleep(500);
+  }
+  if (answer.reply.status) {
+    rack_free(next);
+    return error_set(error, answer.reply.status, "%s", answer.reply.text);
+  }
+  rack_free(*rack);
+  *rack = next;
+  return STATUS_OK;
+}
+
+static Rack*
+parse(const char* const text)
+{
+  Rack* rack = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(rack_parse(text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
+  return rack;
+}
+
+START_TEST(the_empty_rack_passes_everything_through_exactly)
+{
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    Player player = player_new("", 2, 2, depth, false, 100U * BLOCK);
+    signal_noise(player.in[0], player.n_frames, 1);
+    signal_noise(player.in[1], player.n_frames, 2);
+    play(&player, 100);
+    const uint32_t latency = engine_latency(player.engine);
+    ck_assert_uint_eq(latency, depth * BLOCK);
+    for (uint32_t c = 0; c < 2U; ++c) {
+      ck_assert(!memcmp(player.out[c] + latency, player.in[c],
+                        (player.n_frames - latency) * sizeof(float)));
+    }
+    player_free(&player);
+  }
+}
+END_TEST
+
+START_TEST(live_and_offline_give_the_same_samples)
+{
+  const char* const rack = "gain -3dB | (gain -6dB + gain -12dB) | gain 2dB";
+  Player live = player_new(rack, 1, 1, 1, false, 200U * BLOCK);
+  Player offline = player_new(rack, 1, 1, 0, true, 200U * BLOCK);
+  signal_noise(live.in[0], live.n_frames, 3);
+  signal_noise(offline.in[0], offline.n_frames, 3);
+  play(&live, 200);
+  play(&offline, 200);
+  ck_assert(!memcmp(live.out[0] + BLOCK, offline.out[0], (live.n_frames - BLOCK) * sizeof(float)));
+  const double gain = pow(10.0, -3.0 / 20.0) * (pow(10.0, -6.0 / 20.0) + pow(10.0, -12.0 / 20.0)) *
+                      pow(10.0, 2.0 / 20.0);
+  for (size_t i = 0; i < live.n_frames; ++i) {
+    ck_assert_double_eq_tol(offline.out[0][i], gain * (double)offline.in[0][i], 1e-6);
+  }
+  player_free(&live);
+  player_free(&offline);
+}
+END_TEST
+
+START_TEST(a_parameter_changes_at_its_frame)
+{
+  Player player = player_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  Rack* const rack = parse("g: gain 0dB");
+  for (size_t i = 0; i < player.n_frames; ++i) {
+    player.in[0][i] = 1.0F;
+  }
+  play(&player, 10);
+  const uint64_t at = engine_frame_now(player.engine) + 5U * BLOCK + 17U;
+  const EngineParam change = { rack->nodes[0].uid, 0, -120.0 };
+  ck_assert_int_eq(engine_set(player.engine, &change, 1, at), STATUS_OK);
+  play(&player, 100);
+  ck_assert(player.out[0][at + BLOCK - 1U] == 1.0F);
+  ck_assert(player.out[0][at + BLOCK] < 1.0F);
+  ck_assert(player.out[0][at + BLOCK + 2000U] == 0.0F);
+  rack_free(rack);
+  player_free(&player);
+}
+END_TEST
+
+START_TEST(edits_do_not_click)
+{
+  static const char* const racks[] = {
+    "g: gain 0dB",
+    "g: gain 0dB | h: gain -12dB",
+    "g: gain 0dB",
+    "h: gain 0dB",
+    "",
+    "a: gain -6dB + b: gain -6dB",
+    "b: gain -6dB + a: gain -6dB",
+    "a: gain 0dB | b: gain -3dB",
+    "b: gain 0dB | a: gain -3dB",
+    "add a gain\nconnect in a\nconnect a out gain=-20dB",
+    "add a gain\nconnect in a\nconnect a out",
+    "add a gain -6dB\nconnect in a",
+    "a: gain -6dB",
+  };
+  static const double frequencies[] = { 200.0, 440.0, 3000.0 };
+  for (uint32_t f = 0; f < ARRAY_LEN(frequencies); ++f) {
+    Player player = player_new(racks[0], 1, 1, 1, false, 400U * BLOCK * ARRAY_LEN(racks));
+    Rack* rack = parse(racks[0]);
+    signal_sine(player.in[0], player.n_frames, frequencies[f], RATE, 0.5, 0.0);
+    play(&player, 100);
+    for (uint32_t r = 1; r < ARRAY_LEN(racks); ++r) {
+      const size_t begin = player.position;
+      Error error = { STATUS_OK, "" };
+      ck_assert_msg(edit(&player, &rack, racks[r], &error) == STATUS_OK, "%s: %s", racks[r],
+                    error.text);
+      play(&player, 100);
+      const float* const out = player.out[0];
+      const size_t end = player.position;
+      const double before = max_second_difference(out + begin - 50U * BLOCK, 50U * BLOCK);
+      const double after = max_second_difference(out + end - 50U * BLOCK, 50U * BLOCK);
+      const double largest = max_second_difference(out + begin - BLOCK, end - begin + BLOCK);
+      const double allowed = 1.5 * (before > after ? before : after);
+      ck_assert_msg(largest <= allowed + 1e-6, "%g Hz: to \"%s\": %g, allowed %g", frequencies[f],
+                    racks[r], largest, allowed);
+    }
+    rack_free(rack);
+    player_free(&player);
+  }
+}
+END_TEST
+
+START_TEST(a_refused_edit_changes_nothing)
+{
+  Player player = player_new("g: gain -6dB", 2, 2, 1, false, 100U * BLOCK);
+  Rack* rack = parse("g: gain -6dB");
+  signal_noise(player.in[0], player.n_frames, 5);
+  play(&player, 20);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(edit(&player, &rack, "connect in:3 out", &error), STATUS_BAD_RACK);
+  ck_assert_msg(strstr(error.text, "in:3 does not exist"), "%s", error.text);
+  play(&player, 20);
+  for (size_t i = BLOCK; i < player.position; ++i) {
+    ck_assert_double_eq_tol(player.out[0][i], 0.5011872336 * (double)player.in[0][i - BLOCK], 1e-6);
+  }
+  EngineStatus status;
+  engine_status(player.engine, &status);
+  ck_assert_uint_eq(status.edits_refused, 1);
+  rack_free(rack);
+  player_free(&player);
+}
+END_TEST
+
+START_TEST(a_value_set_since_the_document_wins_over_it)
+{
+  Player player = player_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  Rack* const rack = parse("g: gain 0dB");
+  for (size_t i = 0; i < player.n_frames; ++i) {
+    player.in[0][i] = 1.0F;
+  }
+  play(&player, 10);
+  ck_assert_int_eq(rack_set_number(rack, "g", "gain", -6.0, NULL), STATUS_OK);
+  ck_assert_int_eq(engine_edit(player.engine, rack, 100U * BLOCK, NULL, NULL), STATUS_OK);
+  const EngineParam newer = { rack->nodes[0].uid, 0, -20.0 };
+  ck_assert_int_eq(engine_set(player.engine, &newer, 1, 0), STATUS_OK);
+  while (player.position < 90U * BLOCK) { // the edit waits for its frame meanwhile
+    play(&player, 1);
+    usleep(200);
+  }
+  ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
+  play(&player, 100);
+  ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_edit_wait(player.engine, rack, &error),
+                   STATUS_OK); // a newer document, with -6 dB
+  play(&player, 100);
+  ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.5011872, 1e-6);
+  rack_free(rack);
+  player_free(&player);
+}
+END_TEST
+
+START_TEST(a_new_format_keeps_the_rack_and_its_values)
+{
+  Player player = player_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  Rack* const rack = parse("g: gain 0dB");
+  for (size_t i = 0; i < player.n_frames; ++i) {
+    player.in[0][i] = 1.0F;
+  }
+  play(&player, 10);
+  const EngineParam change = { rack->nodes[0].uid, 0, -20.0 };
+  ck_assert_int_eq(engine_set(player.engine, &change, 1, 0), STATUS_OK);
+  play(&player, 50);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_arm(player.engine, 44100.0, 32, 1, 1, &error), STATUS_OK);
+  player.block = 32;
+  play(&player, 10);
+  ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
+  ck_assert_uint_eq(engine_latency(player.engine), 32);
+  rack_free(rack);
+  player_free(&player);
+}
+END_TEST
+
+START_TEST(mono_feeds_all_channels_and_mismatches_are_refused)
+{
+  Player player = player_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
+  signal_noise(player.in[0], player.n_frames, 6);
+  play(&player, 20);
+  ck_assert(!memcmp(player.out[0], player.out[1], 20U * BLOCK * sizeof(float)));
+  ck_assert(player.out[0][19U * BLOCK] == player.in[0][18U * BLOCK]);
+
+  static const struct {
+    const char* rack;
+    const char* reason;
+  } bad[] = {
+    { "add a gain\nconnect in a:3\nconnect a out", "a gives 3 channels" },
+    { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
+    { "connect in out:3", "out:3 does not exist" },
+  };
+  Rack* rack = parse("g: gain");
+  for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
+    Error error = { STATUS_OK, "" };
+    ck_assert_int_eq(edit(&player, &rack, bad[i].rack, &error), STATUS_BAD_RACK);
+    ck_assert_msg(strstr(error.text, bad[i].reason), "%s", error.text);
+  }
+  rack_free(rack);
+  player_free(&player);
+}
+END_TEST
+
+START_TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
+{
+  size_t size = 0;
+  char* text = NULL;
+  FILE* const stream = open_memstream(&text, &size);
+  for (uint32_t n = 0; n < 1000U; ++n) {
+    fprintf(stream, "%sg%u: gain", n ? " | " : "", n);
+  }
+  fclose(stream);
+  Player player = player_new("", 1, 1, 1, false, 2000U * BLOCK);
+  Rack* rack = rack_new();
+  signal_noise(player.in[0], player.n_frames, 7);
+  play(&player, 10);
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(edit(&player, &rack, text, &error) == STATUS_OK, "%s", error.text);
+  play(&player, 100);
+  EngineStatus status;
+  engine_status(player.engine, &status);
+  ck_assert_uint_eq(status.n_levels, 1000);
+  const size_t last = player.position - BLOCK;
+  ck_assert(player.out[0][last] == player.in[0][last - BLOCK]);
+  ck_assert_msg(edit(&player, &rack, "", &error) == STATUS_OK, "%s", error.text);
+  for (int i = 0; i < 200 && status.n_levels != 0U; ++i) {
+    play(&player, 5);
+    usleep(10000); // the builder keeps house twenty times a second
+    engine_status(player.engine, &status);
+  }
+  ck_assert_uint_eq(status.n_units, 0);
+  rack_free(rack);
+  free(text);
+  player_free(&player);
+}
+END_TEST
+
+SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
+           live_and_offline_give_the_same_samples, a_parameter_changes_at_its_frame,
+           edits_do_not_click, a_refused_edit_changes_nothing,
+           a_value_set_since_the_document_wins_over_it, a_new_format_keeps_the_rack_and_its_values,
+           mono_feeds_all_channels_and_mismatches_are_refused,
+           a_thousand_nodes_are_planned_and_dying_ones_left_out)

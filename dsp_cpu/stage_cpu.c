@@ -3,25 +3,22 @@
 // one of its nodes changes; spread batches over the pool's cores once their measured time says that
 // it pays.
 
+#include "simd.h"
+
 #include "../engine/backend.h"
 #include "../engine/pool.h"
 #include "../engine/rt.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define FOR_EACH_CPU                                                                               \
-  __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
-#else
-#define FOR_EACH_CPU
-#endif
 
 // A batch goes to the pool when it takes longer than this on one core: about ten times what handing
 // work over and collecting it costs (measured: bench pool hand-over, 2 to 4 us).
 #define POOL_PAYS_NS 40000.0
 
 #define TIME_SMOOTHING (1.0 / 64.0) // of the running mean of a batch's time, per block
+#define TIME_TOLD      64U          // blocks between two updates of what the nodes remember
 
 /// The units of one node within a batch.
 typedef struct Run {
@@ -41,7 +38,8 @@ typedef struct Batch {
   uint32_t n_units;
   Run* runs;
   uint32_t n_runs;
-  double mean_ns; ///< Time of one block on one core
+  double mean_ns;      ///< Time of one block on one core
+  uint32_t n_measured; ///< Blocks measured
 } Batch;
 
 struct Stage {
@@ -72,7 +70,7 @@ link_advance(MixLink* const link, const uint32_t n_frames)
 }
 
 /// out += gain * in, or out = gain * in for the first term.
-FOR_EACH_CPU static void
+VECTOR_CLONES static void
 add_steady(float* restrict const out, const float* restrict const in, const float gain,
            const bool first, const uint32_t n)
 {
@@ -149,7 +147,7 @@ run_mix(const Stage* const stage, const StageStep* const step, const uint32_t n_
 // ---- batches ----
 
 /// True when all samples are finite.
-FOR_EACH_CPU static bool
+VECTOR_CLONES static bool
 is_finite(const float* const samples, const uint32_t n)
 {
   uint32_t largest = 0;
@@ -238,20 +236,42 @@ run_share(void* const context, const uint32_t index)
   }
 }
 
+/// Keep the running mean, and let the nodes remember it for the plans to come.
+static void
+measure(Batch* const batch, const double ns)
+{
+  const bool first = batch->mean_ns == 0.0;
+  batch->mean_ns += (first ? 1.0 : TIME_SMOOTHING) * (ns - batch->mean_ns);
+  if (first || ++batch->n_measured % TIME_TOLD == 0U) {
+    const double unit_ns = batch->mean_ns / batch->n_units;
+    for (uint32_t r = 0; r < batch->n_runs; ++r) {
+      const uint32_t node_ns = (uint32_t)(unit_ns * batch->runs[r].n_units);
+      atomic_store_explicit(batch->specs[batch->runs[r].first_unit].node_ns, node_ns,
+                            memory_order_relaxed);
+    }
+  }
+}
+
 static void
 run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
 {
   const uint32_t n_cores = stage->pool ? pool_size(stage->pool) : 1U;
-  if (n_cores > 1U && batch->n_units > 1U && batch->mean_ns > POOL_PAYS_NS) {
-    PoolJob job = { batch, n_frames, n_cores < batch->n_units ? n_cores : batch->n_units };
-    pool_run(stage->pool, run_share, &job, job.n_jobs);
+  const uint32_t n_jobs = n_cores < batch->n_units ? n_cores : batch->n_units;
+  if (n_jobs == 1U) {
+    batch->fx->run(batch->units, batch->n_units, n_frames);
     return;
   }
-  const uint64_t begin = n_cores > 1U ? rt_now_ns() : 0U;
-  batch->fx->run(batch->units, batch->n_units, n_frames);
-  if (n_cores > 1U) {
-    batch->mean_ns += TIME_SMOOTHING * ((double)(rt_now_ns() - begin) - batch->mean_ns);
+  const bool share = batch->mean_ns > POOL_PAYS_NS;
+  const uint64_t began = rt_now_ns();
+  if (share) {
+    PoolJob job = { batch, n_frames, n_jobs };
+    pool_run(stage->pool, run_share, &job, n_jobs);
+  } else {
+    batch->fx->run(batch->units, batch->n_units, n_frames);
   }
+  // Shared work is taken as evenly spread: an overestimate, so that a batch near the limit does not
+  // swing.
+  measure(batch, (double)(rt_now_ns() - began) * (share ? n_jobs : 1U));
 }
 
 /// Silence what is not finite and bring its unit back to the start.
@@ -360,6 +380,9 @@ batch_init(const Stage* const stage, Batch* const batch, const StageStep* const 
       batch->runs[batch->n_runs++] = (Run){ .first_unit = u, .node_index = unit->node_index };
     }
     ++batch->runs[batch->n_runs - 1U].n_units;
+  }
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    batch->mean_ns += atomic_load(step->units[batch->runs[r].first_unit].node_ns);
   }
   point_units(stage, batch, 0U, batch->n_units, 0U);
   return STATUS_OK;

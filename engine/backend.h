@@ -47,8 +47,9 @@ typedef struct MixRow {
 typedef struct BatchUnit {
   void* node;
   void* state;
-  uint32_t node_index; ///< Of the plan's nodes; the units of a node are neighbours
-  uint32_t channel;    ///< For unit_init
+  uint32_t node_index;       ///< Of the plan's nodes; the units of a node are neighbours
+  uint32_t channel;          ///< For unit_init
+  _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
   uint32_t n_in, n_out;
   const uint32_t* in_rows;
   const uint32_t* out_rows;

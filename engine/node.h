@@ -34,10 +34,11 @@ typedef struct Node {
   size_t state_stride;
   double*
       made_with; ///< [n_params] values at creation; structural ones decide whether it can be kept
-  char** made_texts;   ///< [n_params] FILE and TEXT at creation, NULL where none
-  double* targets;     ///< [worker] [n_params] last value set
-  uint32_t plan_index; ///< Scratch of the planner: its place in the plan that is being made
-  uint64_t* stamps;    ///< [worker] [n_params] number of the message that set it, 0: a document did
+  char** made_texts;         ///< [n_params] FILE and TEXT at creation, NULL where none
+  double* targets;           ///< [worker] [n_params] last value set
+  uint32_t plan_index;       ///< Scratch of the planner: its place in the plan that is being made
+  _Atomic uint32_t block_ns; ///< [worker] Measured time of one block on one core, 0: not known yet
+  uint64_t* stamps; ///< [worker] [n_params] number of the message that set it, 0: a document did
 } Node;
 
 /// A connection between nodes (NULL: the rack's input or output) with resolved channels.

@@ -142,13 +142,14 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
   }
   uint32_t u = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    const Node* const node = plan->nodes[nodes[i]].node;
+    Node* const node = plan->nodes[nodes[i]].node;
     const bool coupled = node->shape.coupled;
     for (uint32_t c = 0; c < node->n_units; ++c) {
       units[u++] = (BatchUnit){ .node = node->fx_node,
                                 .state = node->states + c * node->state_stride,
                                 .node_index = nodes[i],
                                 .channel = c,
+                                .node_ns = &node->block_ns,
                                 .n_in = coupled ? node->n_in : 1U,
                                 .n_out = coupled ? node->shape.n_out : 1U,
                                 .in_rows = layout->in_rows[nodes[i]] + c,

@@ -201,12 +201,12 @@ rack_check_rate(const Rack* const rack, const double rate_hz, Error* const error
       const FxParam* const param = &node->fx->params[p];
       const double number = rack_number(node, p, rate_hz);
       if (node->values[p].kind == VALUE_FRAMES && (number < param->min || number > param->max)) {
-        char text[RACK_NUMBER_BYTES];
-        char min[RACK_NUMBER_BYTES];
-        char max[RACK_NUMBER_BYTES];
+        char text[NUMBER_BYTES];
+        char min[NUMBER_BYTES];
+        char max[NUMBER_BYTES];
         return error_set(error, STATUS_BAD_RACK,
                          "%s.%s is %s ms at this rate, out of range; %s to %s", node->name,
-                         param->id, rack_print_number(number, text),
+                         param->id, number_print(number, text),
                          rack_print_quantity(param->min, param->unit, min),
                          rack_print_quantity(param->max, param->unit, max));
       }

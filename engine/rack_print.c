@@ -87,7 +87,7 @@ print_edge(const Rack* const rack, const RackEdge* const edge, Text* const text)
   text_add(text, " ");
   text_add(text, rack_print_end(rack, edge->to, end));
   if (edge->gain_db != 0.0) {
-    char gain[RACK_NUMBER_BYTES];
+    char gain[NUMBER_BYTES];
     text_add(text, " gain=");
     text_add(text, rack_print_quantity(edge->gain_db, UNIT_DB, gain));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    What the rack's own files share: rack.c (the model), rack_names.c (names and near misses),
-   rack_value.c (numbers and units), rack_edit.c (edits), rack_check.c (cycles), rack_parser.h and
+   rack_value.c (values and units), rack_edit.c (edits), rack_check.c (cycles), rack_parser.h and
    rack_print.c (the language).
 
    Functions that add to a rack here do not look for cycles: their caller ends with rack_check().
@@ -9,6 +9,7 @@
 #ifndef WARPRACK_ENGINE_RACK_PRIVATE_H
 #define WARPRACK_ENGINE_RACK_PRIVATE_H
 
+#include "number.h"
 #include "rack.h"
 
 #include <stddef.h>
@@ -102,12 +103,8 @@ NODISCARD Status rack_value_from_number(const FxParam* param, double number, Rac
 /// True for the name of a unit.
 bool rack_is_unit(const char* text);
 
-/// The shortest decimal number that reads back to the same double, the same in every locale.
-#define RACK_NUMBER_BYTES 40U
-const char* rack_print_number(double number, char text[RACK_NUMBER_BYTES]);
-
-/// The same with the unit that canonical text uses.
-const char* rack_print_quantity(double number, FxMeasure unit, char text[RACK_NUMBER_BYTES]);
+/// A number with the unit that canonical text uses.
+const char* rack_print_quantity(double number, FxMeasure unit, char text[NUMBER_BYTES]);
 
 /// Bytes of `text` in quotes where it needs them, with the final zero; written when `out` is given.
 size_t rack_quote(const char* text, char* out);

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Values of parameters: text to number and back, units, ranges.  Decimal numbers are read and
-// written as in the C locale, whatever the program's locale is.
+// Values of parameters: text to number and back, units, ranges.
 
 #include "rack_private.h"
 
 #include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#define MAX_MANTISSA     400U // characters that are read; more than any program prints
-#define MAX_PRINT_DIGITS 17   // tell any two doubles apart
 
 const char* const rack_backend_names[] = { "auto", "cpu", "gpu", NULL };
 
@@ -46,24 +41,6 @@ static const char* const unit_choices[] = {
   [UNIT_MS] = "ms, s or frames",       [UNIT_BPM] = "bpm",      [UNIT_DEG] = "deg"
 };
 
-/// The C locale for this thread while numbers are read or written: others decide about the
-/// program's.
-static locale_t
-c_locale_enter(locale_t* const c_locale)
-{
-  *c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  return uselocale(*c_locale);
-}
-
-static void
-c_locale_leave(const locale_t c_locale, const locale_t before)
-{
-  uselocale(before);
-  if (c_locale) {
-    freelocale(c_locale);
-  }
-}
-
 bool
 rack_is_unit(const char* const text)
 {
@@ -75,85 +52,18 @@ rack_is_unit(const char* const text)
   return false;
 }
 
-/// A decimal number in parts, so that a unit's power of ten is part of the one rounding to double.
-typedef struct Decimal {
-  const char* mantissa;
-  size_t n_mantissa;
-  long exponent;
-  const char* end; ///< First character after the number
-} Decimal;
-
-static bool
-scan_decimal(const char* const text, Decimal* const decimal)
-{
-  const char* at = text + (*text == '-' || *text == '+');
-  size_t n_digits = 0;
-  for (bool point = false; isdigit((unsigned char)*at) || (*at == '.' && !point); ++at) {
-    point = point || *at == '.';
-    n_digits += *at != '.';
-  }
-  *decimal = (Decimal){ .mantissa = text, .n_mantissa = (size_t)(at - text), .end = at };
-  if (*at == 'e' || *at == 'E') {
-    const char* const digits = at + 1 + (at[1] == '-' || at[1] == '+');
-    if (isdigit((unsigned char)*digits)) {
-      char* end = NULL;
-      decimal->exponent = strtol(at + 1, &end, 10);
-      decimal->end = end;
-    }
-  }
-  return n_digits > 0 && decimal->n_mantissa <= MAX_MANTISSA;
-}
-
-static double
-decimal_value(const Decimal* const decimal, const int shift)
-{
-  const long bound = 100000; // far outside of what a double can be, and no overflow below
-  long exponent = decimal->exponent < -bound ? -bound : decimal->exponent;
-  exponent = exponent > bound ? bound : exponent;
-  char text[MAX_MANTISSA + 16U];
-  snprintf(text, sizeof(text), "%.*se%ld", (int)decimal->n_mantissa, decimal->mantissa,
-           exponent + shift);
-  locale_t c_locale;
-  const locale_t before = c_locale_enter(&c_locale);
-  const double value = strtod(text, NULL);
-  c_locale_leave(c_locale, before);
-  return value;
-}
-
 const char*
-rack_print_number(const double number, char text[const RACK_NUMBER_BYTES])
+rack_print_quantity(const double number, const FxMeasure unit, char text[const NUMBER_BYTES])
 {
-  locale_t c_locale;
-  const locale_t before = c_locale_enter(&c_locale);
-  int digits = 0;
-  do {
-    ++digits;
-    snprintf(text, RACK_NUMBER_BYTES, "%.*e", digits - 1, number);
-  } while (digits < MAX_PRINT_DIGITS && strtod(text, NULL) != number);
-  char* const e = strchr(text, 'e');
-  const int exponent = atoi(e + 1);
-  if (exponent >= -5 && exponent < 15) { // people read 20000 and 0.0005 more easily than 2e4, 5e-4
-    const int decimals = digits - 1 - exponent;
-    snprintf(text, RACK_NUMBER_BYTES, "%.*f", decimals > 0 ? decimals : 0, number);
-  } else {
-    sprintf(e + 1, "%d", exponent);
-  }
-  c_locale_leave(c_locale, before);
-  return text;
-}
-
-const char*
-rack_print_quantity(const double number, const FxMeasure unit, char text[const RACK_NUMBER_BYTES])
-{
-  rack_print_number(number, text);
+  number_print(number, text);
   return strcat(text, unit_suffix[unit]);
 }
 
 static Status
 range_error(const FxParam* const param, const char* const given, Error* const error)
 {
-  char min[RACK_NUMBER_BYTES];
-  char max[RACK_NUMBER_BYTES];
+  char min[NUMBER_BYTES];
+  char max[NUMBER_BYTES];
   rack_print_quantity(param->min, param->unit, min);
   rack_print_quantity(param->max, param->unit, max);
   return error_set(error, STATUS_BAD_RACK, "%s %s is out of range; %s to %s", param->id, given, min,
@@ -177,7 +87,7 @@ Status
 rack_value_from_number(const FxParam* const param, const double number, RackValue* const value,
                        Error* const error)
 {
-  char given[RACK_NUMBER_BYTES];
+  char given[NUMBER_BYTES];
   double min = param->min;
   double max = param->max;
   switch (param->kind) {
@@ -206,7 +116,7 @@ rack_value_from_number(const FxParam* const param, const double number, RackValu
   }
   if (param->kind != PARAM_NUMBER && number != floor(number)) {
     return error_set(error, STATUS_BAD_RACK, "%s takes a whole number, not %s", param->id,
-                     rack_print_number(number, given));
+                     number_print(number, given));
   }
   *value = number == param->initial ? (RackValue){ .kind = VALUE_INITIAL }
                                     : (RackValue){ .kind = VALUE_NUMBER, .number = number + 0.0 };
@@ -233,7 +143,7 @@ number_from_text(const FxParam* const param, const char* const text, RackValue* 
                  Error* const error)
 {
   Decimal decimal;
-  if (!scan_decimal(text, &decimal)) {
+  if (!number_scan(text, &decimal)) {
     const char* const word = text + (*text == '-' || *text == '+');
     const bool is_special = !strncasecmp(word, "inf", 3) || !strcasecmp(word, "nan");
     return error_set(error, STATUS_BAD_RACK, "%s takes a %s, not \"%.60s\"; in %s", param->id,
@@ -241,11 +151,11 @@ number_from_text(const FxParam* const param, const char* const text, RackValue* 
   }
   const char* const unit = decimal.end + strspn(decimal.end, " ");
   if (!*unit) {
-    return rack_value_from_number(param, decimal_value(&decimal, 0), value, error);
+    return rack_value_from_number(param, number_value(&decimal, 0), value, error);
   }
   for (uint32_t u = 0; u < ARRAY_LEN(units); ++u) {
     if (units[u].measure == param->unit && !strcasecmp(units[u].text, unit)) {
-      const double number = decimal_value(&decimal, units[u].exponent);
+      const double number = number_value(&decimal, units[u].exponent);
       return units[u].is_frames ? frames_from_number(param, number, text, value, error)
                                 : rack_value_from_number(param, number, value, error);
     }
@@ -396,7 +306,7 @@ rack_print_value(const RackNode* const node, const uint32_t param, char* const b
   const FxParam* const row = &node->fx->params[param];
   const RackValue* const value = &node->values[param];
   const double number = value->kind == VALUE_INITIAL ? row->initial : value->number;
-  char text[RACK_NUMBER_BYTES];
+  char text[NUMBER_BYTES];
   switch (row->kind) {
   case PARAM_FILE:
   case PARAM_TEXT:
@@ -410,7 +320,7 @@ rack_print_value(const RackNode* const node, const uint32_t param, char* const b
     return buffer;
   default:
     if (value->kind == VALUE_FRAMES) {
-      snprintf(buffer, buffer_bytes, "%sframes", rack_print_number(number, text));
+      snprintf(buffer, buffer_bytes, "%sframes", number_print(number, text));
     } else {
       snprintf(buffer, buffer_bytes, "%s", rack_print_quantity(number, row->unit, text));
     }

@@ -236,9 +236,9 @@ START_TEST(any_double_prints_to_text_that_reads_back_to_it)
     if (!isfinite(number) || number == any.initial) {
       continue;
     }
-    char text[RACK_NUMBER_BYTES];
+    char text[NUMBER_BYTES];
     RackValue value;
-    ck_assert_int_eq(rack_value_from_text(&any, rack_print_number(number, text), &value, &error),
+    ck_assert_int_eq(rack_value_from_text(&any, number_print(number, text), &value, &error),
                      STATUS_OK);
     ck_assert_msg(value.number == number, "%s is not %.17g", text, number);
   }
@@ -259,8 +259,8 @@ START_TEST(numbers_are_printed_the_way_people_write_them)
     { 5e-324, "5e-324" }, { 1.7976931348623157e308, "1.7976931348623157e308" },
   };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
-    char text[RACK_NUMBER_BYTES];
-    ck_assert_str_eq(rack_print_number(cases[i].number, text), cases[i].text);
+    char text[NUMBER_BYTES];
+    ck_assert_str_eq(number_print(cases[i].number, text), cases[i].text);
   }
 }
 END_TEST

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Decimal numbers as text, the same in every locale.
+
+#include "number.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_MANTISSA     400U // characters that are read; more than any program prints
+#define MAX_PRINT_DIGITS 17   // tell any two doubles apart
+
+/// The C locale for this thread while numbers are read or written: others decide about the
+/// program's.
+static locale_t
+c_locale_enter(locale_t* const c_locale)
+{
+  *c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  return uselocale(*c_locale);
+}
+
+static void
+c_locale_leave(const locale_t c_locale, const locale_t before)
+{
+  uselocale(before);
+  if (c_locale) {
+    freelocale(c_locale);
+  }
+}
+
+bool
+number_scan(const char* const text, Decimal* const decimal)
+{
+  const char* at = text + (*text == '-' || *text == '+');
+  size_t n_digits = 0;
+  for (bool point = false; isdigit((unsigned char)*at) || (*at == '.' && !point); ++at) {
+    point = point || *at == '.';
+    n_digits += *at != '.';
+  }
+  *decimal = (Decimal){ .mantissa = text, .n_mantissa = (size_t)(at - text), .end = at };
+  if (*at == 'e' || *at == 'E') {
+    const char* const digits = at + 1 + (at[1] == '-' || at[1] == '+');
+    if (isdigit((unsigned char)*digits)) {
+      char* end = NULL;
+      decimal->exponent = strtol(at + 1, &end, 10);
+      decimal->end = end;
+    }
+  }
+  return n_digits > 0 && decimal->n_mantissa <= MAX_MANTISSA;
+}
+
+double
+number_value(const Decimal* const decimal, const int shift)
+{
+  const long bound = 100000; // far outside of what a double can be, and no overflow below
+  long exponent = decimal->exponent < -bound ? -bound : decimal->exponent;
+  exponent = exponent > bound ? bound : exponent;
+  char text[MAX_MANTISSA + 16U];
+  snprintf(text, sizeof(text), "%.*se%ld", (int)decimal->n_mantissa, decimal->mantissa,
+           exponent + shift);
+  locale_t c_locale;
+  const locale_t before = c_locale_enter(&c_locale);
+  const double value = strtod(text, NULL);
+  c_locale_leave(c_locale, before);
+  return value;
+}
+
+const char*
+number_print(const double number, char text[const NUMBER_BYTES])
+{
+  locale_t c_locale;
+  const locale_t before = c_locale_enter(&c_locale);
+  int digits = 0;
+  do {
+    ++digits;
+    snprintf(text, NUMBER_BYTES, "%.*e", digits - 1, number);
+  } while (digits < MAX_PRINT_DIGITS && strtod(text, NULL) != number);
+  char* const e = strchr(text, 'e');
+  const int exponent = atoi(e + 1);
+  if (exponent >= -5 && exponent < 15) { // people read 20000 and 0.0005 more easily than 2e4, 5e-4
+    const int decimals = digits - 1 - exponent;
+    snprintf(text, NUMBER_BYTES, "%.*f", decimals > 0 ? decimals : 0, number);
+  } else {
+    sprintf(e + 1, "%d", exponent);
+  }
+  c_locale_leave(c_locale, before);
+  return text;
+}

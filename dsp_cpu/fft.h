@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Complex Fourier transforms of float32, by FFTW: what convolution needs of it and no more.
+
+   Plans are shared by all nodes of the process, made and freed under one lock because FFTW's
+   planner is not thread-safe, and executed without a lock from any thread.  They are planned by
+   estimate, never by timing: a timed plan may differ from one run to the next, and with it the last
+   bits of the output.  It costs nothing here (measured: out of place, up to 512 points a row and 64
+   points a column, estimates are within 20 % of timed plans; longer transforms are built of these,
+   level.h).
+*/
+#ifndef WARPRACK_DSP_CPU_FFT_H
+#define WARPRACK_DSP_CPU_FFT_H
+
+#include "../engine/status.h"
+
+#include <stdint.h>
+
+typedef struct Fft Fft;
+
+/**
+   Get the plan for transforms of n_points interleaved complex points, n_columns of them at once:
+   point k of column c is at index k * n_columns + c.  n_columns = 1 is one contiguous transform.
+
+   @return #STATUS_NO_MEM or #STATUS_OK.
+*/
+NODISCARD Status fft_acquire(uint32_t n_points, uint32_t n_columns, Fft** fft,
+                             Error* error); // [builder]
+
+/// Give a plan back; the last one frees it.  Accepts NULL. [builder]
+void fft_release(Fft* fft);
+
+/// out[k] = sum over j of in[j] exp(-2 pi i j k / n).  Buffers are 64-byte aligned and distinct;
+/// `in` is not written. [any]
+void fft_forward(const Fft* fft, const float* in, float* out);
+
+/// out[j] = sum over k of in[k] exp(2 pi i j k / n): not scaled. [any]
+void fft_inverse(const Fft* fft, const float* in, float* out);
+
+/// The least number >= n without prime factors above 7: fast to transform. [any]
+uint32_t fft_fast_size(uint32_t n);
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// convolver: convolution with an impulse response from a file, without added latency.
+//
+// What the channels of the response mean, for n_in input channels:
+//   1               the same response for every channel
+//   n_in            one response for each channel
+//   n_in x n_out    a matrix: input 1 to every output, then input 2 ...  Four channels on a stereo
+//                   signal are "true stereo", LL LR RL RR; two on a mono signal make it stereo.
+// The unconvolved part of the mix goes from each input to the output of the same number, a single
+// input to every output.
+
+#include "partition.h"
+
+#include "../engine/effect.h"
+#include "../engine/ramp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IR, MIX, GAIN, PREDELAY };
+
+static const FxParam convolver_params[] = {
+  [IR] = { .id = "ir",
+           .kind = PARAM_FILE,
+           .structural = true,
+           .help =
+               "Impulse response: an audio file of 1 channel, of one per channel, or a matrix" },
+  [MIX] = { .id = "mix",
+            .kind = PARAM_NUMBER,
+            .max = 1.0,
+            .initial = 1.0,
+            .help = "Part of the convolved signal; the rest is the input" },
+  [GAIN] = { .id = "gain",
+             .kind = PARAM_NUMBER,
+             .unit = UNIT_DB,
+             .min = -120.0,
+             .max = 40.0,
+             .help = "Gain of the convolved signal; -120 dB is silence" },
+  [PREDELAY] = { .id = "predelay",
+                 .kind = PARAM_NUMBER,
+                 .unit = UNIT_MS,
+                 .max = 1000.0,
+                 .structural = true,
+                 .help = "Delay of the convolved signal" },
+};
+
+typedef struct ConvolverNode {
+  Partition** partitions; ///< [n_partitions]: 1, or one per channel
+  uint32_t n_partitions;
+  uint32_t n_in, n_out; ///< Of a unit
+  double mix, gain_lin;
+  float dry, wet; ///< Targets
+  uint32_t ramp_frames;
+} ConvolverNode;
+
+/// Followed by the state of its partition.
+typedef struct ConvolverUnit {
+  _Alignas(64) const Partition* partition;
+  Ramp dry, wet;
+} ConvolverUnit;
+
+static void
+convolver_set(void* const node, const uint32_t param, const double value)
+{
+  ConvolverNode* const convolver = node;
+  if (param == MIX) {
+    convolver->mix = value;
+  } else if (param == GAIN) {
+    convolver->gain_lin = value <= convolver_params[GAIN].min ? 0.0 : pow(10.0, value / 20.0);
+  }
+  convolver->dry = (float)(1.0 - convolver->mix);
+  convolver->wet = (float)(convolver->mix * convolver->gain_lin);
+}
+
+static void
+convolver_destroy(void* const node)
+{
+  ConvolverNode* const convolver = node;
+  for (uint32_t i = 0; i < convolver->n_partitions; ++i) {
+    partition_free(convolver->partitions[i]);
+  }
+  free(convolver->partitions);
+  free(convolver);
+}
+
+// ---- the response ----
+
+/// Frames of the longest channel without the zeros at its end; 1 at least.
+static uint64_t
+sounding_frames(const FxFile* const ir)
+{
+  uint64_t n = 1;
+  for (uint32_t c = 0; c < ir->n_channels; ++c) {
+    const float* const samples = ir->samples + c * ir->n_frames;
+    uint64_t end = ir->n_frames;
+    while (end > n && samples[end - 1U] == 0.0F) {
+      --end;
+    }
+    n = end > n ? end : n;
+  }
+  return n;
+}
+
+static Status
+check_channels(const FxFile* const ir, const uint32_t n_in, Error* const error)
+{
+  const uint32_t n_ir = ir->n_channels;
+  if (!n_ir || !ir->n_frames) {
+    return error_set(error, STATUS_FILE, "convolver: impulse response %s is empty", ir->name);
+  }
+  if (n_ir != 1U && (n_ir % n_in || n_ir / n_in > FX_MAX_CHANNELS)) {
+    return error_set(
+        error, STATUS_BAD_RACK,
+        "convolver: impulse response %s has %u channels, which do not divide among %u "
+        "input channels; use a response of 1 channel, of %u (one per channel), or of a "
+        "multiple of %u (a matrix), or connect another number of channels",
+        ir->name, n_ir, n_in, n_in, n_in);
+  }
+  return STATUS_OK;
+}
+
+/// The channels of the response with the predelay in front: [n_channels][predelay + n_taps].  The
+/// zeros take part in the convolution: far from the start they cost next to nothing.
+static float*
+delayed_taps(const FxFile* const ir, const uint64_t predelay, const uint64_t n_taps)
+{
+  float* const taps = calloc(ir->n_channels, (predelay + n_taps) * sizeof(float));
+  for (uint32_t c = 0; taps && c < ir->n_channels; ++c) {
+    memcpy(taps + c * (predelay + n_taps) + predelay, ir->samples + c * ir->n_frames,
+           n_taps * sizeof(float));
+  }
+  return taps;
+}
+
+static Status
+make_partitions(ConvolverNode* const node, const float* const taps, const uint64_t n_taps,
+                const uint32_t max_block_frames, Error* const error)
+{
+  const uint32_t n_matrix = node->n_in * node->n_out;
+  const float** const matrix = calloc(n_matrix, sizeof(float*));
+  Status status = matrix && node->partitions
+                      ? STATUS_OK
+                      : error_set(error, STATUS_NO_MEM, "convolver: out of memory");
+  for (uint32_t i = 0; !status && i < node->n_partitions; ++i) {
+    for (uint32_t k = 0; k < n_matrix; ++k) {
+      matrix[k] = taps + (i * n_matrix + k) * n_taps;
+    }
+    status = partition_new(matrix, n_taps, node->n_in, node->n_out, max_block_frames,
+                           &node->partitions[i], error);
+  }
+  free(matrix);
+  return status;
+}
+
+static Status
+convolver_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+                 Error* const error)
+{
+  const FxFile* const ir = setup->files[IR];
+  if (!ir) {
+    return error_set(
+        error, STATUS_BAD_RACK,
+        "convolver: no impulse response; name an audio file, as in: convolver hall.wav");
+  }
+  const Status unfit = check_channels(ir, setup->n_in, error);
+  if (unfit) {
+    return unfit;
+  }
+  const uint64_t predelay = (uint64_t)llrint(setup->values[PREDELAY] * setup->rate_hz / 1000.0);
+  const uint64_t n_sounding = sounding_frames(ir);
+  const uint64_t n_taps = predelay + n_sounding;
+  const bool matrix = ir->n_channels != 1U && ir->n_channels != setup->n_in;
+
+  ConvolverNode* const made = calloc(1, sizeof(ConvolverNode));
+  float* const taps = delayed_taps(ir, predelay, n_sounding);
+  if (!made || !taps) {
+    free(taps);
+    free(made);
+    return error_set(error, STATUS_NO_MEM, "convolver: no memory for %s", ir->name);
+  }
+  *made = (ConvolverNode){ .n_partitions = matrix ? 1U : ir->n_channels,
+                           .n_in = matrix ? setup->n_in : 1U,
+                           .n_out = matrix ? ir->n_channels / setup->n_in : 1U,
+                           .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
+  made->partitions = calloc(made->n_partitions, sizeof(Partition*));
+  convolver_set(made, MIX, setup->values[MIX]);
+  convolver_set(made, GAIN, setup->values[GAIN]);
+  const Status status = make_partitions(made, taps, n_taps, setup->max_block_frames, error);
+  free(taps);
+  if (status) {
+    convolver_destroy(made);
+    return status;
+  }
+  shape->coupled = matrix;
+  shape->n_out = matrix ? made->n_out : setup->n_in;
+  shape->tail_frames = n_taps;
+  shape->unit_bytes = sizeof(ConvolverUnit) + partition_state_bytes(made->partitions[0]);
+  *node = made;
+  return STATUS_OK;
+}
+
+static void
+convolver_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  const ConvolverNode* const convolver = node;
+  ConvolverUnit* const unit = state;
+  *unit = (ConvolverUnit){ .partition =
+                               convolver->partitions[convolver->n_partitions > 1U ? channel : 0U],
+                           .dry = ramp_at(convolver->dry),
+                           .wet = ramp_at(convolver->wet) };
+  partition_init(unit->partition, unit + 1, channel);
+}
+
+// ---- running ----
+
+/// out = wet * out + dry * in.  The ramps are copies: every output goes through the same ones.
+static void
+blend(float* const out, const float* const in, const uint32_t n_frames, Ramp dry, Ramp wet)
+{
+  uint32_t i = 0;
+  for (; i < n_frames && (dry.frames_left || wet.frames_left); ++i) {
+    const float dry_now = ramp_next(&dry);
+    out[i] = out[i] * ramp_next(&wet) + in[i] * dry_now;
+  }
+  if (wet.target == 1.0F && dry.target == 0.0F) {
+    return;
+  }
+  for (; i < n_frames; ++i) {
+    out[i] = out[i] * wet.target + in[i] * dry.target;
+  }
+}
+
+/// The same without an input.
+static void
+scale(float* const out, const uint32_t n_frames, Ramp wet)
+{
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    out[i] *= ramp_next(&wet);
+  }
+}
+
+static void
+convolver_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const ConvolverNode* const node = units[u].node;
+    ConvolverUnit* const unit = units[u].state;
+    ramp_aim(&unit->dry, node->dry, node->ramp_frames);
+    ramp_aim(&unit->wet, node->wet, node->ramp_frames);
+    partition_run(unit->partition, unit + 1, units[u].in, units[u].out, n_frames);
+    for (uint32_t o = 0; o < node->n_out; ++o) {
+      if (o < node->n_in || node->n_in == 1U) {
+        blend(units[u].out[o], units[u].in[node->n_in == 1U ? 0U : o], n_frames, unit->dry,
+              unit->wet);
+      } else {
+        scale(units[u].out[o], n_frames, unit->wet);
+      }
+    }
+    ramp_skip(&unit->dry, n_frames);
+    ramp_skip(&unit->wet, n_frames);
+  }
+}
+
+const FxInfo fx_convolver_info = {
+  .name = "convolver",
+  .summary = "Convolve with an impulse response: rooms, cabinets, corrections",
+  .params = convolver_params,
+  .n_params = ARRAY_LEN(convolver_params),
+  .tolerance = 1e-6,
+  .tolerance_reason = "rounding of Fourier transforms, for a response of unit energy",
+  .create = convolver_create,
+  .destroy = convolver_destroy,
+  .unit_init = convolver_unit_init,
+  .set = convolver_set,
+  .run = convolver_run,
+};

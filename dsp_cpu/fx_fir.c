@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// fir: linear-phase filters designed by windows, or coefficients from a file.
+//
+// A designed filter of n taps delays everything by (n - 1) / 2 frames.  By default that is declared
+// as the node's latency, so that parallel paths stay aligned; compensate=off leaves the delay where
+// it is.  Coefficients from a file are taken as they are: no latency is declared for them.
+//
+// Short filters run in the time domain, long ones as partitioned convolution.  Every parameter is
+// structural: the engine fades from the old filter to the new one.
+
+#include "fir_design.h"
+#include "partition.h"
+#include "spectrum.h"
+
+#include "../engine/effect.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAND, FREQUENCY, HIGH, TAPS, WINDOW, BETA, FILE_TAPS, COMPENSATE };
+
+// Where partitions become cheaper than products in the time domain: with longer blocks the
+// transforms cost less per frame (measured with AVX-512: 256 taps at blocks of 64, as many at
+// 1024).
+#define MAX_DIRECT_TAPS 256U
+
+static const char* const bands[] = { "lowpass", "highpass", "bandpass", "bandstop", NULL };
+static const char* const windows[] = { "hann",           "hamming", "blackman",
+                                       "blackmanharris", "kaiser",  NULL };
+
+static const FxParam fir_params[] = {
+  [BAND] = { .id = "band",
+             .kind = PARAM_CHOICE,
+             .choices = bands,
+             .structural = true,
+             .help = "What passes" },
+  [FREQUENCY] = { .id = "frequency",
+                  .kind = PARAM_NUMBER,
+                  .unit = UNIT_HZ,
+                  .min = 1.0,
+                  .max = 384000.0,
+                  .initial = 1000.0,
+                  .structural = true,
+                  .help = "Edge of the band, 6 dB down; the lower one of two" },
+  [HIGH] = { .id = "high",
+             .kind = PARAM_NUMBER,
+             .unit = UNIT_HZ,
+             .min = 1.0,
+             .max = 384000.0,
+             .initial = 4000.0,
+             .structural = true,
+             .help = "Upper edge of bandpass and bandstop" },
+  [TAPS] = { .id = "taps",
+             .kind = PARAM_INTEGER,
+             .min = 3.0,
+             .max = 65535.0,
+             .initial = 255.0,
+             .structural = true,
+             .help = "Length in frames; the edge is about 3.3 rate / taps wide with hamming" },
+  [WINDOW] = { .id = "window",
+               .kind = PARAM_CHOICE,
+               .choices = windows,
+               .initial = FIR_HAMMING,
+               .structural = true,
+               .help = "Window of the design" },
+  [BETA] = { .id = "beta",
+             .kind = PARAM_NUMBER,
+             .max = 40.0,
+             .initial = 8.6,
+             .structural = true,
+             .help = "Shape of the kaiser window; more is steeper down and wider" },
+  [FILE_TAPS] = { .id = "file",
+                  .kind = PARAM_FILE,
+                  .structural = true,
+                  .help = "Coefficients instead of a design: rows of numbers, or an audio file" },
+  [COMPENSATE] = { .id = "compensate",
+                   .kind = PARAM_SWITCH,
+                   .initial = 1.0,
+                   .structural = true,
+                   .help = "Declare a designed filter's delay as latency" },
+};
+
+/// One filter for every channel, or one for each.  Either taps or partitions are there.
+typedef struct FirNode {
+  const SpectrumOps* ops;
+  uint32_t n_filters;
+  uint32_t n_taps;
+  uint32_t max_block_frames;
+  float* taps;            ///< [n_filters][n_taps]
+  Partition** partitions; ///< [n_filters], or NULL for filters in the time domain
+} FirNode;
+
+/// Followed by the partition's state, or by [n_taps - 1 + max_block_frames] frames of input.
+typedef struct FirUnit {
+  _Alignas(64) uint32_t filter;
+} FirUnit;
+
+static void
+fir_destroy(void* const node)
+{
+  FirNode* const fir = node;
+  for (uint32_t i = 0; fir->partitions && i < fir->n_filters; ++i) {
+    partition_free(fir->partitions[i]);
+  }
+  free(fir->partitions);
+  free(fir->taps);
+  free(fir);
+}
+
+// ---- coefficients ----
+
+static Status
+check_design(const FxSetup* const setup, const FirDesign* const design, Error* const error)
+{
+  const double* const values = setup->values;
+  const bool two_edges = design->band == FIR_BANDPASS || design->band == FIR_BANDSTOP;
+  const double highest = two_edges ? design->high : design->low;
+  if (highest >= 1.0) {
+    return error_set(error, STATUS_BAD_ARG, "fir: %s=%g Hz is not below half the rate, %g Hz",
+                     two_edges ? "high" : "frequency", values[two_edges ? HIGH : FREQUENCY],
+                     setup->rate_hz / 2.0);
+  }
+  if (two_edges && design->low >= design->high) {
+    return error_set(error, STATUS_BAD_ARG, "fir: frequency=%g Hz is not below high=%g Hz",
+                     values[FREQUENCY], values[HIGH]);
+  }
+  const bool even = design->n_taps % 2U == 0;
+  if (even && (design->band == FIR_HIGHPASS || design->band == FIR_BANDSTOP)) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "fir: a %s of %u taps would silence half the rate; use an odd number, as %u",
+                     bands[design->band], design->n_taps, design->n_taps + 1U);
+  }
+  if (even && values[COMPENSATE] != 0.0) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "fir: %u taps delay by half a frame, which cannot be compensated; use an odd "
+                     "number, as %u, or compensate=off",
+                     design->n_taps, design->n_taps + 1U);
+  }
+  return STATUS_OK;
+}
+
+static Status
+design_taps(const FxSetup* const setup, FirNode* const fir, Error* const error)
+{
+  const double* const values = setup->values;
+  const FirDesign design = { .band = (FirBand)values[BAND],
+                             .low = values[FREQUENCY] / (setup->rate_hz / 2.0),
+                             .high = values[HIGH] / (setup->rate_hz / 2.0),
+                             .n_taps = (uint32_t)values[TAPS],
+                             .window = (FirWindow)values[WINDOW],
+                             .beta = values[BETA] };
+  const Status status = check_design(setup, &design, error);
+  if (status) {
+    return status;
+  }
+  fir->n_filters = 1;
+  fir->n_taps = design.n_taps;
+  fir->taps = calloc(design.n_taps, sizeof(float));
+  double* const exact = calloc(design.n_taps, sizeof(double));
+  if (fir->taps && exact) {
+    fir_design(&design, exact);
+    for (uint32_t i = 0; i < design.n_taps; ++i) {
+      fir->taps[i] = (float)exact[i];
+    }
+  }
+  free(exact);
+  return fir->taps && exact ? STATUS_OK : error_set(error, STATUS_NO_MEM, "fir: out of memory");
+}
+
+static Status
+copy_taps(const FxFile* const file, const uint32_t n_in, FirNode* const fir, Error* const error)
+{
+  if (!file->n_channels || !file->n_frames) {
+    return error_set(error, STATUS_FILE, "fir: %s is empty", file->name);
+  }
+  if (file->n_channels != 1U && file->n_channels != n_in) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "fir: %s has %u rows of coefficients for %u channels; give 1 for all, or %u",
+                     file->name, file->n_channels, n_in, n_in);
+  }
+  if (file->n_frames > UINT32_MAX / sizeof(float)) {
+    return error_set(error, STATUS_LIMIT, "fir: %s is too long", file->name);
+  }
+  fir->n_filters = file->n_channels;
+  fir->n_taps = (uint32_t)file->n_frames;
+  fir->taps = calloc((size_t)fir->n_filters * fir->n_taps, sizeof(float));
+  if (!fir->taps) {
+    return error_set(error, STATUS_NO_MEM, "fir: no memory for %s", file->name);
+  }
+  memcpy(fir->taps, file->samples, (size_t)fir->n_filters * fir->n_taps * sizeof(float));
+  return STATUS_OK;
+}
+
+static Status
+make_partitions(FirNode* const fir, Error* const error)
+{
+  fir->partitions = calloc(fir->n_filters, sizeof(Partition*));
+  Status status =
+      fir->partitions ? STATUS_OK : error_set(error, STATUS_NO_MEM, "fir: out of memory");
+  for (uint32_t i = 0; !status && i < fir->n_filters; ++i) {
+    const float* const taps = fir->taps + (size_t)i * fir->n_taps;
+    status =
+        partition_new(&taps, fir->n_taps, 1, 1, fir->max_block_frames, &fir->partitions[i], error);
+  }
+  return status;
+}
+
+static Status
+fir_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
+{
+  FirNode* const fir = calloc(1, sizeof(FirNode));
+  if (!fir) {
+    return error_set(error, STATUS_NO_MEM, "fir: out of memory");
+  }
+  fir->ops = spectrum_ops();
+  fir->max_block_frames = setup->max_block_frames;
+  const FxFile* const file = setup->files[FILE_TAPS];
+  Status status = file ? copy_taps(file, setup->n_in, fir, error) : design_taps(setup, fir, error);
+  if (!status && fir->n_taps > MAX_DIRECT_TAPS) {
+    status = make_partitions(fir, error);
+  }
+  if (status) {
+    fir_destroy(fir);
+    return status;
+  }
+  const bool declared = !file && setup->values[COMPENSATE] != 0.0;
+  shape->latency_frames = declared ? (fir->n_taps - 1U) / 2U : 0U;
+  shape->tail_frames = fir->n_taps - 1U;
+  shape->unit_bytes =
+      sizeof(FirUnit) + (fir->partitions
+                             ? partition_state_bytes(fir->partitions[0])
+                             : (fir->n_taps - 1U + fir->max_block_frames) * sizeof(float));
+  *node = fir;
+  return STATUS_OK;
+}
+
+static void
+fir_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  const FirNode* const fir = node;
+  FirUnit* const unit = state;
+  unit->filter = fir->n_filters > 1U ? channel : 0U;
+  if (fir->partitions) {
+    partition_init(fir->partitions[unit->filter], unit + 1, channel);
+  } else {
+    memset(unit + 1, 0, (fir->n_taps - 1U) * sizeof(float));
+  }
+}
+
+static void
+run_direct(const FirNode* const fir, FirUnit* const unit, const float* const in, float* const out,
+           const uint32_t n_frames)
+{
+  const uint32_t n_past = fir->n_taps - 1U;
+  float* const past = (float*)(unit + 1);
+  memcpy(past + n_past, in, n_frames * sizeof(float));
+  fir->ops->fir(past + n_past, fir->taps + (size_t)unit->filter * fir->n_taps, fir->n_taps,
+                n_frames, out);
+  memmove(past, past + n_frames, n_past * sizeof(float));
+}
+
+static void
+fir_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const FirNode* const fir = units[u].node;
+    FirUnit* const unit = units[u].state;
+    if (fir->partitions) {
+      partition_run(fir->partitions[unit->filter], unit + 1, units[u].in, units[u].out, n_frames);
+    } else {
+      run_direct(fir, unit, units[u].in[0], units[u].out[0], n_frames);
+    }
+  }
+}
+
+const FxInfo fx_fir_info = {
+  .name = "fir",
+  .summary = "Linear-phase filter, or coefficients from a file",
+  .params = fir_params,
+  .n_params = ARRAY_LEN(fir_params),
+  .tolerance = 1e-6,
+  .tolerance_reason = "rounding of sums and of Fourier transforms",
+  .create = fir_create,
+  .destroy = fir_destroy,
+  .unit_init = fir_unit_init,
+  .run = fir_run,
+};

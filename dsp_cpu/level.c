@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One level of a partitioned convolution; see level.h for the method.
+//
+// With n = rows x cols points z[r cols + c], and w(x) = exp(-2 pi i x), the weighted transform is
+//
+//   Z[q + rows p] = sum_c w(c p / cols) w(c (q + 1/4) / n)
+//                   sum_r w(r q / rows) w(r / (4 rows)) z[r cols + c]
+//
+// from the right: the weight of a row, the transforms of columns, the twiddles, the transforms of
+// rows.  Row q of a plane ends up with the bins q + rows p.
+
+#include "level.h"
+
+#include "fft.h"
+#include "spectrum.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ROWS     64U  // longer columns fall out of FFTW's fast path (measured)
+#define MIN_SLICED   256U // shorter transforms are not worth cutting up
+#define FOLD_COST    5U   // relative costs per point, in products of one partition (measured)
+#define ROW_FFT_COST 7U
+
+struct Level {
+  const SpectrumOps* ops;
+  uint32_t n_parts, n_in, n_out;
+  uint32_t rows, cols;
+  uint32_t pitch;      ///< Points from row to row: cols, up to a whole number of cells
+  uint32_t batch;      ///< Columns per column unit
+  uint32_t n_batches;  ///< pitch / batch
+  uint32_t row_cells;  ///< Cells per row
+  size_t plane_floats; ///< One plane of rows
+  Fft* row_fft;
+  Fft* column_fft; ///< NULL for a single row
+  float* weights;  ///< [rows] complex
+  float* twiddles; ///< [n_batches][rows][batch] in cells
+  float* filters;  ///< Cells [rows * row_cells][n_out][n_in][n_parts]
+};
+
+/// Followed by planes [max(n_in, n_out)][rows][pitch], interleaved, and the delay lines, cells
+/// [rows * row_cells][n_in][n_parts].
+typedef struct LevelState {
+  uint32_t newest; ///< Slot of the newest spectrum
+  uint32_t padding[15];
+} LevelState;
+
+static float*
+plane_of(const Level* const level, void* const state, const uint32_t plane)
+{
+  return (float*)((LevelState*)state + 1) + plane * level->plane_floats;
+}
+
+static uint32_t
+n_planes(const Level* const level)
+{
+  return level->n_in > level->n_out ? level->n_in : level->n_out;
+}
+
+static float*
+delays_of(const Level* const level, void* const state)
+{
+  return plane_of(level, state, n_planes(level));
+}
+
+/// Rows near the square root, so that both passes stay in the fast sizes; 1 where n cannot be cut
+/// into rows of whole cells.
+static uint32_t
+choose_rows(const uint32_t n_points)
+{
+  uint32_t rows = 1;
+  while (n_points >= MIN_SLICED && rows < MAX_ROWS && n_points / rows > 4U * rows &&
+         n_points % (2U * rows * SPECTRUM_CELL) == 0) {
+    rows *= 2U;
+  }
+  return rows;
+}
+
+// ---- the transform, in units ----
+
+static void
+columns_in(const Level* const level, const float* const early, const float* const late,
+           const uint32_t batch, float* const plane, float* const scratch)
+{
+  const SpectrumOps* const ops = level->ops;
+  const uint32_t at = batch * level->batch;
+  const float* const twiddles = level->twiddles + 2U * (size_t)at * level->rows;
+  if (!level->column_fft) {
+    ops->fold(early, late, 0, level->weights, 1, level->pitch, plane);
+    ops->twist(plane, 0, twiddles, 1, level->pitch, plane, 0);
+    return;
+  }
+  float* const folded = scratch;
+  float* const columns = scratch + 2U * (size_t)level->rows * level->batch;
+  ops->fold(early + at, late + at, level->cols, level->weights, level->rows, level->batch, folded);
+  fft_forward(level->column_fft, folded, columns);
+  ops->twist(columns, level->batch, twiddles, level->rows, level->batch, plane + 2U * at,
+             level->pitch);
+}
+
+static void
+columns_out(const Level* const level, float* const plane, const uint32_t batch,
+            float* const scratch, float* const sum)
+{
+  const SpectrumOps* const ops = level->ops;
+  const uint32_t at = batch * level->batch;
+  const float* const twiddles = level->twiddles + 2U * (size_t)at * level->rows;
+  if (!level->column_fft) {
+    ops->untwist(plane, 0, twiddles, 1, level->pitch, plane, 0);
+    ops->unfold(plane, level->weights, 1, level->pitch, 0, sum);
+    return;
+  }
+  float* const columns = scratch;
+  float* const folded = scratch + 2U * (size_t)level->rows * level->batch;
+  ops->untwist(plane + 2U * at, level->pitch, twiddles, level->rows, level->batch, columns,
+               level->batch);
+  fft_inverse(level->column_fft, columns, folded);
+  ops->unfold(folded, level->weights, level->rows, level->batch, level->cols, sum + at);
+}
+
+/// Transform a row of a plane into every `stride`-th float of `cells`.
+static void
+row_in(const Level* const level, const float* const row, float* const scratch, float* const cells,
+       const uint32_t stride)
+{
+  fft_forward(level->row_fft, row, scratch);
+  level->ops->pack(scratch, level->pitch, cells, stride);
+}
+
+static void
+work_row(const Level* const level, const LevelIo* const io, const uint32_t row)
+{
+  const uint32_t newest = ((const LevelState*)io->state)->newest;
+  const size_t row_floats = 2U * (size_t)level->pitch * row;
+  const uint32_t line_floats = level->n_parts * SPECTRUM_CELL_FLOATS;
+  const size_t first_cell = (size_t)level->row_cells * row;
+  float* const delays = delays_of(level, io->state) + first_cell * level->n_in * line_floats;
+  for (uint32_t i = 0; i < level->n_in; ++i) {
+    row_in(level, plane_of(level, io->state, i) + row_floats, io->scratch,
+           delays + (size_t)i * line_floats + (size_t)newest * SPECTRUM_CELL_FLOATS,
+           level->n_in * line_floats);
+  }
+  const uint32_t filter_floats = level->n_in * line_floats;
+  for (uint32_t o = 0; o < level->n_out; ++o) {
+    const SpectrumMac mac = { .delays = delays,
+                              .filters =
+                                  level->filters + (first_cell * level->n_out + o) * filter_floats,
+                              .filter_stride = level->n_out * filter_floats,
+                              .n_cells = level->row_cells,
+                              .n_in = level->n_in,
+                              .n_parts = level->n_parts,
+                              .newest = newest };
+    level->ops->mac(&mac, io->scratch);
+    fft_inverse(level->row_fft, io->scratch, plane_of(level, io->state, o) + row_floats);
+  }
+}
+
+// ---- making a level ----
+
+static void
+design_tables(const Level* const level)
+{
+  for (uint32_t r = 0; r < level->rows; ++r) {
+    const double angle = -M_PI / 2.0 * r / level->rows;
+    level->weights[2U * r] = (float)cos(angle);
+    level->weights[2U * r + 1U] = (float)sin(angle);
+  }
+  const double n_points = (double)level->rows * level->cols;
+  float* t = level->twiddles;
+  for (uint32_t b = 0; b < level->n_batches; ++b) {
+    for (uint32_t r = 0; r < level->rows; ++r) {
+      for (uint32_t k = 0; k < level->batch; ++k) {
+        const double angle = -2.0 * M_PI * (b * level->batch + k) * (r + 0.25) / n_points;
+        float* const cell = t + (size_t)(k / SPECTRUM_CELL) * SPECTRUM_CELL_FLOATS;
+        cell[k % SPECTRUM_CELL] = (float)cos(angle);
+        cell[k % SPECTRUM_CELL + SPECTRUM_CELL] = (float)sin(angle);
+      }
+      t += 2U * (size_t)level->batch;
+    }
+  }
+}
+
+/// Spectrum of one partition of one response, through the same steps as the input.
+static void
+design_partition(const Level* const level, const float* const window, float* const plane,
+                 float* const scratch, float* const cells)
+{
+  const uint32_t stride = level->n_out * level->n_in * level->n_parts * SPECTRUM_CELL_FLOATS;
+  for (uint32_t b = 0; b < level->n_batches; ++b) {
+    columns_in(level, window, window + level->plane_floats / 2U, b, plane, scratch);
+  }
+  for (uint32_t r = 0; r < level->rows; ++r) {
+    row_in(level, plane + 2U * (size_t)level->pitch * r, scratch,
+           cells + (size_t)r * level->row_cells * stride, stride);
+  }
+}
+
+static void
+design_filters(const Level* const level, const LevelSpec* const spec, float* const window,
+               float* const plane, float* const scratch)
+{
+  const float scale = 1.0F / (float)spec->n_points; // of the transform there and back
+  for (uint32_t pair = 0; pair < level->n_in * level->n_out; ++pair) {
+    const uint32_t i = pair / level->n_out;
+    const uint32_t o = pair % level->n_out;
+    for (uint32_t p = 0; p < level->n_parts; ++p) {
+      for (uint32_t k = 0; k < spec->frames; ++k) {
+        const uint64_t tap = spec->first_tap + (uint64_t)p * spec->frames + k;
+        window[k] = tap < spec->n_taps ? spec->taps[pair][tap] * scale : 0.0F;
+      }
+      const size_t line = ((size_t)o * level->n_in + i) * level->n_parts + p;
+      design_partition(level, window, plane, scratch, level->filters + line * SPECTRUM_CELL_FLOATS);
+    }
+  }
+}
+
+static float*
+alloc_floats(const size_t n_floats)
+{
+  const size_t n_bytes = (n_floats * sizeof(float) + 63U) & ~(size_t)63U;
+  float* const floats = aligned_alloc(64U, n_bytes);
+  if (floats) {
+    memset(floats, 0, n_bytes);
+  }
+  return floats;
+}
+
+static Status
+design(Level* const level, const LevelSpec* const spec, Error* const error)
+{
+  const size_t plane_points = (size_t)level->rows * level->pitch;
+  level->weights = alloc_floats(2U * (size_t)level->rows);
+  level->twiddles = alloc_floats(2U * plane_points);
+  level->filters = alloc_floats(2U * plane_points * level->n_out * level->n_in * level->n_parts);
+  float* const window = alloc_floats(2U * plane_points);
+  float* const plane = alloc_floats(2U * plane_points);
+  float* const scratch = alloc_floats(level_scratch_floats(level));
+  const bool enough =
+      level->weights && level->twiddles && level->filters && window && plane && scratch;
+  if (enough) {
+    design_tables(level);
+    design_filters(level, spec, window, plane, scratch);
+  }
+  free(scratch);
+  free(plane);
+  free(window);
+  return enough
+             ? STATUS_OK
+             : error_set(error, STATUS_NO_MEM, "no memory for an impulse response of %llu frames",
+                         (unsigned long long)spec->n_taps);
+}
+
+Status
+level_new(const LevelSpec* const spec, Level** const level, Error* const error)
+{
+  Level* const made = calloc(1, sizeof(Level));
+  if (!made) {
+    return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
+  }
+  const uint32_t rows = choose_rows(spec->n_points);
+  const uint32_t cols = spec->n_points / rows;
+  const uint32_t row_cells = (cols + SPECTRUM_CELL - 1U) / SPECTRUM_CELL;
+  *made = (Level){ .ops = spectrum_ops(),
+                   .n_parts = spec->n_parts,
+                   .n_in = spec->n_in,
+                   .n_out = spec->n_out,
+                   .rows = rows,
+                   .cols = cols,
+                   .pitch = row_cells * SPECTRUM_CELL,
+                   .batch = rows > 1U ? SPECTRUM_CELL : row_cells * SPECTRUM_CELL,
+                   .n_batches = rows > 1U ? row_cells : 1U,
+                   .row_cells = row_cells,
+                   .plane_floats = 2U * (size_t)rows * row_cells * SPECTRUM_CELL };
+  Status status = fft_acquire(cols, 1, &made->row_fft, error);
+  if (!status && rows > 1U) {
+    status = fft_acquire(rows, SPECTRUM_CELL, &made->column_fft, error);
+  }
+  if (!status) {
+    status = design(made, spec, error);
+  }
+  if (status) {
+    level_free(made);
+    return status;
+  }
+  *level = made;
+  return STATUS_OK;
+}
+
+void
+level_free(Level* const level)
+{
+  if (level) {
+    fft_release(level->row_fft);
+    fft_release(level->column_fft);
+    free(level->weights);
+    free(level->twiddles);
+    free(level->filters);
+    free(level);
+  }
+}
+
+// ---- running it ----
+
+size_t
+level_state_bytes(const Level* const level)
+{
+  const size_t delay_floats = level->plane_floats * level->n_in * level->n_parts;
+  return sizeof(LevelState) +
+         (n_planes(level) * level->plane_floats + delay_floats) * sizeof(float);
+}
+
+size_t
+level_scratch_floats(const Level* const level)
+{
+  const size_t columns = level->column_fft ? 4U * (size_t)level->rows * level->batch : 0U;
+  const size_t row = 2U * (size_t)level->pitch;
+  return columns > row ? columns : row;
+}
+
+void
+level_rest(void* const state)
+{
+  ((LevelState*)state)->newest = 0;
+}
+
+uint32_t
+level_n_units(const Level* const level)
+{
+  return (level->n_in + level->n_out) * level->n_batches + level->rows;
+}
+
+uint64_t
+level_cost(const Level* const level)
+{
+  const uint32_t first_row = level->n_in * level->n_batches;
+  return (uint64_t)(level->n_in + level->n_out) * level->n_batches * level_unit_cost(level, 0) +
+         (uint64_t)level->rows * level_unit_cost(level, first_row);
+}
+
+uint32_t
+level_unit_cost(const Level* const level, const uint32_t unit)
+{
+  const uint32_t first_row = level->n_in * level->n_batches;
+  if (unit < first_row || unit >= first_row + level->rows) {
+    return FOLD_COST * level->rows * level->batch;
+  }
+  return level->cols * (ROW_FFT_COST * (level->n_in + level->n_out) +
+                        level->n_in * level->n_out * level->n_parts);
+}
+
+void
+level_step(const Level* const level, void* const state)
+{
+  LevelState* const now = state;
+  now->newest = (now->newest ? now->newest : level->n_parts) - 1U;
+}
+
+void
+level_work(const Level* const level, const LevelIo* const io, const uint32_t unit)
+{
+  const uint32_t first_row = level->n_in * level->n_batches;
+  const uint32_t first_out = first_row + level->rows;
+  if (unit < first_row) {
+    const uint32_t i = unit / level->n_batches;
+    columns_in(level, io->early + i * io->in_stride, io->late + i * io->in_stride,
+               unit % level->n_batches, plane_of(level, io->state, i), io->scratch);
+  } else if (unit < first_out) {
+    work_row(level, io, unit - first_row);
+  } else {
+    const uint32_t o = (unit - first_out) / level->n_batches;
+    columns_out(level, plane_of(level, io->state, o), (unit - first_out) % level->n_batches,
+                io->scratch, io->sum + o * io->sum_stride);
+  }
+}

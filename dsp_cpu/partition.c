@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Non-uniform partitioned convolution; see partition.h for the flow and partition_plan.h for the
+// sizes.  Wefers, "Partitioned Convolution Algorithms for Real-Time Auralization", RWTH Aachen
+// 2015, is the standard account.
+
+#include "partition.h"
+
+#include "fft.h"
+#include "level.h"
+#include "partition_plan.h"
+#include "spectrum.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_HOP_FRAMES 16U // below, calls cost more than arithmetic
+
+struct Partition {
+  uint32_t n_in, n_out;
+  uint32_t hop;         ///< Frames
+  uint32_t head_points; ///< Of level 0, >= hop: a size that transforms fast
+  uint32_t head_pitch;  ///< The same up to whole cells
+  uint32_t n_levels;
+  Level* levels[PARTITION_MAX_LEVELS];
+  uint32_t frames[PARTITION_MAX_LEVELS];
+  uint32_t ring_frames; ///< Ring of input: four of the largest partitions; 0 without later levels
+  uint32_t sum_frames;  ///< Ring of sums: two of them
+  uint64_t rest_frames; ///< Silence after which every sample of a state is zero
+
+  // Byte offsets in a state
+  size_t levels_at[PARTITION_MAX_LEVELS];
+  size_t window_at; ///< [n_in][2 * head_pitch]: zeros, previous hop, current hop, padding
+  size_t head_at;   ///< [n_out][head_pitch]: output of the current hop
+  size_t ring_at;   ///< [n_in][ring_frames]
+  size_t sum_at;    ///< [n_out][sum_frames]
+  size_t scratch_at;
+  size_t n_bytes;
+};
+
+/// Where a later level stands with the partition that ended at `tick`.
+typedef struct Job {
+  uint64_t tick;
+  uint64_t cost;   ///< Of the units done
+  uint32_t unit;   ///< Next one to do; level_n_units() when done
+  uint32_t hop;    ///< Hops since the tick
+  uint32_t n_hops; ///< Hops until the next tick
+} Job;
+
+typedef struct PartitionState {
+  uint64_t clock; ///< Frames before the current hop, from `start`
+  uint64_t start;
+  uint64_t silent_frames; ///< Zeros at the end of the input so far
+  uint32_t fill;          ///< Frames of the current hop that have come
+  Job jobs[PARTITION_MAX_LEVELS];
+} PartitionState;
+
+static float*
+floats_at(void* const state, const size_t bytes)
+{
+  return (float*)((char*)state + bytes);
+}
+
+// ---- rings: planes of a power of two of frames, indexed by the clock ----
+
+static void
+ring_write(float* const ring, const uint32_t n, const uint64_t clock, const float* const from,
+           const uint32_t n_frames)
+{
+  const uint32_t at = (uint32_t)clock & (n - 1U);
+  const uint32_t first = n_frames < n - at ? n_frames : n - at;
+  memcpy(ring + at, from, first * sizeof(float));
+  memcpy(ring, from + first, (n_frames - first) * sizeof(float));
+}
+
+static void
+ring_read(const float* const ring, const uint32_t n, const uint64_t clock, float* const to,
+          const uint32_t n_frames)
+{
+  const uint32_t at = (uint32_t)clock & (n - 1U);
+  const uint32_t first = n_frames < n - at ? n_frames : n - at;
+  memcpy(to, ring + at, first * sizeof(float));
+  memcpy(to + first, ring, (n_frames - first) * sizeof(float));
+}
+
+static void
+ring_clear(float* const ring, const uint32_t n, const uint64_t clock, const uint32_t n_frames)
+{
+  const uint32_t at = (uint32_t)clock & (n - 1U);
+  const uint32_t first = n_frames < n - at ? n_frames : n - at;
+  memset(ring + at, 0, first * sizeof(float));
+  memset(ring, 0, (n_frames - first) * sizeof(float));
+}
+
+// ---- later levels ----
+
+static void
+begin_job(const Partition* const p, const uint32_t l, PartitionState* const s, void* const state)
+{
+  const uint64_t frames = p->frames[l];
+  const uint64_t tick = s->clock / frames * frames;
+  // The output is due from tick + frames on; the last hop whose end comes before that finishes.
+  s->jobs[l] = (Job){ .tick = tick,
+                      .n_hops = (uint32_t)((tick + frames - s->clock + p->hop - 1U) / p->hop) };
+  level_step(p->levels[l], floats_at(state, p->levels_at[l]));
+}
+
+/// Do this hop's share of a level's work.
+static void
+work_on(const Partition* const p, const uint32_t l, PartitionState* const s, void* const state)
+{
+  const Level* const level = p->levels[l];
+  const uint32_t n_units = level_n_units(level);
+  Job* const job = &s->jobs[l];
+  if (job->unit == n_units) {
+    return;
+  }
+  const uint32_t ring_mask = p->ring_frames - 1U;
+  const float* const ring = floats_at(state, p->ring_at);
+  float* const sums = floats_at(state, p->sum_at);
+  const LevelIo io = { .state = floats_at(state, p->levels_at[l]),
+                       .scratch = floats_at(state, p->scratch_at),
+                       .early = ring + ((job->tick - 2U * p->frames[l]) & ring_mask),
+                       .late = ring + ((job->tick - p->frames[l]) & ring_mask),
+                       .in_stride = p->ring_frames,
+                       .sum = sums + ((job->tick + p->frames[l]) & (p->sum_frames - 1U)),
+                       .sum_stride = p->sum_frames };
+  ++job->hop;
+  const uint64_t share = level_cost(level) * job->hop / job->n_hops;
+  while (job->unit < n_units && job->cost < share) {
+    level_work(level, &io, job->unit);
+    job->cost += level_unit_cost(level, job->unit);
+    ++job->unit;
+  }
+}
+
+// ---- hops ----
+
+/// The current hop is complete: it becomes the previous one, and the later levels do their shares.
+static void
+end_hop(const Partition* const p, PartitionState* const s, void* const state)
+{
+  const size_t hop_bytes = p->hop * sizeof(float);
+  level_step(p->levels[0], floats_at(state, p->levels_at[0]));
+  for (uint32_t i = 0; i < p->n_in; ++i) {
+    float* const end =
+        floats_at(state, p->window_at) + 2U * ((size_t)p->head_pitch * i + p->head_points);
+    if (p->ring_frames) {
+      ring_write(floats_at(state, p->ring_at) + (size_t)p->ring_frames * i, p->ring_frames,
+                 s->clock, end - p->hop, p->hop);
+    }
+    memcpy(end - 2U * p->hop, end - p->hop, hop_bytes);
+    memset(end - p->hop, 0, hop_bytes);
+  }
+  for (uint32_t o = 0; o < p->n_out && p->sum_frames; ++o) {
+    ring_clear(floats_at(state, p->sum_at) + (size_t)p->sum_frames * o, p->sum_frames, s->clock,
+               p->hop);
+  }
+  s->clock += p->hop;
+  s->fill = 0;
+  for (uint32_t l = 1; l < p->n_levels; ++l) {
+    if (s->clock % p->frames[l] < p->hop) {
+      begin_job(p, l, s, state);
+    }
+    work_on(p, l, s, state);
+  }
+}
+
+/// Level 0 on the hop as far as it has come, added to what the later levels have left for it.
+static void
+run_head(const Partition* const p, const PartitionState* const s, void* const state)
+{
+  float* const head = floats_at(state, p->head_at);
+  memset(head, 0, (size_t)p->head_pitch * p->n_out * sizeof(float));
+  for (uint32_t o = 0; o < p->n_out && p->sum_frames; ++o) {
+    ring_read(floats_at(state, p->sum_at) + (size_t)p->sum_frames * o, p->sum_frames, s->clock,
+              head + (size_t)p->head_pitch * o + p->head_points - p->hop, p->hop);
+  }
+  const float* const window = floats_at(state, p->window_at);
+  const LevelIo io = { .state = floats_at(state, p->levels_at[0]),
+                       .scratch = floats_at(state, p->scratch_at),
+                       .early = window,
+                       .late = window + p->head_points,
+                       .in_stride = 2U * (size_t)p->head_pitch,
+                       .sum = head,
+                       .sum_stride = p->head_pitch };
+  const uint32_t n_units = level_n_units(p->levels[0]);
+  for (uint32_t unit = 0; unit < n_units; ++unit) {
+    level_work(p->levels[0], &io, unit);
+  }
+}
+
+/// Frames that do not go beyond the current hop.
+static void
+run_part(const Partition* const p, PartitionState* const s, void* const state,
+         const float* const* const in, float* const* const out, const uint32_t first,
+         const uint32_t n_frames)
+{
+  const size_t at = p->head_points - p->hop + s->fill; // in the second half of the window
+  for (uint32_t i = 0; i < p->n_in; ++i) {
+    float* const late =
+        floats_at(state, p->window_at) + 2U * (size_t)p->head_pitch * i + p->head_points;
+    memcpy(late + at, in[i] + first, n_frames * sizeof(float));
+  }
+  run_head(p, s, state);
+  for (uint32_t o = 0; o < p->n_out; ++o) {
+    const float* const head = floats_at(state, p->head_at) + (size_t)p->head_pitch * o;
+    memcpy(out[o] + first, head + at, n_frames * sizeof(float));
+  }
+  s->fill += n_frames;
+  if (s->fill == p->hop) {
+    end_hop(p, s, state);
+  }
+}
+
+// ---- rest ----
+
+static void
+rewind_state(const Partition* const p, PartitionState* const s, void* const state)
+{
+  s->clock = s->start;
+  s->fill = 0;
+  for (uint32_t l = 0; l < p->n_levels; ++l) {
+    s->jobs[l] = (Job){ .unit = level_n_units(p->levels[l]) };
+    level_rest(floats_at(state, p->levels_at[l]));
+  }
+}
+
+static bool
+is_silent(const float* const in, const uint32_t n_frames)
+{
+  bool silent = true;
+  for (uint32_t k = 0; k < n_frames; ++k) {
+    silent &= in[k] == 0.0F;
+  }
+  return silent;
+}
+
+/// True when this run, too, is silence after all the state's memory is.
+static bool
+rests(const Partition* const p, PartitionState* const s, void* const state,
+      const float* const* const in, const uint32_t n_frames)
+{
+  for (uint32_t i = 0; i < p->n_in; ++i) {
+    if (!is_silent(in[i], n_frames)) {
+      s->silent_frames = 0;
+      return false;
+    }
+  }
+  if (s->silent_frames < p->rest_frames) {
+    s->silent_frames += n_frames;
+    return false;
+  }
+  rewind_state(p, s, state);
+  return true;
+}
+
+// ---- the whole ----
+
+static void
+lay_out_state(Partition* const p)
+{
+  size_t scratch_floats = 0;
+  size_t at = (sizeof(PartitionState) + 63U) & ~(size_t)63U;
+  for (uint32_t l = 0; l < p->n_levels; ++l) {
+    p->levels_at[l] = at;
+    at += level_state_bytes(p->levels[l]);
+    const size_t floats = level_scratch_floats(p->levels[l]);
+    scratch_floats = floats > scratch_floats ? floats : scratch_floats;
+  }
+  // Every plane is a whole number of cells, and so are all these sums.
+  p->scratch_at = at;
+  p->window_at = p->scratch_at + scratch_floats * sizeof(float);
+  p->head_at = p->window_at + 2U * sizeof(float) * p->head_pitch * p->n_in;
+  p->ring_at = p->head_at + sizeof(float) * p->head_pitch * p->n_out;
+  p->sum_at = p->ring_at + sizeof(float) * p->ring_frames * p->n_in;
+  p->n_bytes = p->sum_at + sizeof(float) * p->sum_frames * p->n_out;
+}
+
+static Status
+make_levels(Partition* const p, const float* const* const taps, const uint64_t n_taps,
+            Error* const error)
+{
+  const PartitionPlan plan = partition_plan(p->hop, n_taps);
+  for (uint32_t l = 0; l < plan.n_levels; ++l) {
+    const PartitionLevel* const level = &plan.levels[l];
+    const LevelSpec spec = { .frames = level->frames,
+                             .n_points = l ? level->frames : p->head_points,
+                             .n_parts = level->n_parts,
+                             .n_in = p->n_in,
+                             .n_out = p->n_out,
+                             .taps = taps,
+                             .n_taps =
+                                 l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap : n_taps,
+                             .first_tap = level->first_tap };
+    const Status status = level_new(&spec, &p->levels[l], error);
+    if (status) {
+      return status;
+    }
+    p->frames[l] = level->frames;
+    p->n_levels = l + 1U;
+  }
+  return STATUS_OK;
+}
+
+Status
+partition_new(const float* const* const taps, const uint64_t n_taps, const uint32_t n_in,
+              const uint32_t n_out, const uint32_t max_block_frames, Partition** const partition,
+              Error* const error)
+{
+  Partition* const p = calloc(1, sizeof(Partition));
+  if (!p) {
+    return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
+  }
+  p->n_in = n_in;
+  p->n_out = n_out;
+  p->hop = max_block_frames > MIN_HOP_FRAMES ? max_block_frames : MIN_HOP_FRAMES;
+  p->head_points = fft_fast_size(p->hop);
+  p->head_pitch = (p->head_points + SPECTRUM_CELL - 1U) / SPECTRUM_CELL * SPECTRUM_CELL;
+  const Status status = make_levels(p, taps, n_taps, error);
+  if (status) {
+    partition_free(p);
+    return status;
+  }
+  const uint32_t largest = p->n_levels > 1U ? p->frames[p->n_levels - 1U] : 0U;
+  p->ring_frames = 4U * largest;
+  p->sum_frames = 2U * largest;
+  p->rest_frames = n_taps + 6U * (uint64_t)largest + 4U * (uint64_t)p->hop;
+  lay_out_state(p);
+  *partition = p;
+  return STATUS_OK;
+}
+
+void
+partition_free(Partition* const partition)
+{
+  if (partition) {
+    for (uint32_t l = 0; l < partition->n_levels; ++l) {
+      level_free(partition->levels[l]);
+    }
+    free(partition);
+  }
+}
+
+size_t
+partition_state_bytes(const Partition* const partition)
+{
+  return partition->n_bytes;
+}
+
+void
+partition_init(const Partition* const partition, void* const state, const uint32_t number)
+{
+  const Partition* const p = partition;
+  PartitionState* const s = state;
+  memset(state, 0, p->n_bytes);
+  // Multiples of the golden ratio spread any number of states evenly over the largest period.
+  const double turn = number * 0.6180339887498949;
+  const double period = p->n_levels > 1U ? p->frames[p->n_levels - 1U] : 0.0;
+  s->start = (uint64_t)((turn - floor(turn)) * period) / p->hop * p->hop;
+  rewind_state(p, s, state);
+}
+
+void
+partition_run(const Partition* const partition, void* const state, const float* const* const in,
+              float* const* const out, const uint32_t n_frames)
+{
+  const Partition* const p = partition;
+  PartitionState* const s = state;
+  if (rests(p, s, state, in, n_frames)) {
+    for (uint32_t o = 0; o < p->n_out; ++o) {
+      memset(out[o], 0, n_frames * sizeof(float));
+    }
+    return;
+  }
+  for (uint32_t done = 0; done < n_frames;) {
+    const uint32_t room = p->hop - s->fill;
+    const uint32_t n = n_frames - done < room ? n_frames - done : room;
+    run_part(p, s, state, in, out, done, n);
+    done += n;
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Convolution with long impulse responses, without added latency, all work on the calling thread
+   and spread evenly over the blocks.  One response or a matrix of them.
+
+   A Partition is what is constant: spectra and plans, shared by any number of states and threads. A
+   state is plain memory: delay lines, rings and where the work stands.
+
+   Input comes in hops of max_block_frames (16 at least), counted from the state's start:
+
+       in ──┬─▶ window of two hops ─▶ level 0, at once ──────────────▶ + ─▶ out
+            └─▶ ring of input ─▶ levels 1.. , a slice per hop ─▶ ring of sums
+
+   - A run of exactly one whole hop is the fast path: one transform there and back.  Where runs
+     divide a hop, level 0 is computed for each part with the rest of the hop taken as silence.
+   - Each later level works on the partition of input that ended last while the next one comes in:
+   at the end of each hop it does as much as keeps its work evenly spread (level.h: units).
+   - A state whose input was silent for longer than its memory rests: its clock stands still at the
+     start, it costs nothing, and its output does not depend on how long it rested.
+
+   Bits: the same runs give the same output on the same machine.  Other divisions into runs differ
+   by rounding.
+*/
+#ifndef WARPRACK_DSP_CPU_PARTITION_H
+#define WARPRACK_DSP_CPU_PARTITION_H
+
+#include "../engine/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Partition Partition;
+
+/**
+   Prepare a matrix of responses.
+
+   @param taps Responses [n_in * n_out] of n_taps samples, from input i to output o at i * n_out +
+   o; copied.
+   @param n_taps At least 1.
+   @param max_block_frames The usual length of a run, in [1, 8192].
+   @return #STATUS_NO_MEM or #STATUS_OK.
+*/
+NODISCARD Status partition_new(const float* const* taps, uint64_t n_taps, uint32_t n_in,
+                               uint32_t n_out, uint32_t max_block_frames, Partition** partition,
+                               Error* error); // [builder]
+void partition_free(Partition* partition);    ///< Accepts NULL. [builder]
+
+size_t partition_state_bytes(const Partition* partition); ///< To be aligned to 64 bytes
+
+/// Fill a state with silence.  `number` tells apart states that run together: it sets when their
+/// larger partitions begin, so that their work does not coincide. [builder, rt]
+void partition_init(const Partition* partition, void* state, uint32_t number);
+
+/// Convolve any number of frames; in and out must not overlap. [rt]
+void partition_run(const Partition* partition, void* state, const float* const* in,
+                   float* const* out, uint32_t n_frames);
+
+#endif

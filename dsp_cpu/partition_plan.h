@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   How an impulse response is cut into partitions of growing sizes.
+
+   Level 0 has partitions of one hop and answers at once.  A later level with partitions of P frames
+   begins at tap 2P: its input is complete when a partition ends, P frames before the first output
+   that depends on it, so that its work can be spread over a whole partition (Gardner, "Efficient
+   Convolution without Input-Output Delay", JAES 43(3), 1995).  Of all sequences of powers of two
+   the cheapest is taken (García, "Optimal Filter Partition for Efficient Convolution with Short
+   Input/Output Delay", AES 113, 2002, paper 5660), by dynamic programming from the far end:
+
+       taps   0         2P1                        2P2                                    end
+              | hop x n0 |        P1 x n1           |               P2 x n2                |
+*/
+#ifndef WARPRACK_DSP_CPU_PARTITION_PLAN_H
+#define WARPRACK_DSP_CPU_PARTITION_PLAN_H
+
+#include <stdint.h>
+
+#define PARTITION_MAX_LEVELS 8U
+
+typedef struct PartitionLevel {
+  uint32_t frames;    ///< Per partition; a power of two in all but level 0
+  uint32_t n_parts;   ///< At least 1
+  uint64_t first_tap; ///< 0, or 2 * frames
+} PartitionLevel;
+
+typedef struct PartitionPlan {
+  PartitionLevel levels[PARTITION_MAX_LEVELS];
+  uint32_t n_levels; ///< At least 1
+} PartitionPlan;
+
+/// The cheapest plan for a response of n_taps >= 1 at a hop of hop_frames in [1, 8192]. [any]
+PartitionPlan partition_plan(uint32_t hop_frames, uint64_t n_taps);
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The inner loops of convolution.  Each body is plain C over fixed cells of bins, which the
+// compiler turns into vectors; it is compiled once per instruction set by inlining it into
+// functions with that target.  A table chosen at run time is used rather than the compiler's own
+// dispatch, whose resolvers run before a sanitizer is ready, and so that tests reach every set.
+
+#include "spectrum.h"
+
+#include "../engine/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CELL SPECTRUM_CELL
+#define BODY static inline __attribute__((always_inline)) void
+
+BODY
+fold_body(const float* const early, const float* const late, const uint32_t stride,
+          const float* const weight, const uint32_t n_rows, const uint32_t n_points,
+          float* const out)
+{
+  float* z = out;
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    const float wr = weight[2U * r];
+    const float wi = weight[2U * r + 1U];
+    for (uint32_t c = 0; c < n_points; c += CELL, z += SPECTRUM_CELL_FLOATS) {
+      const float* const a = early + (size_t)r * stride + c;
+      const float* const b = late + (size_t)r * stride + c;
+      float re[CELL];
+      float im[CELL];
+#pragma omp simd
+      for (uint32_t k = 0; k < CELL; ++k) {
+        re[k] = a[k] * wr + b[k] * wi;
+        im[k] = a[k] * wi - b[k] * wr;
+      }
+#pragma omp simd
+      for (uint32_t k = 0; k < CELL; ++k) {
+        z[2U * k] = re[k];
+        z[2U * k + 1U] = im[k];
+      }
+    }
+  }
+}
+
+BODY
+unfold_body(const float* const in, const float* const weight, const uint32_t n_rows,
+            const uint32_t n_points, const uint32_t stride, float* const sum)
+{
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    const float wr = weight[2U * r];
+    const float wi = weight[2U * r + 1U];
+    const float* const z = in + (size_t)r * n_points * 2U;
+    float* const restrict y = sum + (size_t)r * stride;
+#pragma omp simd
+    for (uint32_t k = 0; k < n_points; ++k) {
+      y[k] += z[2U * k] * wi - z[2U * k + 1U] * wr;
+    }
+  }
+}
+
+/// out[r][k] = in[r][k] * (re + i sign im) of the twiddles.  Each cell is read whole before it is
+/// written, so out may be in.
+BODY
+twist_body(const float* const in, const uint32_t in_stride, const float* const twiddle,
+           const uint32_t n_rows, const uint32_t n_points, float* const out,
+           const uint32_t out_stride, const float sign)
+{
+  const float* t = twiddle;
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    for (uint32_t c = 0; c < n_points; c += CELL, t += SPECTRUM_CELL_FLOATS) {
+      const float* const x = in + ((size_t)r * in_stride + c) * 2U;
+      float* const z = out + ((size_t)r * out_stride + c) * 2U;
+      float re[CELL];
+      float im[CELL];
+#pragma omp simd
+      for (uint32_t k = 0; k < CELL; ++k) {
+        re[k] = x[2U * k] * t[k] - x[2U * k + 1U] * sign * t[CELL + k];
+        im[k] = x[2U * k] * sign * t[CELL + k] + x[2U * k + 1U] * t[k];
+      }
+#pragma omp simd
+      for (uint32_t k = 0; k < CELL; ++k) {
+        z[2U * k] = re[k];
+        z[2U * k + 1U] = im[k];
+      }
+    }
+  }
+}
+
+BODY
+pack_body(const float* const in, const uint32_t n_points, float* const restrict cells,
+          const uint32_t cell_stride)
+{
+  for (uint32_t c = 0; c < n_points / CELL; ++c) {
+    const float* const z = in + (size_t)c * SPECTRUM_CELL_FLOATS;
+    float* const restrict cell = cells + (size_t)c * cell_stride;
+#pragma omp simd
+    for (uint32_t k = 0; k < CELL; ++k) {
+      cell[k] = z[2U * k];
+      cell[CELL + k] = z[2U * k + 1U];
+    }
+  }
+}
+
+/// Four kinds of products are summed apart: four independent chains of additions, and no signs.
+typedef struct MacSums {
+  float rr[CELL], ii[CELL], ri[CELL], ir[CELL];
+} MacSums;
+
+BODY
+mac_run(MacSums* const restrict sums, const float* restrict x, const float* restrict h,
+        const uint32_t n_parts)
+{
+  for (uint32_t p = 0; p < n_parts; ++p, x += SPECTRUM_CELL_FLOATS, h += SPECTRUM_CELL_FLOATS) {
+#pragma omp simd
+    for (uint32_t k = 0; k < CELL; ++k) {
+      sums->rr[k] += x[k] * h[k];
+      sums->ii[k] += x[CELL + k] * h[CELL + k];
+      sums->ri[k] += x[k] * h[CELL + k];
+      sums->ir[k] += x[CELL + k] * h[k];
+    }
+  }
+}
+
+BODY
+mac_body(const SpectrumMac* const row, float* const restrict out)
+{
+  const uint32_t before_end = row->n_parts - row->newest;
+  const size_t line_floats = (size_t)row->n_parts * SPECTRUM_CELL_FLOATS;
+  for (uint32_t c = 0; c < row->n_cells; ++c) {
+    const float* x = row->delays + (size_t)c * row->n_in * line_floats;
+    const float* h = row->filters + (size_t)c * row->filter_stride;
+    MacSums sums = { { 0.0F }, { 0.0F }, { 0.0F }, { 0.0F } };
+    for (uint32_t i = 0; i < row->n_in; ++i, x += line_floats, h += line_floats) {
+      mac_run(&sums, x + (size_t)row->newest * SPECTRUM_CELL_FLOATS, h, before_end);
+      mac_run(&sums, x, h + (size_t)before_end * SPECTRUM_CELL_FLOATS, row->newest);
+    }
+    float* const restrict z = out + (size_t)c * SPECTRUM_CELL_FLOATS;
+#pragma omp simd
+    for (uint32_t k = 0; k < CELL; ++k) {
+      z[2U * k] = sums.rr[k] - sums.ii[k];
+      z[2U * k + 1U] = sums.ri[k] + sums.ir[k];
+    }
+  }
+}
+
+#define FIR_TILE 64U // outputs at once: four AVX-512 sums hide the latency of one another
+
+BODY
+fir_tile(const float* const in, const float* const taps, const uint32_t n_taps,
+         const uint32_t n_frames, float* const restrict out)
+{
+  float sums[FIR_TILE] = { 0.0F };
+  for (uint32_t t = 0; t < n_taps; ++t) {
+    const float tap = taps[t];
+    const float* const x = in - t;
+#pragma omp simd
+    for (uint32_t k = 0; k < n_frames; ++k) {
+      sums[k] += tap * x[k];
+    }
+  }
+#pragma omp simd
+  for (uint32_t k = 0; k < n_frames; ++k) {
+    out[k] = sums[k];
+  }
+}
+
+BODY
+fir_body(const float* const in, const float* const taps, const uint32_t n_taps,
+         const uint32_t n_frames, float* const restrict out)
+{
+  uint32_t i = 0;
+  for (; i + FIR_TILE <= n_frames; i += FIR_TILE) {
+    fir_tile(in + i, taps, n_taps, FIR_TILE, out + i);
+  }
+  for (; i + CELL <= n_frames; i += CELL) {
+    fir_tile(in + i, taps, n_taps, CELL, out + i);
+  }
+  if (i < n_frames) {
+    fir_tile(in + i, taps, n_taps, n_frames - i, out + i);
+  }
+}
+
+/// One set of functions: the bodies above, inlined into functions of the given target.
+#define SPECTRUM_OPS(set, label, TARGET)                                                           \
+  TARGET static void fold_##set(const float* early, const float* late, uint32_t stride,            \
+                                const float* weight, uint32_t n_rows, uint32_t n_points,           \
+                                float* out)                                                        \
+  {                                                                                                \
+    fold_body(early, late, stride, weight, n_rows, n_points, out);                                 \
+  }                                                                                                \
+  TARGET static void unfold_##set(const float* in, const float* weight, uint32_t n_rows,           \
+                                  uint32_t n_points, uint32_t stride, float* sum)                  \
+  {                                                                                                \
+    unfold_body(in, weight, n_rows, n_points, stride, sum);                                        \
+  }                                                                                                \
+  TARGET static void twist_##set(const float* in, uint32_t in_stride, const float* twiddle,        \
+                                 uint32_t n_rows, uint32_t n_points, float* out,                   \
+                                 uint32_t out_stride)                                              \
+  {                                                                                                \
+    twist_body(in, in_stride, twiddle, n_rows, n_points, out, out_stride, 1.0F);                   \
+  }                                                                                                \
+  TARGET static void untwist_##set(const float* in, uint32_t in_stride, const float* twiddle,      \
+                                   uint32_t n_rows, uint32_t n_points, float* out,                 \
+                                   uint32_t out_stride)                                            \
+  {                                                                                                \
+    twist_body(in, in_stride, twiddle, n_rows, n_points, out, out_stride, -1.0F);                  \
+  }                                                                                                \
+  TARGET static void pack_##set(const float* in, uint32_t n_points, float* cells,                  \
+                                uint32_t cell_stride)                                              \
+  {                                                                                                \
+    pack_body(in, n_points, cells, cell_stride);                                                   \
+  }                                                                                                \
+  TARGET static void mac_##set(const SpectrumMac* row, float* out)                                 \
+  {                                                                                                \
+    mac_body(row, out);                                                                            \
+  }                                                                                                \
+  TARGET static void fir_##set(const float* in, const float* taps, uint32_t n_taps,                \
+                               uint32_t n_frames, float* out)                                      \
+  {                                                                                                \
+    fir_body(in, taps, n_taps, n_frames, out);                                                     \
+  }                                                                                                \
+  static const SpectrumOps ops_##set = { .name = label,                                            \
+                                         .fold = fold_##set,                                       \
+                                         .unfold = unfold_##set,                                   \
+                                         .twist = twist_##set,                                     \
+                                         .untwist = untwist_##set,                                 \
+                                         .pack = pack_##set,                                       \
+                                         .mac = mac_##set,                                         \
+                                         .fir = fir_##set }
+
+SPECTRUM_OPS(plain, "baseline", );
+#if defined(__x86_64__)
+SPECTRUM_OPS(avx2, "AVX2", __attribute__((target("avx2,fma"))));
+SPECTRUM_OPS(avx512, "AVX-512", __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma"))));
+#endif
+
+const SpectrumOps* const*
+spectrum_all_ops(uint32_t* const n_ops)
+{
+  static const SpectrumOps* const all[] = {
+    &ops_plain,
+#if defined(__x86_64__)
+    &ops_avx2,
+    &ops_avx512,
+#endif
+  };
+  uint32_t n = 1;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  n += __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  n += n == 2U && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#endif
+  *n_ops = n;
+  return all;
+}
+
+const SpectrumOps*
+spectrum_ops(void)
+{
+  uint32_t n = 0;
+  const SpectrumOps* const* const all = spectrum_all_ops(&n);
+  return all[n - 1U];
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Transforms are the sums that the header states, along rows and down columns; plans are shared and
+// counted; fast sizes are the next ones without large factors.
+
+#include "support/signals.h"
+#include "support/suite.h"
+
+#include "../dsp_cpu/fft.h"
+#include "../engine/effect.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_POINTS 2048U
+
+static _Alignas(64) float in[2U * MAX_POINTS];
+static _Alignas(64) float out[2U * MAX_POINTS];
+
+/// Bin k of column c, by definition.
+static double complex
+transform_at(const uint32_t n, const uint32_t n_columns, const uint32_t c, const uint32_t k,
+             const double sign)
+{
+  double complex sum = 0.0;
+  for (uint32_t j = 0; j < n; ++j) {
+    const float* const z = in + 2U * ((size_t)j * n_columns + c);
+    sum += (z[0] + I * z[1]) * cexp(sign * 2.0 * M_PI * I * (double)((uint64_t)j * k % n) / n);
+  }
+  return sum;
+}
+
+static void
+check_size(const uint32_t n, const uint32_t n_columns)
+{
+  Fft* fft = NULL;
+  ck_assert(fft_acquire(n, n_columns, &fft, NULL) == STATUS_OK);
+  signal_noise(in, 2U * (size_t)n * n_columns, n);
+  for (int sign = -1; sign <= 1; sign += 2) {
+    (sign < 0 ? fft_forward : fft_inverse)(fft, in, out);
+    for (uint32_t k = 0; k < n; k += 1U + n / 16U) {
+      const uint32_t c = k % n_columns;
+      const float* const z = out + 2U * ((size_t)k * n_columns + c);
+      const double error = cabs(z[0] + I * z[1] - transform_at(n, n_columns, c, k, sign));
+      ck_assert_msg(error < 2e-6 * sqrt(n), "%u x %u bin %u: %g", n, n_columns, k, error);
+    }
+  }
+  fft_release(fft);
+}
+
+START_TEST(transforms_are_the_sums_they_should_be)
+{
+  static const uint32_t sizes[] = { 1, 2, 3, 16, 31, 64, 100, 441, 480, 1000, 1024, 2048 };
+  for (size_t i = 0; i < ARRAY_LEN(sizes); ++i) {
+    check_size(sizes[i], 1);
+  }
+  for (uint32_t n = 2; n <= 64U; n *= 2U) {
+    check_size(n, 16);
+  }
+}
+END_TEST
+
+START_TEST(plans_are_shared_while_they_are_used)
+{
+  Fft* first = NULL;
+  Fft* second = NULL;
+  Fft* other = NULL;
+  ck_assert(fft_acquire(96, 1, &first, NULL) == STATUS_OK);
+  ck_assert(fft_acquire(96, 1, &second, NULL) == STATUS_OK);
+  ck_assert(fft_acquire(48, 2, &other, NULL) == STATUS_OK);
+  ck_assert_ptr_eq(first, second);
+  ck_assert_ptr_ne(first, other);
+  fft_release(first);
+  signal_noise(in, 192, 1);
+  fft_forward(second, in, out); // still there
+  fft_release(other);
+  fft_release(second);
+  fft_release(NULL);
+}
+END_TEST
+
+START_TEST(fast_sizes_have_no_factor_above_seven)
+{
+  static const uint32_t pairs[][2] = { { 1, 1 },     { 11, 12 },     { 64, 64 },    { 1021, 1024 },
+                                       { 441, 441 }, { 4097, 4116 }, { 8191, 8192 } };
+  for (size_t i = 0; i < ARRAY_LEN(pairs); ++i) {
+    ck_assert_uint_eq(fft_fast_size(pairs[i][0]), pairs[i][1]);
+  }
+}
+END_TEST
+
+SUITE_MAIN("fft", transforms_are_the_sums_they_should_be, plans_are_shared_while_they_are_used,
+           fast_sizes_have_no_factor_above_seven)

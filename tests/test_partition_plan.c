@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A plan covers every tap once, gives each level its time, and costs far less than equal
+// partitions.
+
+#include "support/suite.h"
+
+#include "../dsp_cpu/partition_plan.h"
+#include "../engine/effect.h"
+
+#include <stdlib.h>
+
+static void
+check_plan(const uint32_t hop, const uint64_t n_taps)
+{
+  const PartitionPlan plan = partition_plan(hop, n_taps);
+  ck_assert_uint_ge(plan.n_levels, 1);
+  ck_assert_uint_le(plan.n_levels, PARTITION_MAX_LEVELS);
+  ck_assert_uint_eq(plan.levels[0].frames, hop);
+  for (uint32_t l = 0; l < plan.n_levels; ++l) {
+    const PartitionLevel* const level = &plan.levels[l];
+    const uint64_t end = l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap : n_taps;
+    const uint64_t covered = level->first_tap + (uint64_t)level->frames * level->n_parts;
+    ck_assert_msg(covered >= end && covered < end + level->frames, "hop %u, %llu taps, level %u",
+                  hop, (unsigned long long)n_taps, l);
+    ck_assert_uint_eq(level->first_tap, l ? 2ULL * level->frames : 0U);
+    if (l) {
+      ck_assert_uint_ge(level->frames, 2U * hop);
+      ck_assert_uint_gt(level->frames, plan.levels[l - 1U].frames);
+      ck_assert_uint_eq(level->frames & (level->frames - 1U), 0);
+    }
+  }
+}
+
+START_TEST(every_tap_is_covered_once_and_in_time)
+{
+  static const uint32_t hops[] = { 1, 16, 31, 64, 100, 480, 1000, 4096, 8192 };
+  static const uint64_t taps[] = { 1, 2, 63, 64, 65, 1000, 4097, 48000, 500000, 10000000 };
+  for (size_t h = 0; h < ARRAY_LEN(hops); ++h) {
+    for (size_t t = 0; t < ARRAY_LEN(taps); ++t) {
+      check_plan(hops[h], taps[t]);
+    }
+  }
+}
+END_TEST
+
+START_TEST(the_number_of_partitions_grows_slowly)
+{
+  const PartitionPlan plan = partition_plan(64, 144000);
+  uint32_t n = 0;
+  for (uint32_t l = 0; l < plan.n_levels; ++l) {
+    n += plan.levels[l].n_parts;
+  }
+  ck_assert_uint_le(n, 100); // 2250 equal ones
+}
+END_TEST
+
+SUITE_MAIN("partition plan", every_tap_is_covered_once_and_in_time,
+           the_number_of_partitions_grows_slowly)

@@ -62,6 +62,7 @@ typedef enum StepKind {
 
 /// One step.  Batches between two mixes do not depend on each other.
 typedef struct StageStep {
+  const struct Backend* backend;
   StepKind kind;
   const MixRow* rows;     ///< MIX [n_rows]
   uint32_t n_rows;        ///< MIX

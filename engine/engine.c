@@ -287,9 +287,9 @@ engine_arm(Engine* const engine, const double rate_hz, const uint32_t block_fram
                      "Hz, 1 to %u frames)",
                      rate_hz, block_frames, FX_MAX_BLOCK);
   }
-  if (n_in > FX_MAX_CHANNELS || n_out > FX_MAX_CHANNELS) {
-    return error_set(error, STATUS_BAD_ARG, "%u:%u channels: at most %u each way", n_in, n_out,
-                     FX_MAX_CHANNELS);
+  if (n_in < 1U || n_in > FX_MAX_CHANNELS || n_out > FX_MAX_CHANNELS) {
+    return error_set(error, STATUS_BAD_ARG, "%u:%u channels: 1 to %u inputs, at most %u outputs",
+                     n_in, n_out, FX_MAX_CHANNELS, FX_MAX_CHANNELS);
   }
   const Format format = { .rate_hz = rate_hz,
                           .block_frames = block_frames,

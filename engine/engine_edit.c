@@ -106,7 +106,7 @@ request_for(Engine* const engine, const Rack* const rack)
   const bool has_run = atomic_load(&engine->worker.counts.blocks) > 0U;
   return (PlanRequest){ .rack = rack,
                         .previous = has_run ? engine->worker.plan : NULL,
-                        .now_frame = engine_frame_now(engine),
+                        .now_frame = atomic_load(&engine->worker.next_frame),
                         .format = &engine->format,
                         .loader = &engine->loader,
                         .pool = engine->pool,
@@ -154,7 +154,7 @@ wait_for_fades(const Engine* const engine, const uint64_t heard_at)
 {
   const uint64_t until = heard_at + (uint64_t)(2.0 * LINK_RAMP_SECONDS * engine->format.rate_hz);
   Pulse pulse = { 0 };
-  while (engine->has_worker_thread && engine_frame_now(engine) < until &&
+  while (engine->has_worker_thread && atomic_load(&engine->worker.next_frame) < until &&
          !stands_still(engine, &pulse)) {
     sleep_ns(HEARD_POLL_NS);
   }
@@ -252,7 +252,8 @@ keep_house(Engine* const engine)
 {
   pthread_mutex_lock(&engine->planning);
   const Plan* const plan = engine->worker.plan;
-  if (engine->has_format && plan && plan_next_expiry(plan) <= engine_frame_now(engine)) {
+  if (engine->has_format && plan &&
+      plan_next_expiry(plan) <= atomic_load(&engine->worker.next_frame)) {
     PlanRequest request = request_for(engine, engine->rack);
     request.keep_values = true;
     bool tangled = false;

@@ -33,16 +33,20 @@ list_values(Plan* const plan, const PlanRequest* const request, Error* const err
 }
 
 static Status
-make_stage(Plan* const plan, const PlanRequest* const request, Error* const error)
+make_stages(Plan* const plan, const PlanRequest* const request, Error* const error)
 {
-  const StageSpec spec = { .max_block_frames = request->format->block_frames,
-                           .steps = plan->steps,
-                           .n_steps = plan->n_steps,
-                           .rows = plan->rows,
-                           .n_rows = plan->n_rows,
-                           .n_nodes = plan->n_nodes };
-  plan->backend = request->backend;
-  return plan->backend->stage_new(&spec, request->pool, &plan->stage, error);
+  Status status = STATUS_OK;
+  for (uint32_t s = 0; !status && s < plan->n_stages; ++s) {
+    PlanStage* const stage = &plan->stages[s];
+    const StageSpec spec = { .max_block_frames = request->format->block_frames,
+                             .steps = plan->steps + stage->first_step,
+                             .n_steps = stage->n_steps,
+                             .rows = plan->rows,
+                             .n_rows = plan->n_rows,
+                             .n_nodes = plan->n_nodes };
+    status = stage->backend->stage_new(&spec, request->pool, &stage->stage, error);
+  }
+  return status;
 }
 
 Status
@@ -65,7 +69,7 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
     status = list_values(plan, request, error);
   }
   if (!status) {
-    status = make_stage(plan, request, error);
+    status = make_stages(plan, request, error);
   }
   arena_clear(&scratch);
   file_cache_clear(request->loader);
@@ -83,8 +87,10 @@ plan_free(Plan* const plan)
   if (!plan) {
     return;
   }
-  if (plan->stage) {
-    plan->backend->stage_free(plan->stage);
+  for (uint32_t s = 0; s < plan->n_stages; ++s) {
+    if (plan->stages[s].stage) {
+      plan->stages[s].backend->stage_free(plan->stages[s].stage);
+    }
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     link_unref(plan->links[l].link);

@@ -37,6 +37,7 @@ typedef struct PlanNode {
   Node* node;
   uint32_t latency_in; ///< Frames from the rack's input to this node's
   uint32_t level;      ///< Longest way from the rack's input, in nodes
+  const Backend* backend;
   Death death;
 } PlanNode;
 
@@ -58,6 +59,13 @@ typedef struct PlanValue {
   double value;
 } PlanValue;
 
+/// Neighbouring steps that one backend runs.
+typedef struct PlanStage {
+  const Backend* backend;
+  uint32_t first_step, n_steps;
+  Stage* stage;
+} PlanStage;
+
 typedef struct Plan {
   Arena arena;
   PlanNode* nodes; ///< [n_nodes], the living ones first, in the rack's order
@@ -69,8 +77,8 @@ typedef struct Plan {
   uint32_t n_rows, n_in, n_out;
   const StageStep* steps;
   uint32_t n_steps;
-  Stage* stage;
-  const Backend* backend;
+  PlanStage* stages; ///< [n_stages], run in order
+  uint32_t n_stages;
   PlanAim* aims;
   uint32_t n_aims;
   PlanValue* values;
@@ -89,8 +97,9 @@ typedef struct PlanRequest {
   uint64_t now_frame;   ///< Dying parts that expired before are left out
   const Format* format;
   FileLoader* loader;
-  Pool* pool; ///< May be NULL
-  const Backend* backend;
+  Pool* pool;             ///< May be NULL
+  const Backend* backend; ///< Of nodes that leave the choice to the engine
+  const Backend* gpu;     ///< Of nodes that ask for a GPU, NULL when there is none
   uint64_t stamp, at_frame;
   bool keep_values; ///< Housekeeping: the document's values are not news
 } PlanRequest;

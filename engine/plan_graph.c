@@ -194,6 +194,15 @@ resolve_nodes(Graph* const graph, Error* const error)
                        graph->rack->nodes[v].name, n_in, FX_MAX_CHANNELS);
     }
     PlanNode* const plan_node = &plan->nodes[v];
+    const RackBackend asked = graph->rack->nodes[v].backend;
+    plan_node->backend = asked == RACK_BACKEND_GPU   ? graph->request->gpu
+                         : asked == RACK_BACKEND_CPU ? &backend_cpu
+                                                     : graph->request->backend;
+    if (!plan_node->backend) {
+      return error_set(error, STATUS_NO_BACKEND,
+                       "%s: backend=gpu was asked for and there is none; use backend=auto",
+                       graph->rack->nodes[v].name);
+    }
     status = resolve_destinations(graph, v, n_in, error);
     if (!status) {
       status = find_node(graph, &graph->rack->nodes[v], n_in, &plan_node->node, error);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Second half of planning: rows and steps.
 //
-// One level of the graph becomes one mix (connections into the inputs of its nodes) and one batch
-// per effect. The inputs' rows serve again at the next level; a node's output rows serve again once
-// its last reader has run.
+// One level of the graph becomes, for each backend, one mix (connections into the inputs of its
+// nodes) and one batch per effect.  The inputs' rows serve again at the next level; a node's output
+// rows serve again after the level of its last reader.  Neighbouring steps of one backend become a
+// stage.
 
 #include "plan_steps.h"
 
@@ -18,7 +19,7 @@ typedef struct Layout {
   Plan* plan;
   Arena* scratch;
   InEdges in_links;
-  uint32_t* sorted;     ///< [n_nodes] by level, then effect, then index
+  uint32_t* sorted;     ///< [n_nodes] by level, then backend, effect, index
   uint32_t* last_level; ///< [n_nodes] highest level that reads the node's output
   uint32_t** in_rows;   ///< [n_nodes][node->n_in]
   uint32_t** out_rows;  ///< [n_nodes][shape.n_out]
@@ -52,6 +53,9 @@ compare_by_level(const void* const a, const void* const b, void* const plan_node
   if (nodes[left].level != nodes[right].level) {
     return nodes[left].level < nodes[right].level ? -1 : 1;
   }
+  if (nodes[left].backend != nodes[right].backend) {
+    return strcmp(nodes[left].backend->name, nodes[right].backend->name);
+  }
   const int by_effect = strcmp(nodes[left].node->fx->name, nodes[right].node->fx->name);
   return by_effect ? by_effect : (left > right) - (left < right);
 }
@@ -80,15 +84,6 @@ mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, c
       terms[mix[c].n_terms++] = (MixTerm){ .from = from, .link = &link->mix, .line = line };
     }
   }
-}
-
-static void
-add_mix(Layout* const layout, const MixRow* const rows, const uint32_t n_rows,
-        MixLink* const* const links, const uint32_t n_links)
-{
-  layout->steps[layout->n_steps++] = (StageStep){
-    .kind = STEP_MIX, .rows = rows, .n_rows = n_rows, .links = links, .n_links = n_links
-  };
 }
 
 /// Mix into the inputs of `n` nodes, or into the rack's output when nodes is NULL.
@@ -124,7 +119,17 @@ mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
       links[link++] = &plan->links[layout->in_links.list[l]].link->mix;
     }
   }
-  add_mix(layout, rows, n_rows, links, n_links);
+  const Backend* const last = layout->n_steps ? layout->steps[layout->n_steps - 1U].backend : NULL;
+  layout->steps[layout->n_steps++] = (StageStep){
+    .backend = nodes  ? plan->nodes[nodes[0]].backend
+               : last ? last
+                      : &backend_cpu,
+    .kind = STEP_MIX,
+    .rows = rows,
+    .n_rows = n_rows,
+    .links = links,
+    .n_links = n_links,
+  };
 }
 
 /// One batch of nodes of one effect.
@@ -158,7 +163,11 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
   }
   plan->n_units += n_units;
   layout->steps[layout->n_steps++] = (StageStep){
-    .kind = STEP_BATCH, .fx = plan->nodes[nodes[0]].node->fx, .units = units, .n_units = n_units
+    .backend = plan->nodes[nodes[0]].backend,
+    .kind = STEP_BATCH,
+    .fx = plan->nodes[nodes[0]].node->fx,
+    .units = units,
+    .n_units = n_units,
   };
 }
 
@@ -171,6 +180,20 @@ take_rows(Layout* const layout, uint32_t** const table, const uint32_t v, const 
   }
 }
 
+/// The nodes of one level that run on one backend: their mix, then a batch for each effect.
+static void
+lay_out_group(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
+{
+  const PlanNode* const plan_nodes = layout->plan->nodes;
+  mix_level(layout, nodes, n);
+  for (uint32_t begin = 0, i = 1; i <= n; ++i) {
+    if (i == n || plan_nodes[nodes[i]].node->fx != plan_nodes[nodes[begin]].node->fx) {
+      batch_nodes(layout, nodes + begin, i - begin);
+      begin = i;
+    }
+  }
+}
+
 /// All nodes of one level: `nodes` is a run of layout->sorted.
 static void
 lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
@@ -179,24 +202,21 @@ lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t 
   const uint32_t level = plan_nodes[nodes[0]].level;
   for (uint32_t i = 0; i < n; ++i) {
     take_rows(layout, layout->in_rows, nodes[i], plan_nodes[nodes[i]].node->n_in);
-  }
-  mix_level(layout, nodes, n);
-  for (uint32_t v = 0; v < layout->plan->n_nodes; ++v) { // read for the last time by this mix
-    if (plan_nodes[v].level < level && layout->last_level[v] == level) {
-      rows_give_back(layout, layout->out_rows[v], plan_nodes[v].node->shape.n_out);
-    }
-  }
-  for (uint32_t i = 0; i < n; ++i) {
     take_rows(layout, layout->out_rows, nodes[i], plan_nodes[nodes[i]].node->shape.n_out);
   }
   for (uint32_t begin = 0, i = 1; i <= n; ++i) {
-    if (i == n || plan_nodes[nodes[i]].node->fx != plan_nodes[nodes[begin]].node->fx) {
-      batch_nodes(layout, nodes + begin, i - begin);
+    if (i == n || plan_nodes[nodes[i]].backend != plan_nodes[nodes[begin]].backend) {
+      lay_out_group(layout, nodes + begin, i - begin);
       begin = i;
     }
   }
   for (uint32_t i = 0; i < n; ++i) {
     rows_give_back(layout, layout->in_rows[nodes[i]], plan_nodes[nodes[i]].node->n_in);
+  }
+  for (uint32_t v = 0; v < layout->plan->n_nodes; ++v) {
+    if (plan_nodes[v].level < level && layout->last_level[v] == level) {
+      rows_give_back(layout, layout->out_rows[v], plan_nodes[v].node->shape.n_out);
+    }
   }
 }
 
@@ -215,8 +235,7 @@ take_layout(Layout* const layout, Error* const error)
   layout->in_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->out_rows = arena_take(scratch, plan->n_nodes, sizeof(uint32_t*));
   layout->free_rows = arena_take(scratch, max_rows, sizeof(uint32_t));
-  layout->steps =
-      arena_take(&layout->plan->arena, plan->n_nodes + plan->n_levels + 1U, sizeof(StageStep));
+  layout->steps = arena_take(&layout->plan->arena, 2U * plan->n_nodes + 1U, sizeof(StageStep));
   if (scratch->failed || plan->arena.failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -256,6 +275,19 @@ take_row_memory(Plan* const plan, const uint32_t n_rows, const uint32_t block_fr
   return STATUS_OK;
 }
 
+/// Runs of steps of one backend.
+static void
+group_stages(Plan* const plan)
+{
+  for (uint32_t s = 0; s < plan->n_steps; ++s) {
+    if (s == 0U || plan->steps[s].backend != plan->steps[s - 1U].backend) {
+      plan->stages[plan->n_stages++] =
+          (PlanStage){ .backend = plan->steps[s].backend, .first_step = s };
+    }
+    ++plan->stages[plan->n_stages - 1U].n_steps;
+  }
+}
+
 Status
 steps_make(Plan* const plan, const Format* const format, Arena* const scratch, Error* const error)
 {
@@ -278,5 +310,10 @@ steps_make(Plan* const plan, const Format* const format, Arena* const scratch, E
   }
   plan->steps = layout.steps;
   plan->n_steps = layout.n_steps;
+  plan->stages = arena_take(&plan->arena, plan->n_steps, sizeof(PlanStage));
+  if (!plan->stages) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  group_stages(plan);
   return take_row_memory(plan, layout.n_rows, format->block_frames, error);
 }

@@ -8,7 +8,7 @@
 
 #include "plan.h"
 
-/// Fill plan->rows and plan->steps from its nodes and links, and count its units.
+/// Fill plan->rows, steps and stages (not yet made) from its nodes and links, and count its units.
 NODISCARD Status steps_make(Plan* plan, const Format* format, Arena* scratch, Error* error);
 
 #endif

@@ -75,7 +75,7 @@ take_offer(Worker* const worker, const uint64_t frame)
 void
 worker_idle(Worker* const worker)
 {
-  take_offer(worker, worker->next_frame);
+  take_offer(worker, atomic_load_explicit(&worker->next_frame, memory_order_relaxed));
 }
 
 // ---- parameter messages ----
@@ -229,12 +229,15 @@ worker_run(Worker* const worker, Ring* const messages, const uint64_t frame,
   for (uint32_t c = 0; c < plan->n_out; ++c) {
     plan->rows[plan->n_in + c] = out[c];
   }
-  const uint32_t n_reset =
-      plan->backend->stage_run(plan->stage, n_frames, worker->events, n_events);
+  uint32_t n_reset = 0;
+  for (uint32_t s = 0; s < plan->n_stages; ++s) {
+    const PlanStage* const stage = &plan->stages[s];
+    n_reset += stage->backend->stage_run(stage->stage, n_frames, worker->events, n_events);
+  }
   if (n_reset) {
     count(&worker->counts.units_reset, n_reset);
   }
-  worker->next_frame = frame + n_frames;
+  atomic_store_explicit(&worker->next_frame, frame + n_frames, memory_order_relaxed);
   count(&worker->counts.blocks, 1U);
   load_add(&worker->load, (double)(rt_now_ns() - began) * worker->rate_hz / (1e9 * n_frames));
   rt_section_leave();

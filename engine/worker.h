@@ -41,13 +41,13 @@ typedef struct WorkerCounts {
 typedef struct Worker {
   _Atomic(Plan*) offered;
   _Atomic(Plan*) retired;
-  _Atomic uint64_t heard_at; ///< First frame of the plan that was offered last, valid once
-                             ///< `offered` is NULL again
-  _Atomic bool hurry;        ///< Take the offered plan whatever its at_frame: time stands still
-  Plan* plan;                ///< [worker] Heard now
-  uint64_t next_frame;       ///< [worker] After the last block
-  uint64_t n_received;       ///< [worker] Messages so far
-  WaitingMessage* waiting;   ///< [worker] Binary heap by frame, then number
+  _Atomic uint64_t heard_at;   ///< First frame of the plan that was offered last, valid once
+                               ///< `offered` is NULL again
+  _Atomic bool hurry;          ///< Take the offered plan whatever its at_frame: time stands still
+  Plan* plan;                  ///< [worker] Heard now
+  _Atomic uint64_t next_frame; ///< Written by the worker: first frame after the last block
+  uint64_t n_received;         ///< [worker] Messages so far
+  WaitingMessage* waiting;     ///< [worker] Binary heap by frame, then number
   uint32_t n_waiting;
   StageEvent* events; ///< [worker] Of the block at hand
   double rate_hz;

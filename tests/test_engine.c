@@ -299,7 +299,7 @@ START_TEST(a_new_format_keeps_the_rack_and_its_values)
 }
 END_TEST
 
-START_TEST(mono_feeds_all_channels_and_mismatches_are_refused)
+START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
 {
   Player player = player_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
   signal_noise(player.in[0], player.n_frames, 6);
@@ -311,6 +311,7 @@ START_TEST(mono_feeds_all_channels_and_mismatches_are_refused)
     const char* rack;
     const char* reason;
   } bad[] = {
+    { "g: gain backend=gpu", "backend=gpu was asked for" },
     { "add a gain\nconnect in a:3\nconnect a out", "a gives 3 channels" },
     { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
     { "connect in out:3", "out:3 does not exist" },
@@ -318,7 +319,8 @@ START_TEST(mono_feeds_all_channels_and_mismatches_are_refused)
   Rack* rack = parse("g: gain");
   for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
     Error error = { STATUS_OK, "" };
-    ck_assert_int_eq(edit(&player, &rack, bad[i].rack, &error), STATUS_BAD_RACK);
+    ck_assert_int_eq(edit(&player, &rack, bad[i].rack, &error),
+                     i == 0U ? STATUS_NO_BACKEND : STATUS_BAD_RACK);
     ck_assert_msg(strstr(error.text, bad[i].reason), "%s", error.text);
   }
   rack_free(rack);
@@ -364,5 +366,5 @@ SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
            live_and_offline_give_the_same_samples, a_parameter_changes_at_its_frame,
            edits_do_not_click, a_refused_edit_changes_nothing,
            a_value_set_since_the_document_wins_over_it, a_new_format_keeps_the_rack_and_its_values,
-           mono_feeds_all_channels_and_mismatches_are_refused,
+           mono_feeds_all_channels_and_what_cannot_be_is_refused,
            a_thousand_nodes_are_planned_and_dying_ones_left_out)

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+   Nodes and units of the filters: design on change, cross-fade, and batches of units for the SIMD
+   kernel.
+
+   The weight of the cross-fade is the quintic 6 w^5 - 15 w^4 + 10 w^3 (K. Perlin, "Improving
+   Noise", SIGGRAPH 2002): flat to the second derivative at both ends, so that neither end is heard
+   on a low note, and near zero while the last of the next filter's transients die down.
+*/
+
+#include "cascade.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FADE_CHUNK 128U // frames of the next filter's output that are held on the stack
+
+typedef struct CascadeNode {
+  CascadePlan plan;
+  const CascadeKernel* kernel;
+  double rate_hz;
+  double values[CASCADE_MAX_PARAMS];
+  uint32_t fade_frames;
+  uint32_t version;                        ///< Counts the designs
+  _Atomic uint64_t tail_frames;            ///< Read by any thread, written by `set`; relaxed
+  CascadeRow target[CASCADE_MAX_SECTIONS]; ///< The present design, with a state of zero
+} CascadeNode;
+
+typedef struct CascadeUnit {
+  uint32_t version;     ///< Of the design that sounds, or is being faded to
+  uint32_t fade_left;   ///< Frames until the next filter has taken over; 0: only the old one runs
+  CascadeRow filters[]; ///< [n_sections] old, then [n_sections] next
+} CascadeUnit;
+
+static CascadeRow*
+next_filter(CascadeUnit* const unit, const CascadeNode* const node)
+{
+  return unit->filters + node->plan.n_sections;
+}
+
+/// H = b2 + m1 s/g / (s^2/g^2 + k s/g + 1) + m2 / (s^2/g^2 + k s/g + 1), in the kernel's terms.
+static CascadeRow
+row_of(const Section* const section)
+{
+  const double g = sqrt(section->a0);
+  const double scale = 1.0 / (1.0 + section->a1 + section->a0);
+  const double m1 = (section->b1 - section->b2 * section->a1) / g;
+  const double m2 = section->b0 / section->a0 - section->b2;
+  return (CascadeRow){ .e1 = 2.0 * scale,
+                       .e2 = 2.0 * g * scale,
+                       .g = g,
+                       .m0 = section->b2,
+                       .mu = 0.5 * (m1 + m2 * g),
+                       .m2 = m2 };
+}
+
+/// The slower of a section's poles, in the variable s of the bilinear transform.
+static double complex
+slow_pole(const CascadeRow* const row)
+{
+  const double half = 0.5 * (2.0 / row->e1 - 1.0 - row->g * row->g); // a1 / 2
+  const double complex root = csqrt(half * half - row->g * row->g);
+  // Real poles: -half + root cancels when they lie far apart, so from the product instead.
+  return -row->g * row->g / (half + root);
+}
+
+/// Frames in which the mode of a pole falls by 120 dB.
+static double
+decay_frames(const double complex pole)
+{
+  // |z|^2 - 1 = 4 Re s / |1 - s|^2 for z = (1 + s) / (1 - s): exact next to the unit circle.
+  const double complex to_z = 1.0 - pole;
+  const double excess = 4.0 * creal(pole) / creal(to_z * conj(to_z));
+  return log(1e-6) / (0.5 * log1p(fmax(excess, -1.0)));
+}
+
+static double
+section_tail_frames(const CascadeRow* const row)
+{
+  const double complex pole = slow_pole(row);
+  const double complex other = row->g * row->g / pole; // slower than it in z when s < -1
+  return fmax(decay_frames(pole), decay_frames(other));
+}
+
+static void
+redesign(CascadeNode* const node)
+{
+  Section sections[CASCADE_MAX_SECTIONS];
+  node->plan.design(node->values, node->rate_hz, sections);
+  double tail = 2.0 * node->plan.n_sections; // each section's zeros
+  for (uint32_t s = 0; s < node->plan.n_sections; ++s) {
+    node->target[s] = row_of(&sections[s]);
+    tail += section_tail_frames(&node->target[s]);
+  }
+  atomic_store_explicit(&node->tail_frames, (uint64_t)ceil(tail), memory_order_relaxed);
+  ++node->version;
+}
+
+Status
+cascade_create(const CascadePlan* const plan, const FxSetup* const setup, FxShape* const shape,
+               void** const node, Error* const error)
+{
+  CascadeNode* const cascade = calloc(1, sizeof(CascadeNode));
+  if (!cascade) {
+    return error_set(error, STATUS_NO_MEM, "filter: out of memory");
+  }
+  uint32_t n_kernels = 0;
+  cascade->plan = *plan;
+  cascade->kernel = cascade_kernels(&n_kernels)[0];
+  cascade->rate_hz = setup->rate_hz;
+  cascade->fade_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  memcpy(cascade->values, setup->values, plan->n_params * sizeof(double));
+  redesign(cascade);
+  shape->tail_frames = cascade_tail(cascade);
+  shape->unit_bytes = sizeof(CascadeUnit) + 2U * plan->n_sections * sizeof(CascadeRow);
+  *node = cascade;
+  return STATUS_OK;
+}
+
+void
+cascade_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)channel;
+  const CascadeNode* const cascade = node;
+  CascadeUnit* const unit = state;
+  unit->version = cascade->version;
+  unit->fade_left = 0;
+  memcpy(unit->filters, cascade->target, cascade->plan.n_sections * sizeof(CascadeRow));
+}
+
+void
+cascade_set(void* const node, const uint32_t param, const double value)
+{
+  CascadeNode* const cascade = node;
+  if (cascade->values[param] != value) {
+    cascade->values[param] = value;
+    redesign(cascade);
+  }
+}
+
+uint64_t
+cascade_tail(const void* const node)
+{
+  return atomic_load_explicit(&((const CascadeNode*)node)->tail_frames, memory_order_relaxed);
+}
+
+/// How far two sections ring alike, 0 to 1: the cosine between exp(p t) and exp(q t) as vectors.
+static double
+overlap(const double complex p, const double complex q)
+{
+  return 2.0 * sqrt(creal(p) * creal(q)) / cabs(conj(p) + q);
+}
+
+/**
+   Start the next filter.  The state it would have had depends on all of the input's past.  Where
+   the poles hardly move, the old state is it; where they move far, the old state would only ring at
+   the wrong frequency.  Hence the old state times the overlap, and the less that is, the longer
+   the next filter listens to the input before the fade begins.
+*/
+static void
+fade_begin(CascadeUnit* const unit, const CascadeNode* const node)
+{
+  const CascadeRow* const old = unit->filters;
+  CascadeRow* const next = next_filter(unit, node);
+  double least_kept = 1.0;
+  for (uint32_t s = 0; s < node->plan.n_sections; ++s) {
+    next[s] = node->target[s];
+    const double kept = overlap(slow_pole(&old[s]), slow_pole(&next[s]));
+    next[s].x1 = kept * old[s].x1;
+    next[s].x2 = kept * old[s].x2;
+    least_kept = fmin(least_kept, kept);
+  }
+  unit->version = node->version;
+  unit->fade_left = node->fade_frames + (uint32_t)((1.0 - least_kept) * node->fade_frames);
+}
+
+static void
+fade_end(CascadeUnit* const unit, const CascadeNode* const node)
+{
+  memcpy(unit->filters, next_filter(unit, node), node->plan.n_sections * sizeof(CascadeRow));
+}
+
+/// Fade `out` from the old filter's signal to the next one's, `left` frames before the end.
+static void
+fade_mix(float* const out, const float* const next, const uint32_t n_frames, const uint32_t left,
+         const uint32_t fade_frames)
+{
+  const uint32_t first = left > fade_frames ? left - fade_frames : 0U; // until then it listens
+  const double per_frame = 1.0 / fade_frames;
+  for (uint32_t i = first; i < n_frames; ++i) {
+    const double w = 1.0 - (double)(left - i) * per_frame;
+    const double weight = w * w * w * (10.0 + w * (6.0 * w - 15.0));
+    out[i] = (float)(out[i] + weight * ((double)next[i] - out[i]));
+  }
+}
+
+static bool
+fades(const FxUnit* const unit)
+{
+  const CascadeUnit* const state = unit->state;
+  return state->fade_left || state->version != ((const CascadeNode*)unit->node)->version;
+}
+
+/// Up to the next frame at which a fade begins or ends, at most n_frames; returns the frames done.
+static uint32_t
+run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t first,
+            uint32_t n_frames)
+{
+  const CascadeNode* const node = units[0].node;
+  float faded_in[CASCADE_MAX_LANES][FADE_CHUNK];
+  CascadeJob jobs[CASCADE_MAX_LANES] = { 0 };
+  uint32_t n_jobs = 0;
+  for (uint32_t u = 0; u < n_units; ++u) {
+    CascadeUnit* const unit = units[u].state;
+    const float* const in = units[u].in[0] + first;
+    jobs[n_jobs++] = (CascadeJob){ unit->filters, in, units[u].out[0] + first };
+    if (!fades(&units[u])) {
+      continue;
+    }
+    if (!unit->fade_left) {
+      fade_begin(unit, units[u].node);
+    }
+    jobs[n_jobs++] = (CascadeJob){ next_filter(unit, units[u].node), in, faded_in[u] };
+    n_frames = n_frames < FADE_CHUNK ? n_frames : FADE_CHUNK;
+    n_frames = n_frames < unit->fade_left ? n_frames : unit->fade_left;
+  }
+  node->kernel->run(jobs, n_jobs, node->plan.n_sections, n_frames);
+
+  for (uint32_t u = 0; u < n_units; ++u) {
+    CascadeUnit* const unit = units[u].state;
+    if (unit->fade_left) {
+      const CascadeNode* const own = units[u].node;
+      fade_mix(units[u].out[0] + first, faded_in[u], n_frames, unit->fade_left, own->fade_frames);
+      unit->fade_left -= n_frames;
+      if (!unit->fade_left) {
+        fade_end(unit, own);
+      }
+    }
+  }
+  return n_frames;
+}
+
+/// How many of the units can share a kernel's lanes: as many sections, and a fading one takes two.
+static uint32_t
+batch_size(const FxUnit* const units, const uint32_t n_units)
+{
+  const CascadeNode* const node = units[0].node;
+  uint32_t n_lanes = 0;
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const CascadeNode* const other = units[u].node;
+    n_lanes += fades(&units[u]) ? 2U : 1U;
+    if (other->plan.n_sections != node->plan.n_sections || n_lanes > node->kernel->n_lanes) {
+      return u;
+    }
+  }
+  return n_units;
+}
+
+void
+cascade_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units;) {
+    const uint32_t batch = batch_size(units + u, n_units - u);
+    for (uint32_t done = 0; done < n_frames;) {
+      done += run_segment(units + u, batch, done, n_frames - done);
+    }
+    u += batch;
+  }
+}

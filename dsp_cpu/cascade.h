@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The body of every effect that is a cascade of second-order sections: an effect file brings its
+   parameter table and a function that designs the sections; the rest is here.
+
+   A change of a parameter designs the next filter in the node.  Each unit then runs the old and the
+   next filter side by side: the next one listens for up to FX_RAMP_SECONDS, then the output
+   cross-fades to it over FX_RAMP_SECONDS.  Changes that arrive meanwhile wait for the end, and the
+   last one wins.
+
+   Why not move the coefficients: a filter that is swept from 80 Hz to 8 kHz in 20 ms drags the
+   ringing of its resonance along as a chirp, while the sum of two fixed filters never leaves what
+   lies between their outputs.  The next filter takes over the state of the old one as far as their
+   resonances overlap (cascade.c, fade_begin), so a small change is seamless at any Q and frequency.
+*/
+#ifndef WARPRACK_DSP_CPU_CASCADE_H
+#define WARPRACK_DSP_CPU_CASCADE_H
+
+#include "cascade_kernel.h"
+#include "section.h"
+
+#include "../engine/effect.h"
+
+#define CASCADE_MAX_PARAMS 8U
+
+/**
+   Design the sections for parameter values in the effect's order. [rt]
+
+   @param values [n_params] as in FxSetup::values.
+   @param[out] sections [n_sections], stable.
+*/
+typedef void (*CascadeDesign)(const double* values, double rate_hz, Section* sections);
+
+/// What an effect file says about itself.
+typedef struct CascadePlan {
+  uint32_t n_params;   ///< At most CASCADE_MAX_PARAMS
+  uint32_t n_sections; ///< 1..CASCADE_MAX_SECTIONS; fixed for the node's life
+  CascadeDesign design;
+} CascadePlan;
+
+/// For FxInfo::create to end with.
+NODISCARD Status // [builder]
+cascade_create(const CascadePlan* plan, const FxSetup* setup, FxShape* shape, void** node,
+               Error* error);
+
+// For FxInfo, as they are.
+
+void cascade_unit_init(const void* node, void* state, uint32_t channel);
+void cascade_set(void* node, uint32_t param, double value);
+void cascade_run(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
+
+/// Frames until an impulse has fallen below -120 dB: the decay times of all poles, added up.
+uint64_t cascade_tail(const void* node);
+
+/// The tolerance of every cascade, and its reason.
+#define CASCADE_TOLERANCE 1e-6
+#define CASCADE_TOLERANCE_REASON                                                                   \
+  "sections run in double; the result is rounded to float once, twice during a fade"
+
+#endif

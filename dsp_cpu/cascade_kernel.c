@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The instruction sets that cascade_lanes.inc is compiled for, and the choice among them.
+
+#include "cascade_kernel.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define CHUNK 128U // frames held as double between load and store: 8 KiB, well inside the L1 cache
+
+/// States below this become zero at the end of a chunk.  It is far below what a float can hold, so
+/// that no output sample knows; and a decaying tail ends instead of crawling through denormals.
+#define SMALLEST_STATE 1e-100
+
+#define LANES       4
+#define LANES_NAME  base
+#define LANES_WHERE // the compiler's baseline; two SSE2 halves on x86
+#include "cascade_lanes.inc"
+
+#ifdef __x86_64__
+#define LANES       4
+#define LANES_NAME  avx2
+#define LANES_WHERE __attribute__((target("avx2,fma")))
+#include "cascade_lanes.inc"
+
+#define LANES       8
+#define LANES_NAME  avx512
+#define LANES_WHERE __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
+#include "cascade_lanes.inc"
+#endif
+
+static const CascadeKernel base = { "base", 4, run_base };
+#ifdef __x86_64__
+static const CascadeKernel avx2 = { "avx2", 4, run_avx2 };
+static const CascadeKernel avx512 = { "avx512", 8, run_avx512 };
+
+static const CascadeKernel* const fastest_first[] = { &avx512, &avx2, &base };
+#else
+static const CascadeKernel* const fastest_first[] = { &base };
+#endif
+
+const CascadeKernel* const*
+cascade_kernels(uint32_t* const n_kernels)
+{
+  uint32_t skip = 0;
+#ifdef __x86_64__
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  skip = has_avx512 ? 0U : has_avx2 ? 1U : 2U;
+#endif
+  *n_kernels = (uint32_t)ARRAY_LEN(fastest_first) - skip;
+  return fastest_first + skip;
+}

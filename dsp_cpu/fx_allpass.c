@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// allpass: turns the phase and leaves the level; the APF of the RBJ cookbook.
+
+#include "filter_params.h"
+#include "rbj.h"
+
+#include <stdlib.h>
+
+enum { FREQUENCY, Q };
+
+static const FxParam allpass_params[] = {
+  [FREQUENCY] = FREQUENCY_PARAM("frequency", 1000.0, "Where the phase is turned by 180 degrees"),
+  [Q] = Q_PARAM(0.7071067811865476, "How fast the phase turns"),
+};
+
+static void
+allpass_design(const double* const values, const double rate_hz, Section* const sections)
+{
+  sections[0] = rbj_allpass(values[FREQUENCY], values[Q], rate_hz);
+}
+
+static Status
+allpass_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+               Error* const error)
+{
+  const CascadePlan plan = { .n_params = ARRAY_LEN(allpass_params),
+                             .n_sections = 1,
+                             .design = allpass_design };
+  return cascade_create(&plan, setup, shape, node, error);
+}
+
+const FxInfo fx_allpass_info = {
+  .name = "allpass",
+  .summary = "Shift the phase around a frequency",
+  .params = allpass_params,
+  .n_params = ARRAY_LEN(allpass_params),
+  .tolerance = CASCADE_TOLERANCE,
+  .tolerance_reason = CASCADE_TOLERANCE_REASON,
+  .create = allpass_create,
+  .destroy = free,
+  .unit_init = cascade_unit_init,
+  .set = cascade_set,
+  .run = cascade_run,
+  .tail = cascade_tail,
+};

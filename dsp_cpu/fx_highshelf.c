@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// highshelf: a shelf; the highShelf of the RBJ cookbook.
+
+#include "filter_params.h"
+#include "rbj.h"
+
+#include <stdlib.h>
+
+enum { FREQUENCY, GAIN, Q };
+
+static const FxParam highshelf_params[] = {
+  [FREQUENCY] = FREQUENCY_PARAM("frequency", 4000.0, "Middle of the slope"),
+  [GAIN] = GAIN_PARAM("Gain of the shelf"),
+  [Q] = Q_PARAM(0.7071067811865476, "Steepness; above 0.71 the ends overshoot"),
+};
+
+static void
+highshelf_design(const double* const values, const double rate_hz, Section* const sections)
+{
+  sections[0] = rbj_highshelf(values[FREQUENCY], values[GAIN], values[Q], rate_hz);
+}
+
+static Status
+highshelf_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+                 Error* const error)
+{
+  const CascadePlan plan = { .n_params = ARRAY_LEN(highshelf_params),
+                             .n_sections = 1,
+                             .design = highshelf_design };
+  return cascade_create(&plan, setup, shape, node, error);
+}
+
+const FxInfo fx_highshelf_info = {
+  .name = "highshelf",
+  .summary = "Raise or lower what is above a frequency",
+  .params = highshelf_params,
+  .n_params = ARRAY_LEN(highshelf_params),
+  .tolerance = CASCADE_TOLERANCE,
+  .tolerance_reason = CASCADE_TOLERANCE_REASON,
+  .create = highshelf_create,
+  .destroy = free,
+  .unit_init = cascade_unit_init,
+  .set = cascade_set,
+  .run = cascade_run,
+  .tail = cascade_tail,
+};

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// lowpass: keeps what lies below a frequency; the classic families.
+
+#include "filter_params.h"
+
+#include <stdlib.h>
+
+static const FxParam lowpass_params[] = {
+  FREQUENCY_PARAM("frequency", 1000.0, "Edge"),
+  FAMILY_PARAMS,
+};
+
+static void
+lowpass_design(const double* const values, const double rate_hz, Section* const sections)
+{
+  filter_params_design(BAND_LOWPASS, values, rate_hz, sections);
+}
+
+static Status
+lowpass_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+               Error* const error)
+{
+  return filter_params_create(BAND_LOWPASS, lowpass_design, setup, shape, node, error);
+}
+
+const FxInfo fx_lowpass_info = {
+  .name = "lowpass",
+  .summary = "Keep what is below a frequency",
+  .params = lowpass_params,
+  .n_params = ARRAY_LEN(lowpass_params),
+  .tolerance = CASCADE_TOLERANCE,
+  .tolerance_reason = CASCADE_TOLERANCE_REASON,
+  .create = lowpass_create,
+  .destroy = free,
+  .unit_init = cascade_unit_init,
+  .set = cascade_set,
+  .run = cascade_run,
+  .tail = cascade_tail,
+};

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// lowshelf: a shelf; the lowShelf of the RBJ cookbook.
+
+#include "filter_params.h"
+#include "rbj.h"
+
+#include <stdlib.h>
+
+enum { FREQUENCY, GAIN, Q };
+
+static const FxParam lowshelf_params[] = {
+  [FREQUENCY] = FREQUENCY_PARAM("frequency", 200.0, "Middle of the slope"),
+  [GAIN] = GAIN_PARAM("Gain of the shelf"),
+  [Q] = Q_PARAM(0.7071067811865476, "Steepness; above 0.71 the ends overshoot"),
+};
+
+static void
+lowshelf_design(const double* const values, const double rate_hz, Section* const sections)
+{
+  sections[0] = rbj_lowshelf(values[FREQUENCY], values[GAIN], values[Q], rate_hz);
+}
+
+static Status
+lowshelf_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+                Error* const error)
+{
+  const CascadePlan plan = { .n_params = ARRAY_LEN(lowshelf_params),
+                             .n_sections = 1,
+                             .design = lowshelf_design };
+  return cascade_create(&plan, setup, shape, node, error);
+}
+
+const FxInfo fx_lowshelf_info = {
+  .name = "lowshelf",
+  .summary = "Raise or lower what is below a frequency",
+  .params = lowshelf_params,
+  .n_params = ARRAY_LEN(lowshelf_params),
+  .tolerance = CASCADE_TOLERANCE,
+  .tolerance_reason = CASCADE_TOLERANCE_REASON,
+  .create = lowshelf_create,
+  .destroy = free,
+  .unit_init = cascade_unit_init,
+  .set = cascade_set,
+  .run = cascade_run,
+  .tail = cascade_tail,
+};

@@ -12,7 +12,7 @@
    - Times are rounded to whole frames, at least one: half a frame is 10 us at 48 kHz, and an
      interpolator inside the loop would filter every repetition once more.
    - A new time cross-fades to a second read position (see Tap): no pitch sweep, no click.
-   - The low-pass is one pole, y += (1 - p)(x - y), with p solved so that its gain at `tone` is
+   - The low-pass is one pole, y = (1 - p) x + p y, with p solved so that its gain at `tone` is
      exactly -3 dB: p^2 - 2 (2 - cos w) p + 1 = 0.  Its state is double: at 20 Hz and 192 kHz float
      would leave -85 dB of error.
    - Memory is max_time of float per channel: 384 kB for the default 2 s at 48 kHz.
@@ -255,7 +255,8 @@ feed_back(double* const lowpass, const Chunk* const chunk, const float* const ec
 {
   double y = *lowpass;
   for (uint32_t i = 0; i < chunk->n_frames; ++i) {
-    y = echo[i] + chunk->pole[i] * (y - echo[i]);
+    const double pole = chunk->pole[i];
+    y = (1.0 - pole) * echo[i] + pole * y;
     fed[i] = chunk->feedback[i] * (float)y;
   }
   *lowpass = y;
@@ -318,17 +319,25 @@ chunk_frames(const Tap* const tap, const uint32_t n_left)
   return tap_span(tap, n < shortest ? n : shortest);
 }
 
+/// A ramp, held in a range: one that turns round may overshoot.
+static void
+fill_within(Ramp* const ramp, const float low, const float high, float* const out,
+            const uint32_t n_frames)
+{
+  const bool is_moving = ramp->frames_left > 0U;
+  ramp_fill(ramp, out, n_frames);
+  for (uint32_t i = 0; is_moving && i < n_frames; ++i) {
+    out[i] = out[i] < low ? low : out[i] > high ? high : out[i];
+  }
+}
+
 static void
 fill_ramps(DelayUnit* const unit, Chunk* const chunk)
 {
-  ramp_fill(&unit->mix, chunk->mix, chunk->n_frames);
-  ramp_fill(&unit->pole, chunk->pole, chunk->n_frames);
-  ramp_fill(&unit->feedback, chunk->feedback, chunk->n_frames);
+  fill_within(&unit->feedback, -MAX_FEEDBACK, MAX_FEEDBACK, chunk->feedback, chunk->n_frames);
+  fill_within(&unit->mix, 0.0F, 1.0F, chunk->mix, chunk->n_frames);
+  fill_within(&unit->pole, 0.0F, 1.0F, chunk->pole, chunk->n_frames);
   tap_weights(&unit->tap, chunk->fade, chunk->n_frames);
-  for (uint32_t i = 0; i < chunk->n_frames; ++i) { // a ramp that turns round may overshoot
-    chunk->feedback[i] = fminf(fmaxf(chunk->feedback[i], -MAX_FEEDBACK), MAX_FEEDBACK);
-    chunk->pole[i] = fminf(fmaxf(chunk->pole[i], 0.0F), 1.0F);
-  }
 }
 
 static void

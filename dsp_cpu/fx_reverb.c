@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   reverb: a feedback delay network of 16 lines.
+
+     in[n] ──▶ H ──▶ scatter ──▶ H ──▶ scatter ──▶ H ──▶ + ──▶ line ─┬─▶ H ──▶ wet[n]
+                     (predelay)                          ▲           ▼
+                                                         └── H ◀── turn ◀── damp
+
+   Sources
+   - J.-M. Jot, A. Chaigne, "Digital Delay Networks for Designing Artificial Reverberators", 90th
+     AES convention, 1991, preprint 3030: a lossless network, then in every line of L frames the
+     gain 10^(-3 L / (rate decay)) and a first-order low-pass, so that all modes decay alike.
+   - S. J. Schlecht, E. A. P. Habets, "On Lossless Feedback Delay Networks", IEEE Trans. Signal
+     Process. 65(6), 2017: any unitary mixing matrix is lossless for any lengths.  Here H/4,
+     Hadamard's, with all entries of one size.
+   - S. J. Schlecht, E. A. P. Habets, "Time-Varying Feedback Matrices in Feedback Delay Networks and
+     Their Application in Artificial Reverberation", J. Acoust. Soc. Am. 138(3), 2015: modulation by
+     a matrix that moves and stays unitary.  Here eight pairs of lines turn by slow angles.  Unlike
+     modulated lengths it needs no interpolator, which would colour every pass.
+   - S. J. Schlecht, E. A. P. Habets, "Scattering in Feedback Delay Networks", IEEE/ACM Trans. Audio
+     Speech Lang. Process. 28, 2020: delays between unitary matrices raise the echo density.  Here
+     two stages before the network: 256 echoes enter the lines before the first comes round.
+
+   Design
+   - size: the mean line lasts 10 ms * 10^size.  Lengths are spaced evenly in the logarithm over 1.4
+     octaves and are primes, hence mutually prime.  A new size is a new node.
+   - decay is RT60 at low frequencies; at `damping` Hz it is half of that, exactly.  With r the gain
+     of a line and c = cos w the pole is b = Q / (P + sqrt(P^2 - Q^2)), Q = 1 - r^2, P = 1 - c r^2.
+   - Level: an impulse in one channel of n has, without damping, a wet energy of 1 in all outputs
+     together, whatever size and decay are; each output has its n-th part.
+   - Channels enter and leave by rows of H: orthogonal up to 16, so outputs are uncorrelated.  From
+     there on groups of 16 have their signs changed by the functions Tr(a x^3) of GF(16) (R. Gold,
+     IEEE Trans. Inf. Theory 14, 1968): rows of different groups correlate by at most 1/2.
+   - Angles are computed every 32 frames, counted from the start, and cosine and sine go straight in
+     between: along a chord, at most 1.4e-5 short of unitary at 44.1 kHz, so never unstable.
+   - Memory: 16 lines, 16 predelays of 200 ms; about 1 MB at 48 kHz whatever the channels.
+*/
+
+#include "delay_line.h"
+#include "hadamard.h"
+#include "simd.h"
+
+#include "../engine/effect.h"
+#include "../engine/ramp.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define N_LINES        HADAMARD_ROWS
+#define N_PAIRS        (N_LINES / 2U)
+#define CHUNK          HADAMARD_CHUNK // also the grid of the angles
+#define DAMPING_OFF_HZ 20000.0
+#define MAX_PREDELAY   200.0 // ms
+#define SPREAD_OCTAVES 1.4   // from the shortest line to the longest, nearly
+#define MAX_ANGLE      M_PI
+#define GOLDEN         0.61803398874989485 // multiples of it are evenly spread modulo 1
+
+enum { SIZE, DECAY, DAMPING, MODULATION, PREDELAY, MIX, N_PARAMS };
+enum { SCATTER_1, SCATTER_2, LINE, N_BANKS }; // banks of 16 delay lines
+
+static const FxParam reverb_params[N_PARAMS] = {
+  [SIZE] = { .id = "size",
+             .kind = PARAM_NUMBER,
+             .min = 0.0,
+             .max = 1.0,
+             .initial = 0.7,
+             .structural = true,
+             .help = "Room: mean path from 10 ms (0) over 32 ms (0.5) to 100 ms (1)" },
+  [DECAY] = { .id = "decay",
+              .kind = PARAM_NUMBER,
+              .unit = UNIT_MS,
+              .min = 100.0,
+              .max = 60000.0,
+              .initial = 2000.0,
+              .help = "Time in which the sound falls by 60 dB" },
+  [DAMPING] = { .id = "damping",
+                .kind = PARAM_NUMBER,
+                .unit = UNIT_HZ,
+                .min = 200.0,
+                .max = DAMPING_OFF_HZ,
+                .initial = 6000.0,
+                .help = "Frequency at which decay is half as long; 20 kHz is off" },
+  [MODULATION] = { .id = "modulation",
+                   .kind = PARAM_NUMBER,
+                   .min = 0.0,
+                   .max = 1.0,
+                   .initial = 0.5,
+                   .help = "How far the mixing of the lines moves" },
+  [PREDELAY] = { .id = "predelay",
+                 .kind = PARAM_NUMBER,
+                 .unit = UNIT_MS,
+                 .min = 0.0,
+                 .max = MAX_PREDELAY,
+                 .initial = 10.0,
+                 .help = "Time before the reverberation begins" },
+  [MIX] = { .id = "mix",
+            .kind = PARAM_NUMBER,
+            .min = 0.0,
+            .max = 1.0,
+            .initial = 0.3,
+            .help = "0 is the input alone, 1 the reverberation alone" },
+};
+
+/// Bit l of mask g is set where group g of 16 channels changes the sign of line l: Tr(g l^3).
+static const uint16_t group_masks[] = { 0x0000, 0xFF3C, 0x8E18, 0x7124, 0x2728, 0xD814,
+                                        0xA930, 0x560C, 0xF9F6, 0x06CA, 0x77EE, 0x88D2,
+                                        0xDEDE, 0x21E2, 0x50C6, 0xAFFA };
+
+typedef struct Bank {
+  uint32_t delay[N_LINES];
+  uint32_t ring_frames[N_LINES];
+  size_t ring_at[N_LINES]; // in the unit's rings, floats
+} Bank;
+
+typedef struct ReverbNode {
+  double rate_hz;
+  double values[N_PARAMS];
+  uint32_t n_channels;
+  uint32_t ramp_frames;
+  Bank banks[N_BANKS];
+  // Targets
+  float gain[N_LINES], pole[N_LINES]; // damping of each line: y = gain x + pole y
+  float input_gain, depth, mix;
+  uint32_t predelay_frames;
+  _Atomic uint64_t tail_frames; // relaxed: written by `set`, read by anyone who asks for the tail
+} ReverbNode;
+
+/// Cosines and sines at the beginning and the end of the present 32 frames.
+typedef struct Turn {
+  float cos_from[N_PAIRS], sin_from[N_PAIRS];
+  float cos_to[N_PAIRS], sin_to[N_PAIRS];
+} Turn;
+
+typedef struct ReverbUnit {
+  uint64_t frame; // since the start
+  Tap predelay;
+  Ramp input_gain, mix;
+  Ramp depth; // counts steps of 32 frames
+  Ramp gain[N_LINES], pole[N_LINES];
+  double damped[N_LINES]; // y
+  Turn turn;
+  DelayLine lines[N_BANKS][N_LINES];
+  float rings[];
+} ReverbUnit;
+
+static bool
+is_prime(const uint32_t n)
+{
+  for (uint32_t d = 2; d * d <= n; ++d) {
+    if (n % d == 0U) {
+      return false;
+    }
+  }
+  return n > 1U;
+}
+
+/// Delays of all banks, in frames.
+static void
+design_delays(ReverbNode* const node)
+{
+  const double mean = 0.01 * pow(10.0, node->values[SIZE]) * node->rate_hz;
+  uint32_t last = CHUNK; // lines are longer than a chunk: what is read has been written
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    const double octaves = ((l + 0.5) / N_LINES - 0.5) * SPREAD_OCTAVES;
+    const uint32_t wanted = (uint32_t)lrint(mean * exp2(octaves));
+    last = wanted > last ? wanted : last + 1U;
+    while (!is_prime(last)) {
+      ++last;
+    }
+    // Scatter over 15 and 40 % of the mean length, in orders unlike each other and the lines'.
+    const double jitter = fmod((l + 1.0) * GOLDEN, 1.0);
+    node->banks[LINE].delay[l] = last;
+    node->banks[SCATTER_1].delay[l] =
+        (uint32_t)lrint(0.15 * mean * (l * 7U % N_LINES + jitter) / N_LINES);
+    node->banks[SCATTER_2].delay[l] =
+        (uint32_t)lrint(0.40 * mean * (l * 11U % N_LINES + 1.0 - jitter) / N_LINES);
+  }
+}
+
+/// Places of all rings; returns the floats they need.
+static size_t
+design_rings(ReverbNode* const node)
+{
+  const uint32_t predelay = (uint32_t)ceil(MAX_PREDELAY * 1e-3 * node->rate_hz);
+  size_t at = 0;
+  for (uint32_t b = 0; b < N_BANKS; ++b) {
+    Bank* const bank = &node->banks[b];
+    for (uint32_t l = 0; l < N_LINES; ++l) {
+      // Scattering lines are written before they are read, so they hold a chunk more.
+      bank->ring_frames[l] = bank->delay[l] + (b == LINE ? 0U : CHUNK);
+      bank->ring_frames[l] += b == SCATTER_1 ? predelay : 0U;
+      bank->ring_at[l] = at;
+      at += bank->ring_frames[l];
+    }
+  }
+  return at;
+}
+
+static void
+design_damping(ReverbNode* const node, const uint32_t l)
+{
+  const double decay_frames = node->values[DECAY] * 1e-3 * node->rate_hz;
+  const double r = pow(10.0, -3.0 * node->banks[LINE].delay[l] / decay_frames);
+  double pole = 0.0;
+  if (node->values[DAMPING] < DAMPING_OFF_HZ) {
+    const double w = 2.0 * M_PI * fmin(node->values[DAMPING] / node->rate_hz, 0.49);
+    const double q = 1.0 - r * r;
+    const double p = 1.0 - r * r * cos(w);
+    pole = q / (p + sqrt(p * p - q * q));
+  }
+  node->pole[l] = (float)pole;
+  node->gain[l] = (float)(r * (1.0 - pole));
+}
+
+static double
+mean_length(const ReverbNode* const node)
+{
+  double sum = 0.0;
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    sum += node->banks[LINE].delay[l];
+  }
+  return sum / N_LINES;
+}
+
+/// All that follows the parameters that may change while running.
+static void
+design(ReverbNode* const node)
+{
+  const double decay_frames = node->values[DECAY] * 1e-3 * node->rate_hz;
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    design_damping(node, l);
+  }
+  // An energy of 1 in the lines comes out as 1 + q + q^2 + ... = 1 / (1 - q), q per round trip.
+  const double q = pow(10.0, -6.0 * mean_length(node) / decay_frames);
+  const double three_mixes = 1.0 / 64.0; // H unnormalised: on entry and after either scattering
+  node->input_gain = (float)(three_mixes * sqrt((1.0 - q) / node->n_channels));
+  node->depth = (float)(MAX_ANGLE * node->values[MODULATION]);
+  node->mix = (float)node->values[MIX];
+  node->predelay_frames = (uint32_t)lrint(node->values[PREDELAY] * 1e-3 * node->rate_hz);
+  const double longest = node->banks[LINE].delay[N_LINES - 1U] + mean_length(node);
+  atomic_store_explicit(&node->tail_frames,
+                        (uint64_t)(2.0 * decay_frames + longest) + node->predelay_frames,
+                        memory_order_relaxed);
+}
+
+static void
+reverb_set(void* const node, const uint32_t param, const double value)
+{
+  ReverbNode* const reverb = node;
+  reverb->values[param] = value;
+  design(reverb);
+}
+
+static uint64_t
+reverb_tail(const void* const node)
+{
+  return atomic_load_explicit(&((const ReverbNode*)node)->tail_frames, memory_order_relaxed);
+}
+
+static Status
+reverb_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+              Error* const error)
+{
+  ReverbNode* const reverb = calloc(1, sizeof(ReverbNode));
+  if (!reverb) {
+    return error_set(error, STATUS_NO_MEM, "reverb: out of memory");
+  }
+  reverb->rate_hz = setup->rate_hz;
+  reverb->n_channels = setup->n_in;
+  reverb->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  memcpy(reverb->values, setup->values, sizeof(reverb->values));
+  design_delays(reverb);
+  const size_t n_floats = design_rings(reverb);
+  design(reverb);
+  shape->coupled = true;
+  shape->unit_bytes = sizeof(ReverbUnit) + n_floats * sizeof(float);
+  *node = reverb;
+  return STATUS_OK;
+}
+
+/// Cosines and sines of the pairs at a frame; each pair swings at its own rate, 0.4 to 0.73 Hz.
+static void
+turn_to(Turn* const turn, const double depth, const double seconds)
+{
+  for (uint32_t p = 0; p < N_PAIRS; ++p) {
+    const double rate_hz = 0.4 * exp2((double)p / N_PAIRS);
+    const double angle = depth * sin(2.0 * M_PI * (rate_hz * seconds + p * GOLDEN));
+    turn->cos_to[p] = (float)cos(angle);
+    turn->sin_to[p] = (float)sin(angle);
+  }
+}
+
+static void
+reverb_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)channel;
+  const ReverbNode* const reverb = node;
+  ReverbUnit* const unit = state;
+  unit->frame = 0;
+  unit->predelay = tap_at(reverb->predelay_frames);
+  unit->input_gain = ramp_at(reverb->input_gain);
+  unit->mix = ramp_at(reverb->mix);
+  unit->depth = ramp_at(reverb->depth);
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    unit->gain[l] = ramp_at(reverb->gain[l]);
+    unit->pole[l] = ramp_at(reverb->pole[l]);
+    unit->damped[l] = 0.0;
+    for (uint32_t b = 0; b < N_BANKS; ++b) {
+      unit->lines[b][l] = delay_line_at_start(reverb->banks[b].ring_frames[l]);
+    }
+  }
+  turn_to(&unit->turn, (double)reverb->depth, 0.0);
+}
+
+static float*
+ring_of(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank,
+        const uint32_t line)
+{
+  return unit->rings + node->banks[bank].ring_at[line];
+}
+
+static float
+group_sign(const uint32_t group, const uint32_t line)
+{
+  return group_masks[group] >> line & 1U ? -1.0F : 1.0F;
+}
+
+static uint32_t
+n_groups(const ReverbNode* const node)
+{
+  return (node->n_channels + N_LINES - 1U) / N_LINES;
+}
+
+/// bus = the channels, spread over the lines.
+VECTOR_CLONES static void
+spread(const FxUnit* const io, const uint32_t first, HadamardRows bus, const uint32_t n_frames)
+{
+  const ReverbNode* const node = io->node;
+  memset(bus, 0, sizeof(HadamardRows));
+  for (uint32_t g = 0; g < n_groups(node); ++g) {
+    HadamardRows rows = { { 0 } };
+    for (uint32_t r = 0; r < N_LINES && g * N_LINES + r < node->n_channels; ++r) {
+      memcpy(rows[r], io->in[g * N_LINES + r] + first, n_frames * sizeof(float));
+    }
+    hadamard(rows, n_frames);
+    for (uint32_t l = 0; l < N_LINES; ++l) {
+      const float sign = group_sign(g, l);
+      for (uint32_t i = 0; i < n_frames; ++i) {
+        bus[l][i] += sign * rows[l][i];
+      }
+    }
+  }
+}
+
+/// The reverse: out = the channels' share of the lines, and the input beside it.
+VECTOR_CLONES static void
+gather(const FxUnit* const io, const uint32_t first, HadamardRows lines, const float* const mix,
+       const uint32_t n_frames)
+{
+  const ReverbNode* const node = io->node;
+  for (uint32_t g = 0; g < n_groups(node); ++g) {
+    HadamardRows rows;
+    for (uint32_t l = 0; l < N_LINES; ++l) {
+      const float sign = group_sign(g, l);
+      for (uint32_t i = 0; i < n_frames; ++i) {
+        rows[l][i] = sign * lines[l][i];
+      }
+    }
+    hadamard(rows, n_frames);
+    for (uint32_t r = 0; r < N_LINES && g * N_LINES + r < node->n_channels; ++r) {
+      const float* const restrict in = io->in[g * N_LINES + r] + first;
+      float* const restrict out = io->out[g * N_LINES + r] + first;
+      for (uint32_t i = 0; i < n_frames; ++i) {
+        out[i] = (1.0F - mix[i]) * in[i] + mix[i] * rows[r][i];
+      }
+    }
+  }
+}
+
+/// Delay every row of the bus by its own time, the first bank after the predelay, and mix.
+VECTOR_CLONES static void
+scatter(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank,
+        const Tap* const tap, const float* const fade, HadamardRows bus, const uint32_t n_frames)
+{
+  float scratch[CHUNK];
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    DelayLine* const line = &unit->lines[bank][l];
+    float* const ring = ring_of(node, unit, bank, l);
+    delay_line_put(line, ring, bus[l], n_frames);
+    delay_line_advance(line, n_frames);
+    const uint32_t delay = node->banks[bank].delay[l] + n_frames; // the chunk is in the line
+    tap_get(tap, line, ring, delay, fade, bus[l], scratch, n_frames);
+  }
+  hadamard(bus, n_frames);
+}
+
+/// Jot's gain and low-pass of one line, in place.
+static void
+damp(ReverbUnit* const unit, const uint32_t l, float* const x, const uint32_t n_frames)
+{
+  const bool is_moving = unit->gain[l].frames_left || unit->pole[l].frames_left;
+  float gain[CHUNK], pole[CHUNK];
+  ramp_fill(&unit->gain[l], gain, n_frames);
+  ramp_fill(&unit->pole[l], pole, n_frames);
+  for (uint32_t i = 0; is_moving && i < n_frames; ++i) { // ramps that turn round may overshoot,
+    pole[i] = pole[i] < 0.0F ? 0.0F : pole[i] > 1.0F ? 1.0F : pole[i]; // but a pass never gains
+    gain[i] = gain[i] > 1.0F - pole[i] ? 1.0F - pole[i] : gain[i];
+  }
+  double y = unit->damped[l];
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    y = (double)gain[i] * (double)x[i] + (double)pole[i] * y;
+    x[i] = (float)y;
+  }
+  unit->damped[l] = y;
+}
+
+/// Turn each pair of lines by its present angle, in place.
+VECTOR_CLONES static void
+turn_pairs(const Turn* const turn, HadamardRows lines, const uint32_t phase,
+           const uint32_t n_frames)
+{
+  for (uint32_t p = 0; p < N_PAIRS; ++p) {
+    const float cos_step = (turn->cos_to[p] - turn->cos_from[p]) / (float)CHUNK;
+    const float sin_step = (turn->sin_to[p] - turn->sin_from[p]) / (float)CHUNK;
+    float* const restrict a = lines[p];
+    float* const restrict b = lines[p + N_PAIRS];
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      const float at = (float)(int32_t)(phase + i);
+      const float c = turn->cos_from[p] + cos_step * at;
+      const float s = turn->sin_from[p] + sin_step * at;
+      const float turned = c * a[i] - s * b[i];
+      b[i] = s * a[i] + c * b[i];
+      a[i] = turned;
+    }
+  }
+}
+
+/// lines = what leaves the lines now.
+static void
+read_lines(const ReverbNode* const node, ReverbUnit* const unit, HadamardRows lines,
+           const uint32_t n_frames)
+{
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    delay_line_get(&unit->lines[LINE][l], ring_of(node, unit, LINE, l), node->banks[LINE].delay[l],
+                   lines[l], n_frames);
+  }
+}
+
+/// Close the loop: the lines damped, turned and mixed, plus the bus, go into the lines.
+VECTOR_CLONES static void
+feed_lines(const ReverbNode* const node, ReverbUnit* const unit, HadamardRows lines,
+           HadamardRows bus, const uint32_t n_frames)
+{
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    damp(unit, l, lines[l], n_frames);
+  }
+  turn_pairs(&unit->turn, lines, (uint32_t)(unit->frame % CHUNK), n_frames);
+  hadamard(lines, n_frames);
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      lines[l][i] = 0.25F * lines[l][i] + bus[l][i];
+    }
+    delay_line_put(&unit->lines[LINE][l], ring_of(node, unit, LINE, l), lines[l], n_frames);
+    delay_line_advance(&unit->lines[LINE][l], n_frames);
+  }
+}
+
+static void
+scale(HadamardRows bus, const float* const gain, const uint32_t n_frames)
+{
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      bus[l][i] *= gain[i];
+    }
+  }
+}
+
+static void
+run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
+{
+  static const Tap no_tap = { 0 };
+  const ReverbNode* const node = io->node;
+  ReverbUnit* const unit = io->state;
+  HadamardRows bus, lines;
+  float fade[CHUNK], input_gain[CHUNK], mix[CHUNK];
+  tap_weights(&unit->predelay, fade, n_frames);
+  ramp_fill(&unit->input_gain, input_gain, n_frames);
+  ramp_fill(&unit->mix, mix, n_frames);
+  spread(io, first, bus, n_frames);
+  scale(bus, input_gain, n_frames);
+  scatter(node, unit, SCATTER_1, &unit->predelay, fade, bus, n_frames);
+  scatter(node, unit, SCATTER_2, &no_tap, fade, bus, n_frames);
+  read_lines(node, unit, lines, n_frames);
+  gather(io, first, lines, mix, n_frames);
+  feed_lines(node, unit, lines, bus, n_frames);
+}
+
+static void
+aim(const ReverbNode* const node, ReverbUnit* const unit)
+{
+  ramp_aim(&unit->input_gain, node->input_gain, node->ramp_frames);
+  ramp_aim(&unit->mix, node->mix, node->ramp_frames);
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    ramp_aim(&unit->gain[l], node->gain[l], node->ramp_frames);
+    ramp_aim(&unit->pole[l], node->pole[l], node->ramp_frames);
+  }
+}
+
+/// Every CHUNK frames: the angles at the end of the next CHUNK.
+static void
+next_angles(const ReverbNode* const node, ReverbUnit* const unit)
+{
+  memcpy(unit->turn.cos_from, unit->turn.cos_to, sizeof(unit->turn.cos_from));
+  memcpy(unit->turn.sin_from, unit->turn.sin_to, sizeof(unit->turn.sin_from));
+  ramp_aim(&unit->depth, node->depth, node->ramp_frames / CHUNK + 1U);
+  const double seconds = (double)(unit->frame + CHUNK) / node->rate_hz;
+  turn_to(&unit->turn, (double)ramp_next(&unit->depth), seconds);
+}
+
+static void
+reverb_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const ReverbNode* const node = units[u].node;
+    ReverbUnit* const unit = units[u].state;
+    aim(node, unit);
+    uint32_t n = 0;
+    for (uint32_t first = 0; first < n_frames; first += n) {
+      const uint32_t phase = (uint32_t)(unit->frame % CHUNK);
+      const uint32_t to_grid = CHUNK - phase;
+      if (phase == 0U) {
+        next_angles(node, unit);
+      }
+      tap_aim(&unit->predelay, node->predelay_frames, node->ramp_frames);
+      n = tap_span(&unit->predelay, n_frames - first < to_grid ? n_frames - first : to_grid);
+      run_chunk(&units[u], first, n);
+      unit->frame += n;
+    }
+  }
+}
+
+const FxInfo fx_reverb_info = {
+  .name = "reverb",
+  .summary = "A room: feedback delay network of 16 lines",
+  .params = reverb_params,
+  .n_params = N_PARAMS,
+  .tolerance = 1e-5,
+  .tolerance_reason = "single precision in the lines, over hundreds of round trips",
+  .create = reverb_create,
+  .destroy = free,
+  .unit_init = reverb_unit_init,
+  .set = reverb_set,
+  .run = reverb_run,
+  .tail = reverb_tail,
+};

@@ -15,7 +15,7 @@
 #define SHUT_TRIES   1000U // of a millisecond
 #define NS_PER_MS    1000000L
 
-static const IoDriver* const drivers[] = { &io_dummy };
+static const IoDriver* const drivers[] = { &io_jack, &io_dummy };
 
 const IoDriver* const*
 io_drivers(uint32_t* const n_drivers)
@@ -78,6 +78,9 @@ void
 io_process(Io* const io, const float* const* const in, float* const* const out,
            const uint32_t n_frames, const bool wait)
 {
+  if (!wait) {
+    rt_section_enter();
+  }
   atomic_store(&io->inside, true);
   if (atomic_load(&io->open) && n_frames == io->block_frames) {
     io->events.process(io->events.context, in, out, n_frames, wait);
@@ -87,6 +90,9 @@ io_process(Io* const io, const float* const* const in, float* const* const out,
     }
   }
   atomic_store(&io->inside, false);
+  if (!wait) {
+    rt_section_leave();
+  }
 }
 
 Status

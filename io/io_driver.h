@@ -24,8 +24,8 @@ struct Io {
   const IoDriver* driver;
   IoEvents events;
   uint32_t n_in, n_out;
-  double rate_hz;        ///< Of the last io_arm()
-  uint32_t block_frames; ///< The same; read by the audio thread while the gate is open
+  double rate_hz;                ///< Of the last io_arm()
+  _Atomic uint32_t block_frames; ///< The same
   atomic_bool open;
   atomic_bool inside;
 };

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One life of a JACK client.
+
+#include "jack_session.h"
+
+#include "../engine/rt.h"
+
+#include <jack/metadata.h>
+#include <jack/uuid.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XSD_INTEGER "http://www.w3.org/2001/XMLSchema#integer"
+
+// ---- libjack's words ----
+
+static pthread_mutex_t words_lock = PTHREAD_MUTEX_INITIALIZER;
+static char words[256];
+
+// libjack speaks from any of its threads; what comes while another line is kept is dropped, because
+// the first one says what happened and the rest what followed.
+static void
+words_keep(const char* const text)
+{
+  if (!pthread_mutex_trylock(&words_lock)) {
+    if (!words[0]) {
+      snprintf(words, sizeof(words), "%s", text);
+      words[strcspn(words, "\n")] = '\0';
+    }
+    pthread_mutex_unlock(&words_lock);
+  }
+}
+
+static void
+words_ignore(const char* const text)
+{
+  (void)text;
+}
+
+void
+jack_words_catch(void)
+{
+  jack_set_error_function(words_keep);
+  jack_set_info_function(words_ignore);
+}
+
+void
+jack_words_take(char* const buffer, const size_t buffer_bytes)
+{
+  pthread_mutex_lock(&words_lock);
+  snprintf(buffer, buffer_bytes, "%s", words);
+  words[0] = '\0';
+  pthread_mutex_unlock(&words_lock);
+}
+
+// ---- callbacks ----
+
+static int
+on_process(const jack_nframes_t n_frames, void* const context)
+{
+  JackSession* const session = context;
+  const uint32_t n_in = session->io->n_in;
+  const uint32_t n_out = session->io->n_out;
+  for (uint32_t c = 0; c < n_in; ++c) {
+    session->in[c] = jack_port_get_buffer(session->ports[c], n_frames);
+  }
+  for (uint32_t c = 0; c < n_out; ++c) {
+    session->out[c] = jack_port_get_buffer(session->ports[n_in + c], n_frames);
+  }
+  io_process(session->io, session->in, session->out, n_frames,
+             atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
+  return 0;
+}
+
+static void
+on_thread(void* const context)
+{
+  (void)context;
+  rt_flush_denormals();
+}
+
+// The server is about to change the period: silence until the main thread has seen it.
+static int
+on_buffer_size(const jack_nframes_t n_frames, void* const context)
+{
+  Io* const io = ((JackSession*)context)->io;
+  if (n_frames != atomic_load(&io->block_frames)) {
+    atomic_store(&io->open, false);
+  }
+  return 0;
+}
+
+static void
+on_freewheel(const int starting, void* const context)
+{
+  atomic_store_explicit(&((JackSession*)context)->freewheeling, starting != 0,
+                        memory_order_relaxed);
+}
+
+static int
+on_xrun(void* const context)
+{
+  atomic_fetch_add_explicit(&((JackSession*)context)->xruns, 1U, memory_order_relaxed);
+  return 0;
+}
+
+static void
+on_connect(const jack_port_id_t a, const jack_port_id_t b, const int connected, void* const context)
+{
+  (void)a;
+  (void)b;
+  (void)connected;
+  atomic_store(&((JackSession*)context)->links_changed, true);
+}
+
+static void
+on_shutdown(const jack_status_t code, const char* const reason, void* const context)
+{
+  (void)code;
+  JackSession* const session = context;
+  snprintf(session->reason, sizeof(session->reason), "%s", reason);
+  session->reason[strcspn(session->reason, "\n")] = '\0';
+  atomic_store_explicit(&session->lost, true, memory_order_release);
+}
+
+// Latency of everything beyond ports[n]: the widest range of those that are connected.
+static jack_latency_range_t
+range_of(jack_port_t* const* const ports, const uint32_t n, const jack_latency_callback_mode_t mode)
+{
+  jack_latency_range_t widest = { 0, 0 };
+  bool is_first = true;
+  for (uint32_t p = 0; p < n; ++p) {
+    if (!jack_port_connected(ports[p])) {
+      continue;
+    }
+    jack_latency_range_t range;
+    jack_port_get_latency_range(ports[p], mode, &range);
+    widest.min = is_first || range.min < widest.min ? range.min : widest.min;
+    widest.max = range.max > widest.max ? range.max : widest.max;
+    is_first = false;
+  }
+  return widest;
+}
+
+// What arrives at the outputs was captured so much earlier than at the inputs; what arrives at the
+// inputs will be played so much later than at the outputs.
+static void
+on_latency(const jack_latency_callback_mode_t mode, void* const context)
+{
+  const JackSession* const session = context;
+  const Io* const io = session->io;
+  jack_port_t* const* const in = session->ports;
+  jack_port_t* const* const out = session->ports + io->n_in;
+  const bool capture = mode == JackCaptureLatency;
+  jack_latency_range_t range =
+      capture ? range_of(in, io->n_in, mode) : range_of(out, io->n_out, mode);
+  const uint32_t latency = io->events.latency(io->events.context);
+  range.min += latency;
+  range.max += latency;
+  for (uint32_t p = 0; p < (capture ? io->n_out : io->n_in); ++p) {
+    jack_port_set_latency_range(capture ? out[p] : in[p], mode, &range);
+  }
+}
+
+// ---- open ----
+
+JackSession*
+jack_session_new(Io* const io)
+{
+  JackSession* const session = calloc(1, sizeof(JackSession));
+  if (!session) {
+    return NULL;
+  }
+  session->io = io;
+  session->ports = calloc(io->n_in + io->n_out + 1U, sizeof(jack_port_t*));
+  session->in = calloc(io->n_in + 1U, sizeof(float*));
+  session->out = calloc(io->n_out + 1U, sizeof(float*));
+  if (!session->ports || !session->in || !session->out) {
+    jack_session_free(session);
+    return NULL;
+  }
+  return session;
+}
+
+void
+jack_session_free(JackSession* const session)
+{
+  if (session) {
+    if (session->client) {
+      jack_client_close(session->client);
+    }
+    jack_links_clear(&session->pending);
+    free(session->out);
+    free(session->in);
+    free(session->ports);
+    free(session);
+  }
+}
+
+void
+jack_session_close(void* const session)
+{
+  jack_session_free(session);
+}
+
+static Status
+fail(JackSession* const session, const char* const what)
+{
+  char said[256];
+  jack_words_take(said, sizeof(said));
+  return error_set(&session->error, STATUS_AUDIO_IO, "%s%s%s%s", what, said[0] ? " (libjack: " : "",
+                   said, said[0] ? ")" : "");
+}
+
+static Status
+open_client(JackSession* const session)
+{
+  jack_status_t status = 0;
+  const jack_options_t options = session->server_name ? JackServerName : JackNullOption;
+  char what[256];
+  jack_words_take(what, sizeof(what)); // said before, so no reason
+  session->client = jack_client_open(session->client_name, JackNoStartServer | options, &status,
+                                     session->server_name);
+  if (session->client) {
+    return STATUS_OK;
+  }
+  const char* const name = session->server_name ? session->server_name : "default";
+  if (status & JackVersionError) {
+    snprintf(what, sizeof(what), "JACK server '%.64s' speaks another protocol than libjack", name);
+  } else if (status & JackServerFailed) {
+    session->absent = true;
+    snprintf(what, sizeof(what), "JACK server '%.64s' does not run", name);
+  } else {
+    snprintf(what, sizeof(what), "JACK server '%.64s' refused the client '%.64s', status 0x%x",
+             name, session->client_name, (unsigned)status);
+  }
+  return fail(session, what);
+}
+
+static void
+set_callbacks(JackSession* const session)
+{
+  jack_client_t* const client = session->client;
+  jack_set_thread_init_callback(client, on_thread, session);
+  jack_set_process_callback(client, on_process, session);
+  jack_set_buffer_size_callback(client, on_buffer_size, session);
+  jack_set_freewheel_callback(client, on_freewheel, session);
+  jack_set_xrun_callback(client, on_xrun, session);
+  jack_set_port_connect_callback(client, on_connect, session);
+  jack_set_latency_callback(client, on_latency, session);
+  jack_on_info_shutdown(client, on_shutdown, session);
+}
+
+// Patch bays show the pretty name and sort by the order; both are decoration, so a server without
+// metadata is no fault.
+static void
+describe_port(JackSession* const session, jack_port_t* const port, const char* const kind,
+              const uint32_t number, const uint32_t order)
+{
+  const jack_uuid_t uuid = jack_port_uuid(port);
+  char text[32];
+  snprintf(text, sizeof(text), "%s %u", kind, number);
+  jack_set_property(session->client, uuid, JACK_METADATA_PRETTY_NAME, text, "text/plain");
+  snprintf(text, sizeof(text), "%u", order);
+  jack_set_property(session->client, uuid, JACK_METADATA_ORDER, text, XSD_INTEGER);
+}
+
+static Status
+make_ports(JackSession* const session)
+{
+  const uint32_t n_in = session->io->n_in;
+  for (uint32_t p = 0; p < n_in + session->io->n_out; ++p) {
+    const bool is_input = p < n_in;
+    const uint32_t number = is_input ? p + 1U : p - n_in + 1U;
+    char name[16];
+    snprintf(name, sizeof(name), "%s_%u", is_input ? "in" : "out", number);
+    session->ports[p] = jack_port_register(session->client, name, JACK_DEFAULT_AUDIO_TYPE,
+                                           is_input ? JackPortIsInput : JackPortIsOutput, 0);
+    if (!session->ports[p]) {
+      char what[64];
+      snprintf(what, sizeof(what), "JACK has no room for the port %s", name);
+      return fail(session, what);
+    }
+    describe_port(session, session->ports[p], is_input ? "Input" : "Output", number, p);
+  }
+  return STATUS_OK;
+}
+
+void
+jack_session_open(void* const context)
+{
+  JackSession* const session = context;
+  session->status = open_client(session);
+  if (!session->status) {
+    set_callbacks(session);
+    session->status = make_ports(session);
+  }
+}
+
+// ---- run ----
+
+// Our ports[n] to the first n physical ports of the other direction, in order.
+static uint32_t
+connect_physical(JackSession* const session, jack_port_t* const* const ports, const uint32_t n,
+                 const bool is_input)
+{
+  const char** const peers =
+      jack_get_ports(session->client, NULL, JACK_DEFAULT_AUDIO_TYPE,
+                     JackPortIsPhysical | (is_input ? JackPortIsOutput : JackPortIsInput));
+  uint32_t n_made = 0;
+  for (uint32_t p = 0; peers && p < n && peers[p]; ++p) {
+    const char* const own = jack_port_name(ports[p]);
+    n_made += !jack_connect(session->client, is_input ? peers[p] : own, is_input ? own : peers[p]);
+  }
+  jack_free(peers);
+  return n_made;
+}
+
+void
+jack_session_start(void* const context)
+{
+  JackSession* const session = context;
+  const Io* const io = session->io;
+  if (jack_activate(session->client)) {
+    session->status = fail(session, "JACK does not activate the client");
+    return;
+  }
+  session->n_restored = jack_links_restore(&session->pending, session->client);
+  if (session->connect) {
+    session->n_restored += connect_physical(session, session->ports, io->n_in, true) +
+                           connect_physical(session, session->ports + io->n_in, io->n_out, false);
+  }
+  jack_recompute_total_latencies(session->client);
+  session->status = STATUS_OK;
+}
+
+void
+jack_session_restore(void* const context)
+{
+  JackSession* const session = context;
+  session->n_restored = jack_links_restore(&session->pending, session->client);
+}
+
+void
+jack_session_tell_latency(void* const context)
+{
+  jack_recompute_total_latencies(((JackSession*)context)->client);
+}

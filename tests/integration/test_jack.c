@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The JACK driver on a real server: ports, latency, period, freewheel; and the server's death,
+// after which the same ports, connections and sound come back.
+
+#include "../../io/errand.h"
+#include "../../io/io.h"
+#include "../support/fake_events.h"
+#include "../support/jackd.h"
+#include "../support/suite.h"
+
+#include <jack/jack.h>
+#include <jack/metadata.h>
+#include <jack/uuid.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double
+now_s(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static Io*
+open_jack(const Jackd* const jackd, FakeEvents* const fake, const uint32_t n_in,
+          const uint32_t n_out, const bool connect)
+{
+  const IoConfig config = { .client_name = "rack",
+                            .server_name = jackd->name,
+                            .n_in = n_in,
+                            .n_out = n_out,
+                            .connect = connect };
+  Io* io = NULL;
+  Error error = { STATUS_OK, "" };
+  const IoEvents events = fake_events(fake, n_in, n_out);
+  ck_assert_msg(!io_open(io_find("jack"), &config, &events, &io, &error), "%s", error.text);
+  return io;
+}
+
+static IoStatus
+status_of(const Io* const io)
+{
+  IoStatus status;
+  io_status(io, &status);
+  return status;
+}
+
+static bool
+is_running(const Io* const io)
+{
+  return status_of(io).state == IO_STATE_RUNNING;
+}
+
+/// Another client in this process, to look from outside.
+static jack_client_t*
+open_probe(const Jackd* const jackd)
+{
+  jack_client_t* const probe =
+      jack_client_open("probe", JackNoStartServer | JackServerName, NULL, jackd->name);
+  ck_assert_ptr_nonnull(probe);
+  ck_assert_int_eq(jack_activate(probe), 0);
+  return probe;
+}
+
+static bool
+is_connected(jack_client_t* const probe, const char* const from, const char* const to)
+{
+  jack_port_t* const port = jack_port_by_name(probe, from);
+  const char** const peers = port ? jack_port_get_all_connections(probe, port) : NULL;
+  bool found = false;
+  for (unsigned i = 0; peers && peers[i]; ++i) {
+    found |= !strcmp(peers[i], to);
+  }
+  jack_free(peers);
+  return found;
+}
+
+START_TEST(ports_have_names_order_and_physical_connections)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 2, 3, true);
+  ck_assert(is_running(io));
+  ck_assert_double_eq(fake.rate_hz, 48000.0);
+  ck_assert_uint_eq(fake.block_frames, 64);
+  POLL_UNTIL(io, fake.periods > 10U);
+  ck_assert_uint_eq(fake.last_frames, 64);
+  ck_assert_uint_eq(fake.waited, 0);
+
+  jack_client_t* const probe = open_probe(&jackd);
+  ck_assert(is_connected(probe, "system:capture_1", "rack:in_1"));
+  ck_assert(is_connected(probe, "system:capture_2", "rack:in_2"));
+  ck_assert(is_connected(probe, "rack:out_1", "system:playback_1"));
+  ck_assert(is_connected(probe, "rack:out_2", "system:playback_2"));
+  static const struct {
+    const char* port;
+    const char* pretty;
+    const char* order;
+  } ports[] = { { "rack:in_1", "Input 1", "0" },
+                { "rack:in_2", "Input 2", "1" },
+                { "rack:out_1", "Output 1", "2" },
+                { "rack:out_3", "Output 3", "4" } };
+  for (unsigned p = 0; p < ARRAY_LEN(ports); ++p) {
+    const jack_uuid_t uuid = jack_port_uuid(jack_port_by_name(probe, ports[p].port));
+    char* value = NULL;
+    char* type = NULL;
+    ck_assert_int_eq(jack_get_property(uuid, JACK_METADATA_PRETTY_NAME, &value, &type), 0);
+    ck_assert_str_eq(value, ports[p].pretty);
+    jack_free(value);
+    jack_free(type);
+    ck_assert_int_eq(jack_get_property(uuid, JACK_METADATA_ORDER, &value, &type), 0);
+    ck_assert_str_eq(value, ports[p].order);
+    jack_free(value);
+    jack_free(type);
+  }
+  io_close(io);
+  ck_assert_ptr_null(jack_port_by_name(probe, "rack:in_1"));
+  jack_client_close(probe);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(without_connect_nothing_is_connected)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 44100, 256);
+  Io* const io = open_jack(&jackd, &fake, 1, 1, false);
+  jack_client_t* const probe = open_probe(&jackd);
+  ck_assert(!is_connected(probe, "system:capture_1", "rack:in_1"));
+  ck_assert(!is_connected(probe, "rack:out_1", "system:playback_1"));
+  ck_assert_double_eq(status_of(io).rate_hz, 44100.0);
+  ck_assert_uint_eq(status_of(io).block_frames, 256);
+  jack_client_close(probe);
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+static jack_latency_range_t
+latency(jack_client_t* const probe, const char* const port, const jack_latency_callback_mode_t mode)
+{
+  jack_latency_range_t range = { 1, 0 };
+  jack_port_get_latency_range(jack_port_by_name(probe, port), mode, &range);
+  return range;
+}
+
+// The range at `port` is that at `beyond` plus `own`.
+static bool
+adds_up(jack_client_t* const probe, const char* const port, const char* const beyond,
+        const jack_latency_callback_mode_t mode, const uint32_t own)
+{
+  const jack_latency_range_t here = latency(probe, port, mode);
+  const jack_latency_range_t there = latency(probe, beyond, mode);
+  return here.min == there.min + own && here.max == there.max + own;
+}
+
+static bool
+latency_is(jack_client_t* const probe, const uint32_t own)
+{
+  return adds_up(probe, "rack:out_1", "system:capture_1", JackCaptureLatency, own) &&
+         adds_up(probe, "rack:in_1", "system:playback_1", JackPlaybackLatency, own);
+}
+
+START_TEST(latency_is_told_in_both_directions_and_again_when_it_changes)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { .latency = 100 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 2, 2, true);
+  jack_client_t* const probe = open_probe(&jackd);
+  ck_assert_uint_gt(latency(probe, "system:capture_1", JackCaptureLatency).max, 0);
+  ck_assert_uint_gt(latency(probe, "system:playback_1", JackPlaybackLatency).max, 0);
+  POLL_UNTIL(io, latency_is(probe, 100));
+  fake.latency = 4321;
+  io_latency_changed(io);
+  POLL_UNTIL(io, latency_is(probe, 4321));
+  // Two ways in of different lengths: a range.  out_2 comes back to in_2, 4321 frames later.
+  ck_assert_int_eq(jack_connect(probe, "rack:out_2", "rack:in_2"), 0);
+  ck_assert_int_eq(jack_disconnect(probe, "system:capture_2", "rack:in_2"), 0);
+  POLL_UNTIL(io, latency(probe, "rack:out_1", JackCaptureLatency).max >
+                     latency(probe, "rack:out_1", JackCaptureLatency).min);
+  jack_client_close(probe);
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(the_period_may_change_to_any_length)
+{
+  static const uint32_t periods[] = { 1024, 17, 128, 64 };
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { .latency = 10 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 2, 2, true);
+  jack_client_t* const probe = open_probe(&jackd);
+  for (unsigned p = 0; p < ARRAY_LEN(periods); ++p) {
+    ck_assert_int_eq(jack_set_buffer_size(probe, periods[p]), 0);
+    POLL_UNTIL(io, is_running(io) && fake.last_frames == periods[p]);
+    ck_assert_uint_eq(fake.block_frames, periods[p]);
+    ck_assert_uint_eq(status_of(io).block_frames, periods[p]);
+    POLL_UNTIL(io, latency_is(probe, 10));
+  }
+  ck_assert(!fake.overlapped);
+  ck_assert_uint_eq(status_of(io).reconnects, 0);
+
+  fake.refuse = STATUS_LIMIT; // a format that the engine refuses: waiting, and back when it fits
+  ck_assert_int_eq(jack_set_buffer_size(probe, 512), 0);
+  POLL_UNTIL(io, !is_running(io));
+  ck_assert_ptr_nonnull(strstr(fake.log, "refused by the test"));
+  fake.refuse = STATUS_OK;
+  POLL_UNTIL(io, is_running(io) && fake.last_frames == 512U);
+  ck_assert(is_connected(probe, "rack:out_2", "system:playback_2"));
+  jack_client_close(probe);
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(freewheel_waits_for_every_block)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 1, 1, false);
+  jack_client_t* const probe = open_probe(&jackd);
+  ck_assert_int_eq(jack_set_freewheel(probe, 1), 0);
+  POLL_UNTIL(io, fake.waited > 100U);
+  ck_assert(status_of(io).freewheeling);
+  ck_assert_int_eq(jack_set_freewheel(probe, 0), 0);
+  POLL_UNTIL(io, !status_of(io).freewheeling);
+  usleep(10000); // the period that was inside
+  const uint64_t waited = fake.waited;
+  const uint64_t periods = fake.periods;
+  POLL_UNTIL(io, fake.periods > periods + 10U);
+  ck_assert_uint_eq(fake.waited, waited);
+  jack_client_close(probe);
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(xruns_are_counted)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 1, 1, false);
+  const uint64_t before = status_of(io).xruns;
+  kill(jackd.pid, SIGSTOP);
+  usleep(100000);
+  kill(jackd.pid, SIGCONT);
+  POLL_UNTIL(io, status_of(io).xruns > before);
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+static void
+connect_all(const Jackd* const jackd)
+{
+  ck_assert_int_eq(jackd_tool(jackd, "jack_connect", "peer:out", "rack:in_1", NULL), 0);
+  ck_assert_int_eq(jackd_tool(jackd, "jack_connect", "rack:out_1", "peer:in", NULL), 0);
+  ck_assert_int_eq(jackd_tool(jackd, "jack_connect", "rack:out_2", "rack:in_2", NULL), 0);
+  ck_assert_int_eq(jackd_tool(jackd, "jack_connect", "rack:out_1", "system:playback_2", NULL), 0);
+  ck_assert_int_eq(jackd_tool(jackd, "jack_disconnect", "rack:out_2", "system:playback_2", NULL),
+                   0);
+}
+
+static pid_t
+start_peer(const Jackd* const jackd)
+{
+  const pid_t pid = jackd_run(jackd, getenv("WARPRACK_JACK_PEER"));
+  for (unsigned tries = 0; jackd_tool(jackd, "jack_lsp", "peer:in", NULL) ||
+                           jackd_tool(jackd, "jack_connect", "peer:out", "peer:in", NULL);
+       ++tries) {
+    ck_assert_msg(tries < 100U, "the peer does not start");
+    usleep(20000);
+  }
+  ck_assert_int_eq(jackd_tool(jackd, "jack_disconnect", "peer:out", "peer:in", NULL), 0);
+  return pid;
+}
+
+static void
+check_all(const Jackd* const jackd)
+{
+  jack_client_t* const probe = open_probe(jackd);
+  ck_assert(is_connected(probe, "peer:out", "rack:in_1"));
+  ck_assert(is_connected(probe, "rack:out_1", "peer:in"));
+  ck_assert(is_connected(probe, "rack:out_1", "system:playback_1"));
+  ck_assert(is_connected(probe, "rack:out_1", "system:playback_2"));
+  ck_assert(is_connected(probe, "rack:out_2", "rack:in_2"));
+  ck_assert(is_connected(probe, "system:capture_1", "rack:in_1"));
+  ck_assert(is_connected(probe, "system:capture_2", "rack:in_2"));
+  ck_assert(!is_connected(probe, "rack:out_2", "system:playback_2"));
+  jack_client_close(probe);
+}
+
+// The server dies by `signal_number` and comes back at `rate_hz`; prints how long that takes.
+static void
+die_and_return(const int signal_number, const unsigned rate_hz, const unsigned period,
+               const useconds_t settle_us)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 2, 2, true);
+  pid_t peer = start_peer(&jackd);
+  connect_all(&jackd);
+  POLL_UNTIL(io, fake.heard);
+  usleep(settle_us); // without a poll: what changed last is found in the dead server's memory
+  const double killed_s = now_s();
+  jackd_kill(&jackd, signal_number);
+  waitpid(peer, NULL, 0);
+  POLL_UNTIL(io, !is_running(io));
+  const double lost_s = now_s();
+  ck_assert_ptr_nonnull(strstr(fake.note, "lost JACK server"));
+  for (unsigned n = 0; n < 60U; ++n) { // some attempts in vain
+    io_poll(io);
+    usleep(10000);
+  }
+  ck_assert_uint_eq(fake.notes, 1);
+
+  fake.heard = false;
+  const uint64_t periods = fake.periods;
+  const double launched_s = now_s();
+  jackd_launch(&jackd, rate_hz, period);
+  POLL_UNTIL(io, fake.periods > periods);
+  const double back_s = now_s();
+  peer = start_peer(&jackd);
+  POLL_UNTIL(io, fake.heard);
+  ck_assert(is_running(io));
+  ck_assert_uint_eq(status_of(io).reconnects, 1);
+  ck_assert_double_eq(fake.rate_hz, rate_hz);
+  ck_assert_uint_eq(fake.last_frames, period);
+  ck_assert(!fake.overlapped);
+  POLL_UNTIL(io, strstr(fake.log, "is back"));
+  io_poll(io);
+  check_all(&jackd);
+  printf("signal %d: loss seen after %.0f ms; first period %.0f ms after jackd was started again "
+         "(%s)\n",
+         signal_number, 1e3 * (lost_s - killed_s), 1e3 * (back_s - launched_s), fake.note);
+  io_close(io);
+  kill(peer, SIGKILL);
+  waitpid(peer, NULL, 0);
+  jackd_stop(&jackd);
+}
+
+START_TEST(a_killed_server_comes_back_with_all_connections)
+{
+  die_and_return(SIGKILL, 48000, 64, 0);
+}
+END_TEST
+
+START_TEST(a_server_that_ends_in_order_comes_back_with_all_connections)
+{
+  die_and_return(SIGTERM, 48000, 64, 300000);
+}
+END_TEST
+
+START_TEST(a_server_may_come_back_with_another_format)
+{
+  die_and_return(SIGKILL, 44100, 100, 0);
+}
+END_TEST
+
+START_TEST(no_server_is_an_error_in_words_and_prints_nothing)
+{
+  FILE* const caught = tmpfile();
+  const int kept = dup(STDERR_FILENO);
+  dup2(fileno(caught), STDERR_FILENO);
+  const IoConfig config = { .server_name = "warprack-test-nobody", .n_in = 1, .n_out = 1 };
+  FakeEvents fake = { 0 };
+  const IoEvents events = fake_events(&fake, 1, 1);
+  Io* io = NULL;
+  Error error = { STATUS_OK, "" };
+  const Status status = io_open(io_find("jack"), &config, &events, &io, &error);
+  dup2(kept, STDERR_FILENO);
+  ck_assert_int_eq(status, STATUS_AUDIO_IO);
+  ck_assert_ptr_nonnull(strstr(error.text, "'warprack-test-nobody' does not run"));
+  ck_assert_int_eq(ftell(caught), 0);
+  fseek(caught, 0, SEEK_END);
+  ck_assert_int_eq(ftell(caught), 0);
+  ck_assert_uint_eq(fake.formats + fake.notes, 0);
+  fclose(caught);
+}
+END_TEST
+
+START_TEST(a_taken_client_name_is_told)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents first = { 0 };
+  FakeEvents second = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const a = open_jack(&jackd, &first, 1, 1, false);
+  Io* const b = open_jack(&jackd, &second, 1, 1, false);
+  ck_assert_uint_eq(first.notes, 0);
+  ck_assert_ptr_nonnull(strstr(second.note, "'rack' is taken"));
+  io_close(a);
+  io_close(b);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(a_server_that_hangs_hangs_nobody_else)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 2, 2, true);
+  POLL_UNTIL(io, fake.periods > 10U);
+  kill(jackd.pid, SIGSTOP);
+  fake.latency = 77;
+  io_latency_changed(io); // a call that is not answered
+  POLL_UNTIL(io, strstr(fake.log, "does not answer"));
+  kill(jackd.pid, SIGCONT);
+  const uint64_t periods = fake.periods;
+  POLL_UNTIL(io, fake.periods > periods + 10U);
+
+  kill(jackd.pid, SIGSTOP);
+  const double began_s = now_s();
+  io_close(io);
+  printf("closing beside a server that hangs took %.2f s\n", now_s() - began_s);
+  kill(jackd.pid, SIGCONT);
+  jack_client_t* const probe = open_probe(&jackd); // the call that was left to itself returns
+  for (unsigned n = 0; jack_port_by_name(probe, "rack:in_1"); ++n) {
+    ck_assert_uint_lt(n, 500);
+    usleep(10000);
+  }
+  jack_client_close(probe);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+static atomic_bool release_call;
+static atomic_int calls, discards;
+
+static void
+hang(void* const context)
+{
+  (void)context;
+  while (!release_call) {
+    usleep(1000);
+  }
+  ++calls;
+}
+
+static void
+count_discard(void* const context)
+{
+  ck_assert_ptr_eq(context, &calls);
+  ++discards;
+}
+
+START_TEST(an_errand_is_waited_for_or_left_to_itself)
+{
+  Errand* errand = NULL;
+  ck_assert_int_eq(errand_start(hang, &calls, &errand, NULL), STATUS_OK);
+  ck_assert(!errand_wait(errand, 20));
+  errand_abandon(errand, count_discard);
+  ck_assert_int_eq(discards, 0);
+  release_call = true;
+  for (unsigned n = 0; !discards && n < 5000U; ++n) {
+    usleep(1000);
+  }
+  ck_assert_int_eq(discards, 1);
+  ck_assert_int_eq(errand_start(hang, &calls, &errand, NULL), STATUS_OK);
+  usleep(50000);
+  errand_abandon(errand, count_discard); // it has returned already
+  ck_assert_int_eq(discards, 2);
+  ck_assert_int_eq(errand_start(hang, &calls, &errand, NULL), STATUS_OK);
+  ck_assert(errand_wait(errand, 10000));
+  ck_assert_int_eq(calls, 3);
+}
+END_TEST
+
+SUITE_MAIN("jack", an_errand_is_waited_for_or_left_to_itself,
+           no_server_is_an_error_in_words_and_prints_nothing,
+           ports_have_names_order_and_physical_connections, without_connect_nothing_is_connected,
+           latency_is_told_in_both_directions_and_again_when_it_changes,
+           the_period_may_change_to_any_length, freewheel_waits_for_every_block, xruns_are_counted,
+           a_killed_server_comes_back_with_all_connections,
+           a_server_that_ends_in_order_comes_back_with_all_connections,
+           a_server_may_come_back_with_another_format, a_taken_client_name_is_told,
+           a_server_that_hangs_hangs_nobody_else)

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A JACK server without a sound card, one per test.
+
+#include "jackd.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pid_t
+spawn(const Jackd* const jackd, const char* const* const words)
+{
+  const pid_t pid = fork();
+  ck_assert_int_ge(pid, 0);
+  if (!pid) {
+    setpgid(0,
+            0); // Check kills a failed test's group with SIGKILL, and a server is to end in order
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setenv("JACK_DEFAULT_SERVER", jackd->name, 1);
+    setenv("JACK_NO_AUDIO_RESERVATION", "1", 1);
+    const int null = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd < 3; ++fd) {
+      dup2(null, fd);
+    }
+    execvp(words[0], (char* const*)words);
+    _exit(127);
+  }
+  return pid;
+}
+
+void
+jackd_launch(Jackd* const jackd, const unsigned rate_hz, const unsigned period_frames)
+{
+  char rate[16];
+  char period[16];
+  snprintf(rate, sizeof(rate), "%u", rate_hz);
+  snprintf(period, sizeof(period), "%u", period_frames);
+  snprintf(jackd->name, sizeof(jackd->name), "warprack-test-%d", (int)getpid());
+  const char* const words[] = { "jackd", "-r", "-n", jackd->name, "-d", "dummy",
+                                "-r",    rate, "-p", period,      NULL };
+  jackd->pid = spawn(jackd, words);
+}
+
+void
+jackd_start(Jackd* const jackd, const unsigned rate_hz, const unsigned period_frames)
+{
+  jackd_launch(jackd, rate_hz, period_frames);
+  for (unsigned tries = 0; jackd_tool(jackd, "jack_lsp", NULL); ++tries) {
+    ck_assert_msg(tries < 200U, "jackd does not start");
+    ck_assert_msg(!waitpid(jackd->pid, NULL, WNOHANG), "jackd has ended");
+    usleep(50000);
+  }
+}
+
+void
+jackd_kill(Jackd* const jackd, const int signal_number)
+{
+  ck_assert_int_gt(jackd->pid, 0);
+  kill(jackd->pid, signal_number);
+  ck_assert_int_eq(waitpid(jackd->pid, NULL, 0), jackd->pid);
+  jackd->pid = 0;
+}
+
+void
+jackd_stop(Jackd* const jackd)
+{
+  jackd_kill(jackd, SIGTERM);
+}
+
+int
+jackd_tool(const Jackd* const jackd, const char* const program, ...)
+{
+  const char* words[16] = { program };
+  va_list args;
+  va_start(args, program);
+  for (unsigned n = 1; n < 15U && (words[n] = va_arg(args, const char*)); ++n) {
+  }
+  va_end(args);
+  int status = -1;
+  waitpid(spawn(jackd, words), &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+pid_t
+jackd_run(const Jackd* const jackd, const char* const program)
+{
+  const char* const words[] = { program, NULL };
+  return spawn(jackd, words);
+}

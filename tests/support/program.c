@@ -78,7 +78,7 @@ program_expect(Program* const program, const char* const text)
     nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000 * 1000 }, NULL);
   }
   char* const errors = read_all(program->err_file);
-  ck_abort_msg("'%s' was not printed but: %s; %s", text, program->out, errors);
+  ck_abort_msg("'%s' was not printed but: %.1500s; %.1500s", text, program->out, errors);
 }
 
 void

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Values that several subcommands read alike.
+
+#include "engine_args.h"
+
+#include "../engine/effect.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+const char* const backend_choices[] = {
+  [ENGINE_BACKEND_AUTO] = "auto",
+  [ENGINE_BACKEND_CPU] = "cpu",
+  [ENGINE_BACKEND_CUDA] = "cuda",
+  [ENGINE_BACKEND_OPENCL] = "opencl",
+  NULL,
+};
+
+static bool
+read_count(const char** const at, uint32_t* const count)
+{
+  if (!isdigit((unsigned char)**at)) { // strtoul would take blanks and a minus sign
+    return false;
+  }
+  char* end = NULL;
+  const unsigned long value = strtoul(*at, &end, 10);
+  *at = end;
+  *count = value <= FX_MAX_CHANNELS ? (uint32_t)value : 0U;
+  return *count != 0U;
+}
+
+Status
+channels_read(const char* const text, uint32_t* const n_in, uint32_t* const n_out,
+              Error* const error)
+{
+  const char* at = text;
+  uint32_t in = 0;
+  uint32_t out = 0;
+  bool good = read_count(&at, &in);
+  if (good && *at == ':') {
+    ++at;
+    good = read_count(&at, &out);
+  } else {
+    out = in;
+  }
+  if (!good || *at) {
+    return error_set(error, STATUS_BAD_ARG, "--channels takes IN:OUT, each from 1 to %u, not '%s'",
+                     FX_MAX_CHANNELS, text);
+  }
+  *n_in = in;
+  *n_out = out;
+  return STATUS_OK;
+}

@@ -16,8 +16,8 @@ void jackd_start(Jackd* jackd, unsigned rate_hz, unsigned period_frames);
 /// The same, without waiting.
 void jackd_launch(Jackd* jackd, unsigned rate_hz, unsigned period_frames);
 
-/// End it in order.  A server that is killed for good keeps one of the eight places that JACK has on
-/// a machine, so every test ends with this.
+/// End it in order.  A server that is killed for good keeps one of the eight places that JACK has
+/// on a machine, so every test ends with this.
 void jackd_stop(Jackd* jackd);
 
 /// Send it a deadly signal and wait for its end.

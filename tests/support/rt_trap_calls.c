@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+   The interposed functions of the real-time trap.  One that is called in a section is counted, then
+   carried out with the trap suspended, so that what the library does on its behalf is not counted a
+   second time.
+*/
+
+#include "rt_trap_net.h"
+
+#include "../../engine/status.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CALLER __builtin_return_address(0)
+
+/// Suspend the trap.  Returns what resume() needs: 0 outside sections.
+static uint32_t
+suspend(void)
+{
+  const uint32_t depth = trap_self.depth;
+  if (depth) {
+    trap_self.selector = SELECTOR_ALLOW;
+    trap_self.depth = 0;
+  }
+  return depth;
+}
+
+/// In a section: count the call and suspend the trap.
+static uint32_t
+hit(const Call call, const void* const address)
+{
+  const uint32_t depth = suspend();
+  if (depth) {
+    trap_note(call, address, -1);
+  }
+  return depth;
+}
+
+static void
+resume(const uint32_t depth)
+{
+  if (depth) {
+    trap_self.depth = depth;
+    trap_self.selector = SELECTOR_BLOCK;
+  }
+}
+
+typedef void (*Function)(void);
+
+static _Atomic Function reals[N_CALLS];
+
+/// The function that ours stands in front of.
+static Function
+real(const Call call)
+{
+  Function function = reals[call];
+  if (!function) {
+    // Where a function has two versions, the plain lookup may give the old one.
+    void* found = dlvsym(RTLD_NEXT, trap_call_names[call], "GLIBC_2.3.2");
+    if (!found) {
+      found = dlsym(RTLD_NEXT, trap_call_names[call]);
+    }
+    if (!found) {
+      abort();
+    }
+    memcpy(&function, &found,
+           sizeof(function)); // as dlsym(3) has it: POSIX allows what ISO C does not
+    reals[call] = function;
+  }
+  return function;
+}
+
+#define DEFINE_FORWARDED(type, name, parameters, arguments)                                        \
+  type name parameters                                                                             \
+  {                                                                                                \
+    const uint32_t depth = hit(CALL_##name, CALLER);                                               \
+    type(*const next) parameters = (type(*) parameters)real(CALL_##name);                          \
+    type result = next arguments;                                                                  \
+    resume(depth);                                                                                 \
+    return result;                                                                                 \
+  }
+
+FORWARDED(DEFINE_FORWARDED)
+
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+void __libc_free(void*);
+void* memalign(size_t alignment, size_t n_bytes);
+
+void*
+malloc(const size_t n_bytes)
+{
+  const uint32_t depth = hit(CALL_malloc, CALLER);
+  void* const result = __libc_malloc(n_bytes);
+  resume(depth);
+  return result;
+}
+
+void*
+calloc(const size_t n, const size_t n_bytes)
+{
+  const uint32_t depth = hit(CALL_calloc, CALLER);
+  void* const result = __libc_calloc(n, n_bytes);
+  resume(depth);
+  return result;
+}
+
+void*
+realloc(void* const memory, const size_t n_bytes)
+{
+  const uint32_t depth = hit(CALL_realloc, CALLER);
+  void* const result = __libc_realloc(memory, n_bytes);
+  resume(depth);
+  return result;
+}
+
+void
+free(void* const memory)
+{
+  const uint32_t depth = hit(CALL_free, CALLER);
+  __libc_free(memory);
+  resume(depth);
+}
+
+void*
+aligned_alloc(const size_t alignment, const size_t n_bytes)
+{
+  const uint32_t depth = hit(CALL_aligned_alloc, CALLER);
+  void* const result = __libc_memalign(alignment, n_bytes);
+  resume(depth);
+  return result;
+}
+
+void*
+memalign(const size_t alignment, const size_t n_bytes)
+{
+  const uint32_t depth = hit(CALL_memalign, CALLER);
+  void* const result = __libc_memalign(alignment, n_bytes);
+  resume(depth);
+  return result;
+}
+
+int
+posix_memalign(void** const memory, const size_t alignment, const size_t n_bytes)
+{
+  const uint32_t depth = hit(CALL_posix_memalign, CALLER);
+  int (*const next)(void**, size_t, size_t) =
+      (int (*)(void**, size_t, size_t))real(CALL_posix_memalign);
+  const int result = next(memory, alignment, n_bytes);
+  resume(depth);
+  return result;
+}
+
+int
+open(const char* const path, const int flags, ...)
+{
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  const uint32_t depth = hit(CALL_open, CALLER);
+  int (*const next)(const char*, int, ...) = (int (*)(const char*, int, ...))real(CALL_open);
+  const int result = next(path, flags, mode);
+  resume(depth);
+  return result;
+}
+
+int
+openat(const int folder, const char* const path, const int flags, ...)
+{
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  const uint32_t depth = hit(CALL_openat, CALLER);
+  int (*const next)(int, const char*, int, ...) =
+      (int (*)(int, const char*, int, ...))real(CALL_openat);
+  const int result = next(folder, path, flags, mode);
+  resume(depth);
+  return result;
+}
+
+int
+printf(const char* const format, ...)
+{
+  const uint32_t depth = hit(CALL_printf, CALLER);
+  va_list arguments;
+  va_start(arguments, format);
+  const int result = vprintf(format, arguments);
+  va_end(arguments);
+  resume(depth);
+  return result;
+}
+
+int
+fprintf(FILE* const to, const char* const format, ...)
+{
+  const uint32_t depth = hit(CALL_fprintf, CALLER);
+  va_list arguments;
+  va_start(arguments, format);
+  const int result = vfprintf(to, format, arguments);
+  va_end(arguments);
+  resume(depth);
+  return result;
+}
+
+int
+snprintf(char* const to, const size_t n_bytes, const char* const format, ...)
+{
+  const uint32_t depth = hit(CALL_snprintf, CALLER);
+  va_list arguments;
+  va_start(arguments, format);
+  const int result = vsnprintf(to, n_bytes, format, arguments);
+  va_end(arguments);
+  resume(depth);
+  return result;
+}
+
+/// Six arguments are passed on whatever the number: the kernel ignores those that it does not know.
+long
+syscall(const long number, ...)
+{
+  long a[6];
+  va_list arguments;
+  va_start(arguments, number);
+  for (size_t i = 0; i < ARRAY_LEN(a); ++i) {
+    a[i] = va_arg(arguments, long);
+  }
+  va_end(arguments);
+  const uint32_t depth = suspend();
+  if (depth && !trap_count_futex(number, a[1])) {
+    trap_note(CALL_syscall, CALLER, number);
+  }
+  long (*const next)(long, ...) = (long (*)(long, ...))real(CALL_syscall);
+  const long result = next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  resume(depth);
+  return result;
+}

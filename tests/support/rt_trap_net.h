@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the parts of the real-time trap share: the calls that it knows, and what each thread has
+// done.
+#ifndef WARPRACK_TESTS_RT_TRAP_NET_H
+#define WARPRACK_TESTS_RT_TRAP_NET_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/select.h>
+#include <sys/types.h>
+#include <time.h>
+
+// Forwarded as they are: type, name, parameters, arguments.
+#define FORWARDED(X)                                                                               \
+  X(void*, mmap, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))            \
+  X(int, munmap, (void* a, size_t b), (a, b))                                                      \
+  X(int, mprotect, (void* a, size_t b, int c), (a, b, c))                                          \
+  X(int, madvise, (void* a, size_t b, int c), (a, b, c))                                           \
+  X(int, brk, (void* a), (a))                                                                      \
+  X(void*, sbrk, (intptr_t a), (a))                                                                \
+  X(int, pthread_mutex_lock, (pthread_mutex_t * a), (a))                                           \
+  X(int, pthread_mutex_trylock, (pthread_mutex_t * a), (a))                                        \
+  X(int, pthread_mutex_timedlock, (pthread_mutex_t * a, const struct timespec* b), (a, b))         \
+  X(int, pthread_rwlock_rdlock, (pthread_rwlock_t * a), (a))                                       \
+  X(int, pthread_rwlock_wrlock, (pthread_rwlock_t * a), (a))                                       \
+  X(int, pthread_cond_wait, (pthread_cond_t * a, pthread_mutex_t * b), (a, b))                     \
+  X(int, pthread_cond_timedwait,                                                                   \
+    (pthread_cond_t * a, pthread_mutex_t * b, const struct timespec* c), (a, b, c))                \
+  X(int, pthread_cond_signal, (pthread_cond_t * a), (a))                                           \
+  X(int, pthread_cond_broadcast, (pthread_cond_t * a), (a))                                        \
+  X(int, sem_wait, (sem_t * a), (a))                                                               \
+  X(int, sem_trywait, (sem_t * a), (a))                                                            \
+  X(int, sem_timedwait, (sem_t * a, const struct timespec* b), (a, b))                             \
+  X(int, sem_post, (sem_t * a), (a))                                                               \
+  X(ssize_t, read, (int a, void* b, size_t c), (a, b, c))                                          \
+  X(ssize_t, write, (int a, const void* b, size_t c), (a, b, c))                                   \
+  X(int, close, (int a), (a))                                                                      \
+  X(int, poll, (struct pollfd * a, nfds_t b, int c), (a, b, c))                                    \
+  X(int, select, (int a, fd_set* b, fd_set* c, fd_set* d, struct timeval* e), (a, b, c, d, e))     \
+  X(int, nanosleep, (const struct timespec* a, struct timespec* b), (a, b))                        \
+  X(int, clock_nanosleep, (clockid_t a, int b, const struct timespec* c, struct timespec* d),      \
+    (a, b, c, d))                                                                                  \
+  X(int, usleep, (useconds_t a), (a))                                                              \
+  X(int, sched_yield, (void), ())                                                                  \
+  X(int, vprintf, (const char* a, va_list b), (a, b))                                              \
+  X(int, vfprintf, (FILE * a, const char* b, va_list c), (a, b, c))                                \
+  X(int, vsnprintf, (char* a, size_t b, const char* c, va_list d), (a, b, c, d))                   \
+  X(int, puts, (const char* a), (a))                                                               \
+  X(int, fputs, (const char* a, FILE* b), (a, b))                                                  \
+  X(size_t, fwrite, (const void* a, size_t b, size_t c, FILE* d), (a, b, c, d))
+
+// Written out below: allocation goes to the C library's internal names, because looking up the
+// public ones allocates; the others have variable arguments.
+#define WRITTEN_OUT(X)                                                                             \
+  X(malloc)                                                                                        \
+  X(calloc)                                                                                        \
+  X(realloc)                                                                                       \
+  X(free)                                                                                          \
+  X(aligned_alloc)                                                                                 \
+  X(memalign)                                                                                      \
+  X(posix_memalign)                                                                                \
+  X(open)                                                                                          \
+  X(openat)                                                                                        \
+  X(printf)                                                                                        \
+  X(fprintf)                                                                                       \
+  X(snprintf)                                                                                      \
+  X(syscall)                                                                                       \
+  X(raw) // no function: a system call that the kernel caught
+
+#define ENUM_FORWARDED(type, name, parameters, arguments) CALL_##name,
+#define ENUM_WRITTEN(name)                                CALL_##name,
+typedef enum Call { FORWARDED(ENUM_FORWARDED) WRITTEN_OUT(ENUM_WRITTEN) N_CALLS } Call;
+
+extern const char* const trap_call_names[N_CALLS];
+
+/// What one thread has done in its sections.  Written by that thread, read by anyone.
+typedef struct TrapRecord {
+  int thread_id;
+  char name[16];
+  _Atomic uint64_t sections, wakes, waits;
+  _Atomic uint64_t calls[N_CALLS];
+  _Atomic(const void*) first_address; ///< Of the first violation, NULL: none
+  _Atomic uint32_t first_call;
+  _Atomic long first_number; ///< Of a system call, else -1
+} TrapRecord;
+
+typedef struct TrapThread {
+  uint32_t depth;                  ///< Of sections; 0 also while the trap is suspended
+  volatile unsigned char selector; ///< What the kernel looks at
+  TrapRecord* record;              ///< NULL before the first section
+} TrapThread;
+
+enum { SELECTOR_ALLOW = 0, SELECTOR_BLOCK = 1 }; // linux/prctl.h: SYSCALL_DISPATCH_FILTER_*
+
+// The TLS model that needs no allocation on first use; the library is loaded with the program.
+extern _Thread_local TrapThread trap_self __attribute__((tls_model("initial-exec")));
+
+/// Count a violation of this thread.
+void trap_note(Call call, const void* address, long number);
+
+/// Count a futex wake or wait; false when it is neither.
+bool trap_count_futex(long number, long operation);
+
+/// Have the kernel raise a signal for this thread's system calls; false where it cannot.
+bool trap_catch_raw_calls(void);
+
+#endif

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The real-time trap counts each forbidden call in a section exactly once, allows the wake, and
+// finds nothing in the callback, the worker's side of the ring and the pool.
+
+#include "support/rt_trap.h"
+#include "support/signals.h"
+#include "support/suite.h"
+
+#include "../engine/period.h"
+#include "../engine/pool.h"
+#include "../engine/rt.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// ---- positive controls: what must be counted ----
+
+// What the forbidden calls work on; made outside the section.  No assertion inside one: Check
+// writes.
+static void* volatile memory;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static sem_t semaphore;
+static FILE* null_file;
+static int null_fd;
+static int other_fd;
+static char text[32];
+static ssize_t n_bytes_moved;
+static const struct timespec no_time = { 0, 0 };
+
+static void
+do_malloc(void)
+{
+  memory = malloc(100);
+}
+
+static void
+do_calloc(void)
+{
+  memory = calloc(10, 10);
+}
+
+static void
+do_realloc(void)
+{
+  memory = realloc(memory, 100000);
+}
+
+static void
+do_free(void)
+{
+  free(memory);
+  memory = NULL;
+}
+
+static void
+do_aligned_alloc(void)
+{
+  memory = aligned_alloc(64, 128);
+}
+
+static void
+do_posix_memalign(void)
+{
+  void* new_memory = NULL;
+  if (posix_memalign(&new_memory, 64, 128) == 0) {
+    memory = new_memory;
+  }
+}
+
+static void
+do_mmap(void)
+{
+  memory = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void
+do_mprotect(void)
+{
+  mprotect(memory, 4096, PROT_READ | PROT_WRITE);
+}
+
+static void
+do_madvise(void)
+{
+  madvise(memory, 4096, MADV_DONTNEED);
+}
+
+static void
+do_munmap(void)
+{
+  munmap(memory, 4096);
+  memory = NULL;
+}
+
+static void
+do_sbrk(void)
+{
+  sbrk(0);
+}
+
+static void
+do_mutex_lock(void)
+{
+  pthread_mutex_lock(&mutex);
+}
+
+static void
+do_mutex_trylock(void)
+{
+  pthread_mutex_trylock(&mutex);
+}
+
+static void
+do_cond_timedwait(void)
+{
+  pthread_cond_timedwait(&condition, &mutex, &no_time);
+}
+
+static void
+do_cond_signal(void)
+{
+  pthread_cond_signal(&condition);
+}
+
+static void
+do_cond_broadcast(void)
+{
+  pthread_cond_broadcast(&condition);
+}
+
+static void
+do_rdlock(void)
+{
+  pthread_rwlock_rdlock(&rwlock);
+}
+
+static void
+do_sem_post(void)
+{
+  sem_post(&semaphore);
+}
+
+static void
+do_sem_wait(void)
+{
+  sem_wait(&semaphore);
+}
+
+static void
+do_sem_trywait(void)
+{
+  sem_trywait(&semaphore);
+}
+
+static void
+do_read(void)
+{
+  n_bytes_moved = read(null_fd, text, 1);
+}
+
+static void
+do_write(void)
+{
+  n_bytes_moved = write(null_fd, text, 1);
+}
+
+static void
+do_open(void)
+{
+  other_fd = open("/dev/null", O_RDWR);
+}
+
+static void
+do_close(void)
+{
+  close(other_fd);
+}
+
+static void
+do_poll(void)
+{
+  struct pollfd waits = { .fd = null_fd, .events = POLLIN };
+  poll(&waits, 1, 0);
+}
+
+static void
+do_select(void)
+{
+  struct timeval none = { 0, 0 };
+  select(0, NULL, NULL, NULL, &none);
+}
+
+static void
+do_nanosleep(void)
+{
+  nanosleep(&no_time, NULL);
+}
+
+static void
+do_clock_nanosleep(void)
+{
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &no_time, NULL);
+}
+
+static void
+do_usleep(void)
+{
+  usleep(1);
+}
+
+static void
+do_sched_yield(void)
+{
+  sched_yield();
+}
+
+static void
+do_snprintf(void)
+{
+  snprintf(text, sizeof(text), "%d", null_fd);
+}
+
+static void
+do_fprintf(void)
+{
+  fprintf(null_file, "%d", null_fd);
+}
+
+static void
+do_fputs(void)
+{
+  fputs(text, null_file);
+}
+
+static void
+do_fwrite(void)
+{
+  fwrite(text, 1, 5, null_file);
+}
+
+static void
+do_syscall(void)
+{
+  syscall(SYS_getppid);
+}
+
+// In this order: some need what the one before has made.
+static const struct {
+  const char* name;
+  void (*call)(void);
+} forbidden[] = {
+  { "malloc", do_malloc },
+  { "realloc", do_realloc },
+  { "free", do_free },
+  { "calloc", do_calloc },
+  { "free", do_free },
+  { "aligned_alloc", do_aligned_alloc },
+  { "free", do_free },
+  { "posix_memalign", do_posix_memalign },
+  { "free", do_free },
+  { "mmap", do_mmap },
+  { "mprotect", do_mprotect },
+  { "madvise", do_madvise },
+  { "munmap", do_munmap },
+  { "sbrk", do_sbrk },
+  { "pthread_mutex_lock", do_mutex_lock },
+  { "pthread_mutex_trylock", do_mutex_trylock },
+  { "pthread_cond_timedwait", do_cond_timedwait },
+  { "pthread_cond_signal", do_cond_signal },
+  { "pthread_cond_broadcast", do_cond_broadcast },
+  { "pthread_rwlock_rdlock", do_rdlock },
+  { "sem_post", do_sem_post },
+  { "sem_wait", do_sem_wait },
+  { "sem_trywait", do_sem_trywait },
+  { "read", do_read },
+  { "write", do_write },
+  { "open", do_open },
+  { "close", do_close },
+  { "poll", do_poll },
+  { "select", do_select },
+  { "nanosleep", do_nanosleep },
+  { "clock_nanosleep", do_clock_nanosleep },
+  { "usleep", do_usleep },
+  { "sched_yield", do_sched_yield },
+  { "snprintf", do_snprintf },
+  { "fprintf", do_fprintf },
+  { "fputs", do_fputs },
+  { "fwrite", do_fwrite },
+  { "syscall", do_syscall },
+};
+
+static void
+set_up(void)
+{
+  null_file = fopen("/dev/null", "w");
+  null_fd = open("/dev/null", O_RDWR);
+  ck_assert(null_file && null_fd >= 0 && sem_init(&semaphore, 0, 0) == 0);
+  rt_section_enter(); // make the thread known
+  rt_section_leave();
+  rt_trap_reset();
+}
+
+START_TEST(each_forbidden_call_is_counted_exactly_once_by_its_name)
+{
+  set_up();
+  for (uint32_t f = 0; f < ARRAY_LEN(forbidden); ++f) {
+    rt_trap_reset();
+    rt_section_enter();
+    forbidden[f].call();
+    rt_section_leave();
+    const RtTrapCounts counts = rt_trap_counts();
+    ck_assert_msg(rt_trap_calls(forbidden[f].name) == 1U && counts.violations == 1U,
+                  "%s: counted %llu times, %llu violations", forbidden[f].name,
+                  (unsigned long long)rt_trap_calls(forbidden[f].name),
+                  (unsigned long long)counts.violations);
+    ck_assert_uint_eq(counts.sections, 1);
+  }
+}
+END_TEST
+
+START_TEST(nothing_is_counted_outside_a_section)
+{
+  set_up();
+  for (uint32_t f = 0; f < ARRAY_LEN(forbidden); ++f) {
+    forbidden[f].call();
+  }
+  getppid();
+  ck_assert_uint_eq(rt_trap_counts().violations, 0);
+  ck_assert_uint_eq(rt_trap_counts().sections, 0);
+}
+END_TEST
+
+START_TEST(an_inner_section_does_not_end_the_outer_one)
+{
+  set_up();
+  rt_section_enter();
+  rt_section_enter();
+  do_malloc();
+  rt_section_leave();
+  do_free();
+  rt_section_leave();
+  do_malloc();
+  ck_assert_uint_eq(rt_trap_counts().violations, 2);
+  ck_assert_uint_eq(rt_trap_counts().sections, 1);
+}
+END_TEST
+
+static volatile sig_atomic_t n_signals;
+
+static void
+count_signal(const int number)
+{
+  (void)number;
+  ++n_signals;
+}
+
+START_TEST(system_calls_that_no_library_function_shows_are_counted)
+{
+  set_up();
+  if (!rt_trap_counts().raw) {
+    fputs("skipped: this kernel has no Syscall User Dispatch\n", stderr);
+    return;
+  }
+  const pid_t parent = getppid();
+  rt_section_enter();
+  const pid_t first = getppid();
+  const pid_t second = getppid();
+  rt_section_leave();
+  ck_assert_int_eq(first, parent); // carried out
+  ck_assert_int_eq(second, parent);
+  ck_assert_uint_eq(rt_trap_calls("raw"), 2);
+  ck_assert_uint_eq(rt_trap_counts().violations, 2);
+
+  // A signal handler comes and goes in the section: only the call that raised it counts.
+  ck_assert(signal(SIGUSR1, count_signal) != SIG_ERR);
+  rt_trap_reset();
+  rt_section_enter();
+  raise(SIGUSR1);
+  rt_section_leave();
+  ck_assert_int_eq(n_signals, 1);
+  ck_assert_uint_ge(rt_trap_calls("raw"), 1);
+  rt_trap_reset();
+  rt_section_enter();
+  getppid();
+  rt_section_leave();
+  ck_assert_uint_eq(rt_trap_counts().violations, 1); // still armed
+}
+END_TEST
+
+START_TEST(futex_wakes_and_waits_are_counted_apart)
+{
+  set_up();
+  _Atomic uint32_t word = 0;
+  rt_section_enter();
+  rt_futex_wake(&word);
+  rt_futex_wake(&word);
+  rt_futex_wait(&word, 1, UINT64_MAX);
+  rt_section_leave();
+  const RtTrapCounts counts = rt_trap_counts();
+  ck_assert_uint_eq(counts.wakes, 2);
+  ck_assert_uint_eq(counts.waits, 1);
+  ck_assert_uint_eq(counts.violations, 0);
+}
+END_TEST
+
+static void*
+violate(void* const unused)
+{
+  (void)unused;
+  rt_section_enter();
+  do_malloc();
+  do_free();
+  rt_section_leave();
+  return NULL;
+}
+
+START_TEST(threads_are_trapped_one_by_one)
+{
+  set_up();
+  pthread_t thread;
+  rt_section_enter();
+  rt_section_leave();
+  do_malloc(); // this thread is outside, whatever the other one does
+  ck_assert(rt_thread_start("test-violator", violate, NULL, &thread, NULL) == STATUS_OK);
+  do_malloc();
+  pthread_join(thread, NULL);
+  ck_assert_uint_eq(rt_trap_counts().violations, 2);
+  ck_assert_uint_eq(rt_trap_counts().sections, 2);
+}
+END_TEST
+
+START_TEST(the_clock_is_no_violation)
+{
+  set_up();
+  rt_section_enter();
+  const uint64_t now = rt_now_ns();
+  rt_flush_denormals();
+  rt_pause();
+  rt_section_leave();
+  ck_assert_uint_gt(now, 0);
+  ck_assert_uint_eq(rt_trap_counts().violations, 0);
+}
+END_TEST
+
+/// Run a child that violates `n` times; its exit status, and what it said.
+static int
+exit_status(const char* const mode, const uint32_t n, char* const said, const size_t n_bytes)
+{
+  int ends[2];
+  ck_assert_int_eq(pipe(ends), 0);
+  const pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    setenv("WARPRACK_RT_TRAP", mode, 1);
+    rt_section_enter();
+    for (uint32_t k = 0; k < n; ++k) {
+      do_malloc();
+    }
+    rt_section_leave();
+    exit(3);
+  }
+  close(ends[1]);
+  size_t length = 0;
+  for (ssize_t got = 1; got > 0 && length + 1U < n_bytes; length += (size_t)got) {
+    got = read(ends[0], said + length, n_bytes - 1U - length);
+    ck_assert_int_ge(got, 0);
+  }
+  said[length] = 0;
+  close(ends[0]);
+  int status = -1;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+START_TEST(the_program_reports_and_fails_when_asked)
+{
+  char said[1000];
+  ck_assert_int_eq(exit_status("", 1, said, sizeof(said)), 3);
+  ck_assert_str_eq(said, "");
+  ck_assert_int_eq(exit_status("report", 2, said, sizeof(said)), 3);
+  ck_assert_ptr_nonnull(strstr(said, "sections=1 violations=2 wakes=0 waits=0"));
+  ck_assert_ptr_nonnull(strstr(said, "malloc=2; first: malloc at "));
+  ck_assert_int_eq(exit_status("fail", 1, said, sizeof(said)), RT_TRAP_EXIT);
+  ck_assert_int_eq(exit_status("fail", 0, said, sizeof(said)), 3);
+  ck_assert_ptr_nonnull(strstr(said, "violations=0"));
+}
+END_TEST
+
+// ---- the real thing: what must not be counted ----
+
+#define BLOCK    64U
+#define CHANNELS 4U
+#define N_BLOCKS 100000U
+
+typedef struct Worker {
+  Ring* ring;
+  Pool* pool;
+  uint64_t sequence;
+  _Atomic bool stop;
+} Worker;
+
+static void
+copy_channel(void* const context, const uint32_t channel)
+{
+  const Worker* const worker = context;
+  memcpy(ring_output(worker->ring, worker->sequence, channel),
+         ring_input(worker->ring, worker->sequence, channel), BLOCK * sizeof(float));
+}
+
+static void*
+worker_main(void* const context)
+{
+  Worker* const worker = context;
+  rt_flush_denormals();
+  while (!atomic_load(&worker->stop)) {
+    if (ring_wait_take(worker->ring, 2000, UINT64_MAX, &worker->sequence)) {
+      ParamMessage message;
+      rt_section_enter();
+      while (ring_receive(worker->ring, &message)) {
+      }
+      pool_run(worker->pool, copy_channel, worker, CHANNELS);
+      ring_finish(worker->ring);
+      rt_section_leave();
+    }
+  }
+  return NULL;
+}
+
+START_TEST(callback_worker_and_pool_do_nothing_but_wake)
+{
+  const RingShape shape = { CHANNELS, CHANNELS, BLOCK, 8, 64 };
+  Worker worker = { .ring = NULL };
+  Period* period = NULL;
+  pthread_t thread;
+  ck_assert(ring_new(&shape, &worker.ring, NULL) == STATUS_OK);
+  ck_assert(pool_new(1, false, 0, &worker.pool, NULL) == STATUS_OK);
+  const PeriodConfig config = {
+    .ring = worker.ring, .rate_hz = 48000.0, .depth = 1, .ceiling = 1.0F, .max_latency_frames = 1000
+  };
+  ck_assert(period_new(&config, &period, NULL) == STATUS_OK);
+  static float in[CHANNELS][BLOCK];
+  static float out[CHANNELS][BLOCK];
+  const float* ins[CHANNELS];
+  float* outs[CHANNELS];
+  for (uint32_t c = 0; c < CHANNELS; ++c) {
+    ins[c] = in[c];
+    outs[c] = out[c];
+    signal_noise(in[c], BLOCK, c);
+  }
+  ck_assert(rt_thread_start("test-worker", worker_main, &worker, &thread, NULL) == STATUS_OK);
+
+  uint64_t random = 3;
+  for (uint32_t k = 0; k < N_BLOCKS; ++k) {
+    const uint64_t chance = signal_random(&random) % 1024U;
+    if (chance < 512U && ring_next(worker.ring) > 0) { // else this one will be late
+      ring_wait_finished(worker.ring, ring_next(worker.ring) - 1U, UINT64_MAX);
+    }
+    if (chance == 600U) { // the worker falls asleep
+      const struct timespec pause = { 0, 200000 };
+      nanosleep(&pause, NULL);
+    }
+    in[1][chance % BLOCK] = chance == 700U ? NAN : 2.0F; // the guards have something to do
+    period_set_latency(period, (uint32_t)(k / 1000U));
+    period_fade(period, k % 10000U > 9000U);
+    ring_send(worker.ring, &(ParamMessage){ .frame = k }, 1);
+    const uint32_t n_frames = chance == 800U ? BLOCK - 1U : BLOCK;
+    period_run(period, ins, outs, n_frames, false);
+  }
+  atomic_store(&worker.stop, true);
+  ring_wake(worker.ring);
+  pthread_join(thread, NULL);
+
+  rt_trap_report(stdout);
+  const PeriodCounts done = period_counts(period);
+  const RtTrapCounts counts = rt_trap_counts();
+  ck_assert_uint_eq(counts.violations, 0);
+  ck_assert_uint_gt(counts.sections, N_BLOCKS);
+  ck_assert_uint_gt(done.odd_periods, 0);
+  ck_assert_uint_gt(done.bad_in, 0);
+  ck_assert_uint_gt(done.clipped, 0);
+  ck_assert_uint_eq(done.blocks + done.odd_periods, N_BLOCKS);
+  period_free(period);
+  pool_free(worker.pool);
+  ring_free(worker.ring);
+}
+END_TEST
+
+SUITE_MAIN("rt_trap", each_forbidden_call_is_counted_exactly_once_by_its_name,
+           nothing_is_counted_outside_a_section, an_inner_section_does_not_end_the_outer_one,
+           system_calls_that_no_library_function_shows_are_counted,
+           futex_wakes_and_waits_are_counted_apart, threads_are_trapped_one_by_one,
+           the_clock_is_no_violation, the_program_reports_and_fails_when_asked,
+           callback_worker_and_pool_do_nothing_but_wake)

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// All addresses, in the order of control/README.md.
+
+#include "commands.h"
+
+#include "edits.h"
+#include "queries.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NODE_ADDRESS "/node/<node>/<param>"
+
+const CommandInfo command_table[] = {
+  // The document
+  { .address = "/rack/add",
+    .required = "ss",
+    .repeated = "sv",
+    .names = "name effect [param value]...",
+    .help = "Add a node",
+    .kind = COMMAND_EDIT,
+    .apply = edit_add },
+  { .address = "/rack/chain",
+    .required = "s",
+    .names = "chain",
+    .help = "Replace the rack by a chain, or by a whole document",
+    .kind = COMMAND_EDIT,
+    .apply = edit_chain },
+  { .address = "/rack/clear",
+    .help = "Replace the rack by the empty one, in to out",
+    .kind = COMMAND_EDIT,
+    .apply = edit_clear },
+  { .address = "/rack/connect",
+    .required = "ss",
+    .optional = "n",
+    .names = "from to [gain in dB]",
+    .help = "Connect two ends, or change a connection's gain",
+    .kind = COMMAND_EDIT,
+    .apply = edit_connect },
+  { .address = "/rack/disconnect",
+    .required = "ss",
+    .names = "from to",
+    .help = "Take a connection away",
+    .kind = COMMAND_EDIT,
+    .apply = edit_disconnect },
+  { .address = "/rack/do",
+    .required = "s",
+    .names = "statement",
+    .help = "One statement of the rack language",
+    .kind = COMMAND_EDIT,
+    .apply = edit_do },
+  { .address = "/rack/load",
+    .required = "s",
+    .names = "file",
+    .help = "Replace the rack by a file in the server's folder",
+    .kind = COMMAND_EDIT,
+    .apply = edit_load },
+  { .address = "/rack/remove",
+    .required = "s",
+    .names = "name",
+    .help = "Remove a node with its connections",
+    .kind = COMMAND_EDIT,
+    .apply = edit_remove },
+  { .address = "/rack/undo", .help = "Take the last change back", .kind = COMMAND_UNDO },
+  { .address = "/rack/redo", .help = "Take an undo back", .kind = COMMAND_REDO },
+  { .address = "/rack/save",
+    .required = "s",
+    .names = "file",
+    .help = "Write the rack to a file in the server's folder",
+    .kind = COMMAND_BEHIND,
+    .run = query_save },
+  { .address = "/rack/get",
+    .optional = "i",
+    .names = "part",
+    .help = "Read the rack's text, in parts of 8 kB",
+    .kind = COMMAND_NOW,
+    .run = query_rack },
+  // Parameters
+  { .address = "/rack/set",
+    .required = "sv",
+    .names = "node.param value",
+    .help = "Set a parameter",
+    .kind = COMMAND_SET },
+  { .address = NODE_ADDRESS,
+    .required = "v",
+    .names = "value",
+    .help = "Set a parameter, or all that the patterns match",
+    .kind = COMMAND_SET },
+  { .address = NODE_ADDRESS,
+    .help = "Read a parameter, or all that the patterns match",
+    .kind = COMMAND_NOW,
+    .run = query_values },
+  // The server
+  { .address = "/server/notify",
+    .required = "i",
+    .names = "1 or 0",
+    .help = "Begin or end to be told what others change",
+    .kind = COMMAND_NOW,
+    .run = query_notify },
+  { .address = "/server/ping", .help = "Be answered", .kind = COMMAND_NOW, .run = query_ping },
+  { .address = "/server/quit",
+    .help = "Fade out and end the server",
+    .kind = COMMAND_NOW,
+    .run = query_quit },
+  { .address = "/server/status",
+    .help = "Read the state and all counters",
+    .kind = COMMAND_NOW,
+    .run = query_status },
+  { .address = "/server/sync",
+    .required = "i",
+    .names = "number",
+    .help = "Be told when everything before it is audible",
+    .kind = COMMAND_BEHIND,
+    .run = query_sync },
+  { .address = "/server/version",
+    .help = "Read the program's version",
+    .kind = COMMAND_NOW,
+    .run = query_version },
+};
+
+const uint32_t n_commands = ARRAY_LEN(command_table);
+
+static bool
+type_is(const char letter, const char type)
+{
+  switch (letter) {
+  case 's':
+    return strchr("sS", type) != NULL;
+  case 'i':
+    return strchr("ih", type) != NULL;
+  case 'n':
+    return strchr("ihfd", type) != NULL;
+  default:
+    return strchr("ihfdTFsS", type) != NULL;
+  }
+}
+
+static size_t
+n_letters(const char* const letters)
+{
+  return letters ? strlen(letters) : 0;
+}
+
+/// How many of `types` the letters take, all of them or none; 0 when they do not fit.
+static size_t
+take_types(const char* const letters, const char* const types)
+{
+  const size_t n = n_letters(letters);
+  for (size_t i = 0; i < n; ++i) {
+    if (!types[i] || !type_is(letters[i], types[i])) {
+      return 0;
+    }
+  }
+  return n;
+}
+
+static bool
+types_fit(const CommandInfo* const info, const char* types)
+{
+  if (take_types(info->required, types) != n_letters(info->required)) {
+    return false;
+  }
+  types += n_letters(info->required);
+  types += take_types(info->optional, types);
+  while (*types) {
+    const size_t n = take_types(info->repeated, types);
+    if (n == 0) {
+      return false;
+    }
+    types += n;
+  }
+  return true;
+}
+
+static bool
+is_node_address(const char* const address)
+{
+  const char* const node = strncmp(address, "/node/", 6) == 0 ? address + 6 : NULL;
+  const char* const slash = node ? strchr(node, '/') : NULL;
+  return slash && !strchr(slash + 1, '/');
+}
+
+static Status
+say_unknown(const char* const address, Error* const error)
+{
+  if (strncmp(address, "/node/", 6) == 0) {
+    return error_set(error, STATUS_NOT_FOUND, "parameters are addressed as " NODE_ADDRESS);
+  }
+  const char* names[ARRAY_LEN(command_table)];
+  for (uint32_t i = 0; i < n_commands; ++i) {
+    names[i] = command_table[i].address;
+  }
+  const char* const nearest = nearest_name(address, names, n_commands);
+  return error_set(error, STATUS_NOT_FOUND, "no such address%s%s%s",
+                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+Status
+command_find(const Message* const message, const CommandInfo** const info, Error* const error)
+{
+  const char* const address = is_node_address(message->address) ? NODE_ADDRESS : message->address;
+  const char* const types = lo_message_get_types(message->arguments);
+  const CommandInfo* same_address = NULL;
+  for (uint32_t i = 0; i < n_commands; ++i) {
+    if (strcmp(command_table[i].address, address) == 0) {
+      if (types_fit(&command_table[i], types)) {
+        *info = &command_table[i];
+        return STATUS_OK;
+      }
+      same_address = same_address ? same_address : &command_table[i];
+    }
+  }
+  if (!same_address) {
+    return say_unknown(message->address, error);
+  }
+  char expected[32];
+  command_types(same_address, expected, sizeof(expected));
+  return error_set(error, STATUS_BAD_ARG, "takes %s%s%s%s, not \"%.64s\"",
+                   *expected ? expected : "no arguments", *expected ? " (" : "",
+                   *expected ? same_address->names : "", *expected ? ")" : "", types);
+}
+
+const char*
+command_types(const CommandInfo* const info, char* const buffer, const size_t buffer_bytes)
+{
+  snprintf(buffer, buffer_bytes, "%s%s%s%s%s%s%s", info->required ? info->required : "",
+           info->optional ? "[" : "", info->optional ? info->optional : "",
+           info->optional ? "]" : "", info->repeated ? "[" : "",
+           info->repeated ? info->repeated : "", info->repeated ? "]..." : "");
+  return buffer;
+}

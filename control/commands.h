@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The table of all addresses that the server understands.
+#ifndef WARPRACK_CONTROL_COMMANDS_H
+#define WARPRACK_CONTROL_COMMANDS_H
+
+#include "folder.h"
+#include "message.h"
+
+#include "../engine/rack.h"
+#include "../engine/status.h"
+
+#include <stdint.h>
+
+struct Control;
+
+typedef enum CommandKind {
+  COMMAND_NOW,   ///< Answered at once: `run`
+  COMMAND_EDIT,  ///< Changes the document: `apply`
+  COMMAND_SET,   ///< Sets parameters: a message to the engine, or an edit when one is structural
+  COMMAND_UNDO,  ///< Brings the document back that the last change replaced
+  COMMAND_REDO,  ///< Takes an undo back
+  COMMAND_BEHIND ///< `run` once all edits that came before have been heard or refused
+} CommandKind;
+
+/**
+   One row.  Argument types are given as letters: s a string, i a whole number (OSC i or h), n a
+   number (i, h, f or d), v a value (a number, T, F or a string).  NULL stands for none.
+*/
+typedef struct CommandInfo {
+  const char* address;
+  const char* required; ///< Letters of the arguments that must be there
+  const char* optional; ///< Then those that may be
+  const char* repeated; ///< Then a group that may come any number of times
+  const char* names;    ///< What the arguments are, for people
+  const char* help;
+  CommandKind kind;
+
+  /// COMMAND_EDIT: change `*rack` (which may be replaced) or say why not.  A rack that was half
+  /// changed is thrown away by the caller.
+  Status (*apply)(Rack** rack, const Message* message, const Folder* folder, Error* error);
+
+  /// COMMAND_NOW and COMMAND_BEHIND: do it and answer, or say why not.
+  Status (*run)(struct Control* control, const Peer* peer, const Message* message, Error* error);
+} CommandInfo;
+
+extern const CommandInfo command_table[];
+extern const uint32_t n_commands;
+
+/// Find the row for a message by its address and argument types.  STATUS_NOT_FOUND names the
+/// nearest address, STATUS_BAD_ARG the arguments that the address takes. [any]
+NODISCARD Status command_find(const Message* message, const CommandInfo** info, Error* error);
+
+/// The arguments of a row: "ss[sv]...". [any]
+const char* command_types(const CommandInfo* info, char* buffer, size_t buffer_bytes);
+
+#endif

@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The control thread: packets in, answers out, and everything that waits for its time.
+
+#include "control.h"
+
+#include "commands.h"
+#include "control_private.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREAD_STACK_BYTES   (1U << 20U) // of which the gate and the language use a fraction
+#define RECEIVE_BUFFER_BYTES (4U << 20U) // a burst of packets, as far as the system allows
+#define PACKETS_PER_ROUND    256         // then time-tagged work and answers have their turn
+#define LOOK_INTERVAL_NS     UINT64_C(250000000)
+
+// ---- what the session says ----
+
+static Status
+on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
+{
+  Control* const control = context;
+  inbox_expect(control->inbox);
+  const Status status =
+      engine_edit(control->config.engine, rack, at_frame, inbox_done, control->inbox);
+  if (status != STATUS_OK) {
+    inbox_unexpect(control->inbox);
+  }
+  return status;
+}
+
+static void
+on_values_done(void* const context, const Batch* const batch)
+{
+  Control* const control = context;
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    outlet_done(&control->outlet, &batch->peer, &batch->messages[m]);
+  }
+}
+
+static void
+on_edit_done(void* const context, const Batch* const batch, const uint32_t revision,
+             const uint64_t frame)
+{
+  Control* const control = context;
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    outlet_done_edit(&control->outlet, &batch->peer, &batch->messages[m], revision, frame);
+  }
+}
+
+/// Tell the sender of a batch that nothing of it was done; `failing` has the reason, unless NULL.
+static void
+on_failed(void* const context, const Batch* const batch, const Message* const failing,
+          const Error* const error)
+{
+  Control* const control = context;
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    const Message* const message = &batch->messages[m];
+    Error reason = *error;
+    if (failing && message != failing) {
+      error_set(&reason, error->status,
+                "not done, because %.100s in the same bundle failed: %.300s", failing->address,
+                error->text);
+    }
+    outlet_fail(&control->outlet, &batch->peer, message->n_bytes, message->address, &reason);
+  }
+}
+
+static void
+run_message(Control* const control, const Peer* const peer, const Message* const message)
+{
+  Error error;
+  if (message->info->run(control, peer, message, &error) != STATUS_OK) {
+    outlet_fail(&control->outlet, peer, message->n_bytes, message->address, &error);
+  }
+}
+
+static void
+on_turn(void* const context, Batch* const batch)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    run_message(context, &batch->peer, &batch->messages[m]);
+  }
+  batch_free(batch);
+}
+
+static void
+on_value_changed(void* const context, const RackUid uid, const uint32_t param,
+                 const Peer* const maker)
+{
+  Control* const control = context;
+  notify_change(&control->notify, (NotifyKey){ uid, param }, maker, control->now_ns);
+}
+
+static void
+on_rack_changed(void* const context, const Peer* const maker)
+{
+  Control* const control = context;
+  notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK }, maker,
+                control->now_ns);
+}
+
+// ---- batches ----
+
+static bool
+is_now(const Message* const message)
+{
+  return message->info->kind == COMMAND_NOW;
+}
+
+static bool
+is_behind(const Message* const message)
+{
+  return message->info->kind == COMMAND_BEHIND;
+}
+
+static bool
+is_change(const Message* const message)
+{
+  return !is_now(message) && !is_behind(message);
+}
+
+/// Find the row of every message; false, and all are answered, when one has none.
+static bool
+find_commands(Control* const control, Batch* const batch)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    Message* const message = &batch->messages[m];
+    Error error;
+    Status status = command_find(message, &message->info, &error);
+    if (status == STATUS_OK && batch->n_messages > 1 &&
+        (message->info->kind == COMMAND_UNDO || message->info->kind == COMMAND_REDO)) {
+      status = error_set(&error, STATUS_BAD_ARG, "cannot be a part of a bundle");
+    }
+    if (status != STATUS_OK) {
+      ++control->counts.unknown;
+      on_failed(control, batch, message, &error);
+      return false;
+    }
+  }
+  return batch->n_messages > 0;
+}
+
+/// Carry out a batch of one kind: changes, or what waits behind changes, or what is answered now.
+static void
+do_batch(Control* const control, Batch* const batch)
+{
+  if (!is_now(&batch->messages[0])) {
+    session_submit(control->session, batch, control->now_ns);
+    return;
+  }
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    run_message(control, &batch->peer, &batch->messages[m]);
+  }
+  batch_free(batch);
+}
+
+/// Do a batch, or keep it until its time.
+static void
+place_batch(Control* const control, Batch* const batch)
+{
+  if (batch->due_ns <= control->now_ns) {
+    control->counts.late += batch->due_ns != 0;
+    do_batch(control, batch);
+    return;
+  }
+  Error error;
+  if (schedule_add(&control->schedule, batch, &error) != STATUS_OK) {
+    ++control->counts.unscheduled;
+    on_failed(control, batch, NULL, &error);
+    batch_free(batch);
+  }
+}
+
+/// The changes of a bundle are one batch; what it reads and what waits behind them follow.
+static void
+accept_batch(Control* const control, Batch* const batch)
+{
+  Batch* parts[3] = { NULL, batch, NULL };
+  bool no_memory = false;
+  if (!find_commands(control, batch)) {
+    batch_free(batch);
+    return;
+  }
+  parts[0] = batch_split(batch, is_change, &no_memory);
+  parts[2] = no_memory ? NULL : batch_split(batch, is_behind, &no_memory);
+  for (uint32_t p = 0; p < ARRAY_LEN(parts); ++p) {
+    if (parts[p] && parts[p]->n_messages && !no_memory) {
+      place_batch(control, parts[p]);
+    } else {
+      batch_free(parts[p]);
+    }
+  }
+  control->outlet.failed += no_memory;
+}
+
+/// The time of a batch is near: hand to the engine what it must have before it.
+static void
+do_ahead(Control* const control, Batch* const batch)
+{
+  const uint64_t frame = engine_frame_at(control->config.engine, batch->due_ns);
+  batch->frame = frame ? frame : 1U;
+  if (!is_change(&batch->messages[0])) {
+    return;
+  }
+  const SessionAhead ahead = session_ahead(control->session, batch);
+  batch->is_sent = ahead == AHEAD_SENT;
+  if (ahead == AHEAD_SUBMIT) {
+    schedule_remove(&control->schedule, batch);
+    session_submit(control->session, batch, control->now_ns);
+  }
+}
+
+static void
+do_schedule(Control* const control)
+{
+  for (Batch* batch = NULL; (batch = schedule_ahead(&control->schedule, control->now_ns));) {
+    do_ahead(control, batch);
+  }
+  for (Batch* batch = NULL; (batch = schedule_take(&control->schedule, control->now_ns));) {
+    do_batch(control, batch);
+  }
+}
+
+// ---- packets ----
+
+static void
+refuse_packet(Control* const control, const Peer* const peer, const size_t n_bytes,
+              const GateReason reason)
+{
+  ++control->counts.refused[reason];
+  Error error;
+  error_set(&error, STATUS_BAD_ARG, "packet refused: %s", gate_text(reason));
+  outlet_fail(&control->outlet, peer, n_bytes, "", &error);
+}
+
+static void
+do_packet(Control* const control, const Peer* const peer, const size_t n_bytes)
+{
+  ++control->counts.packets;
+  const Instant arrival = instant_now();
+  control->now_ns = arrival.monotonic_ns;
+  uint32_t n_messages = 0;
+  const GateReason reason = gate_check(control->packet, n_bytes, arrival.ntp, &n_messages);
+  if (!buckets_take(&control->buckets, peer, control->now_ns, n_messages ? n_messages : 1U)) {
+    ++control->counts.slowed;
+    return;
+  }
+  if (reason != GATE_OK) {
+    refuse_packet(control, peer, n_bytes, reason);
+    return;
+  }
+  control->counts.messages += n_messages;
+  notify_heard(&control->notify, peer, control->now_ns);
+
+  memset(control->packet + n_bytes, 0, 8); // liblo has read past an end before
+  Batch* list = NULL;
+  if (batches_read(control->packet, n_bytes, peer, &arrival, &list) != STATUS_OK) {
+    ++control->outlet.failed;
+    return;
+  }
+  while (list) {
+    Batch* const batch = list;
+    list = batch->next;
+    batch->next = NULL;
+    accept_batch(control, batch);
+  }
+}
+
+static void
+do_packets(Control* const control)
+{
+  for (int i = 0; i < PACKETS_PER_ROUND; ++i) {
+    Peer peer = { .n_bytes = sizeof(peer.address) };
+    const ssize_t n = recvfrom(control->outlet.socket, control->packet, GATE_MAX_BYTES + 1U,
+                               MSG_DONTWAIT, (struct sockaddr*)&peer.address, &peer.n_bytes);
+    if (n < 0) {
+      return; // none left
+    }
+    do_packet(control, &peer, (size_t)n);
+  }
+}
+
+// ---- time ----
+
+void
+control_look_at_audio(Control* const control)
+{
+  const ControlAudio before = control->audio;
+  if (control->config.audio) {
+    control->config.audio(control->config.context, &control->audio);
+  }
+  if (strcmp(before.driver, control->audio.driver) != 0 ||
+      strcmp(before.state, control->audio.state) != 0) {
+    notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_AUDIO }, NULL,
+                  control->now_ns);
+  }
+  const uint32_t latency_frames = engine_latency(control->config.engine);
+  if (latency_frames != control->latency_frames) {
+    control->latency_frames = latency_frames;
+    notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_LATENCY }, NULL,
+                  control->now_ns);
+  }
+  control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
+}
+
+static void
+do_reply(Control* const control)
+{
+  EngineReply reply;
+  if (!inbox_take(control->inbox, &reply)) {
+    return;
+  }
+  session_reply(control->session, &reply, control->now_ns);
+  if (reply.status == STATUS_OK && reply.latency_frames != control->rack_latency_frames) {
+    control->rack_latency_frames = reply.latency_frames;
+    control->config.latency_changed(control->config.context);
+    control_look_at_audio(control);
+  }
+}
+
+static void
+do_syncs(Control* const control)
+{
+  Sync sync;
+  Status status = STATUS_OK;
+  while (syncs_take(&control->syncs, control->config.engine, control->now_ns, &sync, &status)) {
+    if (status != STATUS_OK) {
+      Error error;
+      error_set(&error, status, "no audio has run for %d s", (int)(SYNC_TIMEOUT_NS / 1000000000U));
+      outlet_fail(&control->outlet, &sync.peer, sync.request_bytes, "/server/sync", &error);
+      continue;
+    }
+    const lo_message arguments = lo_message_new();
+    if (arguments) {
+      lo_message_add_int32(arguments, sync.number);
+    }
+    outlet_send(&control->outlet, &sync.peer, sync.request_bytes, "/server/synced", arguments);
+  }
+}
+
+static uint64_t
+min_ns(const uint64_t a, const uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+/// When this thread has something to do even if nothing arrives.
+static uint64_t
+wake_ns(const Control* const control)
+{
+  uint64_t wake = control->next_look_ns;
+  wake = min_ns(wake, schedule_wake_ns(&control->schedule));
+  wake = min_ns(wake, notify_wake_ns(&control->notify));
+  return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
+}
+
+static void
+wait_for_work(Control* const control)
+{
+  const uint64_t now_ns = instant_now().monotonic_ns;
+  const uint64_t wake = wake_ns(control);
+  const uint64_t sleep_ns = wake > now_ns ? wake - now_ns : 0U;
+  const struct timespec timeout = { (time_t)(sleep_ns / 1000000000U),
+                                    (long)(sleep_ns % 1000000000U) };
+  struct pollfd fds[] = { { control->outlet.socket, POLLIN, 0 },
+                          { inbox_fd(control->inbox), POLLIN, 0 } };
+  (void)ppoll(fds, ARRAY_LEN(fds), &timeout, NULL);
+}
+
+static void*
+control_run(void* const context)
+{
+  Control* const control = context;
+  while (!inbox_is_closed(control->inbox)) {
+    control->now_ns = instant_now().monotonic_ns;
+    if (control->now_ns >= control->next_look_ns) {
+      control_look_at_audio(control);
+    }
+    do_reply(control);
+    do_packets(control);
+    do_schedule(control);
+    do_syncs(control);
+    notify_flush(&control->notify, control->now_ns);
+    wait_for_work(control);
+  }
+  return NULL;
+}
+
+// ---- start and stop ----
+
+static Status
+say_no_socket(const char* const address, const uint16_t port, const int code, Error* const error)
+{
+  if (code == EADDRINUSE) {
+    return error_set(error, STATUS_NET,
+                     "UDP port %u on %s is in use, perhaps by another warprack; choose another one "
+                     "with --osc-port, or 0 for any free one",
+                     port, address);
+  }
+  return error_set(error, STATUS_NET, "cannot listen on %s, UDP port %u: %s", address, port,
+                   strerror(code));
+}
+
+static uint16_t
+bound_port(const int fd)
+{
+  struct sockaddr_storage address = { 0 };
+  socklen_t n_bytes = sizeof(address);
+  getsockname(fd, (struct sockaddr*)&address, &n_bytes);
+  return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6*)&address)->sin6_port
+                                             : ((struct sockaddr_in*)&address)->sin_port);
+}
+
+/// Bind a socket of our own.  No SO_REUSEADDR: two servers must not share a port.
+static Status
+open_socket(const ControlConfig* const config, int* const fd, Error* const error)
+{
+  const char* const address = config->bind_address ? config->bind_address : "127.0.0.1";
+  char port[8];
+  snprintf(port, sizeof(port), "%u", config->port);
+  const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+                                  .ai_socktype = SOCK_DGRAM };
+  struct addrinfo* found = NULL;
+  if (getaddrinfo(address, port, &hints, &found) != 0) {
+    return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not a numeric IP address", address);
+  }
+  *fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const bool is_bound = *fd >= 0 && bind(*fd, found->ai_addr, found->ai_addrlen) == 0;
+  const int code = errno;
+  freeaddrinfo(found);
+  if (!is_bound) {
+    return say_no_socket(address, config->port, code, error);
+  }
+  const int n_bytes = RECEIVE_BUFFER_BYTES;
+  (void)setsockopt(*fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes)); // less is no error
+  return STATUS_OK;
+}
+
+/// Start the thread with all signals blocked: they are for the main thread.
+static int
+start_thread(Control* const control)
+{
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int code = pthread_create(&control->thread, &attributes, control_run, control);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return code;
+}
+
+/// Free what has been made; the thread has ended or never begun.
+static void
+control_free(Control* const control)
+{
+  schedule_clear(&control->schedule);
+  session_free(control->session);
+  inbox_release(control->inbox);
+  folder_close(&control->folder);
+  if (control->outlet.socket >= 0) {
+    close(control->outlet.socket);
+  }
+  free(control);
+}
+
+static Status
+prepare(Control* const control, const Rack* const rack, Error* const error)
+{
+  const ControlConfig* const config = &control->config;
+  Status status = folder_open(&control->folder, config->root ? config->root : ".", error);
+  if (status == STATUS_OK) {
+    status = open_socket(config, &control->outlet.socket, error);
+  }
+  if (status != STATUS_OK) {
+    return status;
+  }
+  control->port = bound_port(control->outlet.socket);
+  control->inbox = inbox_new();
+  if (!control->inbox) {
+    return error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno));
+  }
+  control->start_ns = instant_now().monotonic_ns;
+  control->now_ns = control->start_ns;
+  control->latency_frames = engine_latency(config->engine);
+  control->rack_latency_frames = engine_rack_latency(config->engine);
+  control->notify.say = control_say;
+  control->notify.context = control;
+  const SessionConfig session = { .engine = config->engine,
+                                  .folder = &control->folder,
+                                  .events = { .context = control,
+                                              .edit = on_edit,
+                                              .values_done = on_values_done,
+                                              .edit_done = on_edit_done,
+                                              .failed = on_failed,
+                                              .turn = on_turn,
+                                              .value_changed = on_value_changed,
+                                              .rack_changed = on_rack_changed } };
+  return session_new(&session, rack, &control->session, error);
+}
+
+Status
+control_start(const ControlConfig* const config, const Rack* const rack, Control** const out,
+              Error* const error)
+{
+  Control* const control = calloc(1, sizeof(Control));
+  if (!control) {
+    return error_set(error, STATUS_NO_MEM, "control: out of memory");
+  }
+  control->config = *config;
+  control->folder.fd = -1;
+  control->outlet.socket = -1;
+  Status status = prepare(control, rack, error);
+  if (status == STATUS_OK) {
+    const int code = start_thread(control);
+    status = code ? error_set(error, STATUS_NO_MEM, "control: no thread: %s", strerror(code))
+                  : STATUS_OK;
+  }
+  if (status != STATUS_OK) {
+    control_free(control);
+    return status;
+  }
+  *out = control;
+  return STATUS_OK;
+}
+
+uint16_t
+control_port(const Control* const control)
+{
+  return control->port;
+}
+
+void
+control_stop(Control* const control)
+{
+  if (control) {
+    inbox_close(control->inbox);
+    pthread_join(control->thread, NULL);
+    control_free(control);
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The state of a control server.  All of it belongs to its thread, but for the inbox.
+#ifndef WARPRACK_CONTROL_CONTROL_PRIVATE_H
+#define WARPRACK_CONTROL_CONTROL_PRIVATE_H
+
+#include "bucket.h"
+#include "control.h"
+#include "folder.h"
+#include "gate.h"
+#include "inbox.h"
+#include "notify.h"
+#include "outlet.h"
+#include "schedule.h"
+#include "session.h"
+#include "sync.h"
+
+#include <pthread.h>
+
+typedef struct ControlCounts {
+  uint64_t packets;                 ///< Received
+  uint64_t messages;                ///< In packets that passed the gate
+  uint64_t refused[GATE_N_REASONS]; ///< Packets that did not, by reason
+  uint64_t slowed;                  ///< Packets dropped because their sender was too fast
+  uint64_t unknown;                 ///< Batches with an unknown address or wrong arguments
+  uint64_t late;                    ///< Batches that came after their time
+  uint64_t unscheduled;             ///< Batches refused because too many wait for their time
+} ControlCounts;
+
+struct Control {
+  ControlConfig config;
+  uint16_t port;
+  pthread_t thread;
+  Folder folder;
+  Inbox* inbox;
+  Session* session;
+  Outlet outlet;
+  Schedule schedule;
+  Notify notify;
+  Syncs syncs;
+  Buckets buckets;
+  ControlCounts counts;
+  ControlAudio audio;      ///< As last asked for
+  uint32_t latency_frames; ///< As last told to subscribers
+  uint32_t rack_latency_frames;
+  uint64_t now_ns; ///< Of this round
+  uint64_t start_ns;
+  uint64_t next_look_ns;                ///< When to look at the audio side again
+  uint8_t packet[GATE_MAX_BYTES + 16U]; ///< One byte tells a larger packet, zeros follow the last
+};
+
+/// Ask the audio side and tell subscribers what is new.
+void control_look_at_audio(Control* control);
+
+/// Tell subscribers how things are now: NotifySay.
+void control_say(void* context, const Peer* to, const NotifyKey* key);
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One function per address of an edit.  Argument types have been checked against the table.
+
+#include "edits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Put `next` in place of `*rack`; identities that were given out stay given out.
+static void
+replace_rack(Rack** const rack, Rack* const next)
+{
+  if (next->next_uid < (*rack)->next_uid) {
+    next->next_uid = (*rack)->next_uid;
+  }
+  rack_free(*rack);
+  *rack = next;
+}
+
+static Status
+replace_by_text(Rack** const rack, const char* const text, const char* const place,
+                Error* const error)
+{
+  Rack* next = NULL;
+  const Status status = rack_parse(text, place, *rack, &next, error);
+  if (status == STATUS_OK) {
+    replace_rack(rack, next);
+  }
+  return status;
+}
+
+Status
+edit_value(Rack* const rack, const char* const node, const char* const param,
+           const Message* const message, const uint32_t argument, Error* const error)
+{
+  const char type = message_type(message, argument);
+  if (type == 's' || type == 'S') {
+    return rack_set_text(rack, node, param, message_text(message, argument), error);
+  }
+  const double number = message_number(message, argument);
+  if (!isfinite(number)) {
+    return error_set(error, STATUS_BAD_ARG, "%.63s.%.63s: not a finite number", node, param);
+  }
+  return rack_set_number(rack, node, param, number, error);
+}
+
+Status
+edit_add(Rack** const rack, const Message* const message, const Folder* const folder,
+         Error* const error)
+{
+  (void)folder;
+  const char* const name = message_text(message, 0);
+  Status status = rack_add(*rack, name, message_text(message, 1), error);
+  for (uint32_t i = 2; i < message_n_arguments(message) && status == STATUS_OK; i += 2U) {
+    status = edit_value(*rack, name, message_text(message, i), message, i + 1U, error);
+  }
+  return status;
+}
+
+Status
+edit_chain(Rack** const rack, const Message* const message, const Folder* const folder,
+           Error* const error)
+{
+  (void)folder;
+  return replace_by_text(rack, message_text(message, 0), "chain", error);
+}
+
+Status
+edit_clear(Rack** const rack, const Message* const message, const Folder* const folder,
+           Error* const error)
+{
+  (void)message;
+  (void)folder;
+  Rack* const empty = rack_new();
+  if (!empty) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  replace_rack(rack, empty);
+  return STATUS_OK;
+}
+
+Status
+edit_connect(Rack** const rack, const Message* const message, const Folder* const folder,
+             Error* const error)
+{
+  (void)folder;
+  const double gain_db = message_n_arguments(message) > 2U ? message_number(message, 2) : 0.0;
+  if (!isfinite(gain_db)) {
+    return error_set(error, STATUS_BAD_ARG, "gain: not a finite number");
+  }
+  return rack_connect(*rack, message_text(message, 0), message_text(message, 1), gain_db, error);
+}
+
+Status
+edit_disconnect(Rack** const rack, const Message* const message, const Folder* const folder,
+                Error* const error)
+{
+  (void)folder;
+  return rack_disconnect(*rack, message_text(message, 0), message_text(message, 1), error);
+}
+
+Status
+edit_do(Rack** const rack, const Message* const message, const Folder* const folder,
+        Error* const error)
+{
+  (void)folder;
+  return rack_apply(*rack, message_text(message, 0), "statement", error);
+}
+
+Status
+edit_load(Rack** const rack, const Message* const message, const Folder* const folder,
+          Error* const error)
+{
+  const char* const name = message_text(message, 0);
+  char* text = NULL;
+  Status status = folder_read(folder, name, &text, error);
+  if (status == STATUS_OK) {
+    status = replace_by_text(rack, text, name, error);
+    free(text);
+  }
+  return status;
+}
+
+Status
+edit_remove(Rack** const rack, const Message* const message, const Folder* const folder,
+            Error* const error)
+{
+  (void)folder;
+  return rack_remove(*rack, message_text(message, 0), error);
+}
+
+static Status
+check_node_files(const RackNode* const node, const RackNode* const before,
+                 const Folder* const folder, Error* const error)
+{
+  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+    const char* const name = node->fx->params[p].kind == PARAM_FILE ? rack_text(node, p) : NULL;
+    if (!name || !*name) {
+      continue;
+    }
+    const char* const old = before && before->fx == node->fx ? rack_text(before, p) : NULL;
+    if (old && strcmp(old, name) == 0) {
+      continue; // heard already: chosen when the server was started, or checked then
+    }
+    Error reason;
+    const Status status = folder_check(folder, name, &reason);
+    if (status != STATUS_OK) {
+      return error_set(error, status, "%s.%s: %s", node->name, node->fx->params[p].id, reason.text);
+    }
+  }
+  return STATUS_OK;
+}
+
+Status
+edits_check_files(const Rack* const rack, const Rack* const before, const Folder* const folder,
+                  Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t n = 0; n < rack->n_nodes && status == STATUS_OK; ++n) {
+    const RackNode* const node = &rack->nodes[n];
+    status = check_node_files(node, rack_find(before, node->name), folder, error);
+  }
+  return status;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The edits that messages can make, on a rack that is not heard yet.
+#ifndef WARPRACK_CONTROL_EDITS_H
+#define WARPRACK_CONTROL_EDITS_H
+
+#include "folder.h"
+#include "message.h"
+
+#include "../engine/rack.h"
+#include "../engine/status.h"
+
+// CommandInfo::apply, one per address.
+Status edit_add(Rack** rack, const Message* message, const Folder* folder, Error* error);
+Status edit_chain(Rack** rack, const Message* message, const Folder* folder, Error* error);
+Status edit_clear(Rack** rack, const Message* message, const Folder* folder, Error* error);
+Status edit_connect(Rack** rack, const Message* message, const Folder* folder, Error* error);
+Status edit_disconnect(Rack** rack, const Message* message, const Folder* folder, Error* error);
+Status edit_do(Rack** rack, const Message* message, const Folder* folder, Error* error);
+Status edit_load(Rack** rack, const Message* message, const Folder* folder, Error* error);
+Status edit_remove(Rack** rack, const Message* message, const Folder* folder, Error* error);
+
+/// Set one parameter of a rack to an argument of type v.
+NODISCARD Status edit_value(Rack* rack, const char* node, const char* param, const Message* message,
+                            uint32_t argument, Error* error);
+
+/// Every file that `rack` names and `before` does not must be in the folder.
+NODISCARD Status edits_check_files(const Rack* rack, const Rack* before, const Folder* folder,
+                                   Error* error);
+
+#endif

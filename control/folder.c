@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Files beneath one folder, by openat2(2).
+
+#include "folder.h"
+
+#include "../engine/rack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int
+open_beneath(const int folder_fd, const char* const name, const int flags)
+{
+  const struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC | O_NONBLOCK),
+                                .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+  return (int)syscall(SYS_openat2, folder_fd, name, &how, sizeof(how));
+}
+
+static Status
+say_why(Error* const error, const char* const name, const int code)
+{
+  switch (code) {
+  case EXDEV:
+    return error_set(error, STATUS_FILE,
+                     "%.200s: outside the server's folder; only names inside it may be used", name);
+  case ENOSYS:
+  case EPERM:
+    return error_set(error, STATUS_FILE,
+                     "%.200s: this system lacks openat2, which keeps file "
+                     "names inside the server's folder",
+                     name);
+  default:
+    return error_set(error, STATUS_FILE, "%.200s: %s", name, strerror(code));
+  }
+}
+
+Status
+folder_open(Folder* const folder, const char* const path, Error* const error)
+{
+  folder->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return folder->fd >= 0 ? STATUS_OK : say_why(error, path, errno);
+}
+
+void
+folder_close(Folder* const folder)
+{
+  if (folder->fd >= 0) {
+    close(folder->fd);
+  }
+  folder->fd = -1;
+}
+
+/// Open a regular file for reading; its size in `*n_bytes`.
+static Status
+open_file(const Folder* const folder, const char* const name, int* const fd,
+          uint64_t* const n_bytes, Error* const error)
+{
+  *fd = open_beneath(folder->fd, name, O_RDONLY | O_NOCTTY);
+  if (*fd < 0) {
+    return say_why(error, name, errno);
+  }
+  struct stat info;
+  if (fstat(*fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(*fd);
+    return error_set(error, STATUS_FILE, "%.200s: not a regular file", name);
+  }
+  *n_bytes = (uint64_t)info.st_size;
+  return STATUS_OK;
+}
+
+Status
+folder_check(const Folder* const folder, const char* const name, Error* const error)
+{
+  int fd = -1;
+  uint64_t n_bytes = 0;
+  const Status status = open_file(folder, name, &fd, &n_bytes, error);
+  if (status == STATUS_OK) {
+    close(fd);
+  }
+  return status;
+}
+
+static ssize_t
+read_all(const int fd, char* const text, const size_t n_bytes)
+{
+  size_t n_read = 0;
+  while (n_read < n_bytes) {
+    const ssize_t n = read(fd, text + n_read, n_bytes - n_read);
+    if (n < 0 && errno != EINTR) {
+      return -1;
+    }
+    if (n == 0) {
+      break;
+    }
+    n_read += n > 0 ? (size_t)n : 0U;
+  }
+  return (ssize_t)n_read;
+}
+
+Status
+folder_read(const Folder* const folder, const char* const name, char** const text,
+            Error* const error)
+{
+  int fd = -1;
+  uint64_t n_bytes = 0;
+  const Status status = open_file(folder, name, &fd, &n_bytes, error);
+  if (status != STATUS_OK) {
+    return status;
+  }
+  if (n_bytes > RACK_MAX_TEXT) {
+    close(fd);
+    return error_set(error, STATUS_LIMIT, "%.200s: larger than %u bytes", name, RACK_MAX_TEXT);
+  }
+  char* const content = malloc((size_t)n_bytes + 1U);
+  const ssize_t n_read = content ? read_all(fd, content, (size_t)n_bytes) : 0;
+  const int code = errno;
+  close(fd);
+  if (!content || n_read < 0) {
+    free(content);
+    return content ? say_why(error, name, code)
+                   : error_set(error, STATUS_NO_MEM, "%.200s: out of memory", name);
+  }
+  content[n_read] = 0;
+  if (strlen(content) != (size_t)n_read) {
+    free(content);
+    return error_set(error, STATUS_FILE, "%.200s: not a text", name);
+  }
+  *text = content;
+  return STATUS_OK;
+}
+
+static bool
+write_all(const int fd, const char* text, size_t n_bytes)
+{
+  while (n_bytes) {
+    const ssize_t n = write(fd, text, n_bytes);
+    if (n < 0 && errno != EINTR) {
+      return false;
+    }
+    text += n > 0 ? n : 0;
+    n_bytes -= n > 0 ? (size_t)n : 0U;
+  }
+  return fsync(fd) == 0;
+}
+
+/// Write `text` to a new file in the folder `fd`, and give it the name `base`; errno on failure.
+static int
+replace_file(const int fd, const char* const base, const char* const text)
+{
+  char temporary[64];
+  snprintf(temporary, sizeof(temporary), ".warprack-%ld.tmp", (long)getpid());
+  unlinkat(fd, temporary, 0); // left by a server of the same number that was killed
+  const int file =
+      openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (file < 0) {
+    return errno;
+  }
+  int code = write_all(file, text, strlen(text)) ? 0 : errno;
+  code = close(file) == 0 ? code : errno;
+  if (code == 0 && renameat(fd, temporary, fd, base) != 0) {
+    code = errno;
+  }
+  if (code) {
+    unlinkat(fd, temporary, 0);
+    return code;
+  }
+  return fsync(fd) == 0 ? 0 : errno; // the new name survives a power failure too
+}
+
+static bool
+ends_in_rack(const char* const name)
+{
+  const size_t length = strlen(name);
+  return length > 5U && strcmp(name + length - 5U, ".rack") == 0 && name[length - 6U] != '/';
+}
+
+Status
+folder_write(const Folder* const folder, const char* const name, const char* const text,
+             Error* const error)
+{
+  if (!ends_in_rack(name)) {
+    return error_set(error, STATUS_BAD_ARG, "%.200s: the name of a rack ends in \".rack\"", name);
+  }
+  const char* const slash = strrchr(name, '/');
+  char* const parent =
+      slash ? strndup(name, slash == name ? 1U : (size_t)(slash - name)) : strdup(".");
+  const int fd = parent ? open_beneath(folder->fd, parent, O_RDONLY | O_DIRECTORY) : -1;
+  int code = fd >= 0 ? 0 : errno;
+  free(parent);
+  if (fd >= 0) {
+    code = replace_file(fd, slash ? slash + 1 : name, text);
+    close(fd);
+  }
+  return code ? say_why(error, name, code) : STATUS_OK;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The one folder that file names in commands may lead to.
+
+   The kernel keeps the rule (openat2 with RESOLVE_BENEATH): no absolute path, no "..", no symbolic
+   link that leaves the folder, and no moment between check and use.  Only regular files are read.
+*/
+#ifndef WARPRACK_CONTROL_FOLDER_H
+#define WARPRACK_CONTROL_FOLDER_H
+
+#include "../engine/status.h"
+
+typedef struct Folder {
+  int fd; ///< -1: none
+} Folder;
+
+/// STATUS_FILE when there is no such folder.
+NODISCARD Status folder_open(Folder* folder, const char* path, Error* error);
+
+void folder_close(Folder* folder);
+
+/// STATUS_FILE unless `name` is a regular file in the folder that may be read.
+NODISCARD Status folder_check(const Folder* folder, const char* name, Error* error);
+
+/// Read a text of at most RACK_MAX_TEXT bytes; the caller frees it.
+NODISCARD Status folder_read(const Folder* folder, const char* name, char** text, Error* error);
+
+/// Write a rack's text as a whole or not at all: a new file that then takes the name.  The name
+/// must end in ".rack", so that a slip cannot overwrite a recording.
+NODISCARD Status folder_write(const Folder* folder, const char* name, const char* text,
+                              Error* error);
+
+#endif

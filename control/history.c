@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Two stacks of documents, and the gestures that are one step each.
+
+#include "history.h"
+
+#include <string.h>
+
+/// Push a rack; at the bound the oldest one is forgotten.
+static void
+push(HistoryStack* const stack, Rack* const rack)
+{
+  if (stack->n == HISTORY_DEPTH) {
+    rack_free(stack->racks[0]);
+    memmove(stack->racks, stack->racks + 1, (HISTORY_DEPTH - 1U) * sizeof(*stack->racks));
+    --stack->n;
+  }
+  stack->racks[stack->n++] = rack;
+}
+
+static void
+drop(HistoryStack* const stack)
+{
+  if (stack->n) {
+    rack_free(stack->racks[--stack->n]);
+  }
+}
+
+static void
+clear(HistoryStack* const stack)
+{
+  while (stack->n) {
+    drop(stack);
+  }
+}
+
+static void
+end_gestures(History* const history)
+{
+  memset(history->gestures, 0, sizeof(history->gestures));
+}
+
+/// The gesture of one parameter, or the one that has rested for longest.
+static Gesture*
+find_gesture(History* const history, const Change* const change)
+{
+  Gesture* oldest = &history->gestures[0];
+  for (uint32_t g = 0; g < HISTORY_GESTURES; ++g) {
+    Gesture* const gesture = &history->gestures[g];
+    if (gesture->last_ns && gesture->uid == change->uid && gesture->param == change->param) {
+      return gesture;
+    }
+    if (gesture->last_ns < oldest->last_ns) {
+      oldest = gesture;
+    }
+  }
+  *oldest = (Gesture){ change->uid, change->param, 0 };
+  return oldest;
+}
+
+bool
+history_is_gesture(History* const history, const Changes* const changes, const uint64_t now_ns)
+{
+  bool all = true;
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    Gesture* const gesture = find_gesture(history, &changes->items[c]);
+    all = all && gesture->last_ns && now_ns - gesture->last_ns < HISTORY_GESTURE_NS;
+    gesture->last_ns = now_ns;
+  }
+  return all;
+}
+
+void
+history_set(History* const history, Rack* const before)
+{
+  push(&history->undo, before);
+  clear(&history->redo);
+}
+
+void
+history_edited(History* const history, Rack* const before)
+{
+  history_set(history, before);
+  end_gestures(history);
+}
+
+void
+history_undone(History* const history, Rack* const before)
+{
+  drop(&history->undo);
+  push(&history->redo, before);
+  end_gestures(history);
+}
+
+void
+history_redone(History* const history, Rack* const before)
+{
+  drop(&history->redo);
+  push(&history->undo, before);
+  end_gestures(history);
+}
+
+static const Rack*
+top(const HistoryStack* const stack)
+{
+  return stack->n ? stack->racks[stack->n - 1U] : NULL;
+}
+
+const Rack*
+history_undo(const History* const history)
+{
+  return top(&history->undo);
+}
+
+const Rack*
+history_redo(const History* const history)
+{
+  return top(&history->redo);
+}
+
+void
+history_clear(History* const history)
+{
+  clear(&history->undo);
+  clear(&history->redo);
+  end_gestures(history);
+}

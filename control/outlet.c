@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Answers: coded by liblo, sent through our own socket.
+
+#include "outlet.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+static bool
+may_be_sent(const Peer* const to, const size_t request_bytes, const size_t answer_bytes)
+{
+  return answer_bytes <= request_bytes || peer_is_loopback(to);
+}
+
+void
+outlet_send(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
+            const char* const address, const lo_message arguments)
+{
+  size_t n_bytes = 0;
+  void* const packet = arguments ? lo_message_serialise(arguments, address, NULL, &n_bytes) : NULL;
+  if (!packet) {
+    ++outlet->failed;
+  } else if (!may_be_sent(to, request_bytes, n_bytes)) {
+    ++outlet->withheld;
+  } else if (sendto(outlet->socket, packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
+                    (const struct sockaddr*)&to->address, to->n_bytes) < 0) {
+    ++outlet->failed;
+  } else {
+    ++outlet->sent;
+  }
+  free(packet);
+  if (arguments) {
+    lo_message_free(arguments);
+  }
+}
+
+void
+outlet_done(Outlet* const outlet, const Peer* const to, const Message* const message)
+{
+  const lo_message answer = lo_message_new();
+  if (answer) {
+    lo_message_add_string(answer, message->address);
+  }
+  outlet_send(outlet, to, message->n_bytes, "/done", answer);
+}
+
+void
+outlet_done_edit(Outlet* const outlet, const Peer* const to, const Message* const message,
+                 const uint32_t revision, const uint64_t frame)
+{
+  const lo_message answer = lo_message_new();
+  if (answer) {
+    lo_message_add_string(answer, message->address);
+    lo_message_add_int32(answer, (int32_t)revision);
+    lo_message_add_int64(answer, (int64_t)frame);
+  }
+  outlet_send(outlet, to, message->n_bytes, "/done", answer);
+}
+
+void
+outlet_fail(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
+            const char* const address, const Error* const error)
+{
+  const lo_message answer = lo_message_new();
+  if (answer) {
+    lo_message_add_string(answer, address);
+    lo_message_add_int32(answer, (int32_t)error->status);
+    lo_message_add_string(answer, error->text);
+  }
+  outlet_send(outlet, to, request_bytes, "/fail", answer);
+}

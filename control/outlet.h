@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The way out: messages from the server's socket, and the rule about who may get how much.
+#ifndef WARPRACK_CONTROL_OUTLET_H
+#define WARPRACK_CONTROL_OUTLET_H
+
+#include "message.h"
+#include "peer.h"
+
+#include <lo/lo.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Outlet {
+  int socket;
+  uint64_t sent;     ///< Datagrams handed to the kernel
+  uint64_t withheld; ///< Answers that would have been larger than a stranger's request
+  uint64_t failed;   ///< Datagrams that the kernel did not take, or that could not be made
+} Outlet;
+
+/**
+   Send one message; never waits.
+
+   A sender's address can be forged, so a stranger gets no answer that is larger than its request:
+   otherwise the server would amplify an attack on somebody else.  Loopback cannot be forged from
+   outside.
+
+   @param request_bytes Size of the message that is being answered.
+   @param arguments Given away; NULL (out of memory) counts as failed.
+*/
+void outlet_send(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
+                 lo_message arguments);
+
+/// `/done address`, and for an edit its revision and first frame.
+void outlet_done(Outlet* outlet, const Peer* to, const Message* message);
+void outlet_done_edit(Outlet* outlet, const Peer* to, const Message* message, uint32_t revision,
+                      uint64_t frame);
+
+/// `/fail address code text`.
+void outlet_fail(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
+                 const Error* error);
+
+#endif

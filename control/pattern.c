@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// OSC address patterns by bit-parallel simulation of the pattern's automaton: bit i of a set says
+// "the pattern so far can match the first i characters of the name".  After R. Baeza-Yates and
+// G. H. Gonnet, "A New Approach to Text Searching", Communications of the ACM 35(10), 1992.
+
+#include "pattern.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define MAX_NAME 63U // a set of positions 0..63 is one word
+
+typedef uint64_t Positions;
+
+bool
+pattern_is_magic(const char* const text)
+{
+  return strpbrk(text, "*?[{") != NULL;
+}
+
+/// Positions whose next character is c.
+static Positions
+before_character(const char c, const char* const name)
+{
+  Positions set = 0;
+  for (uint32_t i = 0; name[i]; ++i) {
+    set |= (Positions)(name[i] == c) << i;
+  }
+  return set;
+}
+
+/// Positions whose next character is in [first, last].
+static Positions
+before_range(const char first, const char last, const char* const name)
+{
+  Positions set = 0;
+  for (uint32_t i = 0; name[i]; ++i) {
+    set |= (Positions)(name[i] >= first && name[i] <= last) << i;
+  }
+  return set;
+}
+
+/// Positions whose next character is in the class; `*pattern` goes from "[" to behind "]".  A "-"
+/// at either end and a "!" that is not first stand for themselves.
+static Positions
+before_class(const char** const pattern, const char* const name)
+{
+  const char* p = *pattern + 1;
+  const bool negated = *p == '!';
+  p += negated;
+  Positions set = 0;
+  while (*p && *p != ']') {
+    const bool is_range = p[1] == '-' && p[2] && p[2] != ']';
+    set |= before_range(p[0], is_range ? p[2] : p[0], name);
+    p += is_range ? 3 : 1;
+  }
+  *pattern = *p ? p + 1 : p;
+  return negated ? ~set : set;
+}
+
+/// Where the set goes through any of the words; `*pattern` goes from "{" to behind "}".
+static Positions
+through_words(const char** const pattern, const Positions from, const char* const name)
+{
+  const char* p = *pattern + 1;
+  Positions to = 0;
+  Positions word = from;
+  for (; *p && *p != '}'; ++p) {
+    if (*p == ',') {
+      to |= word;
+      word = from;
+    } else {
+      word = (word & before_character(*p, name)) << 1U;
+    }
+  }
+  *pattern = *p ? p + 1 : p;
+  return to | word;
+}
+
+static Positions
+step(const char** const pattern, const Positions from, const char* const name)
+{
+  switch (**pattern) {
+  case '*':
+    ++*pattern;
+    return ~(Positions)0 << __builtin_ctzll(from); // the first position and all after it
+  case '?':
+    ++*pattern;
+    return from << 1U;
+  case '[':
+    return (from & before_class(pattern, name)) << 1U;
+  case '{':
+    return through_words(pattern, from, name);
+  default:
+    return (from & before_character(*(*pattern)++, name)) << 1U;
+  }
+}
+
+bool
+pattern_match(const char* pattern, const char* const name)
+{
+  const size_t length = strlen(name);
+  if (length > MAX_NAME) {
+    return false;
+  }
+  const Positions inside = ~(Positions)0 >> (MAX_NAME - length);
+  Positions at = 1U;
+  while (*pattern && at) {
+    at = step(&pattern, at, name) & inside;
+  }
+  return at >> length & 1U;
+}

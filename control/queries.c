@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Answers about the rack, its values and the server.
+
+#include "queries.h"
+
+#include "control_private.h"
+#include "values.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_BYTES 8192U // of a rack's text in one answer
+
+static void
+answer(Control* const control, const Peer* const peer, const Message* const message,
+       const char* const address, const lo_message arguments)
+{
+  outlet_send(&control->outlet, peer, message->n_bytes, address, arguments);
+}
+
+Status
+query_ping(Control* const control, const Peer* const peer, const Message* const message,
+           Error* const error)
+{
+  (void)error;
+  outlet_done(&control->outlet, peer, message);
+  return STATUS_OK;
+}
+
+Status
+query_quit(Control* const control, const Peer* const peer, const Message* const message,
+           Error* const error)
+{
+  (void)error;
+  outlet_done(&control->outlet, peer, message);
+  control->config.quit(control->config.context);
+  return STATUS_OK;
+}
+
+Status
+query_version(Control* const control, const Peer* const peer, const Message* const message,
+              Error* const error)
+{
+  (void)error;
+  const lo_message arguments = lo_message_new();
+  if (arguments) {
+    lo_message_add_string(arguments, "warprack");
+    lo_message_add_string(arguments, WARPRACK_VERSION);
+  }
+  answer(control, peer, message, message->address, arguments);
+  return STATUS_OK;
+}
+
+Status
+query_notify(Control* const control, const Peer* const peer, const Message* const message,
+             Error* const error)
+{
+  if (!peer_is_loopback(peer)) {
+    // Its address may be forged, and then somebody else would be told.
+    return error_set(error, STATUS_BAD_ARG, "only senders on this machine can subscribe");
+  }
+  notify_subscribe(&control->notify, peer, message_number(message, 0) != 0.0, control->now_ns);
+  outlet_done(&control->outlet, peer, message);
+  return STATUS_OK;
+}
+
+Status
+query_sync(Control* const control, const Peer* const peer, const Message* const message,
+           Error* const error)
+{
+  return syncs_add(&control->syncs, control->config.engine, peer, message, control->now_ns, error);
+}
+
+Status
+query_save(Control* const control, const Peer* const peer, const Message* const message,
+           Error* const error)
+{
+  char* const text = rack_print(session_rack(control->session));
+  if (!text) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const Status status = folder_write(&control->folder, message_text(message, 0), text, error);
+  free(text);
+  if (status == STATUS_OK) {
+    outlet_done(&control->outlet, peer, message);
+  }
+  return status;
+}
+
+static void
+answer_part(Control* const control, const Peer* const peer, const Message* const message,
+            const char* const text, const uint32_t part, const uint32_t n_parts)
+{
+  char piece[PART_BYTES + 1U];
+  snprintf(piece, sizeof(piece), "%s", text + (size_t)(part - 1U) * PART_BYTES);
+  const lo_message arguments = lo_message_new();
+  if (arguments) {
+    lo_message_add_string(arguments, piece);
+    lo_message_add_int32(arguments, (int32_t)part);
+    lo_message_add_int32(arguments, (int32_t)n_parts);
+  }
+  answer(control, peer, message, message->address, arguments);
+}
+
+Status
+query_rack(Control* const control, const Peer* const peer, const Message* const message,
+           Error* const error)
+{
+  char* const text = rack_print(session_rack(control->session));
+  if (!text) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const size_t length = strlen(text);
+  const uint32_t n_parts = length ? (uint32_t)((length + PART_BYTES - 1U) / PART_BYTES) : 1U;
+  const bool is_one = message_n_arguments(message) > 0;
+  const double wanted = is_one ? message_number(message, 0) : 1.0;
+  Status status = STATUS_OK;
+  if (wanted < 1.0 || wanted > n_parts) {
+    status = error_set(error, STATUS_BAD_ARG, "the rack has parts 1 to %u", n_parts);
+  } else {
+    const uint32_t first = (uint32_t)wanted;
+    for (uint32_t part = first; part <= (is_one ? first : n_parts); ++part) {
+      answer_part(control, peer, message, text, part, n_parts);
+    }
+  }
+  free(text);
+  return status;
+}
+
+// ---- values ----
+
+static double
+rate_hz(const Control* const control)
+{
+  EngineStatus status;
+  engine_status(control->config.engine, &status);
+  return status.rate_hz;
+}
+
+/// Send `/node/<node>/<param> value`.
+static void
+say_value(Control* const control, const Peer* const peer, const size_t request_bytes,
+          const NotifyKey* const key, const double rate)
+{
+  const RackNode* const node = rack_find_uid(session_rack(control->session), key->uid);
+  if (!node) {
+    return; // gone since
+  }
+  char address[GATE_MAX_ADDRESS + 1U];
+  snprintf(address, sizeof(address), "/node/%s/%s", node->name, node->fx->params[key->param].id);
+  const lo_message arguments = lo_message_new();
+  if (arguments) {
+    values_append(arguments, node, key->param, rate);
+  }
+  outlet_send(&control->outlet, peer, request_bytes, address, arguments);
+}
+
+Status
+query_values(Control* const control, const Peer* const peer, const Message* const message,
+             Error* const error)
+{
+  Changes found = { NULL, 0, 0, 0 };
+  const Status status = values_find(session_rack(control->session), message, &found, error);
+  const double rate = rate_hz(control);
+  for (uint32_t i = 0; i < found.n && status == STATUS_OK; ++i) {
+    const NotifyKey key = { found.items[i].uid, found.items[i].param };
+    say_value(control, peer, message->n_bytes, &key, rate);
+  }
+  changes_clear(&found);
+  return status;
+}
+
+// ---- what subscribers are told ----
+
+static lo_message
+event_arguments(const Control* const control, const uint32_t event)
+{
+  const lo_message arguments = lo_message_new();
+  if (arguments && event == NOTIFY_RACK) {
+    lo_message_add_int32(arguments, (int32_t)session_counts(control->session).revision);
+  } else if (arguments && event == NOTIFY_LATENCY) {
+    lo_message_add_int32(arguments, (int32_t)control->latency_frames);
+  } else if (arguments) {
+    lo_message_add_string(arguments, control->audio.driver);
+    lo_message_add_string(arguments, control->audio.state);
+  }
+  return arguments;
+}
+
+void
+control_say(void* const context, const Peer* const to, const NotifyKey* const key)
+{
+  static const char* const addresses[] = { [NOTIFY_RACK] = "/rack/changed",
+                                           [NOTIFY_LATENCY] = "/server/latency",
+                                           [NOTIFY_AUDIO] = "/server/audio" };
+  Control* const control = context;
+  if (key->uid == RACK_UID_NONE) {
+    outlet_send(&control->outlet, to, 0, addresses[key->param],
+                event_arguments(control, key->param));
+  } else {
+    say_value(control, to, 0, key, rate_hz(control));
+  }
+}
+
+// ---- status ----
+
+static void
+put_count(const lo_message to, const char* const key, const uint64_t value)
+{
+  lo_message_add_string(to, key);
+  lo_message_add_int64(to, (int64_t)value);
+}
+
+static void
+put_number(const lo_message to, const char* const key, const double value)
+{
+  lo_message_add_string(to, key);
+  lo_message_add_float(to, (float)value);
+}
+
+static void
+put_text(const lo_message to, const char* const key, const char* const value)
+{
+  lo_message_add_string(to, key);
+  lo_message_add_string(to, value ? value : "");
+}
+
+static void
+put_audio(const lo_message to, const ControlAudio* const audio)
+{
+  put_text(to, "driver", audio->driver);
+  put_text(to, "state", audio->state);
+  put_text(to, "device", audio->device);
+  put_count(to, "xruns", audio->xruns);
+  put_count(to, "reconnects", audio->reconnects);
+  put_count(to, "freewheeling", audio->freewheeling);
+}
+
+static void
+put_engine(const lo_message to, const EngineStatus* const engine)
+{
+  put_text(to, "backend", engine->backend);
+  put_text(to, "realtime_note", engine->realtime_note);
+  put_count(to, "armed", engine->armed);
+  put_number(to, "rate_hz", engine->rate_hz);
+  put_count(to, "block_frames", engine->block_frames);
+  put_count(to, "depth", engine->depth);
+  put_count(to, "inputs", engine->n_in);
+  put_count(to, "outputs", engine->n_out);
+  put_count(to, "latency_frames", engine->latency_frames);
+  put_count(to, "rack_latency_frames", engine->rack_latency_frames);
+  put_count(to, "nodes", engine->n_nodes);
+  put_count(to, "units", engine->n_units);
+  put_count(to, "levels", engine->n_levels);
+  put_count(to, "plans", engine->plans);
+  put_count(to, "edits_refused", engine->edits_refused);
+  put_count(to, "params_applied", engine->params_applied);
+  put_count(to, "params_dropped", engine->params_dropped);
+  put_count(to, "units_reset", engine->units_reset);
+  put_number(to, "load_p50", engine->load_p50);
+  put_number(to, "load_p99", engine->load_p99);
+  put_number(to, "load_max", engine->load_max);
+}
+
+static void
+put_period(const lo_message to, const PeriodCounts* const counts)
+{
+  put_count(to, "blocks", counts->blocks);
+  put_count(to, "late", counts->late);
+  put_count(to, "dropped", counts->dropped);
+  put_count(to, "dry", counts->dry);
+  put_count(to, "clipped", counts->clipped);
+  put_count(to, "bad_in", counts->bad_in);
+  put_count(to, "bad_out", counts->bad_out);
+  put_count(to, "odd_periods", counts->odd_periods);
+  put_count(to, "faults", counts->faults);
+  put_count(to, "callback_ns_max", counts->callback_ns_max);
+}
+
+static void
+put_session(const lo_message to, const SessionCounts* const session)
+{
+  put_count(to, "revision", session->revision);
+  put_count(to, "edits_waiting", session->waiting + session->in_flight);
+  put_count(to, "undo_steps", session->undo);
+  put_count(to, "redo_steps", session->redo);
+  put_count(to, "values_set", session->values_set);
+  put_count(to, "values_lost", session->values_lost);
+  put_count(to, "commands_failed", session->failed);
+}
+
+static void
+put_control(const lo_message to, const Control* const control)
+{
+  put_count(to, "osc_packets", control->counts.packets);
+  put_count(to, "osc_messages", control->counts.messages);
+  put_count(to, "osc_unknown", control->counts.unknown);
+  put_count(to, "osc_slowed", control->counts.slowed);
+  put_count(to, "osc_late", control->counts.late);
+  put_count(to, "osc_scheduled", control->schedule.n_batches);
+  put_count(to, "osc_unscheduled", control->counts.unscheduled);
+  put_count(to, "osc_sent", control->outlet.sent);
+  put_count(to, "osc_withheld", control->outlet.withheld);
+  put_count(to, "osc_send_failed", control->outlet.failed);
+  put_count(to, "subscribers", notify_n_subscribers(&control->notify));
+  put_count(to, "notified", control->notify.sent);
+  put_count(to, "notify_merged", control->notify.merged);
+  for (uint32_t r = GATE_OK + 1U; r < GATE_N_REASONS; ++r) {
+    char key[64];
+    snprintf(key, sizeof(key), "refused_%s", gate_word((GateReason)r));
+    put_count(to, key, control->counts.refused[r]);
+  }
+}
+
+Status
+query_status(Control* const control, const Peer* const peer, const Message* const message,
+             Error* const error)
+{
+  const lo_message arguments = lo_message_new();
+  if (!arguments) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  control_look_at_audio(control);
+  EngineStatus engine;
+  engine_status(control->config.engine, &engine);
+  const SessionCounts session = session_counts(control->session);
+  put_text(arguments, "version", WARPRACK_VERSION);
+  put_number(arguments, "uptime_s", (double)(control->now_ns - control->start_ns) * 1e-9);
+  put_audio(arguments, &control->audio);
+  put_engine(arguments, &engine);
+  put_period(arguments, &engine.counts);
+  put_session(arguments, &session);
+  put_control(arguments, control);
+  answer(control, peer, message, message->address, arguments);
+  return STATUS_OK;
+}

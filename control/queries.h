@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// What is answered without touching the document: CommandInfo::run, one per address.
+#ifndef WARPRACK_CONTROL_QUERIES_H
+#define WARPRACK_CONTROL_QUERIES_H
+
+#include "message.h"
+
+#include "../engine/status.h"
+
+struct Control;
+
+Status
+query_notify(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status query_ping(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status query_quit(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status query_rack(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status query_save(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status
+query_status(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status query_sync(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status
+query_values(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status
+query_version(struct Control* control, const Peer* peer, const Message* message, Error* error);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A sorted list: it is bounded, and most batches arrive in the order of their times.
+
+#include "schedule.h"
+
+Status
+schedule_add(Schedule* const schedule, Batch* const batch, Error* const error)
+{
+  if (schedule->n_batches >= SCHEDULE_MAX_BATCHES ||
+      schedule->n_bytes + batch->n_bytes > SCHEDULE_MAX_BYTES) {
+    return error_set(error, STATUS_LIMIT,
+                     "%u bundles wait for their time already; send them nearer to it",
+                     schedule->n_batches);
+  }
+  Batch** at = &schedule->first;
+  while (*at && (*at)->due_ns <= batch->due_ns) {
+    at = &(*at)->next;
+  }
+  batch->next = *at;
+  *at = batch;
+  ++schedule->n_batches;
+  schedule->n_bytes += batch->n_bytes;
+  return STATUS_OK;
+}
+
+void
+schedule_remove(Schedule* const schedule, Batch* const batch)
+{
+  Batch** at = &schedule->first;
+  while (*at != batch) {
+    at = &(*at)->next;
+  }
+  *at = batch->next;
+  batch->next = NULL;
+  --schedule->n_batches;
+  schedule->n_bytes -= batch->n_bytes;
+}
+
+Batch*
+schedule_take(Schedule* const schedule, const uint64_t now_ns)
+{
+  Batch* const batch = schedule->first;
+  if (!batch || batch->due_ns > now_ns) {
+    return NULL;
+  }
+  schedule_remove(schedule, batch);
+  return batch;
+}
+
+Batch*
+schedule_ahead(const Schedule* const schedule, const uint64_t now_ns)
+{
+  for (Batch* batch = schedule->first; batch; batch = batch->next) {
+    if (batch->due_ns > now_ns + SCHEDULE_LEAD_NS) {
+      return NULL;
+    }
+    if (!batch->frame) {
+      return batch;
+    }
+  }
+  return NULL;
+}
+
+uint64_t
+schedule_wake_ns(const Schedule* const schedule)
+{
+  uint64_t wake_ns = schedule->first ? schedule->first->due_ns : UINT64_MAX;
+  for (const Batch* batch = schedule->first; batch; batch = batch->next) {
+    if (!batch->frame) { // the first one that is still to be handed over
+      const uint64_t ahead_ns = batch->due_ns - SCHEDULE_LEAD_NS;
+      return ahead_ns < wake_ns ? ahead_ns : wake_ns;
+    }
+  }
+  return wake_ns;
+}
+
+void
+schedule_clear(Schedule* const schedule)
+{
+  for (Batch* batch = NULL; (batch = schedule_take(schedule, UINT64_MAX));) {
+    batch_free(batch);
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Batches that wait for their time, in the order of their times; equal times in order of arrival.
+
+   What changes sound is handed to the engine SCHEDULE_LEAD_NS ahead, stamped with its frame, so
+   that it is exact however late this thread wakes; the document follows when the time has come.
+*/
+#ifndef WARPRACK_CONTROL_SCHEDULE_H
+#define WARPRACK_CONTROL_SCHEDULE_H
+
+#include "message.h"
+
+#include <stdint.h>
+
+#define SCHEDULE_LEAD_NS     UINT64_C(100000000) // longer than a thread is ever kept waiting
+#define SCHEDULE_MAX_BATCHES 1024U
+#define SCHEDULE_MAX_BYTES   (4U << 20U)
+
+typedef struct Schedule {
+  Batch* first;
+  uint32_t n_batches;
+  size_t n_bytes;
+} Schedule;
+
+/// Keep a batch until its due_ns.  STATUS_LIMIT when too much waits; the caller keeps it then.
+NODISCARD Status schedule_add(Schedule* schedule, Batch* batch, Error* error);
+
+/// Take out the first batch that is due by `now_ns`, or NULL.
+Batch* schedule_take(Schedule* schedule, uint64_t now_ns);
+
+/// The first batch within the lead of `now_ns` whose `frame` is not set yet, or NULL.  It stays.
+Batch* schedule_ahead(const Schedule* schedule, uint64_t now_ns);
+
+/// When to look again; UINT64_MAX: never.
+uint64_t schedule_wake_ns(const Schedule* schedule);
+
+/// Take out a batch that schedule_ahead() gave.
+void schedule_remove(Schedule* schedule, Batch* batch);
+
+void schedule_clear(Schedule* schedule);
+
+#endif

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The order of edits and values.  Invariant: batches wait only while an edit is in flight.
+
+#include "session.h"
+
+#include "commands.h"
+#include "edits.h"
+#include "history.h"
+#include "values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct Session {
+  SessionConfig config;
+  Rack* committed;
+  Rack* candidate;  ///< NULL: nothing in flight
+  Batch* flight;    ///< The batch that made the candidate
+  Batch* first;     ///< Waiting, in order
+  Batch** last;     ///< Where the next one goes
+  Changes overtook; ///< Values set while the candidate was being planned
+  History history;
+  RackUid next_uid; ///< Of all documents so far, refused and undone ones too
+  SessionCounts counts;
+};
+
+Status
+session_new(const SessionConfig* const config, const Rack* const rack, Session** const out,
+            Error* const error)
+{
+  Session* const session = calloc(1, sizeof(Session));
+  Rack* const committed = rack_copy(rack);
+  if (!session || !committed) {
+    free(session);
+    rack_free(committed);
+    return error_set(error, STATUS_NO_MEM, "control: out of memory");
+  }
+  session->config = *config;
+  session->committed = committed;
+  session->last = &session->first;
+  session->next_uid = rack->next_uid;
+  *out = session;
+  return STATUS_OK;
+}
+
+static Batch*
+take_first(Session* const session)
+{
+  Batch* const batch = session->first;
+  if (batch) {
+    session->first = batch->next;
+    session->last = session->first ? session->last : &session->first;
+    batch->next = NULL;
+    --session->counts.waiting;
+  }
+  return batch;
+}
+
+void
+session_free(Session* const session)
+{
+  if (session) {
+    for (Batch* batch = NULL; (batch = take_first(session));) {
+      batch_free(batch);
+    }
+    batch_free(session->flight);
+    rack_free(session->candidate);
+    rack_free(session->committed);
+    changes_clear(&session->overtook);
+    history_clear(&session->history);
+    free(session);
+  }
+}
+
+static void
+fail(Session* const session, Batch* const batch, const Message* const failing,
+     const Error* const error)
+{
+  ++session->counts.failed;
+  session->config.events.failed(session->config.events.context, batch, failing, error);
+  batch_free(batch);
+}
+
+// ---- values ----
+
+/// The rate, asked for only when a time was given in frames.
+static double
+rate_for(const Session* const session, const RackValue* const value)
+{
+  EngineStatus status = { .rate_hz = 0.0 };
+  if (value->kind == VALUE_FRAMES) {
+    engine_status(session->config.engine, &status);
+  }
+  return status.rate_hz;
+}
+
+/// Send the present values of `changes` to the engine, all of them or none.
+static Status
+send_values(Session* const session, const Changes* const changes, const uint64_t frame,
+            Error* const error)
+{
+  EngineParam* const params = malloc((changes->n + 1U) * sizeof(EngineParam));
+  if (!params) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  uint32_t n = 0;
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    const Change* const change = &changes->items[c];
+    const RackNode* const node = rack_find_uid(session->committed, change->uid);
+    if (node) {
+      const double rate_hz = rate_for(session, &node->values[change->param]);
+      params[n++] =
+          (EngineParam){ change->uid, change->param, rack_number(node, change->param, rate_hz) };
+    }
+  }
+  const Status status = n ? engine_set(session->config.engine, params, n, frame) : STATUS_OK;
+  free(params);
+  return status == STATUS_OK
+             ? STATUS_OK
+             : error_set(error, status, "too many parameter changes wait for the engine");
+}
+
+/// The step before these values, for the history; NULL when it goes on with a gesture.
+static Rack*
+step_before(Session* const session, const Changes* const changes, const uint64_t now_ns)
+{
+  if (history_is_gesture(&session->history, changes, now_ns)) {
+    return NULL;
+  }
+  Rack* const before = rack_copy(session->committed);
+  if (before) {
+    values_revert(before, changes);
+  }
+  return before;
+}
+
+/// Remember what the engine may undo when the edit in flight, which knows old values, is heard.
+static void
+note_overtaking(Session* const session, const Changes* const changes)
+{
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    const Change* const change = &changes->items[c];
+    if (!changes_note(&session->overtook, change)) {
+      ++session->counts.values_lost;
+    }
+  }
+}
+
+static bool
+changes_anything(const Changes* const changes)
+{
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    const RackValue* const before = &changes->items[c].before;
+    const RackValue* const after = &changes->items[c].after;
+    if (before->kind != after->kind || before->number != after->number) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Set values that are heard: in the engine, in the documents, in the history.  On error nothing
+/// has been set.
+static Status
+set_values(Session* const session, const Batch* const batch, const uint64_t now_ns,
+           const Message** const failing, Error* const error)
+{
+  Changes changes = { NULL, 0, 0, 0 };
+  Status status = values_set(session->committed, batch, &changes, failing, error);
+  if (status == STATUS_OK && batch->is_echo && !changes_anything(&changes)) {
+    changes_clear(&changes);
+    return STATUS_OK; // no edit came between
+  }
+  if (status == STATUS_OK && !batch->is_sent) {
+    status = send_values(session, &changes, batch->frame, error);
+    if (status != STATUS_OK) {
+      values_revert(session->committed, &changes);
+    }
+  }
+  if (status == STATUS_OK) {
+    if (session->candidate) {
+      values_repeat(session->candidate, &changes);
+      note_overtaking(session, &changes);
+    }
+    Rack* const before = step_before(session, &changes, now_ns);
+    if (before) {
+      history_set(&session->history, before);
+    }
+    session->counts.values_set += changes.n;
+    for (uint32_t c = 0; c < changes.n; ++c) {
+      session->config.events.value_changed(session->config.events.context, changes.items[c].uid,
+                                           changes.items[c].param, &batch->peer);
+    }
+  }
+  changes_clear(&changes);
+  return status;
+}
+
+static bool
+all_are_sets(const Batch* const batch)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    if (batch->messages[m].info->kind != COMMAND_SET) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// True when a batch's values can be set at once, past the edit in flight: all are parameters that
+/// are heard, and that this edit keeps.
+static bool
+is_live(const Session* const session, const Batch* const batch)
+{
+  return all_are_sets(batch) && values_kind(session->committed, batch) == VALUES_LIVE &&
+         (!session->candidate || values_agree(session->committed, session->candidate, batch));
+}
+
+// ---- edits ----
+
+static Status
+apply_messages(Session* const session, const Batch* const batch, const Message** const failing,
+               Error* const error)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    const Message* const message = &batch->messages[m];
+    const CommandInfo* const info = message->info;
+    const Status status =
+        info->kind == COMMAND_SET
+            ? values_set_any(session->candidate, message, error)
+            : info->apply(&session->candidate, message, session->config.folder, error);
+    if (status != STATUS_OK) {
+      *failing = message;
+      return status;
+    }
+  }
+  Status status = rack_check(session->candidate, error);
+  if (status == STATUS_OK) {
+    status =
+        edits_check_files(session->candidate, session->committed, session->config.folder, error);
+  }
+  return status;
+}
+
+/// The document that an undo or redo brings back, or the committed one for an edit; NULL with a
+/// reason.
+static Rack*
+copy_base(Session* const session, const CommandKind kind, Error* const error)
+{
+  const Rack* const base = kind == COMMAND_UNDO   ? history_undo(&session->history)
+                           : kind == COMMAND_REDO ? history_redo(&session->history)
+                                                  : session->committed;
+  if (!base) {
+    error_set(error, STATUS_NOT_FOUND, "nothing to %s", kind == COMMAND_UNDO ? "undo" : "redo");
+    return NULL;
+  }
+  Rack* const copy = rack_copy(base);
+  if (!copy) {
+    error_set(error, STATUS_NO_MEM, "out of memory");
+    return NULL;
+  }
+  copy->next_uid = session->next_uid; // no identity is given out twice, whatever was undone
+  return copy;
+}
+
+/// Make the candidate of a batch.
+static Status
+make_candidate(Session* const session, const Batch* const batch, const Message** const failing,
+               Error* const error)
+{
+  const CommandKind kind = batch->messages[0].info->kind;
+  session->candidate = copy_base(session, kind, error);
+  if (!session->candidate) {
+    return error->status;
+  }
+  if (kind == COMMAND_UNDO || kind == COMMAND_REDO) {
+    return STATUS_OK;
+  }
+  const Status status = apply_messages(session, batch, failing, error);
+  if (session->candidate->next_uid > session->next_uid) {
+    session->next_uid = session->candidate->next_uid;
+  }
+  return status;
+}
+
+static void
+drop_candidate(Session* const session)
+{
+  rack_free(session->candidate);
+  session->candidate = NULL;
+  session->overtook.n = 0;
+}
+
+/// The candidate is heard: it takes the committed document's place.
+static void
+commit(Session* const session, const CommandKind kind)
+{
+  Rack* const before = session->committed;
+  session->committed = session->candidate;
+  session->candidate = NULL;
+  ++session->counts.revision;
+  if (kind == COMMAND_UNDO) {
+    history_undone(&session->history, before);
+  } else if (kind == COMMAND_REDO) {
+    history_redone(&session->history, before);
+  } else {
+    history_edited(&session->history, before);
+  }
+
+  // The engine was given the candidate before these values were set.
+  if (send_values(session, &session->overtook, 0, NULL) != STATUS_OK) {
+    session->counts.values_lost += session->overtook.n;
+  }
+  session->overtook.n = 0;
+}
+
+/// True for an edit that changes nothing.  Undo and redo count as steps even then.
+static bool
+is_nothing(const Session* const session, const Batch* const batch)
+{
+  const CommandKind kind = batch->messages[0].info->kind;
+  return kind != COMMAND_UNDO && kind != COMMAND_REDO &&
+         rack_equal(session->candidate, session->committed);
+}
+
+static void
+start_edit(Session* const session, Batch* const batch)
+{
+  const SessionConfig* const config = &session->config;
+  const Message* failing = NULL;
+  Error error;
+  Status status = make_candidate(session, batch, &failing, &error);
+  if (status == STATUS_OK && is_nothing(session, batch)) {
+    drop_candidate(session);
+    config->events.edit_done(config->events.context, batch, session->counts.revision,
+                             engine_frame_now(config->engine));
+    batch_free(batch);
+    return;
+  }
+  if (status == STATUS_OK) {
+    session->flight = batch;
+    status = config->events.edit(config->events.context, session->candidate, batch->frame);
+    if (status != STATUS_OK) {
+      session->flight = NULL;
+      error_set(&error, status, "the engine has too many edits waiting");
+    }
+  }
+  if (status != STATUS_OK) {
+    drop_candidate(session);
+    fail(session, batch, failing, &error);
+  }
+}
+
+// ---- order ----
+
+/// Set a batch's values and answer; false when it failed, and is gone.
+static bool
+do_values(Session* const session, Batch* const batch, const uint64_t now_ns)
+{
+  const SessionEvents* const events = &session->config.events;
+  const Message* failing = NULL;
+  Error error;
+  if (set_values(session, batch, now_ns, &failing, &error) != STATUS_OK) {
+    fail(session, batch, failing, &error);
+    return false;
+  }
+  events->values_done(events->context, batch);
+  return true;
+}
+
+/// Values that overtook edits are set again behind them, where they still can be.
+static void
+do_echo(Session* const session, Batch* const batch, const uint64_t now_ns)
+{
+  const Message* failing = NULL;
+  if (values_kind(session->committed, batch) == VALUES_LIVE &&
+      set_values(session, batch, now_ns, &failing, NULL) != STATUS_OK) {
+    ++session->counts.values_lost;
+  }
+  batch_free(batch);
+}
+
+/// Nothing is in flight: the batch's turn has come.
+static void
+take_turn(Session* const session, Batch* const batch, const uint64_t now_ns)
+{
+  const SessionEvents* const events = &session->config.events;
+  if (batch->is_echo) {
+    do_echo(session, batch, now_ns);
+  } else if (batch->messages[0].info->kind == COMMAND_BEHIND) {
+    events->turn(events->context, batch);
+  } else if (all_are_sets(batch) && values_kind(session->committed, batch) != VALUES_STRUCTURAL) {
+    if (do_values(session, batch, now_ns)) {
+      batch_free(batch);
+    }
+  } else {
+    start_edit(session, batch);
+  }
+}
+
+static void
+append(Session* const session, Batch* const batch)
+{
+  batch->next = NULL;
+  *session->last = batch;
+  session->last = &batch->next;
+  ++session->counts.waiting;
+}
+
+/// True when both batches are one message that names the same parameter.
+static bool
+same_target(const Batch* const a, const Batch* const b)
+{
+  const Message* const x = &a->messages[0];
+  const Message* const y = &b->messages[0];
+  return a->n_messages == 1 && b->n_messages == 1 && strcmp(x->address, y->address) == 0 &&
+         (strcmp(x->address, "/rack/set") != 0 ||
+          strcmp(message_text(x, 0), message_text(y, 0)) == 0);
+}
+
+/// Repeat values behind the edits that wait; a fader that keeps moving takes one place only.
+static void
+append_echo(Session* const session, Batch* const batch)
+{
+  batch->is_echo = true;
+  batch->is_sent = false;
+  batch->frame = 0;
+  Batch* same = NULL; // behind the last edit
+  for (Batch* waiting = session->first; waiting; waiting = waiting->next) {
+    if (!waiting->is_echo) {
+      same = NULL;
+    } else if (same_target(waiting, batch)) {
+      same = waiting;
+    }
+  }
+  if (same) {
+    const Message newest = batch->messages[0];
+    batch->messages[0] = same->messages[0];
+    same->messages[0] = newest;
+    batch_free(batch);
+  } else {
+    append(session, batch);
+  }
+}
+
+void
+session_submit(Session* const session, Batch* const batch, const uint64_t now_ns)
+{
+  if (!session->flight) {
+    take_turn(session, batch, now_ns);
+  } else if (session->counts.waiting == SESSION_MAX_WAITING) {
+    Error error;
+    error_set(&error, STATUS_LIMIT, "%u edits wait already", SESSION_MAX_WAITING);
+    fail(session, batch, NULL, &error);
+  } else if (!is_live(session, batch)) {
+    append(session, batch);
+  } else if (do_values(session, batch, now_ns)) {
+    if (session->first) {
+      append_echo(session, batch);
+    } else {
+      batch_free(batch);
+    }
+  }
+}
+
+SessionAhead
+session_ahead(Session* const session, const Batch* const batch)
+{
+  if (!all_are_sets(batch) || values_kind(session->committed, batch) == VALUES_STRUCTURAL) {
+    return AHEAD_SUBMIT;
+  }
+  if (!is_live(session, batch)) {
+    return AHEAD_LATER;
+  }
+  // The values are written down only to be checked and converted: the document changes in time.
+  Changes changes = { NULL, 0, 0, 0 };
+  const Message* failing = NULL;
+  Status status = values_set(session->committed, batch, &changes, &failing, NULL);
+  if (status == STATUS_OK) {
+    status = send_values(session, &changes, batch->frame, NULL);
+    values_revert(session->committed, &changes);
+  }
+  changes_clear(&changes);
+  return status == STATUS_OK ? AHEAD_SENT : AHEAD_LATER;
+}
+
+void
+session_reply(Session* const session, const EngineReply* const reply, const uint64_t now_ns)
+{
+  const SessionEvents* const events = &session->config.events;
+  Batch* const batch = session->flight;
+  if (!batch) {
+    return;
+  }
+  session->flight = NULL;
+  if (reply->status == STATUS_OK) {
+    commit(session, batch->messages[0].info->kind);
+    events->edit_done(events->context, batch, session->counts.revision, reply->frame);
+    events->rack_changed(events->context, &batch->peer);
+    batch_free(batch);
+  } else {
+    Error error;
+    error_set(&error, reply->status, "%s", reply->text);
+    drop_candidate(session);
+    fail(session, batch, NULL, &error);
+  }
+  while (!session->flight && session->first) {
+    take_turn(session, take_first(session), now_ns);
+  }
+}
+
+const Rack*
+session_rack(const Session* const session)
+{
+  return session->committed;
+}
+
+SessionCounts
+session_counts(const Session* const session)
+{
+  SessionCounts counts = session->counts;
+  counts.undo = session->history.undo.n;
+  counts.redo = session->history.redo.n;
+  counts.in_flight = session->flight != NULL;
+  return counts;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The session: the documents behind the sound, and the order of all that changes them.
+
+       batch ──▶ [waiting, in order] ──▶ candidate ──engine_edit──▶ heard ──▶ committed ──▶ history
+                                              └──────────────────▶ refused: dropped
+
+   - *committed* is what is heard, with every parameter as it was last set.
+   - One edit at a time is in flight, as the *candidate* document; later ones wait and are made from
+     what is committed when their turn comes.  So a refused edit leaves nothing behind, and one that
+     needed it is refused in its turn.
+   - Parameters of nodes that are heard are set at once, past all edits, in both documents, and once
+     more behind the edits that wait, so that the last word wins.  Parameters of nodes that only an
+     edit on its way will bring wait behind it.
+   - A batch is done as a whole or not at all, and each of its messages is answered.
+
+   One thread at a time: the control thread.
+*/
+#ifndef WARPRACK_CONTROL_SESSION_H
+#define WARPRACK_CONTROL_SESSION_H
+
+#include "folder.h"
+#include "message.h"
+
+#include "../engine/engine.h"
+#include "../engine/rack.h"
+#include "../engine/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SESSION_MAX_WAITING 1024U // batches behind the edit in flight
+
+/// What the session tells its owner.  A batch is borrowed for the call, unless stated.
+typedef struct SessionEvents {
+  void* context;
+  /// Give a document to engine_edit(), and its reply to session_reply().
+  Status (*edit)(void* context, const Rack* rack, uint64_t at_frame);
+  /// The batch's values have been set.
+  void (*values_done)(void* context, const Batch* batch);
+  /// The batch's edit is heard from `frame` on, as document number `revision`.
+  void (*edit_done)(void* context, const Batch* batch, uint32_t revision, uint64_t frame);
+  /// Nothing of the batch was done.  `failing` is NULL when it failed as a whole.
+  void (*failed)(void* context, const Batch* batch, const Message* failing, const Error* error);
+  /// The turn of a COMMAND_BEHIND has come; the batch is given away.
+  void (*turn)(void* context, Batch* batch);
+  /// `maker` has changed a parameter.
+  void (*value_changed)(void* context, RackUid uid, uint32_t param, const Peer* maker);
+  /// `maker` has changed the document as a whole.
+  void (*rack_changed)(void* context, const Peer* maker);
+} SessionEvents;
+
+typedef struct SessionConfig {
+  Engine* engine;       ///< Borrowed
+  const Folder* folder; ///< Borrowed
+  SessionEvents events;
+} SessionConfig;
+
+typedef struct SessionCounts {
+  uint32_t revision; ///< Documents heard so far
+  uint32_t waiting;  ///< Batches behind the edit in flight
+  uint32_t undo, redo;
+  uint64_t values_set;
+  uint64_t values_lost; ///< Set while an edit was in flight, and not taken again by the engine
+  uint64_t failed;      ///< Batches refused
+  bool in_flight;
+} SessionCounts;
+
+typedef struct Session Session;
+
+/// `rack` is what is heard already; copied.
+NODISCARD Status session_new(const SessionConfig* config, const Rack* rack, Session** out,
+                             Error* error);
+
+/// Accepts NULL.  An edit that is still in flight must not be brought to session_reply() any more.
+void session_free(Session* session);
+
+/**
+   Carry out a batch whose messages are all COMMAND_EDIT and COMMAND_SET, or a single one that is
+   COMMAND_UNDO, COMMAND_REDO or COMMAND_BEHIND.
+
+   @param batch Given away; its `frame` is when to do it.  Answered through the events, now or
+   later.
+   @param now_ns Monotonic time.
+*/
+void session_submit(Session* session, Batch* batch, uint64_t now_ns);
+
+/// What session_ahead() could do before a batch's time.
+typedef enum SessionAhead {
+  AHEAD_SENT,   ///< Values are with the engine; submit the batch when its time has come
+  AHEAD_SUBMIT, ///< Holds an edit: submit it now, stamped with its frame
+  AHEAD_LATER   ///< Nothing could be done yet: submit it when its time has come
+} SessionAhead;
+
+/// Hand the values of a batch of the future to the engine, stamped with the batch's frame.
+SessionAhead session_ahead(Session* session, const Batch* batch);
+
+/// The engine's answer to the edit in flight.
+void session_reply(Session* session, const EngineReply* reply, uint64_t now_ns);
+
+/// The document that is heard; valid until the next call that is not a query.
+const Rack* session_rack(const Session* session);
+
+SessionCounts session_counts(const Session* session);
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// When what was asked for can be heard.
+
+#include "sync.h"
+
+Status
+syncs_add(Syncs* const syncs, const Engine* const engine, const Peer* const peer,
+          const Message* const message, const uint64_t now_ns, Error* const error)
+{
+  if (syncs->n == SYNC_MAX) {
+    return error_set(error, STATUS_LIMIT, "%u of them wait already", SYNC_MAX);
+  }
+  EngineStatus status;
+  engine_status(engine, &status);
+  const uint64_t n_blocks = status.armed ? status.depth + 1U : 0U; // no audio: nothing to wait for
+  syncs->items[syncs->n++] = (Sync){
+    .peer = *peer,
+    .number = (int32_t)message_number(message, 0),
+    .request_bytes = message->n_bytes,
+    .frame = engine_frame_now(engine) + n_blocks * status.block_frames,
+    .limit_ns = now_ns + SYNC_TIMEOUT_NS,
+  };
+  return STATUS_OK;
+}
+
+bool
+syncs_take(Syncs* const syncs, const Engine* const engine, const uint64_t now_ns, Sync* const sync,
+           Status* const status)
+{
+  const uint64_t frame = engine_frame_now(engine);
+  for (uint32_t i = 0; i < syncs->n; ++i) {
+    const bool is_audible = frame >= syncs->items[i].frame;
+    if (is_audible || now_ns >= syncs->items[i].limit_ns) {
+      *sync = syncs->items[i];
+      *status = is_audible ? STATUS_OK : STATUS_AUDIO_IO;
+      for (--syncs->n; i < syncs->n; ++i) {
+        syncs->items[i] = syncs->items[i + 1U];
+      }
+      return true;
+    }
+  }
+  return false;
+}

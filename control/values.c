@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From addresses and patterns to parameters of a rack.
+
+#include "values.h"
+
+#include "commands.h"
+#include "edits.h"
+#include "pattern.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// What a message names, as patterns.
+typedef struct Target {
+  char node[GATE_MAX_ADDRESS + 1U];
+  char param[GATE_MAX_ADDRESS + 1U];
+} Target;
+
+void
+changes_clear(Changes* const changes)
+{
+  free(changes->items);
+  *changes = (Changes){ NULL, 0, 0, 0 };
+}
+
+static Status
+add_change(Changes* const changes, const Change* const change, Error* const error)
+{
+  if (changes->n == VALUES_MAX) {
+    return error_set(error, STATUS_LIMIT, "more than %u parameters in one packet", VALUES_MAX);
+  }
+  if (changes->n == changes->capacity) {
+    const uint32_t capacity = changes->capacity ? changes->capacity * 2U : 4U;
+    Change* const items = realloc(changes->items, capacity * sizeof(Change));
+    if (!items) {
+      return error_set(error, STATUS_NO_MEM, "out of memory");
+    }
+    changes->items = items;
+    changes->capacity = capacity;
+  }
+  changes->items[changes->n++] = *change;
+  return STATUS_OK;
+}
+
+static Status
+add_param(Changes* const changes, const RackNode* const node, const uint32_t param,
+          Error* const error)
+{
+  const RackValue value = node->values[param];
+  return add_change(changes, &(Change){ node->uid, param, value, value }, error);
+}
+
+bool
+changes_note(Changes* const changes, const Change* const change)
+{
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    if (changes->items[c].uid == change->uid && changes->items[c].param == change->param) {
+      return true;
+    }
+  }
+  return add_change(changes, change, NULL) == STATUS_OK;
+}
+
+/// Split "/node/<node>/<param>", or "<node>.<param>" of /rack/set, where patterns mean themselves.
+static Status
+read_target(const Message* const message, Target* const target, Error* const error)
+{
+  const bool by_address = strncmp(message->address, "/node/", 6) == 0;
+  const char* const text = by_address ? message->address + 6 : message_text(message, 0);
+  const char* const split = by_address ? strchr(text, '/') : strchr(text, '.');
+  if (!split || split == text || !split[1] || strlen(text) > GATE_MAX_ADDRESS) {
+    return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not of the form node.param", text);
+  }
+  snprintf(target->node, sizeof(target->node), "%.*s", (int)(split - text), text);
+  snprintf(target->param, sizeof(target->param), "%s", split + 1);
+  return STATUS_OK;
+}
+
+static uint32_t
+value_argument(const Message* const message)
+{
+  return strncmp(message->address, "/node/", 6) == 0 ? 0U : 1U;
+}
+
+static Status
+add_params(const RackNode* const node, const char* const pattern, Changes* const found,
+           Error* const error)
+{
+  const int exact = fx_param_find(node->fx, pattern);
+  if (exact >= 0) {
+    return add_param(found, node, (uint32_t)exact, error);
+  }
+  Status status = STATUS_OK;
+  for (uint32_t p = 0; p < node->fx->n_params && pattern_is_magic(pattern); ++p) {
+    if (status == STATUS_OK && pattern_match(pattern, node->fx->params[p].id)) {
+      status = add_param(found, node, p, error);
+    }
+    ++found->n_compared;
+  }
+  return status;
+}
+
+static Status
+say_no_node(const Rack* const rack, const char* const name, Error* const error)
+{
+  const char** const names = malloc((rack->n_nodes + 1U) * sizeof(*names));
+  for (uint32_t n = 0; names && n < rack->n_nodes; ++n) {
+    names[n] = rack->nodes[n].name;
+  }
+  const char* const nearest = names ? nearest_name(name, names, rack->n_nodes) : NULL;
+  free(names);
+  return error_set(error, STATUS_NOT_FOUND, "no node \"%.63s\"%s%s%s", name,
+                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+static Status
+say_no_param(const RackNode* const node, const char* const id, Error* const error)
+{
+  const char* names[64];
+  uint32_t n = 0;
+  for (; n < node->fx->n_params && n < ARRAY_LEN(names); ++n) {
+    names[n] = node->fx->params[n].id;
+  }
+  const char* const nearest = nearest_name(id, names, n);
+  return error_set(error, STATUS_NOT_FOUND, "%s (%s) has no parameter \"%.63s\"%s%s%s", node->name,
+                   node->fx->name, id, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                   nearest ? "?" : "");
+}
+
+static Status
+find_by_pattern(const Rack* const rack, const Target* const target, Changes* const found,
+                Error* const error)
+{
+  const uint32_t n_before = found->n;
+  Status status = STATUS_OK;
+  for (uint32_t n = 0; n < rack->n_nodes && status == STATUS_OK; ++n) {
+    if (++found->n_compared > VALUES_MAX_COMPARE) {
+      return error_set(error, STATUS_LIMIT, "the patterns of one packet compare too many names");
+    }
+    if (pattern_match(target->node, rack->nodes[n].name)) {
+      status = add_params(&rack->nodes[n], target->param, found, error);
+    }
+  }
+  return status == STATUS_OK && found->n == n_before
+             ? error_set(error, STATUS_NOT_FOUND, "no parameter matches")
+             : status;
+}
+
+Status
+values_find(const Rack* const rack, const Message* const message, Changes* const found,
+            Error* const error)
+{
+  Target target;
+  Status status = read_target(message, &target, error);
+  if (status != STATUS_OK) {
+    return status;
+  }
+  if (pattern_is_magic(target.node)) {
+    return find_by_pattern(rack, &target, found, error);
+  }
+  const RackNode* const node = rack_find(rack, target.node);
+  if (!node) {
+    return say_no_node(rack, target.node, error);
+  }
+  const uint32_t n_before = found->n;
+  status = add_params(node, target.param, found, error);
+  return status == STATUS_OK && found->n == n_before ? say_no_param(node, target.param, error)
+                                                     : status;
+}
+
+static bool
+is_structural(const FxParam* const param)
+{
+  return param->structural || param->kind == PARAM_FILE || param->kind == PARAM_TEXT;
+}
+
+/// "backend" is no parameter of the effect, but every node's choice of hardware: an edit.
+static bool
+is_backend(const Rack* const rack, const Message* const message)
+{
+  Target target;
+  return read_target(message, &target, NULL) == STATUS_OK && strcmp(target.param, "backend") == 0 &&
+         rack_find(rack, target.node);
+}
+
+/// All parameters of a batch; false when one is missing.
+static bool
+find_all(const Rack* const rack, const Batch* const batch, Changes* const found)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    if (values_find(rack, &batch->messages[m], found, NULL) != STATUS_OK) {
+      return false;
+    }
+  }
+  return true;
+}
+
+ValuesKind
+values_kind(const Rack* const rack, const Batch* const batch)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    if (is_backend(rack, &batch->messages[m])) {
+      return VALUES_STRUCTURAL;
+    }
+  }
+  Changes found = { NULL, 0, 0, 0 };
+  ValuesKind kind = find_all(rack, batch, &found) ? VALUES_LIVE : VALUES_MISSING;
+  for (uint32_t c = 0; c < found.n && kind == VALUES_LIVE; ++c) {
+    const RackNode* const node = rack_find_uid(rack, found.items[c].uid);
+    if (is_structural(&node->fx->params[found.items[c].param])) {
+      kind = VALUES_STRUCTURAL;
+    }
+  }
+  changes_clear(&found);
+  return kind;
+}
+
+bool
+values_agree(const Rack* const a, const Rack* const b, const Batch* const batch)
+{
+  Changes in_a = { NULL, 0, 0, 0 };
+  Changes in_b = { NULL, 0, 0, 0 };
+  bool agree = find_all(a, batch, &in_a) && find_all(b, batch, &in_b) && in_a.n == in_b.n;
+  for (uint32_t c = 0; c < in_a.n && agree; ++c) {
+    agree = in_a.items[c].uid == in_b.items[c].uid && in_a.items[c].param == in_b.items[c].param;
+  }
+  changes_clear(&in_a);
+  changes_clear(&in_b);
+  return agree;
+}
+
+static RackNode*
+node_of(Rack* const rack, const RackUid uid)
+{
+  return (RackNode*)rack_find_uid(rack, uid); // the rack is ours to change
+}
+
+static Status
+set_found(Rack* const rack, const Message* const message, Changes* const changes,
+          const uint32_t first, Error* const error)
+{
+  for (uint32_t c = first; c < changes->n; ++c) {
+    Change* const change = &changes->items[c];
+    const RackNode* const node = rack_find_uid(rack, change->uid);
+    const char* const param = node->fx->params[change->param].id;
+    change->before = node->values[change->param];
+    const Status status =
+        edit_value(rack, node->name, param, message, value_argument(message), error);
+    if (status != STATUS_OK) {
+      changes->n = c; // those before have been made
+      return status;
+    }
+    change->after = node->values[change->param];
+  }
+  return STATUS_OK;
+}
+
+Status
+values_set(Rack* const rack, const Batch* const batch, Changes* const changes,
+           const Message** const failing, Error* const error)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    const Message* const message = &batch->messages[m];
+    const uint32_t first = changes->n;
+    Status status = values_find(rack, message, changes, error);
+    if (status == STATUS_OK) {
+      status = set_found(rack, message, changes, first, error);
+    } else {
+      changes->n = first;
+    }
+    if (status != STATUS_OK) {
+      values_revert(rack, changes);
+      changes->n = 0;
+      *failing = message;
+      return status;
+    }
+  }
+  return STATUS_OK;
+}
+
+Status
+values_set_any(Rack* const rack, const Message* const message, Error* const error)
+{
+  Target target;
+  Status status = read_target(message, &target, error);
+  if (status == STATUS_OK && is_backend(rack, message)) {
+    return edit_value(rack, target.node, target.param, message, value_argument(message), error);
+  }
+  Changes found = { NULL, 0, 0, 0 };
+  status = status == STATUS_OK ? values_find(rack, message, &found, error) : status;
+  for (uint32_t c = 0; c < found.n && status == STATUS_OK; ++c) {
+    const RackNode* const node = rack_find_uid(rack, found.items[c].uid);
+    status = edit_value(rack, node->name, node->fx->params[found.items[c].param].id, message,
+                        value_argument(message), error);
+  }
+  changes_clear(&found);
+  return status;
+}
+
+void
+values_revert(Rack* const rack, const Changes* const changes)
+{
+  for (uint32_t c = changes->n; c-- > 0;) {
+    RackNode* const node = node_of(rack, changes->items[c].uid);
+    if (node) {
+      node->values[changes->items[c].param] = changes->items[c].before;
+    }
+  }
+}
+
+bool
+values_repeat(Rack* const rack, const Changes* const changes)
+{
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    if (!node_of(rack, changes->items[c].uid)) {
+      return false;
+    }
+  }
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    node_of(rack, changes->items[c].uid)->values[changes->items[c].param] = changes->items[c].after;
+  }
+  return true;
+}
+
+void
+values_append(const lo_message message, const RackNode* const node, const uint32_t param,
+              const double rate_hz)
+{
+  const FxParam* const row = &node->fx->params[param];
+  const double number = rack_number(node, param, rate_hz);
+  switch (row->kind) {
+  case PARAM_NUMBER:
+    lo_message_add_float(message, (float)number);
+    break;
+  case PARAM_INTEGER:
+  case PARAM_SWITCH:
+    lo_message_add_int32(message, (int32_t)lrint(number));
+    break;
+  case PARAM_CHOICE:
+    lo_message_add_string(message, row->choices[lrint(number)]);
+    break;
+  case PARAM_FILE:
+  case PARAM_TEXT: {
+    const char* const text = rack_text(node, param);
+    lo_message_add_string(message, text ? text : "");
+    break;
+  }
+  }
+}

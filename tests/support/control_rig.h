@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// A control server in front of an engine that plays nothing, with two clients.
+#ifndef WARPRACK_TESTS_CONTROL_RIG_H
+#define WARPRACK_TESTS_CONTROL_RIG_H
+
+#include "fake_engine.h"
+#include "osc_client.h"
+#include "scratch.h"
+
+#include "../../control/control.h"
+
+#include <stdatomic.h>
+
+/// `lowcut: highpass 80 | vol: gain -6dB`, see support/fx_sample.c for the effects.
+typedef struct ControlRig {
+  Scratch folder;
+  Engine* engine;
+  Control* control;
+  OscClient* client; ///< The one that does things
+  OscClient* other;  ///< The one that watches
+  _Atomic int n_quits, n_latency_changes;
+  _Atomic int audio_state; ///< 0 "running", 1 "waiting"
+} ControlRig;
+
+void control_rig_start(ControlRig* rig);
+void control_rig_stop(ControlRig* rig);
+
+/// One number from /server/status.
+double control_rig_status(ControlRig* rig, const char* key);
+
+/// The document that is heard must contain this text.
+void control_rig_expect_rack(ControlRig* rig, const char* text);
+
+/// Parameter changes that the engine has got, and the newest value.
+double control_rig_newest_value(ControlRig* rig);
+
+#endif

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// engine.h without audio.
+
+#include "fake_engine.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_SETS 32768U
+#define MAX_HELD 8U
+
+typedef struct HeldEdit {
+  EngineDone done;
+  void* context;
+} HeldEdit;
+
+struct Engine {
+  pthread_mutex_t lock;
+  bool holds, is_full;
+  HeldEdit held[MAX_HELD];
+  uint32_t n_held, n_edits, n_sets;
+  Rack* newest;
+  uint64_t newest_frame;
+  uint64_t frame;
+  uint32_t latency_frames;
+  FakeSet sets[MAX_SETS];
+};
+
+Engine*
+fake_engine_new(void)
+{
+  Engine* const engine = calloc(1, sizeof(Engine));
+  ck_assert_ptr_nonnull(engine);
+  pthread_mutex_init(&engine->lock, NULL);
+  return engine;
+}
+
+void
+fake_engine_free(Engine* const engine)
+{
+  rack_free(engine->newest);
+  pthread_mutex_destroy(&engine->lock);
+  free(engine);
+}
+
+void
+fake_engine_hold(Engine* const engine, const bool hold)
+{
+  pthread_mutex_lock(&engine->lock);
+  engine->holds = hold;
+  pthread_mutex_unlock(&engine->lock);
+}
+
+static void
+answer(const HeldEdit* const edit, const Status status, const char* const text,
+       const uint32_t latency_frames)
+{
+  EngineReply reply = { .status = status,
+                        .frame = FAKE_EDIT_FRAME,
+                        .latency_frames = latency_frames };
+  strncpy(reply.text, text, sizeof(reply.text) - 1U);
+  edit->done(edit->context, &reply);
+}
+
+/// Take the oldest held edit; false when there is none.
+static bool
+take_held(Engine* const engine, const Status status, const uint32_t latency_frames,
+          HeldEdit* const edit)
+{
+  pthread_mutex_lock(&engine->lock);
+  const bool has_one = engine->n_held > 0;
+  if (has_one) {
+    *edit = engine->held[0];
+    memmove(engine->held, engine->held + 1, --engine->n_held * sizeof(HeldEdit));
+    engine->latency_frames = status == STATUS_OK ? latency_frames : engine->latency_frames;
+  }
+  pthread_mutex_unlock(&engine->lock);
+  return has_one;
+}
+
+void
+fake_engine_answer(Engine* const engine, const Status status, const char* const text,
+                   const uint32_t latency_frames)
+{
+  HeldEdit edit = { NULL, NULL };
+  for (int ms = 0; ms < 10000 && !take_held(engine, status, latency_frames, &edit); ++ms) {
+    usleep(1000);
+  }
+  ck_assert_msg(edit.done != NULL, "no edit came within 10 s");
+  answer(&edit, status, text, latency_frames);
+}
+
+Status
+engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_frame,
+            const EngineDone done, void* const context)
+{
+  const HeldEdit edit = { done, context };
+  pthread_mutex_lock(&engine->lock);
+  ++engine->n_edits;
+  rack_free(engine->newest);
+  engine->newest = rack_copy(rack);
+  engine->newest_frame = at_frame;
+  const bool holds = engine->holds;
+  if (holds) {
+    ck_assert_uint_lt(engine->n_held, MAX_HELD);
+    engine->held[engine->n_held++] = edit;
+  }
+  pthread_mutex_unlock(&engine->lock);
+  if (!holds) {
+    answer(&edit, STATUS_OK, "", 0);
+  }
+  return STATUS_OK;
+}
+
+uint32_t
+fake_engine_n_edits(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->lock);
+  const uint32_t n = engine->n_edits;
+  pthread_mutex_unlock(&engine->lock);
+  return n;
+}
+
+char*
+fake_engine_newest(Engine* const engine, uint64_t* const at_frame)
+{
+  pthread_mutex_lock(&engine->lock);
+  char* const text = engine->newest ? rack_print(engine->newest) : strdup("");
+  if (at_frame) {
+    *at_frame = engine->newest_frame;
+  }
+  pthread_mutex_unlock(&engine->lock);
+  return text;
+}
+
+Status
+engine_set(Engine* const engine, const EngineParam* const params, const uint32_t n,
+           const uint64_t at_frame)
+{
+  pthread_mutex_lock(&engine->lock);
+  const bool is_full = engine->is_full || engine->n_sets == MAX_SETS;
+  if (!is_full) {
+    FakeSet* const set = &engine->sets[engine->n_sets++];
+    *set = (FakeSet){ .frame = at_frame, .n = n };
+    memcpy(set->params, params, (n < 8U ? n : 8U) * sizeof(EngineParam));
+  }
+  pthread_mutex_unlock(&engine->lock);
+  return is_full ? STATUS_LIMIT : STATUS_OK;
+}
+
+uint32_t
+fake_engine_n_sets(Engine* const engine)
+{
+  pthread_mutex_lock(&engine->lock);
+  const uint32_t n = engine->n_sets;
+  pthread_mutex_unlock(&engine->lock);
+  return n;
+}
+
+FakeSet
+fake_engine_set(Engine* const engine, const uint32_t index)
+{
+  pthread_mutex_lock(&engine->lock);
+  ck_assert_uint_lt(index, engine->n_sets);
+  const FakeSet set = engine->sets[index];
+  pthread_mutex_unlock(&engine->lock);
+  return set;
+}
+
+void
+fake_engine_be_full(Engine* const engine, const bool full)
+{
+  pthread_mutex_lock(&engine->lock);
+  engine->is_full = full;
+  pthread_mutex_unlock(&engine->lock);
+}
+
+void
+fake_engine_advance(Engine* const engine, const uint64_t n_frames)
+{
+  pthread_mutex_lock(&engine->lock);
+  engine->frame += n_frames;
+  pthread_mutex_unlock(&engine->lock);
+}
+
+uint64_t
+engine_frame_now(const Engine* const engine)
+{
+  Engine* const own = (Engine*)engine;
+  pthread_mutex_lock(&own->lock);
+  const uint64_t frame = own->frame;
+  pthread_mutex_unlock(&own->lock);
+  return frame;
+}
+
+/// As if audio had begun with the machine.
+uint64_t
+engine_frame_at(const Engine* const engine, const uint64_t monotonic_ns)
+{
+  (void)engine;
+  return (uint64_t)((double)monotonic_ns * 1e-9 * FAKE_RATE_HZ);
+}
+
+uint32_t
+engine_rack_latency(const Engine* const engine)
+{
+  Engine* const own = (Engine*)engine;
+  pthread_mutex_lock(&own->lock);
+  const uint32_t frames = own->latency_frames;
+  pthread_mutex_unlock(&own->lock);
+  return frames;
+}
+
+uint32_t
+engine_latency(const Engine* const engine)
+{
+  return FAKE_DEPTH * FAKE_BLOCK_FRAMES + engine_rack_latency(engine);
+}
+
+void
+engine_status(const Engine* const engine, EngineStatus* const status)
+{
+  (void)engine;
+  *status = (EngineStatus){ .armed = true,
+                            .rate_hz = FAKE_RATE_HZ,
+                            .block_frames = FAKE_BLOCK_FRAMES,
+                            .depth = FAKE_DEPTH,
+                            .backend = "fake" };
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A UDP socket, with liblo to code and decode.
+
+#include "osc_client.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+OscClient*
+client_new(const uint16_t port)
+{
+  OscClient* const client = calloc(1, sizeof(OscClient));
+  ck_assert_ptr_nonnull(client);
+  client->fd = socket(AF_INET, SOCK_DGRAM, 0);
+  const struct sockaddr_in server = { .sin_family = AF_INET,
+                                      .sin_port = htons(port),
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+  ck_assert_int_eq(connect(client->fd, (const struct sockaddr*)&server, sizeof(server)), 0);
+  return client;
+}
+
+void
+client_free(OscClient* const client)
+{
+  close(client->fd);
+  free(client);
+}
+
+void
+client_send_bytes(OscClient* const client, const void* const bytes, const size_t n_bytes)
+{
+  ck_assert_int_eq(send(client->fd, bytes, n_bytes, 0), (ssize_t)n_bytes);
+}
+
+static lo_message
+make_message(const char* const types, va_list args)
+{
+  const lo_message message = lo_message_new();
+  for (const char* type = types; *type; ++type) {
+    switch (*type) {
+    case 'i':
+      lo_message_add_int32(message, va_arg(args, int));
+      break;
+    case 'f':
+      lo_message_add_float(message, (float)va_arg(args, double));
+      break;
+    case 'd':
+      lo_message_add_double(message, va_arg(args, double));
+      break;
+    case 's':
+      lo_message_add_string(message, va_arg(args, const char*));
+      break;
+    case 'T':
+      lo_message_add_true(message);
+      break;
+    case 'N':
+      lo_message_add_nil(message);
+      break;
+    default:
+      ck_abort_msg("type %c", *type);
+    }
+  }
+  return message;
+}
+
+void
+client_send(OscClient* const client, const char* const address, const char* const types, ...)
+{
+  va_list args;
+  va_start(args, types);
+  const lo_message message = make_message(types, args);
+  va_end(args);
+  size_t n_bytes = 0;
+  void* const bytes = lo_message_serialise(message, address, NULL, &n_bytes);
+  client_send_bytes(client, bytes, n_bytes);
+  free(bytes);
+  lo_message_free(message);
+}
+
+void
+client_send_bundle(OscClient* const client, const lo_bundle bundle)
+{
+  size_t n_bytes = 0;
+  void* const bytes = lo_bundle_serialise(bundle, NULL, &n_bytes);
+  client_send_bytes(client, bytes, n_bytes);
+  free(bytes);
+  lo_bundle_free_recursive(bundle);
+}
+
+void
+bundle_add(const lo_bundle bundle, const char* const address, const char* const types, ...)
+{
+  va_list args;
+  va_start(args, types);
+  lo_bundle_add_message(bundle, strdup(address), make_message(types, args));
+  va_end(args);
+}
+
+lo_timetag
+tag_in(const double seconds)
+{
+  lo_timetag now;
+  lo_timetag_now(&now);
+  const uint64_t tag = ((uint64_t)now.sec << 32U | now.frac) + (uint64_t)(seconds * 4294967296.0);
+  return (lo_timetag){ (uint32_t)(tag >> 32U), (uint32_t)tag };
+}
+
+static int
+print_argument(char* const to, const size_t n, const char type, const lo_arg* const value)
+{
+  switch (type) {
+  case 'i':
+    return snprintf(to, n, " %d", value->i);
+  case 'h':
+    return snprintf(to, n, " %lld", (long long)value->h);
+  case 'f':
+    return snprintf(to, n, " %g", (double)value->f);
+  case 's':
+    return snprintf(to, n, " %s", &value->s);
+  default:
+    return snprintf(to, n, " ?%c", type);
+  }
+}
+
+static void
+print_message(OscClient* const client, const char* const address, const lo_message message)
+{
+  size_t n = (size_t)snprintf(client->answer, sizeof(client->answer), "%s", address);
+  const char* const types = lo_message_get_types(message);
+  for (int i = 0; i < lo_message_get_argc(message); ++i) {
+    n += (size_t)print_argument(client->answer + n, sizeof(client->answer) - n, types[i],
+                                lo_message_get_argv(message)[i]);
+  }
+}
+
+const char*
+client_receive(OscClient* const client)
+{
+  static char bytes[70000];
+  struct pollfd fd = { client->fd, POLLIN, 0 };
+  ck_assert_msg(poll(&fd, 1, 10000) == 1, "no answer within 10 s; the last one was: %s",
+                client->answer);
+  const ssize_t n = recv(client->fd, bytes, sizeof(bytes), 0);
+  ck_assert_int_gt(n, 0);
+  int result = 0;
+  const lo_message message = lo_message_deserialise(bytes, (size_t)n, &result);
+  ck_assert_msg(message != NULL, "an answer that is no OSC: %d", result);
+  print_message(client, bytes, message);
+  lo_message_free(message);
+  return client->answer;
+}
+
+void
+client_expect(OscClient* const client, const char* const text)
+{
+  ck_assert_str_eq(client_receive(client), text);
+}
+
+void
+client_expect_start(OscClient* const client, const char* const text)
+{
+  const char* const answer = client_receive(client);
+  ck_assert_msg(strncmp(answer, text, strlen(text)) == 0, "\"%s\" does not begin with \"%s\"",
+                answer, text);
+}
+
+void
+client_expect_nothing(OscClient* const client)
+{
+  client_send(client, "/server/ping", "");
+  client_expect(client, "/done /server/ping");
+}

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The order of edits, values and times: what overtakes what, what waits, what is taken back.
+
+#include "support/control_rig.h"
+#include "support/suite.h"
+
+#include "../control/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static ControlRig rig;
+
+static void
+start(void)
+{
+  control_rig_start(&rig);
+}
+
+static void
+stop(void)
+{
+  control_rig_stop(&rig);
+}
+
+/// Everything sent so far has been read by the server.
+static void
+settle(void)
+{
+  client_expect_nothing(rig.other);
+}
+
+static void
+hear(void)
+{
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+}
+
+// ---- edits in order ----
+
+START_TEST(one_edit_is_in_flight_and_the_others_wait_in_order)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.client, "/rack/add", "ss", "b", "gain");
+  client_send(rig.client, "/rack/connect", "ss", "a", "b");
+  client_expect_nothing(rig.client);
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1);
+  hear();
+  client_expect(rig.client, "/done /rack/add 1 640");
+  hear();
+  client_expect(rig.client, "/done /rack/add 2 640");
+  hear();
+  client_expect(rig.client, "/done /rack/connect 3 640");
+  stop();
+}
+END_TEST
+
+START_TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.client, "/rack/connect", "ss", "vol", "a");
+  client_send(rig.client, "/rack/add", "ss", "b", "gain");
+  settle();
+  fake_engine_answer(rig.engine, STATUS_LIMIT, "would not meet the deadline", 0);
+  client_expect(rig.client, "/fail /rack/add 5 would not meet the deadline");
+  client_expect_start(rig.client, "/fail /rack/connect 3 ");
+  hear();
+  client_expect(rig.client, "/done /rack/add 1 640");
+  control_rig_expect_rack(&rig, "add b gain\nconnect in lowcut");
+  stop();
+}
+END_TEST
+
+START_TEST(an_edit_that_changes_nothing_is_done_without_the_engine)
+{
+  start();
+  client_send(rig.client, "/rack/connect", "ss", "lowcut", "vol");
+  client_expect_start(rig.client, "/done /rack/connect 0 ");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
+  stop();
+}
+END_TEST
+
+// ---- values and edits ----
+
+START_TEST(values_that_are_heard_overtake_an_edit_in_flight)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.client, "/node/vol/gain", "f", -30.0);
+  client_expect(rig.client, "/done /node/vol/gain");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
+  hear();
+  client_expect(rig.client, "/done /rack/add 1 640");
+  // The engine was given the edit with the old value, so it hears the new one again.
+  client_expect_nothing(rig.client);
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 2);
+  ck_assert_double_eq(control_rig_newest_value(&rig), -30.0);
+  control_rig_expect_rack(&rig, "add vol gain gain=-30dB");
+  stop();
+}
+END_TEST
+
+START_TEST(values_of_a_node_on_its_way_wait_until_it_is_heard)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.client, "/node/a/gain", "f", -30.0);
+  client_send(rig.client, "/node/nobody/gain", "f", -30.0);
+  client_expect_nothing(rig.client);
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
+  hear();
+  client_expect(rig.client, "/done /rack/add 1 640");
+  client_expect(rig.client, "/done /node/a/gain");
+  client_expect_start(rig.client, "/fail /node/nobody/gain 3 ");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -30.0);
+  stop();
+}
+END_TEST
+
+START_TEST(values_of_a_node_that_is_refused_are_refused)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.client, "/node/a/gain", "f", -30.0);
+  settle();
+  fake_engine_answer(rig.engine, STATUS_FILE, "no", 0);
+  client_expect_start(rig.client, "/fail /rack/add 9 ");
+  client_expect_start(rig.client, "/fail /node/a/gain 3 ");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
+  stop();
+}
+END_TEST
+
+START_TEST(a_node_made_anew_under_the_same_name_gets_its_own_values)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/rack/remove", "s", "vol");
+  bundle_add(bundle, "/rack/add", "ss", "vol", "gain");
+  client_send_bundle(rig.client, bundle);
+  client_send(rig.client, "/node/vol/gain", "f", -30.0);
+  client_expect_nothing(rig.client); // the old one is not touched
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
+  hear();
+  client_expect_start(rig.client, "/done /rack/remove");
+  client_expect_start(rig.client, "/done /rack/add");
+  client_expect(rig.client, "/done /node/vol/gain");
+  control_rig_expect_rack(&rig, "add vol gain gain=-30dB");
+  stop();
+}
+END_TEST
+
+START_TEST(the_last_word_wins_over_edits_that_waited)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.client, "/rack/chain", "s", "vol: gain -1dB");
+  for (int i = 1; i <= 10; ++i) {
+    client_send(rig.client, "/node/vol/gain", "f", -40.0 - i);
+    client_expect(rig.client, "/done /node/vol/gain"); // heard at once
+  }
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 10);
+  hear();
+  client_expect(rig.client, "/done /rack/add 1 640");
+  hear();
+  client_expect(rig.client, "/done /rack/chain 2 640");
+  client_expect_nothing(rig.client);
+  ck_assert_double_eq(control_rig_newest_value(&rig), -50.0);
+  control_rig_expect_rack(&rig, "add vol gain gain=-50dB");
+  stop();
+}
+END_TEST
+
+// ---- undo ----
+
+START_TEST(undo_and_redo_walk_through_the_documents)
+{
+  start();
+  client_send(rig.client, "/rack/undo", "");
+  client_expect(rig.client, "/fail /rack/undo 3 nothing to undo");
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/node/vol/gain", "f", -33.0);
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/rack/clear", "");
+  client_expect_start(rig.client, "/done");
+
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done /rack/undo");
+  control_rig_expect_rack(&rig, "add vol gain gain=-33dB\nadd a gain");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done /rack/undo");
+  control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nadd a gain");
+  client_send(rig.client, "/rack/redo", "");
+  client_expect_start(rig.client, "/done /rack/redo");
+  control_rig_expect_rack(&rig, "add vol gain gain=-33dB\nadd a gain");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done /rack/undo");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done /rack/undo");
+  control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nconnect");
+  client_send(rig.client, "/rack/add", "ss", "b", "gain");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/rack/redo", "");
+  client_expect(rig.client, "/fail /rack/redo 3 nothing to redo");
+  stop();
+}
+END_TEST
+
+START_TEST(a_fader_is_one_step_and_another_fader_another)
+{
+  start();
+  for (int i = 0; i < 20; ++i) {
+    client_send(rig.client, "/node/vol/gain", "f", -10.0 - i);
+    client_expect_start(rig.client, "/done");
+  }
+  for (int i = 0; i < 20; ++i) {
+    client_send(rig.client, "/node/lowcut/frequency", "f", 100.0 + i);
+    client_expect_start(rig.client, "/done");
+  }
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done");
+  control_rig_expect_rack(&rig, "frequency=80Hz\nadd vol gain gain=-29dB");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done");
+  control_rig_expect_rack(&rig, "frequency=80Hz\nadd vol gain gain=-6dB");
+  stop();
+}
+END_TEST
+
+START_TEST(what_is_undone_does_not_lend_its_identity)
+{
+  start();
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/node/a/gain", "f", -1.0);
+  client_expect_start(rig.client, "/done");
+  const RackUid first = fake_engine_set(rig.engine, 0).params[0].uid;
+  for (int i = 0; i < 2; ++i) {
+    client_send(rig.client, "/rack/undo", "");
+    client_expect_start(rig.client, "/done");
+  }
+  client_send(rig.client, "/rack/add", "ss", "b", "gain");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/node/b/gain", "f", -1.0);
+  client_expect_start(rig.client, "/done");
+  ck_assert_uint_ne(fake_engine_set(rig.engine, 1).params[0].uid, first);
+  stop();
+}
+END_TEST
+
+// ---- bundles ----
+
+START_TEST(a_bundle_with_an_edit_is_one_edit)
+{
+  start();
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/rack/add", "ss", "a", "gain");
+  bundle_add(bundle, "/rack/disconnect", "ss", "vol", "out");
+  bundle_add(bundle, "/rack/connect", "ss", "vol", "a");
+  bundle_add(bundle, "/rack/connect", "ss", "a", "out");
+  bundle_add(bundle, "/node/a/gain", "f", -2.0);
+  bundle_add(bundle, "/node/vol/gain", "f", -3.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/done /rack/add 1 640");
+  client_expect(rig.client, "/done /rack/disconnect 1 640");
+  client_expect(rig.client, "/done /rack/connect 1 640");
+  client_expect(rig.client, "/done /rack/connect 1 640");
+  client_expect(rig.client, "/done /node/a/gain 1 640");
+  client_expect(rig.client, "/done /node/vol/gain 1 640");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1);
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
+  control_rig_expect_rack(&rig, "add vol gain gain=-3dB\nadd a gain gain=-2dB");
+  stop();
+}
+END_TEST
+
+START_TEST(a_bundle_fails_as_a_whole_and_names_the_culprit)
+{
+  start();
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/rack/add", "ss", "a", "gain");
+  bundle_add(bundle, "/rack/connect", "ss", "a", "nobody");
+  bundle_add(bundle, "/node/vol/gain", "f", -3.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect_start(rig.client,
+                      "/fail /rack/add 3 not done, because /rack/connect in the same bundle");
+  client_expect_start(rig.client, "/fail /rack/connect 3 no node");
+  client_expect_start(rig.client, "/fail /node/vol/gain 3 not done, because");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
+  control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nconnect");
+  stop();
+}
+END_TEST
+
+START_TEST(an_unknown_address_fails_its_bundle)
+{
+  start();
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/node/vol/gain", "f", -3.0);
+  bundle_add(bundle, "/nowhere", "");
+  client_send_bundle(rig.client, bundle);
+  client_expect_start(rig.client, "/fail /node/vol/gain 3 not done");
+  client_expect_start(rig.client, "/fail /nowhere 3 no such address");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
+  stop();
+}
+END_TEST
+
+START_TEST(a_bundle_of_values_is_one_group_or_nothing)
+{
+  start();
+  lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/node/vol/gain", "f", -3.0);
+  bundle_add(bundle, "/node/lowcut/frequency", "f", 200.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_expect(rig.client, "/done /node/lowcut/frequency");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 0).n, 2);
+
+  bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/node/vol/gain", "f", -4.0);
+  bundle_add(bundle, "/node/lowcut/frequency", "f", 1e9);
+  client_send_bundle(rig.client, bundle);
+  client_expect_start(rig.client, "/fail /node/vol/gain");
+  client_expect_start(rig.client, "/fail /node/lowcut/frequency");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
+  control_rig_expect_rack(&rig, "frequency=200Hz\nadd vol gain gain=-3dB");
+  stop();
+}
+END_TEST
+
+START_TEST(reads_and_saves_in_a_bundle_follow_its_changes)
+{
+  start();
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/rack/save", "s", "after.rack");
+  bundle_add(bundle, "/node/vol/gain", "");
+  bundle_add(bundle, "/node/vol/gain", "f", -7.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_expect(rig.client, "/node/vol/gain -7");
+  client_expect(rig.client, "/done /rack/save");
+  client_send(rig.client, "/rack/clear", "");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/rack/load", "s", "after.rack");
+  client_expect_start(rig.client, "/done");
+  control_rig_expect_rack(&rig, "gain=-7dB");
+  stop();
+}
+END_TEST
+
+START_TEST(undo_is_no_part_of_a_bundle)
+{
+  start();
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/rack/undo", "");
+  bundle_add(bundle, "/node/vol/gain", "f", -4.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/fail /rack/undo 1 cannot be a part of a bundle");
+  client_expect_start(rig.client, "/fail /node/vol/gain 1 not done");
+  stop();
+}
+END_TEST
+
+// ---- times ----
+
+/// Frame of a time tag by the fake engine's clock.
+static double
+frame_of(const lo_timetag tag)
+{
+  const Instant now = instant_now();
+  const uint64_t ns = instant_of_tag(&now, (uint64_t)tag.sec << 32U | tag.frac);
+  return (double)engine_frame_at(rig.engine, ns);
+}
+
+START_TEST(values_with_a_time_are_stamped_ahead_and_written_down_in_time)
+{
+  start();
+  const lo_timetag tag = tag_in(0.4);
+  const double frame = frame_of(tag);
+  const lo_bundle bundle = lo_bundle_new(tag);
+  bundle_add(bundle, "/node/vol/gain", "f", -5.0);
+  client_send_bundle(rig.client, bundle);
+  client_send(rig.client, "/node/vol/gain", "");
+  client_expect(rig.client, "/node/vol/gain -6"); // not yet
+  client_expect(rig.client, "/done /node/vol/gain");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1); // and not once more when it was due
+  const FakeSet set = fake_engine_set(rig.engine, 0);
+  // Both clocks were read again to know the frame: the frame is exact, the reading is not quite.
+  ck_assert_double_le(fabs((double)set.frame - frame), 48.0);
+  client_send(rig.client, "/node/vol/gain", "");
+  client_expect(rig.client, "/node/vol/gain -5");
+  stop();
+}
+END_TEST
+
+START_TEST(edits_with_a_time_are_given_to_the_engine_with_their_frame)
+{
+  start();
+  const lo_timetag tag = tag_in(0.3);
+  const double frame = frame_of(tag);
+  const lo_bundle bundle = lo_bundle_new(tag);
+  bundle_add(bundle, "/rack/add", "ss", "a", "gain");
+  bundle_add(bundle, "/node/vol/gain", "f", -5.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect_nothing(rig.client);
+  client_expect_start(rig.client, "/done /rack/add");
+  client_expect_start(rig.client, "/done /node/vol/gain");
+  uint64_t at_frame = 0;
+  free(fake_engine_newest(rig.engine, &at_frame));
+  ck_assert_double_le(fabs((double)at_frame - frame), 48.0);
+  stop();
+}
+END_TEST
+
+START_TEST(bundles_are_done_in_the_order_of_their_times)
+{
+  start();
+  const double delays[] = { 0.4, 0.2, 0.3 };
+  for (uint32_t i = 0; i < 3; ++i) {
+    const lo_bundle bundle = lo_bundle_new(tag_in(delays[i]));
+    bundle_add(bundle, "/node/vol/gain", "f", -10.0 * delays[i]);
+    client_send_bundle(rig.client, bundle);
+  }
+  for (uint32_t i = 0; i < 3; ++i) {
+    client_expect(rig.client, "/done /node/vol/gain");
+  }
+  ck_assert_double_eq_tol(fake_engine_set(rig.engine, 0).params[0].value, -2.0, 1e-6);
+  ck_assert_double_eq_tol(fake_engine_set(rig.engine, 2).params[0].value, -4.0, 1e-6);
+  stop();
+}
+END_TEST
+
+START_TEST(a_nested_bundle_is_an_edit_of_its_own_at_its_own_time)
+{
+  start();
+  const lo_bundle outer = lo_bundle_new(LO_TT_IMMEDIATE);
+  const lo_bundle inner = lo_bundle_new(tag_in(0.2));
+  bundle_add(inner, "/rack/add", "ss", "b", "gain");
+  lo_bundle_add_bundle(outer, inner);
+  bundle_add(outer, "/rack/add", "ss", "a", "gain");
+  client_send_bundle(rig.client, outer);
+  client_expect(rig.client, "/done /rack/add 1 640");
+  client_expect(rig.client, "/done /rack/add 2 640");
+  control_rig_expect_rack(&rig, "add a gain\nadd b gain\n");
+  stop();
+}
+END_TEST
+
+START_TEST(a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused)
+{
+  start();
+  lo_bundle bundle = lo_bundle_new(tag_in(-5.0));
+  bundle_add(bundle, "/node/vol/gain", "f", -5.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/done /node/vol/gain");
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 0).frame, 0);
+  ck_assert_double_eq(control_rig_status(&rig, "osc_late"), 1.0);
+  bundle = lo_bundle_new(tag_in(30.0));
+  bundle_add(bundle, "/node/vol/gain", "f", -5.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/fail  1 packet refused: a time tag more than 10 s ahead");
+  stop();
+}
+END_TEST
+
+START_TEST(only_so_many_bundles_wait_for_their_time)
+{
+  start();
+  uint32_t n_refused = 0;
+  for (uint32_t i = 0; i < 1030; ++i) {
+    const lo_bundle bundle = lo_bundle_new(tag_in(9.0));
+    bundle_add(bundle, "/node/vol/gain", "f", -5.0);
+    client_send_bundle(rig.other, bundle);
+    if (i % 64U == 63U || i > 1020U) {
+      client_send(rig.client, "/server/ping", ""); // not faster than the socket's buffer
+      client_expect(rig.client, "/done /server/ping");
+    }
+  }
+  n_refused = (uint32_t)control_rig_status(&rig, "osc_unscheduled");
+  ck_assert_uint_eq(n_refused, 1030U - 1024U);
+  client_expect_start(rig.other, "/fail /node/vol/gain 5 1024 bundles wait");
+  stop();
+}
+END_TEST
+
+START_TEST(a_node_that_has_gone_by_the_time_is_reported)
+{
+  start();
+  const lo_bundle bundle = lo_bundle_new(tag_in(0.3));
+  bundle_add(bundle, "/node/vol/gain", "f", -5.0);
+  client_send_bundle(rig.client, bundle);
+  client_send(rig.client, "/rack/remove", "s", "vol");
+  client_expect_start(rig.client, "/done /rack/remove");
+  client_expect_start(rig.client, "/fail /node/vol/gain 3 no node");
+  stop();
+}
+END_TEST
+
+START_TEST(time_tags_do_not_follow_a_wall_clock_that_jumps)
+{
+  // What arrives is placed on the monotonic clock once; a later jump has nothing to act on.
+  const Instant arrival = { UINT64_C(3900000000) << 32U, 5000000000U };
+  ck_assert_uint_eq(instant_of_tag(&arrival, TAG_IMMEDIATELY), 0);
+  ck_assert_uint_eq(instant_of_tag(&arrival, arrival.ntp), 5000000000U);
+  ck_assert_uint_eq(instant_of_tag(&arrival, arrival.ntp + TAG_SECOND / 2U), 5500000000U);
+  ck_assert_uint_eq(instant_of_tag(&arrival, arrival.ntp - 3U * TAG_SECOND), 2000000000U);
+  ck_assert_uint_eq(instant_of_tag(&arrival, arrival.ntp - 9U * TAG_SECOND), 1U);
+}
+END_TEST
+
+// ---- sync ----
+
+START_TEST(sync_waits_for_edits_and_for_the_audio)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.other, "/server/sync", "i", 42);
+  fake_engine_advance(rig.engine, 10U * FAKE_BLOCK_FRAMES);
+  settle();
+  hear();
+  client_expect_start(rig.client, "/done /rack/add");
+  settle(); // still nothing: the block is not out yet
+  fake_engine_advance(rig.engine, FAKE_BLOCK_FRAMES);
+  settle();
+  fake_engine_advance(rig.engine, FAKE_DEPTH * FAKE_BLOCK_FRAMES);
+  client_expect(rig.other, "/server/synced 42");
+  stop();
+}
+END_TEST
+
+SUITE_MAIN("control_session", one_edit_is_in_flight_and_the_others_wait_in_order,
+           a_refused_edit_leaves_nothing_and_what_needed_it_is_refused,
+           an_edit_that_changes_nothing_is_done_without_the_engine,
+           values_that_are_heard_overtake_an_edit_in_flight,
+           values_of_a_node_on_its_way_wait_until_it_is_heard,
+           values_of_a_node_that_is_refused_are_refused,
+           a_node_made_anew_under_the_same_name_gets_its_own_values,
+           the_last_word_wins_over_edits_that_waited, undo_and_redo_walk_through_the_documents,
+           a_fader_is_one_step_and_another_fader_another, what_is_undone_does_not_lend_its_identity,
+           a_bundle_with_an_edit_is_one_edit, a_bundle_fails_as_a_whole_and_names_the_culprit,
+           an_unknown_address_fails_its_bundle, a_bundle_of_values_is_one_group_or_nothing,
+           reads_and_saves_in_a_bundle_follow_its_changes, undo_is_no_part_of_a_bundle,
+           values_with_a_time_are_stamped_ahead_and_written_down_in_time,
+           edits_with_a_time_are_given_to_the_engine_with_their_frame,
+           bundles_are_done_in_the_order_of_their_times,
+           a_nested_bundle_is_an_edit_of_its_own_at_its_own_time,
+           a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused,
+           only_so_many_bundles_wait_for_their_time, a_node_that_has_gone_by_the_time_is_reported,
+           time_tags_do_not_follow_a_wall_clock_that_jumps, sync_waits_for_edits_and_for_the_audio)

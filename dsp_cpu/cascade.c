@@ -41,30 +41,41 @@ next_filter(CascadeUnit* const unit, const CascadeNode* const node)
   return unit->filters + node->plan.n_sections;
 }
 
-/// H = b2 + m1 s/g / (s^2/g^2 + k s/g + 1) + m2 / (s^2/g^2 + k s/g + 1), in the kernel's terms.
+/// The bilinear transform of a section, in the kernel's terms: z^-1 = (1 - s) / (1 + s) in
+/// Section's H(s), multiplied out so that nothing cancels at low frequencies.
 static CascadeRow
 row_of(const Section* const section)
 {
-  const double g = sqrt(section->a0);
-  const double scale = 1.0 / (1.0 + section->a1 + section->a0);
-  const double m1 = (section->b1 - section->b2 * section->a1) / g;
-  const double m2 = section->b0 / section->a0 - section->b2;
-  return (CascadeRow){ .e1 = 2.0 * scale,
-                       .e2 = 2.0 * g * scale,
-                       .g = g,
-                       .m0 = section->b2,
-                       .mu = 0.5 * (m1 + m2 * g),
-                       .m2 = m2 };
+  const double b2 = section->b2;
+  const double b1 = section->b1;
+  const double b0 = section->b0;
+  const double a1 = section->a1;
+  const double a0 = section->a0;
+  const double scale = 1.0 / (1.0 + a1 + a0);
+  const double cv = 4.0 * scale * scale * (b0 * (1.0 + a1) - a0 * (b2 + b1));
+  return (CascadeRow){ .s = 4.0 * a0 * scale,
+                       .r = (1.0 - a1 - 3.0 * a0) * scale,
+                       .b0 = (b2 + b1 + b0) * scale,
+                       .cv = cv,
+                       .cd = cv + 2.0 * scale * scale * (b1 * (1.0 + a0) - a1 * (b2 + b0)) };
 }
 
-/// The slower of a section's poles, in the variable s of the bilinear transform.
+/// The slower of the two poles -a1/2 +- sqrt(a1^2/4 - a0).
 static double complex
-slow_pole(const CascadeRow* const row)
+slow_pole(const double a1, const double a0)
 {
-  const double half = 0.5 * (2.0 / row->e1 - 1.0 - row->g * row->g); // a1 / 2
-  const double complex root = csqrt(half * half - row->g * row->g);
-  // Real poles: -half + root cancels when they lie far apart, so from the product instead.
-  return -row->g * row->g / (half + root);
+  const double complex root = csqrt(0.25 * a1 * a1 - a0);
+  // Real poles: -a1/2 + root cancels when they lie far apart, so from the product instead.
+  return -a0 / (0.5 * a1 + root);
+}
+
+/// The same of a row, in the variable of the bilinear transform.
+static double complex
+slow_pole_of(const CascadeRow* const row)
+{
+  const double inverse_scale = 4.0 / (2.0 * (1.0 + row->r) + row->s); // 1 + a1 + a0
+  const double a0 = 0.25 * row->s * inverse_scale;
+  return slow_pole(inverse_scale - 1.0 - a0, a0);
 }
 
 /// Frames in which the mode of a pole falls by 120 dB.
@@ -78,10 +89,10 @@ decay_frames(const double complex pole)
 }
 
 static double
-section_tail_frames(const CascadeRow* const row)
+tail_frames(const Section* const section)
 {
-  const double complex pole = slow_pole(row);
-  const double complex other = row->g * row->g / pole; // slower than it in z when s < -1
+  const double complex pole = slow_pole(section->a1, section->a0);
+  const double complex other = section->a0 / pole; // the slower one in z when it is beyond s = -1
   return fmax(decay_frames(pole), decay_frames(other));
 }
 
@@ -93,7 +104,7 @@ redesign(CascadeNode* const node)
   double tail = 2.0 * node->plan.n_sections; // each section's zeros
   for (uint32_t s = 0; s < node->plan.n_sections; ++s) {
     node->target[s] = row_of(&sections[s]);
-    tail += section_tail_frames(&node->target[s]);
+    tail += tail_frames(&sections[s]);
   }
   atomic_store_explicit(&node->tail_frames, (uint64_t)ceil(tail), memory_order_relaxed);
   ++node->version;
@@ -168,9 +179,10 @@ fade_begin(CascadeUnit* const unit, const CascadeNode* const node)
   double least_kept = 1.0;
   for (uint32_t s = 0; s < node->plan.n_sections; ++s) {
     next[s] = node->target[s];
-    const double kept = overlap(slow_pole(&old[s]), slow_pole(&next[s]));
-    next[s].x1 = kept * old[s].x1;
-    next[s].x2 = kept * old[s].x2;
+    const double kept = overlap(slow_pole_of(&old[s]), slow_pole_of(&next[s]));
+    const double scale = old[s].s / next[s].s; // s v is the low output, sqrt(s) d the band output
+    next[s].v = kept * scale * old[s].v;
+    next[s].d = kept * sqrt(scale) * old[s].d;
     least_kept = fmin(least_kept, kept);
   }
   unit->version = node->version;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define CHUNK 128U // frames held as double between load and store: 8 KiB, well inside the L1 cache
+#define CHUNK 128U // frames between two looks at the states; a multiple of LANES
 
 /// States below this become zero at the end of a chunk.  It is far below what a float can hold, so
 /// that no output sample knows; and a decaying tail ends instead of crawling through denormals.

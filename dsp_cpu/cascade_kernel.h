@@ -2,18 +2,21 @@
 /**
    The inner loop of every filter: signals through cascades of sections, one signal per SIMD lane.
 
-   Method: each section is a trapezoidal state-variable filter (V. Zavalishin, "The Art of VA Filter
-   Design" (2018), chapter 4; A. Simper, "Solving the continuous SVF equations using trapezoidal
-   integration" (Cytomic, 2013)), in double.  Trapezoidal integration is the bilinear transform, so
-   it is the exact cascade of a Section; unlike a direct form, it keeps its precision when the
-   frequency is low against the rate, and its state depends on the poles alone, not on the gains.
+   Method: each section is a direct form II in the delta operator, in double: R. H. Middleton and
+   G. C. Goodwin, "Improved finite word length characteristics in digital control using delta
+   operators", IEEE Trans. Automatic Control 31(11), 1986.  For
 
-     u   = e1 x1 + e2 (x - x2)
-     y   = m0 x + mu u + m2 x2
-     x1' = u - x1
-     x2' = x2 + g u
+     H(z) = (b0 + b1 z^-1 + b2 z^-2) / (1 + a1 z^-1 + a2 z^-2),   s = 1 + a1 + a2,   r = -1 - a1
 
-   x1 and x2 are the integrators (band and low), u is twice the band output.
+     y  = b0 x + cv v + cd d
+     d' = r d - s v + x
+     v' = v + d
+
+   v is the signal inside a direct form II, delayed, and d its first difference.  What is small when
+   the frequency is low against the rate, s and 1 - r, is stored as such instead of as the distance
+   of a1 from -2 (the tests go down to 10 Hz at 192 kHz).  The state depends on the poles alone, not
+   on the zeros and gains.  And from one d to the next it is one multiply-add, the shortest chain
+   that a recursion can have: that chain is what limits a filter of few sections.
 */
 #ifndef WARPRACK_DSP_CPU_CASCADE_KERNEL_H
 #define WARPRACK_DSP_CPU_CASCADE_KERNEL_H
@@ -27,8 +30,9 @@
 
 /// One section of one signal: coefficients and state, a cache line.
 typedef struct CascadeRow {
-  double e1, e2, g, m0, mu, m2;
-  double x1, x2;
+  double s, r, b0, cv, cd;
+  double unused; ///< 0
+  double v, d;   ///< State
 } CascadeRow;
 
 /// One signal to filter.

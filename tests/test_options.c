@@ -40,7 +40,8 @@ parse(Paint* const paint, const bool options_first, const uint32_t n_words, cons
       .to.choice = &paint->colour },
   };
   const OptionTable options = { table, ARRAY_LEN(table), 1, 1, options_first };
-  char* argv[16] = { (char*)"paint" };
+  static char* argv[16]; // operands point into it
+  argv[0] = (char*)"paint";
   for (uint32_t i = 0; i < n_words; ++i) {
     argv[i + 1U] = (char*)words[i];
   }

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The bash completion offers every subcommand, their options and choices, and the effects.
+set -eu
+root=$1
+program=$2
+# shellcheck disable=SC1091 # checked by itself
+source "$root/tools/completion/warprack.bash"
+
+# complete_words WORD...: what is offered for the last word.
+complete_words() {
+  COMP_WORDS=("$program" "$@")
+  COMP_CWORD=$#
+  _warprack
+  printf '%s\n' "${COMPREPLY[@]}"
+}
+
+failed=0
+# expect OFFERED WORD...: it must be among what is offered for the words.
+expect() {
+  local offered=$1
+  shift
+  if ! complete_words "$@" | grep -qxF -- "$offered"; then
+    echo "after 'warprack $*' there is no '$offered' but: $(complete_words "$@" | tr '\n' ' ')"
+    failed=1
+  fi
+}
+
+for command in $("$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+  expect "$command" ''
+  expect --help "$command" --
+done
+expect list l
+expect --json list --
+expect effects list ''
+expect gain info g
+expect callback bench ''
+expect --channels bench callback --
+expect jack run --io ''
+expect --no-connect run --no
+if complete_words info g | grep -qv '^g'; then
+  echo "what is offered for 'g' begins with something else"
+  failed=1
+fi
+exit $failed

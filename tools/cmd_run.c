@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// warprack run: the options of a live run.
+
+#include "commands.h"
+#include "engine_args.h"
+#include "live.h"
+#include "options.h"
+
+#include "../control/control.h"
+
+#include <math.h>
+
+#define DEADLINE 0.75 // of the period, that depth 0 waits for its own block
+
+static int run_run(int argc, char** argv);
+
+const Command cmd_run = {
+  .name = "run",
+  .usage = "[options] [RACK]",
+  .summary = "Run a rack live, under OSC control",
+  .run = run_run,
+};
+
+enum { IO_AUTO, IO_JACK, IO_PORTAUDIO, IO_DUMMY };
+
+static const char* const io_choices[] = { "auto", "jack", "portaudio", "dummy", NULL };
+static const char* const late_choices[] = { "dry", "silence", NULL };
+
+typedef struct RunArgs {
+  LiveConfig live;
+  uint32_t io, backend, on_late;
+  const char* channels;
+  int64_t block_frames, depth, n_helpers, osc_port, priority;
+  double ceiling_db;
+} RunArgs;
+
+/// Options that only one driver understands are refused with any other, not ignored.
+static const char*
+misplaced_option(const RunArgs* const args)
+{
+  const IoConfig* const io = &args->live.io;
+  if (args->io != IO_DUMMY && (io->fast || io->play || io->record)) {
+    return "--fast, --play and --record need --io dummy";
+  }
+  if (args->io != IO_PORTAUDIO && (io->device || io->host_api)) {
+    return "--device and --host-api need --io portaudio";
+  }
+  if (args->io != IO_JACK && io->server_name) {
+    return "--server needs --io jack";
+  }
+  return NULL;
+}
+
+static int
+run(RunArgs* const args)
+{
+  LiveConfig* const live = &args->live;
+  Error error = { STATUS_OK, "" };
+  const char* const misplaced = misplaced_option(args);
+  if (misplaced) {
+    return command_misused(&cmd_run, "%s", misplaced);
+  }
+  if (channels_read(args->channels, &live->io.n_in, &live->io.n_out, &error)) {
+    return command_fail(&cmd_run, &error);
+  }
+  if (args->io != IO_AUTO) {
+    live->driver = io_find(io_choices[args->io]);
+    if (!live->driver) {
+      error_set(&error, STATUS_AUDIO_IO, "this build has no driver %s", io_choices[args->io]);
+      return command_fail(&cmd_run, &error);
+    }
+  }
+  live->io.block_frames = (uint32_t)args->block_frames;
+  live->engine.backend = (EngineBackend)args->backend;
+  live->engine.ceiling = (float)pow(10.0, args->ceiling_db / 20.0);
+  live->engine.deadline = DEADLINE;
+  live->engine.depth = (uint32_t)args->depth;
+  live->engine.dry_is_silent = args->on_late == 1;
+  live->engine.n_helpers = args->n_helpers < 0 ? UINT32_MAX : (uint32_t)args->n_helpers;
+  live->engine.priority = (int)args->priority;
+  live->osc_port = (uint16_t)args->osc_port;
+  return live_run(live, &error) ? command_fail(&cmd_run, &error) : 0;
+}
+
+static int
+run_run(const int argc, char** const argv)
+{
+  RunArgs args = { .live = { .rack = "",
+                             .io = { .client_name = PROGRAM_NAME, .connect = true },
+                             .engine = { .realtime = true },
+                             .bind_address = "127.0.0.1" },
+                   .channels = "2:2",
+                   .depth = 1,
+                   .n_helpers = -1,
+                   .osc_port = CONTROL_DEFAULT_PORT,
+                   .priority = 10 };
+  bool in_process = true; // the only way there is until the worker is a process of its own
+  IoConfig* const io = &args.live.io;
+  const Option table[] = {
+    { "io", 0, OPTION_CHOICE, .choices = io_choices,
+      .help = "Audio driver (default auto: the first that opens, in this order)",
+      .to.choice = &args.io },
+    { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000,
+      .help = "Frames per second, default the driver's (dummy: 48000)", .to.number = &io->rate_hz },
+    { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK,
+      .help = "Frames per block, default the driver's (dummy: 256)",
+      .to.integer = &args.block_frames },
+    { "channels", 'c', OPTION_TEXT, "IN:OUT", .help = "Ports to make, default 2:2",
+      .to.text = &args.channels },
+    { "depth", 0, OPTION_INTEGER, "N", 0, 2,
+      .help = "Blocks in flight, each adds its length to the latency; default 1",
+      .to.integer = &args.depth },
+    { "on-late", 0, OPTION_CHOICE, .choices = late_choices,
+      .help = "What plays while blocks are late (default dry: the input, aligned)",
+      .to.choice = &args.on_late },
+    { "ceiling", 0, OPTION_NUMBER, "DB", -60, 24,
+      .help = "Level that no output sample passes, default 0", .to.number = &args.ceiling_db },
+    { "backend", 0, OPTION_CHOICE, .choices = backend_choices,
+      .help = "What runs the effects (default auto)", .to.choice = &args.backend },
+    { "helpers", 0, OPTION_INTEGER, "N", 0, 63,
+      .help = "Further cores for the effects, default all but one", .to.integer = &args.n_helpers },
+    { "realtime", 0, OPTION_SWITCH, .help = "Ask for SCHED_FIFO and locked memory, default on",
+      .to.flag = &args.live.engine.realtime },
+    { "priority", 0, OPTION_INTEGER, "N", 1, 95,
+      .help = "Real-time priority of the effects, default 10", .to.integer = &args.priority },
+    { "in-process", 0, OPTION_FLAG, .help = "Effects in this process: always so in this version",
+      .to.flag = &in_process },
+    { "osc-port", 'p', OPTION_INTEGER, "N", 0, 65535,
+      .help = "UDP port for OSC, default 9770; 0: any free one, it is printed",
+      .to.integer = &args.osc_port },
+    { "osc-bind", 0, OPTION_TEXT, "ADDRESS", .help = "Address for OSC, default 127.0.0.1",
+      .to.text = &args.live.bind_address },
+    { "name", 'n', OPTION_TEXT, "CLIENT", .help = "JACK client name, default warprack",
+      .to.text = &io->client_name },
+    { "server", 0, OPTION_TEXT, "NAME", .help = "JACK server to join, default JACK's default",
+      .to.text = &io->server_name },
+    { "connect", 0, OPTION_SWITCH, .help = "Connect to the physical ports of JACK, default on",
+      .to.flag = &io->connect },
+    { "device", 'd', OPTION_TEXT, "NAME", .help = "PortAudio device: name, part of it, or index",
+      .to.text = &io->device },
+    { "host-api", 0, OPTION_TEXT, "NAME", .help = "PortAudio host API: name or its beginning",
+      .to.text = &io->host_api },
+    { "play", 0, OPTION_TEXT, "FILE", .help = "Dummy: file that feeds the inputs, then silence",
+      .to.text = &io->play },
+    { "record", 0, OPTION_TEXT, "FILE",
+      .help = "Dummy: file that keeps the outputs (32-bit float WAV)", .to.text = &io->record },
+    { "fast", 0, OPTION_FLAG, .help = "Dummy: as fast as it goes, nothing is ever late",
+      .to.flag = &io->fast },
+    { "duration", 't', OPTION_NUMBER, "S", 0, 1e9,
+      .help = "Stop after so many seconds, default never", .to.number = &io->duration_s },
+    { "verbose", 'v', OPTION_FLAG, .help = "A status line every second",
+      .to.flag = &args.live.verbose },
+    { "json", 'j', OPTION_FLAG, .help = "Print events and status as JSON lines",
+      .to.flag = &args.live.json },
+  };
+  const OptionTable options = { table, ARRAY_LEN(table), .max_operands = 1 };
+  Operands operands;
+  if (!options_parse(&cmd_run, &options, argc, argv, &operands)) {
+    return operands.exit_code;
+  }
+  if (operands.n) {
+    args.live.rack = operands.words[0];
+  }
+  return run(&args);
+}

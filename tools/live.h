@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   A live run from start to end: one engine between one audio driver and one OSC port.
+
+       driver's thread ── IoEvents::process ──▶ engine_process()
+       control's thread ── edits, parameters ─▶ engine
+       main thread: signals, io_poll() every 50 ms, what is said
+*/
+#ifndef WARPRACK_TOOLS_LIVE_H
+#define WARPRACK_TOOLS_LIVE_H
+
+#include "../engine/engine.h"
+#include "../engine/status.h"
+#include "../io/io.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct LiveConfig {
+  const char* rack;         ///< RACK as on the command line
+  const IoDriver* driver;   ///< NULL: the first that opens, in the order of io_drivers()
+  IoConfig io;              ///< Channels count for the engine, too
+  EngineConfig engine;      ///< Channels and files are filled in here
+  uint16_t osc_port;        ///< 0: any free one
+  const char* bind_address; ///< Of the OSC port, numeric
+  bool json, verbose;
+} LiveConfig;
+
+/// Run until a signal, /server/quit or the duration ends it.  Blocks the signals that it waits for,
+/// in the calling thread and those it starts. [main]
+NODISCARD Status live_run(const LiveConfig* config, Error* error);
+
+#endif

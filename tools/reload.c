@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads the rack file again, by OSC to ourselves.
+
+#include "reload.h"
+
+#include <errno.h>
+#include <lo/lo.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LARGEST_ANSWER 4096U
+
+/// Where a server that is bound to `bind_address` can be reached from here.
+static const char*
+reachable(const char* const bind_address)
+{
+  if (!strcmp(bind_address, "0.0.0.0")) {
+    return "127.0.0.1";
+  }
+  return strcmp(bind_address, "::") ? bind_address : "::1";
+}
+
+Status
+reload_open(Reload* const reload, const char* const bind_address, const uint16_t port,
+            const char* const path, Error* const error)
+{
+  const char* const slash = strrchr(path, '/');
+  *reload = (Reload){ .socket = -1 };
+  snprintf(reload->name, sizeof(reload->name), "%s", slash ? slash + 1 : path);
+  char service[8];
+  snprintf(service, sizeof(service), "%u", port);
+  const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                                  .ai_socktype = SOCK_DGRAM };
+  struct addrinfo* found = NULL;
+  if (getaddrinfo(reachable(bind_address), service, &hints, &found)) {
+    return error_set(error, STATUS_NET, "'%s' is no numeric address", bind_address);
+  }
+  reload->socket = socket(found->ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const bool connected =
+      reload->socket >= 0 && !connect(reload->socket, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  if (!connected) {
+    error_set(error, STATUS_NET, "the OSC port cannot be reached for SIGHUP: %s", strerror(errno));
+    reload_close(reload);
+    return STATUS_NET;
+  }
+  return STATUS_OK;
+}
+
+void
+reload_close(Reload* const reload)
+{
+  if (reload->socket >= 0) {
+    close(reload->socket);
+  }
+  reload->socket = -1;
+}
+
+Status
+reload_ask(const Reload* const reload, Error* const error)
+{
+  lo_message const message = lo_message_new();
+  size_t n_bytes = 0;
+  void* bytes = NULL;
+  if (message && !lo_message_add_string(message, reload->name)) {
+    bytes = lo_message_serialise(message, "/rack/load", NULL, &n_bytes);
+  }
+  const bool sent = bytes && send(reload->socket, bytes, n_bytes, 0) == (ssize_t)n_bytes;
+  free(bytes);
+  lo_message_free(message);
+  return sent ? STATUS_OK
+              : error_set(error, STATUS_NET, "%s could not be asked for: %s", reload->name,
+                          strerror(errno));
+}
+
+bool
+reload_answer(const Reload* const reload, char* const text, const size_t n_bytes)
+{
+  if (reload->socket < 0) {
+    return false;
+  }
+  char packet[LARGEST_ANSWER];
+  const ssize_t n = recv(reload->socket, packet, sizeof(packet), 0);
+  const char* const address = n > 0 ? lo_get_path(packet, n) : NULL;
+  lo_message const message = address ? lo_message_deserialise(packet, (size_t)n, NULL) : NULL;
+  if (!message) {
+    return false;
+  }
+  const int last = lo_message_get_argc(message) - 1;
+  if (!strcmp(address, "/done")) {
+    snprintf(text, n_bytes, "%s has been read again", reload->name);
+  } else if (last >= 0 && lo_message_get_types(message)[last] == LO_STRING) {
+    snprintf(text, n_bytes, "%s, as it is now, is refused: %s", reload->name,
+             &lo_message_get_argv(message)[last]->s);
+  } else {
+    snprintf(text, n_bytes, "%s: an answer that makes no sense", reload->name);
+  }
+  lo_message_free(message);
+  return true;
+}

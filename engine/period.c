@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   The callback.  period_run() is the list of steps; everything that it may touch is in Period.
+   The callback.  period_run(), at the end of the steps, is the list of them; everything that it may
+   touch is in Period.
 
-   Which sequence number is due is remembered per period, not computed: a block that was dropped has
-   no sequence number, and its period is played dry, so that a miss never shifts the latency.
+   Which sequence number is due is remembered per block, not computed: a block that was dropped has
+   none, and its time is played dry, so that a miss never shifts the latency.
 */
 
 #include "period.h"
 
-#include "dry_line.h"
 #include "guard.h"
+#include "period_state.h"
 #include "rt.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define MAX_DEPTH   2U
-#define HISTORY     4U          // blocks remembered: a power of two beyond MAX_DEPTH
-#define FADE_S      0.05        // short enough for a stop within 100 ms, too long to click
-#define MAX_LATENCY (1U << 26U) // frames; minutes at any rate
-#define NO_BLOCK    UINT64_MAX
-#define ROW_ALIGN   64U
 
 typedef enum Due { DUE_NOT_YET, DUE_MISSING, DUE_READY } Due;
 
@@ -42,142 +34,6 @@ typedef struct Slice {
   bool wait;
   uint64_t deadline_ns; ///< Monotonic; depth 0 waits until then
 } Slice;
-
-/// PeriodCounts as one thread writes and others read them.
-typedef struct Counters {
-  _Atomic uint64_t blocks, late, dropped, dry, clipped, bad_in, bad_out, odd_periods;
-  _Atomic uint64_t callback_ns_max, callback_ns_sum;
-} Counters;
-
-/// Rows of [block] frames for what is computed on the way.
-typedef struct Rows {
-  float *silence, *input, *wet, *dry, *other_tap, *gains;
-} Rows;
-
-struct Period {
-  PeriodConfig config;
-  RingShape shape;
-  uint32_t base_latency; ///< depth * block
-  uint32_t fade_frames;
-  float* row_memory;
-  Rows rows;
-  DryLine* dry_line;
-
-  uint64_t frame;              ///< Frame time of the next slice
-  uint64_t n_blocks;           ///< Since the start or the last odd period
-  uint64_t submitted[HISTORY]; ///< Sequence numbers by n_blocks, NO_BLOCK where dropped
-  uint64_t due;                ///< Sequence number of the block that is due
-  uint64_t last_wet;           ///< Sequence number of the last block played wet
-  bool is_wet;
-  uint32_t n_good;        ///< Blocks on time in a row, while dry
-  uint32_t tap, next_tap; ///< Rack latency that the dry signal has, and gets in this block
-  uint32_t n_faded;       ///< 0: full level, fade_frames: silent
-
-  Counters counters;
-  // Written by others.
-  _Atomic uint32_t rack_latency;
-  _Atomic bool fade_to_silence;
-  // Written by period_run(): the clock pair is even-odd counted, see publish_clock().
-  _Atomic bool is_silent;
-  _Atomic uint32_t clock_version;
-  _Atomic uint64_t clock_frame, clock_ns;
-};
-
-// ---- set-up ----
-
-static Status
-check_config(const PeriodConfig* const config, Error* const error)
-{
-  if (config->depth > MAX_DEPTH) {
-    return error_set(error, STATUS_BAD_ARG, "depth is %u, must be 0..%u", config->depth, MAX_DEPTH);
-  }
-  if (!(config->rate_hz > 0.0) || !(config->ceiling >= 0.0F) || !(config->deadline >= 0.0)) {
-    return error_set(error, STATUS_BAD_ARG, "rate %g, ceiling %g or deadline %g is out of range",
-                     config->rate_hz, (double)config->ceiling, config->deadline);
-  }
-  if (config->max_latency_frames > MAX_LATENCY) {
-    return error_set(error, STATUS_BAD_ARG, "latency of %u frames: at most %u",
-                     config->max_latency_frames, MAX_LATENCY);
-  }
-  return STATUS_OK;
-}
-
-static Status
-make_rows(Period* const period, Error* const error)
-{
-  const size_t stride = (period->shape.block_frames + ROW_ALIGN - 1U) / ROW_ALIGN * ROW_ALIGN;
-  float** const rows[] = { &period->rows.silence, &period->rows.input,     &period->rows.wet,
-                           &period->rows.dry,     &period->rows.other_tap, &period->rows.gains };
-  const size_t n_bytes = ARRAY_LEN(rows) * stride * sizeof(float);
-  period->row_memory = aligned_alloc(ROW_ALIGN, n_bytes);
-  if (!period->row_memory) {
-    return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
-  }
-  memset(period->row_memory, 0, n_bytes);
-  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    *rows[r] = period->row_memory + r * stride;
-  }
-  return STATUS_OK;
-}
-
-/// Input channel whose dry signal output channel c plays: a mono input goes everywhere.
-static uint32_t
-dry_source(const Period* const period, const uint32_t c)
-{
-  return period->shape.n_in == 1U ? 0 : c;
-}
-
-static Status
-make_dry_line(Period* const period, Error* const error)
-{
-  const RingShape* const shape = &period->shape;
-  const uint32_t n_channels = shape->n_in < shape->n_out ? shape->n_in : shape->n_out;
-  return dry_line_new(period->config.dry_is_silent ? 0 : n_channels,
-                      period->base_latency + period->config.max_latency_frames +
-                          shape->block_frames,
-                      &period->dry_line, error);
-}
-
-Status
-period_new(const PeriodConfig* const config, Period** const out, Error* const error)
-{
-  Status status = check_config(config, error);
-  if (status) {
-    return status;
-  }
-  Period* const period = calloc(1, sizeof(Period));
-  if (!period) {
-    return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
-  }
-  period->config = *config;
-  period->config.ceiling = config->ceiling > 0.0F ? fminf(config->ceiling, FLT_MAX) : FLT_MAX;
-  period->shape = *ring_shape(config->ring);
-  period->base_latency = config->depth * period->shape.block_frames;
-  period->frame = config->first_frame;
-  period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
-  period->is_wet = true;
-  period->last_wet = NO_BLOCK;
-  status = make_rows(period, error);
-  if (!status) {
-    status = make_dry_line(period, error);
-  }
-  if (status) {
-    period_free(period);
-    return status;
-  }
-  *out = period;
-  return STATUS_OK;
-}
-
-void
-period_free(Period* const period)
-{
-  if (period) {
-    dry_line_free(period->dry_line);
-    free(period->row_memory);
-    free(period);
-  }
-}
 
 // ---- steps ----
 
@@ -225,7 +81,7 @@ submit_block(Period* const period, const Slice* const slice)
     ring_submit(ring);
   }
   count(&period->counters.blocks, 1U);
-  period->submitted[period->n_blocks % HISTORY] = has_room ? next : NO_BLOCK;
+  period->submitted[period->n_blocks % PERIOD_HISTORY] = has_room ? next : PERIOD_NO_BLOCK;
   period->frame += n_frames;
   count(&period->counters.dropped, !has_room);
 }
@@ -254,8 +110,8 @@ take_due_block(Period* const period, const Slice* const slice)
   if (block < period->config.depth) {
     return DUE_NOT_YET;
   }
-  period->due = period->submitted[(block - period->config.depth) % HISTORY];
-  if (period->due == NO_BLOCK) {
+  period->due = period->submitted[(block - period->config.depth) % PERIOD_HISTORY];
+  if (period->due == PERIOD_NO_BLOCK) {
     return DUE_MISSING; // counted when it was dropped
   }
   const bool in_time = is_in_time(period, slice);
@@ -287,11 +143,18 @@ choose_sound(Period* const period, const Due due, const bool wait)
   return SOUND_DRY;
 }
 
+/// Input channel whose dry signal output channel c plays: a mono input goes everywhere.
+static uint32_t
+dry_source(const Period* const period, const uint32_t c)
+{
+  return period->shape.n_in == 1U ? 0 : c;
+}
+
 /// The input, as late as the wet signal is; a change of latency fades from one tap to the other.
 static const float*
 dry_row(Period* const period, const uint32_t c)
 {
-  const Rows* const rows = &period->rows;
+  const PeriodRows* const rows = &period->rows;
   const uint32_t n_frames = period->shape.block_frames;
   const uint32_t source = dry_source(period, c);
   if (source >= dry_line_channels(period->dry_line)) {
@@ -314,7 +177,8 @@ continued_row(Period* const period, const uint32_t c)
   Ring* const ring = period->config.ring;
   const uint32_t n_frames = period->shape.block_frames;
   // The worker may not write that slot before a whole round of submissions after it.
-  if (period->last_wet == NO_BLOCK || ring_next(ring) - period->last_wet > period->shape.n_slots) {
+  if (period->last_wet == PERIOD_NO_BLOCK ||
+      ring_next(ring) - period->last_wet > period->shape.n_slots) {
     return period->rows.silence;
   }
   const float* const last = ring_output(ring, period->last_wet, c);
@@ -422,7 +286,7 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   period->frame += n_frames;
   period->n_blocks = 0;
   period->is_wet = true;
-  period->last_wet = NO_BLOCK;
+  period->last_wet = PERIOD_NO_BLOCK;
   const bool down = atomic_load_explicit(&period->fade_to_silence, memory_order_relaxed);
   period->n_faded = down ? period->fade_frames : 0;
   count(&period->counters.odd_periods, 1U);
@@ -443,7 +307,7 @@ publish_clock(Period* const period, const uint64_t began, const uint32_t n_frame
 static void
 count_period(Period* const period, const uint64_t began, const bool wait)
 {
-  Counters* const counters = &period->counters;
+  PeriodCounters* const counters = &period->counters;
   if (!wait) {
     const uint64_t ns = rt_now_ns() - began;
     count(&counters->callback_ns_sum, ns);
@@ -527,7 +391,7 @@ read_counter(const _Atomic uint64_t* const counter)
 PeriodCounts
 period_counts(const Period* const period)
 {
-  const Counters* const counters = &period->counters;
+  const PeriodCounters* const counters = &period->counters;
   return (PeriodCounts){ .blocks = read_counter(&counters->blocks),
                          .late = read_counter(&counters->late),
                          .dropped = read_counter(&counters->dropped),

@@ -69,6 +69,8 @@ void period_free(Period* period);
    afresh.
    @param wait Wait for the block that is due, however long (freewheel, offline): nothing is ever
    late or dropped, and a dry signal fades back at once.
+
+   The calling thread flushes denormals from then on.
 */
 REALTIME void // [rt]
 period_run(Period* period, const float* const* in, float* const* out, uint32_t n_frames, bool wait);

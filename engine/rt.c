@@ -74,7 +74,7 @@ rt_thread_start(const char* const name, void* (*const run)(void* context), void*
 Status
 rt_become_realtime(const int priority, Error* const error)
 {
-  // Children of this thread, should a library make some, start at normal priority.
+  // 0 is this thread, not the process.  What it forks starts at normal priority.
   const struct sched_param param = { .sched_priority = priority };
   if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0) {
     return STATUS_OK;

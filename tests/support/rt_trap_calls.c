@@ -69,8 +69,7 @@ real(const Call call)
     if (!found) {
       abort();
     }
-    memcpy(&function, &found,
-           sizeof(function)); // as dlsym(3) has it: POSIX allows what ISO C does not
+    memcpy(&function, &found, sizeof(function)); // POSIX allows what ISO C does not: dlsym(3)
     reals[call] = function;
   }
   return function;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Making a period: all memory that the callback will ever need.
+
+#include "period_state.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FADE_S      0.05        // short enough for a stop within 100 ms, too long to click
+#define MAX_LATENCY (1U << 26U) // frames; minutes at any rate
+#define ROW_FRAMES  16U         // rows start on cache lines: 64 bytes
+
+static Status
+check_config(const PeriodConfig* const config, Error* const error)
+{
+  if (config->depth > PERIOD_MAX_DEPTH) {
+    return error_set(error, STATUS_BAD_ARG, "depth is %u, must be 0..%u", config->depth,
+                     PERIOD_MAX_DEPTH);
+  }
+  if (!(config->rate_hz > 0.0) || !(config->ceiling >= 0.0F) || !(config->deadline >= 0.0)) {
+    return error_set(error, STATUS_BAD_ARG, "rate %g, ceiling %g or deadline %g is out of range",
+                     config->rate_hz, (double)config->ceiling, config->deadline);
+  }
+  if (config->max_latency_frames > MAX_LATENCY) {
+    return error_set(error, STATUS_BAD_ARG, "latency of %u frames: at most %u",
+                     config->max_latency_frames, MAX_LATENCY);
+  }
+  return STATUS_OK;
+}
+
+static Status
+make_rows(Period* const period, Error* const error)
+{
+  const size_t stride = (period->shape.block_frames + ROW_FRAMES - 1U) / ROW_FRAMES * ROW_FRAMES;
+  float** const rows[] = { &period->rows.silence, &period->rows.input,     &period->rows.wet,
+                           &period->rows.dry,     &period->rows.other_tap, &period->rows.gains };
+  const size_t n_bytes = ARRAY_LEN(rows) * stride * sizeof(float);
+  period->row_memory = aligned_alloc(ROW_FRAMES * sizeof(float), n_bytes);
+  if (!period->row_memory) {
+    return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
+  }
+  memset(period->row_memory, 0, n_bytes);
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    *rows[r] = period->row_memory + r * stride;
+  }
+  return STATUS_OK;
+}
+
+static Status
+make_dry_line(Period* const period, Error* const error)
+{
+  const RingShape* const shape = &period->shape;
+  const uint32_t n_channels = shape->n_in < shape->n_out ? shape->n_in : shape->n_out;
+  return dry_line_new(period->config.dry_is_silent ? 0 : n_channels,
+                      period->base_latency + period->config.max_latency_frames +
+                          shape->block_frames,
+                      &period->dry_line, error);
+}
+
+Status
+period_new(const PeriodConfig* const config, Period** const out, Error* const error)
+{
+  Status status = check_config(config, error);
+  if (status) {
+    return status;
+  }
+  Period* const period = calloc(1, sizeof(Period));
+  if (!period) {
+    return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
+  }
+  period->config = *config;
+  period->config.ceiling = config->ceiling > 0.0F ? fminf(config->ceiling, FLT_MAX) : FLT_MAX;
+  period->shape = *ring_shape(config->ring);
+  period->base_latency = config->depth * period->shape.block_frames;
+  period->frame = config->first_frame;
+  period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
+  period->is_wet = true;
+  period->last_wet = PERIOD_NO_BLOCK;
+  status = make_rows(period, error);
+  if (!status) {
+    status = make_dry_line(period, error);
+  }
+  if (status) {
+    period_free(period);
+    return status;
+  }
+  *out = period;
+  return STATUS_OK;
+}
+
+void
+period_free(Period* const period)
+{
+  if (period) {
+    dry_line_free(period->dry_line);
+    free(period->row_memory);
+    free(period);
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Everything that the callback may touch: made by period_setup.c, run by period.c.
+#ifndef WARPRACK_ENGINE_PERIOD_STATE_H
+#define WARPRACK_ENGINE_PERIOD_STATE_H
+
+#include "dry_line.h"
+#include "period.h"
+
+#include <stdatomic.h>
+
+#define PERIOD_MAX_DEPTH 2U
+#define PERIOD_HISTORY   4U         // blocks remembered, more than PERIOD_MAX_DEPTH
+#define PERIOD_NO_BLOCK  UINT64_MAX // a sequence number that is none
+
+/// PeriodCounts as one thread writes and others read them.
+typedef struct PeriodCounters {
+  _Atomic uint64_t blocks, late, dropped, dry, clipped, bad_in, bad_out, odd_periods;
+  _Atomic uint64_t callback_ns_max, callback_ns_sum;
+} PeriodCounters;
+
+/// Rows of [block] frames for what is computed on the way.
+typedef struct PeriodRows {
+  float *silence, *input, *wet, *dry, *other_tap, *gains;
+} PeriodRows;
+
+struct Period {
+  PeriodConfig config;
+  RingShape shape;
+  uint32_t base_latency; ///< depth * block
+  uint32_t fade_frames;
+  float* row_memory;
+  PeriodRows rows;
+  DryLine* dry_line;
+
+  uint64_t frame;                     ///< Frame time of the next slice
+  uint64_t n_blocks;                  ///< Since the start or the last odd period
+  uint64_t submitted[PERIOD_HISTORY]; ///< Sequence numbers by n_blocks; none where dropped
+  uint64_t due;                       ///< Sequence number of the block that is due
+  uint64_t last_wet;                  ///< Sequence number of the last block played wet
+  bool is_wet;
+  uint32_t n_good;        ///< Blocks on time in a row, while dry
+  uint32_t tap, next_tap; ///< Rack latency that the dry signal has, and gets in this block
+  uint32_t n_faded;       ///< 0: full level, fade_frames: silent
+
+  PeriodCounters counters;
+  // Written by others.
+  _Atomic uint32_t rack_latency;
+  _Atomic bool fade_to_silence;
+  // Written by period_run(): the clock pair is even-odd counted, see publish_clock().
+  _Atomic bool is_silent;
+  _Atomic uint32_t clock_version;
+  _Atomic uint64_t clock_frame, clock_ns;
+};
+
+#endif

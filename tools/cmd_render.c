@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// warprack render: a file through a rack to a file.
+
+#include "commands.h"
+#include "options.h"
+#include "rack_arg.h"
+
+#include "../engine/rt.h"
+#include "../io/render.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRESS_NS 100000000U // between two pictures
+#define BAR_CELLS   30
+#define MAX_TAIL_S  86400.0
+#define NS_PER_S    1e9
+
+static int render_run(int argc, char** argv);
+
+const Command cmd_render = {
+  .name = "render",
+  .usage = "[options] RACK IN OUT",
+  .summary = "Send a file through a rack to a file",
+  .run = render_run,
+};
+
+typedef struct RenderOptions {
+  int64_t block;
+  const char* tail;
+  uint32_t format, backend;
+  bool json, quiet;
+} RenderOptions;
+
+// ---- Ctrl-C ----
+
+static atomic_bool stopped;
+static volatile sig_atomic_t stop_signal;
+
+static void
+on_stop(const int number)
+{
+  stop_signal = number;
+  atomic_store_explicit(&stopped, true, memory_order_relaxed);
+}
+
+static void
+catch_stops(void)
+{
+  static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+  for (unsigned i = 0; i < ARRAY_LEN(signals); ++i) {
+    struct sigaction old;
+    sigaction(signals[i], NULL, &old);
+    if (old.sa_handler != SIG_IGN) { // nohup stays nohup
+      const struct sigaction action = { .sa_handler = on_stop, .sa_flags = SA_RESTART };
+      sigaction(signals[i], &action, NULL);
+    }
+  }
+}
+
+// End by the signal that asked for it, so that a shell's loop over many files ends as well.
+static int
+end_by_signal(void)
+{
+  signal(stop_signal, SIG_DFL);
+  raise(stop_signal);
+  return 128 + stop_signal;
+}
+
+// ---- progress ----
+
+typedef struct Picture {
+  uint64_t began_ns, next_ns;
+  bool is_drawn;
+} Picture;
+
+static void
+draw(void* const context, const RenderProgress* const progress)
+{
+  Picture* const picture = context;
+  const uint64_t now_ns = rt_now_ns();
+  if (!picture->began_ns) {
+    *picture = (Picture){ .began_ns = now_ns, .next_ns = now_ns + PROGRESS_NS };
+  }
+  if (now_ns < picture->next_ns || !progress->of_frames) {
+    return;
+  }
+  picture->next_ns = now_ns + PROGRESS_NS;
+  picture->is_drawn = true;
+  const double elapsed_s = (double)(now_ns - picture->began_ns) / NS_PER_S;
+  const double part = fmin(1.0, (double)progress->frames / (double)progress->of_frames);
+  const double all_frames = (progress->pass - 1U) * (double)progress->of_frames +
+                            (double)progress->frames; // of the passes before, too
+  const double frames_left = (double)progress->of_frames * (1.0 - part);
+  const double speed = all_frames / progress->rate_hz / elapsed_s;
+  const long left_s = speed > 0.0 ? lrint(frames_left / progress->rate_hz / speed) : 0;
+  static const char full[] = "##############################";
+  const int cells = (int)(part * BAR_CELLS);
+  fprintf(stderr, "\r\033[K[%.*s%*s] %3.0f %%  %.0fx", cells, full, BAR_CELLS - cells, "",
+          100.0 * part, speed);
+  if (progress->frames < progress->of_frames) {
+    fprintf(stderr, "  %ld:%02ld left", left_s / 60, left_s % 60);
+  } else {
+    fprintf(stderr, "  tail");
+  }
+  if (progress->pass > 1U) {
+    fprintf(stderr, "  pass %u", progress->pass);
+  }
+}
+
+static void
+wipe(const Picture* const picture)
+{
+  if (picture->is_drawn) {
+    fprintf(stderr, "\r\033[K");
+  }
+}
+
+// ---- the end ----
+
+static double
+decibels(const double linear)
+{
+  return linear > 0.0 ? 20.0 * log10(linear) : -INFINITY;
+}
+
+static int
+print_json(const char* const output, const RenderReport* const report)
+{
+  json_t* const json = json_pack(
+      "{ss sf si si sI sI si si sf sf sI sI sI sI sb ss}", "output", output, "rate_hz",
+      report->rate_hz, "inputs", report->n_in, "outputs", report->n_out, "frames_in",
+      (json_int_t)report->frames_in, "frames_out", (json_int_t)report->frames_out, "latency_frames",
+      report->latency_frames, "passes", report->n_passes, "seconds", report->seconds, "peak",
+      report->peak, "clipped", (json_int_t)report->clipped, "bad_in", (json_int_t)report->bad_in,
+      "bad_out", (json_int_t)report->bad_out, "units_reset", (json_int_t)report->units_reset,
+      "tail_cut", report->cut, "backend", report->backend);
+  return command_print_json(&cmd_render, json);
+}
+
+static void
+warn(const char* const output, const RenderReport* const report)
+{
+  if (report->clipped) {
+    fprintf(stderr,
+            PROGRAM_NAME " render: %llu samples of '%s' were beyond full scale and clipped (peak "
+                         "%+.1f dBFS); use --format float or less gain\n",
+            (unsigned long long)report->clipped, output, decibels(report->peak));
+  }
+  if (report->bad_in || report->bad_out || report->units_reset) {
+    fprintf(stderr,
+            PROGRAM_NAME " render: not numbers, and therefore silenced: %llu samples of the input, "
+                         "%llu of the output; %llu times an effect was reset\n",
+            (unsigned long long)report->bad_in, (unsigned long long)report->bad_out,
+            (unsigned long long)report->units_reset);
+  }
+  if (report->cut) {
+    fprintf(stderr,
+            PROGRAM_NAME " render: '%s' still sounds after %g s of tail and was cut there; set "
+                         "--tail\n",
+            output, RENDER_MAX_S);
+  }
+}
+
+static void
+print_report(const char* const output, const RenderReport* const report)
+{
+  const double out_s = (double)report->frames_out / report->rate_hz;
+  printf("%s: %.3f s, %u channels, %g Hz, peak %.1f dBFS; %u frames of latency removed; %.0fx real "
+         "time on %s\n",
+         output, out_s, report->n_out, report->rate_hz, decibels(report->peak),
+         report->latency_frames, out_s / report->seconds, report->backend);
+}
+
+static int
+finish(const RenderOptions* const options, const RenderConfig* const config,
+       const RenderReport* const report, const Status status, const Error* const error)
+{
+  if (status) {
+    const int code = command_fail(&cmd_render, error);
+    return report->cancelled ? end_by_signal() : code;
+  }
+  warn(config->output, report);
+  if (options->json) {
+    return print_json(config->output, report);
+  }
+  if (!options->quiet) {
+    print_report(config->output, report);
+  }
+  return 0;
+}
+
+// ---- the subcommand ----
+
+static const char* const formats[] = { "16", "24", "32", "float", NULL };
+static const char* const backends[] = { // as EngineBackend
+  [ENGINE_BACKEND_AUTO] = "auto",
+  [ENGINE_BACKEND_CPU] = "cpu",
+  [ENGINE_BACKEND_CUDA] = "cuda",
+  [ENGINE_BACKEND_OPENCL] = "opencl",
+  [ENGINE_BACKEND_OPENCL + 1] = NULL
+};
+
+static bool
+read_tail(const char* const text, double* const tail_s)
+{
+  if (!strcmp(text, "auto")) {
+    *tail_s = RENDER_TAIL_AUTO;
+    return true;
+  }
+  char* end = NULL;
+  *tail_s = strtod(text, &end);
+  return end != text && !*end && *tail_s >= 0.0 && *tail_s <= MAX_TAIL_S;
+}
+
+static int
+render_with(const RenderOptions* const options, RenderConfig* const config, const char* const word)
+{
+  Error error = { STATUS_OK, "" };
+  RackArg rack;
+  Status status = rack_arg_read(word, &rack, &error);
+  if (status) {
+    return command_fail(&cmd_render, &error);
+  }
+  Picture picture = { 0 };
+  RenderReport report;
+  config->rack = rack.rack;
+  config->engine.file_context = &rack;
+  config->context = &picture;
+  catch_stops();
+  status = render(config, &report, &error);
+  wipe(&picture);
+  rack_arg_clear(&rack);
+  return finish(options, config, &report, status, &error);
+}
+
+static int
+render_run(const int argc, char** const argv)
+{
+  RenderOptions options = { .block = 1024, .tail = "auto", .format = ARRAY_LEN(formats) };
+  const Option table[] = {
+    { "block", 'b', OPTION_INTEGER, "FRAMES", 1, FX_MAX_BLOCK,
+      .help = "Frames per block (1024); another block changes rounding at most",
+      .to.integer = &options.block },
+    { "format", 'f', OPTION_CHOICE, .choices = formats,
+      .help = "Bits per sample, or float (float; FLAC: 24)", .to.choice = &options.format },
+    { "tail", 't', OPTION_TEXT, "SECONDS",
+      .help = "Seconds after the input's end, or auto: until silent (auto)",
+      .to.text = &options.tail },
+    { "backend", 0, OPTION_CHOICE, .choices = backends, .help = "What runs the rack (auto)",
+      .to.choice = &options.backend },
+    { "json", 'j', OPTION_FLAG, .help = "Print the report as JSON", .to.flag = &options.json },
+    { "quiet", 'q', OPTION_FLAG, .help = "Print warnings and errors only",
+      .to.flag = &options.quiet },
+  };
+  const OptionTable options_table = { table, ARRAY_LEN(table), .min_operands = 3,
+                                      .max_operands = 3 };
+  Operands operands;
+  if (!options_parse(&cmd_render, &options_table, argc, argv, &operands)) {
+    return operands.exit_code;
+  }
+  RenderConfig config = { .input = operands.words[1],
+                          .output = operands.words[2],
+                          .block_frames = (uint32_t)options.block,
+                          .engine = { .backend = (EngineBackend)options.backend,
+                                      .n_helpers = UINT32_MAX,
+                                      .load_file = rack_arg_load_file,
+                                      .free_file = rack_arg_free_file },
+                          .cancel = &stopped };
+  if (!read_tail(options.tail, &config.tail_s)) {
+    return command_misused(&cmd_render, "--tail %s: give 0 to %g seconds, or auto", options.tail,
+                           MAX_TAIL_S);
+  }
+  Error error;
+  const char* const encoding = options.format < ARRAY_LEN(formats) ? formats[options.format] : NULL;
+  if (audio_format_from(config.output, encoding, &config.format, &error)) {
+    return command_misused(&cmd_render, "%s", error.text);
+  }
+  if (!options.quiet && !options.json && isatty(STDERR_FILENO)) {
+    config.progress = draw;
+  }
+  return render_with(&options, &config, operands.words[0]);
+}

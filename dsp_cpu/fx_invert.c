@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// invert: flips the polarity of all channels, or of those that are listed.
+
+#include "../engine/effect.h"
+#include "../engine/ramp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK 64U // frames at a time: the ramp's values stay in the first-level cache
+
+enum { CHANNELS, ON };
+
+static const FxParam invert_params[] = {
+  [CHANNELS] = { .id = "channels",
+                 .kind = PARAM_TEXT,
+                 .structural = true,
+                 .help = "Channels to flip, from 1, as in \"1,3-4\"; all when not given" },
+  [ON] = { .id = "on",
+           .kind = PARAM_SWITCH,
+           .initial = 1.0,
+           .help = "Off lets all channels pass as they are; the change fades through silence" },
+};
+
+typedef struct InvertNode {
+  bool listed[FX_MAX_CHANNELS];
+  bool on;
+  uint32_t ramp_frames;
+} InvertNode;
+
+typedef struct InvertUnit {
+  Ramp gain; // 1 or -1
+  bool is_listed;
+} InvertUnit;
+
+/// A channel number; moves `at` behind it.  0 when there is none.
+static unsigned long
+read_channel(const char** const at)
+{
+  *at += strspn(*at, " ");
+  if (!strchr("0123456789", **at) || !**at) {
+    return 0;
+  }
+  char* end = NULL;
+  const unsigned long channel = strtoul(*at, &end, 10);
+  *at = end + strspn(end, " ");
+  return channel;
+}
+
+/// "1,3-4" into flags.
+static Status
+read_list(const char* const text, const uint32_t n_channels, bool* const listed, Error* const error)
+{
+  for (const char* at = text;; ++at) {
+    const unsigned long first = read_channel(&at);
+    unsigned long last = first;
+    if (*at == '-') {
+      ++at;
+      last = read_channel(&at);
+    }
+    if (first < 1U || last < first || (*at != ',' && *at != '\0')) {
+      return error_set(error, STATUS_BAD_RACK,
+                       "invert: \"%.60s\" is no list of channels; write 1,3-4, counted from 1",
+                       text);
+    }
+    if (last > n_channels) {
+      return error_set(error, STATUS_BAD_RACK, "invert: there is no channel %lu; %u come in", last,
+                       n_channels);
+    }
+    memset(listed + first - 1U, true, last - first + 1U);
+    if (*at == '\0') {
+      return STATUS_OK;
+    }
+  }
+}
+
+static Status
+invert_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+              Error* const error)
+{
+  InvertNode* const invert = calloc(1, sizeof(InvertNode));
+  if (!invert) {
+    return error_set(error, STATUS_NO_MEM, "invert: out of memory");
+  }
+  const char* const list = setup->texts[CHANNELS];
+  if (list && *list) {
+    const Status status = read_list(list, setup->n_in, invert->listed, error);
+    if (status) {
+      free(invert);
+      return status;
+    }
+  } else {
+    memset(invert->listed, true, sizeof(invert->listed));
+  }
+  invert->on = setup->values[ON] != 0.0;
+  invert->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  shape->unit_bytes = sizeof(InvertUnit);
+  *node = invert;
+  return STATUS_OK;
+}
+
+static void
+invert_set(void* const node, const uint32_t param, const double value)
+{
+  (void)param; // ON: the other one is structural
+  ((InvertNode*)node)->on = value != 0.0;
+}
+
+static float
+target(const InvertNode* const node, const InvertUnit* const unit)
+{
+  return node->on && unit->is_listed ? -1.0F : 1.0F;
+}
+
+static void
+invert_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  const InvertNode* const invert = node;
+  InvertUnit* const unit = state;
+  unit->is_listed = invert->listed[channel];
+  unit->gain = ramp_at(target(invert, unit));
+}
+
+static void
+invert_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const InvertNode* const node = units[u].node;
+    InvertUnit* const unit = units[u].state;
+    const float* const in = units[u].in[0];
+    float* const out = units[u].out[0];
+    ramp_aim(&unit->gain, target(node, unit), node->ramp_frames);
+    float gain[CHUNK];
+    for (uint32_t done = 0; done < n_frames; done += CHUNK) {
+      const uint32_t n = n_frames - done < CHUNK ? n_frames - done : CHUNK;
+      ramp_fill(&unit->gain, gain, n);
+      for (uint32_t i = 0; i < n; ++i) {
+        out[done + i] = in[done + i] * gain[i];
+      }
+    }
+  }
+}
+
+const FxInfo fx_invert_info = {
+  .name = "invert",
+  .summary = "Flip the polarity of channels",
+  .params = invert_params,
+  .n_params = ARRAY_LEN(invert_params),
+  .tolerance = 1e-6,
+  .tolerance_reason = "exact at rest; the rounding of the ramp while it is switched",
+  .create = invert_create,
+  .destroy = free,
+  .unit_init = invert_unit_init,
+  .set = invert_set,
+  .run = invert_run,
+};

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   matrix: any number of channels in, any number out.  Each output is a sum of the inputs, each
+   times its coefficient:
+
+     out[r][i] = sum over c of coefficients[r][c] * in[c][i],   added in the order of c
+
+   Coefficients are structural: a change is cross-faded by the engine.
+*/
+
+#include "simd.h"
+
+#include "../engine/effect.h"
+#include "../engine/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_COEFFICIENT 1000.0 // 60 dB: anything larger is a slip of the pen
+
+enum { ROWS, FILE_NAME };
+
+static const FxParam matrix_params[] = {
+  [ROWS] = { .id = "rows",
+             .kind = PARAM_TEXT,
+             .structural = true,
+             .help = "A row of coefficients per output, as in \"1 0; 0.5 -6dB\"; none passes all" },
+  [FILE_NAME] = { .id = "file",
+                  .kind = PARAM_FILE,
+                  .structural = true,
+                  .help = "Text file with a row of coefficients per output, instead of rows" },
+};
+
+typedef struct MatrixNode {
+  uint32_t n_in; ///< Connected; columns beyond hear silence
+  uint32_t n_rows, n_columns;
+  float coefficients[]; ///< [n_rows][n_columns]
+} MatrixNode;
+
+static MatrixNode*
+matrix_alloc(const size_t n_coefficients, Error* const error)
+{
+  MatrixNode* const matrix = calloc(1, sizeof(MatrixNode) + n_coefficients * sizeof(float));
+  if (!matrix) {
+    error_set(error, STATUS_NO_MEM, "matrix: out of memory");
+  }
+  return matrix;
+}
+
+/// A coefficient, linear or with "dB" behind it; moves `at` behind both.  NaN when there is none.
+static double
+read_coefficient(const char** const at)
+{
+  Decimal decimal;
+  if (!number_scan(*at, &decimal)) {
+    return NAN;
+  }
+  double value = number_value(&decimal, 0);
+  *at = decimal.end;
+  if (!strncasecmp(*at, "dB", 2)) {
+    value = pow(10.0, value / 20.0);
+    *at += 2;
+  }
+  return **at == '\0' || strchr(" \t,;", **at) ? value : NAN;
+}
+
+static Status
+check_coefficient(const double value, const uint32_t row, const uint32_t column, Error* const error)
+{
+  return fabs(value) <= MAX_COEFFICIENT // not true for NaN
+             ? STATUS_OK
+             : error_set(error, STATUS_BAD_RACK,
+                         "matrix: row %u has no coefficient from -1000 to 1000 in place %u; write "
+                         "0.5 or -6dB",
+                         row + 1U, column + 1U);
+}
+
+/// Check a row that has been read; the first one says how long they are.
+static Status
+end_row(MatrixNode* const matrix, const uint32_t n_columns, Error* const error)
+{
+  if (matrix->n_rows == 0U) {
+    matrix->n_columns = n_columns;
+  }
+  const uint32_t row = ++matrix->n_rows;
+  if (n_columns != matrix->n_columns) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "matrix: row %u has %u coefficients, the first has %u; make them equal", row,
+                     n_columns, matrix->n_columns);
+  }
+  if (row > FX_MAX_CHANNELS || n_columns > FX_MAX_CHANNELS) {
+    return error_set(error, STATUS_LIMIT, "matrix: at most %u rows and %u columns", FX_MAX_CHANNELS,
+                     FX_MAX_CHANNELS);
+  }
+  return STATUS_OK;
+}
+
+/// Rows end with ";", coefficients with spaces or a comma.
+static Status
+read_rows(const char* const text, MatrixNode* const matrix, Error* const error)
+{
+  size_t n = 0;
+  uint32_t column = 0;
+  for (const char* at = text;;) {
+    at += strspn(at, " \t,");
+    const bool ends_row = *at == ';' || *at == '\0';
+    if (ends_row && column) {
+      const Status status = end_row(matrix, column, error);
+      if (status || *at == '\0') {
+        return status;
+      }
+      column = 0;
+      ++at;
+      continue;
+    }
+    const double value = read_coefficient(&at); // none where a row is empty
+    const Status status = check_coefficient(value, matrix->n_rows, column, error);
+    if (status) {
+      return status;
+    }
+    matrix->coefficients[n++] = (float)value;
+    ++column;
+  }
+}
+
+static Status
+from_text(const char* const text, MatrixNode** const matrix, Error* const error)
+{
+  *matrix = matrix_alloc(strlen(text) / 2U + 1U, error); // "1 1": a digit and a separator each
+  return *matrix ? read_rows(text, *matrix, error) : STATUS_NO_MEM;
+}
+
+static Status
+from_file(const FxFile* const file, MatrixNode** const matrix, Error* const error)
+{
+  if (file->is_audio) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "matrix: \"%s\" holds audio; a text file with rows of numbers is needed",
+                     file->name);
+  }
+  if (file->n_channels > FX_MAX_CHANNELS || file->n_frames > FX_MAX_CHANNELS) {
+    return error_set(error, STATUS_LIMIT, "matrix: \"%s\" has more than %u rows or columns",
+                     file->name, FX_MAX_CHANNELS);
+  }
+  const uint32_t n_columns = (uint32_t)file->n_frames;
+  *matrix = matrix_alloc((size_t)file->n_channels * n_columns, error);
+  if (!*matrix) {
+    return STATUS_NO_MEM;
+  }
+  for (uint32_t r = 0; r < file->n_channels; ++r) {
+    for (uint32_t c = 0; c < n_columns; ++c) {
+      const float value = file->samples[(size_t)r * n_columns + c];
+      const Status status = check_coefficient(value, r, c, error);
+      if (status) {
+        return status;
+      }
+      (*matrix)->coefficients[(size_t)r * n_columns + c] = value;
+    }
+  }
+  (*matrix)->n_rows = file->n_channels;
+  (*matrix)->n_columns = n_columns;
+  return STATUS_OK;
+}
+
+static Status
+identity(const uint32_t n, MatrixNode** const matrix, Error* const error)
+{
+  *matrix = matrix_alloc((size_t)n * n, error);
+  if (!*matrix) {
+    return STATUS_NO_MEM;
+  }
+  (*matrix)->n_rows = (*matrix)->n_columns = n;
+  for (uint32_t i = 0; i < n; ++i) {
+    (*matrix)->coefficients[(size_t)i * n + i] = 1.0F;
+  }
+  return STATUS_OK;
+}
+
+static Status
+matrix_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+              Error* const error)
+{
+  const char* const rows = setup->texts[ROWS];
+  const FxFile* const file = setup->files[FILE_NAME];
+  MatrixNode* matrix = NULL;
+  Status status = STATUS_OK;
+  if (rows && *rows && file) {
+    return error_set(error, STATUS_BAD_RACK, "matrix: both rows and file are given; keep one");
+  }
+  if (rows && *rows) {
+    status = from_text(rows, &matrix, error);
+  } else if (file) {
+    status = from_file(file, &matrix, error);
+  } else {
+    status = identity(setup->n_in, &matrix, error);
+  }
+  if (!status && setup->n_in > matrix->n_columns) {
+    status = error_set(error, STATUS_BAD_RACK,
+                       "matrix: %u channels come in, but rows have %u coefficients; one for each",
+                       setup->n_in, matrix->n_columns);
+  }
+  if (status) {
+    free(matrix);
+    return status;
+  }
+  matrix->n_in = setup->n_in;
+  shape->n_out = matrix->n_rows;
+  shape->coupled = true;
+  *node = matrix;
+  return STATUS_OK;
+}
+
+static void
+matrix_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)node; // no state
+  (void)state;
+  (void)channel;
+}
+
+VECTOR_CLONES static void
+add_scaled(const float* const restrict in, float* const restrict out, const float coefficient,
+           const uint32_t n_frames)
+{
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    out[i] += in[i] * coefficient;
+  }
+}
+
+static void
+matrix_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const MatrixNode* const matrix = units[u].node;
+    for (uint32_t r = 0; r < matrix->n_rows; ++r) {
+      const float* const row = matrix->coefficients + (size_t)r * matrix->n_columns;
+      memset(units[u].out[r], 0, n_frames * sizeof(float));
+      for (uint32_t c = 0; c < matrix->n_in; ++c) {
+        if (row[c] != 0.0F) {
+          add_scaled(units[u].in[c], units[u].out[r], row[c], n_frames);
+        }
+      }
+    }
+  }
+}
+
+const FxInfo fx_matrix_info = {
+  .name = "matrix",
+  .summary = "Mix any channels into any number of channels",
+  .params = matrix_params,
+  .n_params = ARRAY_LEN(matrix_params),
+  .tolerance = 1e-5,
+  .tolerance_reason = "sums of up to 256 products in float, fused or not",
+  .create = matrix_create,
+  .destroy = free,
+  .unit_init = matrix_unit_init,
+  .run = matrix_run,
+};

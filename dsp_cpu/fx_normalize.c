@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   normalize: brings a whole file to a level.  The first pass measures and changes nothing, the next
+   one applies one gain to all channels, so that their balance stays.
+
+   - peak: the largest sample of all channels.
+   - rms: the mean of the squares over all channels, from the first frame to the last that are not
+     silent, so that a latency or a tail of zeroes does not count.  A full-scale sine has -3.01 dB.
+   - r128: integrated loudness, ITU-R BS.1770-4 with the gates of EBU R 128, by libebur128; the
+   target is then in LUFS.
+
+   Offline only: it runs on the renderer's thread, where libebur128 may allocate.
+*/
+
+#include "../engine/effect.h"
+
+#include <ebur128.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define CHUNK      64U // frames at a time, for libebur128's interleaved input
+#define MAX_R128   64U // channels that libebur128 takes
+#define SILENCE_DB (-140.0)
+
+enum { MODE, TARGET };
+enum { MODE_PEAK, MODE_RMS, MODE_R128 };
+
+static const char* const mode_names[] = { "peak", "rms", "r128", NULL };
+
+static const FxParam normalize_params[] = {
+  [MODE] = { .id = "mode",
+             .kind = PARAM_CHOICE,
+             .choices = mode_names,
+             .structural = true,
+             .help = "What is measured: the largest sample, the power, or the loudness" },
+  [TARGET] = { .id = "target",
+               .kind = PARAM_NUMBER,
+               .unit = UNIT_DB,
+               .min = -70.0,
+               .max = 0.0,
+               .initial = -1.0,
+               .structural = true,
+               .help = "Level to reach, in dB below full scale; LUFS with mode=r128" },
+};
+
+/// libebur128's state, outside of the node because `run`, which has one unit to write for, feeds
+/// it.
+typedef struct Meter {
+  ebur128_state* ebur128; ///< NULL unless mode is r128
+  bool failed;            ///< Out of memory on the way
+} Meter;
+
+typedef struct NormalizeNode {
+  uint32_t mode;
+  double target_db;
+  uint32_t n_channels;
+  unsigned long rate_hz;
+  Meter* meter;
+  bool is_measured;
+  float gain; ///< 1 until it is measured
+} NormalizeNode;
+
+/// What a pass has measured so far.
+typedef struct NormalizeUnit {
+  bool has_begun;
+  double peak;
+  double squares;     ///< Of all channels
+  uint64_t n_counted; ///< Frames for the mean, up to the last one that is not silent
+  uint64_t n_silent;  ///< Frames since
+} NormalizeUnit;
+
+static void
+meter_clear(Meter* const meter)
+{
+  if (meter->ebur128) {
+    ebur128_destroy(&meter->ebur128);
+  }
+}
+
+/// Start anew: libebur128 has no reset.
+static void
+meter_restart(Meter* const meter, const NormalizeNode* const node)
+{
+  meter_clear(meter);
+  meter->ebur128 = ebur128_init(node->n_channels, node->rate_hz, EBUR128_MODE_I);
+  meter->failed = !meter->ebur128;
+}
+
+static void
+normalize_destroy(void* const node)
+{
+  NormalizeNode* const normalize = node;
+  if (normalize) {
+    if (normalize->meter) {
+      meter_clear(normalize->meter);
+    }
+    free(normalize->meter);
+    free(normalize);
+  }
+}
+
+static Status
+normalize_create(const FxSetup* const setup, FxShape* const shape, void** const node,
+                 Error* const error)
+{
+  const uint32_t mode = (uint32_t)setup->values[MODE];
+  if (mode == MODE_R128 && setup->n_in > MAX_R128) {
+    return error_set(error, STATUS_BAD_RACK, "normalize: r128 takes up to %u channels, not %u",
+                     MAX_R128, setup->n_in);
+  }
+  NormalizeNode* const normalize = calloc(1, sizeof(NormalizeNode));
+  Meter* const meter = calloc(1, sizeof(Meter));
+  if (!normalize || !meter) {
+    free(meter);
+    free(normalize);
+    return error_set(error, STATUS_NO_MEM, "normalize: out of memory");
+  }
+  *normalize = (NormalizeNode){ .mode = mode,
+                                .target_db = setup->values[TARGET],
+                                .n_channels = setup->n_in,
+                                .rate_hz = (unsigned long)lrint(setup->rate_hz),
+                                .meter = meter,
+                                .gain = 1.0F };
+  shape->coupled = true;
+  shape->unit_bytes = sizeof(NormalizeUnit);
+  *node = normalize;
+  return STATUS_OK;
+}
+
+static void
+normalize_unit_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)node;
+  (void)channel;
+  *(NormalizeUnit*)state = (NormalizeUnit){ .has_begun = false };
+}
+
+/// Pass the input on, with NaN and infinity as silence: one of them would make every mean
+/// worthless.
+static void
+copy_finite(const float* const restrict in, float* const restrict out, const uint32_t n_frames)
+{
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    out[i] = isfinite(in[i]) ? in[i] : 0.0F;
+  }
+}
+
+static void
+measure_samples(NormalizeUnit* const unit, const float* const* const channels,
+                const uint32_t n_channels, const uint32_t n_frames)
+{
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    double squares = 0.0;
+    for (uint32_t c = 0; c < n_channels; ++c) {
+      const double x = channels[c][i];
+      squares += x * x;
+      unit->peak = fmax(unit->peak, fabs(x));
+    }
+    unit->n_silent++;
+    if (squares > 0.0) {
+      unit->n_counted = unit->squares > 0.0 ? unit->n_counted + unit->n_silent : 1U;
+      unit->n_silent = 0;
+      unit->squares += squares;
+    }
+  }
+}
+
+static void
+measure_loudness(Meter* const meter, const float* const* const channels, const uint32_t n_channels,
+                 const uint32_t n_frames)
+{
+  float interleaved[CHUNK * MAX_R128];
+  for (uint32_t done = 0; done < n_frames; done += CHUNK) {
+    const uint32_t n = n_frames - done < CHUNK ? n_frames - done : CHUNK;
+    for (uint32_t i = 0; i < n; ++i) {
+      for (uint32_t c = 0; c < n_channels; ++c) {
+        interleaved[i * n_channels + c] = channels[c][done + i];
+      }
+    }
+    if (!meter->failed) {
+      meter->failed = ebur128_add_frames_float(meter->ebur128, interleaved, n) != EBUR128_SUCCESS;
+    }
+  }
+}
+
+static void
+measure(const NormalizeNode* const node, const FxUnit* const fx_unit, const uint32_t n_frames)
+{
+  NormalizeUnit* const unit = fx_unit->state;
+  const float* const* const channels = (const float* const*)fx_unit->out;
+  if (node->mode != MODE_R128) {
+    measure_samples(unit, channels, node->n_channels, n_frames);
+    return;
+  }
+  if (!unit->has_begun) {
+    meter_restart(node->meter, node);
+    unit->has_begun = true;
+  }
+  measure_loudness(node->meter, channels, node->n_channels, n_frames);
+}
+
+static void
+normalize_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    const NormalizeNode* const node = units[u].node;
+    for (uint32_t c = 0; c < node->n_channels; ++c) {
+      float* const out = units[u].out[c];
+      copy_finite(units[u].in[c], out, n_frames);
+      for (uint32_t i = 0; node->is_measured && i < n_frames; ++i) {
+        out[i] *= node->gain;
+      }
+    }
+    if (!node->is_measured) {
+      measure(node, &units[u], n_frames);
+    }
+  }
+}
+
+/// Level of the pass in dB or LUFS; -infinity for silence, or what has nothing above the gate.
+static double
+measured_db(const NormalizeNode* const node, const NormalizeUnit* const unit)
+{
+  double lufs = -INFINITY;
+  switch (node->mode) {
+  case MODE_PEAK:
+    return 20.0 * log10(unit->peak);
+  case MODE_RMS:
+    return 10.0 * log10(unit->squares / ((double)unit->n_counted * node->n_channels));
+  default:
+    if (node->meter->ebur128 && !node->meter->failed &&
+        ebur128_loudness_global(node->meter->ebur128, &lufs) != EBUR128_SUCCESS) {
+      lufs = -INFINITY;
+    }
+    return lufs;
+  }
+}
+
+static bool
+normalize_finish_pass(void* const node, void* const state)
+{
+  NormalizeNode* const normalize = node;
+  if (normalize->is_measured) {
+    return false;
+  }
+  normalize->is_measured = true;
+  const double level_db = measured_db(normalize, state);
+  if (level_db > SILENCE_DB) { // else, also for the NaN of 0 / 0 frames: silence stays silence
+    normalize->gain = (float)pow(10.0, (normalize->target_db - level_db) / 20.0);
+  }
+  return normalize->gain != 1.0F;
+}
+
+const FxInfo fx_normalize_info = {
+  .name = "normalize",
+  .summary = "Bring a whole file to a peak, power or loudness (rendering only)",
+  .params = normalize_params,
+  .n_params = ARRAY_LEN(normalize_params),
+  .tolerance = 1e-6,
+  .tolerance_reason = "one gain, measured in double; one rounding per sample",
+  .offline_only = true,
+  .create = normalize_create,
+  .destroy = normalize_destroy,
+  .unit_init = normalize_unit_init,
+  .run = normalize_run,
+  .finish_pass = normalize_finish_pass,
+};

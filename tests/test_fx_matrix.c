@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// matrix multiplies by the rows given, from text or file, and refuses rows that are none.
+
+#include "support/fx_checks.h"
+#include "support/fx_rig.h"
+#include "support/signals.h"
+#include "support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE   48000.0
+#define FRAMES 1000U
+
+/// Compare a node's output with coefficients[n_out][n_columns] applied in double.
+static void
+check_product(FxRig* const rig, const double* const coefficients, const uint32_t n_columns)
+{
+  const uint32_t n_out = rig->shape.n_out;
+  float** const in = planar_noise(rig->n_in, FRAMES, 1, 1.0);
+  float** const out = planar_noise(n_out, FRAMES, 99, 1.0); // whatever was there is overwritten
+  rig_run(rig, (const float* const*)in, out, FRAMES, RIG_RANDOM, 3);
+  for (uint32_t r = 0; r < n_out; ++r) {
+    for (uint32_t i = 0; i < FRAMES; ++i) {
+      double sum = 0.0;
+      for (uint32_t c = 0; c < rig->n_in; ++c) {
+        sum += coefficients[r * n_columns + c] * in[c][i];
+      }
+      ck_assert_double_eq_tol(out[r][i], sum, rig->fx->tolerance);
+    }
+  }
+  free(out);
+  free(in);
+}
+
+START_TEST(rows_are_outputs_and_columns_are_inputs)
+{
+  const struct {
+    const char* rows;
+    uint32_t n_in, n_out, n_columns;
+    double coefficients[6];
+  } cases[] = {
+    { "1 0; 0.5 0.5", 2, 2, 2, { 1, 0, 0.5, 0.5 } },
+    { "0 1;1 0", 2, 2, 2, { 0, 1, 1, 0 } },
+    { "  .5,.25\t-1 ", 3, 1, 3, { 0.5, 0.25, -1 } },
+    { "1;-2 ; 3e-1", 1, 3, 1, { 1, -2, 0.3 } },
+    { "-6dB 0dB; 0 -20DB", 2, 2, 2, { 0.50118723362727, 1, 0, 0.1 } },
+    { "1 0.5; 2 0.25", 1, 2, 2, { 1, 0.5, 2, 0.25 } }, // the second column hears silence
+    { "0 0", 2, 1, 2, { 0, 0 } },
+    { NULL, 2, 2, 2, { 1, 0, 0, 1 } },
+    { "", 2, 2, 2, { 1, 0, 0, 1 } },
+  };
+  for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
+    FxRig rig;
+    rig_new(&rig, "matrix", RATE, cases[i].n_in, 64, { .id = "rows", .text = cases[i].rows });
+    ck_assert_uint_eq(rig.shape.n_out, cases[i].n_out);
+    ck_assert(rig.shape.coupled);
+    check_product(&rig, cases[i].coefficients, cases[i].n_columns);
+    rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(rows_come_from_a_file_too)
+{
+  const float samples[] = { 1.0F, 0.0F, -0.5F, 0.25F, 2.0F, 0.125F };
+  const double coefficients[] = { 1.0, 0.0, -0.5, 0.25, 2.0, 0.125 };
+  FxFile file = { .name = "m.txt", .n_channels = 3, .n_frames = 2, .samples = samples };
+  FxRig rig;
+  rig_new(&rig, "matrix", RATE, 2, 64, { .id = "file", .text = "m.txt", .file = &file });
+  ck_assert_uint_eq(rig.shape.n_out, 3);
+  check_product(&rig, coefficients, 2);
+  rig_free(&rig);
+
+  Error error = { STATUS_OK, "" };
+  const RigArg both[] = { { .id = "rows", .text = "1 1" },
+                          { .id = "file", .text = "m.txt", .file = &file } };
+  ck_assert_int_eq(rig_try(&rig, "matrix", RATE, 2, 64, false, both, 2, &error), STATUS_BAD_RACK);
+  file.is_audio = true;
+  ck_assert_int_eq(rig_try(&rig, "matrix", RATE, 2, 64, false, both + 1, 1, &error),
+                   STATUS_BAD_RACK);
+  ck_assert_ptr_nonnull(strstr(error.text, "m.txt"));
+}
+END_TEST
+
+START_TEST(rows_that_are_none_are_refused_with_their_place)
+{
+  const struct {
+    const char *rows, *message;
+  } cases[] = {
+    { "1 0; 1", "row 2 has 1 coefficients, the first has 2" },
+    { "1 0; 1 2 3", "row 2 has 3 coefficients" },
+    { "1 x", "row 1 has no coefficient from -1000 to 1000 in place 2" },
+    { "1 2x", "in place 2" },
+    { "1 0;", "row 2 has no coefficient" },
+    { "; 1 0", "row 1 has no coefficient" },
+    { "1 0;;1 0", "row 2 has no coefficient" },
+    { "1 1001", "in place 2" },
+    { "1 61dB", "in place 2" },
+    { "nan 0", "in place 1" },
+    { "inf 0", "in place 1" },
+    { "1e999 0", "in place 1" },
+    { "1", "2 channels come in, but rows have 1 coefficients" },
+  };
+  for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
+    FxRig rig;
+    Error error = { STATUS_OK, "" };
+    const RigArg args[] = { { .id = "rows", .text = cases[i].rows } };
+    ck_assert_int_eq(rig_try(&rig, "matrix", RATE, 2, 64, false, args, 1, &error), STATUS_BAD_RACK);
+    ck_assert_msg(strstr(error.text, cases[i].message), "%s: %s", cases[i].rows, error.text);
+  }
+}
+END_TEST
+
+START_TEST(the_widest_matrix_works_and_a_wider_one_is_refused)
+{
+  static double coefficients[FX_MAX_CHANNELS * 2U];
+  static char rows[FX_MAX_CHANNELS * 16U];
+  char* to = rows;
+  for (uint32_t r = 0; r < FX_MAX_CHANNELS; ++r) {
+    coefficients[2U * r] = r / 256.0;
+    coefficients[2U * r + 1U] = -1.0;
+    to += sprintf(to, "%s%.8f -1", r ? ";" : "", r / 256.0);
+  }
+  FxRig rig;
+  rig_new(&rig, "matrix", RATE, 2, 64, { .id = "rows", .text = rows });
+  ck_assert_uint_eq(rig.shape.n_out, FX_MAX_CHANNELS);
+  check_product(&rig, coefficients, 2);
+  rig_free(&rig);
+  strcpy(to, "; 0 0");
+  Error error = { STATUS_OK, "" };
+  const RigArg args[] = { { .id = "rows", .text = rows } };
+  ck_assert_int_eq(rig_try(&rig, "matrix", RATE, 2, 64, false, args, 1, &error), STATUS_LIMIT);
+}
+END_TEST
+
+START_TEST(it_keeps_the_rules_of_every_effect)
+{
+  const RigArg args[] = { { .id = "rows", .text = "1 0.5; -0.25 0.125" } };
+  const FxCase fx_case = { "matrix", RATE, 2, args, 1 };
+  check_silence_and_denormals(&fx_case);
+  check_recovers(&fx_case);
+}
+END_TEST
+
+SUITE_MAIN("matrix", rows_are_outputs_and_columns_are_inputs, rows_come_from_a_file_too,
+           rows_that_are_none_are_refused_with_their_place,
+           the_widest_matrix_works_and_a_wider_one_is_refused, it_keeps_the_rules_of_every_effect)

@@ -5,9 +5,8 @@
    Plans are shared by all nodes of the process, made and freed under one lock because FFTW's
    planner is not thread-safe, and executed without a lock from any thread.  They are planned by
    estimate, never by timing: a timed plan may differ from one run to the next, and with it the last
-   bits of the output.  It costs nothing here (measured: out of place, up to 512 points a row and 64
-   points a column, estimates are within 20 % of timed plans; longer transforms are built of these,
-   level.h).
+   bits of the output.  It costs little: out of place, rows of 64 to 2048 points and columns of up
+   to 64 are within 25 % of timed plans, and longer transforms are built of these (level.h).
 */
 #ifndef WARPRACK_DSP_CPU_FFT_H
 #define WARPRACK_DSP_CPU_FFT_H

@@ -19,10 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS     64U  // longer columns fall out of FFTW's fast path (measured)
-#define MIN_SLICED   256U // shorter transforms are not worth cutting up
-#define FOLD_COST    5U   // relative costs per point, in products of one partition (measured)
-#define ROW_FFT_COST 7U
+#define MAX_ROWS           64U   // longer columns fall out of FFTW's fast path (measured)
+#define MIN_SLICED         256U  // shorter transforms are not worth cutting up
+#define MIN_SLICED_AT_ONCE 8192U // shorter ones are faster in one piece (measured)
+#define FOLD_COST          6U // relative costs per point, in products of one partition (measured)
+#define ROW_FFT_COST       6U
 
 struct Level {
   const SpectrumOps* ops;
@@ -65,14 +66,14 @@ delays_of(const Level* const level, void* const state)
   return plane_of(level, state, n_planes(level));
 }
 
-/// Rows near the square root, so that both passes stay in the fast sizes; 1 where n cannot be cut
-/// into rows of whole cells.
+/// A few times more columns than rows, so that both passes stay in the fast sizes; 1 where n cannot
+/// be cut into rows of whole cells.
 static uint32_t
-choose_rows(const uint32_t n_points)
+choose_rows(const uint32_t n_points, const bool at_once)
 {
   uint32_t rows = 1;
-  while (n_points >= MIN_SLICED && rows < MAX_ROWS && n_points / rows > 4U * rows &&
-         n_points % (2U * rows * SPECTRUM_CELL) == 0) {
+  while (n_points >= (at_once ? MIN_SLICED_AT_ONCE : MIN_SLICED) && rows < MAX_ROWS &&
+         n_points / rows > 16U * rows && n_points % (2U * rows * SPECTRUM_CELL) == 0) {
     rows *= 2U;
   }
   return rows;
@@ -259,7 +260,7 @@ level_new(const LevelSpec* const spec, Level** const level, Error* const error)
   if (!made) {
     return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
   }
-  const uint32_t rows = choose_rows(spec->n_points);
+  const uint32_t rows = choose_rows(spec->n_points, spec->at_once);
   const uint32_t cols = spec->n_points / rows;
   const uint32_t row_cells = (cols + SPECTRUM_CELL - 1U) / SPECTRUM_CELL;
   *made = (Level){ .ops = spectrum_ops(),

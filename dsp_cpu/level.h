@@ -27,6 +27,7 @@
 
 #include "../engine/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,7 @@ typedef struct LevelSpec {
   const float* const* taps; ///< [n_in * n_out] responses, in * n_out + out; borrowed
   uint64_t n_taps;          ///< The responses are taken as silent from here on
   uint64_t first_tap;       ///< Where in the responses the first partition begins
+  bool at_once;             ///< All units will be done in one go: none need be small
 } LevelSpec;
 
 /// Memory that one run of units works on.  Planes are in_stride and sum_stride floats apart.

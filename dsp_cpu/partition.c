@@ -293,7 +293,8 @@ make_levels(Partition* const p, const float* const* const taps, const uint64_t n
                              .taps = taps,
                              .n_taps =
                                  l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap : n_taps,
-                             .first_tap = level->first_tap };
+                             .first_tap = level->first_tap,
+                             .at_once = l == 0 };
     const Status status = level_new(&spec, &p->levels[l], error);
     if (status) {
       return status;

@@ -46,14 +46,23 @@ BODY
 unfold_body(const float* const in, const float* const weight, const uint32_t n_rows,
             const uint32_t n_points, const uint32_t stride, float* const sum)
 {
+  const float* z = in;
   for (uint32_t r = 0; r < n_rows; ++r) {
     const float wr = weight[2U * r];
     const float wi = weight[2U * r + 1U];
-    const float* const z = in + (size_t)r * n_points * 2U;
-    float* const restrict y = sum + (size_t)r * stride;
+    for (uint32_t c = 0; c < n_points; c += CELL, z += SPECTRUM_CELL_FLOATS) {
+      float* const y = sum + (size_t)r * stride + c;
+      float re[CELL];
+      float im[CELL];
 #pragma omp simd
-    for (uint32_t k = 0; k < n_points; ++k) {
-      y[k] += z[2U * k] * wi - z[2U * k + 1U] * wr;
+      for (uint32_t k = 0; k < CELL; ++k) {
+        re[k] = z[2U * k];
+        im[k] = z[2U * k + 1U];
+      }
+#pragma omp simd
+      for (uint32_t k = 0; k < CELL; ++k) {
+        y[k] += re[k] * wi - im[k] * wr;
+      }
     }
   }
 }

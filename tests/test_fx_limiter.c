@@ -129,6 +129,23 @@ START_TEST(a_moving_ceiling_holds_too)
 }
 END_TEST
 
+START_TEST(a_ceiling_that_turns_round_does_not_overshoot)
+{
+  FxRig rig;
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[0][i] = 4.0F;
+  }
+  rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = -40.0 },
+          { .id = "release", .number = 1.0 });
+  rig_set(&rig, "ceiling", 0.0);
+  rig_run(&rig, ins, outs, 800, RIG_BLOCKS, 0); // five sixths of the way, still rising
+  rig_set(&rig, "ceiling", -0.5);
+  rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
+  ck_assert_double_le(largest(out[0], FRAMES), pow(10.0, -0.5 / 20.0));
+  rig_free(&rig);
+}
+END_TEST
+
 START_TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
 {
   static const double lookaheads_ms[] = { 0.0, 0.1, 1.5, 20.0 };
@@ -240,6 +257,7 @@ START_TEST(the_contract_holds_for_every_shape)
 END_TEST
 
 SUITE_MAIN("limiter", nothing_exceeds_the_ceiling, a_moving_ceiling_holds_too,
+           a_ceiling_that_turns_round_does_not_overshoot,
            below_the_ceiling_samples_pass_unchanged_after_the_latency,
            the_gain_is_down_in_time_and_comes_back_with_the_release,
            a_linked_limiter_turns_all_channels_down_alike,

@@ -119,8 +119,11 @@ def reverb(inputs, size, decays, half_hz, depth, predelay, mix):
 def main():
     stereo = np.array([noise(FRAMES, 1), noise(FRAMES, 2)])
     save("reverb_stereo", reverb(stereo, 0.2, (0.5, 3.0), 4000.0, 0.8, 240, 0.7))
-    many = np.array([noise(FRAMES, 1 + c) for c in range(18)])
-    save("reverb_many", reverb(many, 0.0, (1.0, 1.0), 8000.0, 0.0, 0, 1.0)[[0, 1, 17]])
+    one_per_group = np.zeros((256, FRAMES))
+    for group in range(16):
+        one_per_group[17 * group] = noise(FRAMES, 1 + group)
+    many = reverb(one_per_group, 0.0, (1.0, 1.0), 8000.0, 0.0, 0, 1.0)
+    save("reverb_many", [many[0], many[85], many[255]])
 
 
 main()

@@ -601,9 +601,56 @@ START_TEST(callback_worker_and_pool_do_nothing_but_wake)
 }
 END_TEST
 
+static void*
+sleep_and_finish(void* const context)
+{
+  Worker* const worker = context;
+  while (!atomic_load(&worker->stop)) {
+    if (ring_wait_take(worker->ring, 0, UINT64_MAX, &worker->sequence)) {
+      ring_finish(worker->ring);
+    }
+  }
+  return NULL;
+}
+
+START_TEST(the_callback_wakes_a_sleeping_worker_once_and_nobody_else)
+{
+  const RingShape shape = { 0, 0, BLOCK, 8, 64 };
+  Worker worker = { .ring = NULL };
+  Period* period = NULL;
+  pthread_t thread;
+  ck_assert(ring_new(&shape, &worker.ring, NULL) == STATUS_OK);
+  const PeriodConfig config = { .ring = worker.ring, .rate_hz = 48000.0, .depth = 1 };
+  ck_assert(period_new(&config, &period, NULL) == STATUS_OK);
+  for (uint32_t k = 0; k < 1000U; ++k) { // no worker
+    period_run(period, NULL, NULL, BLOCK, false);
+  }
+  ck_assert_uint_eq(rt_trap_counts().wakes, 0);
+
+  ck_assert(rt_thread_start("test-worker", sleep_and_finish, &worker, &thread, NULL) == STATUS_OK);
+  uint64_t n_wakes = 0;
+  for (uint32_t k = 0; k < 10000U && n_wakes < 20U; ++k) {
+    const struct timespec pause = { 0, 500000 }; // time for the worker to fall asleep
+    nanosleep(&pause, NULL);
+    period_run(period, NULL, NULL, BLOCK, false);
+    const uint64_t now = rt_trap_counts().wakes;
+    ck_assert_uint_le(now - n_wakes, 1);
+    n_wakes = now;
+  }
+  ck_assert_uint_eq(n_wakes, 20);
+  ck_assert_uint_eq(rt_trap_counts().violations, 0);
+  atomic_store(&worker.stop, true);
+  ring_wake(worker.ring);
+  pthread_join(thread, NULL);
+  period_free(period);
+  ring_free(worker.ring);
+}
+END_TEST
+
 SUITE_MAIN("rt_trap", each_forbidden_call_is_counted_exactly_once_by_its_name,
            nothing_is_counted_outside_a_section, an_inner_section_does_not_end_the_outer_one,
            system_calls_that_no_library_function_shows_are_counted,
            futex_wakes_and_waits_are_counted_apart, threads_are_trapped_one_by_one,
            the_clock_is_no_violation, the_program_reports_and_fails_when_asked,
-           callback_worker_and_pool_do_nothing_but_wake)
+           callback_worker_and_pool_do_nothing_but_wake,
+           the_callback_wakes_a_sleeping_worker_once_and_nobody_else)

@@ -19,7 +19,7 @@
    - Threshold, ratio, knee, makeup and mix ramp; attack and release need none, since they change
      only how fast the gain moves.
    - The smoother's state is double: at a release of 5 s and 192 kHz its steps are below the
-     resolution of float, which would stop 1 dB short.
+     resolution of float, which would stop 0.9 dB short.
 */
 
 #include "decibel.h"

@@ -17,7 +17,7 @@
 
    - A new threshold, hysteresis or hold changes decisions, attack and release the speed: the gain
      stays continuous.  Range ramps.
-   - The gain's state is double: at 5 s and 192 kHz the steps are below the resolution of float.
+   - The gain's state is double: at 5 s and 192 kHz float would stop short of its target.
 */
 
 #include "sidechain.h"

@@ -168,25 +168,43 @@ message_type(const Message* const message, const uint32_t argument)
   return lo_message_get_types(message->arguments)[argument];
 }
 
+/// Where an argument's value lies.  liblo's lo_arg wants 8-byte alignment that OSC does not give,
+/// so it is not looked at as one.
+static const void*
+value_at(const Message* const message, const uint32_t argument)
+{
+  return lo_message_get_argv(message->arguments)[argument];
+}
+
 const char*
 message_text(const Message* const message, const uint32_t argument)
 {
-  return &lo_message_get_argv(message->arguments)[argument]->s;
+  return value_at(message, argument);
 }
 
 double
 message_number(const Message* const message, const uint32_t argument)
 {
-  const lo_arg* const value = lo_message_get_argv(message->arguments)[argument];
+  const void* const at = value_at(message, argument);
+  union {
+    int32_t i;
+    int64_t h;
+    float f;
+    double d;
+  } value;
   switch (message_type(message, argument)) {
   case 'i':
-    return value->i;
+    memcpy(&value.i, at, sizeof(value.i));
+    return value.i;
   case 'h':
-    return (double)value->h;
+    memcpy(&value.h, at, sizeof(value.h));
+    return (double)value.h;
   case 'f':
-    return value->f;
+    memcpy(&value.f, at, sizeof(value.f));
+    return value.f;
   case 'd':
-    return value->d;
+    memcpy(&value.d, at, sizeof(value.d));
+    return value.d;
   default:
     return message_type(message, argument) == 'T';
   }

@@ -100,7 +100,7 @@ bundle_add(const lo_bundle bundle, const char* const address, const char* const 
 {
   va_list args;
   va_start(args, types);
-  lo_bundle_add_message(bundle, strdup(address), make_message(types, args));
+  lo_bundle_add_message(bundle, address, make_message(types, args)); // copies the address
   va_end(args);
 }
 
@@ -114,17 +114,20 @@ tag_in(const double seconds)
 }
 
 static int
-print_argument(char* const to, const size_t n, const char type, const lo_arg* const value)
+print_argument(char* const to, const size_t n, const char type, const void* const at)
 {
+  lo_arg value = { 0 }; // arguments are not aligned as a lo_arg would be
+  if (type == 's') {
+    return snprintf(to, n, " %s", (const char*)at);
+  }
+  memcpy(&value, at, type == 'h' ? 8U : 4U);
   switch (type) {
   case 'i':
-    return snprintf(to, n, " %d", value->i);
+    return snprintf(to, n, " %d", value.i);
   case 'h':
-    return snprintf(to, n, " %lld", (long long)value->h);
+    return snprintf(to, n, " %lld", (long long)value.h);
   case 'f':
-    return snprintf(to, n, " %g", (double)value->f);
-  case 's':
-    return snprintf(to, n, " %s", &value->s);
+    return snprintf(to, n, " %g", (double)value.f);
   default:
     return snprintf(to, n, " ?%c", type);
   }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// warprack send: types as typed, answers as they come, an exit code that a script can use.
+
+#include "support/control_rig.h"
+#include "support/program.h"
+#include "support/suite.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static ControlRig rig;
+static Program program;
+static char port[16];
+
+static void
+start(void)
+{
+  control_rig_start(&rig);
+  snprintf(port, sizeof(port), "%u", control_port(rig.control));
+}
+
+static void
+stop(void)
+{
+  control_rig_stop(&rig);
+}
+
+#define SEND(...) PROGRAM_RUN(&program, "send", "--osc-port", port, __VA_ARGS__)
+
+static void
+expect(const int exit_code, const char* const out)
+{
+  ck_assert_msg(program.exit_code == exit_code, "%d: %s%s", program.exit_code, program.out,
+                program.err);
+  ck_assert_str_eq(program.out, out);
+  program_clear(&program);
+}
+
+START_TEST(an_answer_is_printed_with_its_types)
+{
+  start();
+  SEND("/rack/connect", "vol", "lowcut");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_msg(!strncmp(program.out, "/fail sis \"/rack/connect\" 2 \"", 28), "%s", program.out);
+  program_clear(&program);
+  SEND("/rack/add", "a", "gain", "gain", "-3");
+  expect(0, "/done sih \"/rack/add\" 1 640\n");
+  SEND("/server/ping");
+  expect(0, "/done s \"/server/ping\"\n");
+  stop();
+}
+END_TEST
+
+START_TEST(all_answers_of_a_read_are_printed)
+{
+  start();
+  SEND("/node/*/[fg]*");
+  expect(0, "/node/lowcut/frequency f 80\n/node/vol/gain f -6\n");
+  stop();
+}
+END_TEST
+
+START_TEST(an_edit_is_waited_for)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  const char* const words[] = { "send", "-p", port, "/rack/clear", NULL };
+  program_start(&program, words);
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+  program_wait(&program);
+  expect(0, "/done sih \"/rack/clear\" 1 640\n");
+  stop();
+}
+END_TEST
+
+START_TEST(types_are_guessed_or_given)
+{
+  start();
+  SEND("/node/vol/gain", "-12.5");
+  expect(0, "/done s \"/node/vol/gain\"\n");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -12.5);
+  SEND("--types", "s", "/node/vol/gain", "-7");
+  expect(0, "/done s \"/node/vol/gain\"\n");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -7.0);
+  SEND("--types", "d", "/node/vol/gain", "-7.3");
+  expect(0, "/done s \"/node/vol/gain\"\n");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -7.3);
+  SEND("--types", "i", "/node/vol/gain", "loud");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_msg(strstr(program.err, "do not fit the types") != NULL, "%s", program.err);
+  program_clear(&program);
+  stop();
+}
+END_TEST
+
+START_TEST(answers_can_be_json)
+{
+  start();
+  SEND("--json", "/node/vol/gain");
+  json_t* const json = json_loads(program.out, 0, NULL);
+  const char* address = NULL;
+  const char* types = NULL;
+  double value = 0.0;
+  ck_assert_msg(json_unpack(json, "[{s:s, s:s, s:[F]}]", "address", &address, "types", &types,
+                            "arguments", &value) == 0,
+                "%s", program.out);
+  ck_assert_str_eq(address, "/node/vol/gain");
+  ck_assert_str_eq(types, "f");
+  ck_assert_double_eq(value, -6.0);
+  json_decref(json);
+  program_clear(&program);
+  stop();
+}
+END_TEST
+
+START_TEST(silence_is_an_error)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  SEND("--timeout", "0.2", "/rack/clear");
+  ck_assert_int_eq(program.exit_code, 3);
+  ck_assert_msg(strstr(program.err, "no answer from UDP port") != NULL, "%s", program.err);
+  program_clear(&program);
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+  stop();
+  SEND("/server/ping");
+  ck_assert_int_eq(program.exit_code, 3);
+  ck_assert_msg(strstr(program.err, "nobody listens on 127.0.0.1") != NULL, "%s", program.err);
+  program_clear(&program);
+  SEND("ping");
+  expect(2, "");
+  SEND("/a/");
+  expect(2, "");
+}
+END_TEST
+
+SUITE_MAIN("send", an_answer_is_printed_with_its_types, all_answers_of_a_read_are_printed,
+           an_edit_is_waited_for, types_are_guessed_or_given, answers_can_be_json,
+           silence_is_an_error)

@@ -61,15 +61,15 @@ static int
 on_process(const jack_nframes_t n_frames, void* const context)
 {
   JackSession* const session = context;
-  const uint32_t n_in = session->io->n_in;
-  const uint32_t n_out = session->io->n_out;
+  const uint32_t n_in = session->base.io->n_in;
+  const uint32_t n_out = session->base.io->n_out;
   for (uint32_t c = 0; c < n_in; ++c) {
     session->in[c] = jack_port_get_buffer(session->ports[c], n_frames);
   }
   for (uint32_t c = 0; c < n_out; ++c) {
     session->out[c] = jack_port_get_buffer(session->ports[n_in + c], n_frames);
   }
-  io_process(session->io, session->in, session->out, n_frames,
+  io_process(session->base.io, session->in, session->out, n_frames,
              atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
   return 0;
 }
@@ -85,7 +85,7 @@ on_thread(void* const context)
 static int
 on_buffer_size(const jack_nframes_t n_frames, void* const context)
 {
-  Io* const io = ((JackSession*)context)->io;
+  Io* const io = ((Session*)context)->io;
   if (n_frames != atomic_load(&io->block_frames)) {
     atomic_store(&io->open, false);
   }
@@ -102,7 +102,7 @@ on_freewheel(const int starting, void* const context)
 static int
 on_xrun(void* const context)
 {
-  atomic_fetch_add_explicit(&((JackSession*)context)->xruns, 1U, memory_order_relaxed);
+  atomic_fetch_add_explicit(&((Session*)context)->xruns, 1U, memory_order_relaxed);
   return 0;
 }
 
@@ -120,9 +120,9 @@ on_shutdown(const jack_status_t code, const char* const reason, void* const cont
 {
   (void)code;
   JackSession* const session = context;
-  snprintf(session->reason, sizeof(session->reason), "%s", reason);
-  session->reason[strcspn(session->reason, "\n")] = '\0';
-  atomic_store_explicit(&session->lost, true, memory_order_release);
+  snprintf(session->base.reason, sizeof(session->base.reason), "%s", reason);
+  session->base.reason[strcspn(session->base.reason, "\n")] = '\0';
+  atomic_store_explicit(&session->base.lost, true, memory_order_release);
 }
 
 // Latency of everything beyond ports[n]: the widest range of those that are connected.
@@ -150,7 +150,7 @@ static void
 on_latency(const jack_latency_callback_mode_t mode, void* const context)
 {
   const JackSession* const session = context;
-  const Io* const io = session->io;
+  const Io* const io = session->base.io;
   jack_port_t* const* const in = session->ports;
   jack_port_t* const* const out = session->ports + io->n_in;
   const bool capture = mode == JackCaptureLatency;
@@ -166,6 +166,20 @@ on_latency(const jack_latency_callback_mode_t mode, void* const context)
 
 // ---- open ----
 
+void
+jack_session_close(void* const context)
+{
+  JackSession* const session = context;
+  if (session->client) {
+    jack_client_close(session->client);
+  }
+  jack_links_clear(&session->pending);
+  free(session->out);
+  free(session->in);
+  free(session->ports);
+  free(session);
+}
+
 JackSession*
 jack_session_new(Io* const io)
 {
@@ -173,36 +187,15 @@ jack_session_new(Io* const io)
   if (!session) {
     return NULL;
   }
-  session->io = io;
+  session->base.io = io;
   session->ports = calloc(io->n_in + io->n_out + 1U, sizeof(jack_port_t*));
   session->in = calloc(io->n_in + 1U, sizeof(float*));
   session->out = calloc(io->n_out + 1U, sizeof(float*));
   if (!session->ports || !session->in || !session->out) {
-    jack_session_free(session);
+    jack_session_close(session);
     return NULL;
   }
   return session;
-}
-
-void
-jack_session_free(JackSession* const session)
-{
-  if (session) {
-    if (session->client) {
-      jack_client_close(session->client);
-    }
-    jack_links_clear(&session->pending);
-    free(session->out);
-    free(session->in);
-    free(session->ports);
-    free(session);
-  }
-}
-
-void
-jack_session_close(void* const session)
-{
-  jack_session_free(session);
 }
 
 static Status
@@ -210,8 +203,8 @@ fail(JackSession* const session, const char* const what)
 {
   char said[256];
   jack_words_take(said, sizeof(said));
-  return error_set(&session->error, STATUS_AUDIO_IO, "%s%s%s%s", what, said[0] ? " (libjack: " : "",
-                   said, said[0] ? ")" : "");
+  return error_set(&session->base.error, STATUS_AUDIO_IO, "%s%s%s%s", what,
+                   said[0] ? " (libjack: " : "", said, said[0] ? ")" : "");
 }
 
 static Status
@@ -230,7 +223,7 @@ open_client(JackSession* const session)
   if (status & JackVersionError) {
     snprintf(what, sizeof(what), "JACK server '%.64s' speaks another protocol than libjack", name);
   } else if (status & JackServerFailed) {
-    session->absent = true;
+    session->base.absent = true;
     snprintf(what, sizeof(what), "JACK server '%.64s' does not run", name);
   } else {
     snprintf(what, sizeof(what), "JACK server '%.64s' refused the client '%.64s', status 0x%x",
@@ -270,8 +263,8 @@ describe_port(JackSession* const session, jack_port_t* const port, const char* c
 static Status
 make_ports(JackSession* const session)
 {
-  const uint32_t n_in = session->io->n_in;
-  for (uint32_t p = 0; p < n_in + session->io->n_out; ++p) {
+  const uint32_t n_in = session->base.io->n_in;
+  for (uint32_t p = 0; p < n_in + session->base.io->n_out; ++p) {
     const bool is_input = p < n_in;
     const uint32_t number = is_input ? p + 1U : p - n_in + 1U;
     char name[16];
@@ -292,10 +285,10 @@ void
 jack_session_open(void* const context)
 {
   JackSession* const session = context;
-  session->status = open_client(session);
-  if (!session->status) {
+  session->base.status = open_client(session);
+  if (!session->base.status) {
     set_callbacks(session);
-    session->status = make_ports(session);
+    session->base.status = make_ports(session);
   }
 }
 
@@ -322,25 +315,27 @@ void
 jack_session_start(void* const context)
 {
   JackSession* const session = context;
-  const Io* const io = session->io;
+  const Io* const io = session->base.io;
   if (jack_activate(session->client)) {
-    session->status = fail(session, "JACK does not activate the client");
+    session->base.status = fail(session, "JACK does not activate the client");
     return;
   }
-  session->n_restored = jack_links_restore(&session->pending, session->client);
+  session->n_connected = jack_links_restore(&session->pending, session->client);
+  snprintf(session->base.details, sizeof(session->base.details), ", %u connections restored",
+           session->n_connected);
   if (session->connect) {
-    session->n_restored += connect_physical(session, session->ports, io->n_in, true) +
-                           connect_physical(session, session->ports + io->n_in, io->n_out, false);
+    session->n_connected += connect_physical(session, session->ports, io->n_in, true) +
+                            connect_physical(session, session->ports + io->n_in, io->n_out, false);
   }
   jack_recompute_total_latencies(session->client);
-  session->status = STATUS_OK;
+  session->base.status = STATUS_OK;
 }
 
 void
 jack_session_restore(void* const context)
 {
   JackSession* const session = context;
-  session->n_restored = jack_links_restore(&session->pending, session->client);
+  jack_links_restore(&session->pending, session->client);
 }
 
 void

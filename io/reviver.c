@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Keeps a driver alive across the death of its server or device.
+
+#include "reviver.h"
+
+#include "../engine/rt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_MS   1000000U
+#define RETRY_NS    (240U * NS_PER_MS)  // a poll every 250 ms finds it due each time
+#define HANG_NS     (2000U * NS_PER_MS) // after which a call is said to hang
+#define FIRST_NS    (5000U * NS_PER_MS) // for the first start
+#define PATIENCE_MS 50U                 // of one poll; a healthy server answers within
+#define CLOSE_MS    900U                // twice that is the longest that reviver_close() takes
+#define MAX_STEPS   8U                  // of one poll; a return takes four
+
+// ---- calls ----
+
+// True when the call has been started.
+static bool
+begin_call(Reviver* const reviver, const Phase phase, const ErrandCall call)
+{
+  reviver->phase = phase;
+  reviver->errand_ns = rt_now_ns();
+  reviver->hang_told = false;
+  return !errand_start(call, reviver->session, &reviver->errand, &reviver->error);
+}
+
+bool
+reviver_call(Reviver* const reviver, const ErrandCall call)
+{
+  return begin_call(reviver, RUNNING, call);
+}
+
+// Wait for the running call; true when there is none any more.
+static bool
+has_returned(Reviver* const reviver, const uint32_t timeout_ms)
+{
+  if (reviver->errand && errand_wait(reviver->errand, timeout_ms)) {
+    reviver->errand = NULL;
+  }
+  return !reviver->errand;
+}
+
+static void
+forget_session(Reviver* const reviver)
+{
+  reviver->leaks = true;
+  reviver->session = NULL;
+  reviver->phase = AWAY;
+}
+
+static void
+abandon_call(Reviver* const reviver, const ErrandCall discard)
+{
+  errand_abandon(reviver->errand, discard);
+  reviver->errand = NULL;
+  forget_session(reviver);
+}
+
+// ---- the end of a session ----
+
+static void
+shut(Reviver* const reviver)
+{
+  Error error;
+  if (io_shut(&reviver->io, &error)) {
+    io_note(&reviver->io, "%s", error.text);
+  }
+}
+
+// True, as everything that may be followed at once by another step.
+static bool
+close_session(Reviver* const reviver)
+{
+  shut(reviver);
+  reviver->past_xruns += reviver->session->xruns;
+  if (reviver->kind->leave) {
+    reviver->kind->leave(reviver);
+  }
+  if (!begin_call(reviver, CLOSING, reviver->kind->close)) {
+    io_note(&reviver->io, "%s cannot be left: %s", reviver->name, reviver->error.text);
+    forget_session(reviver);
+  }
+  return true;
+}
+
+bool
+reviver_give_up(Reviver* const reviver, const Error* const error)
+{
+  const bool is_news = reviver->has_run && !reviver->session->absent &&
+                       strcmp(reviver->error.text, error->text) != 0;
+  if (reviver->phase == RUNNING) {
+    reviver->lost_ns = rt_now_ns();
+  }
+  reviver->error = *error;
+  if (is_news) {
+    io_note(&reviver->io, "%s; trying again every 250 ms", error->text);
+  }
+  return close_session(reviver);
+}
+
+static bool
+lose_session(Reviver* const reviver)
+{
+  reviver->lost_ns = rt_now_ns();
+  reviver->attempt_ns = 0; // it may be back already
+  io_note(&reviver->io, "lost %s (%s); trying again every 250 ms", reviver->name,
+          reviver->session->reason);
+  return close_session(reviver);
+}
+
+// ---- from AWAY to RUNNING ----
+
+static bool
+open_session(Reviver* const reviver)
+{
+  reviver->attempt_ns = rt_now_ns();
+  reviver->session = reviver->kind->make(reviver);
+  if (!reviver->session) {
+    error_set(&reviver->error, STATUS_NO_MEM, "out of memory");
+    return false;
+  }
+  reviver->session->io = &reviver->io;
+  if (begin_call(reviver, OPENING, reviver->kind->open)) {
+    return true;
+  }
+  reviver->kind->close(reviver->session); // not open yet, so it cannot hang
+  reviver->session = NULL;
+  reviver->phase = AWAY;
+  return false;
+}
+
+static bool
+start_session(Reviver* const reviver)
+{
+  Session* const session = reviver->session;
+  if (session->status || reviver->kind->arm(reviver, &session->error)) {
+    return reviver_give_up(reviver, &session->error);
+  }
+  return begin_call(reviver, STARTING, reviver->kind->start)
+             ? true
+             : reviver_give_up(reviver, &reviver->error);
+}
+
+static bool
+run_session(Reviver* const reviver)
+{
+  Session* const session = reviver->session;
+  if (session->status) {
+    return reviver_give_up(reviver, &session->error);
+  }
+  reviver->phase = RUNNING;
+  reviver->error.text[0] = '\0';
+  reviver->kind->started(reviver);
+  if (reviver->has_run) {
+    ++reviver->reconnects;
+    io_note(&reviver->io, "%s is back after %.2f s: %g Hz, %u frames%s", reviver->name,
+            (double)(rt_now_ns() - reviver->lost_ns) * 1e-9, reviver->io.rate_hz,
+            reviver->io.block_frames, session->details);
+  }
+  reviver->has_run = true;
+  return true;
+}
+
+// ---- the machine ----
+
+static bool
+call_returned(Reviver* const reviver)
+{
+  switch (reviver->phase) {
+  case OPENING:
+    return start_session(reviver);
+  case STARTING:
+    return run_session(reviver);
+  case CLOSING:
+    reviver->session = NULL; // freed by the call
+    reviver->phase = AWAY;
+    return true;
+  default:
+    return true;
+  }
+}
+
+static bool
+is_lost(const Reviver* const reviver)
+{
+  return atomic_load_explicit(&reviver->session->lost, memory_order_acquire);
+}
+
+// The call has not returned: wait further, unless the session is known to be over.
+static bool
+call_is_late(Reviver* const reviver)
+{
+  const bool is_over = reviver->phase == CLOSING || is_lost(reviver);
+  if (rt_now_ns() - reviver->errand_ns < HANG_NS) {
+    return false;
+  }
+  if (!is_over) {
+    if (!reviver->hang_told) {
+      reviver->hang_told = true;
+      io_note(&reviver->io, "%s does not answer; waiting for it", reviver->name);
+    }
+    return false;
+  }
+  io_note(&reviver->io, "a call to %s, which is gone, hangs and is left to itself", reviver->name);
+  if (reviver->phase != CLOSING) {
+    reviver->lost_ns = rt_now_ns();
+    shut(reviver);
+  }
+  abandon_call(reviver, NULL);
+  return true;
+}
+
+// One step; true when there may be another at once.
+static bool
+advance(Reviver* const reviver)
+{
+  if (reviver->errand) {
+    return has_returned(reviver, PATIENCE_MS) ? call_returned(reviver) : call_is_late(reviver);
+  }
+  if (reviver->phase == RUNNING) {
+    return is_lost(reviver) ? lose_session(reviver) : reviver->kind->follow(reviver);
+  }
+  return rt_now_ns() - reviver->attempt_ns >= RETRY_NS && open_session(reviver);
+}
+
+void
+reviver_poll(Reviver* const reviver)
+{
+  for (unsigned n = 0; n < MAX_STEPS && advance(reviver); ++n) {
+  }
+}
+
+Status
+reviver_start(Reviver* const reviver, Error* const error)
+{
+  const uint64_t began_ns = rt_now_ns();
+  open_session(reviver);
+  while (reviver->phase != RUNNING && reviver->phase != AWAY) {
+    if (rt_now_ns() - began_ns > FIRST_NS) {
+      return error_set(error, STATUS_AUDIO_IO, "%s does not answer", reviver->name);
+    }
+    advance(reviver);
+  }
+  return reviver->phase == RUNNING
+             ? STATUS_OK
+             : error_set(error, reviver->error.status, "%s", reviver->error.text);
+}
+
+bool
+reviver_close(Reviver* const reviver)
+{
+  shut(reviver);
+  if (!has_returned(reviver, CLOSE_MS)) {
+    abandon_call(reviver, reviver->phase == OPENING ? reviver->kind->close : NULL);
+  } else if (reviver->phase == CLOSING) {
+    reviver->session = NULL; // freed by the call that has just returned
+  }
+  if (reviver->session) {
+    close_session(reviver);
+    if (!has_returned(reviver, CLOSE_MS)) {
+      abandon_call(reviver, NULL);
+    }
+  }
+  return !reviver->leaks;
+}
+
+void
+reviver_status(const Reviver* const reviver, IoStatus* const status)
+{
+  const Io* const io = &reviver->io;
+  const bool runs = reviver->phase == RUNNING && atomic_load(&io->open);
+  *status = (IoStatus){ .state = runs ? IO_STATE_RUNNING : IO_STATE_WAITING,
+                        .rate_hz = io->rate_hz,
+                        .block_frames = io->block_frames,
+                        .xruns = reviver->past_xruns,
+                        .reconnects = reviver->reconnects };
+  if (reviver->phase == RUNNING) {
+    status->xruns += reviver->session->xruns;
+  }
+  snprintf(status->device, sizeof(status->device), "%s", reviver->name);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Keeps a driver alive across the death of its server or device: one session after the other.
+
+              ┌──────── every 250 ms ────────┐
+              ▼                              │
+      AWAY ─open─▶ OPENING ─arm─▶ STARTING ─▶ RUNNING ─lost─▶ CLOSING ─▶ AWAY
+                      └─────────────── failed ──────────────▶ ┘
+
+   Every call to the server is an errand, so that none can hang the main thread.  A call that hangs
+   after the session was lost is left to itself, and what it may still touch is never freed.
+
+   A driver puts a Reviver first in its own struct and a Session first in what one session needs;
+   the ReviverKind says what is particular.
+*/
+#ifndef WARPRACK_IO_REVIVER_H
+#define WARPRACK_IO_REVIVER_H
+
+#include "errand.h"
+#include "io_driver.h"
+
+/// What the session of every driver begins with.
+typedef struct Session {
+  Io* io;
+  Status status; ///< Result of the last call, with `error`
+  Error error;
+  bool absent;      ///< After `open`: there is no server or device, which is no news later
+  char details[64]; ///< After `start`: for the line that tells of its return, or ""
+  atomic_bool lost; ///< It is over (release: after `reason`)
+  char reason[128]; ///< In words
+  _Atomic uint64_t xruns;
+} Session;
+
+typedef struct Reviver Reviver;
+
+typedef struct ReviverKind {
+  Session* (*make)(Reviver* reviver); ///< NULL when out of memory. [main]
+  ErrandCall open;                    ///< Find the server, prepare everything. [errand]
+  /// Call io_arm() with the session's format. [main]
+  Status (*arm)(Reviver* reviver, Error* error);
+  ErrandCall start; ///< Let periods come. [errand]
+  /// It runs; notes that are due now. [main]
+  void (*started)(Reviver* reviver);
+  /// Each poll while it runs; true when there may be more to do at once. [main]
+  bool (*follow)(Reviver* reviver);
+  /// It is about to be closed: keep what the next one needs.  May be NULL. [main]
+  void (*leave)(Reviver* reviver);
+  ErrandCall close; ///< Close and free the session, in whatever state it is. [errand]
+} ReviverKind;
+
+typedef enum Phase { AWAY, OPENING, STARTING, RUNNING, CLOSING } Phase;
+
+struct Reviver {
+  Io io; ///< First, so that an Io* is a Reviver*
+  const ReviverKind* kind;
+  char name[96]; ///< Of the server or device, for messages: "JACK server 'default'"
+  Phase phase;
+  Session* session; ///< NULL only when AWAY
+  bool has_run;     ///< The first start has succeeded
+  // For reviver.c alone
+  Errand* errand;      ///< The running call; NULL for none
+  uint64_t errand_ns;  ///< When it began
+  uint64_t attempt_ns; ///< When the last opening began
+  uint64_t lost_ns;    ///< When the last session ended
+  bool hang_told;
+  bool leaks;          ///< A call was left to itself
+  Error error;         ///< Why the last attempt failed
+  uint64_t past_xruns; ///< Of sessions that are over
+  uint64_t reconnects;
+};
+
+/// The first start; waits 5 s for it at most.  On an error call reviver_close(). [main]
+NODISCARD Status reviver_start(Reviver* reviver, Error* error);
+
+void reviver_poll(Reviver* reviver); // [main]
+void reviver_status(const Reviver* reviver, IoStatus* status);
+
+/// Stop, within 2 s.  True when the driver may free itself. [main]
+bool reviver_close(Reviver* reviver);
+
+/// From `follow`: make a call with the session as its context.  False when there is no thread for
+/// it.
+bool reviver_call(Reviver* reviver, ErrandCall call);
+
+/// From `follow`: the session cannot go on; close it and try again every 250 ms.
+bool reviver_give_up(Reviver* reviver, const Error* error);
+
+#endif

@@ -360,6 +360,7 @@ partition_init(const Partition* const partition, void* const state, const uint32
   const double turn = number * 0.6180339887498949;
   const double period = p->n_levels > 1U ? p->frames[p->n_levels - 1U] : 0.0;
   s->start = (uint64_t)((turn - floor(turn)) * period) / p->hop * p->hop;
+  s->silent_frames = p->rest_frames; // it begins at rest
   rewind_state(p, s, state);
 }
 

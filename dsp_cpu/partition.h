@@ -15,8 +15,9 @@
      divide a hop, level 0 is computed for each part with the rest of the hop taken as silence.
    - Each later level works on the partition of input that ended last while the next one comes in:
    at the end of each hop it does as much as keeps its work evenly spread (level.h: units).
-   - A state whose input was silent for longer than its memory rests: its clock stands still at the
-     start, it costs nothing, and its output does not depend on how long it rested.
+   - A state rests from its start, and again when its input was silent for longer than its memory:
+     its clock stands still at the start and it costs nothing.  The output does not depend on how
+     many whole hops it rested, so that a live run and a render of the same sound agree.
 
    Bits: the same runs give the same output on the same machine.  Other divisions into runs differ
    by rounding.

@@ -68,8 +68,7 @@ main(const int argc, char** const argv)
   const uint32_t n_blocks = static_cast<uint32_t>(atoi(argv[5]));
   static Convproc convproc; // its threads outlive main: see the end
   if (!set_up(convproc, n, block, ir_frames, static_cast<uint32_t>(atoi(argv[4])))) {
-    fprintf(stderr, "zita_peer: zita-convolver refuses this configuration\n");
-    return 2;
+    return 2; // a block size that zita-convolver does not do: the caller says so
   }
   const std::vector<float> in = noise(block, 1.0F);
   const uint32_t n_before = ir_frames / block; // fill its memory first

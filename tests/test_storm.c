@@ -36,6 +36,9 @@ static const char* const racks[] = {
   "ls: lowshelf 200 3dB | hs: highshelf 5000 -3dB | no: notch 3000 | ap: allpass 700",
   "bp: bandpass 300 3000 order=3 + bs: bandstop 900 1100 type=chebyshev2",
   "gt: gate -60dB | pp: delay 50ms pingpong=on feedback=0.7 | dry: gain 2dB",
+  "inv: invert | dc: dcblock | mid: matrix \"0.5 0.5; 0.5 -0.5\" | dry: gain | bal: pan 30%",
+  "add left pan -50%\nadd right pan 50%\nconnect in:1 left\nconnect in:2 right\nconnect left "
+  "out\nconnect right out",
   "add a gain\nadd b gain\nconnect in a\nconnect a:1 b:2\nconnect a:2 b:1\nconnect b out\nconnect "
   "in:1 out:2",
 };

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the acceptance tests share: the program, its files, and OSC packets of their own making.
+
+Every test is run by the suite as `python3 test.py PROGRAM`; exit code 0 passed, 1 failed, 77 skipped.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+try:
+    import numpy as np
+    import scipy.io.wavfile as wavfile
+    import scipy.signal as sig
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # chunks SciPy does not know
+
+PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "build/warprack"
+
+
+def need(*programs):
+    """Skip the test where a program is missing."""
+    for name in programs:
+        if not shutil.which(name):
+            print(f"skipped: no {name}")
+            sys.exit(77)
+
+
+def db(x):
+    return 20.0 * np.log10(max(float(x), 1e-20))
+
+
+def write_wav(path, rate, samples):
+    """samples: [frames] or [frames][channels], written as 32-bit float."""
+    wavfile.write(path, rate, np.asarray(samples, dtype=np.float32))
+
+
+def read_wav(path):
+    """Float samples, [frames][channels]."""
+    rate, samples = wavfile.read(path)
+    samples = samples.reshape(len(samples), -1)
+    if samples.dtype.kind == "i":
+        samples = samples / np.float64(2 ** (8 * samples.dtype.itemsize - 1))
+    return rate, samples
+
+
+def render(rack, source, target, *options):
+    """Run `warprack render`; returns the finished process."""
+    command = [PROGRAM, "render", *options, rack, source, target]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+@contextlib.contextmanager
+def scratch():
+    """A folder that goes away; the current folder meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="warprack-") as folder:
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            yield folder
+        finally:
+            os.chdir(before)
+
+
+# ---- OSC 1.0, coded here so that the program's own coding is not its judge ----
+
+
+def osc_string(text):
+    data = text.encode() + b"\0"
+    return data + b"\0" * (-len(data) % 4)
+
+
+def osc_message(address, *args):
+    tags, data = ",", b""
+    for arg in args:
+        if isinstance(arg, bool):
+            tags += "T" if arg else "F"
+        elif isinstance(arg, int):
+            tags, data = tags + "i", data + struct.pack(">i", arg)
+        elif isinstance(arg, float):
+            tags, data = tags + "f", data + struct.pack(">f", arg)
+        else:
+            tags, data = tags + "s", data + osc_string(arg)
+    return osc_string(address) + osc_string(tags) + data
+
+
+def ntp(unix_time):
+    return int((unix_time + 2208988800) * 2**32)
+
+
+def osc_bundle(messages, at=None):
+    """At a Unix time, or immediately."""
+    data = b"#bundle\0" + struct.pack(">Q", 1 if at is None else ntp(at))
+    for message in messages:
+        data += struct.pack(">i", len(message)) + message
+    return data
+
+
+def osc_parse(packet):
+    def string(at):
+        end = packet.index(b"\0", at)
+        return packet[at:end].decode(), (end + 4) & ~3
+
+    address, at = string(0)
+    tags, at = string(at)
+    args = []
+    for tag in tags[1:]:
+        if tag == "s":
+            value, at = string(at)
+        elif tag in "ifhdt":
+            kind = {"i": ">i", "f": ">f", "h": ">q", "d": ">d", "t": ">Q"}[tag]
+            value = struct.unpack_from(kind, packet, at)[0]
+            at += struct.calcsize(kind)
+        else:
+            value = {"T": True, "F": False}.get(tag)
+        args.append(value)
+    return address, args
+
+
+class Osc:
+    """One client of a running server."""
+
+    def __init__(self, port):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.connect(("127.0.0.1", port))
+        self.n_syncs = 0
+
+    def send(self, packet):
+        self.socket.send(packet)
+
+    def receive(self, timeout=5.0):
+        self.socket.settimeout(timeout)
+        return osc_parse(self.socket.recv(65536))
+
+    def ask(self, address, *args, timeout=5.0):
+        """Send a message and wait for its answer: /done, /fail, or a message of the same address."""
+        self.send(osc_message(address, *args))
+        while True:
+            reply, values = self.receive(timeout)
+            if reply in ("/done", "/fail") and values[0] == address or reply == address:
+                return reply, values
+
+    def do(self, address, *args):
+        reply, values = self.ask(address, *args)
+        assert reply == "/done", (address, args, reply, values)
+        return values
+
+    def sync(self):
+        """Wait until everything sent before is heard."""
+        self.n_syncs += 1
+        self.send(osc_message("/server/sync", self.n_syncs))
+        while self.receive() != ("/server/synced", [self.n_syncs]):
+            pass
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """`warprack run` in the background, with its OSC client."""
+
+    def __init__(self, *arguments, env=None):
+        self.port = free_port()
+        command = [PROGRAM, "run", "--osc-port", str(self.port), *arguments]
+        self.log = tempfile.TemporaryFile(mode="w+")
+        self.process = subprocess.Popen(
+            command, stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}
+        )
+        self.osc = Osc(self.port)
+        deadline = time.monotonic() + 20.0
+        while True:
+            try:
+                self.osc.ask("/server/version", timeout=0.2)
+                return
+            except (socket.timeout, ConnectionRefusedError):
+                assert self.process.poll() is None, self.output()
+                assert time.monotonic() < deadline, "no answer in 20 s\n" + self.output()
+
+    def status(self):
+        """/server/status as a dictionary."""
+        _, values = self.osc.ask("/server/status")
+        return dict(zip(values[0::2], values[1::2]))
+
+    def output(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def wait(self, timeout=120.0):
+        return self.process.wait(timeout)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(10.0)
+        assert code == 0, (code, self.output())
+        return self.output()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+class Jackd:
+    """A dummy JACK server of one's own."""
+
+    def __init__(self, name, rate=48000, period=64):
+        self.name, self.rate, self.period = name, rate, period
+        self.env = {"JACK_DEFAULT_SERVER": name, "JACK_NO_START_SERVER": "1", "JACK_NO_AUDIO_RESERVATION": "1"}
+        self.start()
+
+    def start(self):
+        command = ["jackd", "-r", "-n", self.name, "-d", "dummy"]
+        command += ["-r", str(self.rate), "-p", str(self.period)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while self.run("jack_lsp").returncode:
+            assert self.process.poll() is None, "jackd ended"
+            time.sleep(0.02)
+
+    def run(self, *command, timeout=20.0):
+        return subprocess.run(
+            command, env={**os.environ, **self.env}, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    def wait_for(self, port):
+        deadline = time.monotonic() + 10.0
+        while port not in self.run("jack_lsp").stdout.split():
+            assert time.monotonic() < deadline, f"no port {port}"
+            time.sleep(0.02)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
+
+
+def second_difference(x):
+    return float(np.max(np.abs(np.diff(np.asarray(x, dtype=np.float64), 2)), initial=0.0))

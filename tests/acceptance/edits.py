@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""OSC edits while a sine plays: every command is answered, nothing clicks, a bundle lands in one block.
+
+The live server plays a sine and records its output, in real time on the dummy driver.  Around each edit the largest second
+difference of the recording may be 1.5 times that of the louder of the steady signals before and after.
+"""
+
+from common import *
+
+RATE, BLOCK, SECONDS, FREQUENCY = 48000, 64, 30, 997.0
+ALLOWED = 1.5
+SETTLED = 0.4  # seconds after an edit by which fades, and the filters' own answers to them, are over
+
+EDITS = [
+    ("gain down", "/node/g/gain", (-12.0,)),
+    ("gain up", "/node/g/gain", (0.0,)),
+    ("EQ boost", "/node/pk/gain", (12.0,)),
+    ("EQ sweep", "/node/pk/frequency", (4000.0,)),
+    ("EQ q", "/node/pk/q", (4.0,)),
+    ("high-pass up", "/node/eq/frequency", (900.0,)),
+    ("high-pass down", "/node/eq/frequency", (40.0,)),
+    ("order, structural", "/node/eq/order", (6,)),
+    ("IR exchange", "/node/hall/ir", ("other.wav",)),
+    ("IR back", "/node/hall/ir", ("ir.wav",)),
+    ("add", "/rack/add", ("echo", "delay", "time", 35.0, "mix", 1.0)),
+    ("connect in", "/rack/connect", ("pk", "echo")),
+    ("connect out", "/rack/connect", ("echo", "out", -6.0)),
+    ("disconnect", "/rack/disconnect", ("pk", "hall")),
+    ("reconnect", "/rack/connect", ("pk", "hall")),
+    ("remove", "/rack/remove", ("echo",)),
+    ("undo", "/rack/undo", ()),
+    ("chain", "/rack/chain", ("g: gain -3dB | eq: highpass 40 order=6",)),
+    ("clear", "/rack/clear", ()),
+]
+RACK = "g: gain | eq: highpass 40 order=4 | pk: peaking 1000 0dB | hall: convolver ir.wav mix=0.5"
+
+
+def make_ir(name, seed):
+    n = 6000
+    ir = np.random.default_rng(seed).standard_normal(n) * np.exp(-7.0 * np.arange(n) / n)
+    write_wav(name, RATE, ir / np.sqrt(np.sum(ir**2)))
+
+
+def frame_now(server):
+    """Frames that the driver has processed, which is how far the recording is."""
+    return server.status()["blocks"] * BLOCK
+
+
+with scratch():
+    t = np.arange(RATE * SECONDS) / RATE
+    write_wav("sine.wav", RATE, 0.25 * np.sin(2 * np.pi * FREQUENCY * t))
+    make_ir("ir.wav", 1)
+    make_ir("other.wav", 2)
+    marks = []
+    with Server(
+        "--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1",
+        "--play", "sine.wav", "--record", "out.wav", RACK,
+    ) as server:
+        osc = server.osc
+        time.sleep(1.0)
+        for name, address, arguments in EDITS:
+            before = frame_now(server)
+            osc.do(address, *arguments)
+            osc.sync()
+            time.sleep(SETTLED)
+            marks.append((name, before, frame_now(server)))
+            time.sleep(SETTLED)
+
+        # Ten edits in one bundle: one plan, in one block.
+        plans = server.status()["plans"]
+        before = frame_now(server)
+        names = [f"n{i}" for i in range(5)]
+        messages = [osc_message("/rack/add", n, "gain", "gain", -1.0) for n in names]
+        messages += [osc_message("/rack/connect", a, b) for a, b in zip(["in"] + names, names)][:4]
+        messages += [osc_message("/rack/connect", names[3], "out", -20.0)]
+        osc.send(osc_bundle(messages))
+        answers = [osc.receive() for _ in messages]
+        assert all(a[0] == "/done" for a in answers), answers
+        osc.sync()
+        status = server.status()
+        assert status["plans"] == plans + 1, (plans, status["plans"])
+        time.sleep(SETTLED)
+        marks.append(("bundle of ten", before, frame_now(server)))
+        time.sleep(SETTLED)
+
+        # A bundle is all or nothing.
+        text = osc.ask("/rack/get")[1][0]
+        bad = [osc_message("/rack/remove", "n0"), osc_message("/rack/remove", "nobody")]
+        osc.send(osc_bundle(bad))
+        answers = [osc.receive() for _ in bad]
+        assert any(a[0] == "/fail" for a in answers), answers
+        assert osc.ask("/rack/get")[1][0] == text
+
+        status = server.status()
+        server.stop()
+
+    rate, recorded = read_wav("out.wav")
+    out = recorded[:, 0]
+    latency = status["latency_frames"]
+    failed = 0
+    window = int(0.2 * RATE)
+    for name, begin, end in marks:
+        begin, end = int(begin) - 2 * BLOCK, int(end) + latency
+        before = second_difference(out[begin - window : begin])
+        after = second_difference(out[end : end + window])
+        across = second_difference(out[begin : end])
+        ratio = across / max(before, after)
+        failed += ratio > ALLOWED
+        print(f"{name:20} steady {before:.5f} -> {after:.5f}, across {across:.5f}: {ratio:.2f}")
+    assert np.max(np.abs(out[RATE:-RATE])) > 0.01
+    print(f"late {status['late']}, {len(marks)} edits, {failed} over {ALLOWED}")
+    sys.exit(int(failed > 0))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""jack_iodelay through an empty rack measures exactly the latency that warprack tells JACK: at the start, after a thousand
+OSC edits, and after a restart of jackd."""
+
+import re
+
+from common import *
+
+need("jackd", "jack_iodelay", "jack_lsp", "jack_connect")
+
+RATE, PERIOD, EDITS = 48000, 64, 1000
+
+
+def measure(jack):
+    """Frames of round trip by jack_iodelay, less those of a bare loop."""
+    def run(connections):
+        process = subprocess.Popen(
+            ["jack_iodelay"], env={**os.environ, **jack.env}, stdout=subprocess.PIPE
+        )
+        try:
+            deadline = time.monotonic() + 20.0
+            jack.wait_for("jack_delay:in")
+            for source, target in connections:
+                assert jack.run("jack_connect", source, target).returncode == 0, (source, target)
+            os.set_blocking(process.stdout.fileno(), False)
+            text = ""
+            while len(re.findall(r"([0-9.]+) frames .*total", text)) < 6:
+                assert time.monotonic() < deadline, text
+                time.sleep(0.1)
+                text += (process.stdout.read() or b"").decode()
+            return float(re.findall(r"([0-9.]+) frames .*total", text)[-1])
+        finally:
+            process.kill()
+            process.wait()
+
+    loop = run([("jack_delay:out", "jack_delay:in")])
+    through = run([("jack_delay:out", "rack:in_1"), ("rack:out_1", "jack_delay:in")])
+    return through - loop
+
+
+def reported(jack):
+    """Frames that JACK has for our output on top of our input, from jack_lsp's latency ranges."""
+    text = jack.run("jack_lsp", "-l", "rack:").stdout
+    ranges = dict(re.findall(r"(rack:\w+)\n(?:.*\n)*?.*port capture latency = \[ (\d+)", text))
+    return int(ranges["rack:out_1"]) - int(ranges["rack:in_1"])
+
+
+with scratch(), Jackd(f"warprack-delay-{os.getpid()}", RATE, PERIOD) as jack:
+    arguments = ("--io", "jack", "--depth", "1", "--channels", "1:1", "--name", "rack", "--no-connect", "")
+    with Server(*arguments, env=jack.env) as server:
+        jack.wait_for("rack:out_1")
+
+        def compare(when):
+            measured, told = measure(jack), reported(jack)
+            print(f"{when}: measured {measured:.3f} frames, JACK is told {told}")
+            assert abs(measured - told) < 0.01 and told == PERIOD, (measured, told)
+
+        compare("at the start")
+        for i in range(EDITS // 2):
+            server.osc.do("/rack/chain", f"g: gain {-(i % 12)}dB | h: lowpass {2000 + i}Hz")
+            server.osc.do("/rack/clear")
+        server.osc.sync()
+        compare(f"after {EDITS} edits")
+        jack.kill()
+        jack.start()
+        jack.wait_for("rack:out_1")
+        compare("after a restart of jackd")
+        server.stop()

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kill -9 of jackd, then a restart: audio is back within a second of the server's return, with the same connections."""
+
+from common import *
+
+need("jackd", "jack_lsp", "jack_connect")
+
+ROUNDS, LIMIT_S = 5, 1.0
+WIRES = [("rack:out_1", "other:in_2"), ("rack:out_2", "other:in_1"), ("system:capture_1", "rack:in_2")]
+
+
+def wires(jack):
+    """Connections of our ports as the server sees them."""
+    lines = jack.run("jack_lsp", "-c").stdout.splitlines()
+    found, port = set(), None
+    for line in lines:
+        if line.startswith("   "):
+            if port.startswith("rack:out") or line.strip().startswith("rack:in"):
+                found.add((port, line.strip()))
+            elif line.strip().startswith("rack:out") or port.startswith("rack:in"):
+                found.add((line.strip(), port))
+        else:
+            port = line
+    return found
+
+
+with scratch(), Jackd(f"warprack-restart-{os.getpid()}", 48000, 64) as jack:
+    rack = ("--io", "jack", "--channels", "2:2", "--no-connect")
+    with Server(*rack, "--name", "rack", "g: gain", env=jack.env) as server:
+        with Server(*rack, "--name", "other", "", env=jack.env) as other:
+            jack.wait_for("rack:out_2")
+            jack.wait_for("other:out_2")
+            for source, target in WIRES:
+                done = jack.run("jack_connect", source, target)
+                assert done.returncode == 0, (source, target, done.stderr, jack.run("jack_lsp").stdout)
+            before = wires(jack)
+            assert set(WIRES) <= before, before
+            time.sleep(0.6)  # the connections are noticed within two polls
+            server.osc.do("/node/g/gain", -6.0)
+            for number in range(ROUNDS):
+                jack.kill()
+                time.sleep(0.3)
+                blocks = server.status()["blocks"]
+                jack.start()  # returns once the server answers clients
+                began = time.monotonic()
+                while server.status()["blocks"] <= blocks or not set(WIRES) <= wires(jack):
+                    assert time.monotonic() - began < 10.0, (server.status(), wires(jack), server.output())
+                back = time.monotonic() - began
+                assert wires(jack) == before, wires(jack) ^ before
+                print(f"round {number + 1}: back in {back * 1000:.0f} ms, {len(before)} connections")
+                assert back < LIMIT_S
+                time.sleep(0.6)
+            assert server.osc.ask("/node/g/gain") == ("/node/g/gain", [-6.0])
+            other.stop()
+        server.stop()

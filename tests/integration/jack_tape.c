@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A tape machine for tests, on the JACK server of JACK_DEFAULT_SERVER:
+//
+//     jack_tape freewheel|live CLIENT IN.wav OUT.wav
+//
+// plays IN.wav into CLIENT:in_1 … and records CLIENT:out_1 … from the same period on, as many
+// frames.  Player and recorder are two clients, because one that fed itself through CLIENT would be
+// a loop, which JACK breaks with a period of delay.
+
+#include <jack/jack.h>
+#include <sndfile.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_CHANNELS 16
+
+typedef struct Tape {
+  jack_client_t* client;
+  jack_port_t* ports[MAX_CHANNELS];
+  int n_channels;
+  sf_count_t n_frames, position;
+  float* samples; // interleaved
+} Tape;
+
+static Tape player;
+static Tape recorder;
+static atomic_bool rolling;  // set by the main thread
+static atomic_bool started;  // the player has begun, in this period or before
+static atomic_bool finished; // the recorder is full
+
+/// Copy one period between a tape and its ports.
+static void
+roll(Tape* const tape, const jack_nframes_t n_frames, const bool to_ports)
+{
+  for (int c = 0; c < tape->n_channels; ++c) {
+    float* const port = jack_port_get_buffer(tape->ports[c], n_frames);
+    for (jack_nframes_t i = 0; i < n_frames; ++i) {
+      const sf_count_t at = tape->position + i;
+      float* const sample = at < tape->n_frames ? &tape->samples[at * tape->n_channels + c] : NULL;
+      if (to_ports) {
+        port[i] = sample ? *sample : 0.0F;
+      } else if (sample) {
+        *sample = port[i];
+      }
+    }
+  }
+  tape->position += n_frames;
+}
+
+static int
+play(const jack_nframes_t n_frames, void* const context)
+{
+  (void)context;
+  if (atomic_load(&rolling)) {
+    roll(&player, n_frames, true);
+    atomic_store(&started, true); // the recorder runs later in the same period
+  } else {
+    for (int c = 0; c < player.n_channels; ++c) {
+      memset(jack_port_get_buffer(player.ports[c], n_frames), 0, n_frames * sizeof(float));
+    }
+  }
+  return 0;
+}
+
+static int
+record(const jack_nframes_t n_frames, void* const context)
+{
+  (void)context;
+  if (atomic_load(&started) && recorder.position < recorder.n_frames) {
+    roll(&recorder, n_frames, false);
+    atomic_store(&finished, recorder.position >= recorder.n_frames);
+  }
+  return 0;
+}
+
+static void
+fail(const char* const what)
+{
+  fprintf(stderr, "jack_tape: %s\n", what);
+  exit(EXIT_FAILURE);
+}
+
+static void
+open_tape(Tape* const tape, const char* const name, const JackProcessCallback process,
+          const unsigned long flags)
+{
+  tape->client = jack_client_open(name, JackNoStartServer, NULL);
+  if (!tape->client) {
+    fail("no JACK server");
+  }
+  jack_set_process_callback(tape->client, process, NULL);
+  for (int c = 0; c < tape->n_channels; ++c) {
+    char port[32];
+    snprintf(port, sizeof(port), "%d", c + 1);
+    tape->ports[c] = jack_port_register(tape->client, port, JACK_DEFAULT_AUDIO_TYPE, flags, 0);
+  }
+  if (jack_activate(tape->client)) {
+    fail("cannot activate");
+  }
+}
+
+static void
+connect_to(const char* const client)
+{
+  for (int c = 0; c < player.n_channels; ++c) {
+    char port[256];
+    snprintf(port, sizeof(port), "%s:in_%d", client, c + 1);
+    if (jack_connect(player.client, jack_port_name(player.ports[c]), port)) {
+      fail(port);
+    }
+    snprintf(port, sizeof(port), "%s:out_%d", client, c + 1);
+    if (jack_connect(recorder.client, port, jack_port_name(recorder.ports[c]))) {
+      fail(port);
+    }
+  }
+}
+
+static void
+load(const char* const name)
+{
+  SF_INFO info = { 0 };
+  SNDFILE* const file = sf_open(name, SFM_READ, &info);
+  if (!file || info.channels > MAX_CHANNELS) {
+    fail(name);
+  }
+  player.n_channels = recorder.n_channels = info.channels;
+  player.n_frames = recorder.n_frames = info.frames;
+  player.samples = calloc((size_t)info.frames * (size_t)info.channels, sizeof(float));
+  recorder.samples = calloc((size_t)info.frames * (size_t)info.channels, sizeof(float));
+  if (!player.samples || !recorder.samples ||
+      sf_readf_float(file, player.samples, info.frames) != info.frames) {
+    fail(name);
+  }
+  sf_close(file);
+}
+
+static void
+save(const char* const name)
+{
+  SF_INFO info = { .samplerate = (int)jack_get_sample_rate(recorder.client),
+                   .channels = recorder.n_channels,
+                   .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+  SNDFILE* const file = sf_open(name, SFM_WRITE, &info);
+  if (!file || sf_writef_float(file, recorder.samples, recorder.n_frames) != recorder.n_frames) {
+    fail(name);
+  }
+  sf_close(file);
+}
+
+int
+main(const int argc, char** const argv)
+{
+  if (argc != 5) {
+    fail("usage: jack_tape freewheel|live CLIENT IN.wav OUT.wav");
+  }
+  const bool freewheel = !strcmp(argv[1], "freewheel");
+  load(argv[3]);
+  open_tape(&player, "tape-play", play, JackPortIsOutput);
+  open_tape(&recorder, "tape-record", record, JackPortIsInput);
+  connect_to(argv[2]);
+  usleep(300000); // let the graph settle into its new order
+  if (freewheel && jack_set_freewheel(player.client, 1)) {
+    fail("cannot freewheel");
+  }
+  usleep(300000);
+  atomic_store(&rolling, true);
+  while (!atomic_load(&finished)) {
+    usleep(10000);
+  }
+  if (freewheel) {
+    jack_set_freewheel(player.client, 0);
+  }
+  jack_deactivate(player.client);
+  jack_deactivate(recorder.client);
+  save(argv[4]);
+  return EXIT_SUCCESS;
+}

@@ -94,6 +94,15 @@ rate_for(const Session* const session, const RackValue* const value)
   return status.rate_hz;
 }
 
+/// Times in frames fit their ranges at the rate that the engine runs at; before that there is none.
+static Status
+check_frames(const Session* const session, const Rack* const rack, Error* const error)
+{
+  EngineStatus engine;
+  engine_status(session->config.engine, &engine);
+  return engine.rate_hz > 0.0 ? rack_check_rate(rack, engine.rate_hz, error) : STATUS_OK;
+}
+
 /// Send the present values of `changes` to the engine, all of them or none.
 static Status
 send_values(Session* const session, const Changes* const changes, const uint64_t frame,
@@ -104,14 +113,20 @@ send_values(Session* const session, const Changes* const changes, const uint64_t
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   uint32_t n = 0;
+  bool has_frames = false;
   for (uint32_t c = 0; c < changes->n; ++c) {
     const Change* const change = &changes->items[c];
     const RackNode* const node = rack_find_uid(session->committed, change->uid);
     if (node) {
       const double rate_hz = rate_for(session, &node->values[change->param]);
+      has_frames = has_frames || rate_hz > 0.0;
       params[n++] =
           (EngineParam){ change->uid, change->param, rack_number(node, change->param, rate_hz) };
     }
+  }
+  if (has_frames && check_frames(session, session->committed, error) != STATUS_OK) {
+    free(params);
+    return STATUS_BAD_RACK;
   }
   const Status status = n ? engine_set(session->config.engine, params, n, frame) : STATUS_OK;
   free(params);
@@ -235,6 +250,9 @@ apply_messages(Session* const session, const Batch* const batch, const Message**
     }
   }
   Status status = rack_check(session->candidate, error);
+  if (status == STATUS_OK) {
+    status = check_frames(session, session->candidate, error);
+  }
   if (status == STATUS_OK) {
     status =
         edits_check_files(session->candidate, session->committed, session->config.folder, error);

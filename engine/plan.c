@@ -61,7 +61,10 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
   plan->stamp = request->stamp;
   plan->at_frame = request->at_frame;
   Arena scratch = { 0 };
-  Status status = graph_resolve(plan, request, &scratch, tangled, error);
+  Status status = rack_check_rate(request->rack, request->format->rate_hz, error);
+  if (!status) {
+    status = graph_resolve(plan, request, &scratch, tangled, error);
+  }
   if (!status) {
     status = steps_make(plan, request->format, &scratch, error);
   }

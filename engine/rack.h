@@ -151,7 +151,8 @@ NODISCARD Status rack_check_rate(const Rack* rack, double rate_hz, Error* error)
 const RackNode* rack_find(const Rack* rack, const char* name);
 const RackNode* rack_find_uid(const Rack* rack, RackUid uid);
 
-/// A parameter's number in the table's unit, at a rate (frames become ms).  0 for FILE and TEXT.
+/// A parameter's number in the table's unit, at a rate (frames become ms), always in the table's
+/// range: whoever knows the rate refuses a rack that rack_check_rate() refuses.  0 for FILE, TEXT.
 double rack_number(const RackNode* node, uint32_t param, double rate_hz);
 
 /// A parameter's text, NULL when not given and the table has none.  FILE and TEXT only.

@@ -191,26 +191,3 @@ rack_check(const Rack* const rack, Error* const error)
   free(path);
   return status;
 }
-
-Status
-rack_check_rate(const Rack* const rack, const double rate_hz, Error* const error)
-{
-  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    const RackNode* const node = &rack->nodes[n];
-    for (uint32_t p = 0; p < node->fx->n_params; ++p) {
-      const FxParam* const param = &node->fx->params[p];
-      const double number = rack_number(node, p, rate_hz);
-      if (node->values[p].kind == VALUE_FRAMES && (number < param->min || number > param->max)) {
-        char text[NUMBER_BYTES];
-        char min[NUMBER_BYTES];
-        char max[NUMBER_BYTES];
-        return error_set(error, STATUS_BAD_RACK,
-                         "%s.%s is %s ms at this rate, out of range; %s to %s", node->name,
-                         param->id, number_print(number, text),
-                         rack_print_quantity(param->min, param->unit, min),
-                         rack_print_quantity(param->max, param->unit, max));
-      }
-    }
-  }
-  return STATUS_OK;
-}

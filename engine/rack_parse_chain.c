@@ -15,6 +15,14 @@ typedef struct Ends {
 
 // ---- nodes ----
 
+static Status
+lonely_unit(Parser* const parser, const Token* const unit)
+{
+  return parser_fail(parser, unit->offset, STATUS_BAD_RACK,
+                     "\"%s\" stands alone; write a unit right after its number, as in 80Hz",
+                     unit->text);
+}
+
 Status
 rack_parse_value(Parser* const parser, RackNode* const node, const uint32_t param)
 {
@@ -25,9 +33,7 @@ rack_parse_value(Parser* const parser, RackNode* const node, const uint32_t para
   Error cause;
   const Status status = rack_set_param(node, param, value.text, &cause);
   if (status && rack_is_unit(value.text)) {
-    return parser_fail(parser, value.offset, STATUS_BAD_RACK,
-                       "\"%s\" stands alone; write a unit right after its number, as in 80Hz",
-                       value.text);
+    return lonely_unit(parser, &value);
   }
   return status ? parser_pass_on(parser, value.offset, &cause) : STATUS_OK;
 }
@@ -72,6 +78,8 @@ parse_values(Parser* const parser, RackNode* const node)
                            "\"%.60s:\" names a new node; put | or + before it", now->text);
     } else if (has_keys) {
       status = parser_unexpected(parser, "after the first key=value write all values so");
+    } else if (n == n_params && rack_is_unit(now->text)) {
+      status = lonely_unit(parser, now);
     } else if (n == n_params) {
       status = parser_fail(parser, now->offset, STATUS_BAD_RACK,
                            "%s takes %u values at most; \"%.60s\" is one too many", node->fx->name,

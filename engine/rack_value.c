@@ -234,20 +234,48 @@ rack_value_from_text(const FxParam* const param, const char* const text, RackVal
   }
 }
 
+/// Without a rate there is no telling: 0 frames in any case, infinite for all others.
+static double
+frames_to_ms(const double frames, const double rate_hz)
+{
+  return frames != 0.0 ? frames * 1000.0 / rate_hz : 0.0;
+}
+
 double
 rack_number(const RackNode* const node, const uint32_t param, const double rate_hz)
 {
   const RackValue* const value = &node->values[param];
+  const FxParam* const row = &node->fx->params[param];
   switch (value->kind) {
   case VALUE_NUMBER:
     return value->number;
   case VALUE_FRAMES:
-    return value->number * 1000.0 / rate_hz;
+    return fmin(fmax(frames_to_ms(value->number, rate_hz), row->min), row->max);
   case VALUE_TEXT:
     return 0.0;
   default:
-    return node->fx->params[param].initial;
+    return row->initial;
   }
+}
+
+Status
+rack_check_rate(const Rack* const rack, const double rate_hz, Error* const error)
+{
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    const RackNode* const node = &rack->nodes[n];
+    for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+      const FxParam* const row = &node->fx->params[p];
+      const double ms = frames_to_ms(node->values[p].number, rate_hz);
+      if (node->values[p].kind == VALUE_FRAMES && !(ms >= row->min && ms <= row->max)) {
+        char text[2][NUMBER_BYTES];
+        return error_set(error, STATUS_BAD_RACK,
+                         "%s.%s is %.9g ms at this rate, out of range; %s to %s", node->name,
+                         row->id, ms, rack_print_quantity(row->min, row->unit, text[0]),
+                         rack_print_quantity(row->max, row->unit, text[1]));
+      }
+    }
+  }
+  return STATUS_OK;
 }
 
 const char*

@@ -165,6 +165,7 @@ static const struct {
   { "chain gain backend=cpu backend=cpu", "t:1:24: backend is given twice" },
   { "chain highpass order=4 80", "t:1:24: unexpected \"80\"; after the first key=value" },
   { "chain highpass 80 Hz", "t:1:19: \"Hz\" stands alone; write a unit right after its number" },
+  { "chain gain -6 dB", "t:1:15: \"dB\" stands alone" },
   { "chain highpass freq=80",
     "t:1:16: highpass has no parameter \"freq\"; did you mean \"frequency\"?" },
   { "chain highpass order=", "t:1:22: unexpected the end; a value comes here" },

@@ -185,6 +185,10 @@ START_TEST(frames_become_milliseconds_once_the_rate_is_known)
   ck_assert_int_eq(rack_check_rate(rack, 480001.0, &error), STATUS_BAD_RACK);
   ck_assert_ptr_nonnull(strstr(error.text, "n.time"));
   ck_assert_int_eq(rack_check_rate(rack, 95.0, &error), STATUS_BAD_RACK);
+  // Whoever does not check gets a number in range all the same.
+  ck_assert(rack_number(node, 0, 480001.0) == 1.0);
+  ck_assert(rack_number(node, 0, 95.0) == 5000.0);
+  ck_assert(rack_number(node, 0, 0.0) == 5000.0);
   rack_free(rack);
   rack = NULL;
 }

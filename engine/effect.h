@@ -139,7 +139,8 @@ typedef struct FxInfo {
   /// tail_frames. [any]
   uint64_t (*tail)(const void* node);
   /// Offline only, may be NULL: called after a complete pass over the file; true asks for another
-  /// pass from the start, with units initialised anew. [main]
+  /// pass from the start, with units initialised anew.  Nodes behind one that asks are not called
+  /// until it no longer does. [main]
   bool (*finish_pass)(void* node, void* state);
 } FxInfo;
 

@@ -447,9 +447,14 @@ engine_finish_pass(Engine* const engine)
 {
   bool again = false;
   const Plan* const plan = engine->worker.plan;
-  for (uint32_t n = 0; n < plan->n_living && !again; ++n) {
-    Node* const node = plan->nodes[n].node;
-    again = node->fx->finish_pass && node->fx->finish_pass(node->fx_node, node->states);
+  // In the order of the signal: what a node measures behind one that changes does not count.
+  for (uint32_t level = 0; level < plan->n_levels && !again; ++level) {
+    for (uint32_t n = 0; n < plan->n_living; ++n) {
+      Node* const node = plan->nodes[n].node;
+      if (plan->nodes[n].level == level && node->fx->finish_pass) {
+        again |= node->fx->finish_pass(node->fx_node, node->states);
+      }
+    }
   }
   if (again) {
     plan_reset(plan);

@@ -82,8 +82,8 @@ parse_values(Parser* const parser, RackNode* const node)
       status = lonely_unit(parser, now);
     } else if (n == n_params) {
       status = parser_fail(parser, now->offset, STATUS_BAD_RACK,
-                           "%s takes %u values at most; \"%.60s\" is one too many", node->fx->name,
-                           n_params, now->text);
+                           "%s takes at most %u value%s; \"%.60s\" is one too many", node->fx->name,
+                           n_params, n_params == 1U ? "" : "s", now->text);
     } else {
       parser->given[n] = true;
       status = rack_parse_value(parser, node, n);

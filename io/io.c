@@ -15,7 +15,7 @@
 #define SHUT_TRIES   1000U // of a millisecond
 #define NS_PER_MS    1000000L
 
-static const IoDriver* const drivers[] = { &io_jack, &io_dummy };
+static const IoDriver* const drivers[] = { &io_jack, &io_portaudio, &io_dummy };
 
 const IoDriver* const*
 io_drivers(uint32_t* const n_drivers)

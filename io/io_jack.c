@@ -2,6 +2,7 @@
 // The JACK driver: one client after the other, with the same ports and connections.
 
 #include "jack_session.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +127,7 @@ static void
 pass_on_words(const Io* const io)
 {
   char said[256];
-  jack_words_take(said, sizeof(said));
+  words_take(said, sizeof(said));
   if (said[0]) {
     io_note(io, "libjack: %s", said);
   }
@@ -159,6 +160,7 @@ static const ReviverKind kind = {
   .follow = follow,
   .leave = leave,
   .close = jack_session_close,
+  .may_abandon = true,
 };
 
 // ---- the driver ----
@@ -182,7 +184,7 @@ start(Jack* const jack, const IoConfig* const config, Error* const error)
   if (!jack->client_name || (config->server_name && !jack->server_name)) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  jack_words_catch();
+  words_catch();
   const Status status = reviver_start(&jack->reviver, error);
   const Io* const io = &jack->reviver.io;
   if (!status && ((config->rate_hz > 0.0 && config->rate_hz != io->rate_hz) ||

@@ -3,6 +3,8 @@
 
 #include "jack_session.h"
 
+#include "words.h"
+
 #include "../engine/rt.h"
 
 #include <jack/metadata.h>
@@ -13,47 +15,6 @@
 #include <string.h>
 
 #define XSD_INTEGER "http://www.w3.org/2001/XMLSchema#integer"
-
-// ---- libjack's words ----
-
-static pthread_mutex_t words_lock = PTHREAD_MUTEX_INITIALIZER;
-static char words[256];
-
-// libjack speaks from any of its threads; what comes while another line is kept is dropped, because
-// the first one says what happened and the rest what followed.
-static void
-words_keep(const char* const text)
-{
-  if (!pthread_mutex_trylock(&words_lock)) {
-    if (!words[0]) {
-      snprintf(words, sizeof(words), "%s", text);
-      words[strcspn(words, "\n")] = '\0';
-    }
-    pthread_mutex_unlock(&words_lock);
-  }
-}
-
-static void
-words_ignore(const char* const text)
-{
-  (void)text;
-}
-
-void
-jack_words_catch(void)
-{
-  jack_set_error_function(words_keep);
-  jack_set_info_function(words_ignore);
-}
-
-void
-jack_words_take(char* const buffer, const size_t buffer_bytes)
-{
-  pthread_mutex_lock(&words_lock);
-  snprintf(buffer, buffer_bytes, "%s", words);
-  words[0] = '\0';
-  pthread_mutex_unlock(&words_lock);
-}
 
 // ---- callbacks ----
 
@@ -78,6 +39,7 @@ static void
 on_thread(void* const context)
 {
   (void)context;
+  pthread_setname_np(pthread_self(), "jack"); // else it has the name of the thread that opened it
   rt_flush_denormals();
 }
 
@@ -201,10 +163,7 @@ jack_session_new(Io* const io)
 static Status
 fail(JackSession* const session, const char* const what)
 {
-  char said[256];
-  jack_words_take(said, sizeof(said));
-  return error_set(&session->base.error, STATUS_AUDIO_IO, "%s%s%s%s", what,
-                   said[0] ? " (libjack: " : "", said, said[0] ? ")" : "");
+  return words_fail(&session->base.error, STATUS_AUDIO_IO, what);
 }
 
 static Status
@@ -213,7 +172,7 @@ open_client(JackSession* const session)
   jack_status_t status = 0;
   const jack_options_t options = session->server_name ? JackServerName : JackNullOption;
   char what[256];
-  jack_words_take(what, sizeof(what)); // said before, so no reason
+  words_take(what, sizeof(what)); // said before, so no reason
   session->client = jack_client_open(session->client_name, JackNoStartServer | options, &status,
                                      session->server_name);
   if (session->client) {

@@ -46,9 +46,4 @@ void jack_session_tell_latency(void* session);
 /// Close the client, if it is open, and free it all. [errand]
 void jack_session_close(void* session);
 
-/// Keep libjack from printing: its words are kept until taken. [main]
-void jack_words_catch(void);
-/// The first words since the last call, "" for none. [main]
-void jack_words_take(char* buffer, size_t buffer_bytes);
-
 #endif

@@ -190,28 +190,36 @@ is_lost(const Reviver* const reviver)
   return atomic_load_explicit(&reviver->session->lost, memory_order_acquire);
 }
 
-// The call has not returned: wait further, unless the session is known to be over.
-static bool
-call_is_late(Reviver* const reviver)
+static void
+abandon_session(Reviver* const reviver)
 {
-  const bool is_over = reviver->phase == CLOSING || is_lost(reviver);
-  if (rt_now_ns() - reviver->errand_ns < HANG_NS) {
-    return false;
-  }
-  if (!is_over) {
-    if (!reviver->hang_told) {
-      reviver->hang_told = true;
-      io_note(&reviver->io, "%s does not answer; waiting for it", reviver->name);
-    }
-    return false;
-  }
-  io_note(&reviver->io, "a call to %s, which is gone, hangs and is left to itself", reviver->name);
   if (reviver->phase != CLOSING) {
     reviver->lost_ns = rt_now_ns();
     shut(reviver);
   }
   abandon_call(reviver, NULL);
-  return true;
+}
+
+// The call has not returned yet.  True when it is left to itself.
+static bool
+call_is_late(Reviver* const reviver)
+{
+  if (rt_now_ns() - reviver->errand_ns < HANG_NS) {
+    return false;
+  }
+  const bool is_over = reviver->phase == CLOSING || is_lost(reviver);
+  const bool abandon = is_over && reviver->kind->may_abandon;
+  if (!reviver->hang_told) {
+    reviver->hang_told = true;
+    io_note(&reviver->io,
+            abandon ? "a call to %s, which is gone, hangs and is left to itself"
+                    : "%s does not answer; waiting for it",
+            reviver->name);
+  }
+  if (abandon) {
+    abandon_session(reviver);
+  }
+  return abandon;
 }
 
 // One step; true when there may be another at once.

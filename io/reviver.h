@@ -8,7 +8,8 @@
                       └─────────────── failed ──────────────▶ ┘
 
    Every call to the server is an errand, so that none can hang the main thread.  A call that hangs
-   after the session was lost is left to itself, and what it may still touch is never freed.
+   after the session was lost is left to itself where its library allows another session beside it,
+   and what it may still touch is never freed; else its return is waited for.
 
    A driver puts a Reviver first in its own struct and a Session first in what one session needs;
    the ReviverKind says what is particular.
@@ -46,6 +47,7 @@ typedef struct ReviverKind {
   /// It is about to be closed: keep what the next one needs.  May be NULL. [main]
   void (*leave)(Reviver* reviver);
   ErrandCall close; ///< Close and free the session, in whatever state it is. [errand]
+  bool may_abandon; ///< A new session can be opened beside one that hangs
 } ReviverKind;
 
 typedef enum Phase { AWAY, OPENING, STARTING, RUNNING, CLOSING } Phase;

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The PortAudio driver: one stream after the other on the same device.
+//
+// PortAudio does not tell when a device goes away, and what it knows of devices is as old as its
+// initialisation.  So a stream without a period for two seconds counts as lost, and every attempt
+// to come back initialises PortAudio anew.
+
+#include "pa_device.h"
+#include "reviver.h"
+#include "words.h"
+
+#include "../engine/rt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_BLOCK 256U
+#define SILENT_NS     2000000000U // without a period: lost
+
+typedef struct PortAudio {
+  Reviver reviver; // First, so that an Io* is a PortAudio*
+  char* host_api;  // NULL: default
+  char* device;    // NULL: default
+  double rate_hz;  // 0: the device's
+  uint32_t block_frames;
+} PortAudio;
+
+typedef struct PaSession {
+  Session base; // First, so that a Session* is a PaSession*
+  const PortAudio* config;
+  bool is_initialised;
+  PaStream* stream;
+  char device[64];
+  _Atomic uint64_t periods;
+  atomic_bool ended; // PortAudio has ended the stream
+  uint64_t seen;     // Main thread: `periods` at seen_ns
+  uint64_t seen_ns;
+} PaSession;
+
+// ---- PortAudio's threads ----
+
+static int
+on_period(const void* const in, void* const out, const unsigned long n_frames,
+          const PaStreamCallbackTimeInfo* const time, const PaStreamCallbackFlags flags,
+          void* const context)
+{
+  (void)time;
+  PaSession* const session = context;
+  rt_flush_denormals(); // there is no other place on this thread
+  if (flags & (paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow)) {
+    atomic_fetch_add_explicit(&session->base.xruns, 1U, memory_order_relaxed);
+  }
+  io_process(session->base.io, in, (float* const*)out, (uint32_t)n_frames, false);
+  atomic_fetch_add_explicit(&session->periods, 1U, memory_order_relaxed);
+  return paContinue;
+}
+
+static void
+on_end(void* const context)
+{
+  atomic_store(&((PaSession*)context)->ended, true);
+}
+
+// ---- calls ----
+
+static Status
+fail(PaSession* const session, const char* const what, const PaError code)
+{
+  const PaHostErrorInfo* const host =
+      code == paUnanticipatedHostError ? Pa_GetLastHostErrorInfo() : NULL;
+  char text[256];
+  snprintf(text, sizeof(text), "PortAudio %s: %s", what,
+           host && host->errorText && host->errorText[0] ? host->errorText : Pa_GetErrorText(code));
+  return words_fail(&session->base.error, STATUS_AUDIO_IO, text);
+}
+
+static PaStreamParameters
+parameters(const PaDeviceIndex device, const uint32_t n_channels, const bool is_input)
+{
+  const PaDeviceInfo* const info = Pa_GetDeviceInfo(device);
+  return (PaStreamParameters){ .device = device,
+                               .channelCount = (int)n_channels,
+                               .sampleFormat = paFloat32 | paNonInterleaved,
+                               .suggestedLatency = is_input ? info->defaultLowInputLatency
+                                                            : info->defaultLowOutputLatency };
+}
+
+static Status
+open_stream(PaSession* const session)
+{
+  const PortAudio* const config = session->config;
+  const Io* const io = session->base.io;
+  PaDeviceIndex in = paNoDevice;
+  PaDeviceIndex out = paNoDevice;
+  const Status status = pa_device_find(config->host_api, config->device, io->n_in, io->n_out, &in,
+                                       &out, &session->base.error);
+  if (status) {
+    session->base.absent = true;
+    return status;
+  }
+  const PaStreamParameters from =
+      in >= 0 ? parameters(in, io->n_in, true) : (PaStreamParameters){ 0 };
+  const PaStreamParameters to =
+      out >= 0 ? parameters(out, io->n_out, false) : (PaStreamParameters){ 0 };
+  const PaDeviceInfo* const info = Pa_GetDeviceInfo(out >= 0 ? out : in);
+  snprintf(session->device, sizeof(session->device), "%s: %s",
+           Pa_GetHostApiInfo(info->hostApi)->name, info->name);
+  const PaError code =
+      Pa_OpenStream(&session->stream, in >= 0 ? &from : NULL, out >= 0 ? &to : NULL,
+                    config->rate_hz > 0.0 ? config->rate_hz : info->defaultSampleRate,
+                    config->block_frames, paNoFlag, on_period, session);
+  if (code != paNoError) {
+    session->stream = NULL;
+    char what[96];
+    snprintf(what, sizeof(what), "cannot open '%s'", session->device);
+    return fail(session, what, code);
+  }
+  Pa_SetStreamFinishedCallback(session->stream, on_end);
+  return STATUS_OK;
+}
+
+static void
+open_session(void* const context)
+{
+  PaSession* const session = context;
+  char noise[256];
+  words_catch();
+  const PaError code = Pa_Initialize();
+  words_take(noise, sizeof(noise)); // of devices that nobody asked for
+  session->is_initialised = code == paNoError;
+  session->base.status =
+      session->is_initialised ? open_stream(session) : fail(session, "does not start", code);
+}
+
+static void
+start_session(void* const context)
+{
+  PaSession* const session = context;
+  const PaError code = Pa_StartStream(session->stream);
+  session->base.status =
+      code == paNoError ? STATUS_OK : fail(session, "cannot start the stream", code);
+}
+
+static void
+close_session(void* const context)
+{
+  PaSession* const session = context;
+  if (session->stream) {
+    Pa_AbortStream(session->stream);
+    Pa_CloseStream(session->stream);
+  }
+  if (session->is_initialised) {
+    Pa_Terminate();
+  }
+  free(session);
+}
+
+// ---- a session's life ----
+
+static Session*
+make_session(Reviver* const reviver)
+{
+  PaSession* const session = calloc(1, sizeof(PaSession));
+  if (!session) {
+    return NULL;
+  }
+  session->config = (const PortAudio*)reviver;
+  return &session->base;
+}
+
+static Status
+arm(Reviver* const reviver, Error* const error)
+{
+  PaSession* const session = (PaSession*)reviver->session;
+  snprintf(reviver->name, sizeof(reviver->name), "PortAudio device '%s'", session->device);
+  return io_arm(&reviver->io, Pa_GetStreamInfo(session->stream)->sampleRate,
+                session->config->block_frames, error);
+}
+
+static void
+note_start(Reviver* const reviver)
+{
+  ((PaSession*)reviver->session)->seen_ns = rt_now_ns();
+}
+
+static bool
+follow(Reviver* const reviver)
+{
+  PaSession* const session = (PaSession*)reviver->session;
+  const uint64_t periods = atomic_load_explicit(&session->periods, memory_order_relaxed);
+  const uint64_t now_ns = rt_now_ns();
+  if (periods != session->seen) {
+    session->seen = periods;
+    session->seen_ns = now_ns;
+  }
+  const bool ended = atomic_load(&session->ended);
+  if (!ended && now_ns - session->seen_ns < SILENT_NS) {
+    return false;
+  }
+  snprintf(session->base.reason, sizeof(session->base.reason), "%s",
+           ended ? "it ended the stream" : "no period for 2 s");
+  atomic_store_explicit(&session->base.lost, true, memory_order_release);
+  return true;
+}
+
+static const ReviverKind kind = {
+  .make = make_session,
+  .open = open_session,
+  .arm = arm,
+  .start = start_session,
+  .started = note_start,
+  .follow = follow,
+  .close = close_session,
+};
+
+// ---- the driver ----
+
+static Status
+portaudio_close(Io* const io)
+{
+  PortAudio* const portaudio = (PortAudio*)io;
+  if (reviver_close(&portaudio->reviver)) {
+    free(portaudio->device);
+    free(portaudio->host_api);
+    free(portaudio);
+  }
+  return STATUS_OK;
+}
+
+static Status
+portaudio_open(const IoConfig* const config, const IoEvents* const events, Io** const io,
+               Error* const error)
+{
+  PortAudio* const portaudio = calloc(1, sizeof(PortAudio));
+  if (!portaudio) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  portaudio->reviver.io = (Io){
+    .driver = &io_portaudio, .events = *events, .n_in = config->n_in, .n_out = config->n_out
+  };
+  portaudio->reviver.kind = &kind;
+  snprintf(portaudio->reviver.name, sizeof(portaudio->reviver.name), "PortAudio");
+  portaudio->rate_hz = config->rate_hz;
+  portaudio->block_frames = config->block_frames ? config->block_frames : DEFAULT_BLOCK;
+  portaudio->host_api = config->host_api ? strdup(config->host_api) : NULL;
+  portaudio->device = config->device ? strdup(config->device) : NULL;
+  Error reason = { STATUS_OK, "" };
+  Status status =
+      (config->host_api && !portaudio->host_api) || (config->device && !portaudio->device)
+          ? error_set(&reason, STATUS_NO_MEM, "out of memory")
+          : reviver_start(&portaudio->reviver, &reason);
+  if (status) {
+    portaudio_close(&portaudio->reviver.io);
+    return error_set(error, status, "%s", reason.text);
+  }
+  *io = &portaudio->reviver.io;
+  return STATUS_OK;
+}
+
+static void
+portaudio_poll(Io* const io)
+{
+  reviver_poll((Reviver*)io);
+}
+
+static void
+portaudio_status(const Io* const io, IoStatus* const status)
+{
+  reviver_status((const Reviver*)io, status);
+}
+
+static void
+portaudio_latency_changed(Io* const io)
+{
+  (void)io; // PortAudio cannot be told
+}
+
+static json_t*
+portaudio_devices(void)
+{
+  char noise[256];
+  words_catch();
+  const bool is_initialised = Pa_Initialize() == paNoError;
+  words_take(noise, sizeof(noise));
+  json_t* const list = is_initialised ? pa_device_list() : json_array();
+  if (is_initialised) {
+    Pa_Terminate();
+  }
+  return list;
+}
+
+const IoDriver io_portaudio = {
+  .name = "portaudio",
+  .summary = "PortAudio: ALSA, OSS, JACK, and other systems' sound cards",
+  .open = portaudio_open,
+  .poll = portaudio_poll,
+  .status = portaudio_status,
+  .latency_changed = portaudio_latency_changed,
+  .close = portaudio_close,
+  .devices = portaudio_devices,
+};

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The PortAudio driver, on PortAudio's JACK part over a server without a sound card, and on ALSA's
+// null device: neither needs hardware.
+
+#include "../../io/io.h"
+#include "../support/fake_events.h"
+#include "../support/jackd.h"
+#include "../support/scratch.h"
+#include "../support/suite.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define JACK_API "JACK Audio Connection Kit"
+
+static IoStatus
+status_of(const Io* const io)
+{
+  IoStatus status;
+  io_status(io, &status);
+  return status;
+}
+
+static bool
+is_running(const Io* const io)
+{
+  return status_of(io).state == IO_STATE_RUNNING;
+}
+
+static Io*
+open_portaudio(const IoConfig* const config, FakeEvents* const fake)
+{
+  Io* io = NULL;
+  Error error = { STATUS_OK, "" };
+  const IoEvents events = fake_events(fake, config->n_in, config->n_out);
+  ck_assert_msg(!io_open(io_find("portaudio"), config, &events, &io, &error), "%s", error.text);
+  return io;
+}
+
+static void
+refuses(const IoConfig* const config, const char* const reason)
+{
+  FakeEvents fake = { 0 };
+  Io* io = NULL;
+  Error error = { STATUS_OK, "" };
+  const IoEvents events = fake_events(&fake, config->n_in, config->n_out);
+  ck_assert_int_eq(io_open(io_find("portaudio"), config, &events, &io, &error), STATUS_AUDIO_IO);
+  ck_assert_msg(strstr(error.text, reason), "'%s' does not say '%s'", error.text, reason);
+  ck_assert_uint_eq(fake.formats + fake.notes, 0);
+}
+
+static void
+start_jackd(Jackd* const jackd, const unsigned period)
+{
+  jackd_start(jackd, 48000, period);
+  setenv("JACK_DEFAULT_SERVER", jackd->name, 1); // PortAudio has no other way to choose one
+}
+
+// Two null devices, so that names can be told apart.
+static void
+use_null_devices(const Scratch* const scratch)
+{
+  static const char text[] = "pcm.silence { type null hint { show on description \"one\" } }\n"
+                             "pcm.silent_too { type null hint { show on description \"two\" } }\n";
+  scratch_write(scratch, "alsa.conf", text, strlen(text));
+  char path[600];
+  snprintf(path, sizeof(path), "/usr/share/alsa/alsa.conf:%s", scratch_path(scratch, "alsa.conf"));
+  setenv("ALSA_CONFIG_PATH", path, 1);
+  setenv("JACK_DEFAULT_SERVER", "warprack-test-nobody", 1);
+}
+
+START_TEST(blocks_have_the_length_that_was_asked_for)
+{
+  static const uint32_t blocks[] = { 64, 128, 100 };
+  Jackd jackd = { "", 0 };
+  start_jackd(&jackd, 64);
+  for (unsigned b = 0; b < ARRAY_LEN(blocks); ++b) {
+    const IoConfig config = {
+      .host_api = "jack", .block_frames = blocks[b], .n_in = 2, .n_out = 2
+    };
+    FakeEvents fake = { 0 };
+    Io* const io = open_portaudio(&config, &fake);
+    ck_assert_double_eq(fake.rate_hz, 48000.0);
+    ck_assert_uint_eq(fake.block_frames, blocks[b]);
+    POLL_UNTIL(io, fake.periods > 20U);
+    ck_assert_uint_eq(fake.frames, fake.periods * blocks[b]);
+    ck_assert_uint_eq(fake.waited, 0);
+    ck_assert(is_running(io));
+    ck_assert_ptr_nonnull(strstr(status_of(io).device, JACK_API ": system"));
+    ck_assert_int_eq(io_close(io), STATUS_OK);
+  }
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(a_device_that_falls_silent_is_opened_anew)
+{
+  Jackd jackd = { "", 0 };
+  start_jackd(&jackd, 64);
+  const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
+  FakeEvents fake = { 0 };
+  Io* const io = open_portaudio(&config, &fake);
+  POLL_UNTIL(io, fake.periods > 20U);
+  kill(jackd.pid, SIGSTOP);
+  POLL_UNTIL(io, strstr(fake.log, "no period for 2 s"));
+  io_poll(io);
+  ck_assert(!is_running(io));
+  const uint64_t periods = fake.periods;
+  kill(jackd.pid, SIGCONT);
+  POLL_UNTIL(io, is_running(io) && fake.periods > periods + 10U);
+  ck_assert_uint_eq(status_of(io).reconnects, 1);
+  ck_assert_uint_eq(fake.formats, 2);
+  ck_assert_uint_eq(fake.last_frames, 64);
+  ck_assert(!fake.overlapped);
+  ck_assert_ptr_nonnull(strstr(fake.log, "is back"));
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+// PortAudio's own wait for the dead server cannot be cut short: what counts is that nothing else
+// waits with it.
+START_TEST(a_device_that_dies_hangs_nobody)
+{
+  Jackd jackd = { "", 0 };
+  start_jackd(&jackd, 64);
+  const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
+  FakeEvents fake = { 0 };
+  Io* const io = open_portaudio(&config, &fake);
+  POLL_UNTIL(io, fake.periods > 20U);
+  jackd_kill(&jackd, SIGKILL);
+  POLL_UNTIL(io, strstr(fake.log, "lost PortAudio device"));
+  for (unsigned n = 0; n < 250U; ++n) {
+    io_poll(io);
+    usleep(10000);
+  }
+  ck_assert(!is_running(io));
+  ck_assert_uint_le(fake.notes, 2); // lost, and what it waits for
+  io_close(io);
+  jackd_start(&jackd, 48000, 64); // takes the dead one's place among JACK's eight, and leaves it
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(xruns_are_counted)
+{
+  Jackd jackd = { "", 0 };
+  start_jackd(&jackd, 64);
+  const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 1, .n_out = 1 };
+  FakeEvents fake = { 0 };
+  Io* const io = open_portaudio(&config, &fake);
+  POLL_UNTIL(io, fake.periods > 20U);
+  const uint64_t before = status_of(io).xruns;
+  kill(jackd.pid, SIGSTOP);
+  usleep(100000);
+  kill(jackd.pid, SIGCONT);
+  POLL_UNTIL(io, status_of(io).xruns > before);
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(alsa_devices_are_found_by_name_part_and_index)
+{
+  const Scratch scratch = scratch_new();
+  use_null_devices(&scratch);
+  json_t* const devices = io_find("portaudio")->devices();
+  size_t i;
+  json_t* device;
+  char index[16] = "";
+  json_array_foreach(devices, i, device)
+  {
+    if (!strcmp(json_string_value(json_object_get(device, "name")), "silent_too")) {
+      snprintf(index, sizeof(index), "%d",
+               (int)json_integer_value(json_object_get(device, "index")));
+      ck_assert_str_eq(json_string_value(json_object_get(device, "host_api")), "ALSA");
+      ck_assert_int_ge(json_integer_value(json_object_get(device, "inputs")), 2);
+      ck_assert_int_ge(json_integer_value(json_object_get(device, "outputs")), 2);
+      ck_assert_double_gt(json_real_value(json_object_get(device, "rate_hz")), 0.0);
+      ck_assert(json_is_boolean(json_object_get(device, "default")));
+    }
+  }
+  ck_assert_str_ne(index, "");
+  json_decref(devices);
+
+  const char* const names[] = { "silent_too", "SILENT", index };
+  for (unsigned n = 0; n < ARRAY_LEN(names); ++n) {
+    const IoConfig config = { .host_api = "ALSA",
+                              .device = names[n],
+                              .rate_hz = 32000.0,
+                              .block_frames = 256,
+                              .n_in = n,
+                              .n_out = 2 };
+    FakeEvents fake = { 0 };
+    Io* const io = open_portaudio(&config, &fake);
+    ck_assert_double_eq(fake.rate_hz, 32000.0);
+    POLL_UNTIL(io, fake.periods > 5U);
+    ck_assert_ptr_nonnull(strstr(status_of(io).device, "ALSA: silent_too"));
+    io_close(io);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_refused_with_what_there_is)
+{
+  const Scratch scratch = scratch_new();
+  use_null_devices(&scratch);
+  IoConfig config = { .host_api = "CoreAudio", .n_out = 2 };
+  refuses(&config, "no host API 'CoreAudio'; there is ALSA");
+  config = (IoConfig){ .host_api = "ALSA", .device = "speaker", .n_out = 2 };
+  refuses(&config, "no device 'speaker'; there is 'silen");
+  config = (IoConfig){ .host_api = "ALSA", .device = "sil", .n_out = 2 };
+  refuses(&config, "more than one device is called 'sil'; there is 'silen");
+  config = (IoConfig){ .device = "99", .n_out = 2 };
+  refuses(&config, "no device '99'");
+  config = (IoConfig){ .device = "silence", .n_out = 1000 };
+  refuses(&config, "0 and 1000 are wanted");
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(nothing_is_printed)
+{
+  FILE* const caught = tmpfile();
+  const int kept = dup(STDERR_FILENO);
+  dup2(fileno(caught), STDERR_FILENO);
+  setenv("JACK_DEFAULT_SERVER", "warprack-test-nobody", 1);
+  json_decref(io_find("portaudio")->devices());
+  FakeEvents fake = { 0 };
+  Io* io = NULL;
+  Error error;
+  const IoConfig config = { .device = "nobody has this", .n_out = 2 };
+  const IoEvents events = fake_events(&fake, 0, 2);
+  const Status status = io_open(io_find("portaudio"), &config, &events, &io, &error);
+  fflush(stderr);
+  dup2(kept, STDERR_FILENO);
+  ck_assert_int_eq(status, STATUS_AUDIO_IO);
+  fseek(caught, 0, SEEK_END);
+  ck_assert_int_eq(ftell(caught), 0);
+  fclose(caught);
+}
+END_TEST
+
+int
+main(void)
+{
+  if (!dlsym(RTLD_DEFAULT, "PaJack_SetClientName")) {
+    printf("this PortAudio was built without " JACK_API "\n");
+    return TEST_SKIPPED;
+  }
+  const TTest* const tests[] = { blocks_have_the_length_that_was_asked_for,
+                                 a_device_that_falls_silent_is_opened_anew,
+                                 a_device_that_dies_hangs_nobody,
+                                 xruns_are_counted,
+                                 alsa_devices_are_found_by_name_part_and_index,
+                                 what_is_not_there_is_refused_with_what_there_is,
+                                 nothing_is_printed };
+  return suite_run("portaudio", tests, (uint32_t)ARRAY_LEN(tests));
+}

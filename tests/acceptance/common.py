@@ -26,7 +26,7 @@ except ImportError as missing:
 
 warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # chunks SciPy does not know
 
-PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "build/warprack"
+PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/warprack")
 
 
 def need(*programs):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """OSC edits while a sine plays: every command is answered, nothing clicks, a bundle lands in one block.
 
-The live server plays a sine and records its output, in real time on the dummy driver.  Around each edit the largest second
+The live server plays a sine and records its output, in real time on the dummy driver.  (tests/test_engine.c does the same on
+a clock of its own; here an edit during which a virtual machine stalled, so that a block was late, is not judged.)  Around each edit the largest second
 difference of the recording may be 1.5 times that of the louder of the steady signals before and after.
 """
 
 from common import *
 
-RATE, BLOCK, SECONDS, FREQUENCY = 48000, 64, 30, 997.0
+RATE, BLOCK, SECONDS, FREQUENCY = 48000, 256, 60, 997.0
 ALLOWED = 1.5
 SETTLED = 0.4  # seconds after an edit by which fades, and the filters' own answers to them, are over
 
@@ -46,42 +47,49 @@ def frame_now(server):
     return server.status()["blocks"] * BLOCK
 
 
+marks = []  # (name, first frame, last frame, blocks that were late meanwhile)
+
+
+@contextlib.contextmanager
+def mark(server, name):
+    """Note the stretch of the recording in which something is done to the sound, with a steady one on either side."""
+    time.sleep(SETTLED)
+    late, begin = server.status()["late"], frame_now(server)
+    yield
+    time.sleep(SETTLED)
+    end = frame_now(server)
+    time.sleep(SETTLED)
+    marks.append((name, begin, end, server.status()["late"] - late))
+
+
 with scratch():
     t = np.arange(RATE * SECONDS) / RATE
     write_wav("sine.wav", RATE, 0.25 * np.sin(2 * np.pi * FREQUENCY * t))
     make_ir("ir.wav", 1)
     make_ir("other.wav", 2)
-    marks = []
     with Server(
-        "--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1",
+        "--io", "dummy", "--block", str(BLOCK), "--depth", "2", "--rate", str(RATE), "--channels", "1:1",
         "--play", "sine.wav", "--record", "out.wav", RACK,
     ) as server:
         osc = server.osc
         time.sleep(1.0)
         for name, address, arguments in EDITS:
-            before = frame_now(server)
-            osc.do(address, *arguments)
-            osc.sync()
-            time.sleep(SETTLED)
-            marks.append((name, before, frame_now(server)))
-            time.sleep(SETTLED)
+            with mark(server, name):
+                osc.do(address, *arguments)
+                osc.sync()
 
         # Ten edits in one bundle: one plan, in one block.
         plans = server.status()["plans"]
-        before = frame_now(server)
         names = [f"n{i}" for i in range(5)]
         messages = [osc_message("/rack/add", n, "gain", "gain", -1.0) for n in names]
         messages += [osc_message("/rack/connect", a, b) for a, b in zip(["in"] + names, names)][:4]
         messages += [osc_message("/rack/connect", names[3], "out", -20.0)]
-        osc.send(osc_bundle(messages))
-        answers = [osc.receive() for _ in messages]
-        assert all(a[0] == "/done" for a in answers), answers
-        osc.sync()
-        status = server.status()
-        assert status["plans"] == plans + 1, (plans, status["plans"])
-        time.sleep(SETTLED)
-        marks.append(("bundle of ten", before, frame_now(server)))
-        time.sleep(SETTLED)
+        with mark(server, "bundle of ten"):
+            osc.send(osc_bundle(messages))
+            answers = [osc.receive() for _ in messages]
+            assert all(a[0] == "/done" for a in answers), answers
+            osc.sync()
+            assert server.status()["plans"] == plans + 1, (plans, server.status())
 
         # A bundle is all or nothing.
         text = osc.ask("/rack/get")[1][0]
@@ -97,16 +105,18 @@ with scratch():
     rate, recorded = read_wav("out.wav")
     out = recorded[:, 0]
     latency = status["latency_frames"]
-    failed = 0
+    failed = judged = 0
     window = int(0.2 * RATE)
-    for name, begin, end in marks:
-        begin, end = int(begin) - 2 * BLOCK, int(end) + latency
+    for name, begin, end, late in marks:
+        begin, end = begin - 2 * BLOCK, end + latency
         before = second_difference(out[begin - window : begin])
         after = second_difference(out[end : end + window])
-        across = second_difference(out[begin : end])
+        across = second_difference(out[begin:end])
         ratio = across / max(before, after)
-        failed += ratio > ALLOWED
-        print(f"{name:20} steady {before:.5f} -> {after:.5f}, across {across:.5f}: {ratio:.2f}")
+        note = f"not judged, the machine stalled for {late} blocks" if late else ""
+        judged += not late
+        failed += ratio > ALLOWED and not late
+        print(f"{name:20} steady {before:.5f} -> {after:.5f}, across {across:.5f}: {ratio:.2f} {note}")
     assert np.max(np.abs(out[RATE:-RATE])) > 0.01
-    print(f"late {status['late']}, {len(marks)} edits, {failed} over {ALLOWED}")
-    sys.exit(int(failed > 0))
+    print(f"{judged} of {len(marks)} edits judged, {failed} over {ALLOWED}")
+    sys.exit(int(failed > 0 or judged < len(marks) / 4))

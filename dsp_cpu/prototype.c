@@ -40,7 +40,7 @@ poles_on_ellipse(Prototype* const out, const uint32_t order, const double a, con
 {
   for (uint32_t i = 0; i < out->n_pairs; ++i) {
     const double angle = pair_angle(i, order);
-    out->pole[i] = CMPLX(-a * sin(angle), b * cos(angle));
+    out->pole[i] = -a * sin(angle) + I * b * cos(angle);
   }
   out->real_pole = order % 2U ? a : 0.0;
 }
@@ -71,7 +71,7 @@ bessel(Prototype* const out, const uint32_t order)
 {
   const double(*const poles)[2] = bessel_poles[order - 1U];
   for (uint32_t i = 0; i < out->n_pairs; ++i) {
-    out->pole[i] = CMPLX(poles[i][0], poles[i][1]);
+    out->pole[i] = poles[i][0] + I * poles[i][1];
   }
   out->real_pole = order % 2U ? -poles[out->n_pairs][0] : 0.0;
 }
@@ -164,7 +164,7 @@ elliptic(Prototype* const out, const uint32_t order, const double ripple_db,
 
   for (uint32_t i = 0; i < out->n_pairs; ++i) {
     const double angle = pair_angle(i, order);
-    out->pole[i] = I * landen_ascend(&inner, ccos(CMPLX(angle, -v)));
+    out->pole[i] = I * landen_ascend(&inner, ccos(angle - I * v));
     out->zero_period[i] = selectivity.k * creal(landen_ascend(&inner, cos(angle)));
   }
   out->real_pole = order % 2U ? cimag(landen_ascend(&inner, I * sinh(v))) : 0.0;

@@ -129,6 +129,15 @@ allocate_units(Node* const node)
   return STATUS_OK;
 }
 
+/// Effects begin their messages with their own name; the node's says more.
+static const char*
+without_prefix(const char* const text, const char* const name)
+{
+  const size_t length = strlen(name);
+  return !strncmp(text, name, length) && !strncmp(text + length, ": ", 2) ? text + length + 2
+                                                                          : text;
+}
+
 Status
 node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* const format,
          FileLoader* const loader, Node** const out, Error* const error)
@@ -157,7 +166,7 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   }
   if (status) {
     node_unref(node);
-    return error_set(error, status, "%s: %s", rack_node->name, why.text);
+    return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
   *out = node;
   return STATUS_OK;

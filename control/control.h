@@ -31,7 +31,7 @@ typedef struct ControlConfig {
   const char* bind_address; ///< Numeric, default "127.0.0.1"
   uint16_t port;            ///< 0: any free one, see control_port()
   const char* root;         ///< Folder that file names in commands are relative to, default "."
-  void* context;
+  void* context;            ///< For the functions below, all of which are called
   void (*audio)(void* context, ControlAudio* audio); ///< [control] Fill in the audio side
   void (*latency_changed)(void* context); ///< [any] After an edit that changed the rack's latency
   void (*quit)(void* context);            ///< [control] /server/quit

@@ -5,24 +5,10 @@
 
 #include "commands.h"
 #include "edits.h"
-#include "history.h"
-#include "values.h"
+#include "session_private.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct Session {
-  SessionConfig config;
-  Rack* committed;
-  Rack* candidate;  ///< NULL: nothing in flight
-  Batch* flight;    ///< The batch that made the candidate
-  Batch* first;     ///< Waiting, in order
-  Batch** last;     ///< Where the next one goes
-  Changes overtook; ///< Values set while the candidate was being planned
-  History history;
-  RackUid next_uid; ///< Of all documents so far, refused and undone ones too
-  SessionCounts counts;
-};
 
 Status
 session_new(const SessionConfig* const config, const Rack* const rack, Session** const out,
@@ -81,136 +67,6 @@ fail(Session* const session, Batch* const batch, const Message* const failing,
   batch_free(batch);
 }
 
-// ---- values ----
-
-/// The rate, asked for only when a time was given in frames.
-static double
-rate_for(const Session* const session, const RackValue* const value)
-{
-  EngineStatus status = { .rate_hz = 0.0 };
-  if (value->kind == VALUE_FRAMES) {
-    engine_status(session->config.engine, &status);
-  }
-  return status.rate_hz;
-}
-
-/// Times in frames fit their ranges at the rate that the engine runs at; before that there is none.
-static Status
-check_frames(const Session* const session, const Rack* const rack, Error* const error)
-{
-  EngineStatus engine;
-  engine_status(session->config.engine, &engine);
-  return engine.rate_hz > 0.0 ? rack_check_rate(rack, engine.rate_hz, error) : STATUS_OK;
-}
-
-/// Send the present values of `changes` to the engine, all of them or none.
-static Status
-send_values(Session* const session, const Changes* const changes, const uint64_t frame,
-            Error* const error)
-{
-  EngineParam* const params = malloc((changes->n + 1U) * sizeof(EngineParam));
-  if (!params) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  uint32_t n = 0;
-  bool has_frames = false;
-  for (uint32_t c = 0; c < changes->n; ++c) {
-    const Change* const change = &changes->items[c];
-    const RackNode* const node = rack_find_uid(session->committed, change->uid);
-    if (node) {
-      const double rate_hz = rate_for(session, &node->values[change->param]);
-      has_frames = has_frames || rate_hz > 0.0;
-      params[n++] =
-          (EngineParam){ change->uid, change->param, rack_number(node, change->param, rate_hz) };
-    }
-  }
-  if (has_frames && check_frames(session, session->committed, error) != STATUS_OK) {
-    free(params);
-    return STATUS_BAD_RACK;
-  }
-  const Status status = n ? engine_set(session->config.engine, params, n, frame) : STATUS_OK;
-  free(params);
-  return status == STATUS_OK
-             ? STATUS_OK
-             : error_set(error, status, "too many parameter changes wait for the engine");
-}
-
-/// The step before these values, for the history; NULL when it goes on with a gesture.
-static Rack*
-step_before(Session* const session, const Changes* const changes, const uint64_t now_ns)
-{
-  if (history_is_gesture(&session->history, changes, now_ns)) {
-    return NULL;
-  }
-  Rack* const before = rack_copy(session->committed);
-  if (before) {
-    values_revert(before, changes);
-  }
-  return before;
-}
-
-/// Remember what the engine may undo when the edit in flight, which knows old values, is heard.
-static void
-note_overtaking(Session* const session, const Changes* const changes)
-{
-  for (uint32_t c = 0; c < changes->n; ++c) {
-    const Change* const change = &changes->items[c];
-    if (!changes_note(&session->overtook, change)) {
-      ++session->counts.values_lost;
-    }
-  }
-}
-
-static bool
-changes_anything(const Changes* const changes)
-{
-  for (uint32_t c = 0; c < changes->n; ++c) {
-    const RackValue* const before = &changes->items[c].before;
-    const RackValue* const after = &changes->items[c].after;
-    if (before->kind != after->kind || before->number != after->number) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Set values that are heard: in the engine, in the documents, in the history.  On error nothing
-/// has been set.
-static Status
-set_values(Session* const session, const Batch* const batch, const uint64_t now_ns,
-           const Message** const failing, Error* const error)
-{
-  Changes changes = { NULL, 0, 0, 0 };
-  Status status = values_set(session->committed, batch, &changes, failing, error);
-  if (status == STATUS_OK && batch->is_echo && !changes_anything(&changes)) {
-    changes_clear(&changes);
-    return STATUS_OK; // no edit came between
-  }
-  if (status == STATUS_OK && !batch->is_sent) {
-    status = send_values(session, &changes, batch->frame, error);
-    if (status != STATUS_OK) {
-      values_revert(session->committed, &changes);
-    }
-  }
-  if (status == STATUS_OK) {
-    if (session->candidate) {
-      values_repeat(session->candidate, &changes);
-      note_overtaking(session, &changes);
-    }
-    Rack* const before = step_before(session, &changes, now_ns);
-    if (before) {
-      history_set(&session->history, before);
-    }
-    session->counts.values_set += changes.n;
-    for (uint32_t c = 0; c < changes.n; ++c) {
-      session->config.events.value_changed(session->config.events.context, changes.items[c].uid,
-                                           changes.items[c].param, &batch->peer);
-    }
-  }
-  changes_clear(&changes);
-  return status;
-}
-
 static bool
 all_are_sets(const Batch* const batch)
 {
@@ -251,7 +107,7 @@ apply_messages(Session* const session, const Batch* const batch, const Message**
   }
   Status status = rack_check(session->candidate, error);
   if (status == STATUS_OK) {
-    status = check_frames(session, session->candidate, error);
+    status = session_check_frames(session, session->candidate, error);
   }
   if (status == STATUS_OK) {
     status =
@@ -326,7 +182,7 @@ commit(Session* const session, const CommandKind kind)
   }
 
   // The engine was given the candidate before these values were set.
-  if (send_values(session, &session->overtook, 0, NULL) != STATUS_OK) {
+  if (session_send_values(session, &session->overtook, 0, NULL) != STATUS_OK) {
     session->counts.values_lost += session->overtook.n;
   }
   session->overtook.n = 0;
@@ -378,7 +234,7 @@ do_values(Session* const session, Batch* const batch, const uint64_t now_ns)
   const SessionEvents* const events = &session->config.events;
   const Message* failing = NULL;
   Error error;
-  if (set_values(session, batch, now_ns, &failing, &error) != STATUS_OK) {
+  if (session_set_values(session, batch, now_ns, &failing, &error) != STATUS_OK) {
     fail(session, batch, failing, &error);
     return false;
   }
@@ -392,7 +248,7 @@ do_echo(Session* const session, Batch* const batch, const uint64_t now_ns)
 {
   const Message* failing = NULL;
   if (values_kind(session->committed, batch) == VALUES_LIVE &&
-      set_values(session, batch, now_ns, &failing, NULL) != STATUS_OK) {
+      session_set_values(session, batch, now_ns, &failing, NULL) != STATUS_OK) {
     ++session->counts.values_lost;
   }
   batch_free(batch);
@@ -471,6 +327,7 @@ session_submit(Session* const session, Batch* const batch, const uint64_t now_ns
     error_set(&error, STATUS_LIMIT, "%u edits wait already", SESSION_MAX_WAITING);
     fail(session, batch, NULL, &error);
   } else if (!is_live(session, batch)) {
+    batch->is_sent = false; // to a node that may be another one by then
     append(session, batch);
   } else if (do_values(session, batch, now_ns)) {
     if (session->first) {
@@ -495,7 +352,7 @@ session_ahead(Session* const session, const Batch* const batch)
   const Message* failing = NULL;
   Status status = values_set(session->committed, batch, &changes, &failing, NULL);
   if (status == STATUS_OK) {
-    status = send_values(session, &changes, batch->frame, NULL);
+    status = session_send_values(session, &changes, batch->frame, NULL);
     values_revert(session->committed, &changes);
   }
   changes_clear(&changes);

@@ -10,12 +10,16 @@ syncs_add(Syncs* const syncs, const Engine* const engine, const Peer* const peer
   if (syncs->n == SYNC_MAX) {
     return error_set(error, STATUS_LIMIT, "%u of them wait already", SYNC_MAX);
   }
+  const double number = message_number(message, 0);
+  if (number < INT32_MIN || number > INT32_MAX) {
+    return error_set(error, STATUS_BAD_ARG, "the number must fit 32 bits");
+  }
   EngineStatus status;
   engine_status(engine, &status);
   const uint64_t n_blocks = status.armed ? status.depth + 1U : 0U; // no audio: nothing to wait for
   syncs->items[syncs->n++] = (Sync){
     .peer = *peer,
-    .number = (int32_t)message_number(message, 0),
+    .number = (int32_t)number,
     .request_bytes = message->n_bytes,
     .frame = engine_frame_now(engine) + n_blocks * status.block_frames,
     .limit_ns = now_ns + SYNC_TIMEOUT_NS,

@@ -13,6 +13,7 @@
 
 #include "../engine/engine.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SYNC_MAX        64U

@@ -86,10 +86,10 @@ fake_engine_answer(Engine* const engine, const Status status, const char* const 
                    const uint32_t latency_frames)
 {
   HeldEdit edit = { NULL, NULL };
-  for (int ms = 0; ms < 10000 && !take_held(engine, status, latency_frames, &edit); ++ms) {
+  for (int ms = 0; ms < 30000 && !take_held(engine, status, latency_frames, &edit); ++ms) {
     usleep(1000);
   }
-  ck_assert_msg(edit.done != NULL, "no edit came within 10 s");
+  ck_assert_msg(edit.done != NULL, "no edit came within 30 s");
   answer(&edit, status, text, latency_frames);
 }
 

@@ -149,7 +149,7 @@ client_receive(OscClient* const client)
 {
   static char bytes[70000];
   struct pollfd fd = { client->fd, POLLIN, 0 };
-  ck_assert_msg(poll(&fd, 1, 10000) == 1, "no answer within 10 s; the last one was: %s",
+  ck_assert_msg(poll(&fd, 1, 30000) == 1, "no answer within 30 s; the last one was: %s",
                 client->answer);
   const ssize_t n = recv(client->fd, bytes, sizeof(bytes), 0);
   ck_assert_int_gt(n, 0);

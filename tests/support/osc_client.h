@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// A client on loopback that talks to a server under test.  Everything waits at most 10 s.
+/// A client on loopback that talks to a server under test.  Everything waits at most 30 s.
 #ifndef WARPRACK_TESTS_OSC_CLIENT_H
 #define WARPRACK_TESTS_OSC_CLIENT_H
 

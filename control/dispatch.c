@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From packets to batches to the session, and the session's answers to those who asked.
+
+#include "dispatch.h"
+
+#include "commands.h"
+
+#include <string.h>
+
+// ---- what the session says ----
+
+static Status
+on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
+{
+  Control* const control = context;
+  inbox_expect(control->inbox);
+  const Status status =
+      engine_edit(control->config.engine, rack, at_frame, inbox_done, control->inbox);
+  if (status != STATUS_OK) {
+    inbox_unexpect(control->inbox);
+  }
+  return status;
+}
+
+static void
+on_values_done(void* const context, const Batch* const batch)
+{
+  Control* const control = context;
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    outlet_done(&control->outlet, &batch->peer, &batch->messages[m]);
+  }
+}
+
+static void
+on_edit_done(void* const context, const Batch* const batch, const uint32_t revision,
+             const uint64_t frame)
+{
+  Control* const control = context;
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    outlet_done_edit(&control->outlet, &batch->peer, &batch->messages[m], revision, frame);
+  }
+}
+
+/// Tell the sender of a batch that nothing of it was done; `failing` has the reason, unless NULL.
+static void
+on_failed(void* const context, const Batch* const batch, const Message* const failing,
+          const Error* const error)
+{
+  Control* const control = context;
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    const Message* const message = &batch->messages[m];
+    Error reason = *error;
+    if (failing && message != failing) {
+      error_set(&reason, error->status,
+                "not done, because %.100s in the same bundle failed: %.300s", failing->address,
+                error->text);
+    }
+    outlet_fail(&control->outlet, &batch->peer, message->n_bytes, message->address, &reason);
+  }
+}
+
+static void
+run_message(Control* const control, const Peer* const peer, const Message* const message)
+{
+  Error error;
+  if (message->info->run(control, peer, message, &error) != STATUS_OK) {
+    outlet_fail(&control->outlet, peer, message->n_bytes, message->address, &error);
+  }
+}
+
+static void
+on_turn(void* const context, Batch* const batch)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    run_message(context, &batch->peer, &batch->messages[m]);
+  }
+  batch_free(batch);
+}
+
+static void
+on_value_changed(void* const context, const RackUid uid, const uint32_t param,
+                 const Peer* const maker)
+{
+  Control* const control = context;
+  notify_change(&control->notify, (NotifyKey){ uid, param }, maker, control->now_ns);
+}
+
+static void
+on_rack_changed(void* const context, const Peer* const maker)
+{
+  Control* const control = context;
+  notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK }, maker,
+                control->now_ns);
+}
+
+// ---- batches ----
+
+static bool
+is_now(const Message* const message)
+{
+  return message->info->kind == COMMAND_NOW;
+}
+
+static bool
+is_behind(const Message* const message)
+{
+  return message->info->kind == COMMAND_BEHIND;
+}
+
+static bool
+is_change(const Message* const message)
+{
+  return !is_now(message) && !is_behind(message);
+}
+
+/// Find the row of every message; false, and all are answered, when one has none.
+static bool
+find_commands(Control* const control, Batch* const batch)
+{
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    Message* const message = &batch->messages[m];
+    Error error;
+    Status status = command_find(message, &message->info, &error);
+    if (status == STATUS_OK && batch->n_messages > 1 &&
+        (message->info->kind == COMMAND_UNDO || message->info->kind == COMMAND_REDO)) {
+      status = error_set(&error, STATUS_BAD_ARG, "cannot be a part of a bundle");
+    }
+    if (status != STATUS_OK) {
+      ++control->counts.unknown;
+      on_failed(control, batch, message, &error);
+      return false;
+    }
+  }
+  return batch->n_messages > 0;
+}
+
+/// Carry out a batch of one kind: changes, or what waits behind changes, or what is answered now.
+static void
+do_batch(Control* const control, Batch* const batch)
+{
+  if (!is_now(&batch->messages[0])) {
+    session_submit(control->session, batch, control->now_ns);
+    return;
+  }
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    run_message(control, &batch->peer, &batch->messages[m]);
+  }
+  batch_free(batch);
+}
+
+/// Do a batch, or keep it until its time.
+static void
+place_batch(Control* const control, Batch* const batch)
+{
+  if (batch->due_ns <= control->now_ns) {
+    control->counts.late += batch->due_ns != 0;
+    do_batch(control, batch);
+    return;
+  }
+  Error error;
+  if (schedule_add(&control->schedule, batch, &error) != STATUS_OK) {
+    ++control->counts.unscheduled;
+    on_failed(control, batch, NULL, &error);
+    batch_free(batch);
+  }
+}
+
+/// The changes of a bundle are one batch; what it reads and what waits behind them follow.
+static void
+accept_batch(Control* const control, Batch* const batch)
+{
+  Batch* parts[3] = { NULL, batch, NULL };
+  bool no_memory = false;
+  if (!find_commands(control, batch)) {
+    batch_free(batch);
+    return;
+  }
+  parts[0] = batch_split(batch, is_change, &no_memory);
+  parts[2] = no_memory ? NULL : batch_split(batch, is_behind, &no_memory);
+  for (uint32_t p = 0; p < ARRAY_LEN(parts); ++p) {
+    if (parts[p] && parts[p]->n_messages && !no_memory) {
+      place_batch(control, parts[p]);
+    } else {
+      batch_free(parts[p]);
+    }
+  }
+  control->outlet.failed += no_memory;
+}
+
+/// The time of a batch is near: hand to the engine what it must have before it.
+static void
+do_ahead(Control* const control, Batch* const batch)
+{
+  const uint64_t frame = engine_frame_at(control->config.engine, batch->due_ns);
+  batch->frame = frame ? frame : 1U;
+  if (!is_change(&batch->messages[0])) {
+    return;
+  }
+  const SessionAhead ahead = session_ahead(control->session, batch);
+  batch->is_sent = ahead == AHEAD_SENT;
+  if (ahead == AHEAD_SUBMIT) {
+    schedule_remove(&control->schedule, batch);
+    session_submit(control->session, batch, control->now_ns);
+  }
+}
+
+void
+dispatch_due(Control* const control)
+{
+  for (Batch* batch = NULL; (batch = schedule_ahead(&control->schedule, control->now_ns));) {
+    do_ahead(control, batch);
+  }
+  for (Batch* batch = NULL; (batch = schedule_take(&control->schedule, control->now_ns));) {
+    do_batch(control, batch);
+  }
+}
+
+// ---- packets ----
+
+static void
+refuse_packet(Control* const control, const Peer* const peer, const size_t n_bytes,
+              const GateReason reason)
+{
+  ++control->counts.refused[reason];
+  Error error;
+  error_set(&error, STATUS_BAD_ARG, "packet refused: %s", gate_text(reason));
+  outlet_fail(&control->outlet, peer, n_bytes, "", &error);
+}
+
+void
+dispatch_packet(Control* const control, const Peer* const peer, const size_t n_bytes)
+{
+  ++control->counts.packets;
+  const Instant arrival = instant_now();
+  control->now_ns = arrival.monotonic_ns;
+  uint32_t n_messages = 0;
+  const GateReason reason = gate_check(control->packet, n_bytes, arrival.ntp, &n_messages);
+  if (!buckets_take(&control->buckets, peer, control->now_ns, n_messages ? n_messages : 1U)) {
+    ++control->counts.slowed;
+    return;
+  }
+  if (reason != GATE_OK) {
+    refuse_packet(control, peer, n_bytes, reason);
+    return;
+  }
+  control->counts.messages += n_messages;
+  notify_heard(&control->notify, peer, control->now_ns);
+
+  memset(control->packet + n_bytes, 0, 8); // liblo has read past an end before
+  Batch* list = NULL;
+  if (batches_read(control->packet, n_bytes, peer, &arrival, &list) != STATUS_OK) {
+    ++control->outlet.failed;
+    return;
+  }
+  while (list) {
+    Batch* const batch = list;
+    list = batch->next;
+    batch->next = NULL;
+    accept_batch(control, batch);
+  }
+}
+
+SessionEvents
+dispatch_events(Control* const control)
+{
+  return (SessionEvents){ .context = control,
+                          .edit = on_edit,
+                          .values_done = on_values_done,
+                          .edit_done = on_edit_done,
+                          .failed = on_failed,
+                          .turn = on_turn,
+                          .value_changed = on_value_changed,
+                          .rack_changed = on_rack_changed };
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Setting parameters that are heard: the engine, both documents, the history and the others.
+
+#include "session_private.h"
+
+#include <stdlib.h>
+
+/// The rate, asked for only when a time was given in frames.
+static double
+rate_for(const Session* const session, const RackValue* const value)
+{
+  EngineStatus status = { .rate_hz = 0.0 };
+  if (value->kind == VALUE_FRAMES) {
+    engine_status(session->config.engine, &status);
+  }
+  return status.rate_hz;
+}
+
+Status
+session_check_frames(const Session* const session, const Rack* const rack, Error* const error)
+{
+  EngineStatus engine;
+  engine_status(session->config.engine, &engine);
+  return engine.rate_hz > 0.0 ? rack_check_rate(rack, engine.rate_hz, error) : STATUS_OK;
+}
+
+Status
+session_send_values(Session* const session, const Changes* const changes, const uint64_t frame,
+                    Error* const error)
+{
+  EngineParam* const params = malloc((changes->n + 1U) * sizeof(EngineParam));
+  if (!params) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  uint32_t n = 0;
+  bool has_frames = false;
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    const Change* const change = &changes->items[c];
+    const RackNode* const node = rack_find_uid(session->committed, change->uid);
+    if (node) {
+      const double rate_hz = rate_for(session, &node->values[change->param]);
+      has_frames = has_frames || rate_hz > 0.0;
+      params[n++] =
+          (EngineParam){ change->uid, change->param, rack_number(node, change->param, rate_hz) };
+    }
+  }
+  if (has_frames && session_check_frames(session, session->committed, error) != STATUS_OK) {
+    free(params);
+    return STATUS_BAD_RACK;
+  }
+  const Status status = n ? engine_set(session->config.engine, params, n, frame) : STATUS_OK;
+  free(params);
+  return status == STATUS_OK
+             ? STATUS_OK
+             : error_set(error, status, "too many parameter changes wait for the engine");
+}
+
+/// The step before these values, for the history; NULL when it goes on with a gesture.
+static Rack*
+step_before(Session* const session, const Changes* const changes, const uint64_t now_ns)
+{
+  if (history_is_gesture(&session->history, changes, now_ns)) {
+    return NULL;
+  }
+  Rack* const before = rack_copy(session->committed);
+  if (before) {
+    values_revert(before, changes);
+  }
+  return before;
+}
+
+/// Remember what the engine may undo when the edit in flight, which knows old values, is heard.
+static void
+note_overtaking(Session* const session, const Changes* const changes)
+{
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    const Change* const change = &changes->items[c];
+    if (!changes_note(&session->overtook, change)) {
+      ++session->counts.values_lost;
+    }
+  }
+}
+
+static bool
+changes_anything(const Changes* const changes)
+{
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    const RackValue* const before = &changes->items[c].before;
+    const RackValue* const after = &changes->items[c].after;
+    if (before->kind != after->kind || before->number != after->number) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Values are set and with the engine: into the candidate, the history, and to subscribers.
+static void
+spread_values(Session* const session, const Changes* const changes, const Peer* const maker,
+              const uint64_t now_ns)
+{
+  if (session->candidate) {
+    values_repeat(session->candidate, changes);
+    note_overtaking(session, changes);
+  }
+  Rack* const before = step_before(session, changes, now_ns);
+  if (before) {
+    history_set(&session->history, before);
+  }
+  session->counts.values_set += changes->n;
+  const SessionEvents* const events = &session->config.events;
+  for (uint32_t c = 0; c < changes->n; ++c) {
+    events->value_changed(events->context, changes->items[c].uid, changes->items[c].param, maker);
+  }
+}
+
+Status
+session_set_values(Session* const session, const Batch* const batch, const uint64_t now_ns,
+                   const Message** const failing, Error* const error)
+{
+  Changes changes = { NULL, 0, 0, 0 };
+  Status status = values_set(session->committed, batch, &changes, failing, error);
+  const bool is_needed = !batch->is_echo || changes_anything(&changes); // else no edit came between
+  if (status == STATUS_OK && is_needed && !batch->is_sent) {
+    status = session_send_values(session, &changes, batch->frame, error);
+    if (status != STATUS_OK) {
+      values_revert(session->committed, &changes);
+    }
+  }
+  if (status == STATUS_OK && is_needed) {
+    spread_values(session, &changes, &batch->peer, now_ns);
+  }
+  changes_clear(&changes);
+  return status;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The server's small parts: who may be answered, who is too fast, how far undo goes, what
+// subscribers are told when very much changes.
+
+#include "support/control_rig.h"
+#include "support/suite.h"
+
+#include "../control/bucket.h"
+#include "../control/history.h"
+#include "../control/notify.h"
+#include "../control/outlet.h"
+#include "../control/peer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static Peer
+peer_of(const char* const address, const uint16_t port)
+{
+  Peer peer;
+  memset(&peer, 0, sizeof(peer));
+  struct sockaddr_in* const ip4 = (struct sockaddr_in*)&peer.address;
+  struct sockaddr_in6* const ip6 = (struct sockaddr_in6*)&peer.address;
+  if (strchr(address, ':')) {
+    *ip6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
+    ck_assert_int_eq(inet_pton(AF_INET6, address, &ip6->sin6_addr), 1);
+    peer.n_bytes = sizeof(*ip6);
+  } else {
+    *ip4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };
+    ck_assert_int_eq(inet_pton(AF_INET, address, &ip4->sin_addr), 1);
+    peer.n_bytes = sizeof(*ip4);
+  }
+  return peer;
+}
+
+static bool
+is_loopback(const char* const address)
+{
+  const Peer peer = peer_of(address, 1);
+  return peer_is_loopback(&peer);
+}
+
+START_TEST(loopback_has_many_names)
+{
+  ck_assert(is_loopback("127.0.0.1"));
+  ck_assert(is_loopback("127.9.8.7"));
+  ck_assert(is_loopback("::1"));
+  ck_assert(is_loopback("::ffff:127.0.0.1"));
+  ck_assert(!is_loopback("128.0.0.1"));
+  ck_assert(!is_loopback("192.168.0.127"));
+  ck_assert(!is_loopback("::2"));
+  ck_assert(!is_loopback("::ffff:10.0.0.127"));
+  ck_assert(!is_loopback("fe80::1"));
+}
+END_TEST
+
+START_TEST(peers_differ_by_port_and_address)
+{
+  const Peer a = peer_of("127.0.0.1", 1);
+  const Peer port = peer_of("127.0.0.1", 2);
+  const Peer address = peer_of("127.0.0.2", 1);
+  const Peer family = peer_of("::1", 1);
+  const Peer same = peer_of("127.0.0.1", 1);
+  ck_assert(peer_equal(&a, &same));
+  ck_assert(!peer_equal(&a, &port));
+  ck_assert(!peer_equal(&a, &address));
+  ck_assert(!peer_equal(&a, &family));
+}
+END_TEST
+
+START_TEST(strangers_get_no_answer_that_is_larger_than_their_request)
+{
+  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0) };
+  const Peer stranger = peer_of("192.0.2.1", 9); // RFC 5737: nobody has this address
+  outlet_send(&outlet, &stranger, 11, "/abc", lo_message_new()); // 12 bytes
+  ck_assert_uint_eq(outlet.withheld, 1);
+  ck_assert_uint_eq(outlet.sent + outlet.failed, 0);
+  outlet_send(&outlet, &stranger, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 1);
+  ck_assert_uint_eq(outlet.sent + outlet.failed, 1);
+  const Peer friend = peer_of("127.0.0.1", 9);
+  outlet_send(&outlet, &friend, 0, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 1);
+  close(outlet.socket);
+}
+END_TEST
+
+START_TEST(each_sender_has_a_bucket_that_fills_again)
+{
+  static Buckets buckets;
+  const Peer fast = peer_of("127.0.0.1", 1);
+  const Peer slow = peer_of("127.0.0.1", 2);
+  uint64_t now_ns = 1000000000U;
+  uint32_t n_taken = 0;
+  while (buckets_take(&buckets, &fast, now_ns, 1)) {
+    ++n_taken;
+  }
+  ck_assert_uint_eq(n_taken, (uint32_t)BUCKET_BURST);
+  ck_assert(buckets_take(&buckets, &slow, now_ns, 1));
+  now_ns += 1000000U; // 1 ms
+  ck_assert(buckets_take(&buckets, &fast, now_ns, (uint32_t)(BUCKET_RATE_HZ / 1000.0)));
+  ck_assert(!buckets_take(&buckets, &fast, now_ns, 1));
+  ck_assert(!buckets_take(&buckets, &slow, now_ns, (uint32_t)BUCKET_BURST + 1U));
+}
+END_TEST
+
+START_TEST(more_senders_than_buckets_are_served)
+{
+  static Buckets buckets;
+  for (uint32_t i = 0; i < 3U * BUCKETS_MAX; ++i) {
+    const Peer peer = peer_of("127.0.0.1", (uint16_t)(1000U + i));
+    ck_assert(buckets_take(&buckets, &peer, 1000U + i, 1));
+  }
+}
+END_TEST
+
+START_TEST(undo_forgets_the_oldest_document_at_its_bound)
+{
+  History history;
+  memset(&history, 0, sizeof(history));
+  for (uint32_t i = 0; i < HISTORY_DEPTH + 5U; ++i) {
+    Rack* const rack = rack_new();
+    rack->next_uid = i;
+    history_edited(&history, rack);
+  }
+  ck_assert_uint_eq(history.undo.n, HISTORY_DEPTH);
+  ck_assert_uint_eq(history_undo(&history)->next_uid, HISTORY_DEPTH + 4U);
+  ck_assert_uint_eq(history.undo.racks[0]->next_uid, 5U);
+  history_clear(&history);
+  ck_assert_ptr_null(history_undo(&history));
+}
+END_TEST
+
+START_TEST(a_gesture_ends_by_rest_or_by_an_edit)
+{
+  History history;
+  memset(&history, 0, sizeof(history));
+  Change change = { .uid = 20, .param = 1 };
+  const Changes changes = { &change, 1, 1, 0 };
+  uint64_t now_ns = 5000000000U;
+  ck_assert(!history_is_gesture(&history, &changes, now_ns));
+  now_ns += HISTORY_GESTURE_NS - 1U;
+  ck_assert(history_is_gesture(&history, &changes, now_ns));
+  now_ns += HISTORY_GESTURE_NS;
+  ck_assert(!history_is_gesture(&history, &changes, now_ns));
+  history_edited(&history, rack_new());
+  ck_assert(!history_is_gesture(&history, &changes, now_ns));
+  change.param = 2;
+  ck_assert(!history_is_gesture(&history, &changes, now_ns));
+  history_clear(&history);
+}
+END_TEST
+
+typedef struct Told {
+  uint32_t n, n_rack;
+  NotifyKey newest;
+} Told;
+
+static void
+note_told(void* const context, const Peer* const to, const NotifyKey* const key)
+{
+  (void)to;
+  Told* const told = context;
+  ++told->n;
+  told->n_rack += key->uid == RACK_UID_NONE && key->param == NOTIFY_RACK;
+  told->newest = *key;
+}
+
+START_TEST(news_are_merged_within_an_interval_and_the_last_is_told)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  const Peer watcher = peer_of("127.0.0.1", 1);
+  const Peer maker = peer_of("127.0.0.1", 2);
+  uint64_t now_ns = 1000000000U;
+  const NotifyKey key = { 20, 1 };
+  notify_change(&notify, key, &maker, now_ns);
+  ck_assert_uint_eq(told.n, 0); // nobody listens
+  notify_subscribe(&notify, &watcher, true, now_ns);
+  notify_subscribe(&notify, &maker, true, now_ns);
+  for (int i = 0; i < 100; ++i) {
+    notify_change(&notify, key, &maker, now_ns);
+  }
+  ck_assert_uint_eq(told.n, 1);
+  ck_assert_uint_eq(notify_wake_ns(&notify), now_ns + NOTIFY_INTERVAL_NS);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS - 1U);
+  ck_assert_uint_eq(told.n, 1);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
+  ck_assert_uint_eq(told.n, 2);
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(too_many_news_become_one)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  const Peer watcher = peer_of("127.0.0.1", 1);
+  notify_subscribe(&notify, &watcher, true, 1);
+  const uint64_t now_ns = 1000000000U;
+  notify_change(&notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK }, NULL, now_ns);
+  for (uint32_t i = 0; i < 2U * NOTIFY_MAX_KEYS; ++i) {
+    notify_change(&notify, (NotifyKey){ 20U + i, 0 }, NULL, now_ns);
+  }
+  ck_assert_uint_eq(told.n, NOTIFY_MAX_KEYS);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
+  ck_assert_uint_eq(told.n_rack, 2);
+}
+END_TEST
+
+START_TEST(the_subscriber_that_is_silent_for_longest_makes_way)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  for (uint32_t i = 0; i < NOTIFY_MAX_SUBSCRIBERS; ++i) {
+    const Peer peer = peer_of("127.0.0.1", (uint16_t)(100U + i));
+    notify_subscribe(&notify, &peer, true, 10U + i);
+  }
+  const Peer first = peer_of("127.0.0.1", 100);
+  notify_heard(&notify, &first, 1000);
+  const Peer newest = peer_of("127.0.0.1", 99);
+  notify_subscribe(&notify, &newest, true, 1001);
+  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_SUBSCRIBERS);
+  notify_subscribe(&notify, &first, false, 1002);
+  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_SUBSCRIBERS - 1U);
+}
+END_TEST
+
+SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_address,
+           strangers_get_no_answer_that_is_larger_than_their_request,
+           each_sender_has_a_bucket_that_fills_again, more_senders_than_buckets_are_served,
+           undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
+           news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
+           the_subscriber_that_is_silent_for_longest_makes_way)

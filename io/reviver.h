@@ -69,6 +69,7 @@ struct Reviver {
   Error error;         ///< Why the last attempt failed
   uint64_t past_xruns; ///< Of sessions that are over
   uint64_t reconnects;
+  Reviver* next; ///< Closed, but never freed, see `leaks`
 };
 
 /// The first start; waits 5 s for it at most.  On an error call reviver_close(). [main]

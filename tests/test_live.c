@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,6 +51,25 @@ START_TEST(it_says_what_it_runs_on_and_ends_by_a_signal)
     assert_contains(program.out, i ? "stopped (terminated)" : "stopped (interrupted)");
     program_clear(&program);
   }
+}
+END_TEST
+
+START_TEST(it_ends_when_asked_by_osc)
+{
+  const char* const words[] = { "run", "--io", "dummy", "--osc-port", "0", "--json", NULL };
+  program_start(&program, words);
+  program_expect(&program, "\"osc_port\":");
+  char port[8] = "";
+  ck_assert_int_eq(
+      sscanf(strstr(program_peek(&program), "\"osc_port\":"), "\"osc_port\":%7[0-9]", port), 1);
+  Program sender;
+  PROGRAM_RUN(&sender, "send", "--osc-port", port, "/server/quit");
+  ck_assert_msg(sender.exit_code == 0, "%s", sender.err);
+  program_clear(&sender);
+  program_wait(&program);
+  ck_assert_int_eq(program.exit_code, 0);
+  assert_contains(program.out, "asked by /server/quit");
+  program_clear(&program);
 }
 END_TEST
 
@@ -177,7 +197,8 @@ START_TEST(a_busy_port_is_refused_with_the_way_out)
 }
 END_TEST
 
-SUITE_MAIN("live", it_says_what_it_runs_on_and_ends_by_a_signal, its_events_are_json_lines,
-           what_is_recorded_is_what_was_played_through_the_rack, a_hangup_reads_the_rack_file_again,
-           a_wrong_rack_opens_nothing, options_that_do_not_go_together_are_refused,
-           what_is_not_there_has_its_exit_code, a_busy_port_is_refused_with_the_way_out)
+SUITE_MAIN("live", it_says_what_it_runs_on_and_ends_by_a_signal, it_ends_when_asked_by_osc,
+           its_events_are_json_lines, what_is_recorded_is_what_was_played_through_the_rack,
+           a_hangup_reads_the_rack_file_again, a_wrong_rack_opens_nothing,
+           options_that_do_not_go_together_are_refused, what_is_not_there_has_its_exit_code,
+           a_busy_port_is_refused_with_the_way_out)

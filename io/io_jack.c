@@ -43,6 +43,7 @@ make_session(Reviver* const reviver)
   }
   session->client_name = jack->client_name;
   session->server_name = jack->server_name;
+  session->place = reviver->name;
   session->connect = jack->connect && !reviver->has_run;
   keep_links(&reviver->io, &session->pending, &jack->known);
   return &session->base;
@@ -194,6 +195,13 @@ start(Jack* const jack, const IoConfig* const config, Error* const error)
   return status;
 }
 
+static void
+name_server(Jack* const jack, const char* const name)
+{
+  snprintf(jack->reviver.name, sizeof(jack->reviver.name), "JACK server '%s'",
+           name ? name : "default");
+}
+
 static Status
 jack_open(const IoConfig* const config, const IoEvents* const events, Io** const io,
           Error* const error)
@@ -205,8 +213,7 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
   jack->reviver.io =
       (Io){ .driver = &io_jack, .events = *events, .n_in = config->n_in, .n_out = config->n_out };
   jack->reviver.kind = &kind;
-  snprintf(jack->reviver.name, sizeof(jack->reviver.name), "JACK server '%s'",
-           config->server_name ? config->server_name : "default");
+  name_server(jack, config->server_name ? config->server_name : getenv("JACK_DEFAULT_SERVER"));
   jack->connect = config->connect;
   jack->client_name = strdup(config->client_name ? config->client_name : "warprack");
   jack->server_name = config->server_name ? strdup(config->server_name) : NULL;

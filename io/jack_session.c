@@ -178,15 +178,14 @@ open_client(JackSession* const session)
   if (session->client) {
     return STATUS_OK;
   }
-  const char* const name = session->server_name ? session->server_name : "default";
   if (status & JackVersionError) {
-    snprintf(what, sizeof(what), "JACK server '%.64s' speaks another protocol than libjack", name);
+    snprintf(what, sizeof(what), "%s speaks another protocol than libjack", session->place);
   } else if (status & JackServerFailed) {
     session->base.absent = true;
-    snprintf(what, sizeof(what), "JACK server '%.64s' does not run", name);
+    snprintf(what, sizeof(what), "%s does not run", session->place);
   } else {
-    snprintf(what, sizeof(what), "JACK server '%.64s' refused the client '%.64s', status 0x%x",
-             name, session->client_name, (unsigned)status);
+    snprintf(what, sizeof(what), "%s refused the client '%.64s', status 0x%x", session->place,
+             session->client_name, (unsigned)status);
   }
   return fail(session, what);
 }

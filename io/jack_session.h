@@ -20,6 +20,7 @@ typedef struct JackSession {
   // Set before jack_session_open()
   const char* client_name;
   const char* server_name; ///< NULL: the default server
+  const char* place;       ///< The server, for messages
   bool connect;            ///< jack_session_start() connects to the physical ports
   JackLinks pending;       ///< Connections to restore; those that were leave the list
   // The client

@@ -317,6 +317,31 @@ START_TEST(what_cannot_be_rendered_is_refused_and_leaves_no_file)
 }
 END_TEST
 
+START_TEST(effects_that_measure_first_get_the_file_twice)
+{
+  const Scratch scratch = scratch_new();
+  make_input(&scratch, 48000);
+  double peak = 0.0;
+  for (unsigned i = 0; i < 2U * FRAMES; ++i) {
+    peak = fmax(peak, fabsf(noise[i % 2U][i / 2U]));
+  }
+  const double gain = pow(10.0, -6.0 / 20.0) / peak;
+  const RenderReport report =
+      render_rack(&scratch, "limiter 20dB | normalize peak target=-6", 300, RENDER_TAIL_AUTO);
+  ck_assert_uint_eq(report.n_passes, 2);
+  ck_assert_uint_eq(report.frames_out, FRAMES);
+  ck_assert_double_eq_tol(report.peak, pow(10.0, -6.0 / 20.0), 1e-6);
+  const Audio out = read_output(&scratch);
+  ck_assert_uint_eq(out.n_frames, FRAMES);
+  for (unsigned i = 0; i < 2U * FRAMES; ++i) {
+    ck_assert_double_eq_tol(out.samples[i], gain * noise[i % 2U][i / 2U], 1e-6);
+  }
+  free(out.samples);
+  ck_assert_uint_eq(scratch_count(&scratch), 2);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 typedef struct Watch {
   atomic_bool cancel;
   uint32_t calls;
@@ -440,6 +465,7 @@ SUITE_MAIN("render", an_empty_rack_copies_every_frame,
            latency_is_cut_off_so_that_the_output_is_aligned,
            an_automatic_tail_ends_with_the_last_sound, a_tail_without_end_is_cut_and_told,
            a_live_run_gives_the_same_samples, what_is_no_number_is_silenced_and_counted,
+           effects_that_measure_first_get_the_file_twice,
            what_cannot_be_rendered_is_refused_and_leaves_no_file,
            a_cancelled_render_leaves_the_old_file_as_it_was,
            the_command_reports_warns_and_ends_with_the_documented_code,

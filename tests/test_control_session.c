@@ -434,8 +434,9 @@ START_TEST(bundles_are_done_in_the_order_of_their_times)
 {
   start();
   const double delays[] = { SOON_S + 0.2, SOON_S, SOON_S + 0.1 };
+  const lo_timetag tags[] = { tag_in(delays[0]), tag_in(delays[1]), tag_in(delays[2]) };
   for (uint32_t i = 0; i < 3; ++i) {
-    const lo_bundle bundle = lo_bundle_new(tag_in(delays[i]));
+    const lo_bundle bundle = lo_bundle_new(tags[i]);
     bundle_add(bundle, "/node/vol/gain", "f", -10.0 * delays[i]);
     client_send_bundle(rig.client, bundle);
   }
@@ -541,6 +542,7 @@ START_TEST(sync_waits_for_edits_and_for_the_audio)
   client_expect_start(rig.client, "/done /rack/add");
   settle(); // still nothing: the block is not out yet
   fake_engine_advance(rig.engine, FAKE_BLOCK_FRAMES);
+  usleep(50000); // time to answer too early
   settle();
   fake_engine_advance(rig.engine, FAKE_DEPTH * FAKE_BLOCK_FRAMES);
   client_expect(rig.other, "/server/synced 42");

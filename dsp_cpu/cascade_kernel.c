@@ -6,11 +6,17 @@
 #include <stdbool.h>
 #include <string.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #define CHUNK 128U // frames between two looks at the states; a multiple of LANES
 
 /// States below this become zero at the end of a chunk.  It is far below what a float can hold, so
 /// that no output sample knows; and a decaying tail ends instead of crawling through denormals.
 #define SMALLEST_STATE 1e-100
+
+typedef float FourFloats __attribute__((vector_size(16)));
 
 #define LANES       4
 #define LANES_NAME  base

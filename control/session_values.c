@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Setting parameters that are heard: the engine, both documents, the history and the others.
 
+#include "commands.h"
 #include "session_private.h"
 
 #include <stdlib.h>
@@ -55,6 +56,15 @@ session_send_values(Session* const session, const Changes* const changes, const 
              : error_set(error, status, "too many parameter changes wait for the engine");
 }
 
+/// True while an undo or redo is in flight: values set meanwhile belong to the document that it
+/// brings, and are no step that would come between the two.
+static bool
+is_stepping(const Session* const session)
+{
+  const CommandKind kind = session->flight ? session->flight->messages[0].info->kind : COMMAND_EDIT;
+  return kind == COMMAND_UNDO || kind == COMMAND_REDO;
+}
+
 /// The step before these values, for the history; NULL when it goes on with a gesture.
 static Rack*
 step_before(Session* const session, const Changes* const changes, const uint64_t now_ns)
@@ -103,7 +113,7 @@ spread_values(Session* const session, const Changes* const changes, const Peer* 
     values_repeat(session->candidate, changes);
     note_overtaking(session, changes);
   }
-  Rack* const before = step_before(session, changes, now_ns);
+  Rack* const before = is_stepping(session) ? NULL : step_before(session, changes, now_ns);
   if (before) {
     history_set(&session->history, before);
   }

@@ -243,6 +243,28 @@ START_TEST(a_fader_is_one_step_and_another_fader_another)
 }
 END_TEST
 
+START_TEST(a_value_set_during_an_undo_does_not_confuse_the_steps)
+{
+  start();
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/rack/add", "ss", "b", "gain");
+  client_expect_start(rig.client, "/done");
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/undo", "");
+  client_send(rig.client, "/node/vol/gain", "f", -9.0);
+  client_expect(rig.client, "/done /node/vol/gain");
+  hear();
+  client_expect_start(rig.client, "/done /rack/undo");
+  control_rig_expect_rack(&rig, "add vol gain gain=-9dB\nadd a gain\nconnect");
+  client_send(rig.client, "/rack/undo", "");
+  hear();
+  client_expect_start(rig.client, "/done /rack/undo");
+  control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nconnect");
+  stop();
+}
+END_TEST
+
 START_TEST(what_is_undone_does_not_lend_its_identity)
 {
   start();

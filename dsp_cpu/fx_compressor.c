@@ -16,8 +16,7 @@
 
    - detector=rms takes the level from the mean square over a one-pole window of 10 ms.
    - Linked, the loudest channel of each frame drives one gain for all of them.
-   - Threshold, ratio, knee, makeup and mix ramp; attack and release need none, since they change
-     only how fast the gain moves.
+   - All settings ramp, attack and release too: at once, an attack of 0 would be a step in the gain.
    - The smoother's state is double: at a release of 5 s and 192 kHz its steps are below the
      resolution of float, which would stop 0.9 dB short.
 */
@@ -105,14 +104,15 @@ typedef struct CompressorNode {
   uint32_t ramp_frames;
   bool is_rms;
   double rms_pole;
-  // Targets
-  double attack_pole, release_pole;
+  // Targets; attack and release as the part of the way that is gone in a frame
+  float attack, release;
   float threshold_db, slope, knee_db, makeup_db, mix; // slope = 1 - 1 / ratio
 } CompressorNode;
 
 typedef struct CompressorUnit {
   double mean_square;
   double reduction_db; // smoothed
+  Ramp attack, release;
   Ramp threshold_db, slope, knee_db, makeup_db, mix;
 } CompressorUnit;
 
@@ -128,10 +128,10 @@ compressor_set(void* const node, const uint32_t param, const double value)
     compressor->slope = (float)(1.0 - 1.0 / value);
     break;
   case ATTACK:
-    compressor->attack_pole = sidechain_pole(value, compressor->rate_hz);
+    compressor->attack = (float)(1.0 - sidechain_pole(value, compressor->rate_hz));
     break;
   case RELEASE:
-    compressor->release_pole = sidechain_pole(value, compressor->rate_hz);
+    compressor->release = (float)(1.0 - sidechain_pole(value, compressor->rate_hz));
     break;
   case KNEE:
     compressor->knee_db = (float)value;
@@ -175,6 +175,8 @@ compressor_unit_init(const void* const node, void* const state, const uint32_t c
   (void)channel;
   const CompressorNode* const compressor = node;
   *(CompressorUnit*)state = (CompressorUnit){
+    .attack = ramp_at(compressor->attack),
+    .release = ramp_at(compressor->release),
     .threshold_db = ramp_at(compressor->threshold_db),
     .slope = ramp_at(compressor->slope),
     .knee_db = ramp_at(compressor->knee_db),
@@ -186,6 +188,8 @@ compressor_unit_init(const void* const node, void* const state, const uint32_t c
 static void
 aim(const CompressorNode* const node, CompressorUnit* const unit)
 {
+  ramp_aim(&unit->attack, node->attack, node->ramp_frames);
+  ramp_aim(&unit->release, node->release, node->ramp_frames);
   ramp_aim(&unit->threshold_db, node->threshold_db, node->ramp_frames);
   ramp_aim(&unit->slope, node->slope, node->ramp_frames);
   ramp_aim(&unit->knee_db, node->knee_db, node->ramp_frames);
@@ -231,13 +235,13 @@ curve(const float* const restrict power, const float* const restrict threshold_d
 
 /// Smooth branching peak detector, in place.
 static void
-smooth(const CompressorNode* const node, double* const state, float* const reduction_db,
-       const uint32_t n_frames)
+smooth(double* const state, const float* const attack, const float* const release,
+       float* const reduction_db, const uint32_t n_frames)
 {
   double y = *state;
   for (uint32_t i = 0; i < n_frames; ++i) {
     const double x = reduction_db[i];
-    y = x + (x > y ? node->attack_pole : node->release_pole) * (y - x);
+    y += (double)(x > y ? attack[i] : release[i]) * (x - y);
     reduction_db[i] = (float)y;
   }
   *state = y;
@@ -253,6 +257,13 @@ gains(float* const restrict reduction_db, const float* const restrict makeup_db,
   }
 }
 
+/// Ramps that turn round may overshoot: a part stays a part.
+static void
+fill_part(Ramp* const ramp, float* const out, const uint32_t n_frames)
+{
+  ramp_fill_within(ramp, 0.0F, 1.0F, out, n_frames);
+}
+
 static void
 run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
 {
@@ -262,12 +273,14 @@ run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
   float settings[3][SIDECHAIN_CHUNK];
   measure(io, first, power, n_frames);
   ramp_fill(&unit->threshold_db, settings[0], n_frames);
-  ramp_fill(&unit->slope, settings[1], n_frames);
+  fill_part(&unit->slope, settings[1], n_frames);
   ramp_fill(&unit->knee_db, settings[2], n_frames);
   curve(power, settings[0], settings[1], settings[2], gain, n_frames);
-  smooth(node, &unit->reduction_db, gain, n_frames);
+  fill_part(&unit->attack, settings[0], n_frames);
+  fill_part(&unit->release, settings[1], n_frames);
+  smooth(&unit->reduction_db, settings[0], settings[1], gain, n_frames);
   ramp_fill(&unit->makeup_db, settings[0], n_frames);
-  ramp_fill(&unit->mix, settings[1], n_frames);
+  fill_part(&unit->mix, settings[1], n_frames);
   gains(gain, settings[0], settings[1], n_frames);
   sidechain_apply(io, node->n_channels, first, gain, n_frames);
 }

@@ -319,24 +319,12 @@ chunk_frames(const Tap* const tap, const uint32_t n_left)
   return tap_span(tap, n < shortest ? n : shortest);
 }
 
-/// A ramp, held in a range: one that turns round may overshoot.
-static void
-fill_within(Ramp* const ramp, const float low, const float high, float* const out,
-            const uint32_t n_frames)
-{
-  const bool is_moving = ramp->frames_left > 0U;
-  ramp_fill(ramp, out, n_frames);
-  for (uint32_t i = 0; is_moving && i < n_frames; ++i) {
-    out[i] = out[i] < low ? low : out[i] > high ? high : out[i];
-  }
-}
-
 static void
 fill_ramps(DelayUnit* const unit, Chunk* const chunk)
 {
-  fill_within(&unit->feedback, -MAX_FEEDBACK, MAX_FEEDBACK, chunk->feedback, chunk->n_frames);
-  fill_within(&unit->mix, 0.0F, 1.0F, chunk->mix, chunk->n_frames);
-  fill_within(&unit->pole, 0.0F, 1.0F, chunk->pole, chunk->n_frames);
+  ramp_fill_within(&unit->feedback, -MAX_FEEDBACK, MAX_FEEDBACK, chunk->feedback, chunk->n_frames);
+  ramp_fill_within(&unit->mix, 0.0F, 1.0F, chunk->mix, chunk->n_frames);
+  ramp_fill_within(&unit->pole, 0.0F, 1.0F, chunk->pole, chunk->n_frames);
   tap_weights(&unit->tap, chunk->fade, chunk->n_frames);
 }
 

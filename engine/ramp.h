@@ -11,6 +11,10 @@
      value = target + w^2 (a + b w),   a = 3 d + s,   b = -2 d - s
 
    where d is the distance to go and s the slope at the start, per length.
+
+   Aimed elsewhere on its way, a ramp may pass the values that it was aimed at, by up to a tenth of
+   their range.  That does no harm to a gain; what must not leave its range, as the pole of a
+   filter, takes ramp_fill_within().
 */
 #ifndef WARPRACK_ENGINE_RAMP_H
 #define WARPRACK_ENGINE_RAMP_H
@@ -87,6 +91,18 @@ ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
     out[i] = segment.target;
   }
   ramp->frames_left -= n_moving;
+}
+
+/// The same, with every value held in [low, high].
+static inline void
+ramp_fill_within(Ramp* const ramp, const float low, const float high, float* const out,
+                 const uint32_t n_frames)
+{
+  const uint32_t n_moving = n_frames < ramp->frames_left ? n_frames : ramp->frames_left;
+  ramp_fill(ramp, out, n_frames);
+  for (uint32_t i = 0; i < n_moving; ++i) {
+    out[i] = out[i] < low ? low : out[i] > high ? high : out[i];
+  }
 }
 
 /// Advance by `frames` frames.

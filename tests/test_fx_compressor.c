@@ -224,6 +224,48 @@ START_TEST(changes_do_not_click)
 }
 END_TEST
 
+START_TEST(an_attack_of_0_sets_in_without_a_step)
+{
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[0][i] = 1.0F;
+  }
+  FxRig rig;
+  rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -40.0 },
+          { .id = "attack", .number = 1000.0 });
+  run_part(&rig, 0, 1000);
+  rig_set(&rig, "attack", 0.0);
+  run_part(&rig, 1000, FRAMES);
+  const float way = out[0][999] - out[0][FRAMES - 1U];
+  ck_assert_float_gt(way, 0.5F); // all of it was still to go
+  for (uint32_t i = 1000; i < FRAMES; ++i) {
+    ck_assert_msg(out[0][i - 1U] - out[0][i] < 0.05F * way, "a step at frame %u", i);
+  }
+  rig_free(&rig);
+}
+END_TEST
+
+START_TEST(it_never_makes_louder)
+{
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[0][i] = 1.0F;
+  }
+  FxRig rig;
+  rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -100.0 },
+          { .id = "attack", .number = 0.0 }, { .id = "release", .number = 1.0 });
+  // Turned round at these frames, a ramp passes its targets by a tenth.
+  const double ratios[] = { 1.0, 1000.0, 1.001, 1.002 };
+  const uint32_t lengths[] = { 700, 750, 800, 350 };
+  for (uint32_t at = 0, k = 0; at + lengths[k] <= FRAMES; at += lengths[k], k = (k + 1U) % 4U) {
+    rig_set(&rig, "ratio", ratios[k]);
+    run_part(&rig, at, at + lengths[k]);
+    for (uint32_t i = at; i < at + lengths[k]; ++i) {
+      ck_assert_msg(out[0][i] <= 1.00001F, "%g at frame %u", (double)out[0][i], i);
+    }
+  }
+  rig_free(&rig);
+}
+END_TEST
+
 START_TEST(the_contract_holds_for_every_shape)
 {
   const RigArg linked[] = { { .id = "threshold", .number = -30.0 } };
@@ -239,4 +281,5 @@ SUITE_MAIN("compressor", the_settled_gain_is_on_the_static_curve,
            linked_channels_share_one_gain_and_unlinked_ones_do_not,
            without_mix_or_above_nothing_samples_pass_unchanged,
            the_output_follows_the_double_precision_model, changes_do_not_click,
+           an_attack_of_0_sets_in_without_a_step, it_never_makes_louder,
            the_contract_holds_for_every_shape)

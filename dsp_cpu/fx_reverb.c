@@ -54,6 +54,7 @@
 #define MAX_PREDELAY   200.0 // ms
 #define SPREAD_OCTAVES 1.4   // from the shortest line to the longest, nearly
 #define MAX_ANGLE      M_PI
+#define DEPTH_SECONDS  0.5 // ramp of the modulation: so slow that chords have no audible corners
 #define GOLDEN         0.61803398874989485 // multiples of it are evenly spread modulo 1
 
 enum { SIZE, DECAY, DAMPING, MODULATION, PREDELAY, MIX, N_PARAMS };
@@ -118,6 +119,7 @@ typedef struct ReverbNode {
   double values[N_PARAMS];
   uint32_t n_channels;
   uint32_t ramp_frames;
+  uint32_t depth_steps; // of the ramp of the modulation, CHUNK frames each
   Bank banks[N_BANKS];
   // Targets
   float gain[N_LINES], pole[N_LINES]; // damping of each line: y = gain x + pole y
@@ -269,6 +271,7 @@ reverb_create(const FxSetup* const setup, FxShape* const shape, void** const nod
   reverb->rate_hz = setup->rate_hz;
   reverb->n_channels = setup->n_in;
   reverb->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  reverb->depth_steps = (uint32_t)lrint(DEPTH_SECONDS * setup->rate_hz / CHUNK);
   memcpy(reverb->values, setup->values, sizeof(reverb->values));
   design_delays(reverb);
   const size_t n_floats = design_rings(reverb);
@@ -402,9 +405,8 @@ damp(ReverbUnit* const unit, const uint32_t l, float* const x, const uint32_t n_
   const bool is_moving = unit->gain[l].frames_left || unit->pole[l].frames_left;
   float gain[CHUNK], pole[CHUNK];
   ramp_fill(&unit->gain[l], gain, n_frames);
-  ramp_fill(&unit->pole[l], pole, n_frames);
-  for (uint32_t i = 0; is_moving && i < n_frames; ++i) { // ramps that turn round may overshoot,
-    pole[i] = pole[i] < 0.0F ? 0.0F : pole[i] > 1.0F ? 1.0F : pole[i]; // but a pass never gains
+  ramp_fill_within(&unit->pole[l], 0.0F, 1.0F, pole, n_frames);
+  for (uint32_t i = 0; is_moving && i < n_frames; ++i) { // overshoot or not, a pass never gains
     gain[i] = gain[i] > 1.0F - pole[i] ? 1.0F - pole[i] : gain[i];
   }
   double y = unit->damped[l];
@@ -486,7 +488,7 @@ run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
   float fade[CHUNK], input_gain[CHUNK], mix[CHUNK];
   tap_weights(&unit->predelay, fade, n_frames);
   ramp_fill(&unit->input_gain, input_gain, n_frames);
-  ramp_fill(&unit->mix, mix, n_frames);
+  ramp_fill_within(&unit->mix, 0.0F, 1.0F, mix, n_frames);
   spread(io, first, bus, n_frames);
   scale(bus, input_gain, n_frames);
   scatter(node, unit, SCATTER_1, &unit->predelay, fade, bus, n_frames);
@@ -513,7 +515,7 @@ next_angles(const ReverbNode* const node, ReverbUnit* const unit)
 {
   memcpy(unit->turn.cos_from, unit->turn.cos_to, sizeof(unit->turn.cos_from));
   memcpy(unit->turn.sin_from, unit->turn.sin_to, sizeof(unit->turn.sin_from));
-  ramp_aim(&unit->depth, node->depth, node->ramp_frames / CHUNK + 1U);
+  ramp_aim(&unit->depth, node->depth, node->depth_steps);
   const double seconds = (double)(unit->frame + CHUNK) / node->rate_hz;
   turn_to(&unit->turn, (double)ramp_next(&unit->depth), seconds);
 }

@@ -381,6 +381,28 @@ START_TEST(changes_do_not_click)
 }
 END_TEST
 
+START_TEST(modulation_sets_in_without_corners)
+{
+  float** const in = planar_silence(1, 144000);
+  float** const out = planar_silence(1, 144000);
+  signal_sine(in[0], 144000, 50.0, RATE, 0.5, 0.0);
+  FxRig rig;
+  rig_new(&rig, "reverb", RATE, 1, 64, { .id = "decay", .number = 1000.0 },
+          { .id = "modulation", .number = 0.0 }, { .id = "mix", .number = 1.0 });
+  run_part(&rig, in, out, 0, 72000);
+  rig_set(&rig, "modulation", 1.0);
+  run_part(&rig, in, out, 72000, 144000);
+  const double before = max_second_difference(out[0] + 60000, 12000);
+  const double after = max_second_difference(out[0] + 108000, 36000);
+  const double between = max_second_difference(out[0] + 72000 - 2, 36000);
+  ck_assert_msg(between <= 1.5 * fmax(before, after), "%g between %g and %g", between, before,
+                after);
+  rig_free(&rig);
+  free(out);
+  free(in);
+}
+END_TEST
+
 START_TEST(without_mix_samples_pass_unchanged)
 {
   float** const in = planar_noise(3, FRAMES, 1, 1.0);
@@ -412,5 +434,5 @@ SUITE_MAIN("reverb", a_stereo_reverb_follows_the_double_precision_model,
            the_default_is_dense_as_noise_within_a_tenth_of_a_second,
            it_begins_after_the_predelay_and_ends_with_the_tail,
            the_longest_decay_at_every_extreme_only_decays, a_flurry_of_changes_stays_bounded,
-           changes_do_not_click, without_mix_samples_pass_unchanged,
-           the_contract_holds_for_every_shape)
+           changes_do_not_click, modulation_sets_in_without_corners,
+           without_mix_samples_pass_unchanged, the_contract_holds_for_every_shape)

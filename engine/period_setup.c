@@ -2,6 +2,7 @@
 // Making a period: all memory that the callback will ever need.
 
 #include "period_state.h"
+#include "rt.h"
 
 #include <float.h>
 #include <math.h>
@@ -75,6 +76,8 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   period->shape = *ring_shape(config->ring);
   period->base_latency = config->depth * period->shape.block_frames;
   period->frame = config->first_frame;
+  atomic_init(&period->clock_frame, config->first_frame);
+  atomic_init(&period->clock_ns, rt_now_ns()); // until the first period: as if one began now
   period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
   period->is_wet = true;
   period->last_wet = PERIOD_NO_BLOCK;

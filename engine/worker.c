@@ -118,12 +118,14 @@ heap_pop(Worker* const worker)
   return first;
 }
 
-/// Move messages from the ring to the heap; what does not fit stays in the ring.
+/// Move messages from the ring to the heap; what does not fit stays in the ring.  What comes late
+/// is for `frame`, the next one that is played, and so in the order in which it was sent.
 static void
-receive(Worker* const worker, Ring* const messages)
+receive(Worker* const worker, Ring* const messages, const uint64_t frame)
 {
   ParamMessage message;
   while (worker->n_waiting < WORKER_MAX_WAITING && ring_receive(messages, &message)) {
+    message.frame = message.frame > frame ? message.frame : frame;
     heap_push(worker, (WaitingMessage){ message, ++worker->n_received });
   }
 }
@@ -180,32 +182,31 @@ collect_events(Worker* const worker, const uint64_t frame, const uint32_t n_fram
   return n_events;
 }
 
-void
-worker_apply(Worker* const worker, const ParamMessage* const message)
+static void
+apply(Worker* const worker, const WaitingMessage entry)
 {
-  const WaitingMessage entry = { *message, ++worker->n_received };
   const int index = accept(worker, &entry);
   if (index >= 0) {
     const Node* const node = worker->plan->nodes[index].node;
-    node->fx->set(node->fx_node, message->param, message->value);
+    node->fx->set(node->fx_node, entry.message.param, entry.message.value);
   }
+}
+
+void
+worker_apply(Worker* const worker, const ParamMessage* const message)
+{
+  apply(worker, (WaitingMessage){ *message, ++worker->n_received });
 }
 
 void
 worker_drain(Worker* const worker, Ring* const messages)
 {
-  do {
-    receive(worker, messages);
+  const uint64_t frame = atomic_load_explicit(&worker->next_frame, memory_order_relaxed);
+  for (receive(worker, messages, frame); worker->n_waiting; receive(worker, messages, frame)) {
     while (worker->n_waiting) {
-      const WaitingMessage entry = heap_pop(worker);
-      const int index = accept(worker, &entry);
-      if (index >= 0) {
-        const Node* const node = worker->plan->nodes[index].node;
-        node->fx->set(node->fx_node, entry.message.param, entry.message.value);
-      }
+      apply(worker, heap_pop(worker));
     }
-    receive(worker, messages);
-  } while (worker->n_waiting);
+  }
 }
 
 // ---- a block ----
@@ -218,7 +219,7 @@ worker_run(Worker* const worker, Ring* const messages, const uint64_t frame,
   const uint64_t began = rt_now_ns();
   take_offer(worker, frame);
   if (messages) {
-    receive(worker, messages);
+    receive(worker, messages, frame);
   }
   const uint32_t n_events = collect_events(worker, frame, n_frames);
 

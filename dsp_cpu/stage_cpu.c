@@ -55,17 +55,29 @@ struct Stage {
 static inline float
 gain_at(const MixLink* const link, const uint32_t frame)
 {
-  const uint32_t moving = frame > link->hold ? frame - link->hold : 0U;
-  const uint32_t left = link->gain.frames_left;
-  return ramp_value_at(&link->gain, left > moving ? left - moving : 0U);
+  const bool holds = frame <= link->hold;
+  const Ramp* const ramp = holds ? &link->gain : &link->next;
+  const uint32_t moved = holds ? frame : frame - link->hold;
+  return ramp_value_at(ramp, ramp->frames_left > moved ? ramp->frames_left - moved : 0U);
+}
+
+/// True when the gain does not move within the block.
+static bool
+is_steady(const MixLink* const link, const uint32_t n_frames)
+{
+  return link->gain.frames_left == 0U && (link->hold == 0U || link->hold >= n_frames);
 }
 
 static void
 link_advance(MixLink* const link, const uint32_t n_frames)
 {
-  const uint32_t resting = link->hold < n_frames ? link->hold : n_frames;
-  link->hold -= resting;
-  ramp_skip(&link->gain, n_frames - resting);
+  const uint32_t held = link->hold < n_frames ? link->hold : n_frames;
+  link->hold -= held;
+  ramp_skip(&link->gain, held);
+  if (link->hold == 0U) {
+    ramp_skip(&link->next, n_frames - held);
+    link->gain = link->next;
+  }
   link->position = (link->position + n_frames) & link->line_mask;
 }
 
@@ -125,10 +137,10 @@ mix_row(float* const* const rows, const MixRow* const row, const uint32_t n_fram
       line_run(term->line, term->link, in, delayed, n_frames);
       in = delayed;
     }
-    if (term->link->gain.frames_left) {
-      add_moving(out, in, term->link, t == 0U, n_frames);
-    } else {
+    if (is_steady(term->link, n_frames)) {
       add_steady(out, in, term->link->gain.target, t == 0U, n_frames);
+    } else {
+      add_moving(out, in, term->link, t == 0U, n_frames);
     }
   }
 }

@@ -22,8 +22,9 @@
 /// The moving part of one connection, shared by its channels.  Belongs to the worker while audio
 /// runs.
 typedef struct MixLink {
-  Ramp gain;
-  uint32_t hold;      ///< Frames for which `gain` still rests before its ramp goes on
+  Ramp gain; ///< For `hold` more frames; then `next` takes its place
+  Ramp next; ///< Made so that it goes on from where `gain` will be; the same when hold is 0
+  uint32_t hold;
   uint32_t delay;     ///< Frames; latency compensation
   uint32_t line_mask; ///< Frames of each delay line (a power of two) - 1
   uint32_t position;  ///< Where the next frame is written in the delay lines

@@ -64,16 +64,20 @@ worker_main(void* const context)
 // ---- arming ----
 
 static uint64_t
-clock_frame(const Engine* const engine)
+period_frame(const Period* const period)
 {
-  const Period* const period = atomic_load_explicit(&engine->period, memory_order_acquire);
-  if (!period) {
-    return atomic_load_explicit(&engine->next_frame, memory_order_relaxed);
-  }
   uint64_t next_frame = 0;
   uint64_t began_ns = 0;
   period_clock(period, &next_frame, &began_ns);
   return next_frame;
+}
+
+static uint64_t
+clock_frame(const Engine* const engine)
+{
+  const Period* const period = atomic_load_explicit(&engine->period, memory_order_acquire);
+  return period ? period_frame(period)
+                : atomic_load_explicit(&engine->next_frame, memory_order_relaxed);
 }
 
 static void
@@ -101,11 +105,11 @@ withdraw_period(Engine* const engine)
   Period* const period = atomic_load(&engine->period);
   if (period) {
     pthread_mutex_lock(&engine->pointers);
-    atomic_store(&engine->next_frame, clock_frame(engine));
     atomic_store(&engine->period, NULL);
     while (atomic_load(&engine->in_process)) {
       usleep(PROCESS_POLL_US);
     }
+    atomic_store(&engine->next_frame, period_frame(period)); // its last block may just have begun
     const PeriodCounts counts = period_counts(period);
     add_counts(&engine->past, &counts);
     pthread_mutex_unlock(&engine->pointers);
@@ -194,8 +198,10 @@ plan_for_format(Engine* const engine, const Format* const format, Error* const e
     engine->worker.plan = plan;
     plan_begin(plan);
     plan_heard(plan, atomic_load(&engine->next_frame));
+    pthread_mutex_lock(&engine->pointers);
     engine->format = *format;
     engine->format.n_out = engine->config.offline ? format->n_out : plan->n_out;
+    pthread_mutex_unlock(&engine->pointers);
     engine->has_format = true;
   }
   return status;
@@ -223,7 +229,7 @@ start_worker(Engine* const engine, Error* const error)
                                 .dry_is_silent = engine->config.dry_is_silent,
                                 .ceiling = engine->config.ceiling,
                                 .max_latency_frames =
-                                    (uint32_t)(ENGINE_MAX_LATENCY_S * format->rate_hz) };
+                                    (uint32_t)(LATENCY_LIMIT_SECONDS * format->rate_hz) };
   Period* period = NULL;
   status = period_new(&config, &period, error);
   if (status) {
@@ -337,6 +343,19 @@ number_of_helpers(const EngineConfig* const config)
   return n_cores > 1 ? (uint32_t)n_cores - 1U : 0U;
 }
 
+static void
+init_locks(Engine* const engine)
+{
+  pthread_mutex_init(&engine->planning, NULL);
+  pthread_mutex_init(&engine->edits, NULL);
+  pthread_mutex_init(&engine->pointers, NULL);
+  pthread_condattr_t monotonic; // a wait that the setting of the wall clock does not prolong
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&engine->edits_changed, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+}
+
 Status
 engine_new(const EngineConfig* const config, Engine** const out, Error* const error)
 {
@@ -347,10 +366,8 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   engine->config = *config;
   engine->loader = (FileLoader){ config->load_file, config->free_file, config->file_context, NULL };
   engine->last_edit = &engine->first_edit;
-  pthread_mutex_init(&engine->planning, NULL);
-  pthread_mutex_init(&engine->edits, NULL);
-  pthread_mutex_init(&engine->pointers, NULL);
-  pthread_cond_init(&engine->edits_changed, NULL);
+  atomic_init(&engine->process_out, config->n_out);
+  init_locks(engine);
   engine->rack = rack_new();
   Status status = engine->rack ? choose_backend(engine, error)
                                : error_set(error, STATUS_NO_MEM, "out of memory");
@@ -521,11 +538,21 @@ engine_rack_latency(const Engine* const engine)
   return atomic_load(&engine->rack_latency);
 }
 
-uint32_t
-engine_latency(const Engine* const engine)
+/// [pointers held]
+static uint32_t
+whole_latency(const Engine* const engine)
 {
   const uint32_t blocks = engine->config.offline ? 0U : engine->config.depth;
   return blocks * engine->format.block_frames + engine_rack_latency(engine);
+}
+
+uint32_t
+engine_latency(const Engine* const engine)
+{
+  lock_pointers(engine);
+  const uint32_t latency = whole_latency(engine);
+  unlock_pointers(engine);
+  return latency;
 }
 
 uint64_t
@@ -563,7 +590,7 @@ engine_status(const Engine* const engine, EngineStatus* const status)
                             .depth = engine->config.depth,
                             .n_in = engine->format.n_in,
                             .n_out = engine_n_out(engine),
-                            .latency_frames = engine_latency(engine),
+                            .latency_frames = whole_latency(engine),
                             .rack_latency_frames = engine_rack_latency(engine),
                             .n_nodes = atomic_load(&engine->n_nodes),
                             .n_units = atomic_load(&engine->n_units),

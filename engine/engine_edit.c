@@ -7,13 +7,14 @@
 #include "engine_private.h"
 #include "rt.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define MAX_EDITS       256U
 #define HEARD_POLL_NS   200000U    // between looks whether the worker has taken a plan
-#define STANDSTILL_NS   200000000U // no block for so long: no audio runs
+#define STANDSTILL_NS   200000000U // no block for so long and two periods: no audio runs
 #define HOUSEKEEPING_NS 50000000U  // between looks for what has finished dying
 
 static void
@@ -36,10 +37,11 @@ stands_still(const Engine* const engine, Pulse* const pulse)
 {
   const uint64_t frame = engine_frame_now(engine);
   const uint64_t now = rt_now_ns();
+  const double period_ns = 1e9 * engine->format.block_frames / engine->format.rate_hz;
   if (pulse->since_ns == 0U || frame != pulse->frame) {
     *pulse = (Pulse){ frame, now };
   }
-  return now - pulse->since_ns > STANDSTILL_NS;
+  return now - pulse->since_ns > STANDSTILL_NS + (uint64_t)(2.0 * period_ns);
 }
 
 /// Give the plan to the worker and wait until it is heard; returns the frame.
@@ -88,13 +90,6 @@ plan_once(Engine* const engine, const PlanRequest* const request, bool* const ta
   if (status) {
     return status;
   }
-  if (plan->latency_frames > request->format->rate_hz * ENGINE_MAX_LATENCY_S) {
-    const Status too_late =
-        error_set(error, STATUS_LIMIT, "the rack would have a latency of %u frames; at most %g s",
-                  plan->latency_frames, ENGINE_MAX_LATENCY_S);
-    plan_free(plan);
-    return too_late;
-  }
   *heard_at = hand_over(engine, plan);
   announce(engine);
   return STATUS_OK;
@@ -132,19 +127,15 @@ has_edge(const Rack* const rack, const RackEdge* const edge)
   return false;
 }
 
-/// What is heard now, less the connections that `next` does not have.
+/// What is heard now, with no gain where `next` has no connection.
 static Rack*
-common_rack(const Rack* const now, const Rack* const next)
+muted_rack(const Rack* const now, const Rack* const next)
 {
   Rack* const rack = rack_copy(now);
-  uint32_t n = 0;
   for (uint32_t e = 0; rack && e < rack->n_edges; ++e) {
-    if (has_edge(next, &rack->edges[e])) {
-      rack->edges[n++] = rack->edges[e];
+    if (!has_edge(next, &rack->edges[e])) {
+      rack->edges[e].gain_db = -INFINITY;
     }
-  }
-  if (rack) {
-    rack->n_edges = n;
   }
   return rack;
 }
@@ -160,29 +151,60 @@ wait_for_fades(const Engine* const engine, const uint64_t heard_at)
   }
 }
 
+/// The first of two steps: fade what `next` does not have, and all tails, and wait until they are
+/// silent.
+static Status
+fade_the_tangle(Engine* const engine, const PlanRequest* const next, Error* const error)
+{
+  Rack* const muted = muted_rack(engine->rack, next->rack);
+  if (!muted) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  PlanRequest request = request_for(engine, muted);
+  request.at_frame = next->at_frame;
+  request.keep_values = true;
+  request.end_tails = true;
+  bool tangled = false;
+  uint64_t heard_at = 0;
+  const Status status = plan_once(engine, &request, &tangled, &heard_at, error);
+  rack_free(muted);
+  if (!status) {
+    wait_for_fades(engine, heard_at);
+  }
+  return status;
+}
+
+/// Back to the rack that was heard before the first step.
+static void
+fade_back(Engine* const engine)
+{
+  PlanRequest request = request_for(engine, engine->rack);
+  request.keep_values = true;
+  bool tangled = false;
+  uint64_t heard_at = 0;
+  Error error = { STATUS_OK, "" };
+  if (plan_once(engine, &request, &tangled, &heard_at, &error)) {
+    // No memory, not even for this: the next plan of any rack that has them brings them back.
+  }
+}
+
 /// New connections and fading ones would make a cycle: let the old ones fade before the new ones
 /// come.
 static Status
 plan_in_two_steps(Engine* const engine, const PlanRequest* const last, uint64_t* const heard_at,
                   Error* const error)
 {
-  Rack* const between = common_rack(engine->rack, last->rack);
-  if (!between) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
+  Status status = fade_the_tangle(engine, last, error);
+  if (status) {
+    return status;
   }
-  PlanRequest first = request_for(engine, between);
-  first.at_frame = last->at_frame;
-  first.keep_values = true;
+  PlanRequest second = *last;
+  second.previous = engine->worker.plan;
+  second.drop_silent = true;
   bool tangled = false;
-  Status status = plan_once(engine, &first, &tangled, heard_at, error);
-  rack_free(between);
-  if (!status) {
-    wait_for_fades(engine, *heard_at);
-    PlanRequest second = *last;
-    second.previous = engine->worker.plan;
-    second.now_frame =
-        UINT64_MAX - 1U; // fades are over; a tail that still ran in the tangle ends here
-    status = plan_once(engine, &second, &tangled, heard_at, error);
+  status = plan_once(engine, &second, &tangled, heard_at, error);
+  if (status) {
+    fade_back(engine);
   }
   return status;
 }
@@ -271,7 +293,7 @@ static Edit*
 next_edit(Engine* const engine)
 {
   struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
+  clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_nsec += (long)HOUSEKEEPING_NS;
   until.tv_sec += until.tv_nsec / 1000000000L;
   until.tv_nsec %= 1000000000L;

@@ -19,8 +19,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define ENGINE_MAX_LATENCY_S 2.0 // of a rack; sizes the dry signal's delay line
-
 typedef struct Edit {
   struct Edit* next;
   Rack* rack;
@@ -36,9 +34,9 @@ struct Engine {
   const Backend* backend;
 
   pthread_mutex_t planning;
-  Format format; ///< Valid once has_format
+  Format format; ///< Valid once has_format; written under `pointers` too
   bool has_format;
-  bool armed;
+  _Atomic bool armed;
   Rack* rack;        ///< Heard, or to be heard once there is a format
   PeriodCounts past; ///< Counters of periods that are over
   char realtime_note[512];

@@ -247,7 +247,9 @@ link_new(const Link* const like, const float gain, const uint32_t delay,
   *link = *like;
   link->refs = 1;
   link->gain = gain;
-  link->mix = (MixLink){ .gain = ramp_at(gain), .delay = delay, .line_mask = line_frames - 1U };
+  link->mix = (MixLink){
+    .gain = ramp_at(gain), .next = ramp_at(gain), .delay = delay, .line_mask = line_frames - 1U
+  };
   link->lines = lines;
   *out = link;
   return STATUS_OK;

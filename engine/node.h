@@ -49,7 +49,7 @@ typedef struct Link {
   uint32_t from_first, n_from; ///< First source channel (from 0) and their number: 1 feeds all
   uint32_t to_first, n_to;
   uint32_t plan_index; ///< Scratch of the planner, as Node's
-  float gain;          ///< At creation, linear; where it goes later is in the plans
+  float gain;          ///< Where it goes by the plan that is heard, linear; 0: on its way out
   MixLink mix;         ///< [worker]
   float* lines;        ///< [n_to][mix.line_mask + 1], NULL without delay
 } Link;

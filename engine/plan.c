@@ -136,6 +136,9 @@ plan_heard(Plan* const plan, const uint64_t frame)
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     date(&plan->links[l].death, frame);
   }
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    plan->aims[a].link->gain = plan->aims[a].target;
+  }
 }
 
 uint64_t
@@ -171,13 +174,24 @@ plan_find(const Plan* const plan, const RackUid uid)
   return -1;
 }
 
+static void
+begin_aim(const PlanAim* const aim)
+{
+  MixLink* const mix = &aim->link->mix;
+  // What still waits to fade in goes on waiting when it gets another gain.
+  const uint32_t hold = aim->target > 0.0F && mix->hold > aim->hold ? mix->hold : aim->hold;
+  mix->next = mix->gain;
+  ramp_skip(&mix->next, hold);
+  ramp_aim(&mix->next, aim->target, aim->frames);
+  mix->hold = hold;
+  mix->gain = hold ? mix->gain : mix->next;
+}
+
 void
 plan_begin(Plan* const plan)
 {
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
-    const PlanAim* const aim = &plan->aims[a];
-    ramp_aim(&aim->mix->gain, aim->target, aim->frames);
-    aim->mix->hold = aim->hold;
+    begin_aim(&plan->aims[a]);
   }
   for (uint32_t v = 0; v < plan->n_values; ++v) {
     const PlanValue* const value = &plan->values[v];

@@ -23,7 +23,9 @@
 
 #define LINK_RAMP_SECONDS                                                                          \
   0.01 // equal-gain fade of connections; cubic, so that low notes do not click
-#define TAIL_LIMIT_SECONDS 10.0 // longest life of a removed node
+#define TAIL_LIMIT_SECONDS    10.0 // longest life of a removed node
+#define TAIL_LIMIT_NODES      64U  // when more would be dying, those that do so already end
+#define LATENCY_LIMIT_SECONDS 2.0 // of a rack that is heard live; sizes the dry signal's delay line
 
 /// The end of something that the rack no longer has.
 typedef struct Death {
@@ -46,9 +48,10 @@ typedef struct PlanLink {
   Death death;
 } PlanLink;
 
-/// What the worker does to a connection when the plan is first heard.
+/// What the worker does to a connection when the plan is first heard: it goes on as it is for
+/// `hold` frames, then to `target` in `frames`.
 typedef struct PlanAim {
-  MixLink* mix;
+  Link* link;
   float target;
   uint32_t frames, hold;
 } PlanAim;
@@ -102,6 +105,8 @@ typedef struct PlanRequest {
   const Backend* gpu;     ///< Of nodes that ask for a GPU, NULL when there is none
   uint64_t stamp, at_frame;
   bool keep_values; ///< Housekeeping: the document's values are not news
+  bool end_tails;   ///< What is dying already fades now, not when its tail has ended
+  bool drop_silent; ///< What is dying already, or has no gain left, is left out whatever its time
 } PlanRequest;
 
 /**
@@ -119,7 +124,7 @@ void plan_free(Plan* plan);
 /// Bring all nodes and connections back to the start. [worker, or while no worker runs]
 void plan_reset(const Plan* plan);
 
-/// The plan has been heard from `frame` on.
+/// The plan has been heard from `frame` on: its deaths have their date, its aims are the gains.
 void plan_heard(Plan* plan, uint64_t frame);
 
 /// Earliest frame at which something dying can be left out; UINT64_MAX when nothing dies.

@@ -232,6 +232,12 @@ resolve_output(Graph* const graph, Error* const error)
                 : natural                     ? natural
                                               : 1U;
   resolve_arrival(graph, out, &plan->latency_frames, &plan->tail_frames);
+  const Format* const format = graph->request->format;
+  if (!format->offline && plan->latency_frames > LATENCY_LIMIT_SECONDS * format->rate_hz) {
+    return error_set(
+        error, STATUS_LIMIT, "the rack would have a latency of %u frames (%.3g s); at most %g s",
+        plan->latency_frames, plan->latency_frames / format->rate_hz, LATENCY_LIMIT_SECONDS);
+  }
   return resolve_destinations(graph, out, plan->n_out, error);
 }
 
@@ -262,6 +268,9 @@ order_everything(Graph* const graph, bool* const tangled, Error* const error)
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     plan->nodes[n].level = level[n];
     plan->n_levels = level[n] + 1U > plan->n_levels ? level[n] + 1U : plan->n_levels;
+  }
+  if (!graph_schedule_fades(graph, order, &in_edges)) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   graph_schedule_deaths(graph, order, &in_edges);
   return STATUS_OK;

@@ -77,8 +77,11 @@ bool graph_is_continuing(const Graph* graph, const Node* node);
 /// Latency of what arrives at `node` (NULL: the output) in a plan.
 uint32_t graph_latency_at(const Plan* plan, const Node* node);
 
-/// Have the plan fade a connection to `target`, after `hold` frames.
-void graph_aim(Graph* graph, Link* link, float target, uint32_t hold);
+/// True when the connection is in the plan that is being made.
+bool graph_has_link(const Plan* plan, const Link* link);
+
+/// Have the plan fade a connection to `target`; plan_fades.c says when, if both ends take part.
+PlanAim* graph_aim(Graph* graph, Link* link, float target);
 
 /// Make or take over the connections of the rack.
 NODISCARD Status graph_make_links(Graph* graph, Error* error);
@@ -88,8 +91,14 @@ NODISCARD Status graph_make_links(Graph* graph, Error* error);
 /// Keep what the previous plan still has to let end.
 void graph_keep_dying(Graph* graph);
 
-/// Fade what begins to die with this plan: first the connections from nodes that live, then, in
-/// topological order, the nodes behind them after their tails, and the connections from those.
+/// Schedule the end of the nodes that die with this plan, in topological order: after the fade of
+/// what leads to them and their tail; then the connections from them fade.
 void graph_schedule_deaths(Graph* graph, const uint32_t* order, const InEdges* in_edges);
+
+// ---- plan_fades.c ----
+
+/// Set when new connections fade in, and when the connections from what lives, that the rack has no
+/// longer, fade out.  False when out of memory.
+bool graph_schedule_fades(Graph* graph, const uint32_t* order, const InEdges* in_edges);
 
 #endif

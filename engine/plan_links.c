@@ -17,11 +17,19 @@ graph_is_continuing(const Graph* const graph, const Node* const node)
   return old >= 0 && previous->nodes[old].node == node;
 }
 
-void
-graph_aim(Graph* const graph, Link* const link, const float target, const uint32_t hold)
+bool
+graph_has_link(const Plan* const plan, const Link* const link)
+{
+  return link->plan_index < plan->n_links && plan->links[link->plan_index].link == link;
+}
+
+PlanAim*
+graph_aim(Graph* const graph, Link* const link, const float target)
 {
   Plan* const plan = graph->plan;
-  plan->aims[plan->n_aims++] = (PlanAim){ &link->mix, target, graph->ramp_frames, hold };
+  PlanAim* const aim = &plan->aims[plan->n_aims++];
+  *aim = (PlanAim){ .link = link, .target = target, .frames = graph->ramp_frames };
+  return aim;
 }
 
 uint32_t
@@ -81,15 +89,25 @@ old_links_new(const Graph* const graph)
   return old;
 }
 
+/// The first that is like `like` and not yet taken over: `in` and `in:1` are the same when there is
+/// one input, and still two connections.
 static Link*
-old_links_find(const OldLinks* const old, Link* const like)
+old_links_find(const OldLinks* const old, const Plan* const plan, const Link* const like)
 {
-  const PlanLink key = { .link = like };
-  const PlanLink* const key_pointer = &key;
-  const PlanLink** const found =
-      old->n ? bsearch(&key_pointer, old->sorted, old->n, sizeof(PlanLink*), compare_plan_links)
-             : NULL;
-  return found ? (*found)->link : NULL;
+  uint32_t low = 0;
+  for (uint32_t high = old->n; low < high;) {
+    const uint32_t middle = low + (high - low) / 2U;
+    if (compare_links(old->sorted[middle]->link, like) < 0) {
+      low = middle + 1U;
+    } else {
+      high = middle;
+    }
+  }
+  while (low < old->n && graph_has_link(plan, old->sorted[low]->link)) {
+    ++low;
+  }
+  return low < old->n && !compare_links(old->sorted[low]->link, like) ? old->sorted[low]->link
+                                                                      : NULL;
 }
 
 static float
@@ -110,28 +128,20 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Er
   like->mix.delay = route->delay = latency_to - (like->from ? graph->latency_out[route->from] : 0U);
 
   const float gain = gain_of(&graph->rack->edges[e]);
-  Link* link = old_links_find(old, like);
+  Link* link = old_links_find(old, plan, like);
   if (link) {
     ++link->refs;
-    if (link->gain != gain) {
-      graph_aim(graph, link, gain, 0U);
-    }
   } else {
-    // A new connection from a node that was heard fades in, once its delay line has filled and the
-    // longer way that it may replace has run dry.  A new node begins with silence: nothing to fade.
+    // From a node that was heard, it fades in.  A new node begins with silence: nothing to fade.
     const bool fades = graph_is_continuing(graph, like->from);
     const Status status = link_new(like, fades ? 0.0F : gain, route->delay,
                                    graph->request->format->block_frames, &link, error);
     if (status) {
       return status;
     }
-    if (fades) {
-      const uint32_t before = graph_is_continuing(graph, like->to)
-                                  ? graph_latency_at(graph->request->previous, like->to)
-                                  : 0U;
-      const uint32_t shorter = before > latency_to ? before - latency_to : 0U;
-      graph_aim(graph, link, gain, shorter > route->delay ? shorter : route->delay);
-    }
+  }
+  if (link->gain != gain) {
+    graph_aim(graph, link, gain);
   }
   link->plan_index = plan->n_links;
   plan->links[plan->n_links++] = (PlanLink){ .link = link };

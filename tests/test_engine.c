@@ -3,6 +3,7 @@
 // while it plays are heard at their frame and without a click.  The test is the audio driver: time
 // is its own.
 
+#include "support/player.h"
 #include "support/signals.h"
 #include "support/suite.h"
 
@@ -16,114 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RATE  48000.0
-#define BLOCK 64U
-
-/// An engine with its driver: input from memory, output to memory.
-typedef struct Player {
-  Engine* engine;
-  uint32_t n_in, n_out, block;
-  size_t n_frames; ///< Capacity
-  size_t position; ///< Frames played
-  float* in[4];
-  float* out[4];
-} Player;
-
-static Player
-player_new(const char* const rack_text, const uint32_t n_in, const uint32_t n_out,
-           const uint32_t depth, const bool offline, const size_t n_frames)
-{
-  Player player = { .n_in = n_in, .n_out = n_out, .block = BLOCK, .n_frames = n_frames };
-  const EngineConfig config = { .n_in = n_in,
-                                .n_out = n_out,
-                                .depth = depth,
-                                .deadline = 0.75,
-                                .offline = offline,
-                                .n_helpers = 0 };
-  Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(engine_new(&config, &player.engine, &error), STATUS_OK);
-  Rack* rack = NULL;
-  ck_assert_msg(rack_parse(rack_text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
-  ck_assert_msg(engine_edit_wait(player.engine, rack, &error) == STATUS_OK, "%s", error.text);
-  rack_free(rack);
-  ck_assert_msg(engine_arm(player.engine, RATE, BLOCK, n_in, n_out, &error) == STATUS_OK, "%s",
-                error.text);
-  for (uint32_t c = 0; c < 4U; ++c) {
-    player.in[c] = calloc(n_frames + BLOCK, sizeof(float));
-    player.out[c] = calloc(n_frames + BLOCK, sizeof(float));
-  }
-  return player;
-}
-
-static void
-player_free(Player* const player)
-{
-  engine_free(player->engine);
-  for (uint32_t c = 0; c < 4U; ++c) {
-    free(player->in[c]);
-    free(player->out[c]);
-  }
-}
-
-static void
-play(Player* const player, const size_t n_blocks)
-{
-  for (size_t b = 0; b < n_blocks; ++b) {
-    ck_assert_uint_le(player->position + player->block, player->n_frames);
-    const float* in[4];
-    float* out[4];
-    for (uint32_t c = 0; c < 4U; ++c) {
-      in[c] = player->in[c] + player->position;
-      out[c] = player->out[c] + player->position;
-    }
-    engine_process(player->engine, in, out, player->block, true);
-    player->position += player->block;
-  }
-}
-
-typedef struct Answer {
-  _Atomic bool arrived;
-  EngineReply reply;
-} Answer;
-
-static void
-take_answer(void* const context, const EngineReply* const reply)
-{
-  Answer* const answer = context;
-  answer->reply = *reply;
-  answer->arrived = true;
-}
-
-/// Edit the rack to `text` (with uids kept from *rack) while blocks go on; *rack becomes the new
-/// document.
-static Status
-edit(Player* const player, Rack** const rack, const char* const text, Error* const error)
-{
-  Rack* next = NULL;
-  ck_assert_msg(rack_parse(text, "rack", *rack, &next, error) == STATUS_OK, "%s", error->text);
-  Answer answer = { .arrived = false };
-  ck_assert_int_eq(engine_edit(player->engine, next, 0, take_answer, &answer), STATUS_OK);
-  while (!answer.arrived) {
-    play(player, 1);
-    usleep(500);
-  }
-  if (answer.reply.status) {
-    rack_free(next);
-    return error_set(error, answer.reply.status, "%s", answer.reply.text);
-  }
-  rack_free(*rack);
-  *rack = next;
-  return STATUS_OK;
-}
-
-static Rack*
-parse(const char* const text)
-{
-  Rack* rack = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(rack_parse(text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
-  return rack;
-}
+#define RATE  PLAYER_RATE_HZ
+#define BLOCK PLAYER_BLOCK
 
 START_TEST(the_empty_rack_passes_everything_through_exactly)
 {
@@ -131,7 +26,7 @@ START_TEST(the_empty_rack_passes_everything_through_exactly)
     Player player = player_new("", 2, 2, depth, false, 100U * BLOCK);
     signal_noise(player.in[0], player.n_frames, 1);
     signal_noise(player.in[1], player.n_frames, 2);
-    play(&player, 100);
+    player_play(&player, 100);
     const uint32_t latency = engine_latency(player.engine);
     ck_assert_uint_eq(latency, depth * BLOCK);
     for (uint32_t c = 0; c < 2U; ++c) {
@@ -150,8 +45,8 @@ START_TEST(live_and_offline_give_the_same_samples)
   Player offline = player_new(rack, 1, 1, 0, true, 200U * BLOCK);
   signal_noise(live.in[0], live.n_frames, 3);
   signal_noise(offline.in[0], offline.n_frames, 3);
-  play(&live, 200);
-  play(&offline, 200);
+  player_play(&live, 200);
+  player_play(&offline, 200);
   ck_assert(!memcmp(live.out[0] + BLOCK, offline.out[0], (live.n_frames - BLOCK) * sizeof(float)));
   const double gain = pow(10.0, -3.0 / 20.0) * (pow(10.0, -6.0 / 20.0) + pow(10.0, -12.0 / 20.0)) *
                       pow(10.0, 2.0 / 20.0);
@@ -166,15 +61,15 @@ END_TEST
 START_TEST(a_parameter_changes_at_its_frame)
 {
   Player player = player_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  Rack* const rack = parse("g: gain 0dB");
+  Rack* const rack = player_rack("g: gain 0dB");
   for (size_t i = 0; i < player.n_frames; ++i) {
     player.in[0][i] = 1.0F;
   }
-  play(&player, 10);
+  player_play(&player, 10);
   const uint64_t at = engine_frame_now(player.engine) + 5U * BLOCK + 17U;
   const EngineParam change = { rack->nodes[0].uid, 0, -120.0 };
   ck_assert_int_eq(engine_set(player.engine, &change, 1, at), STATUS_OK);
-  play(&player, 100);
+  player_play(&player, 100);
   ck_assert(player.out[0][at + BLOCK - 1U] == 1.0F);
   ck_assert(player.out[0][at + BLOCK] < 1.0F);
   ck_assert(player.out[0][at + BLOCK + 2000U] == 0.0F);
@@ -203,15 +98,15 @@ START_TEST(edits_do_not_click)
   static const double frequencies[] = { 200.0, 440.0, 3000.0 };
   for (uint32_t f = 0; f < ARRAY_LEN(frequencies); ++f) {
     Player player = player_new(racks[0], 1, 1, 1, false, 400U * BLOCK * ARRAY_LEN(racks));
-    Rack* rack = parse(racks[0]);
+    Rack* rack = player_rack(racks[0]);
     signal_sine(player.in[0], player.n_frames, frequencies[f], RATE, 0.5, 0.0);
-    play(&player, 100);
+    player_play(&player, 100);
     for (uint32_t r = 1; r < ARRAY_LEN(racks); ++r) {
       const size_t begin = player.position;
       Error error = { STATUS_OK, "" };
-      ck_assert_msg(edit(&player, &rack, racks[r], &error) == STATUS_OK, "%s: %s", racks[r],
+      ck_assert_msg(player_edit(&player, &rack, racks[r], &error) == STATUS_OK, "%s: %s", racks[r],
                     error.text);
-      play(&player, 100);
+      player_play(&player, 100);
       const float* const out = player.out[0];
       const size_t end = player.position;
       const double before = max_second_difference(out + begin - 50U * BLOCK, 50U * BLOCK);
@@ -230,13 +125,13 @@ END_TEST
 START_TEST(a_refused_edit_changes_nothing)
 {
   Player player = player_new("g: gain -6dB", 2, 2, 1, false, 100U * BLOCK);
-  Rack* rack = parse("g: gain -6dB");
+  Rack* rack = player_rack("g: gain -6dB");
   signal_noise(player.in[0], player.n_frames, 5);
-  play(&player, 20);
+  player_play(&player, 20);
   Error error = { STATUS_OK, "" };
-  ck_assert_int_eq(edit(&player, &rack, "connect in:3 out", &error), STATUS_BAD_RACK);
+  ck_assert_int_eq(player_edit(&player, &rack, "connect in:3 out", &error), STATUS_BAD_RACK);
   ck_assert_msg(strstr(error.text, "in:3 does not exist"), "%s", error.text);
-  play(&player, 20);
+  player_play(&player, 20);
   for (size_t i = BLOCK; i < player.position; ++i) {
     ck_assert_double_eq_tol(player.out[0][i], 0.5011872336 * (double)player.in[0][i - BLOCK], 1e-6);
   }
@@ -251,26 +146,26 @@ END_TEST
 START_TEST(a_value_set_since_the_document_wins_over_it)
 {
   Player player = player_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  Rack* const rack = parse("g: gain 0dB");
+  Rack* const rack = player_rack("g: gain 0dB");
   for (size_t i = 0; i < player.n_frames; ++i) {
     player.in[0][i] = 1.0F;
   }
-  play(&player, 10);
+  player_play(&player, 10);
   ck_assert_int_eq(rack_set_number(rack, "g", "gain", -6.0, NULL), STATUS_OK);
   ck_assert_int_eq(engine_edit(player.engine, rack, 100U * BLOCK, NULL, NULL), STATUS_OK);
   const EngineParam newer = { rack->nodes[0].uid, 0, -20.0 };
   ck_assert_int_eq(engine_set(player.engine, &newer, 1, 0), STATUS_OK);
   while (player.position < 90U * BLOCK) { // the edit waits for its frame meanwhile
-    play(&player, 1);
+    player_play(&player, 1);
     usleep(200);
   }
   ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
-  play(&player, 100);
+  player_play(&player, 100);
   ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(engine_edit_wait(player.engine, rack, &error),
                    STATUS_OK); // a newer document, with -6 dB
-  play(&player, 100);
+  player_play(&player, 100);
   ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.5011872, 1e-6);
   rack_free(rack);
   player_free(&player);
@@ -280,18 +175,18 @@ END_TEST
 START_TEST(a_new_format_keeps_the_rack_and_its_values)
 {
   Player player = player_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  Rack* const rack = parse("g: gain 0dB");
+  Rack* const rack = player_rack("g: gain 0dB");
   for (size_t i = 0; i < player.n_frames; ++i) {
     player.in[0][i] = 1.0F;
   }
-  play(&player, 10);
+  player_play(&player, 10);
   const EngineParam change = { rack->nodes[0].uid, 0, -20.0 };
   ck_assert_int_eq(engine_set(player.engine, &change, 1, 0), STATUS_OK);
-  play(&player, 50);
+  player_play(&player, 50);
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(engine_arm(player.engine, 44100.0, 32, 1, 1, &error), STATUS_OK);
   player.block = 32;
-  play(&player, 10);
+  player_play(&player, 10);
   ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
   ck_assert_uint_eq(engine_latency(player.engine), 32);
   rack_free(rack);
@@ -303,7 +198,7 @@ START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
 {
   Player player = player_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
   signal_noise(player.in[0], player.n_frames, 6);
-  play(&player, 20);
+  player_play(&player, 20);
   ck_assert(!memcmp(player.out[0], player.out[1], 20U * BLOCK * sizeof(float)));
   ck_assert(player.out[0][19U * BLOCK] == player.in[0][18U * BLOCK]);
 
@@ -316,10 +211,10 @@ START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
     { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
     { "connect in out:3", "out:3 does not exist" },
   };
-  Rack* rack = parse("g: gain");
+  Rack* rack = player_rack("g: gain");
   for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
     Error error = { STATUS_OK, "" };
-    ck_assert_int_eq(edit(&player, &rack, bad[i].rack, &error),
+    ck_assert_int_eq(player_edit(&player, &rack, bad[i].rack, &error),
                      i == 0U ? STATUS_NO_BACKEND : STATUS_BAD_RACK);
     ck_assert_msg(strstr(error.text, bad[i].reason), "%s", error.text);
   }
@@ -340,18 +235,18 @@ START_TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
   Player player = player_new("", 1, 1, 1, false, 2000U * BLOCK);
   Rack* rack = rack_new();
   signal_noise(player.in[0], player.n_frames, 7);
-  play(&player, 10);
+  player_play(&player, 10);
   Error error = { STATUS_OK, "" };
-  ck_assert_msg(edit(&player, &rack, text, &error) == STATUS_OK, "%s", error.text);
-  play(&player, 100);
+  ck_assert_msg(player_edit(&player, &rack, text, &error) == STATUS_OK, "%s", error.text);
+  player_play(&player, 100);
   EngineStatus status;
   engine_status(player.engine, &status);
   ck_assert_uint_eq(status.n_levels, 1000);
   const size_t last = player.position - BLOCK;
   ck_assert(player.out[0][last] == player.in[0][last - BLOCK]);
-  ck_assert_msg(edit(&player, &rack, "", &error) == STATUS_OK, "%s", error.text);
+  ck_assert_msg(player_edit(&player, &rack, "", &error) == STATUS_OK, "%s", error.text);
   for (int i = 0; i < 200 && status.n_levels != 0U; ++i) {
-    play(&player, 5);
+    player_play(&player, 5);
     usleep(10000); // the builder keeps house twenty times a second
     engine_status(player.engine, &status);
   }

@@ -12,36 +12,13 @@
 
 #define SIDECHAIN_CHUNK 64U // frames at a time: every scratch array stays in the first-level cache
 
-/// peak[i] = the largest |in[c][first + i]| over the channels.  A NaN does not count.
-static inline void
-sidechain_peak(const FxUnit* const io, const uint32_t n_channels, const uint32_t first,
-               float* const restrict peak, const uint32_t n_frames)
-{
-  for (uint32_t i = 0; i < n_frames; ++i) {
-    peak[i] = 0.0F;
-  }
-  for (uint32_t c = 0; c < n_channels; ++c) {
-    const float* const restrict in = io->in[c] + first;
-    for (uint32_t i = 0; i < n_frames; ++i) {
-      const float magnitude = fabsf(in[i]);
-      peak[i] = magnitude > peak[i] ? magnitude : peak[i];
-    }
-  }
-}
+/// peak[i] = the largest |in[c][first + i]| over the channels.  A NaN does not count. [rt]
+void sidechain_peak(const FxUnit* io, uint32_t n_channels, uint32_t first, float* peak,
+                    uint32_t n_frames);
 
-/// out[c] = in[c] * gain, for every channel.
-static inline void
-sidechain_apply(const FxUnit* const io, const uint32_t n_channels, const uint32_t first,
-                const float* const restrict gain, const uint32_t n_frames)
-{
-  for (uint32_t c = 0; c < n_channels; ++c) {
-    const float* const restrict in = io->in[c] + first;
-    float* const restrict out = io->out[c] + first;
-    for (uint32_t i = 0; i < n_frames; ++i) {
-      out[i] = in[i] * gain[i];
-    }
-  }
-}
+/// out[c] = in[c] * gain, for every channel. [rt]
+void sidechain_apply(const FxUnit* io, uint32_t n_channels, uint32_t first, const float* gain,
+                     uint32_t n_frames);
 
 /// Pole of a one-pole smoother that covers 1 - 1/e of a step in `ms`; 0 ms is no smoothing.
 static inline double

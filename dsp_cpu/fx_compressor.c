@@ -31,7 +31,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RMS_MS 10.0
+#define RMS_MS  10.0
+#define LOUDEST 1e15F // 300 dB; a square beyond float would stay in the mean for ever
 
 enum { THRESHOLD, RATIO, ATTACK, RELEASE, KNEE, MAKEUP, MIX, DETECTOR, LINK, N_PARAMS };
 enum { DETECTOR_PEAK, DETECTOR_RMS };
@@ -205,7 +206,8 @@ measure(const FxUnit* const io, const uint32_t first, float* const power, const 
   CompressorUnit* const unit = io->state;
   sidechain_peak(io, node->n_channels, first, power, n_frames);
   for (uint32_t i = 0; i < n_frames; ++i) {
-    power[i] *= power[i];
+    const float level = power[i] < LOUDEST ? power[i] : LOUDEST;
+    power[i] = level * level;
   }
   if (node->is_rms) {
     double mean = unit->mean_square;

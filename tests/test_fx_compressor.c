@@ -266,6 +266,25 @@ START_TEST(it_never_makes_louder)
 }
 END_TEST
 
+START_TEST(rms_recovers_from_any_sample)
+{
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[0][i] = 0.5F;
+  }
+  FxRig rig;
+  rig_new(&rig, "compressor", RATE, 1, 64, { .id = "detector", .text = "rms" });
+  run_part(&rig, 0, FRAMES);
+  const float before = out[0][FRAMES - 1U];
+  in[0][100] = 3e38F;
+  for (uint32_t k = 0; k <= 2U * (uint32_t)RATE / FRAMES; ++k) {
+    run_part(&rig, 0, FRAMES);
+    in[0][100] = 0.5F;
+  }
+  ck_assert_float_eq_tol(out[0][FRAMES - 1U], before, 1e-4F);
+  rig_free(&rig);
+}
+END_TEST
+
 START_TEST(the_contract_holds_for_every_shape)
 {
   const RigArg linked[] = { { .id = "threshold", .number = -30.0 } };
@@ -282,4 +301,4 @@ SUITE_MAIN("compressor", the_settled_gain_is_on_the_static_curve,
            without_mix_or_above_nothing_samples_pass_unchanged,
            the_output_follows_the_double_precision_model, changes_do_not_click,
            an_attack_of_0_sets_in_without_a_step, it_never_makes_louder,
-           the_contract_holds_for_every_shape)
+           rms_recovers_from_any_sample, the_contract_holds_for_every_shape)

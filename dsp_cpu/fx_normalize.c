@@ -21,6 +21,7 @@
 #define CHUNK      64U // frames at a time, for libebur128's interleaved input
 #define MAX_R128   64U // channels that libebur128 takes
 #define SILENCE_DB (-140.0)
+#define LOUDEST_DB (-3.0) // mean: that of a full-scale sine
 
 enum { MODE, TARGET };
 enum { MODE_PEAK, MODE_RMS, MODE_R128 };
@@ -40,7 +41,7 @@ static const FxParam normalize_params[] = {
                .max = 0.0,
                .initial = -1.0,
                .structural = true,
-               .help = "Level to reach, in dB below full scale; LUFS with mode=r128" },
+               .help = "dB below full scale, LUFS with r128; at most -3 for rms and r128" },
 };
 
 /// libebur128's state, outside of the node because `run`, which has one unit to write for, feeds
@@ -107,6 +108,12 @@ normalize_create(const FxSetup* const setup, FxShape* const shape, void** const 
   if (mode == MODE_R128 && setup->n_in > MAX_R128) {
     return error_set(error, STATUS_BAD_RACK, "normalize: r128 takes up to %u channels, not %u",
                      MAX_R128, setup->n_in);
+  }
+  if (mode != MODE_PEAK && setup->values[TARGET] > LOUDEST_DB) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "normalize: a mean level of %g is no target without clipping; give one, as in "
+                     "target=%g",
+                     setup->values[TARGET], mode == MODE_R128 ? -23.0 : -20.0);
   }
   NormalizeNode* const normalize = calloc(1, sizeof(NormalizeNode));
   Meter* const meter = calloc(1, sizeof(Meter));

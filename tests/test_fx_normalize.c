@@ -155,7 +155,7 @@ START_TEST(silence_stays_silent_and_needs_no_second_pass)
     for (uint32_t n_frames = 0; n_frames <= FRAMES; n_frames += FRAMES / 2U) { // an empty file too
       float** const out = planar_noise(2, FRAMES, 3, 1.0);
       FxRig rig;
-      normalize_new(&rig, modes[i], -1.0, 2);
+      normalize_new(&rig, modes[i], -10.0, 2);
       ck_assert(!pass(&rig, in, out, n_frames));
       ck_assert_double_le(max_difference(in[1], out[1], n_frames, NULL), 0.0);
       rig_free(&rig);
@@ -268,6 +268,21 @@ START_TEST(one_behind_another_measures_what_that_one_makes)
 }
 END_TEST
 
+START_TEST(a_mean_level_that_must_clip_is_refused)
+{
+  const char* const modes[] = { "rms", "r128" };
+  for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
+    FxRig rig;
+    Error error = { STATUS_OK, "" };
+    const RigArg args[] = { { .id = "mode", .text = modes[i] } }; // the initial target: for peaks
+    ck_assert_int_eq(rig_try(&rig, "normalize", RATE, 2, 64, true, args, 1, &error),
+                     STATUS_BAD_RACK);
+    normalize_new(&rig, modes[i], -3.0, 2);
+    rig_free(&rig);
+  }
+}
+END_TEST
+
 START_TEST(it_is_for_rendering_and_for_as_many_channels_as_the_meter_takes)
 {
   ck_assert(fx_find("normalize")->offline_only);
@@ -291,5 +306,5 @@ SUITE_MAIN("normalize", every_mode_reaches_its_target_and_keeps_the_balance,
            silence_around_the_signal_does_not_change_its_power,
            a_pass_that_was_not_finished_does_not_count,
            samples_that_are_no_numbers_count_as_silence,
-           one_behind_another_measures_what_that_one_makes,
+           one_behind_another_measures_what_that_one_makes, a_mean_level_that_must_clip_is_refused,
            it_is_for_rendering_and_for_as_many_channels_as_the_meter_takes)

@@ -15,7 +15,8 @@
    - The low-pass is one pole, y = (1 - p) x + p y, with p solved so that its gain at `tone` is
      exactly -3 dB: p^2 - 2 (2 - cos w) p + 1 = 0.  Its state is double: at 20 Hz and 192 kHz float
      leaves an error of -117 dB, in every repetition.
-   - Memory is max_time of float per channel: 384 kB for the default 2 s at 48 kHz.
+   - Memory is max_time of float per channel: 384 kB for the default 2 s at 48 kHz.  A node that
+     begins with a longer time has room for that: whatever a running rack was set to can be loaded.
 */
 
 #include "delay_line.h"
@@ -31,6 +32,7 @@
 #define MAX_FEEDBACK 0.99F // a loop gain of 1 would never end
 #define TONE_OFF_HZ  20000.0
 #define TAIL_LEVEL   1e-6 // -120 dB
+#define LONGEST_MS   60000.0
 
 enum { TIME, FEEDBACK, MIX, TONE, BPM, NOTE, PINGPONG, MAX_TIME, N_PARAMS };
 
@@ -48,9 +50,9 @@ static const FxParam delay_params[N_PARAMS] = {
              .kind = PARAM_NUMBER,
              .unit = UNIT_MS,
              .min = 0.0,
-             .max = 60000.0,
+             .max = LONGEST_MS,
              .initial = 250.0,
-             .help = "Time between echoes, up to max_time; rounded to frames" },
+             .help = "Time between echoes, rounded to frames; a change is held at max_time" },
   [FEEDBACK] = { .id = "feedback",
                  .kind = PARAM_NUMBER,
                  .min = -MAX_FEEDBACK,
@@ -90,15 +92,16 @@ static const FxParam delay_params[N_PARAMS] = {
                  .kind = PARAM_NUMBER,
                  .unit = UNIT_MS,
                  .min = 1.0,
-                 .max = 60000.0,
+                 .max = LONGEST_MS,
                  .initial = 2000.0,
                  .structural = true,
-                 .help = "Longest time that can be set; decides the memory" },
+                 .help = "Longest time to change to, if not longer from the start; takes memory" },
 };
 
 typedef struct DelayNode {
   double rate_hz;
   double values[N_PARAMS];
+  double max_ms;       // fits into the ring
   uint32_t n_channels; // of one unit
   uint32_t ring_frames;
   uint32_t ramp_frames;
@@ -158,7 +161,7 @@ tail_frames(const DelayNode* const node)
 static void
 design(DelayNode* const node)
 {
-  const double ms = fmin(time_ms(node), node->values[MAX_TIME]);
+  const double ms = fmin(time_ms(node), node->max_ms);
   node->delay_frames = (uint32_t)fmax(1.0, round(ms * 1e-3 * node->rate_hz));
   node->feedback = (float)node->values[FEEDBACK];
   node->mix = (float)node->values[MIX];
@@ -181,26 +184,16 @@ delay_tail(const void* const node)
 }
 
 static Status
-check(const DelayNode* const node, const uint32_t n_in, Error* const error)
-{
-  if (node->values[PINGPONG] != 0.0 && n_in % 2U) {
-    return error_set(error, STATUS_BAD_ARG,
-                     "delay: pingpong needs pairs of channels, here are %u; connect one more or "
-                     "turn it off",
-                     n_in);
-  }
-  if (time_ms(node) > node->values[MAX_TIME]) {
-    return error_set(error, STATUS_BAD_ARG,
-                     "delay: a time of %g ms is longer than max_time, %g ms; set max_time too",
-                     time_ms(node), node->values[MAX_TIME]);
-  }
-  return STATUS_OK;
-}
-
-static Status
 delay_create(const FxSetup* const setup, FxShape* const shape, void** const node,
              Error* const error)
 {
+  const bool pingpong = setup->values[PINGPONG] != 0.0;
+  if (pingpong && setup->n_in % 2U) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "delay: pingpong needs pairs of channels, here are %u; connect one more or "
+                     "turn it off",
+                     setup->n_in);
+  }
   DelayNode* const delay = calloc(1, sizeof(DelayNode));
   if (!delay) {
     return error_set(error, STATUS_NO_MEM, "delay: out of memory");
@@ -208,14 +201,10 @@ delay_create(const FxSetup* const setup, FxShape* const shape, void** const node
   delay->rate_hz = setup->rate_hz;
   delay->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   memcpy(delay->values, setup->values, sizeof(delay->values));
-  const Status status = check(delay, setup->n_in, error);
-  if (status) {
-    free(delay);
-    return status;
-  }
-  shape->coupled = delay->values[PINGPONG] != 0.0;
+  shape->coupled = pingpong;
   delay->n_channels = shape->coupled ? setup->n_in : 1U;
-  delay->ring_frames = (uint32_t)ceil(delay->values[MAX_TIME] * 1e-3 * setup->rate_hz) + 1U;
+  delay->max_ms = fmin(fmax(delay->values[MAX_TIME], time_ms(delay)), LONGEST_MS);
+  delay->ring_frames = (uint32_t)ceil(delay->max_ms * 1e-3 * setup->rate_hz) + 1U;
   design(delay);
   const size_t channel_bytes = sizeof(double) + delay->ring_frames * sizeof(float);
   shape->unit_bytes = sizeof(DelayUnit) + delay->n_channels * channel_bytes;

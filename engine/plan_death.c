@@ -66,12 +66,19 @@ graph_keep_dying(Graph* const graph)
   }
 }
 
+/// Frames until something dying can be left out.
+static uint64_t
+frames_left(const Graph* const graph, const Death* const death)
+{
+  const uint64_t now = death->fresh ? 0U : graph->request->now_frame;
+  return death->expires > now ? death->expires - now : 0U;
+}
+
 /// Frames for which something still comes through a connection that dies.
 static uint64_t
 link_sounds(const Graph* const graph, const PlanLink* const dead)
 {
-  const uint64_t now = dead->death.fresh ? 0U : graph->request->now_frame;
-  const uint64_t left = dead->death.expires > now ? dead->death.expires - now : 0U;
+  const uint64_t left = frames_left(graph, &dead->death);
   const Node* const from = dead->link->from;
   const bool tail_only = from && graph->plan->nodes[from->plan_index].death.dying;
   const uint32_t silent = tail_only ? graph->ramp_frames : 0U; // behind a tail, the fade is silent
@@ -105,13 +112,16 @@ schedule_death(Graph* const graph, PlanNode* const dead, const uint64_t sounds)
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     Link* const link = plan->links[l].link;
     Death* const death = &plan->links[l].death;
-    if (death->fresh && link->from == dead->node) {
+    if (link->from != dead->node) {
+      continue;
+    }
+    if (death->fresh) {
       PlanAim* const aim = graph_aim(graph, link, 0.0F);
       aim->hold = (uint32_t)sounds + link->mix.delay;
       death->expires = (uint64_t)aim->hold + graph->ramp_frames;
-      dead->death.expires =
-          death->expires > dead->death.expires ? death->expires : dead->death.expires;
     }
+    const uint64_t left = frames_left(graph, death); // also of one that dies since before
+    dead->death.expires = left > dead->death.expires ? left : dead->death.expires;
   }
 }
 

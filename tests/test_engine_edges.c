@@ -206,6 +206,29 @@ START_TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
 }
 END_TEST
 
+START_TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
+{
+  static const char* const text = "(l: limiter 0dB lookahead=20ms) + g: gain";
+  for (uint32_t n_between = 10; n_between < 24U; ++n_between) {
+    Player player = player_new(text, 1, 1, 1, false, 400U * BLOCK);
+    Rack* rack = player_rack(text);
+    signal_sine(player.in[0], player.n_frames, 100.0, RATE, 0.4, 0.0);
+    player_play(&player, 100);
+    must_edit(&player, &rack, "g: gain"); // the late way from g dies
+    must_edit(&player, &rack, "");        // and g
+    player_play(&player, n_between);
+    must_edit(&player, &rack, ""); // what has died is left out
+    player_play(&player, 100);
+    const double steady = max_second_difference(player.out[0] + 50U * BLOCK, 40U * BLOCK);
+    const double largest = max_second_difference(player.out[0] + 50U * BLOCK, 150U * BLOCK);
+    ck_assert_msg(largest <= 2.0 * steady, "%u blocks between: %g, steady %g", n_between, largest,
+                  steady);
+    rack_free(rack);
+    player_free(&player);
+  }
+}
+END_TEST
+
 START_TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
 {
   static const char* const ringing = "(a: gain | b: gain -1dB) + r: reverb decay=4s mix=1";
@@ -375,6 +398,7 @@ SUITE_MAIN("engine_edges", the_gain_of_a_connection_comes_back,
            connections_that_come_to_the_same_stay_two, changes_of_latency_cross_fade_in_step,
            chains_turn_around_without_a_click, edits_while_others_wait_do_not_hurry_them,
            a_connection_that_is_replaced_while_it_fades_does_not_click,
+           a_node_stays_while_a_delay_line_behind_it_sounds,
            tails_of_what_was_removed_end_without_a_click_when_a_chain_turns,
            a_storm_of_removals_does_not_pile_up_tails, late_messages_keep_their_order,
            frames_go_on_when_audio_comes_back, an_edit_for_later_waits_between_long_periods,

@@ -4,6 +4,7 @@
 #include "failing_alloc.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static bool is_armed;
 static bool has_failed;
@@ -12,9 +13,12 @@ static uint32_t n_left;
 void* __real_malloc(size_t n_bytes);
 void* __real_calloc(size_t n, size_t n_bytes);
 void* __real_realloc(void* memory, size_t n_bytes);
+void* __real_aligned_alloc(size_t alignment, size_t n_bytes);
 void* __wrap_malloc(size_t n_bytes);
 void* __wrap_calloc(size_t n, size_t n_bytes);
 void* __wrap_realloc(void* memory, size_t n_bytes);
+void* __wrap_aligned_alloc(size_t alignment, size_t n_bytes);
+char* __wrap_strdup(const char* text);
 
 void
 failing_alloc_arm(const uint32_t n_good)
@@ -56,4 +60,17 @@ void*
 __wrap_realloc(void* const memory, const size_t n_bytes)
 {
   return fails_now() ? NULL : __real_realloc(memory, n_bytes);
+}
+
+void*
+__wrap_aligned_alloc(const size_t alignment, const size_t n_bytes)
+{
+  return fails_now() ? NULL : __real_aligned_alloc(alignment, n_bytes);
+}
+
+char*
+__wrap_strdup(const char* const text)
+{
+  char* const copy = __wrap_malloc(strlen(text) + 1U);
+  return copy ? strcpy(copy, text) : NULL;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Makes the n-th allocation fail.  Works in test programs that are linked with
-/// --wrap=malloc,--wrap=calloc,--wrap=realloc (see meson.build), for the code linked into them.
+/// Makes the n-th allocation fail.  Works in test programs that are linked with the options
+/// failing_alloc_args of meson.build, for the code linked into them.
 #ifndef WARPRACK_TESTS_FAILING_ALLOC_H
 #define WARPRACK_TESTS_FAILING_ALLOC_H
 

@@ -173,16 +173,6 @@ start(Dummy* const dummy, const IoConfig* const config, Error* const error)
 }
 
 static void
-join(Dummy* const dummy)
-{
-  if (dummy->has_thread) {
-    atomic_store_explicit(&dummy->stop, true, memory_order_relaxed);
-    pthread_join(dummy->thread, NULL);
-    dummy->has_thread = false;
-  }
-}
-
-static void
 dummy_free(Dummy* const dummy)
 {
   player_close(dummy->player);
@@ -261,6 +251,18 @@ finish_tapes(Dummy* const dummy)
   dummy->recorder = NULL;
 }
 
+// Join the audio thread and complete the files, once.
+static void
+end(Dummy* const dummy)
+{
+  if (dummy->has_thread) {
+    atomic_store_explicit(&dummy->stop, true, memory_order_relaxed);
+    pthread_join(dummy->thread, NULL);
+    dummy->has_thread = false;
+    finish_tapes(dummy);
+  }
+}
+
 static void
 dummy_poll(Io* const io)
 {
@@ -269,9 +271,8 @@ dummy_poll(Io* const io)
     dummy->said_privilege = true;
     io_note(io, "the timer runs without real-time priority: %s", dummy->privilege.text);
   }
-  if (dummy->has_thread && atomic_load_explicit(&dummy->ended, memory_order_acquire)) {
-    join(dummy);
-    finish_tapes(dummy);
+  if (atomic_load_explicit(&dummy->ended, memory_order_acquire)) {
+    end(dummy);
   } else {
     check_tapes(dummy);
   }
@@ -300,8 +301,7 @@ static Status
 dummy_close(Io* const io)
 {
   Dummy* const dummy = (Dummy*)io;
-  join(dummy);
-  finish_tapes(dummy);
+  end(dummy);
   const Status status = dummy->file_status;
   dummy_free(dummy);
   return status;

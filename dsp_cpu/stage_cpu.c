@@ -9,6 +9,7 @@
 #include "../engine/pool.h"
 #include "../engine/rt.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,7 +258,8 @@ measure(Batch* const batch, const double ns)
   if (first || ++batch->n_measured % TIME_TOLD == 0U) {
     const double unit_ns = batch->mean_ns / batch->n_units;
     for (uint32_t r = 0; r < batch->n_runs; ++r) {
-      const uint32_t node_ns = (uint32_t)(unit_ns * batch->runs[r].n_units);
+      // A process that was stopped meanwhile has taken longer than fits.
+      const uint32_t node_ns = (uint32_t)fmin(unit_ns * batch->runs[r].n_units, UINT32_MAX);
       atomic_store_explicit(batch->specs[batch->runs[r].first_unit].node_ns, node_ns,
                             memory_order_relaxed);
     }

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zlib
 
 try:
     import numpy as np
@@ -220,9 +221,11 @@ class Server:
 
 
 class Jackd:
-    """A dummy JACK server of one's own."""
+    """A dummy JACK server of one's own, under the same name at every run: see tests/support/jackd.h."""
 
-    def __init__(self, name, rate=48000, period=64):
+    def __init__(self, rate=48000, period=64):
+        test = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+        name = f"warprack-{zlib.crc32(PROGRAM.encode()):08x}-{test}"
         self.name, self.rate, self.period = name, rate, period
         self.env = {"JACK_DEFAULT_SERVER": name, "JACK_NO_START_SERVER": "1", "JACK_NO_AUDIO_RESERVATION": "1"}
         self.start()

@@ -45,7 +45,7 @@ def reported(jack):
     return int(ranges["rack:out_1"]) - int(ranges["rack:in_1"])
 
 
-with scratch(), Jackd(f"warprack-delay-{os.getpid()}", RATE, PERIOD) as jack:
+with scratch(), Jackd(RATE, PERIOD) as jack:
     arguments = ("--io", "jack", "--depth", "1", "--channels", "1:1", "--name", "rack", "--no-connect", "")
     with Server(*arguments, env=jack.env) as server:
         jack.wait_for("rack:out_1")

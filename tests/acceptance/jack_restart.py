@@ -24,7 +24,7 @@ def wires(jack):
     return found
 
 
-with scratch(), Jackd(f"warprack-restart-{os.getpid()}", 48000, 64) as jack:
+with scratch(), Jackd(48000, 64) as jack:
     rack = ("--io", "jack", "--channels", "2:2", "--no-connect")
     with Server(*rack, "--name", "rack", "g: gain", env=jack.env) as server:
         with Server(*rack, "--name", "other", "", env=jack.env) as other:

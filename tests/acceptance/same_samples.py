@@ -60,7 +60,7 @@ with scratch():
         assert error < LIMIT_DB
 
     # JACK's freewheel.
-    with Jackd(f"warprack-same-{os.getpid()}", RATE, BLOCK) as jack:
+    with Jackd(RATE, BLOCK) as jack:
         arguments = ("--io", "jack", "--channels", "2:2", "--name", "rack", "--no-connect", RACK)
         with Server(*arguments, env=jack.env) as server:
             tape = os.environ["WARPRACK_JACK_TAPE"]

@@ -4,9 +4,11 @@
 #include "jackd.h"
 
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -34,6 +36,18 @@ spawn(const Jackd* const jackd, const char* const* const words)
   return pid;
 }
 
+/// The same name for this test program of this build folder at every run, and for no other.
+static void
+name_server(char* const name, const size_t size)
+{
+  const char* const folder = getenv("WARPRACK_PROGRAM");
+  uint32_t hash = 2166136261U; // FNV-1a
+  for (const char* c = folder ? folder : ""; *c; ++c) {
+    hash = (hash ^ (unsigned char)*c) * 16777619U;
+  }
+  snprintf(name, size, "warprack-%08x-%s", (unsigned)hash, program_invocation_short_name);
+}
+
 void
 jackd_launch(Jackd* const jackd, const unsigned rate_hz, const unsigned period_frames)
 {
@@ -41,7 +55,7 @@ jackd_launch(Jackd* const jackd, const unsigned rate_hz, const unsigned period_f
   char period[16];
   snprintf(rate, sizeof(rate), "%u", rate_hz);
   snprintf(period, sizeof(period), "%u", period_frames);
-  snprintf(jackd->name, sizeof(jackd->name), "warprack-test-%d", (int)getpid());
+  name_server(jackd->name, sizeof(jackd->name));
   const char* const words[] = { "jackd", "-r", "-n", jackd->name, "-d", "dummy",
                                 "-r",    rate, "-p", period,      NULL };
   jackd->pid = spawn(jackd, words);

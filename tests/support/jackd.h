@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// A JACK server without a sound card, one per test, under a name that nobody else has.
+/**
+   A JACK server without a sound card, under a name of the test program's own.
+
+   JACK has eight places for servers on a machine, and one that was killed keeps its place until a
+   server of the same name starts.  Hence the name is the same at every run: what a broken run left
+   behind, the next one clears.
+*/
 #ifndef WARPRACK_TESTS_JACKD_H
 #define WARPRACK_TESTS_JACKD_H
 
@@ -16,8 +22,7 @@ void jackd_start(Jackd* jackd, unsigned rate_hz, unsigned period_frames);
 /// The same, without waiting.
 void jackd_launch(Jackd* jackd, unsigned rate_hz, unsigned period_frames);
 
-/// End it in order.  A server that is killed for good keeps one of the eight places that JACK has
-/// on a machine, so every test ends with this.
+/// End it in order, as every test does.
 void jackd_stop(Jackd* jackd);
 
 /// Send it a deadly signal and wait for its end.

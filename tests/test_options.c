@@ -183,6 +183,9 @@ START_TEST(options_may_end_at_the_first_operand)
   const char* after[] = { "wall", "-6" };
   parse(&paint, true, 2, after);
   assert_refused(&paint, "nothing is expected at '-6'"); // an operand, and one too many here
+  const char* help[] = { "--help" };
+  parse(&paint, true, 1, help);
+  ck_assert_msg(strstr(paint.out, "Options stand before"), "it is not said: %s", paint.out);
 }
 END_TEST
 

@@ -6,10 +6,14 @@
 #include "../tools/bench.h"
 #include "../tools/commands.h"
 #include "support/program.h"
+#include "support/scratch.h"
 #include "support/suite.h"
 
 #include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 static void
 assert_contains(const char* const text, const char* const part)
@@ -138,6 +142,45 @@ START_TEST(info_reads_well)
 }
 END_TEST
 
+/// Exit code of the program in a shell, where its words can be redirected.
+static int
+exit_code_of(const char* const words)
+{
+  char line[1024];
+  snprintf(line, sizeof(line), "'%s' %s 2>/dev/null", getenv("WARPRACK_PROGRAM"), words);
+  const int status = system(line);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+START_TEST(what_cannot_be_printed_is_an_error_but_never_ends_the_sound)
+{
+  static const char* const words[] = { "--help",        "--version",          "list effects",
+                                       "info gain",     "info gain --json",   "check gain",
+                                       "render --help", "list effects --json" };
+  for (size_t i = 0; i < ARRAY_LEN(words); ++i) {
+    char line[128];
+    snprintf(line, sizeof(line), "%s >/dev/full", words[i]);
+    ck_assert_msg(exit_code_of(line) == 5, "%s", line);
+  }
+  ck_assert_int_eq(exit_code_of("run --io dummy --fast -p 0 -t 1 gain >/dev/full"), 0);
+  ck_assert_int_eq(exit_code_of("run --io dummy --fast -p 0 -t 1 --json gain >/dev/full"), 0);
+}
+END_TEST
+
+START_TEST(json_is_json_whatever_a_file_is_called)
+{
+  const Scratch scratch = scratch_new();
+  scratch_write(&scratch, "ta\xffps.txt", "1 0.5\n", 6);
+  char rack[256];
+  snprintf(rack, sizeof(rack), "fir file=\"%s\"", scratch_path(&scratch, "ta\xffps.txt"));
+  json_t* report;
+  RUN_JSON(report, "check", "--json", rack);
+  assert_contains(json_string_value(json_object_get(report, "rack")), "ta?ps.txt");
+  json_decref(report);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(only_the_cpu_is_there_in_this_build_and_the_list_says_so)
 {
   json_t* list;
@@ -156,4 +199,6 @@ END_TEST
 SUITE_MAIN("program", help_lists_every_subcommand, every_subcommand_and_benchmark_has_help,
            mistakes_are_refused_with_the_nearest_name, list_effects_is_the_table,
            info_describes_every_parameter, info_reads_well,
+           what_cannot_be_printed_is_an_error_but_never_ends_the_sound,
+           json_is_json_whatever_a_file_is_called,
            only_the_cpu_is_there_in_this_build_and_the_list_says_so)

@@ -36,12 +36,12 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
 {
   const double period_us = 1e6 * (double)args->block_frames / args->rate_hz;
   json_t* const json =
-      json_pack("{ss si si sf sI sI si si sf sf sf}", "rack", text, "nodes", (int)rack->n_nodes,
-                "connections", (int)rack->n_edges, "rate_hz", args->rate_hz, "block_frames",
-                (json_int_t)args->block_frames, "n_in", (json_int_t)args->n_channels, "n_out",
-                (int)prediction->n_out, "latency_frames", (int)prediction->latency_frames,
-                "period_us", period_us, "needs_us", prediction->block_ns_p50 / 1e3, "needs_us_p99",
-                prediction->block_ns_p99 / 1e3);
+      json_pack("{so si si sf sI sI si si sf sf sf}", "rack", command_json_text(text), "nodes",
+                (int)rack->n_nodes, "connections", (int)rack->n_edges, "rate_hz", args->rate_hz,
+                "block_frames", (json_int_t)args->block_frames, "n_in",
+                (json_int_t)args->n_channels, "n_out", (int)prediction->n_out, "latency_frames",
+                (int)prediction->latency_frames, "period_us", period_us, "needs_us",
+                prediction->block_ns_p50 / 1e3, "needs_us_p99", prediction->block_ns_p99 / 1e3);
   if (json) {
     json_object_set_new(json, "tail_frames",
                         prediction->tail_frames == UINT64_MAX

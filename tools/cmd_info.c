@@ -86,7 +86,7 @@ print_default(const FxParam* const param)
 static int
 print_info(const FxInfo* const fx)
 {
-  printf("%s: %s%s\n", fx->name, fx->summary, fx->offline_only ? " (render only)" : "");
+  printf("%s: %s\n", fx->name, fx->summary);
   for (uint32_t p = 0; p < fx->n_params; ++p) {
     const FxParam* const param = &fx->params[p];
     printf("\n  %s\n      %s\n      ", param->id, param->help);
@@ -168,7 +168,8 @@ refuse(const char* const name)
   const char* const near = names ? nearest_name(name, names, n) : NULL;
   free(names);
   return near ? command_misused(&cmd_info, "no effect '%s'; did you mean %s?", name, near)
-              : command_misused(&cmd_info, "no effect '%s'; " PROGRAM_NAME " list effects", name);
+              : command_misused(&cmd_info,
+                                "no effect '%s'; " PROGRAM_NAME " list effects names all", name);
 }
 
 static int

@@ -132,8 +132,8 @@ static int
 print_json(const char* const output, const RenderReport* const report)
 {
   json_t* const json = json_pack(
-      "{ss sf si si sI sI si si sf sf sI sI sI sI sb ss}", "output", output, "rate_hz",
-      report->rate_hz, "inputs", report->n_in, "outputs", report->n_out, "frames_in",
+      "{so sf si si sI sI si si sf sf sI sI sI sI sb ss}", "output", command_json_text(output),
+      "rate_hz", report->rate_hz, "inputs", report->n_in, "outputs", report->n_out, "frames_in",
       (json_int_t)report->frames_in, "frames_out", (json_int_t)report->frames_out, "latency_frames",
       report->latency_frames, "passes", report->n_passes, "seconds", report->seconds, "peak",
       report->peak, "clipped", (json_int_t)report->clipped, "bad_in", (json_int_t)report->bad_in,
@@ -170,10 +170,11 @@ static void
 print_report(const char* const output, const RenderReport* const report)
 {
   const double out_s = (double)report->frames_out / report->rate_hz;
-  printf("%s: %.3f s, %u channels, %g Hz, peak %.1f dBFS; %u frames of latency removed; %.0fx real "
-         "time on %s\n",
-         output, out_s, report->n_out, report->rate_hz, decibels(report->peak),
-         report->latency_frames, out_s / report->seconds, report->backend);
+  printf(
+      "%s: %.3f s, %u channel%s, %g Hz, peak %.1f dBFS; %u frames of latency removed; %.0fx real "
+      "time on %s\n",
+      output, out_s, report->n_out, report->n_out == 1U ? "" : "s", report->rate_hz,
+      decibels(report->peak), report->latency_frames, out_s / report->seconds, report->backend);
 }
 
 static int
@@ -243,16 +244,16 @@ render_run(const int argc, char** const argv)
 {
   RenderOptions options = { .block = 1024, .tail = "auto", .format = ARRAY_LEN(formats) };
   const Option table[] = {
-    { "block", 'b', OPTION_INTEGER, "FRAMES", 1, FX_MAX_BLOCK,
-      .help = "Frames per block (1024); another block changes rounding at most",
+    { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK,
+      .help = "Frames per block, default 1024; another one changes rounding at most",
       .to.integer = &options.block },
     { "format", 'f', OPTION_CHOICE, .choices = formats,
-      .help = "Bits per sample, or float (float; FLAC: 24)", .to.choice = &options.format },
-    { "tail", 't', OPTION_TEXT, "SECONDS",
-      .help = "Seconds after the input's end, or auto: until silent (auto)",
+      .help = "Bits per sample, or float (default float; FLAC: 24)", .to.choice = &options.format },
+    { "tail", 't', OPTION_TEXT, "S",
+      .help = "Seconds after the input's end, or auto, the default: until it is silent",
       .to.text = &options.tail },
-    { "backend", 0, OPTION_CHOICE, .choices = backends, .help = "What runs the rack (auto)",
-      .to.choice = &options.backend },
+    { "backend", 0, OPTION_CHOICE, .choices = backends,
+      .help = "What runs the effects (default auto)", .to.choice = &options.backend },
     { "json", 'j', OPTION_FLAG, .help = "Print the report as JSON", .to.flag = &options.json },
     { "quiet", 'q', OPTION_FLAG, .help = "Print warnings and errors only",
       .to.flag = &options.quiet },

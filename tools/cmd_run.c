@@ -19,6 +19,7 @@ const Command cmd_run = {
   .usage = "[options] [RACK]",
   .summary = "Run a rack live, under OSC control",
   .run = run_run,
+  .may_lose_output = true,
 };
 
 enum { IO_AUTO, IO_JACK, IO_PORTAUDIO, IO_DUMMY };
@@ -98,7 +99,7 @@ run_run(const int argc, char** const argv)
   IoConfig* const io = &args.live.io;
   const Option table[] = {
     { "io", 0, OPTION_CHOICE, .choices = io_choices,
-      .help = "Audio driver (default auto: the first that opens, in this order)",
+      .help = "Audio driver (default auto: the first that opens at the start, in this order)",
       .to.choice = &args.io },
     { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000,
       .help = "Frames per second, default the driver's (dummy: 48000)", .to.number = &io->rate_hz },
@@ -147,7 +148,8 @@ run_run(const int argc, char** const argv)
     { "fast", 0, OPTION_FLAG, .help = "Dummy: as fast as it goes, nothing is ever late",
       .to.flag = &io->fast },
     { "duration", 't', OPTION_NUMBER, "S", 0, 1e9,
-      .help = "Stop after so many seconds, default never", .to.number = &io->duration_s },
+      .help = "Stop after so many seconds; 0, the default, is never",
+      .to.number = &io->duration_s },
     { "verbose", 'v', OPTION_FLAG, .help = "A status line every second",
       .to.flag = &args.live.verbose },
     { "json", 'j', OPTION_FLAG, .help = "Print events and status as JSON lines",

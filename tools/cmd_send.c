@@ -207,10 +207,8 @@ argument_json(const char type, const void* const at)
   case 'd':
     memcpy(&value.d, at, sizeof(value.d));
     return json_real(value.d);
-  case 's': {
-    json_t* const text = json_string(at);
-    return text ? text : json_null(); // no UTF-8
-  }
+  case 's':
+    return command_json_text(at);
   case 'T':
   case 'F':
     return json_boolean(type == 'T');

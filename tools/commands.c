@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const Command*
@@ -59,4 +60,19 @@ command_print_json(const Command* const command, json_t* const json)
     return command_fail(command, &error);
   }
   return 0;
+}
+
+json_t*
+command_json_text(const char* const text)
+{
+  json_t* json = json_string(text);
+  char* const ascii = json ? NULL : strdup(text);
+  if (ascii) {
+    for (char* c = ascii; *c; ++c) {
+      *c = (unsigned char)*c < 128U ? *c : '?';
+    }
+    json = json_string(ascii);
+  }
+  free(ascii);
+  return json;
 }

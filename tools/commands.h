@@ -11,6 +11,7 @@
 #include "../engine/status.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PROGRAM_NAME "warprack"
@@ -21,6 +22,7 @@ typedef struct Command {
   const char* summary; ///< One line for lists, no full stop
   /// argv[0] is the subcommand's name; returns the program's exit code.
   int (*run)(int argc, char** argv);
+  bool may_lose_output; ///< Goes on when nobody takes what it prints any more, and that is no error
 } Command;
 
 /// All subcommands in alphabetical order, from the build's list.
@@ -38,5 +40,9 @@ int command_misused(const Command* command, const char* format, ...) PRINTF_LIKE
 /// Print a JSON document as one line, flush it and release it; exit code 0, or 5 with a message
 /// when stdout cannot take it.
 int command_print_json(const Command* command, json_t* json);
+
+/// A text for a JSON document, which is UTF-8; in a text that is not (file names may be anything),
+/// each byte beyond ASCII becomes "?".
+json_t* command_json_text(const char* text);
 
 #endif

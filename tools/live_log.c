@@ -55,11 +55,11 @@ live_log_running(LiveLog* const log, const char* const driver, const IoStatus* c
                  const EngineStatus* const engine, const uint16_t osc_port)
 {
   if (log->json) {
-    print_event(json_pack("{ss ss ss sf si si si si si ss si}", "event", "running", "driver",
-                          driver, "device", io->device, "rate_hz", io->rate_hz, "block_frames",
-                          (int)io->block_frames, "depth", (int)engine->depth, "latency_frames",
-                          (int)engine->latency_frames, "n_in", (int)engine->n_in, "n_out",
-                          (int)engine->n_out, "backend", engine->backend, "osc_port",
+    print_event(json_pack("{ss ss so sf si si si si si ss si}", "event", "running", "driver",
+                          driver, "device", command_json_text(io->device), "rate_hz", io->rate_hz,
+                          "block_frames", (int)io->block_frames, "depth", (int)engine->depth,
+                          "latency_frames", (int)engine->latency_frames, "n_in", (int)engine->n_in,
+                          "n_out", (int)engine->n_out, "backend", engine->backend, "osc_port",
                           (int)osc_port));
     return;
   }
@@ -76,7 +76,7 @@ void
 live_log_note(LiveLog* const log, const char* const text)
 {
   if (log->json) {
-    print_event(json_pack("{ss ss}", "event", "note", "text", text));
+    print_event(json_pack("{ss so}", "event", "note", "text", command_json_text(text)));
     return;
   }
   close_line(log);

@@ -113,6 +113,9 @@ print_help(const Command* const command, const OptionTable* const table)
     print_option(&table->options[i]);
   }
   printf("%-*s%s\n", HELP_COLUMN, "  -h, --help", "Print this and exit");
+  if (table->options_first) {
+    printf("\nOptions stand before all other words.\n");
+  }
 }
 
 // ---- values ----

@@ -5,6 +5,7 @@
 
 #include "../engine/effect.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,24 @@ refuse(const char* const word)
   return status_exit_code(STATUS_BAD_ARG);
 }
 
+static int
+print_version(void)
+{
+  printf(PROGRAM_NAME " " WARPRACK_VERSION "\n%s", license);
+  return EXIT_SUCCESS;
+}
+
+/// Half a list on a full disk is no success.
+static int
+end_output(const int exit_code)
+{
+  if (exit_code == EXIT_SUCCESS && (fflush(stdout) || ferror(stdout))) {
+    fprintf(stderr, PROGRAM_NAME ": cannot write to standard output: %s\n", strerror(errno));
+    return status_exit_code(STATUS_FILE);
+  }
+  return exit_code;
+}
+
 int
 main(int argc, char** argv)
 {
@@ -57,12 +76,15 @@ main(int argc, char** argv)
   }
   const char* const word = argv[1];
   if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
-    return print_help();
+    return end_output(print_help());
   }
   if (!strcmp(word, "--version")) {
-    printf(PROGRAM_NAME " " WARPRACK_VERSION "\n%s", license);
-    return EXIT_SUCCESS;
+    return end_output(print_version());
   }
   const Command* const command = program_command(word);
-  return command ? command->run(argc - 1, argv + 1) : refuse(word);
+  if (!command) {
+    return refuse(word);
+  }
+  const int exit_code = command->run(argc - 1, argv + 1);
+  return command->may_lose_output ? exit_code : end_output(exit_code);
 }

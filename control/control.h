@@ -19,7 +19,7 @@
 /// What the audio side says for /server/status.
 typedef struct ControlAudio {
   char driver[32]; ///< "jack", "portaudio", "dummy"
-  char state[32];  ///< "running", "waiting", "ended"
+  char state[32];  ///< "opening" at the start, then "running", "waiting", "ended"
   char device[128];
   uint64_t xruns;
   uint64_t reconnects;

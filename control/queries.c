@@ -61,7 +61,11 @@ query_notify(Control* const control, const Peer* const peer, const Message* cons
     // Its address may be forged, and then somebody else would be told.
     return error_set(error, STATUS_BAD_ARG, "only senders on this machine can subscribe");
   }
-  notify_subscribe(&control->notify, peer, message_number(message, 0) != 0.0, control->now_ns);
+  const double wanted = message_number(message, 0);
+  if (wanted != 0.0 && wanted != 1.0) {
+    return error_set(error, STATUS_BAD_ARG, "1 to be told, 0 not to be told any more");
+  }
+  notify_subscribe(&control->notify, peer, wanted != 0.0, control->now_ns);
   outlet_done(&control->outlet, peer, message);
   return STATUS_OK;
 }

@@ -272,6 +272,8 @@ START_TEST(others_are_told_of_changes_and_the_maker_is_not)
   rig.audio_state = 1;
   client_expect(rig.other, "/server/audio dummy waiting");
   client_expect(rig.client, "/server/audio dummy waiting");
+  client_send(rig.other, "/server/notify", "i", 2);
+  client_expect_start(rig.other, "/fail /server/notify 1 ");
   client_send(rig.other, "/server/notify", "i", 0);
   client_expect(rig.other, "/done /server/notify");
   client_send(rig.client, "/rack/undo", "");

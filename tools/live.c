@@ -363,7 +363,8 @@ live_run(const LiveConfig* const config, Error* const error)
   Live live = { .config = config,
                 .log = live_log_new(config->json, config->verbose),
                 .reload = { .socket = -1 },
-                .audio_lock = PTHREAD_MUTEX_INITIALIZER };
+                .audio_lock = PTHREAD_MUTEX_INITIALIZER,
+                .audio.state = "opening" };
   Status status = rack_arg_read(config->rack, &live.rack, error);
   if (status) {
     return status;

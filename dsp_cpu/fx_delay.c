@@ -28,8 +28,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define CHUNK        64U   // frames at a time: scratch stays in the first-level cache
-#define MAX_FEEDBACK 0.99F // a loop gain of 1 would never end
+#define CHUNK        64U  // frames at a time: scratch stays in the first-level cache
+#define MAX_FEEDBACK 0.99 // a loop gain of 1 would never end
 #define TONE_OFF_HZ  20000.0
 #define TAIL_LEVEL   1e-6 // -120 dB
 #define LONGEST_MS   60000.0
@@ -311,7 +311,8 @@ chunk_frames(const Tap* const tap, const uint32_t n_left)
 static void
 fill_ramps(DelayUnit* const unit, Chunk* const chunk)
 {
-  ramp_fill_within(&unit->feedback, -MAX_FEEDBACK, MAX_FEEDBACK, chunk->feedback, chunk->n_frames);
+  ramp_fill_within(&unit->feedback, (float)-MAX_FEEDBACK, (float)MAX_FEEDBACK, chunk->feedback,
+                   chunk->n_frames);
   ramp_fill_within(&unit->mix, 0.0F, 1.0F, chunk->mix, chunk->n_frames);
   ramp_fill_within(&unit->pole, 0.0F, 1.0F, chunk->pole, chunk->n_frames);
   tap_weights(&unit->tap, chunk->fade, chunk->n_frames);

@@ -133,11 +133,12 @@ resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width,
                        width == 1U ? "" : "s");
     }
     if (like->n_from != like->n_to && like->n_from != 1U) {
+      const bool is_from_wide = like->n_from > like->n_to;
+      const uint32_t n = is_from_wide ? like->n_to : like->n_from;
       return error_set(
-          error, STATUS_BAD_RACK, "%s gives %u channels and %s takes %u; pick some, as in %s:1-%u",
+          error, STATUS_BAD_RACK, "%s gives %u channels and %s takes %u; pick some, as in %s:%s%u",
           name_of(graph, route->from), like->n_from, name_of(graph, route->to), like->n_to,
-          name_of(graph, like->n_from > like->n_to ? route->from : route->to),
-          like->n_from < like->n_to ? like->n_from : like->n_to);
+          name_of(graph, is_from_wide ? route->from : route->to), n > 1U ? "1-" : "", n);
     }
   }
   return STATUS_OK;

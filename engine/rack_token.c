@@ -179,7 +179,7 @@ const char*
 token_kind_text(const TokenKind kind)
 {
   static const char* const texts[] = {
-    [TOKEN_END] = "the end",  [TOKEN_NEWLINE] = "the end of the line",
+    [TOKEN_END] = "end",      [TOKEN_NEWLINE] = "end of the line",
     [TOKEN_WORD] = "a word",  [TOKEN_STRING] = "a text in quotes",
     [TOKEN_BAR] = "\"|\"",    [TOKEN_PLUS] = "\"+\"",
     [TOKEN_OPEN] = "\"(\"",   [TOKEN_CLOSE] = "\")\"",

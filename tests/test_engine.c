@@ -208,6 +208,7 @@ START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
   } bad[] = {
     { "g: gain backend=gpu", "backend=gpu was asked for" },
     { "add a gain\nconnect in a:3\nconnect a out", "a gives 3 channels" },
+    { "add a gain\nconnect in a:1-2\nconnect a out:1", "pick some, as in a:1" },
     { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
     { "connect in out:3", "out:3 does not exist" },
   };
@@ -217,6 +218,7 @@ START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
     ck_assert_int_eq(player_edit(&player, &rack, bad[i].rack, &error),
                      i == 0U ? STATUS_NO_BACKEND : STATUS_BAD_RACK);
     ck_assert_msg(strstr(error.text, bad[i].reason), "%s", error.text);
+    ck_assert_msg(!strstr(error.text, ":1-1"), "%s", error.text); // one channel is no range
   }
   rack_free(rack);
   player_free(&player);

@@ -186,15 +186,17 @@ class Server:
         deadline = time.monotonic() + 20.0
         while True:
             try:
-                self.osc.ask("/server/version", timeout=0.2)
-                return
+                if self.status(timeout=0.2)["state"] in ("running", "ended"):
+                    return  # it answers a moment before it plays
             except (socket.timeout, ConnectionRefusedError):
-                assert self.process.poll() is None, self.output()
-                assert time.monotonic() < deadline, "no answer in 20 s\n" + self.output()
+                pass
+            assert self.process.poll() is None, self.output()
+            assert time.monotonic() < deadline, "it does not run after 20 s\n" + self.output()
+            time.sleep(0.01)
 
-    def status(self):
+    def status(self, **timeout):
         """/server/status as a dictionary."""
-        _, values = self.osc.ask("/server/status")
+        _, values = self.osc.ask("/server/status", **timeout)
         return dict(zip(values[0::2], values[1::2]))
 
     def output(self):

@@ -19,6 +19,7 @@ static const struct {
   [STATUS_NO_MEM] = { "out of memory", 2 },
   [STATUS_AUDIO_IO] = { "audio i/o failed", 3 },
   [STATUS_NO_BACKEND] = { "backend not available", 4 },
+  [STATUS_DEVICE_LOST] = { "device lost", 4 },
   [STATUS_FILE] = { "file error", 5 },
   [STATUS_NET] = { "network error", 3 },
 };

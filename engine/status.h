@@ -25,14 +25,15 @@ typedef enum Status {
   STATUS_OK = 0,
   STATUS_BAD_ARG,  ///< A value out of range or a call out of order; the user's or caller's mistake
   STATUS_BAD_RACK, ///< A rack document that cannot be: syntax, names, types, ranges, cycles, widths
-  STATUS_NOT_FOUND,  ///< A node, parameter or address that is not there
-  STATUS_EXISTS,     ///< A name that is taken
-  STATUS_LIMIT,      ///< A stated bound was reached (queue full, too many nodes, too large)
-  STATUS_NO_MEM,     ///< Out of host memory
-  STATUS_AUDIO_IO,   ///< The audio server, device or driver failed
-  STATUS_NO_BACKEND, ///< A DSP backend was asked for that is not there
-  STATUS_FILE,       ///< A file is missing, unreadable, corrupt, empty, or cannot be written
-  STATUS_NET,        ///< A socket could not be opened, or nobody answered
+  STATUS_NOT_FOUND,   ///< A node, parameter or address that is not there
+  STATUS_EXISTS,      ///< A name that is taken
+  STATUS_LIMIT,       ///< A stated bound was reached (queue full, too many nodes, too large)
+  STATUS_NO_MEM,      ///< Out of host memory
+  STATUS_AUDIO_IO,    ///< The audio server, device or driver failed
+  STATUS_NO_BACKEND,  ///< A DSP backend was asked for that is not there
+  STATUS_FILE,        ///< A file is missing, unreadable, corrupt, empty, or cannot be written
+  STATUS_NET,         ///< A socket could not be opened, or nobody answered
+  STATUS_DEVICE_LOST, ///< A GPU's context is beyond use: all that was on it must be made anew
   STATUS_N_STATUSES
 } Status;
 

@@ -11,7 +11,8 @@
 
    On CUDA each kind of work has its stream, joined by events and captured as one graph per slot, so
    that the copies of one slot overlap the kernels of another; on OpenCL three queues do the same.
-   Completion is a word in host memory that the worker polls.
+   Completion is a word in host memory that the worker polls (CUDA), or the state of the last
+   command (OpenCL, which gives no other promise that what was written can be seen).
 
    Threads: [main] lists and opens; [builder] allocates, compiles, records, warms up; [worker]
    submits and polls, and between gpu_arm() and gpu_disarm() calls nothing else.  Objects belong to
@@ -31,7 +32,8 @@
 
 #define GPU_MAX_ARGS  16U
 #define GPU_MAX_GROUP 256U // threads per group in shared kernels: what every driver allows
-#define GPU_ALIGNMENT 256U // bytes, of every buffer and of offsets given to copies
+#define GPU_ALIGNMENT                                                                              \
+  512U // bytes, of every buffer and of offsets into it: NVIDIA's OpenCL asks most
 
 typedef struct GpuDevice GpuDevice;
 typedef struct GpuBuffer GpuBuffer;         ///< Memory of the device
@@ -51,6 +53,7 @@ typedef struct GpuDeviceInfo {
   uint32_t capability;  ///< CUDA: 10 * major + minor; OpenCL: 0
   bool is_gpu;          ///< False for CPUs under OpenCL (PoCL)
   bool shares_memory;   ///< The device works in host memory: copies are needless
+  bool reaches_host;    ///< Kernels may be given host memory; without, it takes copies
 } GpuDeviceInfo;
 
 /// A copy between host memory and a buffer.
@@ -64,8 +67,8 @@ typedef struct GpuCopy {
 
 typedef enum GpuArgKind { GPU_ARG_BUFFER, GPU_ARG_HOST, GPU_ARG_U32, GPU_ARG_F32 } GpuArgKind;
 
-/// One argument of a kernel: a pointer to a buffer or to host memory that the device reaches, with
-/// an offset in bytes, or a number.
+/// One argument of a kernel: a pointer to a buffer or, where GpuDeviceInfo::reaches_host, to host
+/// memory, with an offset in bytes (a multiple of GPU_ALIGNMENT), or a number.
 typedef struct GpuArg {
   GpuArgKind kind;
   union {
@@ -147,7 +150,8 @@ typedef struct GpuApi {
   /// done; a recording is submitted again only after it is done.  Submissions of one device run in
   /// order, kernels after kernels. [worker]
   Status (*submit)(GpuRecording* recording, uint64_t sequence);
-  /// STATUS_OK with *done, or the asynchronous error that befell the device. [worker]
+  /// STATUS_OK with *done, or the asynchronous error that befell the device.  What was copied out
+  /// can be read once this says done, not earlier. [worker]
   Status (*poll)(GpuRecording* recording, uint64_t sequence, bool* done);
   /// Wait for everything that was submitted. [builder, or worker while disarmed]
   Status (*finish)(GpuDevice* device, Error* error);

@@ -11,4 +11,4 @@ if [ -z "$clang_format" ] || ! "$clang_format" --version | grep -q 'version 14\.
   exit 77
 fi
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77; }
-git ls-files '*.c' '*.h' | xargs "$clang_format" --dry-run --Werror
+git ls-files '*.c' '*.cu' '*.h' | xargs "$clang_format" --dry-run --Werror

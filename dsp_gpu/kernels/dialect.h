@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   One language for kernels on CUDA C++ (NVRTC and nvcc) and OpenCL C 1.2.  gpu_compile.c puts this
+   text in front of every kernel file; ../README.md says what each name means and has the rules of
+   the subset that both languages understand.
+
+   Every compilation defines GROUP_SIZE, the number of threads of a group: -DGROUP_SIZE=n.
+*/
+#ifndef WARPRACK_DIALECT_H
+#define WARPRACK_DIALECT_H
+
+// Threads that exchange values in registers on CUDA.  Elsewhere a group is cut into as many, so
+// that sums are made in the same order everywhere.
+#define SUBGROUP_SIZE 32
+
+#ifndef GROUP_SIZE
+#error "GROUP_SIZE is not defined"
+#elif GROUP_SIZE % SUBGROUP_SIZE || GROUP_SIZE > 256
+#error "GROUP_SIZE has to be a multiple of 32 and at most 256"
+#endif
+
+#ifdef __OPENCL_C_VERSION__
+
+// ---- OpenCL C ----
+
+#pragma OPENCL FP_CONTRACT ON
+
+typedef int i32;
+typedef uint u32;
+typedef ulong u64;
+typedef float f32;
+
+#define KERNEL           __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void
+#define DEVICE           static inline
+#define GLOBAL           __global
+#define LOCAL_POINTER    __local
+#define CONSTANT         __constant
+#define CONSTANT_POINTER __constant
+#define RESTRICT         restrict
+
+#define LOCAL_ARRAY(type, name, length) __local type name[length]
+#define SUBGROUP_SCRATCH(name)          __local f32 name[GROUP_SIZE]
+
+#define LOCAL_ID   ((u32)get_local_id(0))
+#define GROUP_X    ((u32)get_group_id(0))
+#define GROUP_Y    ((u32)get_group_id(1))
+#define N_GROUPS_X ((u32)get_num_groups(0))
+#define N_GROUPS_Y ((u32)get_num_groups(1))
+
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
+#define F2(x, y)       ((float2)(x, y))
+#define F4(x, y, z, w) ((float4)(x, y, z, w))
+
+// One rounding where the device has the instruction; emulated it would be many times slower.
+#ifdef FP_FAST_FMAF
+#define FMA(a, b, c) fma(a, b, c)
+#else
+#define FMA(a, b, c) ((a) * (b) + (c))
+#endif
+
+#define BITS_OF_F32(x) as_uint(x)
+#define F32_OF_BITS(x) as_float(x)
+
+#define EXP2(x)    exp2(x)
+#define FABS(x)    fabs(x)
+#define FLOOR(x)   floor(x)
+#define FMAX(a, b) fmax(a, b)
+#define FMIN(a, b) fmin(a, b)
+#define LOG2(x)    log2(x)
+#define SQRT(x)    sqrt(x)
+
+DEVICE f32
+subgroup_shuffle(const f32 value, const u32 lane, LOCAL_POINTER f32* const scratch)
+{
+  scratch[LOCAL_ID] = value;
+  BARRIER();
+  const f32 result = scratch[LOCAL_ID - LOCAL_ID % SUBGROUP_SIZE + lane];
+  BARRIER(); // all have read before the next exchange writes
+  return result;
+}
+
+#else
+
+// ---- CUDA C++ ----
+
+typedef int i32;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef float f32;
+
+#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP_SIZE)
+#define DEVICE __device__ __forceinline__
+#define GLOBAL
+#define LOCAL_POINTER
+#define CONSTANT static __constant__
+#define CONSTANT_POINTER
+#define RESTRICT __restrict__
+
+#define LOCAL_ARRAY(type, name, length) __shared__ type name[length]
+#define SUBGROUP_SCRATCH(name)          f32* const name = 0 // values stay in registers
+
+#define LOCAL_ID   threadIdx.x
+#define GROUP_X    blockIdx.x
+#define GROUP_Y    blockIdx.y
+#define N_GROUPS_X gridDim.x
+#define N_GROUPS_Y gridDim.y
+
+#define BARRIER() __syncthreads()
+
+#define F2(x, y)       make_float2(x, y)
+#define F4(x, y, z, w) make_float4(x, y, z, w)
+
+#define BITS_OF_F32(x) __float_as_uint(x)
+#define F32_OF_BITS(x) __uint_as_float(x)
+
+#define EXP2(x)    exp2f(x)
+#define FABS(x)    fabsf(x)
+#define FLOOR(x)   floorf(x)
+#define FMAX(a, b) fmaxf(a, b)
+#define FMIN(a, b) fminf(a, b)
+#define LOG2(x)    log2f(x)
+#define SQRT(x)    sqrtf(x)
+
+DEVICE f32
+subgroup_shuffle(const f32 value, const u32 lane, LOCAL_POINTER f32* const)
+{
+  return __shfl_sync(0xFFFFFFFFU, value, (i32)lane, SUBGROUP_SIZE);
+}
+
+// Arithmetic of vectors, which OpenCL C brings along.
+#define VECTOR_OPERATOR(op)                                                                        \
+  DEVICE float2 operator op(const float2 a, const float2 b)                                        \
+  {                                                                                                \
+    return F2(a.x op b.x, a.y op b.y);                                                             \
+  }                                                                                                \
+  DEVICE float4 operator op(const float4 a, const float4 b)                                        \
+  {                                                                                                \
+    return F4(a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w);                                     \
+  }                                                                                                \
+  DEVICE float2 operator op(const float2 a, const f32 b)                                           \
+  {                                                                                                \
+    return F2(a.x op b, a.y op b);                                                                 \
+  }                                                                                                \
+  DEVICE float4 operator op(const float4 a, const f32 b)                                           \
+  {                                                                                                \
+    return F4(a.x op b, a.y op b, a.z op b, a.w op b);                                             \
+  }
+VECTOR_OPERATOR(+)
+VECTOR_OPERATOR(-)
+VECTOR_OPERATOR(*)
+#undef VECTOR_OPERATOR
+
+DEVICE f32
+FMA(const f32 a, const f32 b, const f32 c)
+{
+  return fmaf(a, b, c);
+}
+
+DEVICE float2
+FMA(const float2 a, const float2 b, const float2 c)
+{
+  return F2(FMA(a.x, b.x, c.x), FMA(a.y, b.y, c.y));
+}
+
+DEVICE float4
+FMA(const float4 a, const float4 b, const float4 c)
+{
+  return F4(FMA(a.x, b.x, c.x), FMA(a.y, b.y, c.y), FMA(a.z, b.z, c.z), FMA(a.w, b.w, c.w));
+}
+
+#endif
+
+// ---- both ----
+
+// Keeps the tails of recursions off the slow path, and equal on devices with and without denormals.
+DEVICE f32
+flush_denormal(const f32 x)
+{
+  return FABS(x) < 1.17549435e-38f ? 0.0f : x;
+}
+
+// The value of one thread of the sub-group, in all of them.
+DEVICE f32
+subgroup_broadcast(const f32 value, const u32 lane, LOCAL_POINTER f32* const scratch)
+{
+  return subgroup_shuffle(value, lane, scratch);
+}
+
+// The sum of the sub-group's values, the same bits in all its threads: pairs, fours, eights, ...
+DEVICE f32
+subgroup_sum(f32 value, LOCAL_POINTER f32* const scratch)
+{
+  for (u32 step = 1; step < SUBGROUP_SIZE; step *= 2) {
+    value += subgroup_shuffle(value, (LOCAL_ID % SUBGROUP_SIZE) ^ step, scratch);
+  }
+  return value;
+}
+
+#endif

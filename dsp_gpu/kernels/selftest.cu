@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every name of the dialect once, for the tests of the drivers (tests/support/gpu_checks.c); and
+// the two kernels that measure what a submission costs.
+
+CONSTANT f32 powers_of_ten[4] = { 1.0f, 10.0f, 100.0f, 1000.0f };
+
+DEVICE f32
+table_entry(CONSTANT_POINTER const f32* const table, const u32 index)
+{
+  return table[index % 4];
+}
+
+// Sum of an array in local memory, whose length is a power of two: halves until one is left.
+DEVICE f32
+local_sum(LOCAL_POINTER f32* const values)
+{
+  for (u32 width = GROUP_SIZE / 2; width > 0; width /= 2) {
+    BARRIER();
+    if (LOCAL_ID < width) {
+      values[LOCAL_ID] += values[LOCAL_ID + width];
+    }
+  }
+  BARRIER();
+  return values[0];
+}
+
+// Grid in x and y; each thread writes where it stands.  out: [y groups][x groups][GROUP_SIZE]
+KERNEL
+selftest_ids(GLOBAL u32* const RESTRICT out)
+{
+  const u32 group = GROUP_Y * N_GROUPS_X + GROUP_X;
+  out[group * GROUP_SIZE + LOCAL_ID] =
+      (N_GROUPS_Y << 28) | (N_GROUPS_X << 24) | (GROUP_Y << 20) | (GROUP_X << 16) | LOCAL_ID;
+}
+
+// One group in x for each row of `length` values; sums[row] = { through local memory, through
+// sub-groups }, broadcasts[row]: the value of thread 5 of the last sub-group.
+KERNEL
+selftest_sums(GLOBAL const f32* const RESTRICT rows, GLOBAL f32* const RESTRICT sums,
+              GLOBAL f32* const RESTRICT broadcasts, const u32 length)
+{
+  LOCAL_ARRAY(f32, values, GROUP_SIZE);
+  LOCAL_ARRAY(f32, subgroup_sums, SUBGROUP_SIZE);
+  SUBGROUP_SCRATCH(scratch);
+
+  f32 sum = 0.0f;
+  for (u32 i = LOCAL_ID; i < length; i += GROUP_SIZE) {
+    sum += rows[GROUP_X * length + i];
+  }
+  const u32 lane = LOCAL_ID % SUBGROUP_SIZE;
+  const f32 subgroup = subgroup_sum(sum, scratch);
+  const f32 broadcast = subgroup_broadcast(sum, 5, scratch);
+
+  values[LOCAL_ID] = sum;
+  const f32 by_local_memory = local_sum(values);
+
+  if (LOCAL_ID < SUBGROUP_SIZE) {
+    subgroup_sums[LOCAL_ID] = 0.0f;
+  }
+  BARRIER();
+  if (lane == 0) {
+    subgroup_sums[LOCAL_ID / SUBGROUP_SIZE] = subgroup;
+  }
+  BARRIER();
+  const f32 by_subgroups = subgroup_sum(subgroup_sums[lane], scratch);
+
+  if (LOCAL_ID == GROUP_SIZE - 1) {
+    sums[2 * GROUP_X] = by_local_memory;
+    sums[2 * GROUP_X + 1] = by_subgroups;
+    broadcasts[GROUP_X] = broadcast;
+  }
+}
+
+// One thread; results in the order of the lines below.
+KERNEL
+selftest_arithmetic(GLOBAL const float4* const RESTRICT in, GLOBAL float4* const RESTRICT vectors,
+                    GLOBAL f32* const RESTRICT numbers, GLOBAL u32* const RESTRICT bits,
+                    const f32 tiny, const u32 index)
+{
+  const float4 a = in[0];
+  const float4 b = in[1];
+  const float2 c = F2(a.x, a.y) * 2.0f + F2(b.z, b.w);
+  if (GROUP_X == 0 && LOCAL_ID == 0) {
+    vectors[0] = (a + b) * F4(1.0f, 2.0f, 3.0f, 4.0f) - b * 0.5f;
+    vectors[1] = FMA(a, b, F4(c.x, c.y, 0.0f, 1.0f));
+    numbers[0] = FMA(a.x, b.x, c.x);
+    numbers[1] = FMA(c, c, c).y;
+    numbers[2] = FMIN(a.x, b.x);
+    numbers[3] = FMAX(a.x, b.x);
+    numbers[4] = FABS(-a.y);
+    numbers[5] = FLOOR(-a.y / 3.0f);
+    numbers[6] = SQRT(a.w);
+    numbers[7] = EXP2(a.z);
+    numbers[8] = LOG2(a.w);
+    numbers[9] = flush_denormal(tiny);
+    numbers[10] = flush_denormal(-a.x);
+    numbers[11] = table_entry(powers_of_ten, index);
+    numbers[12] = F32_OF_BITS(BITS_OF_F32(a.x) ^ 0x80000000U);
+    bits[0] = BITS_OF_F32(a.x);
+    bits[1] = (u32)min((i32)index - 5, -1);
+    bits[2] = max(index, 2U);
+    bits[3] = (u32)(((u64)index << 40) >> 32);
+  }
+}
+
+// out[i] = in[i] * gain for i < length.
+KERNEL
+selftest_scale(GLOBAL const f32* const RESTRICT in, GLOBAL f32* const RESTRICT out, const f32 gain,
+               const u32 length)
+{
+  const u32 i = GROUP_X * GROUP_SIZE + LOCAL_ID;
+  if (i < length) {
+    out[i] = in[i] * gain;
+  }
+}
+
+// state[i] = state[i] * 2 + in[i], and out[i] = state[i]: shows in which order submissions ran.
+KERNEL
+selftest_history(GLOBAL const f32* const RESTRICT in, GLOBAL f32* const RESTRICT state,
+                 GLOBAL f32* const RESTRICT out)
+{
+  const u32 i = GROUP_X * GROUP_SIZE + LOCAL_ID;
+  const f32 value = state[i] * 2.0f + in[i];
+  state[i] = value;
+  out[i] = value;
+}

@@ -15,11 +15,13 @@
    command (OpenCL, which gives no other promise that what was written can be seen).
 
    Threads: [main] lists and opens; [builder] allocates, compiles, records, warms up; [worker]
-   submits and polls, and between gpu_arm() and gpu_disarm() calls nothing else.  Objects belong to
-   one device and are used by one thread at a time.
+   submits and polls, and nothing else while blocks arrive.  Builder and worker use one device at
+   the same time; every other object is used by one thread at a time.
 
-   Errors carry the driver's own words.  A sticky error (the device's context is lost) makes every
-   later call fail with STATUS_DEVICE_LOST; only gpu_close() is left then.
+   Errors carry the driver's own words.  STATUS_NO_MEM is memory of device or host,
+   STATUS_BAD_ARG a caller's mistake, STATUS_NO_BACKEND all else that a driver refuses.  A sticky
+   error (the device's context is lost) makes every later call fail with STATUS_DEVICE_LOST; what is
+   left then is to free all objects, which still works, and close.
 */
 #ifndef WARPRACK_DSP_GPU_GPU_H
 #define WARPRACK_DSP_GPU_GPU_H
@@ -90,6 +92,7 @@ typedef struct GpuLaunch {
 
 /// What a recording does.
 typedef struct GpuWork {
+  uint32_t slot; ///< Of the ring: recordings of an even and of an odd slot overlap
   const GpuCopy* in;
   uint32_t n_in;
   const GpuLaunch* launches;
@@ -108,7 +111,7 @@ typedef struct GpuApi {
   Status (*describe)(uint32_t index, GpuDeviceInfo* info, Error* error); ///< [main]
   /// Make a context on a device. [main]
   Status (*open)(uint32_t index, GpuDevice** device, Error* error);
-  /// Free a context and all that belongs to it.  Accepts NULL. [main]
+  /// Free a context, after all that was made on it has been freed.  Accepts NULL. [main]
   void (*close)(GpuDevice* device);
   /// Free device memory now, in bytes; 0 when the driver cannot tell. [builder]
   uint64_t (*free_bytes)(GpuDevice* device);

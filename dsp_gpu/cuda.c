@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// CUDA behind the seam of gpu.h: the driver, its devices and contexts, and errors.
+
+#include "cuda_private.h"
+#include "nvrtc_compile.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+CudaDriver cuda;
+static bool is_loaded;
+
+// Errors
+
+Status
+cuda_note(GpuDevice* const device, const CUresult result, const char* const call)
+{
+  const Status status = cuda_status(result);
+  if (status) {
+    atomic_store(&device->last_call, call);
+    atomic_store(&device->last_result, (int)result);
+  }
+  if (status == STATUS_DEVICE_LOST) {
+    atomic_store(&device->is_lost, true);
+  }
+  return status;
+}
+
+Status
+cuda_check(GpuDevice* const device, const CUresult result, const char* const call,
+           Error* const error)
+{
+  if (!result) {
+    return STATUS_OK;
+  }
+  cuda_error(&cuda, result, call, error);
+  return cuda_note(device, result, call);
+}
+
+static void
+cuda_last_error(GpuDevice* const device, Error* const error)
+{
+  const CUresult result = (CUresult)atomic_load(&device->last_result);
+  const char* const call = atomic_load(&device->last_call);
+  if (result) {
+    cuda_error(&cuda, result, call, error);
+  } else {
+    error_set(error, STATUS_OK, "no error");
+  }
+}
+
+Status
+cuda_enter(GpuDevice* const device, Error* const error)
+{
+  if (atomic_load(&device->is_lost)) {
+    cuda_last_error(device, error);
+    return STATUS_DEVICE_LOST;
+  }
+  return cuda_check(device, cuda.ctx_set_current(device->context), "cuCtxSetCurrent", error);
+}
+
+/// A driver that refuses before there is a context has lost nothing.
+static Status
+refused(const CUresult result, const char* const call, Error* const error)
+{
+  Status status = cuda_error(&cuda, result, call, error);
+  status = status == STATUS_NO_MEM ? status : STATUS_NO_BACKEND;
+  if (error) {
+    error->status = status;
+  }
+  return status;
+}
+
+// Driver and devices
+
+static Status
+cuda_load(Error* const error)
+{
+  if (is_loaded) {
+    return STATUS_OK;
+  }
+  // Lazy loading, the default since 12.2, lets the first launch of a kernel wait for the whole
+  // context.  The driver reads this when it is initialised.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  const Status status = cuda_driver_open(cuda_library_names, &cuda, error);
+  if (status) {
+    return status;
+  }
+  const CUresult result = cuda.init(0U);
+  if (result) {
+    return refused(result, "cuInit", error);
+  }
+  is_loaded = true;
+  return STATUS_OK;
+}
+
+static uint32_t
+cuda_n_devices(void)
+{
+  int n_devices = 0;
+  return is_loaded && !cuda.device_get_count(&n_devices) && n_devices > 0 ? (uint32_t)n_devices
+                                                                          : 0U;
+}
+
+/// "580.65.06 (CUDA 13.0)"; without the kernel module's version where that cannot be read.
+static void
+describe_driver(char* const text, const size_t n_bytes)
+{
+  char module[32] = "";
+  FILE* const file = fopen("/sys/module/nvidia/version", "r");
+  if (file) {
+    if (!fgets(module, sizeof(module), file)) {
+      module[0] = '\0';
+    }
+    fclose(file);
+    module[strcspn(module, "\n")] = '\0';
+  }
+  int version = 0;
+  if (cuda.driver_get_version(&version)) {
+    version = 0;
+  }
+  snprintf(text, n_bytes, module[0] ? "%s (CUDA %d.%d)" : "%sCUDA %d.%d", module, version / 1000,
+           version % 1000 / 10);
+}
+
+/// An attribute of a device, 0 when the driver cannot tell; the first failure stays in *result.
+static uint32_t
+attribute(const CUdevice handle, const CUdevice_attribute which, CUresult* const result)
+{
+  int value = 0;
+  if (!*result) {
+    *result = cuda.device_get_attribute(&value, which, handle);
+  }
+  return !*result && value > 0 ? (uint32_t)value : 0U;
+}
+
+static uint32_t
+capability_of(const CUdevice handle, CUresult* const result)
+{
+  return 10U * attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, result) +
+         attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, result);
+}
+
+static Status
+get_handle(const uint32_t index, CUdevice* const handle, Error* const error)
+{
+  const Status status = cuda_load(error);
+  if (status) {
+    return status;
+  }
+  if (index >= cuda_n_devices()) {
+    return error_set(error, STATUS_NO_BACKEND, "no CUDA device %u: there are %u", index,
+                     cuda_n_devices());
+  }
+  const CUresult result = cuda.device_get(handle, (int)index);
+  return result ? refused(result, "cuDeviceGet", error) : STATUS_OK;
+}
+
+static Status
+cuda_describe(const uint32_t index, GpuDeviceInfo* const info, Error* const error)
+{
+  CUdevice handle = 0;
+  const Status status = get_handle(index, &handle, error);
+  if (status) {
+    return status;
+  }
+  GpuDeviceInfo found = { .is_gpu = true };
+  CUresult result = cuda.device_get_name(found.name, (int)sizeof(found.name), handle);
+  if (result) {
+    return refused(result, "cuDeviceGetName", error);
+  }
+  size_t n_bytes = 0;
+  result = cuda.device_total_mem(&n_bytes, handle);
+  if (result) {
+    return refused(result, "cuDeviceTotalMem", error);
+  }
+  found.memory_bytes = n_bytes;
+  found.largest_bytes = n_bytes; // CUDA sets no limit of its own
+  found.compute_units = attribute(handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &result);
+  found.max_group = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &result);
+  found.local_bytes = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &result);
+  found.capability = capability_of(handle, &result);
+  found.shares_memory = attribute(handle, CU_DEVICE_ATTRIBUTE_INTEGRATED, &result) != 0U;
+  found.reaches_host = attribute(handle, CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, &result) != 0U;
+  if (result) {
+    return refused(result, "cuDeviceGetAttribute", error);
+  }
+  describe_driver(found.driver, sizeof(found.driver));
+  *info = found;
+  return STATUS_OK;
+}
+
+// Contexts
+
+static Status
+make_stream(GpuDevice* const device, CUstream* const cu_stream, Error* const error)
+{
+  return cuda_check(device, cuda.stream_create(cu_stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
+                    error);
+}
+
+static Status
+make_event(GpuDevice* const device, CUevent* const event, Error* const error)
+{
+  return cuda_check(device, cuda.event_create(event, CU_EVENT_DISABLE_TIMING), "cuEventCreate",
+                    error);
+}
+
+static Status
+make_lane(GpuDevice* const device, CudaLane* const lane, Error* const error)
+{
+  Status status = make_stream(device, &lane->stream, error);
+  if (!status) {
+    status = make_event(device, &lane->kernels_done, error);
+  }
+  if (!status) { // so that the other lane's first submission finds it done
+    status = cuda_check(device, cuda.event_record(lane->kernels_done, lane->stream),
+                        "cuEventRecord", error);
+  }
+  return status;
+}
+
+/// All that a device needs beside its context; what was made is freed by cuda_close().
+static Status
+furnish(GpuDevice* const device, Error* const error)
+{
+  CUstream* const streams[] = { &device->copy_in, &device->compute, &device->copy_out };
+  CUevent* const events[] = { &device->copied_in, &device->computed, &device->marked,
+                              &device->copied_out };
+  Status status = STATUS_OK;
+  for (size_t s = 0; s < ARRAY_LEN(streams) && !status; ++s) {
+    status = make_stream(device, streams[s], error);
+  }
+  for (size_t e = 0; e < ARRAY_LEN(events) && !status; ++e) {
+    status = make_event(device, events[e], error);
+  }
+  for (size_t l = 0; l < CUDA_N_LANES && !status; ++l) {
+    status = make_lane(device, &device->lanes[l], error);
+  }
+  if (!status) {
+    status = cuda_check(
+        device,
+        cuda.mem_host_alloc(&device->h_staging, CUDA_STAGING_BYTES, CU_MEMHOSTALLOC_PORTABLE),
+        "cuMemHostAlloc", error);
+  }
+  if (!status) {
+    const char* const options[] = { "-DGROUP_SIZE=32", NULL };
+    status =
+        cuda_module_new(device, "done.cu", cuda_done_source, options, &device->done_module, error);
+  }
+  if (!status) {
+    status = cuda_kernel_get(device->done_module, CUDA_DONE_KERNEL, &device->done_kernel, error);
+  }
+  return status;
+}
+
+static void
+cuda_close(GpuDevice* const device)
+{
+  if (!device) {
+    return;
+  }
+  cuda.ctx_set_current(device->context);
+  const CUevent events[] = { device->copied_in,
+                             device->computed,
+                             device->marked,
+                             device->copied_out,
+                             device->lanes[0].kernels_done,
+                             device->lanes[1].kernels_done };
+  const CUstream streams[] = { device->copy_in, device->compute, device->copy_out,
+                               device->lanes[0].stream, device->lanes[1].stream };
+  cuda_module_free(device->done_module);
+  assert(atomic_load(&device->n_objects) == 0U);
+  for (size_t e = 0; e < ARRAY_LEN(events); ++e) {
+    if (events[e]) {
+      cuda.event_destroy(events[e]);
+    }
+  }
+  for (size_t s = 0; s < ARRAY_LEN(streams); ++s) {
+    if (streams[s]) {
+      cuda.stream_destroy(streams[s]);
+    }
+  }
+  if (device->h_staging) {
+    cuda.mem_free_host(device->h_staging);
+  }
+  cuda.ctx_destroy(device->context);
+  free(device);
+}
+
+static Status
+cuda_open(const uint32_t index, GpuDevice** const device, Error* const error)
+{
+  CUdevice handle = 0;
+  Status status = get_handle(index, &handle, error);
+  if (status) {
+    return status;
+  }
+  GpuDevice* const opened = calloc(1U, sizeof(*opened));
+  if (!opened) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  CUresult result = CUDA_SUCCESS;
+  opened->capability = capability_of(handle, &result);
+  if (result) {
+    free(opened);
+    return refused(result, "cuDeviceGetAttribute", error);
+  }
+  // Spin: a wait that sleeps costs a wake-up of the scheduler.
+  result = cuda.ctx_create(&opened->context, CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST, handle);
+  if (result) {
+    free(opened);
+    return refused(result, "cuCtxCreate", error);
+  }
+  status = furnish(opened, error);
+  if (status) {
+    cuda_close(opened);
+    return status;
+  }
+  *device = opened;
+  return STATUS_OK;
+}
+
+const GpuApi gpu_cuda = {
+  .name = "cuda",
+  .load = cuda_load,
+  .n_devices = cuda_n_devices,
+  .describe = cuda_describe,
+  .open = cuda_open,
+  .close = cuda_close,
+  .free_bytes = cuda_free_bytes,
+  .buffer_new = cuda_buffer_new,
+  .buffer_free = cuda_buffer_free,
+  .buffer_write = cuda_buffer_write,
+  .buffer_read = cuda_buffer_read,
+  .host_register = cuda_host_register,
+  .host_new = cuda_host_new,
+  .host_pointer = cuda_host_pointer,
+  .host_free = cuda_host_free,
+  .module_new = cuda_module_new,
+  .module_free = cuda_module_free,
+  .kernel_get = cuda_kernel_get,
+  .record = cuda_record,
+  .recording_free = cuda_recording_free,
+  .submit = cuda_submit,
+  .poll = cuda_poll,
+  .finish = cuda_finish,
+  .last_error = cuda_last_error,
+};

@@ -150,11 +150,15 @@ get_handle(const uint32_t index, CUdevice* const handle, Error* const error)
   if (status) {
     return status;
   }
-  if (index >= cuda_n_devices()) {
-    return error_set(error, STATUS_NO_BACKEND, "no CUDA device %u: there are %u", index,
-                     cuda_n_devices());
+  int n_devices = 0;
+  CUresult result = cuda.device_get_count(&n_devices);
+  if (result) {
+    return refused(result, "cuDeviceGetCount", error);
   }
-  const CUresult result = cuda.device_get(handle, (int)index);
+  if (n_devices < 0 || index >= (uint32_t)n_devices) {
+    return error_set(error, STATUS_NO_BACKEND, "no CUDA device %u: there are %d", index, n_devices);
+  }
+  result = cuda.device_get(handle, (int)index);
   return result ? refused(result, "cuDeviceGet", error) : STATUS_OK;
 }
 

@@ -51,7 +51,8 @@ load_cubin(GpuModule* const module, const char* const name, const void* const cu
   return status ? error_set(error, status, "%s: %s", name, words.text) : STATUS_OK;
 }
 
-/// True when the cache has a cubin that the driver takes; one that it does not take is deleted.
+/// True when the cache has a cubin that the driver takes; one that it does not take is compiled
+/// anew and written over.
 static bool
 load_from_cache(GpuModule* const module, const Key* const key)
 {
@@ -61,9 +62,6 @@ load_from_cache(GpuModule* const module, const Key* const key)
     return false;
   }
   const bool is_loaded = !load_cubin(module, "", cubin, NULL);
-  if (!is_loaded) {
-    gpu_cache_forget(key->words);
-  }
   free(cubin);
   return is_loaded;
 }

@@ -275,7 +275,7 @@ instantiate(GpuRecording* const recording, const CUgraph graph, Error* const err
 {
   GpuDevice* const device = recording->device;
   Status status = cuda_check(device, cuda.graph_instantiate(&recording->graph, graph, 0U),
-                             "cuGraphInstantiate", error);
+                             "cuGraphInstantiateWithFlags", error);
   if (!status) { // now rather than with the first launch
     status = cuda_check(device, cuda.graph_upload(recording->graph, device->copy_in),
                         "cuGraphUpload", error);

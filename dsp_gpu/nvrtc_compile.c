@@ -120,6 +120,13 @@ nvrtc_version(void)
 
 // Architecture
 
+/// "call: NVRTC's word for it", as an error.
+static Status
+refused(const nvrtcResult result, const char* const call, Error* const error)
+{
+  return error_set(error, STATUS_NO_BACKEND, "%s: %s", call, nvrtc.nvrtcGetErrorString(result));
+}
+
 Status
 nvrtc_target(const uint32_t capability, uint32_t* const target, Error* const error)
 {
@@ -130,12 +137,16 @@ nvrtc_target(const uint32_t capability, uint32_t* const target, Error* const err
   int n_archs = 0;
   int archs[MAX_ARCHS] = { 0 };
   nvrtcResult result = nvrtc.nvrtcGetNumSupportedArchs(&n_archs);
-  if (!result && n_archs <= MAX_ARCHS) {
-    result = nvrtc.nvrtcGetSupportedArchs(archs);
+  if (result) {
+    return refused(result, "nvrtcGetNumSupportedArchs", error);
   }
-  if (result || n_archs > MAX_ARCHS) {
-    return error_set(error, STATUS_NO_BACKEND, "nvrtcGetSupportedArchs: %s",
-                     result ? nvrtc.nvrtcGetErrorString(result) : "too many");
+  if (n_archs > MAX_ARCHS) {
+    return error_set(error, STATUS_LIMIT, "%s compiles for more than %d architectures",
+                     nvrtc.version, MAX_ARCHS);
+  }
+  result = nvrtc.nvrtcGetSupportedArchs(archs);
+  if (result) {
+    return refused(result, "nvrtcGetSupportedArchs", error);
   }
   uint32_t best = 0;
   for (int a = 0; a < n_archs; ++a) {
@@ -195,25 +206,27 @@ run_compiler(const nvrtcProgram program, const NvrtcJob* const job, const uint32
 }
 
 static Status
-take_result(const nvrtcProgram program, const NvrtcJob* const job, NvrtcResult* const result,
-            Error* const error)
+take_result(const nvrtcProgram program, NvrtcResult* const result, Error* const error)
 {
   size_t n_bytes = 0;
   nvrtcResult refusal = nvrtc.nvrtcGetCUBINSize(program, &n_bytes);
-  void* const cubin = refusal ? NULL : malloc(n_bytes ? n_bytes : 1U);
-  char* const log = get_log(program);
-  if (cubin && log) {
-    refusal = nvrtc.nvrtcGetCUBIN(program, cubin);
+  if (refusal) {
+    return refused(refusal, "nvrtcGetCUBINSize", error);
   }
-  if (cubin && log && !refusal) {
-    *result = (NvrtcResult){ .cubin = cubin, .n_bytes = n_bytes, .log = log };
-    return STATUS_OK;
+  NvrtcResult taken = { .cubin = malloc(n_bytes ? n_bytes : 1U),
+                        .n_bytes = n_bytes,
+                        .log = get_log(program) };
+  if (taken.cubin && taken.log) {
+    refusal = nvrtc.nvrtcGetCUBIN(program, taken.cubin);
+    if (!refusal) {
+      *result = taken;
+      return STATUS_OK;
+    }
   }
-  free(cubin);
-  free(log);
-  return refusal ? error_set(error, STATUS_NO_BACKEND, "%s: nvrtcGetCUBIN: %s", job->name,
-                             nvrtc.nvrtcGetErrorString(refusal))
-                 : error_set(error, STATUS_NO_MEM, "%s: out of memory", job->name);
+  free(taken.cubin);
+  free(taken.log);
+  return refusal ? refused(refusal, "nvrtcGetCUBIN", error)
+                 : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
 Status
@@ -228,12 +241,11 @@ nvrtc_compile(const NvrtcJob* const job, NvrtcResult* const result, Error* const
   const nvrtcResult refusal =
       nvrtc.nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL);
   if (refusal) {
-    return error_set(error, STATUS_NO_BACKEND, "%s: nvrtcCreateProgram: %s", job->name,
-                     nvrtc.nvrtcGetErrorString(refusal));
+    return refused(refusal, "nvrtcCreateProgram", error);
   }
   status = run_compiler(program, job, target, error);
   if (!status) {
-    status = take_result(program, job, result, error);
+    status = take_result(program, result, error);
   }
   nvrtc.nvrtcDestroyProgram(&program);
   return status;

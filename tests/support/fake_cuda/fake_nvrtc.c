@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The fake compiler.
+
+#include "fake_nvrtc.h"
+
+#include "fake_private.h"
+
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct _nvrtcProgram {
+  char* cubin;
+};
+
+static const char* refusal;
+static char options[1024];
+
+void
+fake_nvrtc_refuse(const char* const log)
+{
+  refusal = log;
+}
+
+const char*
+fake_nvrtc_options(void)
+{
+  return options;
+}
+
+#define ENTER()                                                                                    \
+  FAKE_LOCK();                                                                                     \
+  const int failure = fake_enter(&(FakeCall){ .name = __func__ }, false);                          \
+  if (failure) {                                                                                   \
+    return (nvrtcResult)failure;                                                                   \
+  }
+
+const char*
+nvrtcGetErrorString(const nvrtcResult result)
+{
+  return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_OTHER";
+}
+
+nvrtcResult
+nvrtcVersion(int* const major, int* const minor)
+{
+  ENTER()
+  *major = 13;
+  *minor = 0;
+  return NVRTC_SUCCESS;
+}
+
+static const int archs[] = { 75, 80, 86, 90, 100 };
+
+nvrtcResult
+nvrtcGetNumSupportedArchs(int* const n_archs)
+{
+  ENTER()
+  *n_archs = (int)(sizeof(archs) / sizeof(archs[0]));
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetSupportedArchs(int* const found)
+{
+  ENTER()
+  memcpy(found, archs, sizeof(archs));
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcCreateProgram(nvrtcProgram* const program, const char* const source, const char* const name,
+                   const int n_headers, const char* const* const headers,
+                   const char* const* const header_names)
+{
+  ENTER()
+  (void)name;
+  (void)n_headers;
+  (void)headers;
+  (void)header_names;
+  *program = malloc(sizeof(**program));
+  if (asprintf(&(*program)->cubin, "%s%s", FAKE_CUBIN_MAGIC, source) < 0) {
+    abort();
+  }
+  fake_made();
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcDestroyProgram(nvrtcProgram* const program)
+{
+  FAKE_LOCK();
+  const int failure = fake_enter(&(FakeCall){ .name = __func__ }, false);
+  free((*program)->cubin);
+  free(*program);
+  *program = NULL;
+  fake_freed();
+  return (nvrtcResult)failure;
+}
+
+nvrtcResult
+nvrtcCompileProgram(const nvrtcProgram program, const int n_words, const char* const* const words)
+{
+  ENTER()
+  (void)program;
+  options[0] = '\0';
+  for (int w = 0; w < n_words; ++w) {
+    const size_t length = strlen(options);
+    snprintf(options + length, sizeof(options) - length, "%s%s", w ? " " : "", words[w]);
+  }
+  return refusal ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetProgramLogSize(const nvrtcProgram program, size_t* const n_bytes)
+{
+  ENTER()
+  (void)program;
+  *n_bytes = strlen(refusal ? refusal : "") + 1U;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetProgramLog(const nvrtcProgram program, char* const log)
+{
+  ENTER()
+  (void)program;
+  strcpy(log, refusal ? refusal : ""); // NOLINT: the caller asked for the size
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetCUBINSize(const nvrtcProgram program, size_t* const n_bytes)
+{
+  ENTER()
+  *n_bytes = strlen(program->cubin) + 1U;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetCUBIN(const nvrtcProgram program, char* const cubin)
+{
+  ENTER()
+  strcpy(cubin, program->cubin); // NOLINT: the caller asked for the size
+  return NVRTC_SUCCESS;
+}

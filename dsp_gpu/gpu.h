@@ -11,6 +11,7 @@
 
    On CUDA each kind of work has its stream, joined by events and captured as one graph per slot, so
    that the copies of one slot overlap the kernels of another; on OpenCL three queues do the same.
+   Hence recordings in flight together copy to and from different places.
    Completion is a word in host memory that the worker polls (CUDA), or the state of the last
    command (OpenCL, which gives no other promise that what was written can be seen).
 

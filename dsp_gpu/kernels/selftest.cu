@@ -114,13 +114,13 @@ selftest_scale(GLOBAL const f32* const RESTRICT in, GLOBAL f32* const RESTRICT o
   }
 }
 
-// state[i] = state[i] * 2 + in[i], and out[i] = state[i]: shows in which order submissions ran.
+// state[i] = state[i] / 2 + in[i], and out[i] = state[i]: shows in which order submissions ran.
 KERNEL
 selftest_history(GLOBAL const f32* const RESTRICT in, GLOBAL f32* const RESTRICT state,
                  GLOBAL f32* const RESTRICT out)
 {
   const u32 i = GROUP_X * GROUP_SIZE + LOCAL_ID;
-  const f32 value = state[i] * 2.0f + in[i];
+  const f32 value = state[i] * 0.5f + in[i];
   state[i] = value;
   out[i] = value;
 }

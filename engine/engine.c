@@ -318,7 +318,7 @@ choose_backend(Engine* const engine, Error* const error)
       engine->config.backend == ENGINE_BACKEND_OPENCL) {
     const char* const name = engine->config.backend == ENGINE_BACKEND_CUDA ? "cuda" : "opencl";
     return error_set(error, STATUS_NO_BACKEND,
-                     "backend %s: this build has no GPU code; use --backend cpu", name);
+                     "backend %s: no effect runs on a GPU yet; use --backend cpu", name);
   }
   return STATUS_OK;
 }

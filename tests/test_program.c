@@ -2,6 +2,7 @@
 // The program around the parts: help for every subcommand, mistakes refused with the nearest name
 // and exit code 2, the same facts for people and as JSON.
 
+#include "../dsp_gpu/gpu.h"
 #include "../engine/effect.h"
 #include "../tools/bench.h"
 #include "../tools/commands.h"
@@ -196,9 +197,39 @@ START_TEST(only_the_cpu_is_there_in_this_build_and_the_list_says_so)
 }
 END_TEST
 
+START_TEST(devices_are_listed_with_what_they_are)
+{
+  json_t* list;
+  RUN_JSON(list, "list", "devices", "--json");
+  uint32_t n_apis = 0;
+  uint32_t n_missing = 0;
+  const GpuApi* const* const apis = gpu_apis(&n_apis);
+  for (uint32_t a = 0; a < n_apis; ++a) {
+    n_missing += apis[a]->load(NULL) ? 0 : apis[a]->n_devices();
+  }
+  size_t i;
+  const json_t* row;
+  json_array_foreach(list, i, row)
+  {
+    const char* const kind = json_string_value(json_object_get(row, "kind"));
+    ck_assert(kind && json_string_length(json_object_get(row, "name")) > 0);
+    ck_assert(!strcmp(kind, "audio") || !strcmp(kind, "compute"));
+    if (!strcmp(kind, "compute")) {
+      --n_missing;
+      ck_assert(json_string_length(json_object_get(row, "driver")) > 0);
+      ck_assert(json_integer_value(json_object_get(row, "memory_bytes")) > 0);
+      ck_assert(json_is_boolean(json_object_get(row, "is_gpu")));
+    }
+  }
+  ck_assert_uint_eq(n_missing, 0);
+  json_decref(list);
+}
+END_TEST
+
 SUITE_MAIN("program", help_lists_every_subcommand, every_subcommand_and_benchmark_has_help,
            mistakes_are_refused_with_the_nearest_name, list_effects_is_the_table,
            info_describes_every_parameter, info_reads_well,
            what_cannot_be_printed_is_an_error_but_never_ends_the_sound,
            json_is_json_whatever_a_file_is_called,
-           only_the_cpu_is_there_in_this_build_and_the_list_says_so)
+           only_the_cpu_is_there_in_this_build_and_the_list_says_so,
+           devices_are_listed_with_what_they_are)

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "options.h"
 
+#include "../dsp_gpu/gpu.h"
 #include "../engine/effect.h"
 #include "../io/io.h"
 
@@ -21,11 +22,16 @@ const Command cmd_list = {
   .run = list_run,
 };
 
-/// One thing that can be listed: an array of objects, and which members people see.
-typedef struct Listing {
-  const char* name;
+/// Rows of one kind: an array of objects, and which members people see.
+typedef struct Table {
   json_t* (*rows)(void);
   const char* columns[MAX_COLUMNS]; ///< NULL-terminated
+} Table;
+
+/// One thing that can be listed.  JSON has the rows of all its tables in one array.
+typedef struct Listing {
+  const char* name;
+  Table tables[2]; ///< The second may be empty
 } Listing;
 
 static json_t*
@@ -42,13 +48,43 @@ effects(void)
   return rows;
 }
 
+static const GpuApi*
+find_api(const char* const name)
+{
+  uint32_t n = 0;
+  const GpuApi* const* const apis = gpu_apis(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!strcmp(apis[i]->name, name)) {
+      return apis[i];
+    }
+  }
+  return NULL;
+}
+
+// A driver is not a backend yet: no effect has a kernel.
+static json_t*
+gpu_backend(const char* const name)
+{
+  const GpuApi* const api = find_api(name);
+  Error error = { STATUS_OK, "" };
+  char summary[sizeof(error.text)];
+  if (!api) {
+    snprintf(summary, sizeof(summary), "Not in this build");
+  } else if (api->load(&error)) {
+    snprintf(summary, sizeof(summary), "%s", error.text);
+  } else {
+    const uint32_t n = api->n_devices();
+    snprintf(summary, sizeof(summary), "%u device%s; no effect runs there yet", n,
+             n == 1 ? "" : "s");
+  }
+  return json_pack("{ss sb ss}", "name", name, "available", 0, "summary", summary);
+}
+
 static json_t*
 backends(void)
 {
-  return json_pack("[{ss sb ss} {ss sb ss} {ss sb ss}]", //
-                   "name", "cpu", "available", 1, "summary", "SIMD code on this machine's cores",
-                   "name", "cuda", "available", 0, "summary", "Not in this build", "name", "opencl",
-                   "available", 0, "summary", "Not in this build");
+  return json_pack("[{ss sb ss} o o]", "name", "cpu", "available", 1, "summary",
+                   "SIMD code on this machine's cores", gpu_backend("cuda"), gpu_backend("opencl"));
 }
 
 static json_t*
@@ -66,7 +102,7 @@ drivers(void)
 
 /// The audio devices of all drivers that can tell.
 static json_t*
-devices(void)
+audio_devices(void)
 {
   uint32_t n = 0;
   const IoDriver* const* const table = io_drivers(&n);
@@ -77,6 +113,7 @@ devices(void)
     json_t* device;
     json_array_foreach(found, d, device)
     {
+      json_object_set_new(device, "kind", json_string("audio"));
       json_object_set_new(device, "driver", json_string(table[i]->name));
       json_array_append(rows, device);
     }
@@ -85,11 +122,47 @@ devices(void)
   return rows;
 }
 
+static json_t*
+gpu_device(const GpuApi* const api, const uint32_t index, const GpuDeviceInfo* const info)
+{
+  char capability[16];
+  snprintf(capability, sizeof(capability), "%u.%u", info->capability / 10U, info->capability % 10U);
+  return json_pack("{ss ss si ss ss ss? sI sI si si sb sb sb}", "kind", "compute", "api", api->name,
+                   "index", (int)index, "name", info->name, "driver", info->driver, "capability",
+                   info->capability ? capability : NULL, "memory_bytes",
+                   (json_int_t)info->memory_bytes, "largest_buffer_bytes",
+                   (json_int_t)info->largest_bytes, "compute_units", (int)info->compute_units,
+                   "local_bytes", (int)info->local_bytes, "is_gpu", info->is_gpu, "shares_memory",
+                   info->shares_memory, "reaches_host", info->reaches_host);
+}
+
+/// The devices of CUDA and OpenCL.
+static json_t*
+gpu_devices(void)
+{
+  uint32_t n = 0;
+  const GpuApi* const* const apis = gpu_apis(&n);
+  json_t* const rows = json_array();
+  for (uint32_t a = 0; a < n; ++a) {
+    const uint32_t n_devices = apis[a]->load(NULL) ? 0 : apis[a]->n_devices();
+    for (uint32_t d = 0; d < n_devices; ++d) {
+      GpuDeviceInfo info;
+      if (!apis[a]->describe(d, &info, NULL)) {
+        json_array_append_new(rows, gpu_device(apis[a], d, &info));
+      }
+    }
+  }
+  return rows;
+}
+
 static const Listing listings[] = {
-  { "backends", backends, { "name", "summary", NULL } },
-  { "devices", devices, { "driver", "host_api", "name", "inputs", "outputs", "rate_hz", NULL } },
-  { "drivers", drivers, { "name", "summary", NULL } },
-  { "effects", effects, { "name", "summary", NULL } },
+  { "backends", { { backends, { "name", "summary", NULL } } } },
+  { "devices",
+    { { audio_devices, { "driver", "host_api", "name", "inputs", "outputs", "rate_hz", NULL } },
+      { gpu_devices,
+        { "api", "name", "driver", "memory_bytes", "capability", "is_gpu", NULL } } } },
+  { "drivers", { { drivers, { "name", "summary", NULL } } } },
+  { "effects", { { effects, { "name", "summary", NULL } } } },
 };
 
 // ---- for people ----
@@ -102,10 +175,14 @@ cell_text(const json_t* const row, const char* const column, char* const buffer,
   if (json_is_string(value)) {
     return json_string_value(value);
   }
-  if (json_is_number(value)) {
+  if (!strcmp(column, "memory_bytes")) {
+    snprintf(buffer, n_bytes, "%.1f GiB", json_number_value(value) / 1073741824.0);
+  } else if (json_is_number(value)) {
     snprintf(buffer, n_bytes, "%.10g", json_number_value(value));
+  } else if (!strcmp(column, "is_gpu")) {
+    snprintf(buffer, n_bytes, "%s", json_is_true(value) ? "GPU" : "no GPU");
   } else {
-    snprintf(buffer, n_bytes, "%s", json_is_true(value) ? "yes" : "");
+    buffer[0] = '\0';
   }
   return buffer;
 }
@@ -132,6 +209,36 @@ print_rows(const json_t* const rows, const char* const* const columns)
     }
     putchar('\n');
   }
+}
+
+static int
+print_listing(const Listing* const listing)
+{
+  bool is_empty = true;
+  for (uint32_t t = 0; t < ARRAY_LEN(listing->tables) && listing->tables[t].rows; ++t) {
+    json_t* const rows = listing->tables[t].rows();
+    print_rows(rows, listing->tables[t].columns);
+    is_empty = is_empty && !json_array_size(rows);
+    json_decref(rows);
+  }
+  if (is_empty) {
+    fprintf(stderr, PROGRAM_NAME " list: no %s here\n", listing->name);
+  }
+  return 0;
+}
+
+// ---- for programs ----
+
+static json_t*
+all_rows(const Listing* const listing)
+{
+  json_t* const all = json_array();
+  for (uint32_t t = 0; t < ARRAY_LEN(listing->tables) && listing->tables[t].rows; ++t) {
+    json_t* const rows = listing->tables[t].rows();
+    json_array_extend(all, rows);
+    json_decref(rows);
+  }
+  return all;
 }
 
 // ---- the subcommand ----
@@ -171,14 +278,5 @@ list_run(const int argc, char** const argv)
   if (!listing) {
     return status_exit_code(STATUS_BAD_ARG);
   }
-  json_t* const rows = listing->rows();
-  if (json) {
-    return command_print_json(&cmd_list, rows);
-  }
-  if (!json_array_size(rows)) {
-    fprintf(stderr, PROGRAM_NAME " list: no %s here\n", listing->name);
-  }
-  print_rows(rows, listing->columns);
-  json_decref(rows);
-  return 0;
+  return json ? command_print_json(&cmd_list, all_rows(listing)) : print_listing(listing);
 }

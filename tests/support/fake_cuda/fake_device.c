@@ -166,7 +166,7 @@ add_range(const RangeKind kind, void* const memory, const size_t n_bytes, const 
   abort();
 }
 
-/// The range of a kind that an address begins, or with bytes, that has the bytes in it.
+/// The range of a kind that has all of some bytes in it.
 static Range*
 find_range(const RangeKind kind, const char* const memory, const size_t n_bytes)
 {
@@ -183,7 +183,7 @@ find_range(const RangeKind kind, const char* const memory, const size_t n_bytes)
 static CUresult
 free_range(const RangeKind kind, const void* const memory)
 {
-  Range* const range = find_range(kind, memory, 0);
+  Range* const range = find_range(kind, memory, 1);
   if (!range || range->memory != memory) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -247,7 +247,7 @@ CUresult CUDAAPI
 cuMemFree_v2(const CUdeviceptr address)
 {
   FAKE_ENTER_FREEING();
-  const Range* const range = find_range(RANGE_DEVICE, fake_host(address), 0);
+  const Range* const range = find_range(RANGE_DEVICE, fake_host(address), 1);
   n_used_bytes -= range ? range->n_bytes : 0U;
   const CUresult result = free_range(RANGE_DEVICE, fake_host(address));
   return fake_result ? fake_result : result;

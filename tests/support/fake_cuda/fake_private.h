@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define FAKE_MAX_PARAMS 16U
+#define FAKE_NOTHING    UINT32_MAX // no operation
 
 // What a device address and a host address of the same memory differ by.
 #define FAKE_OFFSET 0x100000000000ULL
@@ -60,8 +61,22 @@ bool fake_is_pinned(const void* memory, size_t n_bytes);
 /// Whether any stream captures, which forbids what waits or allocates.
 bool fake_is_capturing(void);
 
-/// Forget all operations.
+/// Forget all operations; all launches.
 void fake_work_reset(void);
+void fake_streams_reset(void);
+
+/// Stop the test program: the fake has its limits.
+_Noreturn void fake_give_up(const char* reason);
+
+/// Add an operation; let it wait for another (FAKE_NOTHING: for none); say that it is complete, so
+/// that it may run; run it and
+/// what it waits for.
+uint32_t fake_add_work(const FakeWork* work);
+void fake_add_dep(uint32_t index, uint32_t before);
+void fake_enqueued(uint32_t index);
+void fake_finish(uint32_t index);
+
+FakeWork* fake_work(uint32_t index);
 
 const FakeFunction* fake_function(CUfunction function);
 FakeFunction* fake_find_function(const char* name);

@@ -109,8 +109,9 @@ cuda_status(const CUresult result)
     return STATUS_NO_MEM;
   case CUDA_ERROR_INVALID_VALUE:
   case CUDA_ERROR_INVALID_HANDLE:
-  case CUDA_ERROR_NOT_FOUND:
     return STATUS_BAD_ARG;
+  case CUDA_ERROR_NOT_FOUND:
+    return STATUS_NOT_FOUND;
   default:
     return STATUS_NO_BACKEND;
   }

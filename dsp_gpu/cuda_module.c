@@ -95,6 +95,7 @@ cuda_module_new(GpuDevice* const device, const char* const name, const char* con
   char* const text = gpu_compile_text(name, source);
   if (made && text) {
     made->device = device;
+    snprintf(made->name, sizeof(made->name), "%s", name);
     const NvrtcJob job = {
       .name = name, .source = text, .capability = device->capability, .options = options
     };
@@ -156,7 +157,7 @@ cuda_kernel_get(GpuModule* const module, const char* const name, GpuKernel** con
   }
   if (status) {
     free(made);
-    return error_set(error, status, "kernel %s: %s", name, words.text);
+    return error_set(error, status, "kernel %s of %s: %s", name, module->name, words.text);
   }
   made->next = module->kernels;
   module->kernels = made;

@@ -63,6 +63,7 @@ struct GpuKernel {
 
 struct GpuModule {
   GpuDevice* device;
+  char name[64]; ///< Of the source, for messages
   CUmodule module;
   GpuKernel* kernels;
 };

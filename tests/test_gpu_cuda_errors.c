@@ -101,6 +101,7 @@ START_TEST(each_error_has_its_status)
     { CUDA_ERROR_INVALID_VALUE, STATUS_BAD_ARG },
     { CUDA_ERROR_OUT_OF_MEMORY, STATUS_NO_MEM },
     { CUDA_ERROR_NO_DEVICE, STATUS_NO_BACKEND },
+    { CUDA_ERROR_NOT_FOUND, STATUS_NOT_FOUND },
     { CUDA_ERROR_INVALID_IMAGE, STATUS_NO_BACKEND },
     { CUDA_ERROR_NO_BINARY_FOR_GPU, STATUS_NO_BACKEND },
     { CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, STATUS_NO_BACKEND },
@@ -183,8 +184,9 @@ START_TEST(what_cannot_be_recorded_is_refused)
   }
   assert_says(&error, "argument 0 of launch 0");
   ck_assert_int_eq(gpu_cuda.kernel_get(rig.module, "no_such_kernel", &kernel, &error),
-                   STATUS_BAD_ARG);
-  assert_says(&error, "kernel no_such_kernel: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND");
+                   STATUS_NOT_FOUND);
+  assert_says(&error,
+              "kernel no_such_kernel of selftest.cu: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND");
   cuda_rig_free(&rig);
 }
 END_TEST

@@ -24,7 +24,7 @@ history(void* const* const params, const uint32_t n_groups, const uint32_t group
   float* const state = fake_host(*(const CUdeviceptr*)params[1]);
   float* const out = fake_host(*(const CUdeviceptr*)params[2]);
   for (uint32_t i = 0; i < n_groups * group_size; ++i) {
-    state[i] = state[i] * 2.0F + in[i];
+    state[i] = state[i] * 0.5F + in[i];
     out[i] = state[i];
   }
 }

@@ -149,6 +149,8 @@ typedef struct GpuApi {
 
   /// Record work for later submission.  Copies `work`. [builder]
   Status (*record)(GpuDevice* device, const GpuWork* work, GpuRecording** recording, Error* error);
+  /// Waits for a submission in flight; comes before the memory and the modules that it uses are
+  /// freed. [builder]
   void (*recording_free)(GpuRecording* recording);
   /// Start a recording; its done word will become `sequence` (never 0).  Returns before the work is
   /// done; a recording is submitted again only after it is done.  Submissions of one device run in

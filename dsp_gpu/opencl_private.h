@@ -93,6 +93,7 @@ struct GpuRecording {
   RecordedCopy* out;
   cl_event last;      ///< Of the submission in flight, else NULL
   uint64_t in_flight; ///< Its number
+  bool is_queued;     ///< Commands of it may be in the queues
   uint64_t done;      ///< The number of the last one that was done
 };
 

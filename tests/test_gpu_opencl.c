@@ -11,7 +11,6 @@
 
 #include "../dsp_gpu/gpu_compile.h"
 #include "../dsp_gpu/opencl_driver.h"
-#include "../engine/rt.h"
 
 #include <dlfcn.h>
 #include <ftw.h>
@@ -113,13 +112,21 @@ cache_folder(void)
   return folder;
 }
 
-START_TEST(what_was_compiled_once_is_not_compiled_again)
+static void
+empty_cache(void)
 {
   const Scratch folder = cache_folder();
-  scratch_remove(&folder);
+  if (!access(folder.directory, F_OK)) {
+    scratch_remove(&folder);
+  }
+}
+
+START_TEST(what_was_compiled_once_is_not_compiled_again)
+{
+  empty_cache();
   ck_assert_uint_eq(compile_and_run(), 1);
   ck_assert_uint_eq(compile_and_run(), 0);
-  scratch_remove(&folder); // safe at any time
+  empty_cache(); // safe at any time
   ck_assert_uint_eq(compile_and_run(), 1);
   end_faults();
 }
@@ -158,7 +165,7 @@ END_TEST
 START_TEST(a_damaged_cache_is_compiled_anew)
 {
   const Scratch folder = cache_folder();
-  scratch_remove(&folder);
+  empty_cache();
   ck_assert_uint_eq(compile_and_run(), 1);
   char command[256]; // a byte in the middle of the only file
   snprintf(command, sizeof(command),
@@ -456,6 +463,12 @@ START_TEST(an_error_while_submitting_loses_the_device)
   ck_assert_int_eq(api->submit(trip.recording, 2), STATUS_DEVICE_LOST);
   end_faults();
   check_lost(&rig, &trip, "clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES (-5)");
+
+  opencl_driver.clFinish = seen_finish; // the copy in is on its way, and its memory is freed next
+  n_waited = 0;
+  api->recording_free(trip.recording);
+  trip.recording = NULL;
+  ck_assert_uint_gt(n_waited, 0);
   close_and_open_again(&rig, &trip);
 }
 END_TEST
@@ -487,7 +500,9 @@ gated_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_uint
                                      1U + n_waits, both, event);
 }
 
-START_TEST(an_error_before_the_kernel_reaches_the_poll_through_the_driver)
+// (A gate that is opened with an error would be an error of the driver's own making, but PoCL 3.1
+// does not survive that: it runs the command that it has let fail.)
+START_TEST(a_block_that_is_held_up_is_not_done_and_holds_nobody_up)
 {
   void* const loader = dlopen("libOpenCL.so.1", RTLD_NOW);
   cl_event (*create)(cl_context, cl_int*) = NULL;
@@ -497,26 +512,25 @@ START_TEST(an_error_before_the_kernel_reaches_the_poll_through_the_driver)
   ck_assert(create && set);
   opencl_driver.clCreateContext = overheard_context;
   GpuRig rig = gpu_rig_open(api);
-  GpuTrip trip = gpu_trip_new(&rig, 4096, 2.0f);
+  GpuTrip trips[2] = { gpu_trip_new(&rig, 4096, 2.0f), gpu_trip_new(&rig, 4096, 3.0f) };
   gate = create(overheard, NULL);
   opencl_driver.clEnqueueNDRangeKernel = gated_kernel;
-  ck_assert_int_eq(api->submit(trip.recording, 1), STATUS_OK);
+  ck_assert_int_eq(api->submit(trips[0].recording, 1), STATUS_OK);
   end_faults();
+  ck_assert_int_eq(api->submit(trips[1].recording, 2), STATUS_OK);
 
   bool done = true;
-  ck_assert_int_eq(api->poll(trip.recording, 1, &done), STATUS_OK);
-  ck_assert_msg(!done, "the gate is shut");
-  ck_assert_int_eq(set(gate, -77), CL_SUCCESS);
-  const uint64_t end_ns = rt_now_ns() + 20000000000U;
-  Status status = STATUS_OK;
-  while (!status && !done && rt_now_ns() < end_ns) {
-    status = api->poll(trip.recording, 1, &done);
+  for (uint32_t t = 0; t < 2; ++t) {
+    ck_assert_int_eq(api->poll(trips[t].recording, 1U + t, &done), STATUS_OK);
+    ck_assert_msg(!done, "the gate is shut");
   }
-  ck_assert_int_eq(status, STATUS_DEVICE_LOST);
-  ck_assert(!done);
-  check_lost(&rig, &trip, "while the block was running");
+  ck_assert_int_eq(set(gate, CL_COMPLETE), CL_SUCCESS);
+  for (uint32_t t = 0; t < 2; ++t) {
+    gpu_rig_await(&rig, trips[t].recording, 1U + t);
+    gpu_trip_free(&rig, &trips[t]);
+  }
   real.clReleaseEvent(gate);
-  close_and_open_again(&rig, &trip);
+  gpu_rig_close(&rig);
   dlclose(loader);
 }
 END_TEST
@@ -571,7 +585,7 @@ own_tests(void)
     copies_of_one_slot_wait_for_no_kernel_of_another,
     an_error_while_submitting_loses_the_device,
     an_error_while_the_block_runs_loses_the_device,
-    an_error_before_the_kernel_reaches_the_poll_through_the_driver,
+    a_block_that_is_held_up_is_not_done_and_holds_nobody_up,
     memory_that_the_driver_refuses_is_told_with_sizes_and_its_code,
     what_the_driver_says_is_passed_on,
   };

@@ -31,7 +31,9 @@ open_first(const char* const* const names, const char** const opened, Error* con
     }
     const char* const words = dlerror();
     if (n == 0) { // the others are second names for the same
-      error_set(error, STATUS_NO_BACKEND, "OpenCL: %s", words ? words : names[n]);
+      error_set(error, STATUS_NO_BACKEND,
+                "no OpenCL: %s; install its loader (Debian: ocl-icd-libopencl1) and a driver",
+                words ? words : names[n]);
     }
   }
   return NULL;

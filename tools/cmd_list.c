@@ -69,7 +69,7 @@ gpu_backend(const char* const name)
   Error error = { STATUS_OK, "" };
   char summary[sizeof(error.text)];
   if (!api) {
-    snprintf(summary, sizeof(summary), "Not in this build");
+    snprintf(summary, sizeof(summary), "not in this build; meson setup says what it lacked");
   } else if (api->load(&error)) {
     snprintf(summary, sizeof(summary), "%s", error.text);
   } else {

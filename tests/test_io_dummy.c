@@ -44,9 +44,7 @@ open_dummy(const IoConfig* const config, FakeEvents* const fake)
 static IoState
 state_of(const Io* const io)
 {
-  IoStatus status;
-  io_status(io, &status);
-  return status.state;
+  return driver_status(io).state;
 }
 
 // The recorded file is the played one, then silence, and has n_frames frames.
@@ -251,9 +249,7 @@ START_TEST(a_full_disk_ends_the_recording_and_not_the_audio)
     POLL_UNTIL(io, state_of(io) == IO_STATE_ENDED);
     ck_assert_uint_ge(fake.frames, 14400);
     ck_assert_ptr_nonnull(strstr(fake.log, "File too large"));
-    IoStatus status;
-    io_status(io, &status);
-    ck_assert_int_eq(status.file_status, STATUS_FILE);
+    ck_assert_int_eq(driver_status(io).file_status, STATUS_FILE);
     ck_assert_int_eq(io_close(io), STATUS_FILE);
     ck_assert_uint_eq(scratch_count(&scratch), 0);
   }

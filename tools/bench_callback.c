@@ -140,20 +140,27 @@ sleep_until(const uint64_t ns)
 
 typedef void (*BlockHook)(void);
 
-/// Time n periods, in ns; `mark` (may be NULL) is called before and after each.
+/// Time of one period, in ns; `mark` (may be NULL) is called before and after it.
+static double
+time_period(Rig* const rig, const BlockHook mark)
+{
+  if (mark) {
+    mark();
+  }
+  const uint64_t began_ns = rt_now_ns();
+  rig_period(rig);
+  const double time_ns = (double)(rt_now_ns() - began_ns);
+  if (mark) {
+    mark();
+  }
+  return time_ns;
+}
+
 static void
 run_awake(Rig* const rig, const uint32_t n, double* const times_ns, const BlockHook mark)
 {
   for (uint32_t i = 0; i < n; ++i) {
-    if (mark) {
-      mark();
-    }
-    const uint64_t began_ns = rt_now_ns();
-    rig_period(rig);
-    times_ns[i] = (double)(rt_now_ns() - began_ns);
-    if (mark) {
-      mark();
-    }
+    times_ns[i] = time_period(rig, mark);
     uint64_t sequence = 0;
     if (ring_take(rig->ring, &sequence)) {
       rig_work(rig, sequence);
@@ -172,15 +179,7 @@ run_asleep(Rig* const rig, const uint32_t n, double* const times_ns, const Block
   for (uint32_t i = 0; i < n; ++i) {
     next_ns += rig->period_ns;
     sleep_until(next_ns);
-    if (mark) {
-      mark();
-    }
-    const uint64_t began_ns = rt_now_ns();
-    rig_period(rig);
-    times_ns[i] = (double)(rt_now_ns() - began_ns);
-    if (mark) {
-      mark();
-    }
+    times_ns[i] = time_period(rig, mark);
   }
   atomic_store(&rig->stop, true);
   ring_wake(rig->ring);

@@ -43,20 +43,6 @@ open_jack(const Jackd* const jackd, FakeEvents* const fake, const uint32_t n_in,
   return io;
 }
 
-static IoStatus
-status_of(const Io* const io)
-{
-  IoStatus status;
-  io_status(io, &status);
-  return status;
-}
-
-static bool
-is_running(const Io* const io)
-{
-  return status_of(io).state == IO_STATE_RUNNING;
-}
-
 /// Another client in this process, to look from outside.
 static jack_client_t*
 open_probe(const Jackd* const jackd)
@@ -87,7 +73,7 @@ START_TEST(ports_have_names_order_and_physical_connections)
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 3, true);
-  ck_assert(is_running(io));
+  ck_assert(driver_is_running(io));
   ck_assert_double_eq(fake.rate_hz, 48000.0);
   ck_assert_uint_eq(fake.block_frames, 64);
   POLL_UNTIL(io, fake.periods > 10U);
@@ -136,8 +122,8 @@ START_TEST(without_connect_nothing_is_connected)
   jack_client_t* const probe = open_probe(&jackd);
   ck_assert(!is_connected(probe, "system:capture_1", "rack:in_1"));
   ck_assert(!is_connected(probe, "rack:out_1", "system:playback_1"));
-  ck_assert_double_eq(status_of(io).rate_hz, 44100.0);
-  ck_assert_uint_eq(status_of(io).block_frames, 256);
+  ck_assert_double_eq(driver_status(io).rate_hz, 44100.0);
+  ck_assert_uint_eq(driver_status(io).block_frames, 256);
   jack_client_close(probe);
   io_close(io);
   jackd_stop(&jackd);
@@ -203,20 +189,20 @@ START_TEST(the_period_may_change_to_any_length)
   jack_client_t* const probe = open_probe(&jackd);
   for (unsigned p = 0; p < ARRAY_LEN(periods); ++p) {
     ck_assert_int_eq(jack_set_buffer_size(probe, periods[p]), 0);
-    POLL_UNTIL(io, is_running(io) && fake.last_frames == periods[p]);
+    POLL_UNTIL(io, driver_is_running(io) && fake.last_frames == periods[p]);
     ck_assert_uint_eq(fake.block_frames, periods[p]);
-    ck_assert_uint_eq(status_of(io).block_frames, periods[p]);
+    ck_assert_uint_eq(driver_status(io).block_frames, periods[p]);
     POLL_UNTIL(io, latency_is(probe, 10));
   }
   ck_assert(!fake.overlapped);
-  ck_assert_uint_eq(status_of(io).reconnects, 0);
+  ck_assert_uint_eq(driver_status(io).reconnects, 0);
 
   fake.refuse = STATUS_LIMIT; // a format that the engine refuses: waiting, and back when it fits
   ck_assert_int_eq(jack_set_buffer_size(probe, 512), 0);
-  POLL_UNTIL(io, !is_running(io));
+  POLL_UNTIL(io, !driver_is_running(io));
   ck_assert_ptr_nonnull(strstr(fake.log, "refused by the test"));
   fake.refuse = STATUS_OK;
-  POLL_UNTIL(io, is_running(io) && fake.last_frames == 512U);
+  POLL_UNTIL(io, driver_is_running(io) && fake.last_frames == 512U);
   ck_assert(is_connected(probe, "rack:out_2", "system:playback_2"));
   jack_client_close(probe);
   io_close(io);
@@ -233,9 +219,9 @@ START_TEST(freewheel_waits_for_every_block)
   jack_client_t* const probe = open_probe(&jackd);
   ck_assert_int_eq(jack_set_freewheel(probe, 1), 0);
   POLL_UNTIL(io, fake.waited > 100U);
-  ck_assert(status_of(io).freewheeling);
+  ck_assert(driver_status(io).freewheeling);
   ck_assert_int_eq(jack_set_freewheel(probe, 0), 0);
-  POLL_UNTIL(io, !status_of(io).freewheeling);
+  POLL_UNTIL(io, !driver_status(io).freewheeling);
   usleep(10000); // the period that was inside
   const uint64_t waited = fake.waited;
   const uint64_t periods = fake.periods;
@@ -253,11 +239,11 @@ START_TEST(xruns_are_counted)
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 1, 1, false);
-  const uint64_t before = status_of(io).xruns;
+  const uint64_t before = driver_status(io).xruns;
   kill(jackd.pid, SIGSTOP);
   usleep(100000);
   kill(jackd.pid, SIGCONT);
-  POLL_UNTIL(io, status_of(io).xruns > before);
+  POLL_UNTIL(io, driver_status(io).xruns > before);
   io_close(io);
   jackd_stop(&jackd);
 }
@@ -320,7 +306,7 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   const double killed_s = now_s();
   jackd_kill(&jackd, signal_number);
   waitpid(peer, NULL, 0);
-  POLL_UNTIL(io, !is_running(io));
+  POLL_UNTIL(io, !driver_is_running(io));
   const double lost_s = now_s();
   ck_assert_ptr_nonnull(strstr(fake.note, "lost JACK server"));
   for (unsigned n = 0; n < 60U; ++n) { // some attempts in vain
@@ -337,8 +323,8 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   const double back_s = now_s();
   peer = start_peer(&jackd);
   POLL_UNTIL(io, fake.heard);
-  ck_assert(is_running(io));
-  ck_assert_uint_eq(status_of(io).reconnects, 1);
+  ck_assert(driver_is_running(io));
+  ck_assert_uint_eq(driver_status(io).reconnects, 1);
   ck_assert_double_eq(fake.rate_hz, rate_hz);
   ck_assert_uint_eq(fake.last_frames, period);
   ck_assert(!fake.overlapped);

@@ -17,20 +17,6 @@
 
 #define JACK_API "JACK Audio Connection Kit"
 
-static IoStatus
-status_of(const Io* const io)
-{
-  IoStatus status;
-  io_status(io, &status);
-  return status;
-}
-
-static bool
-is_running(const Io* const io)
-{
-  return status_of(io).state == IO_STATE_RUNNING;
-}
-
 static Io*
 open_portaudio(const IoConfig* const config, FakeEvents* const fake)
 {
@@ -89,8 +75,8 @@ START_TEST(blocks_have_the_length_that_was_asked_for)
     POLL_UNTIL(io, fake.periods > 20U);
     ck_assert_uint_eq(fake.frames, fake.periods * blocks[b]);
     ck_assert_uint_eq(fake.waited, 0);
-    ck_assert(is_running(io));
-    ck_assert_ptr_nonnull(strstr(status_of(io).device, JACK_API ": system"));
+    ck_assert(driver_is_running(io));
+    ck_assert_ptr_nonnull(strstr(driver_status(io).device, JACK_API ": system"));
     ck_assert_int_eq(io_close(io), STATUS_OK);
   }
   jackd_stop(&jackd);
@@ -108,11 +94,11 @@ START_TEST(a_device_that_falls_silent_is_opened_anew)
   kill(jackd.pid, SIGSTOP);
   POLL_UNTIL(io, strstr(fake.log, "no period for 2 s"));
   io_poll(io);
-  ck_assert(!is_running(io));
+  ck_assert(!driver_is_running(io));
   const uint64_t periods = fake.periods;
   kill(jackd.pid, SIGCONT);
-  POLL_UNTIL(io, is_running(io) && fake.periods > periods + 10U);
-  ck_assert_uint_eq(status_of(io).reconnects, 1);
+  POLL_UNTIL(io, driver_is_running(io) && fake.periods > periods + 10U);
+  ck_assert_uint_eq(driver_status(io).reconnects, 1);
   ck_assert_uint_eq(fake.formats, 2);
   ck_assert_uint_eq(fake.last_frames, 64);
   ck_assert(!fake.overlapped);
@@ -138,7 +124,7 @@ START_TEST(a_device_that_dies_hangs_nobody)
     io_poll(io);
     usleep(10000);
   }
-  ck_assert(!is_running(io));
+  ck_assert(!driver_is_running(io));
   ck_assert_uint_le(fake.notes, 2); // lost, and what it waits for
   io_close(io);
   jackd_start(&jackd, 48000, 64); // takes the dead one's place among JACK's eight, and leaves it
@@ -154,11 +140,11 @@ START_TEST(xruns_are_counted)
   FakeEvents fake = { 0 };
   Io* const io = open_portaudio(&config, &fake);
   POLL_UNTIL(io, fake.periods > 20U);
-  const uint64_t before = status_of(io).xruns;
+  const uint64_t before = driver_status(io).xruns;
   kill(jackd.pid, SIGSTOP);
   usleep(100000);
   kill(jackd.pid, SIGCONT);
-  POLL_UNTIL(io, status_of(io).xruns > before);
+  POLL_UNTIL(io, driver_status(io).xruns > before);
   io_close(io);
   jackd_stop(&jackd);
 }
@@ -199,7 +185,7 @@ START_TEST(alsa_devices_are_found_by_name_part_and_index)
     Io* const io = open_portaudio(&config, &fake);
     ck_assert_double_eq(fake.rate_hz, 32000.0);
     POLL_UNTIL(io, fake.periods > 5U);
-    ck_assert_ptr_nonnull(strstr(status_of(io).device, "ALSA: silent_too"));
+    ck_assert_ptr_nonnull(strstr(driver_status(io).device, "ALSA: silent_too"));
     io_close(io);
   }
   scratch_remove(&scratch);

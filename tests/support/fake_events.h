@@ -26,6 +26,20 @@ typedef struct FakeEvents {
 /// `process` copies input c to output c, silence beyond.
 IoEvents fake_events(FakeEvents* fake, uint32_t n_in, uint32_t n_out);
 
+static inline IoStatus
+driver_status(const Io* const io)
+{
+  IoStatus status;
+  io_status(io, &status);
+  return status;
+}
+
+static inline bool
+driver_is_running(const Io* const io)
+{
+  return driver_status(io).state == IO_STATE_RUNNING;
+}
+
 /// Poll every 10 ms until `condition` (with `io` and `fake` in scope) is true; fails the test after
 /// 10 s.
 #define POLL_UNTIL(io, condition)                                                                  \

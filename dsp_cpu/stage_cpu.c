@@ -48,6 +48,7 @@ struct Stage {
   Batch* batches; ///< [n_steps], unused for mixes
   Pool* pool;
   uint32_t* has_event; ///< [n_nodes] 1 while a block's events name the node
+  uint32_t n_reset;    ///< Units, in the block that was submitted
 };
 
 // ---- mixing ----
@@ -321,11 +322,12 @@ any_event(const Stage* const stage, const Batch* const batch)
   return false;
 }
 
-static uint32_t
-stage_cpu_run(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
-              const uint32_t n_events)
+/// The whole block: nothing is left for stage_cpu_collect() to wait for.
+static void
+stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
+                 const uint32_t n_events)
 {
-  uint32_t n_reset = 0;
+  stage->n_reset = 0;
   for (uint32_t e = 0; e < n_events; ++e) {
     stage->has_event[events[e].node_index] = 1U;
   }
@@ -336,16 +338,29 @@ stage_cpu_run(Stage* const stage, const uint32_t n_frames, const StageEvent* con
       run_mix(stage, step, n_frames);
     } else if (n_events && any_event(stage, batch)) {
       run_split(stage, batch, n_frames, events, n_events);
-      n_reset += guard(stage, batch, n_frames);
+      stage->n_reset += guard(stage, batch, n_frames);
     } else {
       run_whole(stage, batch, n_frames);
-      n_reset += guard(stage, batch, n_frames);
+      stage->n_reset += guard(stage, batch, n_frames);
     }
   }
   for (uint32_t e = 0; e < n_events; ++e) {
     stage->has_event[events[e].node_index] = 0U;
   }
-  return n_reset;
+}
+
+static bool
+stage_cpu_is_done(Stage* const stage)
+{
+  (void)stage;
+  return true;
+}
+
+static Status
+stage_cpu_collect(Stage* const stage, uint32_t* const n_reset)
+{
+  *n_reset = stage->n_reset;
+  return STATUS_OK;
 }
 
 // ---- set-up ----
@@ -414,8 +429,10 @@ stage_cpu_free(Stage* const stage)
 }
 
 static Status
-stage_cpu_new(const StageSpec* const spec, Pool* const pool, Stage** const out, Error* const error)
+stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* const pool,
+              Stage** const out, Error* const error)
 {
+  (void)self;
   Stage* const stage = calloc(1, sizeof(Stage));
   if (!stage) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
@@ -442,5 +459,7 @@ const Backend backend_cpu = {
   .name = "cpu",
   .stage_new = stage_cpu_new,
   .stage_free = stage_cpu_free,
-  .stage_run = stage_cpu_run,
+  .stage_submit = stage_cpu_submit,
+  .stage_is_done = stage_cpu_is_done,
+  .stage_collect = stage_cpu_collect,
 };

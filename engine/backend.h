@@ -3,8 +3,12 @@
    What a DSP backend is: the seam between the planner and the code that runs a stage.
 
    A stage is a run of consecutive steps of a plan that one backend executes.  The planner describes
-   it by data; the backend turns the description into whatever it runs: the CPU walks the steps, a
-   GPU records one submission per ring slot.  dsp_cpu/stage_cpu.c is the first implementation.
+   it by data; the backend turns the description into whatever it runs: the CPU walks the steps
+   (dsp_cpu/stage_cpu.c), a GPU has one submission recorded for each of two slots
+   (dsp_gpu/stage_gpu.c).
+
+   A backend with memory of its own keeps there what outlives a plan: the units of its nodes and the
+   delay lines of the connections that lead to them.
 
    One row is one channel of one block of audio.  Rows are numbered; StageSpec::rows says where each
    lies now: the rows of the rack's input and output move with the ring's slot, the others stay.
@@ -19,22 +23,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef struct DeviceMemory DeviceMemory; ///< Of a backend: a node's units, a connection's lines
+
 /// The moving part of one connection, shared by its channels.  Belongs to the worker while audio
 /// runs.
 typedef struct MixLink {
   Ramp gain; ///< For `hold` more frames; then `next` takes its place
   Ramp next; ///< Made so that it goes on from where `gain` will be; the same when hold is 0
   uint32_t hold;
-  uint32_t delay;     ///< Frames; latency compensation
-  uint32_t line_mask; ///< Frames of each delay line (a power of two) - 1
-  uint32_t position;  ///< Where the next frame is written in the delay lines
+  uint32_t delay;       ///< Frames; latency compensation
+  uint32_t line_mask;   ///< Frames of each delay line (a power of two) - 1
+  uint32_t position;    ///< Where the next frame is written in the delay lines
+  DeviceMemory* device; ///< The delay lines, where they are the backend's; else NULL
 } MixLink;
 
 /// One addend of a row: a source row, through the connection's delay, times its gain.
 typedef struct MixTerm {
   uint32_t from; ///< Row
   MixLink* link;
-  float* line; ///< Delay line of this channel, NULL when link->delay is 0
+  uint32_t channel; ///< Of the connection: which of its delay lines
+  float* line;      ///< That line; NULL when link->delay is 0 or the line is the backend's
 } MixTerm;
 
 /// Row `to` is the sum of its terms; silence when it has none.
@@ -47,7 +55,9 @@ typedef struct MixRow {
 /// One unit of a batch and the rows that it reads and writes.
 typedef struct BatchUnit {
   void* node;
-  void* state;
+  void* state;               ///< NULL where units are in memory of the backend
+  DeviceMemory* device;      ///< There; else NULL
+  const uint32_t* n_sets;    ///< Counts the changes of the node's parameters [worker]
   uint32_t node_index;       ///< Of the plan's nodes; the units of a node are neighbours
   uint32_t channel;          ///< For unit_init
   _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
@@ -81,6 +91,8 @@ typedef struct StageSpec {
   float* const*
       rows; ///< [n_rows] each of max_block_frames, 64-byte aligned; read anew at every run
   uint32_t n_rows;
+  const uint32_t* out_rows; ///< [n_out_rows] rows that are read behind the stage
+  uint32_t n_out_rows;
   uint32_t n_nodes; ///< Bound of BatchUnit::node_index
 } StageSpec;
 
@@ -95,23 +107,78 @@ typedef struct StageEvent {
 typedef struct Stage Stage;
 typedef struct Pool Pool;
 
-typedef struct Backend {
+/// A node for which a backend is to find memory.
+typedef struct DeviceNode {
+  const FxInfo* fx; ///< With a kernel
+  void* node;       ///< Created for it
+  uint32_t n_units;
+} DeviceNode;
+
+typedef struct Backend Backend;
+
+struct Backend {
   const char* name; ///< "cpu", "cuda", "opencl"
+
+  // Memory of the backend's own; all NULL where nodes and lines live in the host's.
+
+  /// Zeroed units, and the node's constants.  STATUS_NO_MEM when the device is full. [builder]
+  Status (*node_new)(const Backend* self, const DeviceNode* node, DeviceMemory** memory,
+                     Error* error);
+  /// n_lines delay lines of n_frames (a power of two), silent. [builder]
+  Status (*lines_new)(const Backend* self, uint32_t n_lines, uint32_t n_frames,
+                      DeviceMemory** memory, Error* error);
+  /// Accepts NULL. [builder]
+  void (*memory_free)(DeviceMemory* memory);
+  /// Bring units and lines back to their start. [builder, while no worker runs]
+  void (*memory_reset)(DeviceMemory* memory);
+
   /// Build a stage; everything that can fail or take time happens here.  `pool` may be NULL.
   /// [builder]
-  Status (*stage_new)(const StageSpec* spec, Pool* pool, Stage** stage, Error* error);
+  Status (*stage_new)(const Backend* self, const StageSpec* spec, Pool* pool, Stage** stage,
+                      Error* error);
+  /// After the last block was collected. [builder]
   void (*stage_free)(Stage* stage);
   /**
-     Process one block.
+     Begin one block: reads its rows, and the rows as they lie now stay valid until it is collected.
+     At most two blocks of one stage are begun and not collected.
 
      @param events Sorted by offset; nodes of other stages are passed over.
-     @return Units whose output was not finite; that output was silenced and the unit initialised.
      [worker]
   */
-  uint32_t (*stage_run)(Stage* stage, uint32_t n_frames, const StageEvent* events,
-                        uint32_t n_events);
-} Backend;
+  void (*stage_submit)(Stage* stage, uint32_t n_frames, const StageEvent* events,
+                       uint32_t n_events);
+  /// True when stage_collect() would not wait. [worker]
+  bool (*stage_is_done)(Stage* stage);
+  /**
+     Wait for the oldest block that was begun; its rows are written.
+
+     @param[out] n_reset Units whose output was not finite; that output was silenced and the unit
+     initialised.
+     @return STATUS_OK, or why there is no output: STATUS_DEVICE_LOST once a device has failed or
+     has not finished in time.  The stage is of no use then.
+     [worker]
+  */
+  Status (*stage_collect)(Stage* stage, uint32_t* n_reset);
+  /// The words for what stage_collect() returned. [any, after it]
+  void (*stage_error)(const Stage* stage, Error* error);
+};
 
 extern const Backend backend_cpu;
+
+// ---- backends with a device, implemented by dsp_gpu/ ----
+
+/// Which device, and how it is used.
+typedef struct DeviceChoice {
+  const char* api;      ///< "cuda", "opencl"; NULL: the first that has a GPU
+  uint32_t index;       ///< As `warprack list devices` counts them; UINT32_MAX: the best
+  uint64_t deadline_ns; ///< A block that takes longer has failed
+} DeviceChoice;
+
+/// Open a device.  STATUS_NO_BACKEND in the driver's own words when it is not there. [main]
+NODISCARD Status device_backend_new(const DeviceChoice* choice, Backend** backend, Error* error);
+/// Close it, after all nodes, lines and stages have been freed.  Accepts NULL. [main]
+void device_backend_free(Backend* backend);
+/// One line on the device: name, driver, memory. [any]
+const char* device_backend_summary(const Backend* backend);
 
 #endif

@@ -95,6 +95,7 @@ typedef struct FxSetup {
   const char* const* texts;  ///< [n_params] TEXT and FILE as written, NULL where not given
   const FxFile* const* files; ///< [n_params] FILE contents, NULL where not given
   bool offline;               ///< Rendering a file: effects that need the whole signal may run
+  bool for_kernel;            ///< FxKernel will be run, `unit_init` and `run` never
 } FxSetup;
 
 /// What `create` decides about the node it made.
@@ -113,6 +114,48 @@ typedef struct FxUnit {
   const float* const* in; ///< [1] or, coupled, [n_in] pointers to n_frames samples
   float* const* out; ///< [1] or, coupled, [n_out] pointers to n_frames samples; never overlaps `in`
 } FxUnit;
+
+#define FX_KERNEL_SIZES  4U
+#define FX_KERNEL_PASSES 4U
+
+/// A number that a kernel is compiled for.
+typedef struct FxKernelSize {
+  const char* name; ///< As in "-DNAME=value"
+  uint32_t value;
+} FxKernelSize;
+
+/// One launch for a batch of units.
+typedef struct FxKernelPass {
+  const char* entry;        ///< Kernel in the file
+  uint32_t group_size;      ///< Threads, a multiple of 32, at most 256: GROUP_SIZE
+  uint32_t units_per_group; ///< 1, or as many units as one group takes
+  uint32_t groups_per_unit; ///< 1, or the groups that share a unit, as GROUP_Y
+} FxKernelPass;
+
+/// What a node looks like to a device.  Nodes with equal sizes and passes run in one launch.  A
+/// word is 32 bits.
+typedef struct FxKernelShape {
+  FxKernelSize sizes[FX_KERNEL_SIZES]; ///< Those with a name
+  FxKernelPass passes[FX_KERNEL_PASSES];
+  uint32_t n_passes;
+  uint32_t param_words; ///< Of a node: numbers that `set` changes
+  uint64_t data_words;  ///< Of a node: constants
+  uint64_t state_words; ///< Of a unit.  All are zero at the start; word 0 is 0 until a kernel has
+                        ///< begun the unit, and is set to 0 to make it begin anew
+} FxKernelShape;
+
+/// How an effect runs on a GPU: the kernels of dsp_gpu/kernels/fx_*.cu (see dsp_gpu/README.md) do
+/// for units what `run` does; the node stays with the host, which sets parameters and packs them.
+typedef struct FxKernel {
+  const char* file; ///< E.g. "fx_gain.cu"
+  /// Describe a node that was created for a kernel. [builder]
+  void (*shape)(const void* node, FxKernelShape* shape);
+  /// Write data_words.  The node may free what only this needs.  NULL when there are none.
+  /// [builder]
+  void (*data)(void* node, uint32_t* words);
+  /// Write param_words from the present targets. [builder, rt]
+  void (*pack)(const void* node, uint32_t* words);
+} FxKernel;
 
 typedef struct FxInfo {
   const char* name;      ///< Lower case; the word in racks
@@ -142,6 +185,7 @@ typedef struct FxInfo {
   /// pass from the start, with units initialised anew.  Nodes behind one that asks are not called
   /// until it no longer does. [main]
   bool (*finish_pass)(void* node, void* state);
+  const FxKernel* kernel; ///< NULL: runs on the CPU only
 } FxInfo;
 
 /// All effects in alphabetical order, from the build's list. [any]

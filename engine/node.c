@@ -106,7 +106,8 @@ create(Node* const node, const Format* const format, FileLoader* const loader, E
                             .values = node->made_with,
                             .texts = (const char* const*)node->made_texts,
                             .files = files,
-                            .offline = format->offline };
+                            .offline = format->offline,
+                            .for_kernel = node->backend->node_new != NULL };
     node->shape = (FxShape){ .n_out = node->n_in };
     status = fx->create(&setup, &node->shape, &node->fx_node, error);
   }
@@ -115,13 +116,17 @@ create(Node* const node, const Format* const format, FileLoader* const loader, E
 }
 
 static Status
-allocate_units(Node* const node)
+allocate_units(Node* const node, Error* const error)
 {
   node->n_units = node->shape.coupled ? 1U : node->n_in;
+  if (node->backend->node_new) {
+    const DeviceNode on_device = { node->fx, node->fx_node, node->n_units };
+    return node->backend->node_new(node->backend, &on_device, &node->device, error);
+  }
   node->state_stride = (node->shape.unit_bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1U);
   node->states = aligned_alloc(ALIGNMENT, node->n_units * node->state_stride);
   if (!node->states) {
-    return STATUS_NO_MEM;
+    return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   memset(node->states, 0,
          node->n_units * node->state_stride); // touch every page here, not on the worker
@@ -140,7 +145,8 @@ without_prefix(const char* const text, const char* const name)
 
 Status
 node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* const format,
-         FileLoader* const loader, Node** const out, Error* const error)
+         const Backend* const backend, FileLoader* const loader, Node** const out,
+         Error* const error)
 {
   const FxInfo* const fx = rack_node->fx;
   if (fx->offline_only && !format->offline) {
@@ -156,13 +162,14 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   node->uid = rack_node->uid;
   node->fx = fx;
   node->n_in = n_in;
+  node->backend = backend;
   Error why = { STATUS_NO_MEM, "out of memory" };
   Status status = copy_values(node, rack_node, format->rate_hz);
   if (!status) {
     status = create(node, format, loader, &why);
   }
   if (!status) {
-    status = allocate_units(node);
+    status = allocate_units(node, &why);
   }
   if (status) {
     node_unref(node);
@@ -180,9 +187,10 @@ same_text(const char* const a, const char* const b)
 
 bool
 node_can_be(const Node* const node, const RackNode* const rack_node, const uint32_t n_in,
-            const double rate_hz)
+            const double rate_hz, const Backend* const backend)
 {
-  if (node->uid != rack_node->uid || node->fx != rack_node->fx || node->n_in != n_in) {
+  if (node->uid != rack_node->uid || node->fx != rack_node->fx || node->n_in != n_in ||
+      node->backend != backend) {
     return false;
   }
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {
@@ -201,6 +209,9 @@ node_unref(Node* const node)
   if (!node || --node->refs > 0U) {
     return;
   }
+  if (node->device) {
+    node->backend->memory_free(node->device);
+  }
   if (node->fx_node) {
     node->fx->destroy(node->fx_node);
   }
@@ -216,8 +227,19 @@ node_unref(Node* const node)
 }
 
 void
+node_set(Node* const node, const uint32_t param, const double value)
+{
+  node->fx->set(node->fx_node, param, value);
+  ++node->n_sets;
+}
+
+void
 node_reset(Node* const node)
 {
+  if (node->device) {
+    node->backend->memory_reset(node->device);
+    return;
+  }
   for (uint32_t u = 0; u < node->n_units; ++u) {
     node->fx->unit_init(node->fx_node, node->states + u * node->state_stride, u);
   }
@@ -238,17 +260,30 @@ link_new(const Link* const like, const float gain, const uint32_t delay,
   while (line_frames < delay + block_frames) {
     line_frames *= 2U;
   }
-  float* const lines = delay ? calloc((size_t)like->n_to * line_frames, sizeof(float)) : NULL;
-  if (!link || (delay && !lines)) {
+  const bool on_device = like->backend->lines_new != NULL;
+  float* const lines =
+      delay && !on_device ? calloc((size_t)like->n_to * line_frames, sizeof(float)) : NULL;
+  DeviceMemory* device = NULL;
+  Status status = link && (!delay || on_device || lines)
+                      ? STATUS_OK
+                      : error_set(error, STATUS_NO_MEM, "a connection: out of memory");
+  if (!status && delay && on_device) {
+    status = like->backend->lines_new(like->backend, like->n_to, line_frames, &device, error);
+  }
+  if (status) {
     free(link);
     free(lines);
-    return error_set(error, STATUS_NO_MEM, "a connection: out of memory");
+    return status;
   }
   *link = *like;
   link->refs = 1;
   link->gain = gain;
   link->mix = (MixLink){
-    .gain = ramp_at(gain), .next = ramp_at(gain), .delay = delay, .line_mask = line_frames - 1U
+    .gain = ramp_at(gain),
+    .next = ramp_at(gain),
+    .delay = delay,
+    .line_mask = line_frames - 1U,
+    .device = device,
   };
   link->lines = lines;
   *out = link;
@@ -259,6 +294,9 @@ void
 link_unref(Link* const link)
 {
   if (link && --link->refs == 0U) {
+    if (link->mix.device) {
+      link->backend->memory_free(link->mix.device);
+    }
     free(link->lines);
     free(link);
   }
@@ -267,6 +305,9 @@ link_unref(Link* const link)
 void
 link_reset(Link* const link)
 {
+  if (link->mix.device) {
+    link->backend->memory_reset(link->mix.device);
+  }
   if (link->lines) {
     memset(link->lines, 0, (size_t)link->n_to * (link->mix.line_mask + 1U) * sizeof(float));
   }

@@ -30,7 +30,9 @@ typedef struct Node {
   FxShape shape;
   uint32_t n_in;
   uint32_t n_units;
-  uint8_t* states; ///< [n_units][state_stride]
+  const Backend* backend;
+  DeviceMemory* device; ///< The units, where the backend has memory of its own; else NULL
+  uint8_t* states;      ///< [n_units][state_stride] else
   size_t state_stride;
   double*
       made_with; ///< [n_params] values at creation; structural ones decide whether it can be kept
@@ -39,6 +41,7 @@ typedef struct Node {
   uint32_t plan_index;       ///< Scratch of the planner: its place in the plan that is being made
   _Atomic uint32_t block_ns; ///< [worker] Measured time of one block on one core, 0: not known yet
   uint64_t* stamps; ///< [worker] [n_params] number of the message that set it, 0: a document did
+  uint32_t n_sets;  ///< [worker] Calls of node_set()
 } Node;
 
 /// A connection between nodes (NULL: the rack's input or output) with resolved channels.
@@ -48,10 +51,11 @@ typedef struct Link {
   const Node* to;
   uint32_t from_first, n_from; ///< First source channel (from 0) and their number: 1 feeds all
   uint32_t to_first, n_to;
-  uint32_t plan_index; ///< Scratch of the planner, as Node's
-  float gain;          ///< Where it goes by the plan that is heard, linear; 0: on its way out
-  MixLink mix;         ///< [worker]
-  float* lines;        ///< [n_to][mix.line_mask + 1], NULL without delay
+  uint32_t plan_index;    ///< Scratch of the planner, as Node's
+  float gain;             ///< Where it goes by the plan that is heard, linear; 0: on its way out
+  MixLink mix;            ///< [worker]
+  const Backend* backend; ///< What mixes it: that of `to`
+  float* lines; ///< [n_to][mix.line_mask + 1], NULL without delay or where mix.device has them
 } Link;
 
 /// Files that one planning run has loaded, each once.
@@ -68,11 +72,15 @@ void file_cache_clear(FileLoader* loader);
 
 /// Make a node for `n_in` channels, with one reference.  Errors name the node. [builder]
 NODISCARD Status node_new(const RackNode* rack_node, uint32_t n_in, const Format* format,
-                          FileLoader* loader, Node** out, Error* error);
+                          const Backend* backend, FileLoader* loader, Node** out, Error* error);
 
 /// True when the node can play what the rack node asks for: same effect, width and structural
-/// values. [builder]
-bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, double rate_hz);
+/// values, on the backend where it is. [builder]
+bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, double rate_hz,
+                 const Backend* backend);
+
+/// FxInfo::set. [worker, or while no worker runs]
+REALTIME void node_set(Node* node, uint32_t param, double value);
 
 /// Drop a reference.  Accepts NULL. [builder]
 void node_unref(Node* node);
@@ -83,7 +91,8 @@ void node_reset(Node* node);
 /// Frames that the node may still sound. [builder]
 uint64_t node_tail(const Node* node);
 
-/// Make a connection at rest at `gain`, with a delay of `delay` frames. [builder]
+/// Make a connection at rest at `gain`, with a delay of `delay` frames, mixed by `like->backend`.
+/// [builder]
 NODISCARD Status link_new(const Link* like, float gain, uint32_t delay, uint32_t block_frames,
                           Link** out, Error* error);
 

@@ -43,8 +43,10 @@ make_stages(Plan* const plan, const PlanRequest* const request, Error* const err
                              .n_steps = stage->n_steps,
                              .rows = plan->rows,
                              .n_rows = plan->n_rows,
+                             .out_rows = stage->out_rows,
+                             .n_out_rows = stage->n_out_rows,
                              .n_nodes = plan->n_nodes };
-    status = stage->backend->stage_new(&spec, request->pool, &stage->stage, error);
+    status = stage->backend->stage_new(stage->backend, &spec, request->pool, &stage->stage, error);
   }
   return status;
 }
@@ -198,7 +200,7 @@ plan_begin(Plan* const plan)
     Node* const node = plan->nodes[value->node_index].node;
     if (node->targets[value->param] != value->value && node->stamps[value->param] <= plan->stamp) {
       node->targets[value->param] = value->value;
-      node->fx->set(node->fx_node, value->param, value->value);
+      node_set(node, value->param, value->value);
     }
   }
 }

@@ -39,7 +39,6 @@ typedef struct PlanNode {
   Node* node;
   uint32_t latency_in; ///< Frames from the rack's input to this node's
   uint32_t level;      ///< Longest way from the rack's input, in nodes
-  const Backend* backend;
   Death death;
 } PlanNode;
 
@@ -66,6 +65,8 @@ typedef struct PlanValue {
 typedef struct PlanStage {
   const Backend* backend;
   uint32_t first_step, n_steps;
+  uint32_t* out_rows; ///< [n_out_rows] read behind it
+  uint32_t n_out_rows;
   Stage* stage;
 } PlanStage;
 
@@ -78,6 +79,7 @@ typedef struct Plan {
   uint32_t n_links;
   float** rows; ///< [n_rows]; rows 0..n_in-1 are the rack's input, then n_out of its output
   uint32_t n_rows, n_in, n_out;
+  const Backend* out_backend; ///< What mixes the rack's output
   const StageStep* steps;
   uint32_t n_steps;
   PlanStage* stages; ///< [n_stages], run in order

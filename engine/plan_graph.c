@@ -163,19 +163,60 @@ resolve_arrival(const Graph* const graph, const uint32_t v, uint32_t* const late
 /// The node of the previous plan that can go on as this one, or a new one.
 static Status
 find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
-          Node** const out, Error* const error)
+          const Backend* const backend, Node** const out, Error* const error)
 {
   const PlanRequest* const request = graph->request;
   const int old = request->previous ? plan_find(request->previous, rack_node->uid) : -1;
   if (old >= 0) {
     Node* const node = request->previous->nodes[old].node;
-    if (node_can_be(node, rack_node, n_in, request->format->rate_hz)) {
+    if (node_can_be(node, rack_node, n_in, request->format->rate_hz, backend)) {
       ++node->refs;
       *out = node;
       return STATUS_OK;
     }
   }
-  return node_new(rack_node, n_in, request->format, request->loader, out, error);
+  return node_new(rack_node, n_in, request->format, backend, request->loader, out, error);
+}
+
+/// What runs a node.  The engine's choice goes to the CPU for an effect without a kernel; a node's
+/// own choice is kept or refused.
+static Status
+place_node(const Graph* const graph, const RackNode* const rack_node, const Backend** const backend,
+           Error* const error)
+{
+  const PlanRequest* const request = graph->request;
+  const bool has_kernel = rack_node->fx->kernel != NULL;
+  if (rack_node->backend != RACK_BACKEND_GPU) {
+    const bool chosen = rack_node->backend == RACK_BACKEND_CPU;
+    *backend = chosen || !has_kernel ? &backend_cpu : request->backend;
+    return STATUS_OK;
+  }
+  if (!request->gpu) {
+    return error_set(error, STATUS_NO_BACKEND,
+                     "%s: backend=gpu was asked for and there is none; use backend=auto",
+                     rack_node->name);
+  }
+  if (!has_kernel) {
+    return error_set(error, STATUS_NO_BACKEND,
+                     "%s: backend=gpu was asked for, but %s runs on the CPU only; use backend=auto",
+                     rack_node->name, rack_node->fx->name);
+  }
+  *backend = request->gpu;
+  return STATUS_OK;
+}
+
+/// The rack's output is mixed by a device when all nodes that lead to it are there.
+static const Backend*
+place_output(const Graph* const graph)
+{
+  const Backend* backend = NULL;
+  for (uint32_t e = 0; e < graph->rack->n_edges; ++e) {
+    if (graph->routes[e].to == GRAPH_OUT && graph->routes[e].from != GRAPH_IN) {
+      const Backend* const own = graph->plan->nodes[graph->routes[e].from].node->backend;
+      backend = !backend || backend == own ? own : &backend_cpu;
+    }
+  }
+  return backend ? backend : graph->request->backend;
 }
 
 static Status
@@ -195,18 +236,13 @@ resolve_nodes(Graph* const graph, Error* const error)
                        graph->rack->nodes[v].name, n_in, FX_MAX_CHANNELS);
     }
     PlanNode* const plan_node = &plan->nodes[v];
-    const RackBackend asked = graph->rack->nodes[v].backend;
-    plan_node->backend = asked == RACK_BACKEND_GPU   ? graph->request->gpu
-                         : asked == RACK_BACKEND_CPU ? &backend_cpu
-                                                     : graph->request->backend;
-    if (!plan_node->backend) {
-      return error_set(error, STATUS_NO_BACKEND,
-                       "%s: backend=gpu was asked for and there is none; use backend=auto",
-                       graph->rack->nodes[v].name);
-    }
-    status = resolve_destinations(graph, v, n_in, error);
+    const Backend* backend = NULL;
+    status = place_node(graph, &graph->rack->nodes[v], &backend, error);
     if (!status) {
-      status = find_node(graph, &graph->rack->nodes[v], n_in, &plan_node->node, error);
+      status = resolve_destinations(graph, v, n_in, error);
+    }
+    if (!status) {
+      status = find_node(graph, &graph->rack->nodes[v], n_in, backend, &plan_node->node, error);
     }
     if (status) {
       return status;
@@ -346,6 +382,7 @@ graph_resolve(Plan* const plan, const PlanRequest* const request, Arena* const s
     status = resolve_output(&graph, error);
   }
   if (!status) {
+    plan->out_backend = place_output(&graph);
     status = graph_make_links(&graph, error);
   }
   if (!status) {

@@ -46,10 +46,14 @@ graph_latency_at(const Plan* const plan, const Node* const node)
 static int
 compare_links(const Link* const a, const Link* const b)
 {
-  const uint64_t left[] = { (uintptr_t)a->from, (uintptr_t)a->to, a->from_first, a->n_from,
-                            a->to_first,        a->n_to,          a->mix.delay };
-  const uint64_t right[] = { (uintptr_t)b->from, (uintptr_t)b->to, b->from_first, b->n_from,
-                             b->to_first,        b->n_to,          b->mix.delay };
+  const uint64_t left[] = {
+    (uintptr_t)a->from, (uintptr_t)a->to, (uintptr_t)a->backend, a->from_first, a->n_from,
+    a->to_first,        a->n_to,          a->mix.delay
+  };
+  const uint64_t right[] = {
+    (uintptr_t)b->from, (uintptr_t)b->to, (uintptr_t)b->backend, b->from_first, b->n_from,
+    b->to_first,        b->n_to,          b->mix.delay
+  };
   for (uint32_t i = 0; i < ARRAY_LEN(left); ++i) {
     if (left[i] != right[i]) {
       return left[i] < right[i] ? -1 : 1;
@@ -124,6 +128,7 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Er
   Link* const like = &route->like;
   like->from = route->from == GRAPH_IN ? NULL : plan->nodes[route->from].node;
   like->to = route->to == GRAPH_OUT ? NULL : plan->nodes[route->to].node;
+  like->backend = like->to ? like->to->backend : plan->out_backend;
   const uint32_t latency_to = like->to ? plan->nodes[route->to].latency_in : plan->latency_frames;
   like->mix.delay = route->delay = latency_to - (like->from ? graph->latency_out[route->from] : 0U);
 

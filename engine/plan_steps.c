@@ -53,8 +53,8 @@ compare_by_level(const void* const a, const void* const b, void* const plan_node
   if (nodes[left].level != nodes[right].level) {
     return nodes[left].level < nodes[right].level ? -1 : 1;
   }
-  if (nodes[left].backend != nodes[right].backend) {
-    return strcmp(nodes[left].backend->name, nodes[right].backend->name);
+  if (nodes[left].node->backend != nodes[right].node->backend) {
+    return strcmp(nodes[left].node->backend->name, nodes[right].node->backend->name);
   }
   const int by_effect = strcmp(nodes[left].node->fx->name, nodes[right].node->fx->name);
   return by_effect ? by_effect : (left > right) - (left < right);
@@ -81,7 +81,8 @@ mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, c
       const uint32_t from = link->from ? layout->out_rows[link->from->plan_index][source] : source;
       float* const line =
           link->lines ? link->lines + (size_t)channel * (link->mix.line_mask + 1U) : NULL;
-      terms[mix[c].n_terms++] = (MixTerm){ .from = from, .link = &link->mix, .line = line };
+      terms[mix[c].n_terms++] =
+          (MixTerm){ .from = from, .link = &link->mix, .channel = channel, .line = line };
     }
   }
 }
@@ -119,11 +120,8 @@ mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
       links[link++] = &plan->links[layout->in_links.list[l]].link->mix;
     }
   }
-  const Backend* const last = layout->n_steps ? layout->steps[layout->n_steps - 1U].backend : NULL;
   layout->steps[layout->n_steps++] = (StageStep){
-    .backend = nodes  ? plan->nodes[nodes[0]].backend
-               : last ? last
-                      : &backend_cpu,
+    .backend = nodes ? plan->nodes[nodes[0]].node->backend : plan->out_backend,
     .kind = STEP_MIX,
     .rows = rows,
     .n_rows = n_rows,
@@ -150,20 +148,23 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
     Node* const node = plan->nodes[nodes[i]].node;
     const bool coupled = node->shape.coupled;
     for (uint32_t c = 0; c < node->n_units; ++c) {
-      units[u++] = (BatchUnit){ .node = node->fx_node,
-                                .state = node->states + c * node->state_stride,
-                                .node_index = nodes[i],
-                                .channel = c,
-                                .node_ns = &node->block_ns,
-                                .n_in = coupled ? node->n_in : 1U,
-                                .n_out = coupled ? node->shape.n_out : 1U,
-                                .in_rows = layout->in_rows[nodes[i]] + c,
-                                .out_rows = layout->out_rows[nodes[i]] + c };
+      units[u++] =
+          (BatchUnit){ .node = node->fx_node,
+                       .state = node->states ? node->states + c * node->state_stride : NULL,
+                       .device = node->device,
+                       .n_sets = &node->n_sets,
+                       .node_index = nodes[i],
+                       .channel = c,
+                       .node_ns = &node->block_ns,
+                       .n_in = coupled ? node->n_in : 1U,
+                       .n_out = coupled ? node->shape.n_out : 1U,
+                       .in_rows = layout->in_rows[nodes[i]] + c,
+                       .out_rows = layout->out_rows[nodes[i]] + c };
     }
   }
   plan->n_units += n_units;
   layout->steps[layout->n_steps++] = (StageStep){
-    .backend = plan->nodes[nodes[0]].backend,
+    .backend = plan->nodes[nodes[0]].node->backend,
     .kind = STEP_BATCH,
     .fx = plan->nodes[nodes[0]].node->fx,
     .units = units,
@@ -205,7 +206,7 @@ lay_out_level(Layout* const layout, const uint32_t* const nodes, const uint32_t 
     take_rows(layout, layout->out_rows, nodes[i], plan_nodes[nodes[i]].node->shape.n_out);
   }
   for (uint32_t begin = 0, i = 1; i <= n; ++i) {
-    if (i == n || plan_nodes[nodes[i]].backend != plan_nodes[nodes[begin]].backend) {
+    if (i == n || plan_nodes[nodes[i]].node->backend != plan_nodes[nodes[begin]].node->backend) {
       lay_out_group(layout, nodes + begin, i - begin);
       begin = i;
     }
@@ -275,6 +276,72 @@ take_row_memory(Plan* const plan, const uint32_t n_rows, const uint32_t block_fr
   return STATUS_OK;
 }
 
+// ---- what goes from stage to stage ----
+
+typedef struct OutRows {
+  Plan* plan;
+  uint32_t* writer; ///< [n_rows] the stage, from 1, that wrote a row last
+  uint32_t* told;   ///< [n_rows] the stage, from 1, that has the row among its out_rows
+  uint32_t stage;   ///< At hand, from 1
+} OutRows;
+
+static void
+note_read(const OutRows* const out, const uint32_t row)
+{
+  const uint32_t writer = out->writer[row];
+  if (writer && writer != out->stage && out->told[row] != writer) {
+    PlanStage* const stage = &out->plan->stages[writer - 1U];
+    stage->out_rows[stage->n_out_rows++] = row;
+    out->told[row] = writer;
+  }
+}
+
+static void
+follow_step(const OutRows* const out, const StageStep* const step)
+{
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    for (uint32_t t = 0; t < step->rows[r].n_terms; ++t) {
+      note_read(out, step->rows[r].terms[t].from);
+    }
+    out->writer[step->rows[r].to] = out->stage;
+  }
+  for (uint32_t u = 0; u < step->n_units; ++u) {
+    for (uint32_t c = 0; c < step->units[u].n_in; ++c) {
+      note_read(out, step->units[u].in_rows[c]);
+    }
+    for (uint32_t c = 0; c < step->units[u].n_out; ++c) {
+      out->writer[step->units[u].out_rows[c]] = out->stage;
+    }
+  }
+}
+
+/// Which rows of a stage are read by later ones, or are the rack's output.
+static Status
+find_out_rows(Plan* const plan, const uint32_t n_rows, Arena* const scratch, Error* const error)
+{
+  OutRows out = { .plan = plan,
+                  .writer = arena_take(scratch, n_rows, sizeof(uint32_t)),
+                  .told = arena_take(scratch, n_rows, sizeof(uint32_t)) };
+  for (uint32_t s = 0; s < plan->n_stages; ++s) {
+    plan->stages[s].out_rows = arena_take(&plan->arena, n_rows, sizeof(uint32_t));
+  }
+  if (scratch->failed || plan->arena.failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t s = 0; s < plan->n_stages; ++s) {
+    const PlanStage* const stage = &plan->stages[s];
+    out.stage = s + 1U;
+    for (uint32_t i = stage->first_step; i < stage->first_step + stage->n_steps; ++i) {
+      follow_step(&out, &plan->steps[i]);
+    }
+  }
+  out.stage = plan->n_stages + 1U;
+  for (uint32_t c = 0; c < plan->n_out; ++c) {
+    note_read(&out, plan->n_in + c);
+  }
+  return STATUS_OK;
+}
+
 /// Runs of steps of one backend.
 static void
 group_stages(Plan* const plan)
@@ -315,5 +382,6 @@ steps_make(Plan* const plan, const Format* const format, Arena* const scratch, E
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   group_stages(plan);
-  return take_row_memory(plan, layout.n_rows, format->block_frames, error);
+  const Status found = find_out_rows(plan, layout.n_rows, scratch, error);
+  return found ? found : take_row_memory(plan, layout.n_rows, format->block_frames, error);
 }

@@ -187,8 +187,7 @@ apply(Worker* const worker, const WaitingMessage entry)
 {
   const int index = accept(worker, &entry);
   if (index >= 0) {
-    const Node* const node = worker->plan->nodes[index].node;
-    node->fx->set(node->fx_node, entry.message.param, entry.message.value);
+    node_set(worker->plan->nodes[index].node, entry.message.param, entry.message.value);
   }
 }
 
@@ -211,6 +210,18 @@ worker_drain(Worker* const worker, Ring* const messages)
 
 // ---- a block ----
 
+static void
+run_stage(Worker* const worker, const PlanStage* const stage, const uint32_t n_frames,
+          const uint32_t n_events)
+{
+  uint32_t n_reset = 0;
+  stage->backend->stage_submit(stage->stage, n_frames, worker->events, n_events);
+  stage->backend->stage_collect(stage->stage, &n_reset);
+  if (n_reset) {
+    count(&worker->counts.units_reset, n_reset);
+  }
+}
+
 void
 worker_run(Worker* const worker, Ring* const messages, const uint64_t frame,
            const uint32_t n_frames, float* const* const in, float* const* const out)
@@ -230,13 +241,8 @@ worker_run(Worker* const worker, Ring* const messages, const uint64_t frame,
   for (uint32_t c = 0; c < plan->n_out; ++c) {
     plan->rows[plan->n_in + c] = out[c];
   }
-  uint32_t n_reset = 0;
   for (uint32_t s = 0; s < plan->n_stages; ++s) {
-    const PlanStage* const stage = &plan->stages[s];
-    n_reset += stage->backend->stage_run(stage->stage, n_frames, worker->events, n_events);
-  }
-  if (n_reset) {
-    count(&worker->counts.units_reset, n_reset);
+    run_stage(worker, &plan->stages[s], n_frames, n_events);
   }
   atomic_store_explicit(&worker->next_frame, frame + n_frames, memory_order_relaxed);
   count(&worker->counts.blocks, 1U);

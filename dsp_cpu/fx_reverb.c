@@ -29,8 +29,11 @@
    - Level: an impulse in one channel of n has, without damping, a wet energy of 1 in all outputs
      together, whatever size and decay are; each output has its n-th part.
    - Channels enter and leave by rows of H: orthogonal up to 16, so outputs are uncorrelated.  From
-     there on groups of 16 have their signs changed by the functions Tr(a x^3) of GF(16) (R. Gold,
-     IEEE Trans. Inf. Theory 14, 1968): rows of different groups correlate by at most 1/2.
+     there on groups of 16 have their signs changed by the quadratic functions of four bits, each as
+     Tr(a x^3) + Tr(b x^5), a in GF(16), b in GF(4), the traces to GF(2): the 64 cosets of the
+     first-order Reed-Muller code in the second-order one (F. J. MacWilliams, N. J. A. Sloane, "The
+     Theory of Error-Correcting Codes", 1977, chapter 15).  Rows of different groups correlate by at
+     most 1/2, and there is no 65th group: 1024 channels are the most.
    - Angles are computed every 32 frames, counted from the start, and cosine and sine go straight in
      between: along a chord, at most 1.4e-5 short of unitary at 44.1 kHz, so never unstable.
    - Memory: 16 lines, 16 predelays of 200 ms; about 1 MB at 48 kHz whatever the channels.
@@ -43,6 +46,7 @@
 #include "../engine/effect.h"
 #include "../engine/ramp.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -103,10 +107,15 @@ static const FxParam reverb_params[N_PARAMS] = {
             .help = "0 is the input alone, 1 the reverberation alone" },
 };
 
-/// Bit l of mask g is set where group g of 16 channels changes the sign of line l: Tr(g l^3).
-static const uint16_t group_masks[] = { 0x0000, 0xFF3C, 0x8E18, 0x7124, 0x2728, 0xD814,
+/// Bit l is set where a group of 16 channels changes the sign of line l.  Group a + 16 k has the
+/// sum of cubic_masks[a], Tr(a l^3), and fifth_masks[k], Tr(b l^5) with b the k-th element of
+/// GF(4).
+static const uint16_t cubic_masks[] = { 0x0000, 0xFF3C, 0x8E18, 0x7124, 0x2728, 0xD814,
                                         0xA930, 0x560C, 0xF9F6, 0x06CA, 0x77EE, 0x88D2,
                                         0xDEDE, 0x21E2, 0x50C6, 0xAFFA };
+static const uint16_t fifth_masks[] = { 0x0000, 0x6AFC, 0xBD8E, 0xD772 };
+static_assert(FX_MAX_CHANNELS <= N_LINES * ARRAY_LEN(cubic_masks) * ARRAY_LEN(fifth_masks),
+              "every group has a mask of its own");
 
 typedef struct Bank {
   uint32_t delay[N_LINES];
@@ -326,7 +335,8 @@ ring_of(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t ban
 static float
 group_sign(const uint32_t group, const uint32_t line)
 {
-  return group_masks[group] >> line & 1U ? -1.0F : 1.0F;
+  const uint32_t mask = cubic_masks[group % N_LINES] ^ fifth_masks[group / N_LINES];
+  return mask >> line & 1U ? -1.0F : 1.0F;
 }
 
 static uint32_t

@@ -40,8 +40,10 @@
 /// feel direct.
 #define FX_RAMP_SECONDS 0.02
 
-#define FX_MAX_CHANNELS 256U // per node; a bound for checks, nothing is sized by it
-#define FX_MAX_BLOCK    8192U
+/// Of a node and of either side of a rack.  Tables of pointers are sized by it: 8 KB on a stack.
+#define FX_MAX_CHANNELS 1024U
+
+#define FX_MAX_BLOCK 8192U
 
 /// The unit that a parameter's number is in, inside documents, OSC messages and FxSetup::values
 /// alike.

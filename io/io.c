@@ -11,9 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_CHANNELS 1024U // as the block ring's
-#define SHUT_TRIES   1000U // of a millisecond
-#define NS_PER_MS    1000000L
+#define SHUT_TRIES 1000U // of a millisecond
+#define NS_PER_MS  1000000L
 
 static const IoDriver* const drivers[] = { &io_jack, &io_portaudio, &io_dummy };
 
@@ -39,9 +38,9 @@ Status
 io_open(const IoDriver* const driver, const IoConfig* const config, const IoEvents* const events,
         Io** const io, Error* const error)
 {
-  if (config->n_in > MAX_CHANNELS || config->n_out > MAX_CHANNELS) {
+  if (config->n_in > FX_MAX_CHANNELS || config->n_out > FX_MAX_CHANNELS) {
     return error_set(error, STATUS_BAD_ARG, "%u in and %u out are too many channels; at most %u",
-                     config->n_in, config->n_out, MAX_CHANNELS);
+                     config->n_in, config->n_out, FX_MAX_CHANNELS);
   }
   if (config->block_frames > FX_MAX_BLOCK) {
     return error_set(error, STATUS_BAD_ARG, "a block of %u frames is too long; at most %u",

@@ -259,9 +259,46 @@ START_TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
 }
 END_TEST
 
+START_TEST(the_widest_rack_keeps_its_channels_apart)
+{
+  static float samples[2][FX_MAX_CHANNELS][BLOCK];
+  const float* in[FX_MAX_CHANNELS];
+  float* out[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < FX_MAX_CHANNELS; ++c) {
+    in[c] = samples[0][c];
+    out[c] = samples[1][c];
+  }
+  Rack* const rack = player_rack("gain -6dB");
+  const float gain = (float)pow(10.0, -6.0 / 20.0);
+  for (uint32_t offline = 0; offline < 2U; ++offline) {
+    const EngineConfig config = {
+      .n_in = FX_MAX_CHANNELS, .n_out = FX_MAX_CHANNELS, .deadline = 0.75, .offline = offline
+    };
+    Error error = { STATUS_OK, "" };
+    Engine* engine = NULL;
+    ck_assert_int_eq(engine_new(&config, &engine, &error), STATUS_OK);
+    ck_assert_int_eq(engine_edit_wait(engine, rack, &error), STATUS_OK);
+    ck_assert_int_eq(engine_arm(engine, RATE, BLOCK, FX_MAX_CHANNELS + 1U, 1, &error),
+                     STATUS_BAD_ARG);
+    ck_assert_int_eq(engine_arm(engine, RATE, BLOCK, FX_MAX_CHANNELS, FX_MAX_CHANNELS, &error),
+                     STATUS_OK);
+    for (uint32_t c = 0; c < FX_MAX_CHANNELS; ++c) {
+      signal_noise(samples[0][c], BLOCK, 1U + c);
+    }
+    engine_process(engine, in, out, BLOCK, true);
+    for (uint32_t c = 0; c < FX_MAX_CHANNELS; ++c) {
+      ck_assert_double_eq_tol(out[c][BLOCK - 1U], gain * in[c][BLOCK - 1U], 1e-6);
+    }
+    engine_free(engine);
+  }
+  rack_free(rack);
+}
+END_TEST
+
 SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
            live_and_offline_give_the_same_samples, a_parameter_changes_at_its_frame,
            edits_do_not_click, a_refused_edit_changes_nothing,
            a_value_set_since_the_document_wins_over_it, a_new_format_keeps_the_rack_and_its_values,
            mono_feeds_all_channels_and_what_cannot_be_is_refused,
-           a_thousand_nodes_are_planned_and_dying_ones_left_out)
+           a_thousand_nodes_are_planned_and_dying_ones_left_out,
+           the_widest_rack_keeps_its_channels_apart)

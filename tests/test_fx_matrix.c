@@ -119,12 +119,12 @@ END_TEST
 START_TEST(the_widest_matrix_works_and_a_wider_one_is_refused)
 {
   static double coefficients[FX_MAX_CHANNELS * 2U];
-  static char rows[FX_MAX_CHANNELS * 16U];
+  static char rows[FX_MAX_CHANNELS * 17U];
   char* to = rows;
   for (uint32_t r = 0; r < FX_MAX_CHANNELS; ++r) {
-    coefficients[2U * r] = r / 256.0;
+    coefficients[2U * r] = (double)r / FX_MAX_CHANNELS;
     coefficients[2U * r + 1U] = -1.0;
-    to += sprintf(to, "%s%.8f -1", r ? ";" : "", r / 256.0);
+    to += sprintf(to, "%s%.10f -1", r ? ";" : "", (double)r / FX_MAX_CHANNELS);
   }
   FxRig rig;
   rig_new(&rig, "matrix", RATE, 2, 64, { .id = "rows", .text = rows });

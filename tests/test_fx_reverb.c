@@ -135,18 +135,18 @@ END_TEST
 START_TEST(a_reverb_of_the_greatest_width_follows_it_too)
 {
   FxRig rig;
-  float** const in = planar_silence(256, FRAMES);
-  float** const out = planar_silence(256, FRAMES);
-  for (uint32_t group = 0; group < 16; ++group) {
-    signal_noise(in[17U * group], FRAMES, 1U + group);
+  float** const in = planar_silence(FX_MAX_CHANNELS, FRAMES);
+  float** const out = planar_silence(FX_MAX_CHANNELS, FRAMES);
+  for (uint32_t group = 0; group < FX_MAX_CHANNELS / 16U; ++group) {
+    signal_noise(in[16U * group + group % 16U], FRAMES, 1U + group);
   }
-  rig_new(&rig, "reverb", RATE, 256, 64, { .id = "size", .number = 0.0 },
+  rig_new(&rig, "reverb", RATE, FX_MAX_CHANNELS, 64, { .id = "size", .number = 0.0 },
           { .id = "decay", .number = 1000.0 }, { .id = "damping", .number = 8000.0 },
           { .id = "modulation", .number = 0.0 }, { .id = "predelay", .number = 0.0 },
           { .id = "mix", .number = 1.0 });
   run(&rig, in, out, FRAMES);
-  float* const kept[] = { out[0], out[85], out[255] };
-  ck_assert_double_lt(reference_difference("reverb_many", kept, 3, FRAMES), 1e-6);
+  float* const kept[] = { out[0], out[85], out[600], out[1023] };
+  ck_assert_double_lt(reference_difference("reverb_many", kept, 4, FRAMES), 1e-6);
   rig_free(&rig);
   free(out);
   free(in);

@@ -154,7 +154,7 @@ static const struct {
   { "chain (gain | out)", "t:1:15: \"out\" cannot be here" },
   { "chain out | gain", "t:1:11: unexpected \"|\"" },
   { "chain in:0 | gain", "t:1:7: \"0\" are no channels" },
-  { "chain gain | out:1-300", "t:1:14: \"1-300\" are no channels" },
+  { "chain gain | out:1-1025", "t:1:14: \"1-1025\" are no channels" },
   { "chain x: gain | x: gain", "t:1:17: the name \"x\" is taken" },
   { "chain gain | gain: gain", "t:1:14: the name \"gain\" is taken" },
   { "chain gain 3 lim: gain", "t:1:14: \"lim:\" names a new node; put | or + before it" },

@@ -63,11 +63,26 @@ def trace(a):
     return total
 
 
+def power(x, n):
+    return field_multiply(x, power(x, n - 1)) if n else 1
+
+
+def trace_of_gf4(a):
+    return a ^ field_multiply(a, a)
+
+
+def sign(group, x):
+    """Of a group of 16 channels at line x: the group is an element of GF(16) and one of GF(4)."""
+    gf4 = (0, 1, power(2, 5), power(2, 10))
+    cubic = trace(field_multiply(group % LINES, power(x, 3)))
+    fifth = trace_of_gf4(field_multiply(gf4[group // LINES], power(x, 5)))
+    return (-1.0) ** (cubic ^ fifth)
+
+
 def rows(n_channels):
     """Rows of +1 and -1 by which the channels enter and leave."""
-    cube = [field_multiply(x, field_multiply(x, x)) for x in range(LINES)]
-    return np.array([[H[c % LINES, x] * (-1.0) ** trace(field_multiply(c // LINES, cube[x]))
-                      for x in range(LINES)] for c in range(n_channels)])
+    signs = np.array([[sign(g, x) for x in range(LINES)] for g in range(-(-n_channels // LINES))])
+    return (H[None, :, :] * signs[:, None, :]).reshape(-1, LINES)[:n_channels]
 
 
 def turns(depth):
@@ -119,11 +134,13 @@ def reverb(inputs, size, decays, half_hz, depth, predelay, mix):
 def main():
     stereo = np.array([noise(FRAMES, 1), noise(FRAMES, 2)])
     save("reverb_stereo", reverb(stereo, 0.2, (0.5, 3.0), 4000.0, 0.8, 240, 0.7))
-    one_per_group = np.zeros((256, FRAMES))
-    for group in range(16):
-        one_per_group[17 * group] = noise(FRAMES, 1 + group)
+    correlation = np.abs(rows(1024) @ rows(1024).T) / LINES
+    assert np.max(correlation - np.eye(1024)) <= 0.5
+    one_per_group = np.zeros((1024, FRAMES))
+    for group in range(64):
+        one_per_group[16 * group + group % 16] = noise(FRAMES, 1 + group)
     many = reverb(one_per_group, 0.0, (1.0, 1.0), 8000.0, 0.0, 0, 1.0)
-    save("reverb_many", [many[0], many[85], many[255]])
+    save("reverb_many", [many[0], many[85], many[600], many[1023]])
 
 
 main()

@@ -13,6 +13,7 @@ START_TEST(a_hundred_values_in_any_order)
   const Percentiles p = percentiles_of(values, 100);
   ck_assert_double_eq(p.p50, 50.0);
   ck_assert_double_eq(p.p99, 99.0);
+  ck_assert_double_eq(p.p999, 100.0);
   ck_assert_double_eq(p.max, 100.0);
   ck_assert_double_eq(p.mean, 50.5);
 }

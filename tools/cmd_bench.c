@@ -39,7 +39,7 @@ list_benches(const bool json)
       json_array_append_new(array, json_pack("{ss ss}", "name", bench_word(benches[i]), "summary",
                                              benches[i]->summary));
     } else {
-      printf("%-10s %s\n", bench_word(benches[i]), benches[i]->summary);
+      printf("%-12s %s\n", bench_word(benches[i]), benches[i]->summary);
     }
   }
   return json ? command_print_json(&cmd_bench, array) : 0;

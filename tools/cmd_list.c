@@ -160,7 +160,7 @@ static const Listing listings[] = {
   { "devices",
     { { audio_devices, { "driver", "host_api", "name", "inputs", "outputs", "rate_hz", NULL } },
       { gpu_devices,
-        { "api", "name", "driver", "memory_bytes", "capability", "is_gpu", NULL } } } },
+        { "api", "index", "name", "driver", "memory_bytes", "capability", "is_gpu", NULL } } } },
   { "drivers", { { drivers, { "name", "summary", NULL } } } },
   { "effects", { { effects, { "name", "summary", NULL } } } },
 };

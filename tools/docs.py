@@ -36,7 +36,7 @@ def with_help(text, program):
         return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
 
     commands = re.findall(r"^  ([a-z]+) ", output_of("--help"), re.MULTILINE)
-    commands += ["bench " + name for name in re.findall(r"^([a-z]+)", output_of("bench"), re.MULTILINE)]
+    commands += ["bench " + name for name in re.findall(r"^([a-z-]+)", output_of("bench"), re.MULTILINE)]
     parts = [f"\n### {name}\n\n```text\n{output_of(*name.split(), '--help')}```\n" for name in commands]
     return text[: text.index(HELP_BEGINS)] + HELP_BEGINS + "".join(parts)
 

@@ -34,6 +34,7 @@ percentiles_of(double* const values, const size_t n)
   }
   return (Percentiles){ .p50 = at_rank(values, n, 0.5),
                         .p99 = at_rank(values, n, 0.99),
+                        .p999 = at_rank(values, n, 0.999),
                         .max = values[n - 1U],
                         .mean = sum / (double)n };
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 typedef struct Percentiles {
-  double p50, p99, max, mean;
+  double p50, p99, p999, max, mean;
 } Percentiles;
 
 /// Sorts `values` in place.  Nearest rank: each result but the mean is one of the values.  All 0

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { GAIN };
 
@@ -73,6 +74,29 @@ gain_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
   }
 }
 
+static void
+gain_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  (void)node;
+  *shape = (FxKernelShape){
+    .passes = { { "fx_gain", 128U, 1U, 1U } }, .n_passes = 1, .param_words = 2, .state_words = 6
+  };
+}
+
+static void
+gain_pack(const void* const node, uint32_t* const words)
+{
+  const GainNode* const gain = node;
+  memcpy(&words[0], &gain->gain_lin, sizeof(float));
+  words[1] = gain->ramp_frames;
+}
+
+static const FxKernel gain_kernel = {
+  .file = "fx_gain.cu",
+  .shape = gain_kernel_shape,
+  .pack = gain_pack,
+};
+
 const FxInfo fx_gain_info = {
   .name = "gain",
   .summary = "Change the level",
@@ -85,4 +109,5 @@ const FxInfo fx_gain_info = {
   .unit_init = gain_unit_init,
   .set = gain_set,
   .run = gain_run,
+  .kernel = &gain_kernel,
 };

@@ -6,6 +6,7 @@
 #include "simd.h"
 
 #include "../engine/backend.h"
+#include "../engine/mix_link.h"
 #include "../engine/pool.h"
 #include "../engine/rt.h"
 
@@ -53,36 +54,6 @@ struct Stage {
 
 // ---- mixing ----
 
-/// Gain of a connection `frame` frames into the block.
-static inline float
-gain_at(const MixLink* const link, const uint32_t frame)
-{
-  const bool holds = frame <= link->hold;
-  const Ramp* const ramp = holds ? &link->gain : &link->next;
-  const uint32_t moved = holds ? frame : frame - link->hold;
-  return ramp_value_at(ramp, ramp->frames_left > moved ? ramp->frames_left - moved : 0U);
-}
-
-/// True when the gain does not move within the block.
-static bool
-is_steady(const MixLink* const link, const uint32_t n_frames)
-{
-  return link->gain.frames_left == 0U && (link->hold == 0U || link->hold >= n_frames);
-}
-
-static void
-link_advance(MixLink* const link, const uint32_t n_frames)
-{
-  const uint32_t held = link->hold < n_frames ? link->hold : n_frames;
-  link->hold -= held;
-  ramp_skip(&link->gain, held);
-  if (link->hold == 0U) {
-    ramp_skip(&link->next, n_frames - held);
-    link->gain = link->next;
-  }
-  link->position = (link->position + n_frames) & link->line_mask;
-}
-
 /// out += gain * in, or out = gain * in for the first term.
 VECTOR_CLONES static void
 add_steady(float* restrict const out, const float* restrict const in, const float gain,
@@ -106,7 +77,7 @@ add_moving(float* restrict const out, const float* restrict const in, const MixL
            const bool first, const uint32_t n)
 {
   for (uint32_t i = 0; i < n; ++i) {
-    const float sample = gain_at(link, i + 1U) * in[i];
+    const float sample = mix_link_gain(link, i + 1U) * in[i];
     out[i] = first ? sample : out[i] + sample;
   }
 }
@@ -139,7 +110,7 @@ mix_row(float* const* const rows, const MixRow* const row, const uint32_t n_fram
       line_run(term->line, term->link, in, delayed, n_frames);
       in = delayed;
     }
-    if (is_steady(term->link, n_frames)) {
+    if (mix_link_is_steady(term->link, n_frames)) {
       add_steady(out, in, term->link->gain.target, t == 0U, n_frames);
     } else {
       add_moving(out, in, term->link, t == 0U, n_frames);
@@ -154,7 +125,7 @@ run_mix(const Stage* const stage, const StageStep* const step, const uint32_t n_
     mix_row(stage->spec.rows, &step->rows[r], n_frames);
   }
   for (uint32_t l = 0; l < step->n_links; ++l) {
-    link_advance(step->links[l], n_frames);
+    mix_link_advance(step->links[l], n_frames);
   }
 }
 

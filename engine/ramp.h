@@ -21,6 +21,10 @@
 
 #include <stdint.h>
 
+#ifndef RAMP_FUNCTION // kernels include this file too
+#define RAMP_FUNCTION static inline
+#endif
+
 typedef struct Ramp {
   float target;
   float a, b;           ///< Coefficients of the segment
@@ -29,21 +33,25 @@ typedef struct Ramp {
 } Ramp;
 
 /// A ramp that rests at `value`.
-static inline Ramp
+RAMP_FUNCTION Ramp
 ramp_at(const float value)
 {
-  return (Ramp){ .target = value };
+  Ramp ramp;
+  ramp.target = value;
+  ramp.a = ramp.b = ramp.per_frame = 0.0F;
+  ramp.frames_left = 0U;
+  return ramp;
 }
 
 /// The value with `frames_left` frames to go.  Meets the target exactly.
-static inline float
+RAMP_FUNCTION float
 ramp_value_at(const Ramp* const ramp, const uint32_t frames_left)
 {
   const float w = (float)frames_left * ramp->per_frame;
   return ramp->target + w * w * (ramp->a + ramp->b * w);
 }
 
-static inline float
+RAMP_FUNCTION float
 ramp_value(const Ramp* const ramp)
 {
   return ramp_value_at(ramp, ramp->frames_left);
@@ -51,7 +59,7 @@ ramp_value(const Ramp* const ramp)
 
 /// Go to `target` in `frames` >= 1 frames, from wherever the ramp is now.  Does nothing when it is
 /// going there already.
-static inline void
+RAMP_FUNCTION void
 ramp_aim(Ramp* const ramp, const float target, const uint32_t frames)
 {
   if (target == ramp->target) {
@@ -68,7 +76,7 @@ ramp_aim(Ramp* const ramp, const float target, const uint32_t frames)
 }
 
 /// Advance by one frame and return the new value.
-static inline float
+RAMP_FUNCTION float
 ramp_next(Ramp* const ramp)
 {
   ramp->frames_left -= ramp->frames_left > 0U;
@@ -77,7 +85,7 @@ ramp_next(Ramp* const ramp)
 
 /// Advance by n_frames frames and write each value: the same as n_frames calls of ramp_next(), as a
 /// loop that vectorises.
-static inline void
+RAMP_FUNCTION void
 ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
 {
   const uint32_t n_moving = n_frames < ramp->frames_left ? n_frames : ramp->frames_left;
@@ -94,7 +102,7 @@ ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
 }
 
 /// The same, with every value held in [low, high].
-static inline void
+RAMP_FUNCTION void
 ramp_fill_within(Ramp* const ramp, const float low, const float high, float* const out,
                  const uint32_t n_frames)
 {
@@ -106,7 +114,7 @@ ramp_fill_within(Ramp* const ramp, const float low, const float high, float* con
 }
 
 /// Advance by `frames` frames.
-static inline void
+RAMP_FUNCTION void
 ramp_skip(Ramp* const ramp, const uint32_t frames)
 {
   ramp->frames_left -= frames < ramp->frames_left ? frames : ramp->frames_left;

@@ -26,9 +26,9 @@ static const struct {
   const char* name;
   const char* options[8];
 } size_sets[] = {
-  { "selftest.cu", { "-DGROUP_SIZE=32" } },
-  { "selftest.cu", { "-DGROUP_SIZE=256" } },
-  { "done.cu", { "-DGROUP_SIZE=32" } },
+  { "fx_gain.cu", { "-DGROUP_SIZE=128" } },  { "selftest.cu", { "-DGROUP_SIZE=32" } },
+  { "selftest.cu", { "-DGROUP_SIZE=256" } }, { "stage.cu", { "-DGROUP_SIZE=64" } },
+  { "stage.cu", { "-DGROUP_SIZE=128" } },    { "done.cu", { "-DGROUP_SIZE=32" } },
 };
 
 /// The source of a kernel file, also of the one that is not in kernels/.

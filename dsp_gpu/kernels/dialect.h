@@ -59,6 +59,8 @@ typedef float f32;
 #define FMA(a, b, c) ((a) * (b) + (c))
 #endif
 
+#define ATOMIC_INC(word) atomic_inc((volatile __global uint*)(word))
+
 #define BITS_OF_F32(x) as_uint(x)
 #define F32_OF_BITS(x) as_float(x)
 
@@ -110,6 +112,8 @@ typedef float f32;
 
 #define F2(x, y)       make_float2(x, y)
 #define F4(x, y, z, w) make_float4(x, y, z, w)
+
+#define ATOMIC_INC(word) atomicAdd(word, 1U)
 
 #define BITS_OF_F32(x) __float_as_uint(x)
 #define F32_OF_BITS(x) __uint_as_float(x)

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the kernels' sources as C arrays: embed.py OUTPUT DIALECT KERNEL..."""
+"""Writes the kernels' sources as C arrays: embed.py OUTPUT DIALECT KERNEL...
+
+The compilers at run time read no files, so #include "..." is resolved here, with #line directives for
+their messages.  System headers of files that C includes too are left out."""
 
 import pathlib
+import re
 import sys
 
 HEAD = """// Written by dsp_gpu/kernels/embed.py.
@@ -10,8 +14,25 @@ HEAD = """// Written by dsp_gpu/kernels/embed.py.
 """
 
 
+def resolved(path, seen):
+    """The lines of a file, with the files that it includes where it does so first."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        include = re.match(r'#include "(.*)"', line)
+        if not include:
+            yield "" if line.startswith("#include <") else line
+            continue
+        inner = (path.parent / include[1]).resolve()
+        if inner not in seen:
+            seen.add(inner)
+            yield f'#line 1 "{inner.name}"'
+            yield from resolved(inner, seen)
+            yield f'#line {number + 1} "{path.name}"'
+        else:
+            yield ""
+
+
 def array(name, path):
-    data = path.read_bytes() + b"\0"
+    data = "\n".join(resolved(path, set())).encode() + b"\n\0"
     lines = [", ".join(map(str, data[i : i + 24])) for i in range(0, len(data), 24)]
     return f"\nstatic const char {name}[] = {{\n  " + ",\n  ".join(lines) + "\n};\n"
 

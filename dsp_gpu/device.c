@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Open a device, close it, compile for it.
+
+#include "device.h"
+
+#include "gpu_compile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_OPTIONS (FX_KERNEL_SIZES + 2U)
+
+struct CompiledModule {
+  CompiledModule* next;
+  const char* file;
+  uint32_t group_size;
+  FxKernelSize sizes[FX_KERNEL_SIZES];
+  GpuModule* module;
+};
+
+// ---- kernels ----
+
+static bool
+same_sizes(const FxKernelSize* const a, const FxKernelSize* const b)
+{
+  for (uint32_t s = 0; s < FX_KERNEL_SIZES; ++s) {
+    const bool named = a[s].name && b[s].name;
+    if (named ? strcmp(a[s].name, b[s].name) || a[s].value != b[s].value : a[s].name != b[s].name) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static Status
+compile(Device* const device, CompiledModule* const module, Error* const error)
+{
+  const GpuSource* const source = gpu_source_find(module->file);
+  if (!source) {
+    return error_set(error, STATUS_BAD_ARG, "%s: no such kernel file in this build", module->file);
+  }
+  char words[MAX_OPTIONS][48];
+  const char* options[MAX_OPTIONS] = { words[0] };
+  snprintf(words[0], sizeof(words[0]), "-DGROUP_SIZE=%u", module->group_size);
+  uint32_t n = 1;
+  for (uint32_t s = 0; s < FX_KERNEL_SIZES; ++s) {
+    if (module->sizes[s].name) {
+      snprintf(words[n], sizeof(words[n]), "-D%s=%u", module->sizes[s].name,
+               module->sizes[s].value);
+      options[n] = words[n];
+      ++n;
+    }
+  }
+  options[n] = NULL;
+  return device->api->module_new(device->gpu, module->file, source->text, options, &module->module,
+                                 error);
+}
+
+Status
+device_kernel(Device* const device, const char* const file, const char* const entry,
+              const uint32_t group_size, const FxKernelSize* const sizes, GpuKernel** const kernel,
+              Error* const error)
+{
+  CompiledModule* module = device->modules;
+  while (module && (strcmp(module->file, file) || module->group_size != group_size ||
+                    !same_sizes(module->sizes, sizes))) {
+    module = module->next;
+  }
+  if (!module) {
+    module = calloc(1, sizeof(CompiledModule));
+    if (!module) {
+      return error_set(error, STATUS_NO_MEM, "out of memory");
+    }
+    module->file = file;
+    module->group_size = group_size;
+    memcpy(module->sizes, sizes, sizeof(module->sizes));
+    const Status status = compile(device, module, error);
+    if (status) {
+      free(module);
+      return status;
+    }
+    module->next = device->modules;
+    device->modules = module;
+  }
+  return device->api->kernel_get(module->module, entry, kernel, error);
+}
+
+// ---- devices ----
+
+/// The best of an API's devices: a GPU before others, then the one with the most memory.
+static Status
+find_best(const GpuApi* const api, uint32_t* const index, GpuDeviceInfo* const info,
+          Error* const error)
+{
+  const uint32_t n = api->n_devices();
+  bool found = false;
+  for (uint32_t i = 0; i < n; ++i) {
+    GpuDeviceInfo each = { .is_gpu = false };
+    const Status status = api->describe(i, &each, error);
+    if (status) {
+      return status;
+    }
+    const bool better =
+        each.is_gpu != info->is_gpu ? each.is_gpu : each.memory_bytes > info->memory_bytes;
+    if (!found || better) {
+      found = true;
+      *index = i;
+      *info = each;
+    }
+  }
+  return found ? STATUS_OK
+               : error_set(error, STATUS_NO_BACKEND, "%s: the driver is there, but no device",
+                           api->name);
+}
+
+static Status
+find_device(const GpuApi* const api, const DeviceChoice* const choice, uint32_t* const index,
+            GpuDeviceInfo* const info, Error* const error)
+{
+  const Status status = api->load(error);
+  if (status) {
+    return status;
+  }
+  if (choice->index == UINT32_MAX) {
+    return find_best(api, index, info, error);
+  }
+  if (choice->index >= api->n_devices()) {
+    return error_set(error, STATUS_NO_BACKEND,
+                     "%s: no device %u; `warprack list devices` shows %u of them", api->name,
+                     choice->index, api->n_devices());
+  }
+  *index = choice->index;
+  return api->describe(choice->index, info, error);
+}
+
+/// The API that was asked for, or the first one with a GPU.
+static Status
+find_api(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* const index,
+         GpuDeviceInfo* const info, Error* const error)
+{
+  uint32_t n_apis = 0;
+  const GpuApi* const* const apis = gpu_apis(&n_apis);
+  for (uint32_t a = 0; a < n_apis; ++a) {
+    if (choice->api && strcmp(choice->api, apis[a]->name)) {
+      continue;
+    }
+    *api = apis[a];
+    *info = (GpuDeviceInfo){ .is_gpu = false };
+    const Status status = find_device(apis[a], choice, index, info, error);
+    if (choice->api || (!status && info->is_gpu)) {
+      return status;
+    }
+  }
+  return choice->api
+             ? error_set(error, STATUS_NO_BACKEND, "%s: left out of this build", choice->api)
+             : error_set(error, STATUS_NO_BACKEND, "no GPU: neither CUDA nor OpenCL has one");
+}
+
+Status
+device_backend_new(const DeviceChoice* const choice, Backend** const backend, Error* const error)
+{
+  Device* const device = calloc(1, sizeof(Device));
+  if (!device) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  uint32_t index = 0;
+  Status status = find_api(choice, &device->api, &index, &device->info, error);
+  if (!status) {
+    status = device->api->open(index, &device->gpu, error);
+  }
+  if (status) {
+    free(device);
+    return status;
+  }
+  device->deadline_ns = choice->deadline_ns;
+  device->backend = (Backend){
+    .name = device->api->name,
+    .node_new = device_node_new,
+    .lines_new = device_lines_new,
+    .memory_free = device_memory_free,
+    .memory_reset = device_memory_reset,
+    .stage_new = stage_gpu_new,
+    .stage_free = stage_gpu_free,
+    .stage_submit = stage_gpu_submit,
+    .stage_is_done = stage_gpu_is_done,
+    .stage_collect = stage_gpu_collect,
+    .stage_error = stage_gpu_error,
+  };
+  snprintf(device->summary, sizeof(device->summary), "%s device %u: %s, driver %s, %" PRIu64 " MiB",
+           device->api->name, index, device->info.name, device->info.driver,
+           device->info.memory_bytes >> 20U);
+  *backend = &device->backend;
+  return STATUS_OK;
+}
+
+void
+device_backend_free(Backend* const backend)
+{
+  Device* const device = (Device*)backend;
+  if (!device) {
+    return;
+  }
+  device_chunks_free(device);
+  while (device->modules) {
+    CompiledModule* const module = device->modules;
+    device->modules = module->next;
+    device->api->module_free(module->module);
+    free(module);
+  }
+  device->api->close(device->gpu);
+  free(device);
+}
+
+const char*
+device_backend_summary(const Backend* const backend)
+{
+  return ((const Device*)backend)->summary;
+}

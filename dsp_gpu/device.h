@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   A device as a backend of the engine: an open GPU, the kernels that were compiled for it, and its
+   memory, from which nodes and delay lines get their pieces.
+
+   device.c opens, closes and compiles, device_memory.c deals out memory, stage_tables.c turns the
+   steps of a stage into tables and launches, stage_gpu.c runs them.  All [builder] except where
+   another thread is named.
+*/
+#ifndef WARPRACK_DSP_GPU_DEVICE_H
+#define WARPRACK_DSP_GPU_DEVICE_H
+
+#include "gpu.h"
+
+#include "../engine/backend.h"
+
+typedef struct CompiledModule CompiledModule;
+typedef struct Chunk Chunk;
+
+/// The base comes first: a Backend of this kind is a Device.
+typedef struct Device {
+  Backend backend;
+  const GpuApi* api;
+  GpuDevice* gpu;
+  GpuDeviceInfo info;
+  uint64_t deadline_ns; ///< A block that takes longer has failed
+  CompiledModule* modules;
+  Chunk* chunks;
+  char summary[256];
+} Device;
+
+/// A piece of a chunk: the units of a node behind its constants, or the delay lines of a
+/// connection.
+struct DeviceMemory {
+  Device* device;
+  Chunk* chunk;
+  uint32_t first_quad, n_quads;
+  uint32_t data_quads; ///< Constants in front of the units
+  uint32_t unit_quads; ///< From one unit, or line, to the next
+  uint32_t n_units;
+  const FxInfo* fx;    ///< NULL for lines
+  FxKernelShape shape; ///< Of a node
+};
+
+/// First quad of a unit or line.
+static inline uint32_t
+device_unit_quad(const DeviceMemory* const memory, const uint32_t unit)
+{
+  return memory->first_quad + memory->data_quads + unit * memory->unit_quads;
+}
+
+/// The buffer that a chunk's quads are in.
+GpuBuffer* chunk_buffer(const Chunk* chunk);
+
+/// A kernel, compiled for a size of group and for sizes; compiled once. [builder]
+NODISCARD Status device_kernel(Device* device, const char* file, const char* entry,
+                               uint32_t group_size, const FxKernelSize* sizes, GpuKernel** kernel,
+                               Error* error);
+
+// device_memory.c, as in Backend
+Status
+device_node_new(const Backend* self, const DeviceNode* node, DeviceMemory** memory, Error* error);
+Status device_lines_new(const Backend* self, uint32_t n_lines, uint32_t n_frames,
+                        DeviceMemory** memory, Error* error);
+void device_memory_free(DeviceMemory* memory);
+void device_memory_reset(DeviceMemory* memory);
+/// Free all chunks.
+void device_chunks_free(Device* device);
+
+// stage_gpu.c, as in Backend
+Status
+stage_gpu_new(const Backend* self, const StageSpec* spec, Pool* pool, Stage** stage, Error* error);
+void stage_gpu_free(Stage* stage);
+void stage_gpu_submit(Stage* stage, uint32_t n_frames, const StageEvent* events, uint32_t n_events);
+bool stage_gpu_is_done(Stage* stage);
+Status stage_gpu_collect(Stage* stage, uint32_t* n_reset);
+void stage_gpu_error(const Stage* stage, Error* error);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The parts of a stage that belong to no effect: what changes comes in, rows go out, connections
+// delay.
+
+#include "stage.h"
+
+// One group: take over the host's changes.  changes: CHANGES_HEAD words, then pairs { word, value
+// }.
+KERNEL
+stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live)
+{
+  const u32 n = changes[CHANGES_N];
+  for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
+    live[changes[CHANGES_HEAD + 2 * i]] = changes[CHANGES_HEAD + 2 * i + 1];
+  }
+  if (LOCAL_ID == 0) {
+    live[LIVE_N_FRAMES] = changes[CHANGES_N_FRAMES];
+  }
+}
+
+// One group for each line (LINE_ words instead of a unit's): rows behind the delay of a connection.
+KERNEL
+stage_delay(STAGE_ARGS)
+{
+  const Stage stage = STAGE;
+  GLOBAL const u32* const line = table + first_unit + GROUP_X * LINE_WORDS;
+  GLOBAL f32* const head = memory_at(stage, line[LINE_MEMORY]);
+  GLOBAL f32* const ring = head + LINE_HEAD;
+  GLOBAL const f32* const in = row_at(stage, line[LINE_FROM]);
+  GLOBAL f32* const out = rows + (u64)line[LINE_TO] * stage.row_stride;
+  const u32 position = BITS_OF_F32(head[0]);
+  const u32 mask = line[LINE_MASK];
+  for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
+    ring[(position + i) & mask] = in[i];
+  }
+  BARRIER();
+  for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
+    out[i] = ring[(position + i - line[LINE_DELAY]) & mask];
+  }
+  if (LOCAL_ID == 0 && stage.n_frames > 0) {
+    head[0] = F32_OF_BITS((position + stage.n_frames) & mask);
+  }
+}
+
+// One group for each row that goes to the host (INPUT_ words instead of a unit's), and one at
+// least.
+KERNEL
+stage_end(STAGE_ARGS)
+{
+  const Stage stage = STAGE;
+  if (GROUP_X < n_units) {
+    const Input input = input_of(stage, first_unit + GROUP_X * INPUT_WORDS);
+    GLOBAL f32* const out = to_host + REPORT_WORDS + (u64)GROUP_X * stage.row_stride;
+    for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
+      out[i] = input_at(stage, input, i);
+    }
+  }
+  if (GROUP_X == 0 && LOCAL_ID == 0) {
+    to_host[REPORT_N_RESETS] = F32_OF_BITS(live[LIVE_N_RESETS]);
+  }
+}

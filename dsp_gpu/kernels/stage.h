@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  What the kernels of a stage share: where a unit is, what it reads and writes, ramps, and the guard
+  against what is not finite.  layout.h says where things lie.
+
+  A kernel of an effect takes STAGE_ARGS and begins with `const Stage stage = STAGE;`.  The shortest is
+  fx_gain.cu.
+
+  Rules:
+  - LIVE_N_FRAMES is 0 when a stage is tried out: then nothing may be stored, in states neither.
+  - A unit whose state word 0 is 0 begins: its memory may hold anything else, of which only what was
+    written since counts, and its ramps rest at the node's present parameters.
+  - Group g of a launch takes unit g, or units from g * units_per_group on; those at and behind
+  n_units do not exist, and their threads go along.
+  - Every output sample is finite, or the unit is silenced and begun anew: unit_end(),
+  unit_end_thread().
+*/
+#ifndef WARPRACK_STAGE_H
+#define WARPRACK_STAGE_H
+
+#include "layout.h"
+
+typedef u32 uint32_t;
+typedef i32 int32_t;
+#define RAMP_FUNCTION DEVICE
+#include "../../engine/ramp.h"
+
+#define STAGE_ARGS                                                                                 \
+  GLOBAL u32 *const live, GLOBAL const u32 *const table, GLOBAL const f32 *const from_host,        \
+      GLOBAL f32 *const to_host, GLOBAL f32 *const rows, GLOBAL f32 *const memory,                 \
+      const u32 first_unit, const u32 n_units
+
+#define STAGE stage_of(live, table, from_host, to_host, rows, memory, first_unit, n_units)
+
+typedef struct Stage {
+  GLOBAL u32* live;
+  GLOBAL const u32* table;
+  GLOBAL const f32* from_host;
+  GLOBAL f32* to_host;
+  GLOBAL f32* rows;
+  GLOBAL f32* memory;
+  u32 first_unit; // word in table
+  u32 n_units;    // of the launch
+  u32 n_frames;
+  u32 row_stride;
+} Stage;
+
+DEVICE Stage
+stage_of(GLOBAL u32* const live, GLOBAL const u32* const table, GLOBAL const f32* const from_host,
+         GLOBAL f32* const to_host, GLOBAL f32* const rows, GLOBAL f32* const memory,
+         const u32 first_unit, const u32 n_units)
+{
+  Stage stage;
+  stage.live = live;
+  stage.table = table;
+  stage.from_host = from_host;
+  stage.to_host = to_host;
+  stage.rows = rows;
+  stage.memory = memory;
+  stage.first_unit = first_unit;
+  stage.n_units = n_units;
+  stage.n_frames = live[LIVE_N_FRAMES];
+  stage.row_stride = table[TABLE_ROW_STRIDE];
+  return stage;
+}
+
+// ---- units ----
+
+// A UNIT_ word of unit `unit` of the launch.
+DEVICE u32
+unit_word(const Stage stage, const u32 unit, const u32 word)
+{
+  return stage.table[stage.first_unit + unit * UNIT_WORDS + word];
+}
+
+DEVICE GLOBAL f32*
+memory_at(const Stage stage, const u32 quad)
+{
+  return stage.memory + (u64)quad * QUAD_WORDS;
+}
+
+DEVICE GLOBAL f32*
+unit_state(const Stage stage, const u32 unit)
+{
+  return memory_at(stage, unit_word(stage, unit, UNIT_STATE));
+}
+
+DEVICE GLOBAL const f32*
+unit_data(const Stage stage, const u32 unit)
+{
+  return memory_at(stage, unit_word(stage, unit, UNIT_DATA));
+}
+
+// The node's parameters, as FxKernel::pack wrote them.
+DEVICE u32
+unit_param(const Stage stage, const u32 unit, const u32 param)
+{
+  return stage.live[unit_word(stage, unit, UNIT_PARAMS) + param];
+}
+
+DEVICE f32
+unit_param_f32(const Stage stage, const u32 unit, const u32 param)
+{
+  return F32_OF_BITS(unit_param(stage, unit, param));
+}
+
+// ---- rows ----
+
+DEVICE GLOBAL const f32*
+row_at(const Stage stage, const u32 row)
+{
+  return row & ROW_FROM_HOST ? stage.from_host + (u64)(row & ~ROW_FROM_HOST) * stage.row_stride
+                             : stage.rows + (u64)row * stage.row_stride;
+}
+
+// Output `channel` of a unit.
+DEVICE GLOBAL f32*
+unit_out(const Stage stage, const u32 unit, const u32 channel)
+{
+  const u32 row = stage.table[unit_word(stage, unit, UNIT_OUT) + channel];
+  return stage.rows + (u64)row * stage.row_stride;
+}
+
+// One input of a unit: a sum of rows, each times the gain of its connection.
+typedef struct Input {
+  GLOBAL const f32* row; // of the first term
+  f32 gain;              // of the first term, while it is steady
+  u32 terms;             // word in table
+  u32 n_terms;
+  u32 is_plain; // one term, and it is steady
+} Input;
+
+// The input described at word `at` of table.
+DEVICE Input
+input_of(const Stage stage, const u32 at)
+{
+  Input input;
+  input.terms = stage.table[at + INPUT_TERMS];
+  input.n_terms = stage.table[at + INPUT_N_TERMS];
+  input.row = stage.rows;
+  input.gain = 0.0f;
+  input.is_plain = 0;
+  if (input.n_terms > 0) {
+    const u32 link = stage.table[input.terms + TERM_LINK];
+    input.row = row_at(stage, stage.table[input.terms + TERM_FROM]);
+    input.gain = F32_OF_BITS(stage.live[link + LINK_GAIN]);
+    input.is_plain = input.n_terms == 1 && stage.live[link + LINK_IS_STEADY];
+  }
+  return input;
+}
+
+DEVICE Input
+unit_input(const Stage stage, const u32 unit, const u32 channel)
+{
+  return input_of(stage, unit_word(stage, unit, UNIT_IN) + channel * INPUT_WORDS);
+}
+
+// ---- ramps in memory: RAMP_WORDS words ----
+
+DEVICE Ramp
+ramp_load(GLOBAL const f32* const words)
+{
+  Ramp ramp;
+  ramp.target = words[0];
+  ramp.a = words[1];
+  ramp.b = words[2];
+  ramp.per_frame = words[3];
+  ramp.frames_left = BITS_OF_F32(words[4]);
+  return ramp;
+}
+
+DEVICE void
+ramp_store(GLOBAL f32* const words, const Ramp ramp)
+{
+  words[0] = ramp.target;
+  words[1] = ramp.a;
+  words[2] = ramp.b;
+  words[3] = ramp.per_frame;
+  words[4] = F32_OF_BITS(ramp.frames_left);
+}
+
+// The value `frames` frames from now: what the frames-th call of ramp_next() would return.
+DEVICE f32
+ramp_ahead(const Ramp ramp, const u32 frames)
+{
+  return ramp_value_at(&ramp, ramp.frames_left > frames ? ramp.frames_left - frames : 0U);
+}
+
+// ---- inputs ----
+
+// Gain of a connection in the middle of a fade, at the frames-th frame from now, counted from 1.
+DEVICE f32
+moving_gain(const Stage stage, const u32 link, const u32 frames)
+{
+  const u32 hold = stage.live[link + LINK_HOLD];
+  const u32 first = link + (frames <= hold ? LINK_RAMP : LINK_NEXT);
+  Ramp ramp;
+  ramp.target = F32_OF_BITS(stage.live[first]);
+  ramp.a = F32_OF_BITS(stage.live[first + 1]);
+  ramp.b = F32_OF_BITS(stage.live[first + 2]);
+  ramp.per_frame = F32_OF_BITS(stage.live[first + 3]);
+  ramp.frames_left = stage.live[first + 4];
+  return ramp_ahead(ramp, frames <= hold ? frames : frames - hold);
+}
+
+// Sample `frame` of the block.
+DEVICE f32
+input_at(const Stage stage, const Input input, const u32 frame)
+{
+  if (input.is_plain) {
+    return input.gain * input.row[frame];
+  }
+  f32 sum = 0.0f;
+  for (u32 t = 0; t < input.n_terms; ++t) {
+    const u32 term = input.terms + t * TERM_WORDS;
+    const u32 link = stage.table[term + TERM_LINK];
+    const f32 gain = stage.live[link + LINK_IS_STEADY] ? F32_OF_BITS(stage.live[link + LINK_GAIN])
+                                                       : moving_gain(stage, link, frame + 1);
+    sum += gain * row_at(stage, stage.table[term + TERM_FROM])[frame];
+  }
+  return sum;
+}
+
+// ---- the guard ----
+
+DEVICE u32
+is_finite(const f32 x)
+{
+  return (BITS_OF_F32(x) & 0x7FFFFFFFU) < 0x7F800000U;
+}
+
+// The unit has an output that is not finite: begin it anew.  By one thread.
+DEVICE void
+unit_reset(const Stage stage, const u32 unit)
+{
+  unit_state(stage, unit)[0] = 0.0f;
+  ATOMIC_INC(stage.live + LIVE_N_RESETS);
+}
+
+// The end of a kernel whose group takes one unit: by all threads, after their last store.
+// is_bad: this thread stored what is not finite.  flag: one word of local memory.
+DEVICE void
+unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32* const flag)
+{
+  BARRIER();
+  if (LOCAL_ID == 0) {
+    flag[0] = 0;
+  }
+  BARRIER();
+  if (is_bad) {
+    flag[0] = 1;
+  }
+  BARRIER();
+  if (flag[0]) {
+    for (u32 c = 0; c < unit_word(stage, unit, UNIT_N_OUT); ++c) {
+      GLOBAL f32* const out = unit_out(stage, unit, c);
+      for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
+        out[i] = 0.0f;
+      }
+    }
+    if (LOCAL_ID == 0) {
+      unit_reset(stage, unit);
+    }
+  }
+}
+
+// The same for one unit of one channel that a single thread has written.
+DEVICE void
+unit_end_thread(const Stage stage, const u32 unit, const u32 is_bad)
+{
+  if (is_bad) {
+    GLOBAL f32* const out = unit_out(stage, unit, 0);
+    for (u32 i = 0; i < stage.n_frames; ++i) {
+      out[i] = 0.0f;
+    }
+    unit_reset(stage, unit);
+  }
+}
+
+#endif

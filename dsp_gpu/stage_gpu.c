@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  A GPU's way to run a stage: one submission for each block.
+
+  What a submission does is recorded twice, for two slots of host memory that take turns:
+
+      slot in host memory:  changes ── rows in ──                  ── report ── rows out
+                              │          │                               ▲
+      recording:         stage_begin     └──▶ kernels of effects ──▶ stage_end ──▶ done
+
+  Small blocks are read and written where they lie, in mapped memory.  For large ones, and where the
+  device cannot reach host memory, the recording copies the slot to the device and back, and the
+  kernels get the copies; copies of one slot run beside the kernels of the other.
+
+  Host nodes keep the parameters: whenever one was set, its words are packed anew and those that
+  differ from what the device has go into the slot's changes.  Connections on the move likewise.
+
+  A block with parameter changes inside runs in parts, one submission each.
+*/
+
+#include "stage_tables.h"
+
+#include "kernels/layout.h"
+
+#include "../engine/mix_link.h"
+#include "../engine/rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define N_SLOTS     2U
+#define MAX_PARTS   8U // of a block; more changes than this share an eighth of it
+#define N_OWN_ARGS  8U // of STAGE_ARGS
+#define BEGIN_GROUP 64U
+#define WORD_BYTES  4U
+
+// Rows up to this many bytes, in and out together, are read and written in mapped memory.
+#define MAPPED_BYTES ((size_t)256 << 10U)
+
+// While it waits the worker looks again and again; a device that is the host's own processor needs
+// it for itself, so the worker sleeps in between.
+#define SPINS_PER_CLOCK 64U // polls between two looks at the clock
+#define CPU_NAP_NS      20000
+
+typedef struct Slot {
+  GpuHostMemory* memory;
+  uint32_t* changes; ///< In it
+  float* rows_in;    ///< [n_in][row_stride]
+  uint32_t* report;  ///< [REPORT_WORDS]
+  float* rows_out;   ///< [n_out][row_stride]
+  GpuBuffer* copy;   ///< The same on the device; NULL when the kernels reach the slot
+  GpuRecording* recording;
+  uint64_t sequence; ///< Of the submission
+  uint64_t began_ns;
+  uint32_t n_frames;
+  float** out; ///< [n_out] where the rows go that come back
+} Slot;
+
+/// A block that was begun.
+typedef struct Block {
+  Slot* slot; ///< Of its last part; NULL once that has come back
+  uint32_t n_reset;
+} Block;
+
+struct Stage {
+  Device* device;
+  StageSpec spec;
+  StageTables tables;
+  GpuBuffer* table;
+  GpuBuffer* live;
+  GpuBuffer* rows;
+  size_t in_offset, report_offset, slot_bytes; ///< Within a slot
+  Slot slots[N_SLOTS];
+  uint32_t next_slot;
+  Block blocks[N_SLOTS]; ///< Begun and not collected: n_blocks from `oldest` on, in turn
+  uint32_t oldest, n_blocks;
+  uint32_t* shadow;     ///< `live` as the device will have it after the last submission
+  uint32_t* packed;     ///< [max_param_words]
+  uint32_t* node_place; ///< [n_nodes] index of tables.nodes + 1, or 0
+  uint64_t sequence;
+  uint32_t n_resets; ///< LIVE_N_RESETS of the last report
+  Status status;     ///< What went wrong
+  bool is_late;      ///< It did not finish in time
+};
+
+// ---- what changes ----
+
+static void
+change(Stage* const stage, Slot* const slot, const uint32_t word, const uint32_t value)
+{
+  if (stage->shadow[word] != value) {
+    stage->shadow[word] = value;
+    uint32_t* const pair = slot->changes + CHANGES_HEAD + 2U * slot->changes[CHANGES_N]++;
+    pair[0] = word;
+    pair[1] = value;
+  }
+}
+
+static void
+bring_params(Stage* const stage, Slot* const slot)
+{
+  for (uint32_t n = 0; n < stage->tables.n_nodes; ++n) {
+    TableNode* const node = &stage->tables.nodes[n];
+    if (node->is_dirty || node->seen != *node->n_sets) {
+      node->is_dirty = false;
+      node->seen = *node->n_sets;
+      node->kernel->pack(node->node, stage->packed);
+      for (uint32_t w = 0; w < node->n_words; ++w) {
+        change(stage, slot, node->live + w, stage->packed[w]);
+      }
+    }
+  }
+}
+
+static void
+bring_links(Stage* const stage, Slot* const slot, const uint32_t n_frames)
+{
+  for (uint32_t l = 0; l < stage->tables.n_links; ++l) {
+    const TableLink* const link = &stage->tables.links[l];
+    const uint32_t live = link->live;
+    float gain = 0.0F;
+    memcpy(&gain, &stage->shadow[live + LINK_GAIN], sizeof(gain));
+    const bool rests = stage->shadow[live + LINK_IS_STEADY] && gain == link->link->gain.target &&
+                       mix_link_is_steady(link->link, n_frames);
+    if (!rests) {
+      uint32_t words[LINK_WORDS];
+      stage_link_words(link->link, n_frames, words);
+      for (uint32_t w = 0; w < LINK_WORDS; ++w) {
+        change(stage, slot, live + w, words[w]);
+      }
+    }
+    mix_link_advance(link->link, n_frames);
+  }
+}
+
+// ---- submissions ----
+
+static void
+fail(Stage* const stage, const Status status)
+{
+  stage->status = stage->status ? stage->status : status;
+}
+
+/// Submit frames [first, first + n_frames) of the rows.
+static Slot*
+submit_part(Stage* const stage, const uint32_t first, const uint32_t n_frames)
+{
+  Slot* const slot = &stage->slots[stage->next_slot];
+  const StageTables* const tables = &stage->tables;
+  stage->next_slot = (stage->next_slot + 1U) % N_SLOTS;
+  slot->changes[CHANGES_N_FRAMES] = n_frames;
+  slot->changes[CHANGES_N] = 0;
+  bring_params(stage, slot);
+  bring_links(stage, slot, n_frames);
+  for (uint32_t r = 0; r < tables->n_in; ++r) {
+    memcpy(slot->rows_in + (size_t)r * tables->row_stride,
+           stage->spec.rows[tables->in_rows[r]] + first, n_frames * sizeof(float));
+  }
+  for (uint32_t r = 0; r < stage->spec.n_out_rows; ++r) {
+    slot->out[r] = stage->spec.rows[stage->spec.out_rows[r]] + first;
+  }
+  slot->n_frames = n_frames;
+  slot->began_ns = rt_now_ns();
+  slot->sequence = ++stage->sequence;
+  if (!stage->status) {
+    fail(stage, stage->device->api->submit(slot->recording, slot->sequence));
+  }
+  return slot;
+}
+
+static void
+relax(const Device* const device)
+{
+  if (device->info.is_gpu) {
+    rt_pause();
+  } else {
+    const struct timespec nap = { 0, CPU_NAP_NS };
+    nanosleep(&nap, NULL);
+  }
+}
+
+/// Wait for a slot; fails when it is not done in time.
+static void
+wait_for(Stage* const stage, Slot* const slot)
+{
+  const Device* const device = stage->device;
+  bool done = false;
+  for (uint32_t n = 1; !stage->status; ++n) {
+    fail(stage, device->api->poll(slot->recording, slot->sequence, &done));
+    if (done || stage->status) {
+      return;
+    }
+    relax(device);
+    const bool looks = !device->info.is_gpu || n % SPINS_PER_CLOCK == 0U;
+    if (looks && rt_now_ns() - slot->began_ns > device->deadline_ns) {
+      stage->is_late = true;
+      fail(stage, STATUS_DEVICE_LOST);
+    }
+  }
+}
+
+/// Wait for a slot and take its rows, silence after an error.  Returns the units that were begun
+/// anew.
+static uint32_t
+settle(Stage* const stage, Slot* const slot)
+{
+  wait_for(stage, slot);
+  for (uint32_t r = 0; r < stage->spec.n_out_rows; ++r) {
+    if (stage->status) {
+      memset(slot->out[r], 0, slot->n_frames * sizeof(float));
+    } else {
+      memcpy(slot->out[r], slot->rows_out + (size_t)r * stage->tables.row_stride,
+             slot->n_frames * sizeof(float));
+    }
+  }
+  if (stage->status) {
+    return 0U;
+  }
+  const uint32_t n_reset = slot->report[REPORT_N_RESETS] - stage->n_resets;
+  stage->n_resets += n_reset;
+  return n_reset;
+}
+
+static void
+settle_block(Stage* const stage, Block* const block)
+{
+  if (block->slot) {
+    block->n_reset += settle(stage, block->slot);
+    block->slot = NULL;
+  }
+}
+
+static bool
+is_ours(const Stage* const stage, const StageEvent* const event)
+{
+  return stage->node_place[event->node_index] != 0U;
+}
+
+/// Frames that a part has at least: 1, or so many that there are not too many parts.
+static uint32_t
+least_part(const Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
+           const uint32_t n_events)
+{
+  uint32_t n_parts = 1;
+  uint32_t last = 0;
+  for (uint32_t e = 0; e < n_events; ++e) {
+    if (is_ours(stage, &events[e]) && events[e].offset != last) {
+      last = events[e].offset;
+      ++n_parts;
+    }
+  }
+  return n_parts > MAX_PARTS ? (n_frames + MAX_PARTS - 1U) / MAX_PARTS : 1U;
+}
+
+void
+stage_gpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
+                 const uint32_t n_events)
+{
+  Block* const block = &stage->blocks[(stage->oldest + stage->n_blocks++) % N_SLOTS];
+  *block = (Block){ .slot = NULL };
+  const uint32_t least = least_part(stage, n_frames, events, n_events);
+  uint32_t done = 0;
+  for (uint32_t e = 0; e < n_events; ++e) {
+    if (!is_ours(stage, &events[e])) {
+      continue;
+    }
+    if (events[e].offset >= done + least) {
+      settle_block(stage, &stage->blocks[stage->oldest]); // its slot may be needed
+      block->n_reset += settle(stage, submit_part(stage, done, events[e].offset - done));
+      done = events[e].offset;
+    }
+    TableNode* const node = &stage->tables.nodes[stage->node_place[events[e].node_index] - 1U];
+    node->fx->set(node->node, events[e].param, events[e].value);
+    node->is_dirty = true;
+  }
+  block->slot = submit_part(stage, done, n_frames - done);
+}
+
+bool
+stage_gpu_is_done(Stage* const stage)
+{
+  const Slot* const slot = stage->blocks[stage->oldest].slot;
+  bool done = stage->status || !slot;
+  if (!done) {
+    fail(stage, stage->device->api->poll(slot->recording, slot->sequence, &done));
+  }
+  return done || stage->status;
+}
+
+Status
+stage_gpu_collect(Stage* const stage, uint32_t* const n_reset)
+{
+  Block* const block = &stage->blocks[stage->oldest];
+  stage->oldest = (stage->oldest + 1U) % N_SLOTS;
+  --stage->n_blocks;
+  settle_block(stage, block);
+  *n_reset = block->n_reset;
+  return stage->status;
+}
+
+void
+stage_gpu_error(const Stage* const stage, Error* const error)
+{
+  const Device* const device = stage->device;
+  if (stage->is_late) {
+    error_set(error, STATUS_DEVICE_LOST, "%s: a block did not come back within %.3g ms",
+              device->summary, (double)device->deadline_ns * 1e-6);
+  } else if (stage->status) {
+    device->api->last_error(device->gpu, error);
+  }
+}
+
+// ---- set-up ----
+
+static size_t
+aligned(const size_t n_bytes)
+{
+  return (n_bytes + GPU_ALIGNMENT - 1U) / GPU_ALIGNMENT * GPU_ALIGNMENT;
+}
+
+/// A buffer that holds n words, some of them now.
+static Status
+make_buffer(const Device* const device, const size_t n_words, const uint32_t* const words,
+            GpuBuffer** const buffer, Error* const error)
+{
+  const size_t n_bytes = aligned(n_words * WORD_BYTES + 1U);
+  const Status status = device->api->buffer_new(device->gpu, n_bytes, buffer, error);
+  return status || !words
+             ? status
+             : device->api->buffer_write(*buffer, 0U, words, n_words * WORD_BYTES, error);
+}
+
+static Status
+make_buffers(Stage* const stage, Error* const error)
+{
+  const StageTables* const tables = &stage->tables;
+  Status status =
+      make_buffer(stage->device, tables->table.n, tables->table.at, &stage->table, error);
+  if (!status) {
+    status = make_buffer(stage->device, tables->live.n, tables->live.at, &stage->live, error);
+  }
+  if (!status) {
+    status = make_buffer(stage->device, (size_t)tables->n_rows * tables->row_stride, NULL,
+                         &stage->rows, error);
+  }
+  return status;
+}
+
+/// Where things lie in a slot, in bytes.
+static void
+lay_out_slot(Stage* const stage)
+{
+  const StageTables* const tables = &stage->tables;
+  const size_t row_bytes = (size_t)tables->row_stride * sizeof(float);
+  stage->in_offset = aligned((CHANGES_HEAD + 2U * (size_t)tables->live.n) * WORD_BYTES);
+  stage->report_offset = stage->in_offset + aligned(tables->n_in * row_bytes + 1U);
+  stage->slot_bytes = stage->report_offset +
+                      aligned(REPORT_WORDS * WORD_BYTES + stage->spec.n_out_rows * row_bytes);
+}
+
+static bool
+is_mapped(const Stage* const stage)
+{
+  const GpuDeviceInfo* const info = &stage->device->info;
+  return info->reaches_host && (info->shares_memory || stage->slot_bytes <= MAPPED_BYTES);
+}
+
+/// A pointer into a slot as the kernels see it.
+static GpuArg
+slot_arg(const Slot* const slot, const size_t offset)
+{
+  return slot->copy ? (GpuArg){ GPU_ARG_BUFFER, { .buffer = slot->copy }, offset }
+                    : (GpuArg){ GPU_ARG_HOST, { .host = slot->memory }, offset };
+}
+
+static GpuArg
+buffer_arg(GpuBuffer* const buffer)
+{
+  return (GpuArg){ GPU_ARG_BUFFER, { .buffer = buffer }, 0U };
+}
+
+static Status
+describe_launch(const Stage* const stage, const Slot* const slot, const TableLaunch* const from,
+                GpuLaunch* const launch, Error* const error)
+{
+  *launch = (GpuLaunch){
+    .groups = { from->groups[0], from->groups[1] },
+    .group_size = from->group_size,
+    .n_args = N_OWN_ARGS,
+    .args = { buffer_arg(stage->live),
+              buffer_arg(stage->table),
+              slot_arg(slot, stage->in_offset),
+              slot_arg(slot, stage->report_offset),
+              buffer_arg(stage->rows),
+              buffer_arg(from->chunk ? chunk_buffer(from->chunk) : stage->rows),
+              { GPU_ARG_U32, { .u32 = from->first }, 0U },
+              { GPU_ARG_U32, { .u32 = from->n_units }, 0U } },
+  };
+  return device_kernel(stage->device, from->file, from->entry, from->group_size, from->sizes,
+                       &launch->kernel, error);
+}
+
+static Status
+describe_begin(const Stage* const stage, const Slot* const slot, GpuLaunch* const launch,
+               Error* const error)
+{
+  static const FxKernelSize no_sizes[FX_KERNEL_SIZES] = { { NULL, 0U } };
+  *launch = (GpuLaunch){ .groups = { 1U, 1U },
+                         .group_size = BEGIN_GROUP,
+                         .n_args = 2U,
+                         .args = { slot_arg(slot, 0U), buffer_arg(stage->live) } };
+  return device_kernel(stage->device, "stage.cu", "stage_begin", BEGIN_GROUP, no_sizes,
+                       &launch->kernel, error);
+}
+
+static Status
+record(Stage* const stage, const uint32_t index, GpuLaunch* const launches, Error* const error)
+{
+  Slot* const slot = &stage->slots[index];
+  Status status = describe_begin(stage, slot, &launches[0], error);
+  for (uint32_t l = 0; !status && l < stage->tables.n_launches; ++l) {
+    status = describe_launch(stage, slot, &stage->tables.launches[l], &launches[l + 1U], error);
+  }
+  if (status) {
+    return status;
+  }
+  const GpuCopy in = { slot->copy, 0U, slot->memory, 0U, stage->report_offset };
+  const GpuCopy out = { slot->copy, stage->report_offset, slot->memory, stage->report_offset,
+                        stage->slot_bytes - stage->report_offset };
+  const uint32_t n_copies = slot->copy ? 1U : 0U;
+  const GpuWork work = { .slot = index,
+                         .in = &in,
+                         .n_in = n_copies,
+                         .launches = launches,
+                         .n_launches = stage->tables.n_launches + 1U,
+                         .out = &out,
+                         .n_out = n_copies };
+  return stage->device->api->record(stage->device->gpu, &work, &slot->recording, error);
+}
+
+static Status
+make_slot(Stage* const stage, const uint32_t index, GpuLaunch* const launches, Error* const error)
+{
+  const Device* const device = stage->device;
+  Slot* const slot = &stage->slots[index];
+  Status status = device->api->host_new(device->gpu, stage->slot_bytes, &slot->memory, error);
+  if (!status && !is_mapped(stage)) {
+    status = device->api->buffer_new(device->gpu, stage->slot_bytes, &slot->copy, error);
+  }
+  slot->out = calloc(stage->spec.n_out_rows + 1U, sizeof(float*));
+  if (!status && !slot->out) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  if (status) {
+    return status;
+  }
+  uint8_t* const memory = device->api->host_pointer(slot->memory);
+  slot->changes = (uint32_t*)memory;
+  slot->rows_in = (float*)(memory + stage->in_offset);
+  slot->report = (uint32_t*)(memory + stage->report_offset);
+  slot->rows_out = (float*)slot->report + REPORT_WORDS;
+  return record(stage, index, launches, error);
+}
+
+/// Submit both recordings with blocks of no frames, which change nothing: whatever a driver does
+/// at the first time is done now.
+static Status
+try_out(Stage* const stage, Error* const error)
+{
+  for (uint32_t s = 0; s < N_SLOTS; ++s) {
+    Slot* const slot = &stage->slots[s];
+    slot->began_ns = rt_now_ns();
+    slot->sequence = ++stage->sequence;
+    fail(stage, stage->device->api->submit(slot->recording, slot->sequence));
+    wait_for(stage, slot);
+  }
+  if (stage->status) {
+    stage_gpu_error(stage, error);
+  }
+  return stage->status;
+}
+
+static Status
+take_memory(Stage* const stage, Error* const error)
+{
+  const StageTables* const tables = &stage->tables;
+  stage->shadow = calloc(tables->live.n, WORD_BYTES);
+  stage->packed = calloc(tables->max_param_words + 1U, WORD_BYTES);
+  stage->node_place = calloc(stage->spec.n_nodes + 1U, sizeof(uint32_t));
+  if (!stage->shadow || !stage->packed || !stage->node_place) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  memcpy(stage->shadow, tables->live.at, tables->live.n * WORD_BYTES);
+  for (uint32_t n = 0; n < tables->n_nodes; ++n) {
+    stage->node_place[tables->nodes[n].node_index] = n + 1U;
+  }
+  return STATUS_OK;
+}
+
+static Status
+make(Stage* const stage, Error* const error)
+{
+  Status status = stage_tables_new(&stage->spec, &stage->tables, error);
+  if (!status) {
+    status = take_memory(stage, error);
+  }
+  if (!status) {
+    status = make_buffers(stage, error);
+  }
+  lay_out_slot(stage);
+  GpuLaunch* const launches = calloc(stage->tables.n_launches + 1U, sizeof(GpuLaunch));
+  if (!status && !launches) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t s = 0; !status && s < N_SLOTS; ++s) {
+    status = make_slot(stage, s, launches, error);
+  }
+  free(launches);
+  return status ? status : try_out(stage, error);
+}
+
+Status
+stage_gpu_new(const Backend* const self, const StageSpec* const spec, Pool* const pool,
+              Stage** const out, Error* const error)
+{
+  (void)pool;
+  Stage* const stage = calloc(1, sizeof(Stage));
+  if (!stage) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  stage->device = (Device*)self;
+  stage->spec = *spec;
+  const Status status = make(stage, error);
+  if (status) {
+    stage_gpu_free(stage);
+    return status;
+  }
+  *out = stage;
+  return STATUS_OK;
+}
+
+void
+stage_gpu_free(Stage* const stage)
+{
+  const GpuApi* const api = stage->device->api;
+  for (uint32_t s = 0; s < N_SLOTS; ++s) {
+    Slot* const slot = &stage->slots[s];
+    if (slot->recording) {
+      api->recording_free(slot->recording);
+    }
+    if (slot->copy) {
+      api->buffer_free(slot->copy);
+    }
+    if (slot->memory) {
+      api->host_free(slot->memory);
+    }
+    free(slot->out);
+  }
+  GpuBuffer* const buffers[] = { stage->table, stage->live, stage->rows };
+  for (uint32_t b = 0; b < ARRAY_LEN(buffers); ++b) {
+    if (buffers[b]) {
+      api->buffer_free(buffers[b]);
+    }
+  }
+  stage_tables_clear(&stage->tables);
+  free(stage->shadow);
+  free(stage->packed);
+  free(stage->node_place);
+  free(stage);
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Steps to tables and launches.
+
+#include "stage_tables.h"
+
+#include "kernels/layout.h"
+
+#include "../engine/mix_link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW_ALIGNMENT 16U // words: 64 bytes
+#define UNITY_LINK    LIVE_HEAD
+#define COPY_GROUP    128U // threads of kernels that move rows
+
+/// Where things are while the steps are followed.
+typedef struct Follow {
+  const StageSpec* spec;
+  StageTables* tables;
+  uint32_t* written;    ///< [n_rows] 1 where the stage has written the row
+  uint32_t* host_row;   ///< [n_rows] place among the rows from the host + 1, or 0
+  uint32_t* input;      ///< [n_rows] word of the row's INPUT_ words when it is mixed, or 0
+  uint32_t* param_word; ///< [n_nodes] word of the node's parameters, or 0
+} Follow;
+
+// ---- words ----
+
+static uint32_t
+words_add(Words* const words, const uint32_t* const values, const uint32_t n)
+{
+  const uint32_t at = words->n;
+  if (words->n + n > words->capacity) {
+    const uint32_t capacity = 2U * (words->n + n) + 64U;
+    uint32_t* const grown = realloc(words->at, capacity * sizeof(uint32_t));
+    if (!grown) {
+      words->failed = true;
+      return at;
+    }
+    words->at = grown;
+    words->capacity = capacity;
+  }
+  if (values) {
+    memcpy(words->at + at, values, n * sizeof(uint32_t));
+  } else {
+    memset(words->at + at, 0, n * sizeof(uint32_t));
+  }
+  words->n += n;
+  return at;
+}
+
+static void
+ramp_words(const Ramp* const ramp, uint32_t* const words)
+{
+  _Static_assert(sizeof(Ramp) == RAMP_WORDS * sizeof(uint32_t), "as layout.h says");
+  memcpy(words, ramp, sizeof(Ramp));
+}
+
+void
+stage_link_words(const MixLink* const link, const uint32_t n_frames, uint32_t* const words)
+{
+  words[LINK_IS_STEADY] = mix_link_is_steady(link, n_frames);
+  memcpy(&words[LINK_GAIN], &link->gain.target, sizeof(float));
+  words[LINK_HOLD] = link->hold;
+  ramp_words(&link->gain, words + LINK_RAMP);
+  ramp_words(&link->next, words + LINK_NEXT);
+}
+
+// ---- connections ----
+
+static int
+compare_links(const void* const a, const void* const b)
+{
+  const MixLink* const left = ((const TableLink*)a)->link;
+  const MixLink* const right = ((const TableLink*)b)->link;
+  return (left > right) - (left < right);
+}
+
+/// All connections of the stage, each with its words in `live`, behind the one of gain 1.
+static Status
+list_links(const StageSpec* const spec, StageTables* const tables, Error* const error)
+{
+  uint32_t n = 0;
+  for (uint32_t s = 0; s < spec->n_steps; ++s) {
+    n += spec->steps[s].n_links;
+  }
+  tables->links = arena_take(&tables->arena, n, sizeof(TableLink));
+  if (!tables->links) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t s = 0; s < spec->n_steps; ++s) {
+    for (uint32_t l = 0; l < spec->steps[s].n_links; ++l) {
+      tables->links[tables->n_links++].link = spec->steps[s].links[l];
+    }
+  }
+  qsort(tables->links, tables->n_links, sizeof(TableLink), compare_links);
+  const MixLink unity = { .gain = ramp_at(1.0F), .next = ramp_at(1.0F) };
+  uint32_t words[LINK_WORDS];
+  stage_link_words(&unity, 1U, words);
+  words_add(&tables->live, words, LINK_WORDS);
+  for (uint32_t l = 0; l < tables->n_links; ++l) {
+    stage_link_words(&unity, 1U, words); // the first block brings the connection's own
+    tables->links[l].live = words_add(&tables->live, words, LINK_WORDS);
+  }
+  return STATUS_OK;
+}
+
+static uint32_t
+link_word(const StageTables* const tables, MixLink* const link)
+{
+  const TableLink key = { .link = link };
+  const TableLink* const found =
+      bsearch(&key, tables->links, tables->n_links, sizeof(TableLink), compare_links);
+  return found ? found->live : UNITY_LINK;
+}
+
+// ---- rows ----
+
+/// The number that kernels know a row by, as it is now.
+static uint32_t
+row_number(Follow* const follow, const uint32_t row)
+{
+  StageTables* const tables = follow->tables;
+  if (follow->written[row]) {
+    return row;
+  }
+  if (!follow->host_row[row]) {
+    tables->in_rows[tables->n_in++] = row;
+    follow->host_row[row] = tables->n_in;
+  }
+  return ROW_FROM_HOST | (follow->host_row[row] - 1U);
+}
+
+static TableLaunch*
+launch_add(StageTables* const tables)
+{
+  return &tables->launches[tables->n_launches++];
+}
+
+/// The delayed terms of a mix get rows of their own; one launch for each chunk that has lines.
+static void
+delay_terms(Follow* const follow, const StageStep* const step, uint32_t* const delayed)
+{
+  StageTables* const tables = follow->tables;
+  const Chunk* chunk = NULL; // of the launch at hand
+  uint32_t t = 0;
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    for (uint32_t i = 0; i < step->rows[r].n_terms; ++i, ++t) {
+      const MixTerm* const term = &step->rows[r].terms[i];
+      const DeviceMemory* const lines = term->link->device;
+      if (!lines) {
+        continue;
+      }
+      delayed[t] = tables->n_rows++;
+      const uint32_t words[LINE_WORDS] = { [LINE_FROM] = row_number(follow, term->from),
+                                           [LINE_TO] = delayed[t],
+                                           [LINE_MEMORY] = device_unit_quad(lines, term->channel),
+                                           [LINE_DELAY] = term->link->delay,
+                                           [LINE_MASK] = term->link->line_mask };
+      const uint32_t at = words_add(&tables->table, words, LINE_WORDS);
+      if (lines->chunk != chunk) {
+        chunk = lines->chunk;
+        *launch_add(tables) = (TableLaunch){ .file = "stage.cu",
+                                             .entry = "stage_delay",
+                                             .group_size = COPY_GROUP,
+                                             .groups = { 0, 1 },
+                                             .chunk = chunk,
+                                             .first = at };
+      }
+      TableLaunch* const launch = &tables->launches[tables->n_launches - 1U];
+      launch->groups[0] = ++launch->n_units;
+    }
+  }
+}
+
+/// Remember what the rows of a mix are made of.
+static Status
+follow_mix(Follow* const follow, const StageStep* const step, Error* const error)
+{
+  StageTables* const tables = follow->tables;
+  uint32_t n_terms = 0;
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    n_terms += step->rows[r].n_terms;
+  }
+  uint32_t* const delayed = calloc(n_terms + 1U, sizeof(uint32_t));
+  if (!delayed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  delay_terms(follow, step, delayed);
+  uint32_t t = 0;
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    const MixRow* const row = &step->rows[r];
+    const uint32_t first = tables->table.n;
+    for (uint32_t i = 0; i < row->n_terms; ++i, ++t) {
+      const MixTerm* const term = &row->terms[i];
+      const uint32_t words[TERM_WORDS] = { [TERM_FROM] = delayed[t]
+                                                             ? delayed[t]
+                                                             : row_number(follow, term->from),
+                                           [TERM_LINK] = link_word(tables, term->link) };
+      words_add(&tables->table, words, TERM_WORDS);
+    }
+    const uint32_t input[INPUT_WORDS] = { [INPUT_TERMS] = first, [INPUT_N_TERMS] = row->n_terms };
+    follow->input[row->to] = words_add(&tables->table, input, INPUT_WORDS);
+  }
+  free(delayed);
+  return STATUS_OK;
+}
+
+/// The INPUT_ words of a row: its mix, or the row itself.
+static void
+input_words(Follow* const follow, const uint32_t row, uint32_t* const words)
+{
+  StageTables* const tables = follow->tables;
+  if (follow->input[row]) {
+    if (!tables->table.failed) {
+      memcpy(words, tables->table.at + follow->input[row], INPUT_WORDS * sizeof(uint32_t));
+    }
+    return;
+  }
+  const uint32_t term[TERM_WORDS] = {
+    [TERM_FROM] = row_number(follow, row), [TERM_LINK] = UNITY_LINK
+  };
+  words[INPUT_TERMS] = words_add(&tables->table, term, TERM_WORDS);
+  words[INPUT_N_TERMS] = 1U;
+}
+
+/// INPUT_ words of n rows in succession; the word of the first.
+static uint32_t
+inputs_add(Follow* const follow, const uint32_t* const rows, const uint32_t n)
+{
+  Words inputs = { 0 };
+  for (uint32_t r = 0; r < n; ++r) {
+    uint32_t words[INPUT_WORDS] = { 0 };
+    input_words(follow, rows[r], words);
+    words_add(&inputs, words, INPUT_WORDS);
+  }
+  follow->tables->table.failed |= inputs.failed;
+  const uint32_t at = inputs.failed ? 0U : words_add(&follow->tables->table, inputs.at, inputs.n);
+  free(inputs.at);
+  return at;
+}
+
+// ---- units ----
+
+/// The word of a node's parameters, which go to `live` with its first unit.
+static uint32_t
+params_of(Follow* const follow, const StageStep* const step, const BatchUnit* const unit)
+{
+  StageTables* const tables = follow->tables;
+  uint32_t* const word = &follow->param_word[unit->node_index];
+  if (!*word) {
+    const uint32_t n_words = unit->device->shape.param_words;
+    *word = words_add(&tables->live, NULL, n_words);
+    tables->nodes[tables->n_nodes++] = (TableNode){ .kernel = step->fx->kernel,
+                                                    .fx = step->fx,
+                                                    .node = unit->node,
+                                                    .n_sets = unit->n_sets,
+                                                    .seen = *unit->n_sets - 1U,
+                                                    .node_index = unit->node_index,
+                                                    .live = *word,
+                                                    .n_words = n_words };
+    tables->max_param_words = n_words > tables->max_param_words ? n_words : tables->max_param_words;
+  }
+  return *word;
+}
+
+static void
+unit_words(Follow* const follow, const StageStep* const step, const uint32_t u,
+           uint32_t* const words)
+{
+  const BatchUnit* const unit = &step->units[u];
+  const DeviceMemory* const memory = unit->device;
+  words[UNIT_STATE] = device_unit_quad(memory, unit->channel);
+  words[UNIT_DATA] = memory->first_quad;
+  words[UNIT_PARAMS] = params_of(follow, step, unit);
+  words[UNIT_CHANNEL] = unit->channel;
+  words[UNIT_N_IN] = unit->n_in;
+  words[UNIT_N_OUT] = unit->n_out;
+  words[UNIT_IN] = inputs_add(follow, unit->in_rows, unit->n_in);
+  words[UNIT_OUT] = words_add(&follow->tables->table, unit->out_rows, unit->n_out);
+}
+
+/// True when the units of two nodes can share launches.
+static bool
+run_together(const DeviceMemory* const a, const DeviceMemory* const b)
+{
+  if (a->chunk != b->chunk || a->shape.n_passes != b->shape.n_passes) {
+    return false;
+  }
+  for (uint32_t s = 0; s < FX_KERNEL_SIZES; ++s) {
+    if (a->shape.sizes[s].name != b->shape.sizes[s].name ||
+        a->shape.sizes[s].value != b->shape.sizes[s].value) {
+      return false;
+    }
+  }
+  for (uint32_t p = 0; p < a->shape.n_passes; ++p) {
+    const FxKernelPass* const left = &a->shape.passes[p];
+    const FxKernelPass* const right = &b->shape.passes[p];
+    if (strcmp(left->entry, right->entry) || left->group_size != right->group_size ||
+        left->units_per_group != right->units_per_group ||
+        left->groups_per_unit != right->groups_per_unit) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The launches of all units that run together with unit `first`; marks them as done.
+static Status
+launch_units(Follow* const follow, const StageStep* const step, const uint32_t first,
+             bool* const done, Error* const error)
+{
+  StageTables* const tables = follow->tables;
+  const DeviceMemory* const memory = step->units[first].device;
+  Words units = { 0 };
+  uint32_t n_units = 0;
+  for (uint32_t u = first; u < step->n_units; ++u) {
+    if (!done[u] && run_together(memory, step->units[u].device)) {
+      uint32_t words[UNIT_WORDS] = { 0 };
+      unit_words(follow, step, u, words);
+      words_add(&units, words, UNIT_WORDS);
+      done[u] = true;
+      ++n_units;
+    }
+  }
+  const uint32_t at = words_add(&tables->table, units.at, units.n);
+  const bool failed = units.failed;
+  free(units.at);
+  if (failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t p = 0; p < memory->shape.n_passes; ++p) {
+    const FxKernelPass* const pass = &memory->shape.passes[p];
+    TableLaunch* const launch = launch_add(tables);
+    *launch = (TableLaunch){
+      .file = step->fx->kernel->file,
+      .entry = pass->entry,
+      .group_size = pass->group_size,
+      .groups = { (n_units + pass->units_per_group - 1U) / pass->units_per_group,
+                  pass->groups_per_unit },
+      .chunk = memory->chunk,
+      .first = at,
+      .n_units = n_units,
+    };
+    memcpy(launch->sizes, memory->shape.sizes, sizeof(launch->sizes));
+  }
+  return STATUS_OK;
+}
+
+static Status
+follow_batch(Follow* const follow, const StageStep* const step, Error* const error)
+{
+  bool* const done = calloc(step->n_units + 1U, sizeof(bool));
+  Status status = done ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+  for (uint32_t u = 0; !status && u < step->n_units; ++u) {
+    if (!done[u]) {
+      status = launch_units(follow, step, u, done, error);
+    }
+  }
+  free(done);
+  for (uint32_t u = 0; u < step->n_units; ++u) {
+    for (uint32_t c = 0; c < step->units[u].n_out; ++c) {
+      follow->written[step->units[u].out_rows[c]] = 1U;
+      follow->input[step->units[u].out_rows[c]] = 0U;
+    }
+  }
+  return status;
+}
+
+static void
+end_stage(Follow* const follow)
+{
+  StageTables* const tables = follow->tables;
+  const uint32_t n_out = follow->spec->n_out_rows;
+  const uint32_t first = inputs_add(follow, follow->spec->out_rows, n_out);
+  *launch_add(tables) = (TableLaunch){ .file = "stage.cu",
+                                       .entry = "stage_end",
+                                       .group_size = COPY_GROUP,
+                                       .groups = { n_out ? n_out : 1U, 1U },
+                                       .first = first,
+                                       .n_units = n_out };
+}
+
+// ---- all of it ----
+
+static Status
+take_tables(Follow* const follow, Error* const error)
+{
+  const StageSpec* const spec = follow->spec;
+  StageTables* const tables = follow->tables;
+  size_t n_units = 0;
+  size_t n_terms = 0;
+  for (uint32_t s = 0; s < spec->n_steps; ++s) {
+    n_units += spec->steps[s].n_units;
+    for (uint32_t r = 0; r < spec->steps[s].n_rows; ++r) {
+      n_terms += spec->steps[s].rows[r].n_terms;
+    }
+  }
+  Arena* const arena = &tables->arena;
+  tables->nodes = arena_take(arena, n_units, sizeof(TableNode));
+  tables->launches =
+      arena_take(arena, n_units * FX_KERNEL_PASSES + n_terms + 1U, sizeof(TableLaunch));
+  tables->in_rows = arena_take(arena, spec->n_rows, sizeof(uint32_t));
+  follow->written = arena_take(arena, spec->n_rows, sizeof(uint32_t));
+  follow->host_row = arena_take(arena, spec->n_rows, sizeof(uint32_t));
+  follow->input = arena_take(arena, spec->n_rows, sizeof(uint32_t));
+  follow->param_word = arena_take(arena, spec->n_nodes, sizeof(uint32_t));
+  return arena->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+}
+
+Status
+stage_tables_new(const StageSpec* const spec, StageTables* const tables, Error* const error)
+{
+  *tables = (StageTables){ .n_rows = spec->n_rows,
+                           .row_stride = (spec->max_block_frames + ROW_ALIGNMENT - 1U) &
+                                         ~(ROW_ALIGNMENT - 1U) };
+  Follow follow = { .spec = spec, .tables = tables };
+  Status status = take_tables(&follow, error);
+  words_add(&tables->table, NULL, TABLE_HEAD);
+  words_add(&tables->live, NULL, LIVE_HEAD);
+  if (!status) {
+    status = list_links(spec, tables, error);
+  }
+  for (uint32_t s = 0; !status && s < spec->n_steps; ++s) {
+    const StageStep* const step = &spec->steps[s];
+    status = step->kind == STEP_MIX ? follow_mix(&follow, step, error)
+                                    : follow_batch(&follow, step, error);
+  }
+  if (!status) {
+    end_stage(&follow);
+    if (tables->table.failed || tables->live.failed) {
+      status = error_set(error, STATUS_NO_MEM, "out of memory");
+    } else {
+      tables->table.at[TABLE_ROW_STRIDE] = tables->row_stride;
+    }
+  }
+  if (status) {
+    stage_tables_clear(tables);
+  }
+  return status;
+}
+
+void
+stage_tables_clear(StageTables* const tables)
+{
+  arena_clear(&tables->arena);
+  free(tables->table.at);
+  free(tables->live.at);
+  *tables = (StageTables){ .n_rows = 0 };
+}

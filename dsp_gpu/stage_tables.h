@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   From the steps of a stage to what kernels read (kernels/layout.h) and to the list of launches.
+
+   Mixes make no launch of their own: a kernel adds up the terms of its inputs as it reads them.
+   Rows keep the plan's numbers on the device; what is read before the stage has written it comes
+   from the host; delayed terms are read from further rows, which stage_delay fills.  The last
+   launch, stage_end, adds up what goes to the host.  All [builder].
+*/
+#ifndef WARPRACK_DSP_GPU_STAGE_TABLES_H
+#define WARPRACK_DSP_GPU_STAGE_TABLES_H
+
+#include "device.h"
+
+#include "../engine/arena.h"
+
+/// A list of words that grows.
+typedef struct Words {
+  uint32_t* at; ///< [n]
+  uint32_t n, capacity;
+  bool failed; ///< Out of memory on the way
+} Words;
+
+/// A node whose parameters the host keeps.
+typedef struct TableNode {
+  const FxKernel* kernel;
+  const FxInfo* fx;
+  void* node;
+  const uint32_t* n_sets;
+  uint32_t seen; ///< [worker] *n_sets when the parameters were packed last
+  bool is_dirty; ///< [worker] To be packed: set within a block
+  uint32_t node_index;
+  uint32_t live; ///< Word
+  uint32_t n_words;
+} TableNode;
+
+typedef struct TableLink {
+  MixLink* link;
+  uint32_t live; ///< Word
+} TableLink;
+
+typedef struct TableLaunch {
+  const char* file;
+  const char* entry;
+  uint32_t group_size;
+  FxKernelSize sizes[FX_KERNEL_SIZES];
+  uint32_t groups[2];
+  const Chunk* chunk; ///< NULL: it uses no node's memory
+  uint32_t first;     ///< Word in the table
+  uint32_t n_units;
+} TableLaunch;
+
+typedef struct StageTables {
+  Arena arena;
+  Words table;
+  Words live;       ///< At the start
+  TableNode* nodes; ///< [n_nodes]
+  uint32_t n_nodes;
+  TableLink* links; ///< [n_links], by address
+  uint32_t n_links;
+  TableLaunch* launches; ///< [n_launches], stage_begin not among them
+  uint32_t n_launches;
+  uint32_t* in_rows; ///< [n_in] rows of the plan, in their order in host memory
+  uint32_t n_in;
+  uint32_t n_rows; ///< On the device
+  uint32_t row_stride;
+  uint32_t max_param_words; ///< Of a node
+} StageTables;
+
+NODISCARD Status stage_tables_new(const StageSpec* spec, StageTables* tables, Error* error);
+void stage_tables_clear(StageTables* tables);
+
+/// The words of a connection for a block, [LINK_WORDS]. [worker]
+void stage_link_words(const MixLink* link, uint32_t n_frames, uint32_t* words);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+
+#include "rack_rig.h"
+
+#include "signals.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Status
+find_file(void* const context, const char* const name, const double rate_hz, FxFile** const file,
+          Error* const error)
+{
+  (void)rate_hz;
+  const RackRig* const rig = context;
+  for (uint32_t f = 0; f < rig->n_files; ++f) {
+    if (!strcmp(rig->files[f].name, name)) {
+      *file = (FxFile*)rig->files[f].file;
+      return STATUS_OK;
+    }
+  }
+  return error_set(error, STATUS_FILE, "%s: the test has no such file", name);
+}
+
+static void
+leave_file(void* const context, FxFile* const file)
+{
+  (void)context;
+  (void)file;
+}
+
+void
+rack_rig_edit(RackRig* const rig, const char* const text)
+{
+  Rack* rack = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(rack_parse(text, "test", rig->rack, &rack, &error) == STATUS_OK, "%s", error.text);
+  const PlanRequest request = { .rack = rack,
+                                .previous = rig->worker.plan,
+                                .now_frame = rig->frame,
+                                .format = &rig->format,
+                                .loader = &rig->loader,
+                                .backend = rig->backend,
+                                .gpu = rig->gpu };
+  Plan* plan = NULL;
+  bool tangled = false;
+  ck_assert_msg(plan_new(&request, &plan, &tangled, &error) == STATUS_OK, "%s", error.text);
+  worker_offer(&rig->worker, plan);
+  worker_idle(&rig->worker);
+  ck_assert(worker_has_taken(&rig->worker));
+  plan_heard(plan, rig->frame);
+  plan_free(worker_collect(&rig->worker));
+  rack_free(rig->rack);
+  rig->rack = rack;
+}
+
+void
+rack_rig_new(RackRig* const rig, const Backend* const backend, const Backend* const gpu,
+             const char* const text, const Format* const format, const RackRigFile* const files,
+             const uint32_t n_files)
+{
+  *rig = (RackRig){
+    .backend = backend, .gpu = gpu, .format = *format, .files = files, .n_files = n_files
+  };
+  rig->loader = (FileLoader){ .load = find_file, .free = leave_file, .context = rig };
+  Error error = { STATUS_OK, "" };
+  const RingShape shape = {
+    .n_in = 1, .n_out = 1, .block_frames = 1, .n_slots = 4, .n_messages = 256
+  };
+  ck_assert_msg(ring_new(&shape, &rig->messages, &error) == STATUS_OK, "%s", error.text);
+  ck_assert_msg(worker_init(&rig->worker, &error) == STATUS_OK, "%s", error.text);
+  rig->worker.rate_hz = format->rate_hz;
+  rack_rig_edit(rig, text);
+}
+
+void
+rack_rig_free(RackRig* const rig)
+{
+  worker_clear(&rig->worker);
+  ring_free(rig->messages);
+  rack_free(rig->rack);
+}
+
+uint32_t
+rack_rig_n_out(const RackRig* const rig)
+{
+  return rig->worker.plan->n_out;
+}
+
+void
+rack_rig_set(RackRig* const rig, const char* const node, const char* const param,
+             const double value, const uint64_t frame)
+{
+  for (uint32_t n = 0; n < rig->rack->n_nodes; ++n) {
+    const RackNode* const each = &rig->rack->nodes[n];
+    if (!strcmp(each->name, node)) {
+      const int index = fx_param_find(each->fx, param);
+      ck_assert_int_ge(index, 0);
+      const ParamMessage message = { frame, each->uid, (uint32_t)index, value };
+      ck_assert(ring_send(rig->messages, &message, 1U));
+      return;
+    }
+  }
+  ck_abort_msg("the rack has no %s", node);
+}
+
+void
+rack_rig_run(RackRig* const rig, const float* const* const in, float* const* const out,
+             const size_t n_frames, const RigSplit split, uint64_t seed)
+{
+  const uint32_t n_in = rig->format.n_in;
+  const uint32_t n_out = rack_rig_n_out(rig);
+  float** const ins = calloc(n_in, sizeof(float*));
+  float** const outs = calloc(n_out, sizeof(float*));
+  ck_assert(ins && outs);
+  for (size_t done = 0; done < n_frames;) {
+    const size_t most = split == RIG_SINGLE   ? 1U
+                        : split == RIG_RANDOM ? 1U + signal_random(&seed) % rig->format.block_frames
+                                              : rig->format.block_frames;
+    const uint32_t n = (uint32_t)(n_frames - done < most ? n_frames - done : most);
+    for (uint32_t c = 0; c < n_in; ++c) {
+      ins[c] = (float*)in[c] + done;
+    }
+    for (uint32_t c = 0; c < n_out; ++c) {
+      outs[c] = out[c] + done;
+    }
+    worker_run(&rig->worker, rig->messages, rig->frame, n, ins, outs);
+    rig->frame += n;
+    done += n;
+  }
+  free(ins);
+  free(outs);
+}

@@ -38,10 +38,7 @@
 // Rows up to this many bytes, in and out together, are read and written in mapped memory.
 #define MAPPED_BYTES ((size_t)256 << 10U)
 
-// While it waits the worker looks again and again; a device that is the host's own processor needs
-// it for itself, so the worker sleeps in between.
-#define SPINS_PER_CLOCK 64U // polls between two looks at the clock
-#define CPU_NAP_NS      20000
+#define CPU_NAP_NS 20000 // between two looks at a device that is the host's own processor
 
 typedef struct Slot {
   GpuHostMemory* memory;
@@ -169,34 +166,36 @@ submit_part(Stage* const stage, const uint32_t first, const uint32_t n_frames)
   return slot;
 }
 
-static void
-relax(const Device* const device)
+/// Look at a slot once; fails when it is not done in time.  The processor of a device that is the
+/// host's own is left to it for a moment.
+static bool
+look(Stage* const stage, const Slot* const slot)
 {
+  const Device* const device = stage->device;
+  bool done = false;
+  if (!stage->status) {
+    fail(stage, device->api->poll(slot->recording, slot->sequence, &done));
+  }
+  if (done || stage->status) {
+    return true;
+  }
   if (device->info.is_gpu) {
     rt_pause();
   } else {
     const struct timespec nap = { 0, CPU_NAP_NS };
     nanosleep(&nap, NULL);
   }
+  if (rt_now_ns() - slot->began_ns > device->deadline_ns) {
+    stage->is_late = true;
+    fail(stage, STATUS_DEVICE_LOST);
+  }
+  return stage->status != STATUS_OK;
 }
 
-/// Wait for a slot; fails when it is not done in time.
 static void
-wait_for(Stage* const stage, Slot* const slot)
+wait_for(Stage* const stage, const Slot* const slot)
 {
-  const Device* const device = stage->device;
-  bool done = false;
-  for (uint32_t n = 1; !stage->status; ++n) {
-    fail(stage, device->api->poll(slot->recording, slot->sequence, &done));
-    if (done || stage->status) {
-      return;
-    }
-    relax(device);
-    const bool looks = !device->info.is_gpu || n % SPINS_PER_CLOCK == 0U;
-    if (looks && rt_now_ns() - slot->began_ns > device->deadline_ns) {
-      stage->is_late = true;
-      fail(stage, STATUS_DEVICE_LOST);
-    }
+  while (!look(stage, slot)) {
   }
 }
 
@@ -281,11 +280,7 @@ bool
 stage_gpu_is_done(Stage* const stage)
 {
   const Slot* const slot = stage->blocks[stage->oldest].slot;
-  bool done = stage->status || !slot;
-  if (!done) {
-    fail(stage, stage->device->api->poll(slot->recording, slot->sequence, &done));
-  }
-  return done || stage->status;
+  return !slot || look(stage, slot);
 }
 
 Status

@@ -25,7 +25,7 @@
 // ---- the worker's thread ----
 
 static void
-run_slot(Engine* const engine, const uint64_t sequence)
+begin_slot(Engine* const engine, const uint64_t sequence)
 {
   const RingShape* const shape = ring_shape(engine->ring);
   float* in[FX_MAX_CHANNELS];
@@ -37,7 +37,23 @@ run_slot(Engine* const engine, const uint64_t sequence)
     out[c] = ring_output(engine->ring, sequence, c);
   }
   const SlotHeader* const slot = ring_slot(engine->ring, sequence);
-  worker_run(&engine->worker, engine->ring, slot->frame, slot->n_frames, in, out);
+  worker_begin(&engine->worker, engine->ring, slot->frame, slot->n_frames, in, out);
+}
+
+/// Until the oldest block has come back, and begin the next one meanwhile if it comes.
+static void
+end_slot(Engine* const engine)
+{
+  Worker* const worker = &engine->worker;
+  while (!worker_can_end(worker)) {
+    uint64_t sequence = 0;
+    if (worker->n_begun < WORKER_MAX_BEGUN && ring_take(engine->ring, worker->n_begun, &sequence)) {
+      begin_slot(engine, sequence);
+    }
+    rt_pause();
+  }
+  worker_end(worker);
+  ring_finish(engine->ring);
 }
 
 static void*
@@ -52,8 +68,10 @@ worker_main(void* const context)
   while (!atomic_load_explicit(&engine->worker_stops, memory_order_acquire)) {
     uint64_t sequence = 0;
     if (ring_wait_take(engine->ring, SPIN_NS, SLEEP_NS, &sequence)) {
-      run_slot(engine, sequence);
-      ring_finish(engine->ring);
+      begin_slot(engine, sequence);
+      while (engine->worker.n_begun) {
+        end_slot(engine);
+      }
     } else {
       worker_idle(&engine->worker);
     }

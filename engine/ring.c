@@ -150,15 +150,15 @@ ring_faults(const Ring* const ring)
 // ---- consumer ----
 
 bool
-ring_take(Ring* const ring, uint64_t* const sequence)
+ring_take(Ring* const ring, const uint32_t ahead, uint64_t* const sequence)
 {
   const uint64_t in_flight = atomic_load(&ring->header->submitted) - ring->finished;
   if (in_flight > ring->shape.n_slots) {
     count_fault(ring);
     return false;
   }
-  *sequence = ring->finished;
-  return in_flight > 0;
+  *sequence = ring->finished + ahead;
+  return in_flight > ahead;
 }
 
 /// A block or a wake is there.
@@ -167,7 +167,7 @@ consumer_is_called(Ring* const ring, const uint64_t unused)
 {
   (void)unused;
   uint64_t sequence = 0;
-  return ring_take(ring, &sequence) || atomic_load(&ring->header->wakes) != ring->wakes_seen;
+  return ring_take(ring, 0U, &sequence) || atomic_load(&ring->header->wakes) != ring->wakes_seen;
 }
 
 bool
@@ -181,7 +181,7 @@ ring_wait_take(Ring* const ring, const uint64_t spin_ns, const uint64_t timeout_
   const uint32_t wakes = atomic_load(&ring->header->wakes);
   const bool woken = wakes != ring->wakes_seen;
   ring->wakes_seen = wakes;
-  return !woken && ring_take(ring, sequence);
+  return !woken && ring_take(ring, 0U, sequence);
 }
 
 void

@@ -112,11 +112,12 @@ uint64_t ring_faults(const Ring* ring);
 
 // ---- consumer: the worker ----
 
-/// Sequence number of the oldest unfinished block, when there is one.  [worker]
-REALTIME bool ring_take(Ring* ring, uint64_t* sequence);
+/// Sequence number of an unfinished block, when it is there: the oldest, or the `ahead`-th behind
+/// it. [worker]
+REALTIME bool ring_take(Ring* ring, uint32_t ahead, uint64_t* sequence);
 
-/// As ring_take(), but spins for at most spin_ns, then sleeps until a block comes, ring_wake() or
-/// timeout_ns (from the call on; UINT64_MAX: none). [worker]
+/// As ring_take() of the oldest, but spins for at most spin_ns, then sleeps until a block comes,
+/// ring_wake() or timeout_ns (from the call on; UINT64_MAX: none). [worker]
 bool ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t* sequence);
 
 /// Publish the oldest block's output; wakes a producer that waits. [worker]

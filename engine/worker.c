@@ -55,6 +55,33 @@ worker_collect(Worker* const worker)
   return atomic_exchange_explicit(&worker->retired, NULL, memory_order_acquire);
 }
 
+/// Wait for a stage.
+static void
+collect(Worker* const worker, const PlanStage* const stage)
+{
+  uint32_t n_reset = 0;
+  stage->backend->stage_collect(stage->stage, &n_reset);
+  if (n_reset) {
+    count(&worker->counts.units_reset, n_reset);
+  }
+}
+
+/// Wait for the stage that a block has left at work.
+static void
+settle(Worker* const worker, BegunBlock* const block)
+{
+  if (block->last) {
+    collect(worker, block->last);
+    block->last = NULL;
+  }
+}
+
+static BegunBlock*
+begun_block(Worker* const worker, const uint32_t index)
+{
+  return &worker->begun[(worker->oldest + index) % WORKER_MAX_BEGUN];
+}
+
 static void
 take_offer(Worker* const worker, const uint64_t frame)
 {
@@ -62,6 +89,9 @@ take_offer(Worker* const worker, const uint64_t frame)
   if (!plan ||
       (plan->at_frame > frame && !atomic_load_explicit(&worker->hurry, memory_order_relaxed))) {
     return;
+  }
+  for (uint32_t b = 0; b < worker->n_begun; ++b) {
+    settle(worker, begun_block(worker, b)); // the builder will free its stages
   }
   Plan* const left = worker->plan;
   worker->plan = plan;
@@ -210,24 +240,13 @@ worker_drain(Worker* const worker, Ring* const messages)
 
 // ---- a block ----
 
-static void
-run_stage(Worker* const worker, const PlanStage* const stage, const uint32_t n_frames,
-          const uint32_t n_events)
-{
-  uint32_t n_reset = 0;
-  stage->backend->stage_submit(stage->stage, n_frames, worker->events, n_events);
-  stage->backend->stage_collect(stage->stage, &n_reset);
-  if (n_reset) {
-    count(&worker->counts.units_reset, n_reset);
-  }
-}
-
 void
-worker_run(Worker* const worker, Ring* const messages, const uint64_t frame,
-           const uint32_t n_frames, float* const* const in, float* const* const out)
+worker_begin(Worker* const worker, Ring* const messages, const uint64_t frame,
+             const uint32_t n_frames, float* const* const in, float* const* const out)
 {
   rt_section_enter();
-  const uint64_t began = rt_now_ns();
+  BegunBlock* const block = begun_block(worker, worker->n_begun);
+  *block = (BegunBlock){ .began_ns = rt_now_ns(), .frame = frame, .n_frames = n_frames };
   take_offer(worker, frame);
   if (messages) {
     receive(worker, messages, frame);
@@ -242,10 +261,44 @@ worker_run(Worker* const worker, Ring* const messages, const uint64_t frame,
     plan->rows[plan->n_in + c] = out[c];
   }
   for (uint32_t s = 0; s < plan->n_stages; ++s) {
-    run_stage(worker, &plan->stages[s], n_frames, n_events);
+    const PlanStage* const stage = &plan->stages[s];
+    stage->backend->stage_submit(stage->stage, n_frames, worker->events, n_events);
+    if (s + 1U < plan->n_stages) {
+      collect(worker, stage);
+    } else {
+      block->last = stage;
+    }
   }
-  atomic_store_explicit(&worker->next_frame, frame + n_frames, memory_order_relaxed);
-  count(&worker->counts.blocks, 1U);
-  load_add(&worker->load, (double)(rt_now_ns() - began) * worker->rate_hz / (1e9 * n_frames));
+  ++worker->n_begun;
   rt_section_leave();
+}
+
+bool
+worker_can_end(const Worker* const worker)
+{
+  const PlanStage* const last = worker->begun[worker->oldest].last;
+  return !last || last->backend->stage_is_done(last->stage);
+}
+
+void
+worker_end(Worker* const worker)
+{
+  rt_section_enter();
+  BegunBlock* const block = begun_block(worker, 0U);
+  worker->oldest = (worker->oldest + 1U) % WORKER_MAX_BEGUN;
+  --worker->n_begun;
+  settle(worker, block);
+  atomic_store_explicit(&worker->next_frame, block->frame + block->n_frames, memory_order_relaxed);
+  count(&worker->counts.blocks, 1U);
+  load_add(&worker->load,
+           (double)(rt_now_ns() - block->began_ns) * worker->rate_hz / (1e9 * block->n_frames));
+  rt_section_leave();
+}
+
+void
+worker_run(Worker* const worker, Ring* const messages, const uint64_t frame,
+           const uint32_t n_frames, float* const* const in, float* const* const out)
+{
+  worker_begin(worker, messages, frame, n_frames, in, out);
+  worker_end(worker);
 }

@@ -23,6 +23,7 @@
 
 #define WORKER_MAX_WAITING 4096U // parameter messages for later frames
 #define WORKER_MAX_EVENTS  1024U // parameter changes within one block
+#define WORKER_MAX_BEGUN   2U    // blocks at once
 
 /// A parameter message with its number in the order of arrival, which breaks ties.
 typedef struct WaitingMessage {
@@ -38,6 +39,14 @@ typedef struct WorkerCounts {
   _Atomic uint64_t blocks;
 } WorkerCounts;
 
+/// A block that was begun.
+typedef struct BegunBlock {
+  const PlanStage* last; ///< Stage that is still at work, NULL when all have ended
+  uint64_t began_ns;
+  uint64_t frame;
+  uint32_t n_frames;
+} BegunBlock;
+
 typedef struct Worker {
   _Atomic(Plan*) offered;
   _Atomic(Plan*) retired;
@@ -49,7 +58,9 @@ typedef struct Worker {
   uint64_t n_received;         ///< [worker] Messages so far
   WaitingMessage* waiting;     ///< [worker] Binary heap by frame, then number
   uint32_t n_waiting;
-  StageEvent* events; ///< [worker] Of the block at hand
+  StageEvent* events;                 ///< [worker] Of the block at hand
+  BegunBlock begun[WORKER_MAX_BEGUN]; ///< [worker] n_begun of them from `oldest` on, in turn
+  uint32_t oldest, n_begun;
   double rate_hz;
   WorkerCounts counts;
   Load load;
@@ -62,17 +73,28 @@ worker_init(Worker* worker, Error* error);
 void worker_clear(Worker* worker);
 
 /**
-   Process one block.
+   Begin one block.  When its last stage is on a device it may be at work when this returns, beside
+   the next block; at most WORKER_MAX_BEGUN blocks are begun and not ended.
 
    @param messages Ring to take parameter messages from, or NULL.
    @param in [plan->n_in] pointers to n_frames samples, only read.
-   @param out [plan->n_out] pointers to n_frames samples.
+   @param out [plan->n_out] pointers to n_frames samples, filled when the block is ended.
 */
 REALTIME void // [worker]
-worker_run(Worker* worker, Ring* messages, uint64_t frame, uint32_t n_frames, float* const* in,
-           float* const* out);
+worker_begin(Worker* worker, Ring* messages, uint64_t frame, uint32_t n_frames, float* const* in,
+             float* const* out);
 
-/// Between blocks: take an offered plan at once, if its time has come. [worker]
+/// True when worker_end() would not wait.  [worker]
+REALTIME bool worker_can_end(const Worker* worker);
+
+/// Wait for the oldest block that was begun. [worker]
+REALTIME void worker_end(Worker* worker);
+
+/// Begin a block and end it: for those that have one at a time. [worker]
+REALTIME void worker_run(Worker* worker, Ring* messages, uint64_t frame, uint32_t n_frames,
+                         float* const* in, float* const* out);
+
+/// While no block is begun: take an offered plan at once, if its time has come. [worker]
 REALTIME void worker_idle(Worker* worker);
 
 /// Apply all messages in the ring now, whatever their frames: the clock that they were meant for

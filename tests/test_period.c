@@ -96,7 +96,7 @@ static void
 serve(const Rig* const rig)
 {
   uint64_t sequence = 0;
-  while (ring_take(rig->ring, &sequence)) {
+  while (ring_take(rig->ring, 0U, &sequence)) {
     finish_block(rig, sequence);
   }
 }
@@ -684,7 +684,7 @@ static void
 play_samples(Rig* const rig, const float* const wet)
 {
   uint64_t sequence = 0;
-  ck_assert(ring_take(rig->ring, &sequence));
+  ck_assert(ring_take(rig->ring, 0U, &sequence));
   memcpy(ring_output(rig->ring, sequence, 0), wet, BLOCK * sizeof(float));
   ring_finish(rig->ring);
   run(rig);

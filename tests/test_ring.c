@@ -108,7 +108,7 @@ START_TEST(another_view_sees_the_same_blocks)
   ck_assert_uint_eq(server_bytes, worker_bytes);
 
   uint64_t sequence = 99;
-  ck_assert(ring_take(worker, &sequence));
+  ck_assert(ring_take(worker, 0U, &sequence));
   ck_assert_uint_eq(sequence, 0);
   ck_assert(ring_input(worker, 0, 1)[9] == 0.5F);
   ring_output(worker, 0, 2)[9] = 0.25F;
@@ -132,7 +132,7 @@ START_TEST(a_new_view_goes_on_where_the_last_one_stopped)
     Ring* worker = NULL;
     ring_submit(server);
     ck_assert(ring_attach(ring_fd(server), &worker, NULL) == STATUS_OK);
-    ck_assert(ring_take(worker, &sequence));
+    ck_assert(ring_take(worker, 0U, &sequence));
     ck_assert_uint_eq(sequence, k);
     ring_finish(worker);
     ring_free(worker);
@@ -243,10 +243,10 @@ START_TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
 
   uint64_t sequence = 99;
   words[submitted] = 1 + small_shape.n_slots + 1U; // more than the ring holds
-  ck_assert(!ring_take(ring, &sequence));
+  ck_assert(!ring_take(ring, 0U, &sequence));
   ck_assert_uint_eq(sequence, 99);
   words[submitted] = 0; // less than is finished
-  ck_assert(!ring_take(ring, &sequence));
+  ck_assert(!ring_take(ring, 0U, &sequence));
   ck_assert_uint_eq(ring_faults(ring), 4);
   Ring* other = NULL;
   ck_assert(ring_attach(ring_fd(ring), &other, NULL) == STATUS_BAD_ARG);
@@ -266,7 +266,7 @@ START_TEST(blocks_come_in_order_until_the_ring_is_full)
   Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 99;
   for (uint64_t round = 0; round < 5U; ++round) {
-    ck_assert(!ring_take(ring, &sequence));
+    ck_assert(!ring_take(ring, 0U, &sequence));
     for (uint64_t k = 0; k < small_shape.n_slots; ++k) {
       ck_assert(ring_can_submit(ring));
       ck_assert_uint_eq(ring_next(ring), round * small_shape.n_slots + k);
@@ -274,9 +274,12 @@ START_TEST(blocks_come_in_order_until_the_ring_is_full)
     }
     ck_assert(!ring_can_submit(ring));
     for (uint64_t k = 0; k < small_shape.n_slots; ++k) {
-      ck_assert(ring_take(ring, &sequence));
-      ck_assert(ring_take(ring, &sequence)); // the same one until it is finished
+      ck_assert(ring_take(ring, 0U, &sequence));
+      ck_assert(ring_take(ring, 0U, &sequence)); // the same one until it is finished
       ck_assert_uint_eq(sequence, round * small_shape.n_slots + k);
+      uint64_t next = 0; // looking ahead takes nothing
+      ck_assert(ring_take(ring, 1U, &next) == (k + 1U < small_shape.n_slots));
+      ck_assert_uint_eq(next, sequence + 1U);
       ck_assert(!ring_is_finished(ring, sequence));
       ring_finish(ring);
       ck_assert(ring_is_finished(ring, sequence));

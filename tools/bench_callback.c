@@ -162,7 +162,7 @@ run_awake(Rig* const rig, const uint32_t n, double* const times_ns, const BlockH
   for (uint32_t i = 0; i < n; ++i) {
     times_ns[i] = time_period(rig, mark);
     uint64_t sequence = 0;
-    if (ring_take(rig->ring, &sequence)) {
+    if (ring_take(rig->ring, 0U, &sequence)) {
       rig_work(rig, sequence);
     }
   }

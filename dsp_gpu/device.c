@@ -158,6 +158,33 @@ find_api(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* c
              : error_set(error, STATUS_NO_BACKEND, "no GPU: neither CUDA nor OpenCL has one");
 }
 
+// ---- the ring's region ----
+
+static void
+detach(Backend* const self)
+{
+  Device* const device = (Device*)self;
+  if (device->h_region) {
+    device->api->host_free(device->h_region);
+    device->h_region = NULL;
+    device->region = NULL;
+  }
+}
+
+static Status
+attach(Backend* const self, void* const region, const size_t n_bytes, Error* const error)
+{
+  Device* const device = (Device*)self;
+  detach(self);
+  if (!device->info.reaches_host) {
+    return STATUS_OK; // its stages copy
+  }
+  const Status status =
+      device->api->host_register(device->gpu, region, n_bytes, &device->h_region, error);
+  device->region = status ? NULL : region;
+  return status;
+}
+
 Status
 device_backend_new(const DeviceChoice* const choice, Backend** const backend, Error* const error)
 {
@@ -181,6 +208,8 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
     .lines_new = device_lines_new,
     .memory_free = device_memory_free,
     .memory_reset = device_memory_reset,
+    .attach = attach,
+    .detach = detach,
     .stage_new = stage_gpu_new,
     .stage_free = stage_gpu_free,
     .stage_submit = stage_gpu_submit,
@@ -202,6 +231,7 @@ device_backend_free(Backend* const backend)
   if (!device) {
     return;
   }
+  detach(backend);
   device_chunks_free(device);
   while (device->modules) {
     CompiledModule* const module = device->modules;

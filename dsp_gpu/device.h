@@ -23,7 +23,9 @@ typedef struct Device {
   const GpuApi* api;
   GpuDevice* gpu;
   GpuDeviceInfo info;
-  uint64_t deadline_ns; ///< A block that takes longer has failed
+  uint64_t deadline_ns;    ///< A block that takes longer has failed
+  void* region;            ///< Attached, or NULL
+  GpuHostMemory* h_region; ///< The same for the device
   CompiledModule* modules;
   Chunk* chunks;
   char summary[256];

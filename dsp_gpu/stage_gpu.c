@@ -8,9 +8,11 @@
                               │          │                               ▲
       recording:         stage_begin     └──▶ kernels of effects ──▶ stage_end ──▶ done
 
-  Small blocks are read and written where they lie, in mapped memory.  For large ones, and where the
-  device cannot reach host memory, the recording copies the slot to the device and back, and the
-  kernels get the copies; copies of one slot run beside the kernels of the other.
+  Small blocks are read and written where they lie, in mapped memory; when the rows of the stage are
+  the rack's and its ring is attached, they lie in the ring, and nothing is copied at all.  For
+  large blocks, and where the device cannot reach host memory, the recording copies the slot to the
+  device and back, and the kernels get the copies; copies of one slot run beside the kernels of the
+  other.
 
   Host nodes keep the parameters: whenever one was set, its words are packed anew and those that
   differ from what the device has go into the slot's changes.  Connections on the move likewise.
@@ -43,9 +45,9 @@
 typedef struct Slot {
   GpuHostMemory* memory;
   uint32_t* changes; ///< In it
-  float* rows_in;    ///< [n_in][row_stride]
+  float* rows_in;    ///< [n_in][row_stride], NULL when they are in the ring
   uint32_t* report;  ///< [REPORT_WORDS]
-  float* rows_out;   ///< [n_out][row_stride]
+  float* rows_out;   ///< [n_out][row_stride], NULL when they are in the ring
   GpuBuffer* copy;   ///< The same on the device; NULL when the kernels reach the slot
   GpuRecording* recording;
   uint64_t sequence; ///< Of the submission
@@ -67,7 +69,8 @@ struct Stage {
   GpuBuffer* table;
   GpuBuffer* live;
   GpuBuffer* rows;
-  size_t in_offset, report_offset, slot_bytes; ///< Within a slot
+  size_t in_offset, report_offset, out_offset, slot_bytes; ///< Within a slot
+  bool ring_in, ring_out; ///< The kernels read, and write, the attached ring
   Slot slots[N_SLOTS];
   uint32_t next_slot;
   Block blocks[N_SLOTS]; ///< Begun and not collected: n_blocks from `oldest` on, in turn
@@ -139,24 +142,45 @@ fail(Stage* const stage, const Status status)
   stage->status = stage->status ? stage->status : status;
 }
 
+static uint32_t
+word_in_region(const Stage* const stage, const float* const sample)
+{
+  return (uint32_t)(sample - (const float*)stage->device->region);
+}
+
+/// Rows to where the kernels look for them.
+static void
+bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uint32_t n_frames)
+{
+  const StageTables* const tables = &stage->tables;
+  float* const* const rows = stage->spec.rows;
+  if (stage->ring_in) {
+    change(stage, slot, LIVE_IN_AT, word_in_region(stage, rows[0] + first));
+  } else {
+    for (uint32_t r = 0; r < tables->n_in; ++r) {
+      memcpy(slot->rows_in + (size_t)r * tables->row_stride, rows[tables->in_rows[r]] + first,
+             n_frames * sizeof(float));
+    }
+  }
+  for (uint32_t r = 0; r < stage->spec.n_out_rows; ++r) {
+    slot->out[r] = rows[stage->spec.out_rows[r]] + first;
+  }
+  if (stage->ring_out) {
+    change(stage, slot, LIVE_OUT_AT, word_in_region(stage, slot->out[0]));
+  }
+}
+
 /// Submit frames [first, first + n_frames) of the rows.
 static Slot*
 submit_part(Stage* const stage, const uint32_t first, const uint32_t n_frames)
 {
   Slot* const slot = &stage->slots[stage->next_slot];
-  const StageTables* const tables = &stage->tables;
   stage->next_slot = (stage->next_slot + 1U) % N_SLOTS;
   slot->changes[CHANGES_N_FRAMES] = n_frames;
   slot->changes[CHANGES_N] = 0;
   bring_params(stage, slot);
   bring_links(stage, slot, n_frames);
-  for (uint32_t r = 0; r < tables->n_in; ++r) {
-    memcpy(slot->rows_in + (size_t)r * tables->row_stride,
-           stage->spec.rows[tables->in_rows[r]] + first, n_frames * sizeof(float));
-  }
-  for (uint32_t r = 0; r < stage->spec.n_out_rows; ++r) {
-    slot->out[r] = stage->spec.rows[stage->spec.out_rows[r]] + first;
-  }
+  bring_rows(stage, slot, first, n_frames);
   slot->n_frames = n_frames;
   slot->began_ns = rt_now_ns();
   slot->sequence = ++stage->sequence;
@@ -208,7 +232,7 @@ settle(Stage* const stage, Slot* const slot)
   for (uint32_t r = 0; r < stage->spec.n_out_rows; ++r) {
     if (stage->status) {
       memset(slot->out[r], 0, slot->n_frames * sizeof(float));
-    } else {
+    } else if (!stage->ring_out) {
       memcpy(slot->out[r], slot->rows_out + (size_t)r * stage->tables.row_stride,
              slot->n_frames * sizeof(float));
     }
@@ -342,23 +366,42 @@ make_buffers(Stage* const stage, Error* const error)
   return status;
 }
 
-/// Where things lie in a slot, in bytes.
+static bool
+is_mapped(const Stage* const stage)
+{
+  const StageTables* const tables = &stage->tables;
+  const GpuDeviceInfo* const info = &stage->device->info;
+  const size_t n_bytes =
+      ((size_t)tables->n_in + stage->spec.n_out_rows) * tables->row_stride * sizeof(float);
+  return info->reaches_host && (info->shares_memory || n_bytes <= MAPPED_BYTES);
+}
+
+/// True when what goes to the host is the rack's output, all of it and in order.
+static bool
+ends_the_rack(const StageSpec* const spec)
+{
+  bool ends = spec->n_out_rows > 0U && spec->n_out_rows == spec->n_out;
+  for (uint32_t r = 0; ends && r < spec->n_out_rows; ++r) {
+    ends = spec->out_rows[r] == spec->n_in + r;
+  }
+  return ends;
+}
+
+/// Where things lie: rows in the ring if they can, the rest in the slots.
 static void
 lay_out_slot(Stage* const stage)
 {
   const StageTables* const tables = &stage->tables;
+  const bool reaches_ring = stage->device->region && is_mapped(stage);
+  stage->ring_in = reaches_ring && tables->n_in > 0U && tables->n_in == stage->spec.n_in;
+  stage->ring_out = reaches_ring && ends_the_rack(&stage->spec);
   const size_t row_bytes = (size_t)tables->row_stride * sizeof(float);
+  const size_t in_bytes = stage->ring_in ? 0U : tables->n_in * row_bytes;
+  const size_t out_bytes = stage->ring_out ? 0U : stage->spec.n_out_rows * row_bytes;
   stage->in_offset = aligned((CHANGES_HEAD + 2U * (size_t)tables->live.n) * WORD_BYTES);
-  stage->report_offset = stage->in_offset + aligned(tables->n_in * row_bytes + 1U);
-  stage->slot_bytes = stage->report_offset +
-                      aligned(REPORT_WORDS * WORD_BYTES + stage->spec.n_out_rows * row_bytes);
-}
-
-static bool
-is_mapped(const Stage* const stage)
-{
-  const GpuDeviceInfo* const info = &stage->device->info;
-  return info->reaches_host && (info->shares_memory || stage->slot_bytes <= MAPPED_BYTES);
+  stage->report_offset = stage->in_offset + aligned(in_bytes + 1U);
+  stage->out_offset = stage->report_offset + aligned(REPORT_WORDS * WORD_BYTES);
+  stage->slot_bytes = stage->out_offset + aligned(out_bytes + 1U);
 }
 
 /// A pointer into a slot as the kernels see it.
@@ -367,6 +410,13 @@ slot_arg(const Slot* const slot, const size_t offset)
 {
   return slot->copy ? (GpuArg){ GPU_ARG_BUFFER, { .buffer = slot->copy }, offset }
                     : (GpuArg){ GPU_ARG_HOST, { .host = slot->memory }, offset };
+}
+
+static GpuArg
+rows_arg(const Stage* const stage, const Slot* const slot, const bool in_ring, const size_t offset)
+{
+  return in_ring ? (GpuArg){ GPU_ARG_HOST, { .host = stage->device->h_region }, 0U }
+                 : slot_arg(slot, offset);
 }
 
 static GpuArg
@@ -382,15 +432,16 @@ describe_launch(const Stage* const stage, const Slot* const slot, const TableLau
   *launch = (GpuLaunch){
     .groups = { from->groups[0], from->groups[1] },
     .group_size = from->group_size,
-    .n_args = N_OWN_ARGS,
+    .n_args = N_OWN_ARGS + (from->reports ? 1U : 0U),
     .args = { buffer_arg(stage->live),
               buffer_arg(stage->table),
-              slot_arg(slot, stage->in_offset),
-              slot_arg(slot, stage->report_offset),
+              rows_arg(stage, slot, stage->ring_in, stage->in_offset),
+              rows_arg(stage, slot, stage->ring_out, stage->out_offset),
               buffer_arg(stage->rows),
               buffer_arg(from->chunk ? chunk_buffer(from->chunk) : stage->rows),
               { GPU_ARG_U32, { .u32 = from->first }, 0U },
-              { GPU_ARG_U32, { .u32 = from->n_units }, 0U } },
+              { GPU_ARG_U32, { .u32 = from->n_units }, 0U },
+              slot_arg(slot, stage->report_offset) },
   };
   return device_kernel(stage->device, from->file, from->entry, from->group_size, from->sizes,
                        &launch->kernel, error);
@@ -452,9 +503,9 @@ make_slot(Stage* const stage, const uint32_t index, GpuLaunch* const launches, E
   }
   uint8_t* const memory = device->api->host_pointer(slot->memory);
   slot->changes = (uint32_t*)memory;
-  slot->rows_in = (float*)(memory + stage->in_offset);
+  slot->rows_in = stage->ring_in ? NULL : (float*)(memory + stage->in_offset);
   slot->report = (uint32_t*)(memory + stage->report_offset);
-  slot->rows_out = (float*)slot->report + REPORT_WORDS;
+  slot->rows_out = stage->ring_out ? NULL : (float*)(memory + stage->out_offset);
   return record(stage, index, launches, error);
 }
 

@@ -378,7 +378,8 @@ end_stage(Follow* const follow)
                                        .group_size = COPY_GROUP,
                                        .groups = { n_out ? n_out : 1U, 1U },
                                        .first = first,
-                                       .n_units = n_out };
+                                       .n_units = n_out,
+                                       .reports = true };
 }
 
 // ---- all of it ----
@@ -420,6 +421,9 @@ stage_tables_new(const StageSpec* const spec, StageTables* const tables, Error* 
   words_add(&tables->live, NULL, LIVE_HEAD);
   if (!status) {
     status = list_links(spec, tables, error);
+  }
+  for (uint32_t c = 0; !status && c < spec->n_in; ++c) {
+    row_number(&follow, c);
   }
   for (uint32_t s = 0; !status && s < spec->n_steps; ++s) {
     const StageStep* const step = &spec->steps[s];

@@ -48,6 +48,7 @@ typedef struct TableLaunch {
   const Chunk* chunk; ///< NULL: it uses no node's memory
   uint32_t first;     ///< Word in the table
   uint32_t n_units;
+  bool reports; ///< The kernel has one more argument: the stage's report
 } TableLaunch;
 
 typedef struct StageTables {
@@ -60,7 +61,7 @@ typedef struct StageTables {
   uint32_t n_links;
   TableLaunch* launches; ///< [n_launches], stage_begin not among them
   uint32_t n_launches;
-  uint32_t* in_rows; ///< [n_in] rows of the plan, in their order in host memory
+  uint32_t* in_rows; ///< [n_in] rows of the plan, in their order in host memory: the rack's first
   uint32_t n_in;
   uint32_t n_rows; ///< On the device
   uint32_t row_stride;

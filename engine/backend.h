@@ -91,6 +91,7 @@ typedef struct StageSpec {
   float* const*
       rows; ///< [n_rows] each of max_block_frames, 64-byte aligned; read anew at every run
   uint32_t n_rows;
+  uint32_t n_in, n_out; ///< The rack's rows come first: n_in of its input, then n_out of its output
   const uint32_t* out_rows; ///< [n_out_rows] rows that are read behind the stage
   uint32_t n_out_rows;
   uint32_t n_nodes; ///< Bound of BatchUnit::node_index
@@ -131,6 +132,12 @@ struct Backend {
   void (*memory_free)(DeviceMemory* memory);
   /// Bring units and lines back to their start. [builder, while no worker runs]
   void (*memory_reset)(DeviceMemory* memory);
+
+  /// Let the device reach the ring's region, page aligned, in which the rack's rows will lie in all
+  /// stages that are made from now on.  May be NULL. [main]
+  Status (*attach)(Backend* self, void* region, size_t n_bytes, Error* error);
+  /// After those stages have been freed. [main]
+  void (*detach)(Backend* self);
 
   /// Build a stage; everything that can fail or take time happens here.  `pool` may be NULL.
   /// [builder]

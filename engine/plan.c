@@ -32,23 +32,36 @@ list_values(Plan* const plan, const PlanRequest* const request, Error* const err
   return STATUS_OK;
 }
 
-static Status
-make_stages(Plan* const plan, const PlanRequest* const request, Error* const error)
+Status
+plan_make_stages(Plan* const plan, Pool* const pool, Error* const error)
 {
   Status status = STATUS_OK;
   for (uint32_t s = 0; !status && s < plan->n_stages; ++s) {
     PlanStage* const stage = &plan->stages[s];
-    const StageSpec spec = { .max_block_frames = request->format->block_frames,
+    const StageSpec spec = { .max_block_frames = plan->block_frames,
                              .steps = plan->steps + stage->first_step,
                              .n_steps = stage->n_steps,
                              .rows = plan->rows,
                              .n_rows = plan->n_rows,
+                             .n_in = plan->n_in,
+                             .n_out = plan->n_out,
                              .out_rows = stage->out_rows,
                              .n_out_rows = stage->n_out_rows,
                              .n_nodes = plan->n_nodes };
-    status = stage->backend->stage_new(stage->backend, &spec, request->pool, &stage->stage, error);
+    status = stage->backend->stage_new(stage->backend, &spec, pool, &stage->stage, error);
   }
   return status;
+}
+
+void
+plan_drop_stages(Plan* const plan)
+{
+  for (uint32_t s = 0; s < plan->n_stages; ++s) {
+    if (plan->stages[s].stage) {
+      plan->stages[s].backend->stage_free(plan->stages[s].stage);
+      plan->stages[s].stage = NULL;
+    }
+  }
 }
 
 Status
@@ -61,6 +74,7 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   plan->stamp = request->stamp;
+  plan->block_frames = request->format->block_frames;
   plan->at_frame = request->at_frame;
   Arena scratch = { 0 };
   Status status = rack_check_rate(request->rack, request->format->rate_hz, error);
@@ -74,7 +88,7 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
     status = list_values(plan, request, error);
   }
   if (!status) {
-    status = make_stages(plan, request, error);
+    status = plan_make_stages(plan, request->pool, error);
   }
   arena_clear(&scratch);
   file_cache_clear(request->loader);
@@ -92,11 +106,7 @@ plan_free(Plan* const plan)
   if (!plan) {
     return;
   }
-  for (uint32_t s = 0; s < plan->n_stages; ++s) {
-    if (plan->stages[s].stage) {
-      plan->stages[s].backend->stage_free(plan->stages[s].stage);
-    }
-  }
+  plan_drop_stages(plan);
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     link_unref(plan->links[l].link);
   }

@@ -84,6 +84,7 @@ typedef struct Plan {
   uint32_t n_steps;
   PlanStage* stages; ///< [n_stages], run in order
   uint32_t n_stages;
+  uint32_t block_frames; ///< At most
   PlanAim* aims;
   uint32_t n_aims;
   PlanValue* values;
@@ -119,6 +120,11 @@ typedef struct PlanRequest {
    then STATUS_BAD_RACK.
 */
 NODISCARD Status plan_new(const PlanRequest* request, Plan** out, bool* tangled, Error* error);
+
+/// Free the stages of a plan, which must not be run then, and make them again: their backends'
+/// region has changed.  Nothing that is heard is lost. [main, no worker]
+void plan_drop_stages(Plan* plan);
+NODISCARD Status plan_make_stages(Plan* plan, Pool* pool, Error* error);
 
 /// Free a plan and drop its references.  Accepts NULL.
 void plan_free(Plan* plan);

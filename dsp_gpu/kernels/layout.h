@@ -17,6 +17,8 @@
 // `live`: changes from block to block.  Behind the head come connections, then nodes' parameters.
 #define LIVE_N_FRAMES 0 // in this block
 #define LIVE_N_RESETS 1 // units that were begun anew after an output that is not finite, in all
+#define LIVE_IN_AT    2 // word at which the rows from the host begin
+#define LIVE_OUT_AT   3 // word at which the rows to the host begin
 #define LIVE_HEAD     16
 
 // A connection in `live`.
@@ -58,8 +60,8 @@
 #define ROW_FROM_HOST 0x80000000U
 
 // An output of the stage, for stage_end: an input, in the order of the rows in host memory.
-#define REPORT_N_RESETS 0  // LIVE_N_RESETS, after the block
-#define REPORT_WORDS    16 // in front of the rows that go to the host
+#define REPORT_N_RESETS 0 // LIVE_N_RESETS, after the block
+#define REPORT_WORDS    16
 
 // A delay line, for stage_delay.
 #define LINE_FROM 0 // row

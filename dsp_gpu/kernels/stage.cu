@@ -43,19 +43,19 @@ stage_delay(STAGE_ARGS)
 }
 
 // One group for each row that goes to the host (INPUT_ words instead of a unit's), and one at
-// least.
+// least.  report: REPORT_WORDS words.
 KERNEL
-stage_end(STAGE_ARGS)
+stage_end(STAGE_ARGS, GLOBAL u32* const report)
 {
   const Stage stage = STAGE;
   if (GROUP_X < n_units) {
     const Input input = input_of(stage, first_unit + GROUP_X * INPUT_WORDS);
-    GLOBAL f32* const out = to_host + REPORT_WORDS + (u64)GROUP_X * stage.row_stride;
+    GLOBAL f32* const out = stage.to_host + (u64)GROUP_X * stage.row_stride;
     for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
       out[i] = input_at(stage, input, i);
     }
   }
   if (GROUP_X == 0 && LOCAL_ID == 0) {
-    to_host[REPORT_N_RESETS] = F32_OF_BITS(live[LIVE_N_RESETS]);
+    report[REPORT_N_RESETS] = live[LIVE_N_RESETS];
   }
 }

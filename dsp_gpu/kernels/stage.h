@@ -3,8 +3,8 @@
   What the kernels of a stage share: where a unit is, what it reads and writes, ramps, and the guard
   against what is not finite.  layout.h says where things lie.
 
-  A kernel of an effect takes STAGE_ARGS and begins with `const Stage stage = STAGE;`.  The shortest is
-  fx_gain.cu.
+  A kernel of an effect takes STAGE_ARGS and begins with `const Stage stage = STAGE;`.  The shortest
+  is fx_gain.cu.
 
   Rules:
   - LIVE_N_FRAMES is 0 when a stage is tried out: then nothing may be stored, in states neither.
@@ -53,8 +53,8 @@ stage_of(GLOBAL u32* const live, GLOBAL const u32* const table, GLOBAL const f32
   Stage stage;
   stage.live = live;
   stage.table = table;
-  stage.from_host = from_host;
-  stage.to_host = to_host;
+  stage.from_host = from_host + live[LIVE_IN_AT];
+  stage.to_host = to_host + live[LIVE_OUT_AT];
   stage.rows = rows;
   stage.memory = memory;
   stage.first_unit = first_unit;

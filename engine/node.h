@@ -54,7 +54,7 @@ typedef struct Link {
   uint32_t plan_index;    ///< Scratch of the planner, as Node's
   float gain;             ///< Where it goes by the plan that is heard, linear; 0: on its way out
   MixLink mix;            ///< [worker]
-  const Backend* backend; ///< What mixes it: that of `to`
+  const Backend* backend; ///< What mixes it, and has its delay lines
   float* lines; ///< [n_to][mix.line_mask + 1], NULL without delay or where mix.device has them
 } Link;
 

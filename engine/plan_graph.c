@@ -205,10 +205,26 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
   return STATUS_OK;
 }
 
-/// The rack's output is mixed by a device when all nodes that lead to it are there.
+/// True when connections to the rack's output have delay lines where the previous plan mixed it.
+static bool
+has_delayed_output(const Plan* const previous)
+{
+  for (uint32_t l = 0; previous && l < previous->n_links; ++l) {
+    if (!previous->links[l].link->to && previous->links[l].link->mix.delay) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The rack's output is mixed by a device when all nodes that lead to it are there.  It stays where
+/// it was while there are delay lines, so that what they hold is heard to its end.
 static const Backend*
 place_output(const Graph* const graph)
 {
+  if (has_delayed_output(graph->request->previous)) {
+    return graph->request->previous->out_backend;
+  }
   const Backend* backend = NULL;
   for (uint32_t e = 0; e < graph->rack->n_edges; ++e) {
     if (graph->routes[e].to == GRAPH_OUT && graph->routes[e].from != GRAPH_IN) {

@@ -46,14 +46,22 @@ graph_latency_at(const Plan* const plan, const Node* const node)
 static int
 compare_links(const Link* const a, const Link* const b)
 {
-  const uint64_t left[] = {
-    (uintptr_t)a->from, (uintptr_t)a->to, (uintptr_t)a->backend, a->from_first, a->n_from,
-    a->to_first,        a->n_to,          a->mix.delay
-  };
-  const uint64_t right[] = {
-    (uintptr_t)b->from, (uintptr_t)b->to, (uintptr_t)b->backend, b->from_first, b->n_from,
-    b->to_first,        b->n_to,          b->mix.delay
-  };
+  const uint64_t left[] = { (uintptr_t)a->from,
+                            (uintptr_t)a->to,
+                            a->mix.delay ? (uintptr_t)a->backend : 0U,
+                            a->from_first,
+                            a->n_from,
+                            a->to_first,
+                            a->n_to,
+                            a->mix.delay };
+  const uint64_t right[] = { (uintptr_t)b->from,
+                             (uintptr_t)b->to,
+                             b->mix.delay ? (uintptr_t)b->backend : 0U,
+                             b->from_first,
+                             b->n_from,
+                             b->to_first,
+                             b->n_to,
+                             b->mix.delay };
   for (uint32_t i = 0; i < ARRAY_LEN(left); ++i) {
     if (left[i] != right[i]) {
       return left[i] < right[i] ? -1 : 1;

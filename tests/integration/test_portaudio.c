@@ -239,6 +239,10 @@ main(void)
     printf("this PortAudio was built without " JACK_API "\n");
     return TEST_SKIPPED;
   }
+  if (!jackd_is_there()) {
+    printf("no jackd\n");
+    return TEST_SKIPPED;
+  }
   const TTest* const tests[] = { blocks_have_the_length_that_was_asked_for,
                                  a_device_that_falls_silent_is_opened_anew,
                                  a_device_that_dies_hangs_nobody,

@@ -48,6 +48,12 @@ name_server(char* const name, const size_t size)
   snprintf(name, size, "warprack-%08x-%s", (unsigned)hash, program_invocation_short_name);
 }
 
+bool
+jackd_is_there(void)
+{
+  return !system("command -v jackd >/dev/null");
+}
+
 void
 jackd_launch(Jackd* const jackd, const unsigned rate_hz, const unsigned period_frames)
 {

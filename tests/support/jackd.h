@@ -9,12 +9,16 @@
 #ifndef WARPRACK_TESTS_JACKD_H
 #define WARPRACK_TESTS_JACKD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 typedef struct Jackd {
   char name[64];
   pid_t pid; ///< 0 when it does not run
 } Jackd;
+
+/// Whether there is a jackd on this machine.
+bool jackd_is_there(void);
 
 /// Start a server and wait until it accepts clients.  It dies with the test.
 void jackd_start(Jackd* jackd, unsigned rate_hz, unsigned period_frames);

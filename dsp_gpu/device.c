@@ -185,6 +185,21 @@ attach(Backend* const self, void* const region, const size_t n_bytes, Error* con
   return status;
 }
 
+static const Backend functions = {
+  .node_new = device_node_new,
+  .lines_new = device_lines_new,
+  .memory_free = device_memory_free,
+  .memory_reset = device_memory_reset,
+  .attach = attach,
+  .detach = detach,
+  .stage_new = stage_gpu_new,
+  .stage_free = stage_gpu_free,
+  .stage_submit = stage_gpu_submit,
+  .stage_is_done = stage_gpu_is_done,
+  .stage_collect = stage_gpu_collect,
+  .stage_error = stage_gpu_error,
+};
+
 Status
 device_backend_new(const DeviceChoice* const choice, Backend** const backend, Error* const error)
 {
@@ -202,24 +217,16 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
     return status;
   }
   device->deadline_ns = choice->deadline_ns;
-  device->backend = (Backend){
-    .name = device->api->name,
-    .node_new = device_node_new,
-    .lines_new = device_lines_new,
-    .memory_free = device_memory_free,
-    .memory_reset = device_memory_reset,
-    .attach = attach,
-    .detach = detach,
-    .stage_new = stage_gpu_new,
-    .stage_free = stage_gpu_free,
-    .stage_submit = stage_gpu_submit,
-    .stage_is_done = stage_gpu_is_done,
-    .stage_collect = stage_gpu_collect,
-    .stage_error = stage_gpu_error,
-  };
+  device->backend = functions;
+  device->backend.name = device->api->name;
   snprintf(device->summary, sizeof(device->summary), "%s device %u: %s, driver %s, %" PRIu64 " MiB",
            device->api->name, index, device->info.name, device->info.driver,
            device->info.memory_bytes >> 20U);
+  status = device_measure_switch(device, error);
+  if (status) {
+    device_backend_free(&device->backend);
+    return status;
+  }
   *backend = &device->backend;
   return STATUS_OK;
 }

@@ -3,9 +3,9 @@
    A device as a backend of the engine: an open GPU, the kernels that were compiled for it, and its
    memory, from which nodes and delay lines get their pieces.
 
-   device.c opens, closes and compiles, device_memory.c deals out memory, stage_tables.c turns the
-   steps of a stage into tables and launches, stage_gpu.c runs them.  All [builder] except where
-   another thread is named.
+   device.c opens, closes and compiles, device_measure.c measures, device_memory.c deals out memory,
+   stage_tables.c turns the steps of a stage into tables and launches, stage_gpu.c runs them.  All
+   [builder] except where another thread is named.
 */
 #ifndef WARPRACK_DSP_GPU_DEVICE_H
 #define WARPRACK_DSP_GPU_DEVICE_H
@@ -23,8 +23,9 @@ typedef struct Device {
   const GpuApi* api;
   GpuDevice* gpu;
   GpuDeviceInfo info;
-  uint64_t deadline_ns;    ///< A block that takes longer has failed
-  void* region;            ///< Attached, or NULL
+  uint64_t deadline_ns; ///< A block that takes longer has failed
+  size_t mapped_bytes;  ///< Rows of a block up to this, in and out together, stay in mapped memory
+  void* region;         ///< Attached, or NULL
   GpuHostMemory* h_region; ///< The same for the device
   CompiledModule* modules;
   Chunk* chunks;
@@ -58,6 +59,9 @@ GpuBuffer* chunk_buffer(const Chunk* chunk);
 NODISCARD Status device_kernel(Device* device, const char* file, const char* entry,
                                uint32_t group_size, const FxKernelSize* sizes, GpuKernel** kernel,
                                Error* error);
+
+/// Find mapped_bytes: some milliseconds. [main]
+NODISCARD Status device_measure_switch(Device* device, Error* error);
 
 // device_memory.c, as in Backend
 Status

@@ -37,9 +37,6 @@
 #define BEGIN_GROUP 64U
 #define WORD_BYTES  4U
 
-// Rows up to this many bytes, in and out together, are read and written in mapped memory.
-#define MAPPED_BYTES ((size_t)256 << 10U)
-
 #define CPU_NAP_NS 20000 // between two looks at a device that is the host's own processor
 
 typedef struct Slot {
@@ -370,10 +367,9 @@ static bool
 is_mapped(const Stage* const stage)
 {
   const StageTables* const tables = &stage->tables;
-  const GpuDeviceInfo* const info = &stage->device->info;
   const size_t n_bytes =
       ((size_t)tables->n_in + stage->spec.n_out_rows) * tables->row_stride * sizeof(float);
-  return info->reaches_host && (info->shares_memory || n_bytes <= MAPPED_BYTES);
+  return n_bytes <= stage->device->mapped_bytes;
 }
 
 /// True when what goes to the host is the rack's output, all of it and in order.

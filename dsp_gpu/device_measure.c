@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  Up to which size rows are better read and written in mapped memory than copied: a kernel that
+  reads and writes as much as a block of that size, once on the host's memory and once on the
+  device's with copies around it.
+*/
+
+#include "device.h"
+
+#include "gpu_compile.h"
+
+#include "../engine/rt.h"
+
+#include <stdlib.h>
+
+#define SMALLEST   ((size_t)16 << 10U) // bytes, in and out together
+#define N_SIZES    9U                  // each twice the one before
+#define N_RUNS     15U
+#define GROUP      256U
+#define WORD_BYTES 4U
+
+typedef struct Bench {
+  Device* device;
+  GpuHostMemory* host;
+  GpuBuffer* buffer;
+  GpuKernel* kernel;
+} Bench;
+
+static int
+compare_ns(const void* const a, const void* const b)
+{
+  const uint64_t left = *(const uint64_t*)a;
+  const uint64_t right = *(const uint64_t*)b;
+  return (left > right) - (left < right);
+}
+
+/// The time of one submission, the median of some.
+static Status
+time_of(const Bench* const bench, GpuRecording* const recording, uint64_t* const ns,
+        Error* const error)
+{
+  const GpuApi* const api = bench->device->api;
+  uint64_t times[N_RUNS];
+  Status status = STATUS_OK;
+  for (uint32_t r = 0; !status && r < N_RUNS; ++r) {
+    const uint64_t began = rt_now_ns();
+    bool done = false;
+    status = api->submit(recording, r + 1U);
+    while (!status && !done) {
+      status = api->poll(recording, r + 1U, &done);
+      if (rt_now_ns() - began > bench->device->deadline_ns) {
+        return error_set(error, STATUS_DEVICE_LOST, "%s: does not come back with an empty block",
+                         bench->device->summary);
+      }
+    }
+    times[r] = rt_now_ns() - began;
+  }
+  if (status) {
+    api->last_error(bench->device->gpu, error);
+    return status;
+  }
+  qsort(times, N_RUNS, sizeof(uint64_t), compare_ns);
+  *ns = times[N_RUNS / 2U];
+  return STATUS_OK;
+}
+
+/// Half of n_bytes in, half out: by copies, or mapped.
+static Status
+measure(const Bench* const bench, const size_t n_bytes, const bool copies, uint64_t* const ns,
+        Error* const error)
+{
+  const GpuApi* const api = bench->device->api;
+  const size_t half = n_bytes / 2U;
+  const uint32_t n = (uint32_t)(half / WORD_BYTES);
+  GpuArg in = { GPU_ARG_HOST, { .host = bench->host }, 0U };
+  if (copies) {
+    in = (GpuArg){ GPU_ARG_BUFFER, { .buffer = bench->buffer }, 0U };
+  }
+  GpuArg out = in;
+  out.offset = half;
+  const GpuLaunch launch = {
+    .kernel = bench->kernel,
+    .groups = { (n + GROUP - 1U) / GROUP, 1U },
+    .group_size = GROUP,
+    .n_args = 4U,
+    .args = { in, out, { GPU_ARG_F32, { .f32 = 1.0F }, 0U }, { GPU_ARG_U32, { .u32 = n }, 0U } }
+  };
+  const GpuCopy copy_in = { bench->buffer, 0U, bench->host, 0U, half };
+  const GpuCopy copy_out = { bench->buffer, half, bench->host, half, half };
+  const GpuWork work = { .in = &copy_in,
+                         .n_in = copies,
+                         .launches = &launch,
+                         .n_launches = 1U,
+                         .out = &copy_out,
+                         .n_out = copies };
+  GpuRecording* recording = NULL;
+  Status status = api->record(bench->device->gpu, &work, &recording, error);
+  if (!status) {
+    status = time_of(bench, recording, ns, error);
+    api->recording_free(recording);
+  }
+  return status;
+}
+
+static Status
+find_switch(const Bench* const bench, Error* const error)
+{
+  Device* const device = bench->device;
+  Status status = STATUS_OK;
+  for (uint32_t s = 0; !status && s < N_SIZES; ++s) {
+    uint64_t mapped_ns = 0;
+    uint64_t copied_ns = 0;
+    status = measure(bench, SMALLEST << s, false, &mapped_ns, error);
+    if (!status) {
+      status = measure(bench, SMALLEST << s, true, &copied_ns, error);
+    }
+    if (!status && mapped_ns > copied_ns) {
+      return STATUS_OK;
+    }
+    device->mapped_bytes = SMALLEST << s;
+  }
+  return status;
+}
+
+Status
+device_measure_switch(Device* const device, Error* const error)
+{
+  static const FxKernelSize no_sizes[FX_KERNEL_SIZES] = { { NULL, 0U } };
+  if (!device->info.reaches_host || device->info.shares_memory) {
+    device->mapped_bytes = device->info.reaches_host ? SIZE_MAX : 0U;
+    return STATUS_OK;
+  }
+  const GpuApi* const api = device->api;
+  const size_t largest = SMALLEST << (N_SIZES - 1U);
+  Bench bench = { .device = device };
+  Status status =
+      device_kernel(device, "selftest.cu", "selftest_scale", GROUP, no_sizes, &bench.kernel, error);
+  if (!status) {
+    status = api->host_new(device->gpu, largest, &bench.host, error);
+  }
+  if (!status) {
+    status = api->buffer_new(device->gpu, largest, &bench.buffer, error);
+  }
+  if (!status) {
+    status = find_switch(&bench, error);
+  }
+  if (bench.buffer) {
+    api->buffer_free(bench.buffer);
+  }
+  if (bench.host) {
+    api->host_free(bench.host);
+  }
+  return status;
+}

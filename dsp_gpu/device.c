@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_OPTIONS (FX_KERNEL_SIZES + 2U)
 
@@ -135,27 +136,62 @@ find_device(const GpuApi* const api, const DeviceChoice* const choice, uint32_t*
   return api->describe(choice->index, info, error);
 }
 
-/// The API that was asked for, or the first one with a GPU.
+/// Whether Linux has a driver for any GPU: opening those of CUDA and OpenCL takes time and memory.
+static bool
+may_have_gpu(void)
+{
+  static const char* const nodes[] = { "/dev/nvidiactl", "/dev/dri/renderD128", "/dev/kfd",
+                                       "/dev/dxg",       "/dev/mali0",          "/dev/kgsl-3d0" };
+  bool is_there = false;
+  for (uint32_t n = 0; n < ARRAY_LEN(nodes); ++n) {
+    is_there = is_there || access(nodes[n], F_OK) == 0;
+  }
+  return is_there;
+}
+
 static Status
-find_api(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* const index,
-         GpuDeviceInfo* const info, Error* const error)
+find_asked(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* const index,
+           GpuDeviceInfo* const info, Error* const error)
 {
   uint32_t n_apis = 0;
   const GpuApi* const* const apis = gpu_apis(&n_apis);
   for (uint32_t a = 0; a < n_apis; ++a) {
-    if (choice->api && strcmp(choice->api, apis[a]->name)) {
-      continue;
-    }
-    *api = apis[a];
-    *info = (GpuDeviceInfo){ .is_gpu = false };
-    const Status status = find_device(apis[a], choice, index, info, error);
-    if (choice->api || (!status && info->is_gpu)) {
-      return status;
+    if (!strcmp(choice->api, apis[a]->name)) {
+      *api = apis[a];
+      return find_device(apis[a], choice, index, info, error);
     }
   }
-  return choice->api
-             ? error_set(error, STATUS_NO_BACKEND, "%s: left out of this build", choice->api)
-             : error_set(error, STATUS_NO_BACKEND, "no GPU: neither CUDA nor OpenCL has one");
+  return error_set(error, STATUS_NO_BACKEND,
+                   "%s: left out of this build; `meson setup` says what it lacked", choice->api);
+}
+
+/// The first API with a GPU.  For tests WARPRACK_AUTO_GPU=none leaves GPUs alone and =any takes
+/// other devices for one.
+static Status
+find_gpu(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* const index,
+         GpuDeviceInfo* const info, Error* const error)
+{
+  const char* const rule = getenv("WARPRACK_AUTO_GPU");
+  const bool takes_any = rule && !strcmp(rule, "any");
+  if (rule && !strcmp(rule, "none")) {
+    return error_set(error, STATUS_NO_BACKEND, "WARPRACK_AUTO_GPU=none leaves GPUs alone");
+  }
+  if (!takes_any && !may_have_gpu()) {
+    return error_set(error, STATUS_NO_BACKEND, "this machine has no GPU");
+  }
+  uint32_t n_apis = 0;
+  const GpuApi* const* const apis = gpu_apis(&n_apis);
+  for (uint32_t a = 0; a < n_apis; ++a) {
+    *api = apis[a];
+    if (!find_device(apis[a], choice, index, info, NULL) && (info->is_gpu || takes_any)) {
+      return STATUS_OK;
+    }
+  }
+  if (choice->index != UINT32_MAX) {
+    return error_set(error, STATUS_NO_BACKEND, "neither CUDA nor OpenCL has a GPU of number %u",
+                     choice->index);
+  }
+  return error_set(error, STATUS_NO_BACKEND, "neither CUDA nor OpenCL has a GPU");
 }
 
 // ---- the ring's region ----
@@ -203,19 +239,23 @@ static const Backend functions = {
 Status
 device_backend_new(const DeviceChoice* const choice, Backend** const backend, Error* const error)
 {
-  Device* const device = calloc(1, sizeof(Device));
-  if (!device) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
+  const GpuApi* api = NULL;
+  GpuDeviceInfo info = { .is_gpu = false };
   uint32_t index = 0;
-  Status status = find_api(choice, &device->api, &index, &device->info, error);
-  if (!status) {
-    status = device->api->open(index, &device->gpu, error);
+  Status status = choice->api ? find_asked(choice, &api, &index, &info, error)
+                              : find_gpu(choice, &api, &index, &info, error);
+  if (status) {
+    return status;
   }
+  Device* const device = calloc(1, sizeof(Device));
+  status = device ? api->open(index, &device->gpu, error)
+                  : error_set(error, STATUS_NO_MEM, "out of memory");
   if (status) {
     free(device);
     return status;
   }
+  device->api = api;
+  device->info = info;
   device->deadline_ns = choice->deadline_ns;
   device->backend = functions;
   device->backend.name = device->api->name;

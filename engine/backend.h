@@ -176,12 +176,13 @@ extern const Backend backend_cpu;
 
 /// Which device, and how it is used.
 typedef struct DeviceChoice {
-  const char* api;      ///< "cuda", "opencl"; NULL: the first that has a GPU
+  const char* api;      ///< "cuda", "opencl"; NULL: the first that has a GPU (not a processor)
   uint32_t index;       ///< As `warprack list devices` counts them; UINT32_MAX: the best
   uint64_t deadline_ns; ///< A block that takes longer has failed
 } DeviceChoice;
 
-/// Open a device.  STATUS_NO_BACKEND in the driver's own words when it is not there. [main]
+/// Open a device.  STATUS_NO_BACKEND in the driver's own words when it is not there.  Without an
+/// API drivers are not even opened where Linux has no GPU. [main]
 NODISCARD Status device_backend_new(const DeviceChoice* choice, Backend** backend, Error* error);
 /// Close it, after all nodes, lines and stages have been freed.  Accepts NULL. [main]
 void device_backend_free(Backend* backend);

@@ -202,16 +202,17 @@ static Status
 plan_for_format(Engine* const engine, const Format* const format, Error* const error)
 {
   refresh_rack(engine);
-  const PlanRequest request = { .rack = engine->rack,
-                                .format = format,
-                                .loader = &engine->loader,
-                                .pool = engine->pool,
-                                .backend = engine->backend,
-                                .stamp = engine->n_sent };
+  PlanRequest request = { .rack = engine->rack,
+                          .format = format,
+                          .loader = &engine->loader,
+                          .pool = engine->pool,
+                          .stamp = engine->n_sent };
+  engine_place(engine, &request);
   Plan* plan = NULL;
   bool tangled = false;
   const Status status = plan_new(&request, &plan, &tangled, error);
   if (!status) {
+    engine_show_plan(engine, plan);
     plan_free(engine->worker.plan);
     engine->worker.plan = plan;
     plan_begin(plan);
@@ -328,19 +329,6 @@ engine_arm(Engine* const engine, const double rate_hz, const uint32_t block_fram
 
 // ---- made and freed ----
 
-static Status
-choose_backend(Engine* const engine, Error* const error)
-{
-  engine->backend = &backend_cpu;
-  if (engine->config.backend == ENGINE_BACKEND_CUDA ||
-      engine->config.backend == ENGINE_BACKEND_OPENCL) {
-    const char* const name = engine->config.backend == ENGINE_BACKEND_CUDA ? "cuda" : "opencl";
-    return error_set(error, STATUS_NO_BACKEND,
-                     "backend %s: no effect runs on a GPU yet; use --backend cpu", name);
-  }
-  return STATUS_OK;
-}
-
 /// Ask for what real time needs; what is missing becomes a note, not an error.
 static void
 become_realtime(Engine* const engine)
@@ -387,7 +375,7 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   atomic_init(&engine->process_out, config->n_out);
   init_locks(engine);
   engine->rack = rack_new();
-  Status status = engine->rack ? choose_backend(engine, error)
+  Status status = engine->rack ? engine_open_backend(engine, error)
                                : error_set(error, STATUS_NO_MEM, "out of memory");
   if (!status) {
     status = worker_init(&engine->worker, error);
@@ -417,6 +405,7 @@ engine_free(Engine* const engine)
   engine_stop_builder(engine);
   engine_disarm(engine);
   worker_clear(&engine->worker);
+  engine_close_backend(engine);
   pool_free(engine->pool);
   rack_free(engine->rack);
   free(engine->offline_in);
@@ -621,8 +610,8 @@ engine_status(const Engine* const engine, EngineStatus* const status)
                             .load_p50 = load_quantile(&engine->worker.load, 0.5),
                             .load_p99 = load_quantile(&engine->worker.load, 0.99),
                             .load_max = atomic_load(&engine->worker.load.largest),
-                            .counts = all_counts(engine),
-                            .backend = engine->backend->name };
+                            .counts = all_counts(engine) };
+  engine_tell_backend(engine, status);
   memcpy(status->realtime_note, engine->realtime_note, sizeof(status->realtime_note));
   unlock_pointers(engine);
 }

@@ -43,6 +43,8 @@ typedef struct EngineConfig {
   int priority;       ///< Of the worker, when realtime
   uint32_t n_helpers; ///< Further cores for the worker pool; UINT32_MAX: one less than there are
   EngineBackend backend;
+  uint32_t gpu_index;       ///< As `warprack list devices` counts; UINT32_MAX: the best
+  uint64_t gpu_deadline_ns; ///< A GPU's block that takes longer has failed; 0: 1 s, 60 s offline
   EngineLoadFile load_file; ///< May be NULL: racks that name files are refused
   EngineFreeFile free_file;
   void* file_context;
@@ -50,6 +52,8 @@ typedef struct EngineConfig {
 
 typedef struct Engine Engine;
 
+/// Make an engine, and open its device: STATUS_NO_BACKEND in the driver's words when one was asked
+/// for and is not there.
 NODISCARD Status // [main]
 engine_new(const EngineConfig* config, Engine** out, Error* error);
 
@@ -144,11 +148,28 @@ typedef struct EngineStatus {
   double load_p50, load_p99,
       load_max; ///< Time of a block over its period, since the last engine_reset_load()
   PeriodCounts counts;
-  const char* backend;     ///< What runs the rack
+  char backend[16];        ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
+  uint32_t n_gpu_nodes;    ///< Nodes on the device
+  char device[256];        ///< The open GPU: name, driver, memory; "" when none is open
+  char backend_note[512];  ///< "" or what the choice of backends came to, in words
   char realtime_note[512]; ///< "" or what real-time privilege is missing
 } EngineStatus;
 
 void engine_status(const Engine* engine, EngineStatus* status);
+
+/// Where a node of the rack that is heard runs.
+typedef struct EnginePlace {
+  RackUid uid;
+  const char* backend; ///< "cpu", "cuda", "opencl"
+  /// Why there: "node" (its own backend=), "kernel" (the effect runs on the CPU only), "option"
+  /// (--backend), "no-gpu" (there is none for auto)
+  const char* why;
+} EnginePlace;
+
+/// All nodes of the rack that is heard, in its order; at most `max` of them are written.  Returns
+/// how many there are.
+uint32_t engine_places(const Engine* engine, EnginePlace* places, uint32_t max);
+
 void engine_reset_load(Engine* engine);
 
 /// Fade the output out (about 50 ms) before a stop, or back in; true once silent.

@@ -66,6 +66,7 @@ hand_over(Engine* const engine, Plan* const plan)
   }
   const uint64_t heard_at = atomic_load(&worker->heard_at);
   plan_heard(plan, heard_at);
+  engine_show_plan(engine, plan);
   plan_free(worker_collect(worker));
   return heard_at;
 }
@@ -99,13 +100,14 @@ static PlanRequest
 request_for(Engine* const engine, const Rack* const rack)
 {
   const bool has_run = atomic_load(&engine->worker.counts.blocks) > 0U;
-  return (PlanRequest){ .rack = rack,
-                        .previous = has_run ? engine->worker.plan : NULL,
-                        .now_frame = atomic_load(&engine->worker.next_frame),
-                        .format = &engine->format,
-                        .loader = &engine->loader,
-                        .pool = engine->pool,
-                        .backend = engine->backend };
+  PlanRequest request = { .rack = rack,
+                          .previous = has_run ? engine->worker.plan : NULL,
+                          .now_frame = atomic_load(&engine->worker.next_frame),
+                          .format = &engine->format,
+                          .loader = &engine->loader,
+                          .pool = engine->pool };
+  engine_place(engine, &request);
+  return request;
 }
 
 // ---- two-step edits ----

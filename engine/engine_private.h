@@ -31,7 +31,11 @@ typedef struct Edit {
 struct Engine {
   EngineConfig config;
   FileLoader loader;
-  const Backend* backend;
+  Backend* device;        ///< Open GPU, or NULL
+  const Backend* backend; ///< Of nodes that leave the choice
+  const char* why_backend;
+  char no_gpu[512]; ///< Why there is no device
+  char backend_note[512];
 
   pthread_mutex_t planning;
   Format format; ///< Valid once has_format; written under `pointers` too
@@ -68,6 +72,7 @@ struct Engine {
   float* offline_in;           ///< Guarded copies of the inputs, [n_in][block]
   _Atomic uint64_t next_frame; ///< Offline, and while disarmed
   _Atomic uint32_t rack_latency, n_out, n_nodes, n_units, n_levels;
+  const Plan* shown; ///< Whose nodes the queries look at; guarded by `pointers`
   _Atomic uint64_t tail;
 };
 
@@ -75,6 +80,25 @@ struct Engine {
 /// [planning held]
 NODISCARD Status engine_plan(Engine* engine, Rack* rack, uint64_t at_frame, uint64_t stamp,
                              uint64_t* heard_at, Error* error);
+
+// ---- engine_backend.c ----
+
+/// Open the device that the configuration asks for, or that is there. [main]
+NODISCARD Status engine_open_backend(Engine* engine, Error* error);
+
+/// Close it, after all plans were freed. [main]
+void engine_close_backend(Engine* engine);
+
+/// Tell a request what nodes may run on. [planning held]
+void engine_place(const Engine* engine, PlanRequest* request);
+
+/// From now on the queries look at this plan, and no longer at the one before. [planning held]
+void engine_show_plan(Engine* engine, const Plan* plan);
+
+/// Fill what engine_status() says of backends. [pointers held]
+void engine_tell_backend(const Engine* engine, EngineStatus* status);
+
+// ---- engine.c ----
 
 /// What the queries say about the plan that is heard. [planning held]
 void engine_publish_facts(Engine* engine);

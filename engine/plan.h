@@ -39,6 +39,7 @@ typedef struct PlanNode {
   Node* node;
   uint32_t latency_in; ///< Frames from the rack's input to this node's
   uint32_t level;      ///< Longest way from the rack's input, in nodes
+  const char* why;     ///< Why it runs where it does, see EnginePlace
   Death death;
 } PlanNode;
 
@@ -103,9 +104,11 @@ typedef struct PlanRequest {
   uint64_t now_frame;   ///< Dying parts that expired before are left out
   const Format* format;
   FileLoader* loader;
-  Pool* pool;             ///< May be NULL
-  const Backend* backend; ///< Of nodes that leave the choice to the engine
-  const Backend* gpu;     ///< Of nodes that ask for a GPU, NULL when there is none
+  Pool* pool;              ///< May be NULL
+  const Backend* backend;  ///< Of nodes that leave the choice to the engine
+  const Backend* gpu;      ///< Of nodes that ask for a GPU, NULL when there is none
+  const char* why_backend; ///< Of nodes that leave the choice, see EnginePlace
+  const char* no_gpu;      ///< Why there is none, for messages
   uint64_t stamp, at_frame;
   bool keep_values; ///< Housekeeping: the document's values are not news
   bool end_tails;   ///< What is dying already fades now, not when its tail has ended

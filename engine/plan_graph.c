@@ -178,23 +178,24 @@ find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_
   return node_new(rack_node, n_in, request->format, backend, request->loader, out, error);
 }
 
-/// What runs a node.  The engine's choice goes to the CPU for an effect without a kernel; a node's
-/// own choice is kept or refused.
+/// What runs a node, and why.  The engine's choice goes to the CPU for an effect without a kernel;
+/// a node's own choice is kept or refused.
 static Status
 place_node(const Graph* const graph, const RackNode* const rack_node, const Backend** const backend,
-           Error* const error)
+           const char** const why, Error* const error)
 {
   const PlanRequest* const request = graph->request;
   const bool has_kernel = rack_node->fx->kernel != NULL;
   if (rack_node->backend != RACK_BACKEND_GPU) {
     const bool chosen = rack_node->backend == RACK_BACKEND_CPU;
+    const bool needs_cpu = !has_kernel && request->backend != &backend_cpu;
     *backend = chosen || !has_kernel ? &backend_cpu : request->backend;
+    *why = chosen ? "node" : needs_cpu ? "kernel" : request->why_backend;
     return STATUS_OK;
   }
   if (!request->gpu) {
-    return error_set(error, STATUS_NO_BACKEND,
-                     "%s: backend=gpu was asked for and there is none; use backend=auto",
-                     rack_node->name);
+    return error_set(error, STATUS_NO_BACKEND, "%s: backend=gpu was asked for; %s", rack_node->name,
+                     request->no_gpu ? request->no_gpu : "there is none");
   }
   if (!has_kernel) {
     return error_set(error, STATUS_NO_BACKEND,
@@ -202,6 +203,7 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
                      rack_node->name, rack_node->fx->name);
   }
   *backend = request->gpu;
+  *why = "node";
   return STATUS_OK;
 }
 
@@ -253,7 +255,7 @@ resolve_nodes(Graph* const graph, Error* const error)
     }
     PlanNode* const plan_node = &plan->nodes[v];
     const Backend* backend = NULL;
-    status = place_node(graph, &graph->rack->nodes[v], &backend, error);
+    status = place_node(graph, &graph->rack->nodes[v], &backend, &plan_node->why, error);
     if (!status) {
       status = resolve_destinations(graph, v, n_in, error);
     }

@@ -11,6 +11,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 typedef struct Render {
@@ -310,7 +311,9 @@ complete(Render* const render, Error* const error)
   report->frames_out = render->n_emitted + render->tail.n_written;
   report->bad_in = engine.counts.bad_in - render->bad_before;
   report->units_reset = engine.units_reset;
-  report->backend = engine.backend;
+  memcpy(report->backend, engine.backend, sizeof(report->backend));
+  memcpy(report->device, engine.device, sizeof(report->device));
+  memcpy(report->backend_note, engine.backend_note, sizeof(report->backend_note));
   report->clipped = audio_writer_clipped(render->writer);
   report->cut = render->has_tail && !render->tail.left && !render->tail.n_quiet &&
                 render->tail.n_written < engine_tail(render->engine);

@@ -62,7 +62,9 @@ typedef struct RenderReport {
   uint64_t units_reset; ///< Units of effects whose output was not finite
   bool cut;             ///< Still sounding where an automatic tail ended
   bool cancelled;       ///< Ended by `cancel`: STATUS_FILE, nothing written
-  const char* backend;  ///< What ran the rack
+  char backend[16];     ///< What ran the nodes, as in EngineStatus
+  char device[256];     ///< The GPU that was open, "" when none
+  char backend_note[512];
 } RenderReport;
 
 /// Render.  STATUS_FILE (also with no room on the disk), STATUS_BAD_ARG (output is the input),

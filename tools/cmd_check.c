@@ -27,7 +27,7 @@ typedef struct CheckArgs {
   double rate_hz;
   int64_t block_frames;
   int64_t n_channels;
-  uint32_t backend;
+  BackendArgs backend;
 } CheckArgs;
 
 static json_t*
@@ -103,16 +103,17 @@ check(const CheckArgs* const args, const char* const word)
   if (rack_arg_read(word, &rack_arg, &error)) {
     return command_fail(&cmd_check, &error);
   }
-  const EngineConfig config = { .n_in = (uint32_t)args->n_channels,
-                                .depth = 1,
-                                .backend = (EngineBackend)args->backend,
-                                .load_file = rack_arg_load_file,
-                                .free_file = rack_arg_free_file,
-                                .file_context = &rack_arg };
+  EngineConfig config = { .n_in = (uint32_t)args->n_channels,
+                          .depth = 1,
+                          .load_file = rack_arg_load_file,
+                          .free_file = rack_arg_free_file,
+                          .file_context = &rack_arg };
   EnginePrediction prediction;
-  const Status status =
-      engine_predict(&config, rack_arg.rack, args->rate_hz, (uint32_t)args->block_frames,
-                     MEASURED_BLOCKS, &prediction, &error);
+  Status status = backend_read(&args->backend, &config, &error);
+  status = status
+               ? status
+               : engine_predict(&config, rack_arg.rack, args->rate_hz, (uint32_t)args->block_frames,
+                                MEASURED_BLOCKS, &prediction, &error);
   const int exit_code =
       status ? command_fail(&cmd_check, &error) : report(args, rack_arg.rack, &prediction);
   rack_arg_clear(&rack_arg);
@@ -122,10 +123,11 @@ check(const CheckArgs* const args, const char* const word)
 static int
 check_run(const int argc, char** const argv)
 {
-  CheckArgs args = { .rate_hz = 48000.0, .block_frames = 256, .n_channels = 2 };
+  CheckArgs args = {
+    .rate_hz = 48000.0, .block_frames = 256, .n_channels = 2, .backend.gpu_index = BACKEND_ANY_GPU
+  };
   const Option table[] = {
-    { "backend", 0, OPTION_CHOICE, .choices = backend_choices,
-      .help = "What runs the effects (default auto)", .to.choice = &args.backend },
+    BACKEND_OPTIONS(&args.backend),
     { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .help = "Frames per block, default 256",
       .to.integer = &args.block_frames },
     { "channels", 'c', OPTION_INTEGER, "N", 1, FX_MAX_CHANNELS, .help = "Input channels, default 2",

@@ -61,23 +61,37 @@ find_api(const char* const name)
   return NULL;
 }
 
-// A driver is not a backend yet: no effect has a kernel.
+static uint32_t
+count_kernels(void)
+{
+  uint32_t n = 0;
+  uint32_t n_kernels = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    n_kernels += table[i]->kernel != NULL;
+  }
+  return n_kernels;
+}
+
 static json_t*
 gpu_backend(const char* const name)
 {
   const GpuApi* const api = find_api(name);
   Error error = { STATUS_OK, "" };
   char summary[sizeof(error.text)];
+  uint32_t n_devices = 0;
   if (!api) {
     snprintf(summary, sizeof(summary), "not in this build; meson setup says what it lacked");
   } else if (api->load(&error)) {
     snprintf(summary, sizeof(summary), "%s", error.text);
   } else {
-    const uint32_t n = api->n_devices();
-    snprintf(summary, sizeof(summary), "%u device%s; no effect runs there yet", n,
-             n == 1 ? "" : "s");
+    n_devices = api->n_devices();
+    uint32_t n_effects = 0;
+    fx_table(&n_effects);
+    snprintf(summary, sizeof(summary), "%u device%s; %u of %u effects run there", n_devices,
+             n_devices == 1 ? "" : "s", count_kernels(), n_effects);
   }
-  return json_pack("{ss sb ss}", "name", name, "available", 0, "summary", summary);
+  return json_pack("{ss sb ss}", "name", name, "available", n_devices > 0, "summary", summary);
 }
 
 static json_t*

@@ -2,6 +2,7 @@
 // warprack render: a file through a rack to a file.
 
 #include "commands.h"
+#include "engine_args.h"
 #include "options.h"
 #include "rack_arg.h"
 
@@ -32,7 +33,8 @@ const Command cmd_render = {
 typedef struct RenderOptions {
   int64_t block;
   const char* tail;
-  uint32_t format, backend;
+  uint32_t format;
+  BackendArgs backend;
   bool json, quiet;
 } RenderOptions;
 
@@ -131,14 +133,16 @@ decibels(const double linear)
 static int
 print_json(const char* const output, const RenderReport* const report)
 {
-  json_t* const json = json_pack(
-      "{so sf si si sI sI si si sf sf sI sI sI sI sb ss}", "output", command_json_text(output),
-      "rate_hz", report->rate_hz, "inputs", report->n_in, "outputs", report->n_out, "frames_in",
-      (json_int_t)report->frames_in, "frames_out", (json_int_t)report->frames_out, "latency_frames",
-      report->latency_frames, "passes", report->n_passes, "seconds", report->seconds, "peak",
-      report->peak, "clipped", (json_int_t)report->clipped, "bad_in", (json_int_t)report->bad_in,
-      "bad_out", (json_int_t)report->bad_out, "units_reset", (json_int_t)report->units_reset,
-      "tail_cut", report->cut, "backend", report->backend);
+  json_t* const json =
+      json_pack("{so sf si si sI sI si si sf sf sI sI sI sI sb ss ss ss}", "output",
+                command_json_text(output), "rate_hz", report->rate_hz, "inputs", report->n_in,
+                "outputs", report->n_out, "frames_in", (json_int_t)report->frames_in, "frames_out",
+                (json_int_t)report->frames_out, "latency_frames", report->latency_frames, "passes",
+                report->n_passes, "seconds", report->seconds, "peak", report->peak, "clipped",
+                (json_int_t)report->clipped, "bad_in", (json_int_t)report->bad_in, "bad_out",
+                (json_int_t)report->bad_out, "units_reset", (json_int_t)report->units_reset,
+                "tail_cut", report->cut, "backend", report->backend, "gpu", report->device,
+                "backend_note", report->backend_note);
   return command_print_json(&cmd_render, json);
 }
 
@@ -172,9 +176,10 @@ print_report(const char* const output, const RenderReport* const report)
   const double out_s = (double)report->frames_out / report->rate_hz;
   printf(
       "%s: %.3f s, %u channel%s, %g Hz, peak %.1f dBFS; %u frames of latency removed; %.0fx real "
-      "time on %s\n",
+      "time on %s%s%s%s\n",
       output, out_s, report->n_out, report->n_out == 1U ? "" : "s", report->rate_hz,
-      decibels(report->peak), report->latency_frames, out_s / report->seconds, report->backend);
+      decibels(report->peak), report->latency_frames, out_s / report->seconds, report->backend,
+      report->device[0] ? " (" : "", report->device, report->device[0] ? ")" : "");
 }
 
 static int
@@ -198,13 +203,6 @@ finish(const RenderOptions* const options, const RenderConfig* const config,
 // ---- the subcommand ----
 
 static const char* const formats[] = { "16", "24", "32", "float", NULL };
-static const char* const backends[] = { // as EngineBackend
-  [ENGINE_BACKEND_AUTO] = "auto",
-  [ENGINE_BACKEND_CPU] = "cpu",
-  [ENGINE_BACKEND_CUDA] = "cuda",
-  [ENGINE_BACKEND_OPENCL] = "opencl",
-  [ENGINE_BACKEND_OPENCL + 1] = NULL
-};
 
 static bool
 read_tail(const char* const text, double* const tail_s)
@@ -242,7 +240,10 @@ render_with(const RenderOptions* const options, RenderConfig* const config, cons
 static int
 render_run(const int argc, char** const argv)
 {
-  RenderOptions options = { .block = 1024, .tail = "auto", .format = ARRAY_LEN(formats) };
+  RenderOptions options = { .block = 1024,
+                            .tail = "auto",
+                            .format = ARRAY_LEN(formats),
+                            .backend.gpu_index = BACKEND_ANY_GPU };
   const Option table[] = {
     { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK,
       .help = "Frames per block, default 1024; another one changes rounding at most",
@@ -252,8 +253,7 @@ render_run(const int argc, char** const argv)
     { "tail", 't', OPTION_TEXT, "S",
       .help = "Seconds after the input's end, or auto, the default: until it is silent",
       .to.text = &options.tail },
-    { "backend", 0, OPTION_CHOICE, .choices = backends,
-      .help = "What runs the effects (default auto)", .to.choice = &options.backend },
+    BACKEND_OPTIONS(&options.backend),
     { "json", 'j', OPTION_FLAG, .help = "Print the report as JSON", .to.flag = &options.json },
     { "quiet", 'q', OPTION_FLAG, .help = "Print warnings and errors only",
       .to.flag = &options.quiet },
@@ -267,8 +267,7 @@ render_run(const int argc, char** const argv)
   RenderConfig config = { .input = operands.words[1],
                           .output = operands.words[2],
                           .block_frames = (uint32_t)options.block,
-                          .engine = { .backend = (EngineBackend)options.backend,
-                                      .n_helpers = UINT32_MAX,
+                          .engine = { .n_helpers = UINT32_MAX,
                                       .load_file = rack_arg_load_file,
                                       .free_file = rack_arg_free_file },
                           .cancel = &stopped };
@@ -277,6 +276,9 @@ render_run(const int argc, char** const argv)
                            MAX_TAIL_S);
   }
   Error error;
+  if (backend_read(&options.backend, &config.engine, &error)) {
+    return command_misused(&cmd_render, "%s", error.text);
+  }
   const char* const encoding = options.format < ARRAY_LEN(formats) ? formats[options.format] : NULL;
   if (audio_format_from(config.output, encoding, &config.format, &error)) {
     return command_misused(&cmd_render, "%s", error.text);

@@ -29,7 +29,8 @@ static const char* const late_choices[] = { "dry", "silence", NULL };
 
 typedef struct RunArgs {
   LiveConfig live;
-  uint32_t io, backend, on_late;
+  uint32_t io, on_late;
+  BackendArgs backend;
   const char* channels;
   int64_t block_frames, depth, n_helpers, osc_port, priority;
   double ceiling_db;
@@ -61,7 +62,8 @@ run(RunArgs* const args)
   if (misplaced) {
     return command_misused(&cmd_run, "%s", misplaced);
   }
-  if (channels_read(args->channels, &live->io.n_in, &live->io.n_out, &error)) {
+  if (backend_read(&args->backend, &live->engine, &error) ||
+      channels_read(args->channels, &live->io.n_in, &live->io.n_out, &error)) {
     return command_fail(&cmd_run, &error);
   }
   if (args->io != IO_AUTO) {
@@ -72,7 +74,6 @@ run(RunArgs* const args)
     }
   }
   live->io.block_frames = (uint32_t)args->block_frames;
-  live->engine.backend = (EngineBackend)args->backend;
   live->engine.ceiling = (float)pow(10.0, args->ceiling_db / 20.0);
   live->engine.deadline = DEADLINE;
   live->engine.depth = (uint32_t)args->depth;
@@ -90,6 +91,7 @@ run_run(const int argc, char** const argv)
                              .io = { .client_name = PROGRAM_NAME, .connect = true },
                              .engine = { .realtime = true },
                              .bind_address = "127.0.0.1" },
+                   .backend.gpu_index = BACKEND_ANY_GPU,
                    .channels = "2:2",
                    .depth = 1,
                    .n_helpers = -1,
@@ -116,8 +118,7 @@ run_run(const int argc, char** const argv)
       .to.choice = &args.on_late },
     { "ceiling", 0, OPTION_NUMBER, "DB", -60, 24,
       .help = "Level that no output sample passes, default 0", .to.number = &args.ceiling_db },
-    { "backend", 0, OPTION_CHOICE, .choices = backend_choices,
-      .help = "What runs the effects (default auto)", .to.choice = &args.backend },
+    BACKEND_OPTIONS(&args.backend),
     { "helpers", 0, OPTION_INTEGER, "N", 0, 63,
       .help = "Further cores for the effects, default all but one", .to.integer = &args.n_helpers },
     { "realtime", 0, OPTION_SWITCH, .help = "Ask for SCHED_FIFO and locked memory, default on",

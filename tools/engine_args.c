@@ -17,6 +17,19 @@ const char* const backend_choices[] = {
   NULL,
 };
 
+Status
+backend_read(const BackendArgs* const args, EngineConfig* const config, Error* const error)
+{
+  const bool has_index = args->gpu_index != BACKEND_ANY_GPU;
+  if (has_index && args->backend == ENGINE_BACKEND_CPU) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "--gpu names a device, which --backend cpu does not use");
+  }
+  config->backend = (EngineBackend)args->backend;
+  config->gpu_index = has_index ? (uint32_t)args->gpu_index : UINT32_MAX;
+  return STATUS_OK;
+}
+
 static bool
 read_count(const char** const at, uint32_t* const count)
 {

@@ -11,6 +11,31 @@
 /// Names for `--backend`, in the order of EngineBackend, NULL-terminated.
 extern const char* const backend_choices[];
 
+/// What `--backend` and `--gpu` were given.
+typedef struct BackendArgs {
+  uint32_t backend;  ///< EngineBackend
+  int64_t gpu_index; ///< BACKEND_ANY_GPU: the best
+} BackendArgs;
+
+#define BACKEND_ANY_GPU (-1)
+
+/// The two rows of an option table that fill `args`.
+#define BACKEND_OPTIONS(args)                                                                      \
+  { "backend",                                                                                     \
+    0,                                                                                             \
+    OPTION_CHOICE,                                                                                 \
+    .choices = backend_choices,                                                                    \
+    .help = "What runs the effects (default auto)",                                                \
+    .to.choice = &(args)->backend },                                                               \
+  {                                                                                                \
+    "gpu", 'g', OPTION_INTEGER, "N", 0, 63,                                                        \
+        .help = "Index of the GPU in \"warprack list devices\", default the best",                 \
+        .to.integer = &(args)->gpu_index                                                           \
+  }
+
+/// Take them over.  STATUS_BAD_ARG when they do not go together.
+NODISCARD Status backend_read(const BackendArgs* args, EngineConfig* config, Error* error);
+
 /// Read "IN:OUT", or "N" for both: each 1 to FX_MAX_CHANNELS.
 NODISCARD Status channels_read(const char* text, uint32_t* n_in, uint32_t* n_out, Error* error);
 

@@ -240,8 +240,11 @@ say_running(Live* const live, const IoStatus* const io)
   EngineStatus engine;
   engine_status(live->engine, &engine);
   live_log_running(&live->log, live->driver->name, io, &engine, control_port(live->control));
-  if (engine.realtime_note[0]) {
-    live_log_note(&live->log, engine.realtime_note);
+  const char* const notes[] = { engine.realtime_note, engine.backend_note };
+  for (uint32_t n = 0; n < ARRAY_LEN(notes); ++n) {
+    if (notes[n][0]) {
+      live_log_note(&live->log, notes[n]);
+    }
   }
 }
 

@@ -41,13 +41,13 @@ static json_t*
 counters_json(const char* const event, const IoStatus* const io, const EngineStatus* const engine)
 {
   const PeriodCounts* const counts = &engine->counts;
-  return json_pack("{ss sI sI sI sI sI sI sI sI sf sf sf}", "event", event,                //
+  return json_pack("{ss sI sI sI sI sI sI sI sI sf sf sf ss}", "event", event,             //
                    "blocks", (json_int_t)counts->blocks, "late", (json_int_t)counts->late, //
                    "dry", (json_int_t)counts->dry, "clipped", (json_int_t)counts->clipped,
                    "bad_samples", (json_int_t)(counts->bad_in + counts->bad_out), //
                    "xruns", (json_int_t)io->xruns, "reconnects", (json_int_t)io->reconnects,
                    "plans", (json_int_t)engine->plans, "load_p50", engine->load_p50, "load_p99",
-                   engine->load_p99, "load_max", engine->load_max);
+                   engine->load_p99, "load_max", engine->load_max, "backend", engine->backend);
 }
 
 void
@@ -55,20 +55,20 @@ live_log_running(LiveLog* const log, const char* const driver, const IoStatus* c
                  const EngineStatus* const engine, const uint16_t osc_port)
 {
   if (log->json) {
-    print_event(json_pack("{ss ss so sf si si si si si ss si}", "event", "running", "driver",
+    print_event(json_pack("{ss ss so sf si si si si si ss ss si}", "event", "running", "driver",
                           driver, "device", command_json_text(io->device), "rate_hz", io->rate_hz,
                           "block_frames", (int)io->block_frames, "depth", (int)engine->depth,
                           "latency_frames", (int)engine->latency_frames, "n_in", (int)engine->n_in,
-                          "n_out", (int)engine->n_out, "backend", engine->backend, "osc_port",
-                          (int)osc_port));
+                          "n_out", (int)engine->n_out, "backend", engine->backend, "gpu",
+                          engine->device, "osc_port", (int)osc_port));
     return;
   }
   close_line(log);
   printf("running on %s (%s): %.0f Hz, blocks of %u frames, %u in, %u out, "
-         "latency %u frames (%.2f ms), effects on %s, OSC port %u\n",
+         "latency %u frames (%.2f ms), effects on %s%s%s%s, OSC port %u\n",
          driver, io->device, io->rate_hz, io->block_frames, engine->n_in, engine->n_out,
          engine->latency_frames, 1e3 * engine->latency_frames / io->rate_hz, engine->backend,
-         osc_port);
+         engine->device[0] ? " (" : "", engine->device, engine->device[0] ? ")" : "", osc_port);
   fflush(stdout);
 }
 
@@ -97,11 +97,11 @@ live_log_status(LiveLog* const log, const IoStatus* const io, const EngineStatus
   const char* const state = io->state == IO_STATE_RUNNING ? "" : "waiting for audio; ";
   fprintf(stderr,
           "%s%sload %.1f %% (p99 %.1f, max %.1f), late %llu, xruns %llu, clipped %llu, "
-          "%u nodes, plan %llu%s",
+          "%u nodes on %s, plan %llu%s",
           log->on_terminal ? "\r\033[K" : "", state, 100.0 * engine->load_p50,
           100.0 * engine->load_p99, 100.0 * engine->load_max, (unsigned long long)counts->late,
           (unsigned long long)io->xruns, (unsigned long long)counts->clipped, engine->n_nodes,
-          (unsigned long long)engine->plans, log->on_terminal ? "" : "\n");
+          engine->backend, (unsigned long long)engine->plans, log->on_terminal ? "" : "\n");
   log->line_open = log->on_terminal;
 }
 

@@ -91,7 +91,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef float f32;
 
-#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP_SIZE)
+#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP_SIZE, 1)
 #define DEVICE __device__ __forceinline__
 #define GLOBAL
 #define LOCAL_POINTER

@@ -4,6 +4,9 @@
 #include "device.h"
 
 #include "gpu_compile.h"
+#ifdef WARPRACK_FAULTS
+#include "gpu_faults.h"
+#endif
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -200,11 +203,11 @@ static void
 detach(Backend* const self)
 {
   Device* const device = (Device*)self;
-  if (device->h_region) {
+  if (device->h_region && !device->is_stuck) {
     device->api->host_free(device->h_region);
-    device->h_region = NULL;
-    device->region = NULL;
   }
+  device->h_region = NULL;
+  device->region = NULL;
 }
 
 static Status
@@ -263,6 +266,11 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
            device->api->name, index, device->info.name, device->info.driver,
            device->info.memory_bytes >> 20U);
   status = device_measure_switch(device, error);
+#ifdef WARPRACK_FAULTS
+  if (!status) {
+    status = gpu_faults_wrap(&device->api, error);
+  }
+#endif
   if (status) {
     device_backend_free(&device->backend);
     return status;
@@ -271,23 +279,29 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
   return STATUS_OK;
 }
 
-void
+bool
 device_backend_free(Backend* const backend)
 {
   Device* const device = (Device*)backend;
   if (!device) {
-    return;
+    return true;
   }
+  const bool is_stuck = device->is_stuck;
   detach(backend);
   device_chunks_free(device);
   while (device->modules) {
     CompiledModule* const module = device->modules;
     device->modules = module->next;
-    device->api->module_free(module->module);
+    if (!is_stuck) {
+      device->api->module_free(module->module);
+    }
     free(module);
   }
-  device->api->close(device->gpu);
+  if (!is_stuck) {
+    device->api->close(device->gpu);
+  }
   free(device);
+  return !is_stuck;
 }
 
 const char*

@@ -14,6 +14,8 @@
 
 #include "../engine/backend.h"
 
+#include <stdatomic.h>
+
 typedef struct CompiledModule CompiledModule;
 typedef struct Chunk Chunk;
 
@@ -27,6 +29,8 @@ typedef struct Device {
   size_t mapped_bytes;  ///< Rows of a block up to this, in and out together, stay in mapped memory
   void* region;         ///< Attached, or NULL
   GpuHostMemory* h_region; ///< The same for the device
+  atomic_bool is_late;     ///< A block did: nothing more is submitted
+  bool is_stuck;           ///< A block never came back: all that the device holds is left as it is
   CompiledModule* modules;
   Chunk* chunks;
   char summary[256];
@@ -70,7 +74,7 @@ Status device_lines_new(const Backend* self, uint32_t n_lines, uint32_t n_frames
                         DeviceMemory** memory, Error* error);
 void device_memory_free(DeviceMemory* memory);
 void device_memory_reset(DeviceMemory* memory);
-/// Free all chunks.
+/// Free all chunks; what they hold on a device that is stuck stays.
 void device_chunks_free(Device* device);
 
 // stage_gpu.c, as in Backend

@@ -17,6 +17,7 @@
 #define QUAD_BYTES    (QUAD_WORDS * WORD_BYTES)
 #define CHUNK_BYTES   ((uint64_t)256 << 20U) // of a GPU: most racks never need another while live
 #define CPU_CHUNK     ((uint64_t)8 << 20U)   // of others, whose memory is the host's
+#define CHUNK_PART    8U                     // of the device's memory: no chunk is more than that
 #define PIECE_QUADS   (GPU_ALIGNMENT / QUAD_BYTES) // pieces begin and end at multiples
 #define ZEROES_WORDS  16384U
 #define UNIT_ALIGNING 4U // quads: 64 bytes
@@ -43,14 +44,27 @@ chunk_buffer(const Chunk* const chunk)
 
 // ---- chunks ----
 
+static uint64_t
+least(const uint64_t a, const uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+/// Size of a chunk that nothing larger is asked for.
+static uint64_t
+usual_bytes(const Device* const device)
+{
+  const GpuDeviceInfo* const info = &device->info;
+  const uint64_t n_bytes = least(info->is_gpu ? CHUNK_BYTES : CPU_CHUNK,
+                                 least(info->memory_bytes / CHUNK_PART, info->largest_bytes));
+  return n_bytes - n_bytes % GPU_ALIGNMENT;
+}
+
 static Status
 chunk_new(Device* const device, const uint64_t quads_needed, Chunk** const out, Error* const error)
 {
-  uint64_t n_bytes = quads_needed * QUAD_BYTES;
-  const uint64_t wanted = device->info.is_gpu ? CHUNK_BYTES : CPU_CHUNK;
-  const uint64_t usual = device->info.largest_bytes < wanted ? device->info.largest_bytes : wanted;
-  n_bytes = n_bytes > usual ? n_bytes : usual;
-  n_bytes -= n_bytes % GPU_ALIGNMENT;
+  const uint64_t needed = quads_needed * QUAD_BYTES;
+  uint64_t n_bytes = needed > usual_bytes(device) ? needed : usual_bytes(device);
   Chunk* const chunk = calloc(1, sizeof(Chunk));
   Gap* const gap = calloc(1, sizeof(Gap));
   if (!chunk || !gap) {
@@ -58,7 +72,11 @@ chunk_new(Device* const device, const uint64_t quads_needed, Chunk** const out, 
     free(gap);
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  const Status status = device->api->buffer_new(device->gpu, n_bytes, &chunk->buffer, error);
+  Status status = device->api->buffer_new(device->gpu, n_bytes, &chunk->buffer, error);
+  if (status == STATUS_NO_MEM && n_bytes > needed) { // the rest of the device may do
+    n_bytes = needed;
+    status = device->api->buffer_new(device->gpu, n_bytes, &chunk->buffer, error);
+  }
   if (status) {
     free(chunk);
     free(gap);
@@ -84,7 +102,9 @@ device_chunks_free(Device* const device)
       chunk->gaps = gap->next;
       free(gap);
     }
-    device->api->buffer_free(chunk->buffer);
+    if (!device->is_stuck) {
+      device->api->buffer_free(chunk->buffer);
+    }
     free(chunk);
   }
 }
@@ -282,6 +302,9 @@ void
 device_memory_reset(DeviceMemory* const memory)
 {
   Error error = { STATUS_OK, "" };
+  if (memory->device->is_stuck) {
+    return;
+  }
   if (clear(memory, memory->first_quad + memory->data_quads, memory->n_units * memory->unit_quads,
             &error)) {
     // The device is lost, as the next block will tell.

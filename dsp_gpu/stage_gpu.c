@@ -39,6 +39,8 @@
 
 #define CPU_NAP_NS 20000 // between two looks at a device that is the host's own processor
 
+#define LAST_WAIT_NS 500000000U // for a block that is late, before a device counts as stuck
+
 typedef struct Slot {
   GpuHostMemory* memory;
   uint32_t* changes; ///< In it
@@ -78,7 +80,6 @@ struct Stage {
   uint64_t sequence;
   uint32_t n_resets; ///< LIVE_N_RESETS of the last report
   Status status;     ///< What went wrong
-  bool is_late;      ///< It did not finish in time
 };
 
 // ---- what changes ----
@@ -167,6 +168,18 @@ bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uin
   }
 }
 
+/// A device that was late once gets nothing more: every stage would wait for the deadline.
+static void
+submit(Stage* const stage, const Slot* const slot)
+{
+  if (atomic_load_explicit(&stage->device->is_late, memory_order_relaxed)) {
+    fail(stage, STATUS_DEVICE_LOST);
+  }
+  if (!stage->status) {
+    fail(stage, stage->device->api->submit(slot->recording, slot->sequence));
+  }
+}
+
 /// Submit frames [first, first + n_frames) of the rows.
 static Slot*
 submit_part(Stage* const stage, const uint32_t first, const uint32_t n_frames)
@@ -181,9 +194,7 @@ submit_part(Stage* const stage, const uint32_t first, const uint32_t n_frames)
   slot->n_frames = n_frames;
   slot->began_ns = rt_now_ns();
   slot->sequence = ++stage->sequence;
-  if (!stage->status) {
-    fail(stage, stage->device->api->submit(slot->recording, slot->sequence));
-  }
+  submit(stage, slot);
   return slot;
 }
 
@@ -192,7 +203,7 @@ submit_part(Stage* const stage, const uint32_t first, const uint32_t n_frames)
 static bool
 look(Stage* const stage, const Slot* const slot)
 {
-  const Device* const device = stage->device;
+  Device* const device = stage->device;
   bool done = false;
   if (!stage->status) {
     fail(stage, device->api->poll(slot->recording, slot->sequence, &done));
@@ -207,7 +218,7 @@ look(Stage* const stage, const Slot* const slot)
     nanosleep(&nap, NULL);
   }
   if (rt_now_ns() - slot->began_ns > device->deadline_ns) {
-    stage->is_late = true;
+    atomic_store_explicit(&device->is_late, true, memory_order_relaxed);
     fail(stage, STATUS_DEVICE_LOST);
   }
   return stage->status != STATUS_OK;
@@ -319,7 +330,7 @@ void
 stage_gpu_error(const Stage* const stage, Error* const error)
 {
   const Device* const device = stage->device;
-  if (stage->is_late) {
+  if (atomic_load_explicit(&device->is_late, memory_order_relaxed)) {
     error_set(error, STATUS_DEVICE_LOST, "%s: a block did not come back within %.3g ms",
               device->summary, (double)device->deadline_ns * 1e-6);
   } else if (stage->status) {
@@ -514,7 +525,7 @@ try_out(Stage* const stage, Error* const error)
     Slot* const slot = &stage->slots[s];
     slot->began_ns = rt_now_ns();
     slot->sequence = ++stage->sequence;
-    fail(stage, stage->device->api->submit(slot->recording, slot->sequence));
+    submit(stage, slot);
     wait_for(stage, slot);
   }
   if (stage->status) {
@@ -582,8 +593,29 @@ stage_gpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
   return STATUS_OK;
 }
 
-void
-stage_gpu_free(Stage* const stage)
+/// Wait for a late block a little longer: drivers wait for ever when what still runs is freed.
+static bool
+comes_back(const Stage* const stage)
+{
+  const Device* const device = stage->device;
+  const uint64_t began_ns = rt_now_ns();
+  bool all_done = false;
+  while (!all_done && rt_now_ns() - began_ns < LAST_WAIT_NS) {
+    all_done = true;
+    for (uint32_t s = 0; s < N_SLOTS; ++s) {
+      const Slot* const slot = &stage->slots[s];
+      bool done = false;
+      // A device that is lost has nothing left that could be running.
+      all_done &= !slot->recording || slot->sequence == 0U ||
+                  device->api->poll(slot->recording, slot->sequence, &done) || done;
+    }
+    nanosleep(&(struct timespec){ 0, CPU_NAP_NS }, NULL);
+  }
+  return all_done;
+}
+
+static void
+free_on_device(Stage* const stage)
 {
   const GpuApi* const api = stage->device->api;
   for (uint32_t s = 0; s < N_SLOTS; ++s) {
@@ -597,13 +629,26 @@ stage_gpu_free(Stage* const stage)
     if (slot->memory) {
       api->host_free(slot->memory);
     }
-    free(slot->out);
   }
   GpuBuffer* const buffers[] = { stage->table, stage->live, stage->rows };
   for (uint32_t b = 0; b < ARRAY_LEN(buffers); ++b) {
     if (buffers[b]) {
       api->buffer_free(buffers[b]);
     }
+  }
+}
+
+void
+stage_gpu_free(Stage* const stage)
+{
+  Device* const device = stage->device;
+  const bool is_late = atomic_load_explicit(&device->is_late, memory_order_relaxed);
+  device->is_stuck = device->is_stuck || (is_late && !comes_back(stage));
+  if (!device->is_stuck) {
+    free_on_device(stage);
+  }
+  for (uint32_t s = 0; s < N_SLOTS; ++s) {
+    free(stage->slots[s].out);
   }
   stage_tables_clear(&stage->tables);
   free(stage->shadow);

@@ -143,7 +143,8 @@ struct Backend {
   /// [builder]
   Status (*stage_new)(const Backend* self, const StageSpec* spec, Pool* pool, Stage** stage,
                       Error* error);
-  /// After the last block was collected. [builder]
+  /// After the last block was collected.  Waits no longer than half a second for a device that has
+  /// not finished in time. [builder]
   void (*stage_free)(Stage* stage);
   /**
      Begin one block: reads its rows, and the rows as they lie now stay valid until it is collected.
@@ -184,8 +185,13 @@ typedef struct DeviceChoice {
 /// Open a device.  STATUS_NO_BACKEND in the driver's own words when it is not there.  Without an
 /// API drivers are not even opened where Linux has no GPU. [main]
 NODISCARD Status device_backend_new(const DeviceChoice* choice, Backend** backend, Error* error);
-/// Close it, after all nodes, lines and stages have been freed.  Accepts NULL. [main]
-void device_backend_free(Backend* backend);
+/**
+   Close it, after all nodes, lines and stages have been freed.  Accepts NULL. [main, builder]
+
+   @return False when a block never came back.  Then no driver may be asked to free what that block
+   uses, because it would wait for ever: context and memory are left until the process ends.
+*/
+bool device_backend_free(Backend* backend);
 /// One line on the device: name, driver, memory. [any]
 const char* device_backend_summary(const Backend* backend);
 

@@ -52,8 +52,11 @@ end_slot(Engine* const engine)
     }
     rt_pause();
   }
-  worker_end(worker);
-  ring_finish(engine->ring);
+  if (worker_end(worker)) {
+    ring_finish(engine->ring);
+  } else {
+    ring_fail(engine->ring);
+  }
 }
 
 static void*
@@ -103,6 +106,7 @@ add_counts(PeriodCounts* const sum, const PeriodCounts* const counts)
 {
   sum->blocks += counts->blocks;
   sum->late += counts->late;
+  sum->failed += counts->failed;
   sum->dropped += counts->dropped;
   sum->dry += counts->dry;
   sum->clipped += counts->clipped;

@@ -115,8 +115,11 @@ take_due_block(Period* const period, const Slice* const slice)
     return DUE_MISSING; // counted when it was dropped
   }
   const bool in_time = is_in_time(period, slice);
+  const bool has_sound =
+      in_time && !(ring_slot(period->config.ring, period->due)->flags & SLOT_FAILED);
   count(&period->counters.late, !in_time);
-  return in_time ? DUE_READY : DUE_MISSING;
+  count(&period->counters.failed, in_time && !has_sound);
+  return has_sound ? DUE_READY : DUE_MISSING;
 }
 
 /// The miss policy of period.h.  Whoever waits need not be careful: wet comes back at once.
@@ -394,6 +397,7 @@ period_counts(const Period* const period)
   const PeriodCounters* const counters = &period->counters;
   return (PeriodCounts){ .blocks = read_counter(&counters->blocks),
                          .late = read_counter(&counters->late),
+                         .failed = read_counter(&counters->failed),
                          .dropped = read_counter(&counters->dropped),
                          .dry = read_counter(&counters->dry),
                          .clipped = read_counter(&counters->clipped),

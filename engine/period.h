@@ -12,8 +12,9 @@
    where dry is the input, delayed by exactly the latency of the wet path (or silence, where asked
    for). The late block has no wet samples yet, so the wet side of that one fade continues the last
    finished block by odd reflection about its last sample (2 x[0] - x[-t]): value and slope go on,
-   no click. Late results are dropped, never played late.  Last in the chain, always: NaN and Inf
-   become 0, samples are limited to the ceiling, both are counted.
+   no click. Late results are dropped, never played late.  A block that came back in time but
+   without sound (SLOT_FAILED: a device has failed) is treated as a late one is.  Last in the chain,
+   always: NaN and Inf become 0, samples are limited to the ceiling, both are counted.
 */
 #ifndef WARPRACK_ENGINE_PERIOD_H
 #define WARPRACK_ENGINE_PERIOD_H
@@ -41,6 +42,7 @@ typedef struct PeriodConfig {
 typedef struct PeriodCounts {
   uint64_t blocks;      ///< Blocks processed
   uint64_t late;        ///< Blocks not finished when due (a dropped one is not late as well)
+  uint64_t failed;      ///< Blocks that came back without sound: a device has failed
   uint64_t dropped;     ///< Blocks not submitted: the worker was n_slots behind
   uint64_t dry;         ///< Blocks played dry, wholly or in part
   uint64_t clipped;     ///< Samples limited by the ceiling

@@ -14,7 +14,7 @@
 
 /// PeriodCounts as one thread writes and others read them.
 typedef struct PeriodCounters {
-  _Atomic uint64_t blocks, late, dropped, dry, clipped, bad_in, bad_out, odd_periods;
+  _Atomic uint64_t blocks, late, failed, dropped, dry, clipped, bad_in, bad_out, odd_periods;
   _Atomic uint64_t callback_ns_max, callback_ns_sum;
 } PeriodCounters;
 

@@ -32,6 +32,25 @@ list_values(Plan* const plan, const PlanRequest* const request, Error* const err
   return STATUS_OK;
 }
 
+/// Nodes that replace one of the same kind: the worker has set that one's values, and brings them.
+static Status
+list_heirs(Plan* const plan, const PlanRequest* const request, Error* const error)
+{
+  plan->heirs = arena_take(&plan->arena, plan->n_living, sizeof(PlanHeir));
+  if (!plan->heirs) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t v = 0; request->previous && v < plan->n_living; ++v) {
+    Node* const node = plan->nodes[v].node;
+    const int old = plan_find(request->previous, node->uid);
+    const Node* const from = old >= 0 ? request->previous->nodes[old].node : node;
+    if (from != node && from->fx == node->fx) {
+      plan->heirs[plan->n_heirs++] = (PlanHeir){ node, from };
+    }
+  }
+  return STATUS_OK;
+}
+
 Status
 plan_make_stages(Plan* const plan, Pool* const pool, Error* const error)
 {
@@ -84,8 +103,9 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
   if (!status) {
     status = steps_make(plan, request->format, &scratch, error);
   }
-  if (!status && !request->keep_values) {
-    status = list_values(plan, request, error);
+  if (!status) {
+    status =
+        request->keep_values ? list_heirs(plan, request, error) : list_values(plan, request, error);
   }
   if (!status) {
     status = plan_make_stages(plan, request->pool, error);
@@ -167,6 +187,35 @@ plan_next_expiry(const Plan* const plan)
   return next;
 }
 
+bool
+plan_fail(Plan* const plan, const PlanStage* const stage)
+{
+  const bool is_first = !plan_has_failed(plan);
+  if (is_first) {
+    atomic_store_explicit(&plan->failed, stage, memory_order_release);
+  }
+  return is_first;
+}
+
+bool
+plan_has_failed(const Plan* const plan)
+{
+  return atomic_load_explicit(&plan->failed, memory_order_acquire) != NULL;
+}
+
+Status
+plan_failure(const Plan* const plan, const Backend** const backend, Error* const error)
+{
+  const PlanStage* const stage = atomic_load_explicit(&plan->failed, memory_order_acquire);
+  if (!stage) {
+    return STATUS_OK;
+  }
+  *backend = stage->backend;
+  error_set(error, STATUS_DEVICE_LOST, "%s: no words", stage->backend->name);
+  stage->backend->stage_error(stage->stage, error);
+  return STATUS_DEVICE_LOST;
+}
+
 int
 plan_find(const Plan* const plan, const RackUid uid)
 {
@@ -199,11 +248,27 @@ begin_aim(const PlanAim* const aim)
   mix->gain = hold ? mix->gain : mix->next;
 }
 
+static void
+take_over(const PlanHeir* const heir)
+{
+  Node* const node = heir->node;
+  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+    if (!node->fx->params[p].structural) {
+      node->targets[p] = heir->from->targets[p];
+      node->stamps[p] = heir->from->stamps[p];
+      node_set(node, p, node->targets[p]);
+    }
+  }
+}
+
 void
 plan_begin(Plan* const plan)
 {
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     begin_aim(&plan->aims[a]);
+  }
+  for (uint32_t h = 0; h < plan->n_heirs; ++h) {
+    take_over(&plan->heirs[h]);
   }
   for (uint32_t v = 0; v < plan->n_values; ++v) {
     const PlanValue* const value = &plan->values[v];

@@ -21,6 +21,8 @@
 #include "rack.h"
 #include "status.h"
 
+#include <stdatomic.h>
+
 #define LINK_RAMP_SECONDS                                                                          \
   0.01 // equal-gain fade of connections; cubic, so that low notes do not click
 #define TAIL_LIMIT_SECONDS    10.0 // longest life of a removed node
@@ -62,6 +64,13 @@ typedef struct PlanValue {
   double value;
 } PlanValue;
 
+/// A node that was made anew elsewhere, and the one of the previous plan whose values it takes
+/// over.
+typedef struct PlanHeir {
+  Node* node;
+  const Node* from;
+} PlanHeir;
+
 /// Neighbouring steps that one backend runs.
 typedef struct PlanStage {
   const Backend* backend;
@@ -90,6 +99,9 @@ typedef struct Plan {
   uint32_t n_aims;
   PlanValue* values;
   uint32_t n_values;
+  PlanHeir* heirs;
+  uint32_t n_heirs;
+  _Atomic(const PlanStage*) failed; ///< The first stage whose device failed, NULL: none [worker]
   uint64_t stamp;    ///< Messages sent before the document was: newer ones win over `values`
   uint64_t at_frame; ///< Not before this frame
   uint64_t heard_at; ///< First frame, once heard [builder]
@@ -109,8 +121,10 @@ typedef struct PlanRequest {
   const Backend* gpu;      ///< Of nodes that ask for a GPU, NULL when there is none
   const char* why_backend; ///< Of nodes that leave the choice, see EnginePlace
   const char* no_gpu;      ///< Why there is none, for messages
+  const Backend* lost;     ///< Failed: nothing of `previous` that is there goes on; NULL: none
   uint64_t stamp, at_frame;
-  bool keep_values; ///< Housekeeping: the document's values are not news
+  bool keep_values; ///< Housekeeping: the document's values are not news; a node that is made anew
+                    ///< all the same takes over those of the one that was heard
   bool end_tails;   ///< What is dying already fades now, not when its tail has ended
   bool drop_silent; ///< What is dying already, or has no gain left, is left out whatever its time
 } PlanRequest;
@@ -143,6 +157,13 @@ uint64_t plan_next_expiry(const Plan* plan);
 
 /// Index of a living node, or -1. [worker]
 REALTIME int plan_find(const Plan* plan, RackUid uid);
+
+/// Note that the device of `stage` has failed; false when the plan had failed before. [worker]
+REALTIME bool plan_fail(Plan* plan, const PlanStage* stage);
+REALTIME bool plan_has_failed(const Plan* plan); // [any]
+
+/// Why the plan has failed, and on which backend; STATUS_OK when it has not.
+Status plan_failure(const Plan* plan, const Backend** backend, Error* error);
 
 /// Start the fades and set the values of the document; the first thing a plan does when it is
 /// heard. [worker]

@@ -9,6 +9,13 @@ is_in_plan(const Plan* const plan, const Node* const node)
   return !node || (node->plan_index < plan->n_nodes && plan->nodes[node->plan_index].node == node);
 }
 
+/// Whether something went with its device.
+static bool
+is_lost(const Graph* const graph, const Backend* const backend)
+{
+  return graph->request->lost && backend == graph->request->lost;
+}
+
 /// Whether something of the previous plan must still be in this one although the rack has it no
 /// longer.
 static bool
@@ -31,7 +38,8 @@ keep_dying_nodes(Graph* const graph)
   Plan* const plan = graph->plan;
   for (uint32_t n = 0; n < previous->n_nodes; ++n) {
     const PlanNode* const old = &previous->nodes[n];
-    if (!is_in_plan(plan, old->node) && still_dies(graph, &old->death)) {
+    if (!is_in_plan(plan, old->node) && still_dies(graph, &old->death) &&
+        !is_lost(graph, old->node->backend)) {
       ++old->node->refs;
       old->node->plan_index = plan->n_nodes;
       plan->nodes[plan->n_nodes] = *old;
@@ -49,7 +57,8 @@ keep_dying_links(Graph* const graph)
     const PlanLink* const old = &previous->links[l];
     const bool is_over = graph->request->drop_silent && old->link->gain == 0.0F;
     if (!graph_has_link(plan, old->link) && !is_over && still_dies(graph, &old->death) &&
-        is_in_plan(plan, old->link->from) && is_in_plan(plan, old->link->to)) {
+        !is_lost(graph, old->link->backend) && is_in_plan(plan, old->link->from) &&
+        is_in_plan(plan, old->link->to)) {
       ++old->link->refs;
       old->link->plan_index = plan->n_links;
       plan->links[plan->n_links++] = (PlanLink){ .link = old->link, .death = die_on(&old->death) };

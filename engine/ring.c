@@ -193,6 +193,13 @@ ring_finish(Ring* const ring)
 }
 
 void
+ring_fail(Ring* const ring)
+{
+  ring_slot(ring, ring->finished)->flags |= SLOT_FAILED;
+  ring_finish(ring);
+}
+
+void
 ring_wake(Ring* const ring)
 {
   atomic_fetch_add(&ring->header->wakes, 1U);

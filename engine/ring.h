@@ -64,6 +64,7 @@ typedef struct SlotHeader {
 
 #define SLOT_WAITED                                                                                \
   1U // the producer waits for this block (offline, freewheel): deadlines do not apply
+#define SLOT_FAILED 2U // set by the consumer: the block has no output
 
 typedef struct Ring Ring; // one side's view of the region
 
@@ -122,6 +123,9 @@ bool ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t*
 
 /// Publish the oldest block's output; wakes a producer that waits. [worker]
 REALTIME void ring_finish(Ring* ring);
+
+/// The same for a block that has no output: its slot becomes SLOT_FAILED. [worker]
+REALTIME void ring_fail(Ring* ring);
 
 /// Make ring_wait_take() return false, once: the one that sleeps, else the next one. [any]
 void ring_wake(Ring* ring);

@@ -55,14 +55,18 @@ worker_collect(Worker* const worker)
   return atomic_exchange_explicit(&worker->retired, NULL, memory_order_acquire);
 }
 
-/// Wait for a stage.
+/// Wait for a stage of a block.
 static void
-collect(Worker* const worker, const PlanStage* const stage)
+collect(Worker* const worker, const PlanStage* const stage, BegunBlock* const block)
 {
   uint32_t n_reset = 0;
-  stage->backend->stage_collect(stage->stage, &n_reset);
+  const Status status = stage->backend->stage_collect(stage->stage, &n_reset);
   if (n_reset) {
     count(&worker->counts.units_reset, n_reset);
+  }
+  if (status) {
+    block->has_failed = true;
+    count(&worker->counts.device_errors, plan_fail(worker->plan, stage));
   }
 }
 
@@ -71,7 +75,7 @@ static void
 settle(Worker* const worker, BegunBlock* const block)
 {
   if (block->last) {
-    collect(worker, block->last);
+    collect(worker, block->last, block);
     block->last = NULL;
   }
 }
@@ -264,7 +268,7 @@ worker_begin(Worker* const worker, Ring* const messages, const uint64_t frame,
     const PlanStage* const stage = &plan->stages[s];
     stage->backend->stage_submit(stage->stage, n_frames, worker->events, n_events);
     if (s + 1U < plan->n_stages) {
-      collect(worker, stage);
+      collect(worker, stage, block);
     } else {
       block->last = stage;
     }
@@ -280,7 +284,7 @@ worker_can_end(const Worker* const worker)
   return !last || last->backend->stage_is_done(last->stage);
 }
 
-void
+bool
 worker_end(Worker* const worker)
 {
   rt_section_enter();
@@ -293,12 +297,13 @@ worker_end(Worker* const worker)
   load_add(&worker->load,
            (double)(rt_now_ns() - block->began_ns) * worker->rate_hz / (1e9 * block->n_frames));
   rt_section_leave();
+  return !block->has_failed;
 }
 
-void
+bool
 worker_run(Worker* const worker, Ring* const messages, const uint64_t frame,
            const uint32_t n_frames, float* const* const in, float* const* const out)
 {
   worker_begin(worker, messages, frame, n_frames, in, out);
-  worker_end(worker);
+  return worker_end(worker);
 }

@@ -35,6 +35,7 @@ typedef struct WorkerCounts {
   _Atomic uint64_t params_applied;
   _Atomic uint64_t params_dropped; ///< For nodes that are not there
   _Atomic uint64_t units_reset;
+  _Atomic uint64_t device_errors; ///< Plans in which a device failed
   _Atomic uint64_t plans;
   _Atomic uint64_t blocks;
 } WorkerCounts;
@@ -45,6 +46,7 @@ typedef struct BegunBlock {
   uint64_t began_ns;
   uint64_t frame;
   uint32_t n_frames;
+  bool has_failed; ///< A stage has no output
 } BegunBlock;
 
 typedef struct Worker {
@@ -87,11 +89,16 @@ worker_begin(Worker* worker, Ring* messages, uint64_t frame, uint32_t n_frames, 
 /// True when worker_end() would not wait.  [worker]
 REALTIME bool worker_can_end(const Worker* worker);
 
-/// Wait for the oldest block that was begun. [worker]
-REALTIME void worker_end(Worker* worker);
+/**
+   Wait for the oldest block that was begun.
+
+   @return False when a device has failed: `out` is not the rack's sound, now and in all later
+   blocks of the plan, and plan_failure() says why.  What runs elsewhere goes on.  [worker]
+*/
+REALTIME bool worker_end(Worker* worker);
 
 /// Begin a block and end it: for those that have one at a time. [worker]
-REALTIME void worker_run(Worker* worker, Ring* messages, uint64_t frame, uint32_t n_frames,
+REALTIME bool worker_run(Worker* worker, Ring* messages, uint64_t frame, uint32_t n_frames,
                          float* const* in, float* const* out);
 
 /// While no block is begun: take an offered plan at once, if its time has come. [worker]

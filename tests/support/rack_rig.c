@@ -30,35 +30,72 @@ leave_file(void* const context, FxFile* const file)
   (void)file;
 }
 
-void
-rack_rig_edit(RackRig* const rig, const char* const text)
+static PlanRequest
+request_for(RackRig* const rig, const Rack* const rack)
+{
+  return (PlanRequest){ .rack = rack,
+                        .previous = rig->worker.plan,
+                        .now_frame = rig->frame,
+                        .format = &rig->format,
+                        .loader = &rig->loader,
+                        .backend = rig->backend,
+                        .gpu = rig->gpu };
+}
+
+static Status
+plan(RackRig* const rig, const PlanRequest* const request, Error* const error)
+{
+  Plan* made = NULL;
+  bool tangled = false;
+  const Status status = plan_new(request, &made, &tangled, error);
+  if (!status) {
+    worker_offer(&rig->worker, made);
+    worker_idle(&rig->worker);
+    ck_assert(worker_has_taken(&rig->worker));
+    plan_heard(made, rig->frame);
+    plan_free(worker_collect(&rig->worker));
+  }
+  return status;
+}
+
+Status
+rack_rig_try(RackRig* const rig, const char* const text, Error* const error)
 {
   Rack* rack = NULL;
-  Error error = { STATUS_OK, "" };
-  ck_assert_msg(rack_parse(text, "test", rig->rack, &rack, &error) == STATUS_OK, "%s", error.text);
-  const PlanRequest request = { .rack = rack,
-                                .previous = rig->worker.plan,
-                                .now_frame = rig->frame,
-                                .format = &rig->format,
-                                .loader = &rig->loader,
-                                .backend = rig->backend,
-                                .gpu = rig->gpu };
-  Plan* plan = NULL;
-  bool tangled = false;
-  ck_assert_msg(plan_new(&request, &plan, &tangled, &error) == STATUS_OK, "%s", error.text);
-  worker_offer(&rig->worker, plan);
-  worker_idle(&rig->worker);
-  ck_assert(worker_has_taken(&rig->worker));
-  plan_heard(plan, rig->frame);
-  plan_free(worker_collect(&rig->worker));
+  ck_assert_msg(rack_parse(text, "test", rig->rack, &rack, error) == STATUS_OK, "%s", error->text);
+  const PlanRequest request = request_for(rig, rack);
+  const Status status = plan(rig, &request, error);
+  if (status) {
+    rack_free(rack);
+    return status;
+  }
   rack_free(rig->rack);
   rig->rack = rack;
+  return STATUS_OK;
 }
 
 void
-rack_rig_new(RackRig* const rig, const Backend* const backend, const Backend* const gpu,
-             const char* const text, const Format* const format, const RackRigFile* const files,
-             const uint32_t n_files)
+rack_rig_edit(RackRig* const rig, const char* const text)
+{
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(rack_rig_try(rig, text, &error) == STATUS_OK, "%s", error.text);
+}
+
+void
+rack_rig_leave(RackRig* const rig, const Backend* const lost)
+{
+  Error error = { STATUS_OK, "" };
+  rig->backend = &backend_cpu;
+  rig->gpu = &backend_cpu;
+  PlanRequest request = request_for(rig, rig->rack);
+  request.lost = lost;
+  request.keep_values = true;
+  ck_assert_msg(plan(rig, &request, &error) == STATUS_OK, "%s", error.text);
+}
+
+void
+rack_rig_begin(RackRig* const rig, const Backend* const backend, const Backend* const gpu,
+               const Format* const format, const RackRigFile* const files, const uint32_t n_files)
 {
   *rig = (RackRig){
     .backend = backend, .gpu = gpu, .format = *format, .files = files, .n_files = n_files
@@ -71,6 +108,14 @@ rack_rig_new(RackRig* const rig, const Backend* const backend, const Backend* co
   ck_assert_msg(ring_new(&shape, &rig->messages, &error) == STATUS_OK, "%s", error.text);
   ck_assert_msg(worker_init(&rig->worker, &error) == STATUS_OK, "%s", error.text);
   rig->worker.rate_hz = format->rate_hz;
+}
+
+void
+rack_rig_new(RackRig* const rig, const Backend* const backend, const Backend* const gpu,
+             const char* const text, const Format* const format, const RackRigFile* const files,
+             const uint32_t n_files)
+{
+  rack_rig_begin(rig, backend, gpu, format, files, n_files);
   rack_rig_edit(rig, text);
 }
 
@@ -105,7 +150,7 @@ rack_rig_set(RackRig* const rig, const char* const node, const char* const param
   ck_abort_msg("the rack has no %s", node);
 }
 
-void
+bool
 rack_rig_run(RackRig* const rig, const float* const* const in, float* const* const out,
              const size_t n_frames, const RigSplit split, uint64_t seed)
 {
@@ -114,6 +159,7 @@ rack_rig_run(RackRig* const rig, const float* const* const in, float* const* con
   float** const ins = calloc(n_in, sizeof(float*));
   float** const outs = calloc(n_out, sizeof(float*));
   ck_assert(ins && outs);
+  bool all_good = true;
   for (size_t done = 0; done < n_frames;) {
     const size_t most = split == RIG_SINGLE   ? 1U
                         : split == RIG_RANDOM ? 1U + signal_random(&seed) % rig->format.block_frames
@@ -125,10 +171,11 @@ rack_rig_run(RackRig* const rig, const float* const* const in, float* const* con
     for (uint32_t c = 0; c < n_out; ++c) {
       outs[c] = out[c] + done;
     }
-    worker_run(&rig->worker, rig->messages, rig->frame, n, ins, outs);
+    all_good &= worker_run(&rig->worker, rig->messages, rig->frame, n, ins, outs);
     rig->frame += n;
     done += n;
   }
   free(ins);
   free(outs);
+  return all_good;
 }

@@ -33,6 +33,9 @@ typedef struct RackRig {
 /// Plan a rack (a chain or a document) on a backend; fails the test on error.
 void rack_rig_new(RackRig* rig, const Backend* backend, const Backend* gpu, const char* text,
                   const Format* format, const RackRigFile* files, uint32_t n_files);
+/// The same without a rack, for rack_rig_try().
+void rack_rig_begin(RackRig* rig, const Backend* backend, const Backend* gpu, const Format* format,
+                    const RackRigFile* files, uint32_t n_files);
 void rack_rig_free(RackRig* rig);
 
 /// Channels that come out.
@@ -42,11 +45,17 @@ uint32_t rack_rig_n_out(const RackRig* rig);
 /// stay.
 void rack_rig_edit(RackRig* rig, const char* text);
 
+/// The same, which may be refused: then everything goes on as it is.
+Status rack_rig_try(RackRig* rig, const char* text, Error* error);
+
+/// A device has failed: plan what is heard anew, all of it on the CPU.
+void rack_rig_leave(RackRig* rig, const Backend* lost);
+
 /// Set a parameter of a node at a frame (0: at the next block).
 void rack_rig_set(RackRig* rig, const char* node, const char* param, double value, uint64_t frame);
 
-/// Process planar in[n_in][n_frames] to out[n_out][n_frames].
-void rack_rig_run(RackRig* rig, const float* const* in, float* const* out, size_t n_frames,
+/// Process planar in[n_in][n_frames] to out[n_out][n_frames].  False when a device failed.
+bool rack_rig_run(RackRig* rig, const float* const* in, float* const* out, size_t n_frames,
                   RigSplit split, uint64_t seed);
 
 #endif

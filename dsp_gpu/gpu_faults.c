@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Faults on demand in front of an implementation of the seam.
+
+#include "gpu_faults.h"
+
+#include "../engine/rt.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VARIABLE  "WARPRACK_FAULTS"
+#define NS_PER_MS 1000000U
+
+typedef enum FaultKind {
+  FAULT_BUILD,
+  FAULT_ERROR,
+  FAULT_HANG,
+  FAULT_LATE,
+  FAULT_NOMEM,
+  FAULT_RECORD,
+  N_FAULTS
+} FaultKind;
+
+static const struct {
+  const char* name;
+  bool has_value;
+} kinds[N_FAULTS] = {
+  [FAULT_BUILD] = { "gpu.build", false }, [FAULT_ERROR] = { "gpu.error", true },
+  [FAULT_HANG] = { "gpu.hang", false },   [FAULT_LATE] = { "gpu.late", true },
+  [FAULT_NOMEM] = { "gpu.nomem", false }, [FAULT_RECORD] = { "gpu.record", false },
+};
+
+/// What was asked for, and how far it is.  Builder and worker count at the same time.
+typedef struct Fault {
+  unsigned long at; ///< 0: never
+  unsigned long value;
+  atomic_ulong n_seen;
+} Fault;
+
+static const GpuApi* real;
+static GpuApi wrapped;
+static Fault faults[N_FAULTS];
+static atomic_bool is_lost, hangs, is_full;
+static _Atomic(GpuRecording*) late;
+static _Atomic uint64_t late_until_ns;
+
+static bool
+fires(const FaultKind kind)
+{
+  return atomic_fetch_add(&faults[kind].n_seen, 1U) + 1U == faults[kind].at;
+}
+
+// ---- the calls that can fail ----
+
+static void
+last_error(GpuDevice* const device, Error* const error)
+{
+  if (atomic_load(&is_lost)) {
+    error_set(error, STATUS_DEVICE_LOST, "%s: error %lu, asked for by " VARIABLE, real->name,
+              faults[FAULT_ERROR].value);
+  } else {
+    real->last_error(device, error);
+  }
+}
+
+/// STATUS_DEVICE_LOST on a device that is lost, as every call of the seam answers then.
+static Status
+check(GpuDevice* const device, Error* const error)
+{
+  if (!atomic_load(&is_lost)) {
+    return STATUS_OK;
+  }
+  last_error(device, error);
+  return STATUS_DEVICE_LOST;
+}
+
+static Status
+buffer_new(GpuDevice* const device, const size_t n_bytes, GpuBuffer** const buffer,
+           Error* const error)
+{
+  if (fires(FAULT_NOMEM)) {
+    atomic_store(&is_full, true);
+  }
+  if (atomic_load(&is_full)) {
+    return error_set(error, STATUS_NO_MEM, "%s: %zu bytes asked for, 0 left, by " VARIABLE,
+                     real->name, n_bytes);
+  }
+  const Status status = check(device, error);
+  return status ? status : real->buffer_new(device, n_bytes, buffer, error);
+}
+
+static Status
+host_new(GpuDevice* const device, const size_t n_bytes, GpuHostMemory** const host,
+         Error* const error)
+{
+  const Status status = check(device, error);
+  return status ? status : real->host_new(device, n_bytes, host, error);
+}
+
+static Status
+module_new(GpuDevice* const device, const char* const name, const char* const source,
+           const char* const* const options, GpuModule** const module, Error* const error)
+{
+  static const char mistake[] =
+      "\nDEVICE f32\nmistaken(void)\n{\n  return asked_for_by_faults;\n}\n";
+  Status status = check(device, error);
+  if (status || !fires(FAULT_BUILD)) {
+    return status ? status : real->module_new(device, name, source, options, module, error);
+  }
+  const size_t length = strlen(source);
+  char* const text = malloc(length + sizeof(mistake));
+  if (!text) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  memcpy(text, source, length);
+  memcpy(text + length, mistake, sizeof(mistake));
+  status = real->module_new(device, name, text, options, module, error);
+  free(text);
+  return status;
+}
+
+static Status
+record(GpuDevice* const device, const GpuWork* const work, GpuRecording** const recording,
+       Error* const error)
+{
+  if (fires(FAULT_RECORD)) {
+    return error_set(error, STATUS_NO_BACKEND, "%s: refused to record, by " VARIABLE, real->name);
+  }
+  const Status status = check(device, error);
+  return status ? status : real->record(device, work, recording, error);
+}
+
+/// What hangs, or fails, does not reach the driver, and so is never done.
+static Status
+submit(GpuRecording* const recording, const uint64_t sequence)
+{
+  if (atomic_load(&is_lost)) {
+    return STATUS_DEVICE_LOST;
+  }
+  if (fires(FAULT_HANG)) {
+    atomic_store(&hangs, true);
+  }
+  if (fires(FAULT_LATE)) {
+    atomic_store(&late_until_ns, rt_now_ns() + faults[FAULT_LATE].value * NS_PER_MS);
+    atomic_store(&late, recording);
+  }
+  const bool fails = fires(FAULT_ERROR);
+  if (fails) {
+    atomic_store(&is_lost, true); // the submission itself is good, as errors come later
+  }
+  return fails || atomic_load(&hangs) ? STATUS_OK : real->submit(recording, sequence);
+}
+
+static Status
+poll(GpuRecording* const recording, const uint64_t sequence, bool* const done)
+{
+  *done = false;
+  if (atomic_load(&is_lost)) {
+    return STATUS_DEVICE_LOST;
+  }
+  const bool waits = atomic_load(&late) == recording && rt_now_ns() < atomic_load(&late_until_ns);
+  return waits ? STATUS_OK : real->poll(recording, sequence, done);
+}
+
+// ---- the calls that would wait for ever ----
+
+static void
+must_not_hang(const char* const call)
+{
+  if (atomic_load(&hangs)) {
+    fprintf(stderr, VARIABLE ": %s on a device that hangs would never return\n", call);
+    abort();
+  }
+}
+
+static void
+close_device(GpuDevice* const device)
+{
+  must_not_hang("close()");
+  real->close(device);
+}
+
+static void
+buffer_free(GpuBuffer* const buffer)
+{
+  must_not_hang("buffer_free()");
+  real->buffer_free(buffer);
+}
+
+static void
+host_free(GpuHostMemory* const host)
+{
+  must_not_hang("host_free()");
+  real->host_free(host);
+}
+
+static void
+module_free(GpuModule* const module)
+{
+  must_not_hang("module_free()");
+  real->module_free(module);
+}
+
+static void
+recording_free(GpuRecording* const recording)
+{
+  must_not_hang("recording_free()");
+  real->recording_free(recording);
+}
+
+static Status
+finish(GpuDevice* const device, Error* const error)
+{
+  must_not_hang("finish()");
+  const Status status = check(device, error);
+  return status ? status : real->finish(device, error);
+}
+
+// ---- the variable ----
+
+/// Read a number of at least 1 and move behind it.
+static bool
+read_number(const char** const at, unsigned long* const number)
+{
+  char* end = NULL;
+  *number = strtoul(*at, &end, 10);
+  const bool good = end != *at && **at != '-' && *number > 0U;
+  *at = end;
+  return good;
+}
+
+/// One name with its numbers; moves behind it.
+static bool
+read_fault(const char** const at)
+{
+  for (uint32_t k = 0; k < N_FAULTS; ++k) {
+    const size_t length = strlen(kinds[k].name);
+    if (strncmp(*at, kinds[k].name, length) != 0 || (*at)[length] != '@') {
+      continue;
+    }
+    *at += length + 1U;
+    bool good = read_number(at, &faults[k].at);
+    if (good && kinds[k].has_value) {
+      good = *(*at)++ == '=' && read_number(at, &faults[k].value);
+    }
+    return good && (**at == ',' || **at == '\0');
+  }
+  return false;
+}
+
+static void
+forget(void)
+{
+  for (uint32_t k = 0; k < N_FAULTS; ++k) {
+    faults[k].at = faults[k].value = 0;
+    atomic_store(&faults[k].n_seen, 0U);
+  }
+  atomic_store(&is_lost, false);
+  atomic_store(&hangs, false);
+  atomic_store(&is_full, false);
+  atomic_store(&late, NULL);
+}
+
+Status
+gpu_faults_wrap(const GpuApi** const api, Error* const error)
+{
+  const char* const list = getenv(VARIABLE);
+  forget();
+  for (const char* at = list; at && *at; at += *at == ',') {
+    if (!read_fault(&at)) {
+      return error_set(error, STATUS_BAD_ARG,
+                       VARIABLE "=%s: a list such as gpu.hang@100,gpu.error@5=700 (gpu_faults.h)",
+                       list);
+    }
+  }
+  if (!list || !*list) {
+    return STATUS_OK;
+  }
+  real = *api;
+  wrapped = *real;
+  wrapped.close = close_device;
+  wrapped.buffer_new = buffer_new;
+  wrapped.buffer_free = buffer_free;
+  wrapped.host_new = host_new;
+  wrapped.host_free = host_free;
+  wrapped.module_new = module_new;
+  wrapped.module_free = module_free;
+  wrapped.record = record;
+  wrapped.recording_free = recording_free;
+  wrapped.submit = submit;
+  wrapped.poll = poll;
+  wrapped.finish = finish;
+  wrapped.last_error = last_error;
+  *api = &wrapped;
+  return STATUS_OK;
+}

@@ -152,6 +152,7 @@ stop_worker(Engine* const engine)
   pthread_mutex_lock(&engine->pointers);
   if (ring) {
     worker_drain(&engine->worker, ring);
+    engine_detach_ring(engine);
     engine->ring = NULL;
     ring_free(ring);
   }
@@ -244,6 +245,12 @@ start_worker(Engine* const engine, Error* const error)
   if (status) {
     return status;
   }
+  status = engine_attach_ring(engine, ring, error);
+  if (status) {
+    engine_detach_ring(engine);
+    ring_free(ring);
+    return status;
+  }
   const PeriodConfig config = { .ring = ring,
                                 .rate_hz = format->rate_hz,
                                 .first_frame = atomic_load(&engine->next_frame),
@@ -256,6 +263,7 @@ start_worker(Engine* const engine, Error* const error)
   Period* period = NULL;
   status = period_new(&config, &period, error);
   if (status) {
+    engine_detach_ring(engine);
     ring_free(ring);
     return status;
   }
@@ -278,15 +286,26 @@ start_worker(Engine* const engine, Error* const error)
   return STATUS_OK;
 }
 
+/// End the block that was begun ahead: it is not wanted.
+static void
+end_offline(Engine* const engine)
+{
+  while (engine->config.offline && engine->worker.n_begun) {
+    worker_end(&engine->worker);
+  }
+}
+
 static Status
 prepare_offline(Engine* const engine, Error* const error)
 {
   const Format* const format = &engine->format;
-  free(engine->offline_in);
-  engine->offline_in = calloc((size_t)format->n_in * format->block_frames + 1U, sizeof(float));
+  end_offline(engine);
+  free(engine->offline_rows);
+  const size_t n_rows = 2U * ((size_t)format->n_in + engine->worker.plan->n_out);
+  engine->offline_rows = calloc(n_rows * format->block_frames + 1U, sizeof(float));
   engine->worker.rate_hz = format->rate_hz;
   rt_flush_denormals(); // this is the thread that will process
-  return engine->offline_in ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+  return engine->offline_rows ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
 static Status
@@ -408,11 +427,12 @@ engine_free(Engine* const engine)
   }
   engine_stop_builder(engine);
   engine_disarm(engine);
+  end_offline(engine);
   worker_clear(&engine->worker);
   engine_close_backend(engine);
   pool_free(engine->pool);
   rack_free(engine->rack);
-  free(engine->offline_in);
+  free(engine->offline_rows);
   pthread_cond_destroy(&engine->edits_changed);
   pthread_mutex_destroy(&engine->pointers);
   pthread_mutex_destroy(&engine->edits);
@@ -435,15 +455,38 @@ static void
 process_offline(Engine* const engine, const float* const* const in, float* const* const out,
                 const uint32_t n_frames)
 {
+  Worker* const worker = &engine->worker;
+  const uint32_t n_in = engine->format.n_in;
+  const uint32_t n_out = worker->plan->n_out;
+  const size_t block = engine->format.block_frames;
+  float* const rows = engine->offline_rows + engine->past.blocks % 2U * (n_in + n_out) * block;
   float* guarded[FX_MAX_CHANNELS];
-  for (uint32_t c = 0; c < engine->format.n_in; ++c) {
-    guarded[c] = engine->offline_in + (size_t)c * engine->format.block_frames;
+  float* ahead[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < n_in; ++c) {
+    guarded[c] = rows + c * block;
     engine->past.bad_in += guard_copy(guarded[c], in[c], n_frames, FLT_MAX).bad;
   }
+  for (uint32_t c = 0; c < n_out; ++c) {
+    ahead[c] = rows + (n_in + c) * block;
+  }
   const uint64_t frame = atomic_load_explicit(&engine->next_frame, memory_order_relaxed);
-  worker_run(&engine->worker, NULL, frame, n_frames, guarded, out);
-  ++engine->past.blocks;
   atomic_store_explicit(&engine->next_frame, frame + n_frames, memory_order_relaxed);
+  ++engine->past.blocks;
+  if (!engine->config.depth) {
+    worker_run(worker, NULL, frame, n_frames, guarded, out);
+    return;
+  }
+  worker_begin(worker, NULL, frame, n_frames, guarded, ahead);
+  if (worker->n_begun < WORKER_MAX_BEGUN) {
+    silence(engine, out, n_frames);
+    return;
+  }
+  worker_end(worker);
+  const float* const other =
+      engine->offline_rows + engine->past.blocks % 2U * (n_in + n_out) * block;
+  for (uint32_t c = 0; c < n_out; ++c) {
+    memcpy(out[c], other + (n_in + c) * block, n_frames * sizeof(float));
+  }
 }
 
 void
@@ -474,6 +517,7 @@ bool
 engine_finish_pass(Engine* const engine)
 {
   bool again = false;
+  end_offline(engine);
   const Plan* const plan = engine->worker.plan;
   // In the order of the signal: what a node measures behind one that changes does not count.
   for (uint32_t level = 0; level < plan->n_levels && !again; ++level) {
@@ -553,8 +597,7 @@ engine_rack_latency(const Engine* const engine)
 static uint32_t
 whole_latency(const Engine* const engine)
 {
-  const uint32_t blocks = engine->config.offline ? 0U : engine->config.depth;
-  return blocks * engine->format.block_frames + engine_rack_latency(engine);
+  return engine->config.depth * engine->format.block_frames + engine_rack_latency(engine);
 }
 
 uint32_t

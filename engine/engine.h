@@ -33,7 +33,7 @@ typedef enum EngineBackend {
 
 typedef struct EngineConfig {
   uint32_t n_in, n_out; ///< Channels of the driver; n_out 0: as wide as the rack makes it (offline)
-  uint32_t depth;       ///< Blocks in flight, 0..2
+  uint32_t depth;       ///< Blocks in flight, 0..2; offline 0 or 1, and with 1 all of block_frames
   double deadline;      ///< depth 0: fraction of a period to wait
   float ceiling;        ///< Linear; 0: none (offline)
   bool dry_is_silent;   ///< On a miss, silence instead of the dry signal

@@ -71,6 +71,32 @@ engine_close_backend(Engine* const engine)
   engine->backend = NULL;
 }
 
+Status
+engine_attach_ring(Engine* const engine, const Ring* const ring, Error* const error)
+{
+  if (!engine->device) {
+    return STATUS_OK;
+  }
+  plan_drop_stages(engine->worker.plan); // none but after plans that were made while disarmed
+  size_t n_bytes = 0;
+  void* const region = ring_memory(ring, &n_bytes);
+  Error why = { STATUS_OK, "" };
+  if (engine->device->attach(engine->device, region, n_bytes, &why)) {
+    snprintf(engine->backend_note, sizeof(engine->backend_note),
+             "audio is copied on its way to the device: %s", why.text);
+  }
+  return plan_make_stages(engine->worker.plan, engine->pool, error);
+}
+
+void
+engine_detach_ring(Engine* const engine)
+{
+  if (engine->device) {
+    plan_drop_stages(engine->worker.plan);
+    engine->device->detach(engine->device);
+  }
+}
+
 void
 engine_place(const Engine* const engine, PlanRequest* const request)
 {

@@ -557,6 +557,7 @@ engine_predict(const EngineConfig* const config, const Rack* const rack, const d
 {
   EngineConfig offline = *config;
   offline.offline = true;
+  offline.depth = 0;
   offline.realtime = false;
   Engine* engine = NULL;
   Status status = engine_new(&offline, &engine, error);

@@ -69,7 +69,7 @@ struct Engine {
   _Atomic(Period*) period;      ///< NULL while disarmed, and offline
   _Atomic bool in_process;      ///< The driver's thread is inside engine_process()
 
-  float* offline_in;           ///< Guarded copies of the inputs, [n_in][block]
+  float* offline_rows; ///< Of two blocks: guarded copies of [n_in][block], then [n_out][block]
   _Atomic uint64_t next_frame; ///< Offline, and while disarmed
   _Atomic uint32_t rack_latency, n_out, n_nodes, n_units, n_levels;
   const Plan* shown; ///< Whose nodes the queries look at; guarded by `pointers`
@@ -88,6 +88,12 @@ NODISCARD Status engine_open_backend(Engine* engine, Error* error);
 
 /// Close it, after all plans were freed. [main]
 void engine_close_backend(Engine* engine);
+
+/// Let the device reach a new ring, and the plan's stages work in it.  [main, no worker]
+NODISCARD Status engine_attach_ring(Engine* engine, const Ring* ring, Error* error);
+
+/// The reverse, before the ring is freed: the plan has no stages then. [main, no worker]
+void engine_detach_ring(Engine* engine);
 
 /// Tell a request what nodes may run on. [planning held]
 void engine_place(const Engine* engine, PlanRequest* request);

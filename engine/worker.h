@@ -101,7 +101,7 @@ REALTIME bool worker_end(Worker* worker);
 REALTIME bool worker_run(Worker* worker, Ring* messages, uint64_t frame, uint32_t n_frames,
                          float* const* in, float* const* out);
 
-/// While no block is begun: take an offered plan at once, if its time has come. [worker]
+/// Between blocks: take an offered plan at once, if its time has come. [worker]
 REALTIME void worker_idle(Worker* worker);
 
 /// Apply all messages in the ring now, whatever their frames: the clock that they were meant for

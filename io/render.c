@@ -56,7 +56,7 @@ start_engine(Render* const render, Error* const error)
   EngineConfig config = render->config->engine;
   config.n_in = audio_reader_channels(render->reader);
   config.n_out = 0; // as wide as the rack makes it
-  config.depth = 0;
+  config.depth = 1; // a device works on one block while the next one is read
   config.ceiling = 0.0F;
   config.offline = true;
   config.realtime = false;
@@ -110,7 +110,7 @@ prepare(Render* const render, Error* const error)
   report->rate_hz = audio_reader_rate(render->reader);
   report->n_in = audio_reader_channels(render->reader);
   report->n_out = engine_n_out(render->engine);
-  report->latency_frames = engine_latency(render->engine);
+  report->latency_frames = engine_rack_latency(render->engine);
   render->n_tail = config->tail_s > 0.0 ? (uint64_t)llrint(config->tail_s * report->rate_hz) : 0U;
   status = audio_format_check_length(config->format, config->output, report->n_out,
                                      audio_reader_frames(render->reader) + render->n_tail, error);
@@ -197,7 +197,7 @@ static Status
 write_block(Render* const render, Error* const error)
 {
   const uint32_t block = render->config->block_frames;
-  const uint64_t latency = render->report->latency_frames;
+  const uint64_t latency = engine_latency(render->engine);
   const uint64_t left = latency - render->n_skipped;
   const uint32_t first = left < block ? (uint32_t)left : block;
   render->n_skipped += first;

@@ -27,12 +27,15 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHUNK        64U  // frames at a time: scratch stays in the first-level cache
 #define MAX_FEEDBACK 0.99 // a loop gain of 1 would never end
 #define TONE_OFF_HZ  20000.0
 #define TAIL_LEVEL   1e-6 // -120 dB
 #define LONGEST_MS   60000.0
+
+#define KERNEL_STATE_WORDS 32U // in front of the rings of a group in kernels/fx_delay.cu
 
 enum { TIME, FEEDBACK, MIX, TONE, BPM, NOTE, PINGPONG, MAX_TIME, N_PARAMS };
 
@@ -349,6 +352,47 @@ delay_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fr
   }
 }
 
+static uint32_t
+n_kernel_lines(const DelayNode* const node)
+{
+  return node->n_channels == 1U ? 1U : 2U;
+}
+
+/// A group for the line, or for each pair of lines, with a state of its own.
+static void
+delay_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  const DelayNode* const delay = node;
+  const uint32_t n_lines = n_kernel_lines(delay);
+  const uint32_t n_groups = delay->n_channels / n_lines;
+  const uint64_t group_words = KERNEL_STATE_WORDS + (uint64_t)n_lines * delay->ring_frames;
+  *shape = (FxKernelShape){
+    .sizes = { { "N_LINES", n_lines } },
+    .passes = { { "fx_delay", 128U, 1U, n_groups } },
+    .n_passes = 1,
+    .param_words = 6,
+    .state_words = n_groups * group_words,
+  };
+}
+
+static void
+delay_pack(const void* const node, uint32_t* const words)
+{
+  const DelayNode* const delay = node;
+  words[0] = delay->delay_frames;
+  memcpy(&words[1], &delay->feedback, sizeof(float));
+  memcpy(&words[2], &delay->mix, sizeof(float));
+  memcpy(&words[3], &delay->pole, sizeof(float));
+  words[4] = delay->ramp_frames;
+  words[5] = delay->ring_frames;
+}
+
+static const FxKernel delay_kernel = {
+  .file = "fx_delay.cu",
+  .shape = delay_kernel_shape,
+  .pack = delay_pack,
+};
+
 const FxInfo fx_delay_info = {
   .name = "delay",
   .summary = "Echoes, by time or by tempo",
@@ -362,4 +406,5 @@ const FxInfo fx_delay_info = {
   .set = delay_set,
   .run = delay_run,
   .tail = delay_tail,
+  .kernel = &delay_kernel,
 };

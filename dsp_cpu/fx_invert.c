@@ -142,6 +142,43 @@ invert_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
   }
 }
 
+static void
+invert_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  (void)node;
+  *shape = (FxKernelShape){ .passes = { { "fx_invert", 128U, 1U, 1U } },
+                            .n_passes = 1,
+                            .param_words = 2,
+                            .data_words = FX_MAX_CHANNELS / 32U,
+                            .state_words = 6 };
+}
+
+/// One bit for each channel that is listed.
+static void
+invert_data(void* const node, uint32_t* const words)
+{
+  const InvertNode* const invert = node;
+  memset(words, 0, FX_MAX_CHANNELS / 8U);
+  for (uint32_t c = 0; c < FX_MAX_CHANNELS; ++c) {
+    words[c / 32U] |= (uint32_t)invert->listed[c] << c % 32U;
+  }
+}
+
+static void
+invert_pack(const void* const node, uint32_t* const words)
+{
+  const InvertNode* const invert = node;
+  words[0] = invert->on;
+  words[1] = invert->ramp_frames;
+}
+
+static const FxKernel invert_kernel = {
+  .file = "fx_invert.cu",
+  .shape = invert_kernel_shape,
+  .data = invert_data,
+  .pack = invert_pack,
+};
+
 const FxInfo fx_invert_info = {
   .name = "invert",
   .summary = "Flip the polarity of channels",
@@ -154,4 +191,5 @@ const FxInfo fx_invert_info = {
   .unit_init = invert_unit_init,
   .set = invert_set,
   .run = invert_run,
+  .kernel = &invert_kernel,
 };

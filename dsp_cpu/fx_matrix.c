@@ -20,6 +20,10 @@
 
 #define MAX_COEFFICIENT 1000.0 // 60 dB: anything larger is a slip of the pen
 
+// A tile of kernels/fx_matrix.cu.
+#define TILE_ROWS   8U
+#define TILE_FRAMES 64U
+
 enum { ROWS, FILE_NAME };
 
 static const FxParam matrix_params[] = {
@@ -36,6 +40,7 @@ static const FxParam matrix_params[] = {
 typedef struct MatrixNode {
   uint32_t n_in; ///< Connected; columns beyond hear silence
   uint32_t n_rows, n_columns;
+  uint32_t max_block_frames;
   float coefficients[]; ///< [n_rows][n_columns]
 } MatrixNode;
 
@@ -206,6 +211,7 @@ matrix_create(const FxSetup* const setup, FxShape* const shape, void** const nod
     return status;
   }
   matrix->n_in = setup->n_in;
+  matrix->max_block_frames = setup->max_block_frames;
   shape->n_out = matrix->n_rows;
   shape->coupled = true;
   *node = matrix;
@@ -246,6 +252,101 @@ matrix_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
   }
 }
 
+// ---- the kernel: an entry for each column of a tile of rows with a coefficient that is not 0 ----
+
+static uint32_t
+n_row_tiles(const MatrixNode* const matrix)
+{
+  return (matrix->n_rows + TILE_ROWS - 1U) / TILE_ROWS;
+}
+
+/// The coefficients of an entry, 0 behind the last row; false when all of them are 0.
+static bool
+read_entry(const MatrixNode* const matrix, const uint32_t tile, const uint32_t column,
+           float* const coefficients)
+{
+  bool is_heard = false;
+  for (uint32_t r = 0; r < TILE_ROWS; ++r) {
+    const uint32_t row = tile * TILE_ROWS + r;
+    coefficients[r] = row < matrix->n_rows
+                          ? matrix->coefficients[(size_t)row * matrix->n_columns + column]
+                          : 0.0F;
+    is_heard = is_heard || coefficients[r] != 0.0F;
+  }
+  return is_heard;
+}
+
+static uint32_t
+n_entries(const MatrixNode* const matrix)
+{
+  float coefficients[TILE_ROWS];
+  uint32_t n = 0;
+  for (uint32_t tile = 0; tile < n_row_tiles(matrix); ++tile) {
+    for (uint32_t c = 0; c < matrix->n_in; ++c) {
+      n += read_entry(matrix, tile, c, coefficients);
+    }
+  }
+  return n;
+}
+
+/// The word where the coefficients of n entries begin: behind the first entry of each tile and the
+/// columns of all, a multiple of four.
+static uint32_t
+coefficients_word(const MatrixNode* const matrix, const uint32_t n)
+{
+  return (n_row_tiles(matrix) + 1U + n + 3U) / 4U * 4U;
+}
+
+static void
+matrix_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  const MatrixNode* const matrix = node;
+  const uint32_t n = n_entries(matrix);
+  const uint32_t n_frame_tiles = (matrix->max_block_frames + TILE_FRAMES - 1U) / TILE_FRAMES;
+  *shape = (FxKernelShape){
+    .passes = { { "fx_matrix", 128U, 1U, n_row_tiles(matrix) * n_frame_tiles } },
+    .n_passes = 1,
+    .data_words = coefficients_word(matrix, n) + (uint64_t)n * TILE_ROWS,
+    .state_words = 1, // for the guard
+  };
+}
+
+static void
+matrix_data(void* const node, uint32_t* const words)
+{
+  const MatrixNode* const matrix = node;
+  const uint32_t n_tiles = n_row_tiles(matrix);
+  uint32_t* const columns = words + n_tiles + 1U;
+  uint32_t* const coefficients = words + coefficients_word(matrix, n_entries(matrix));
+  float entry[TILE_ROWS];
+  uint32_t n = 0;
+  for (uint32_t tile = 0; tile < n_tiles; ++tile) {
+    words[tile] = n;
+    for (uint32_t c = 0; c < matrix->n_in; ++c) {
+      if (read_entry(matrix, tile, c, entry)) {
+        columns[n] = c;
+        memcpy(coefficients + (size_t)n * TILE_ROWS, entry, sizeof(entry));
+        ++n;
+      }
+    }
+  }
+  words[n_tiles] = n;
+}
+
+static void
+matrix_pack(const void* const node, uint32_t* const words)
+{
+  (void)node; // no parameters but structural ones
+  (void)words;
+}
+
+static const FxKernel matrix_kernel = {
+  .file = "fx_matrix.cu",
+  .shape = matrix_kernel_shape,
+  .data = matrix_data,
+  .pack = matrix_pack,
+};
+
 const FxInfo fx_matrix_info = {
   .name = "matrix",
   .summary = "Mix any channels into any number of channels",
@@ -257,4 +358,5 @@ const FxInfo fx_matrix_info = {
   .destroy = free,
   .unit_init = matrix_unit_init,
   .run = matrix_run,
+  .kernel = &matrix_kernel,
 };

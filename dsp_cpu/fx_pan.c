@@ -20,6 +20,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHUNK 64U // frames at a time: the ramp's values stay in the first-level cache
 
@@ -151,6 +152,29 @@ pan_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fram
   }
 }
 
+static void
+pan_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  (void)node;
+  *shape = (FxKernelShape){
+    .passes = { { "fx_pan", 128U, 1U, 1U } }, .n_passes = 1, .param_words = 3, .state_words = 11
+  };
+}
+
+static void
+pan_pack(const void* const node, uint32_t* const words)
+{
+  const PanNode* const pan = node;
+  memcpy(words, pan->gains, sizeof(pan->gains));
+  words[2] = pan->ramp_frames;
+}
+
+static const FxKernel pan_kernel = {
+  .file = "fx_pan.cu",
+  .shape = pan_kernel_shape,
+  .pack = pan_pack,
+};
+
 const FxInfo fx_pan_info = {
   .name = "pan",
   .summary = "Place one channel between two, or balance two",
@@ -163,4 +187,5 @@ const FxInfo fx_pan_info = {
   .unit_init = pan_unit_init,
   .set = pan_set,
   .run = pan_run,
+  .kernel = &pan_kernel,
 };

@@ -26,9 +26,17 @@ static const struct {
   const char* name;
   const char* options[8];
 } size_sets[] = {
-  { "fx_gain.cu", { "-DGROUP_SIZE=128" } },  { "selftest.cu", { "-DGROUP_SIZE=32" } },
-  { "selftest.cu", { "-DGROUP_SIZE=256" } }, { "stage.cu", { "-DGROUP_SIZE=64" } },
-  { "stage.cu", { "-DGROUP_SIZE=128" } },    { "done.cu", { "-DGROUP_SIZE=32" } },
+  { "fx_delay.cu", { "-DGROUP_SIZE=128", "-DN_LINES=1" } },
+  { "fx_delay.cu", { "-DGROUP_SIZE=128", "-DN_LINES=2" } },
+  { "fx_gain.cu", { "-DGROUP_SIZE=128" } },
+  { "fx_invert.cu", { "-DGROUP_SIZE=128" } },
+  { "fx_matrix.cu", { "-DGROUP_SIZE=128" } },
+  { "fx_pan.cu", { "-DGROUP_SIZE=128" } },
+  { "selftest.cu", { "-DGROUP_SIZE=32" } },
+  { "selftest.cu", { "-DGROUP_SIZE=256" } },
+  { "stage.cu", { "-DGROUP_SIZE=64" } },
+  { "stage.cu", { "-DGROUP_SIZE=128" } },
+  { "done.cu", { "-DGROUP_SIZE=32" } },
 };
 
 /// The source of a kernel file, also of the one that is not in kernels/.

@@ -13,7 +13,7 @@
   - Group g of a launch takes unit g, or units from g * units_per_group on; those at and behind
   n_units do not exist, and their threads go along.
   - Every output sample is finite, or the unit is silenced and begun anew: unit_end(),
-  unit_end_thread().
+  unit_end_thread().  Where groups share a unit, each answers for its part: unit_end_part().
 */
 #ifndef WARPRACK_STAGE_H
 #define WARPRACK_STAGE_H
@@ -229,39 +229,63 @@ is_finite(const f32 x)
   return (BITS_OF_F32(x) & 0x7FFFFFFFU) < 0x7F800000U;
 }
 
-// The unit has an output that is not finite: begin it anew.  By one thread.
+// An output is not finite: what `state` is of begins anew.  By one thread.
 DEVICE void
-unit_reset(const Stage stage, const u32 unit)
+state_reset(const Stage stage, GLOBAL f32* const state)
 {
-  unit_state(stage, unit)[0] = 0.0f;
+  state[0] = 0.0f;
   ATOMIC_INC(stage.live + LIVE_N_RESETS);
 }
 
-// The end of a kernel whose group takes one unit: by all threads, after their last store.
-// is_bad: this thread stored what is not finite.  flag: one word of local memory.
 DEVICE void
-unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32* const flag)
+unit_reset(const Stage stage, const u32 unit)
+{
+  state_reset(stage, unit_state(stage, unit));
+}
+
+// Whether `is_true` is in any thread of the group.  By all threads.  flag: one word of local
+// memory.
+DEVICE u32
+group_any(const u32 is_true, LOCAL_POINTER u32* const flag)
 {
   BARRIER();
   if (LOCAL_ID == 0) {
     flag[0] = 0;
   }
   BARRIER();
-  if (is_bad) {
+  if (is_true) {
     flag[0] = 1;
   }
   BARRIER();
-  if (flag[0]) {
-    for (u32 c = 0; c < unit_word(stage, unit, UNIT_N_OUT); ++c) {
+  return flag[0];
+}
+
+// The end of a kernel whose group takes outputs [first, end) of a unit, which have `state` to
+// themselves: by all threads, after their last store.  is_bad: this thread stored what is not
+// finite.  flag: one word of local memory.
+DEVICE void
+unit_end_part(const Stage stage, const u32 unit, const u32 first, const u32 end,
+              GLOBAL f32* const state, const u32 is_bad, LOCAL_POINTER u32* const flag)
+{
+  if (group_any(is_bad, flag)) {
+    for (u32 c = first; c < end; ++c) {
       GLOBAL f32* const out = unit_out(stage, unit, c);
       for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
         out[i] = 0.0f;
       }
     }
     if (LOCAL_ID == 0) {
-      unit_reset(stage, unit);
+      state_reset(stage, state);
     }
   }
+}
+
+// The same for a group that takes one unit.
+DEVICE void
+unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32* const flag)
+{
+  unit_end_part(stage, unit, 0, unit_word(stage, unit, UNIT_N_OUT), unit_state(stage, unit), is_bad,
+                flag);
 }
 
 // The same for one unit of one channel that a single thread has written.

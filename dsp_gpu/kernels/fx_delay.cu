@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  delay: echoes, as dsp_cpu/fx_delay.c has them.  A group takes one line, or the two that a pair of
+  channels feeds in turn (N_LINES), and goes through the block in spans: no longer than the shorter
+  delay, so that a span reads nothing which it has still to write, than the rest of a cross-fade,
+  and than the group, in which a thread has one frame.  In y, pair of channels of the unit.
+
+  The low-pass in the loop is recursive.  A frame takes its state y to y + (gained - share * y),
+  with share = 1 - pole, gained = share * x; two frames in a row make one step of that form again,
+  so a span is a scan.  `share` instead of the pole itself keeps small shares exact: at 20 Hz and
+  192 kHz the pole is 0.9993, and float has 11 bits fewer for what is left of it.  For the same
+  reason the state is two floats: what a span adds to it may be a thousandth of it.
+
+  Limited by latency: two barriers for each span, and as many as log2 of its frames for the low-pass
+  (which 20 kHz leaves out).  A delay of a few frames has as many spans as a block has of these few.
+  Local memory: 4 KB.
+*/
+
+#include "delay_line.h"
+
+#define PARAM_DELAY       0 // frames
+#define PARAM_FEEDBACK    1
+#define PARAM_MIX         2
+#define PARAM_POLE        3
+#define PARAM_RAMP_FRAMES 4
+#define PARAM_RING_FRAMES 5
+
+// Of a group, one after the other
+#define STATE_LINE     1
+#define STATE_TAP      (STATE_LINE + DELAY_LINE_WORDS)
+#define STATE_FEEDBACK (STATE_TAP + TAP_WORDS)
+#define STATE_MIX      (STATE_FEEDBACK + RAMP_WORDS)
+#define STATE_POLE     (STATE_MIX + RAMP_WORDS)
+#define STATE_LOWPASS  (STATE_POLE + RAMP_WORDS) // two words for each line
+#define STATE_RINGS    32
+
+#define MAX_FEEDBACK 0.99f
+
+// What goes on from span to span, the same in all threads.
+typedef struct Echoes {
+  DelayLine line; // shared by the lines: they run in lock step
+  Tap tap;
+  Ramp feedback, mix, pole;
+} Echoes;
+
+DEVICE Echoes
+echoes_load(const Stage stage, const u32 unit, GLOBAL const f32* const state)
+{
+  const u32 ring_frames = unit_param(stage, unit, PARAM_RING_FRAMES);
+  const u32 ramp_frames = unit_param(stage, unit, PARAM_RAMP_FRAMES);
+  const f32 feedback = unit_param_f32(stage, unit, PARAM_FEEDBACK);
+  const f32 mix_level = unit_param_f32(stage, unit, PARAM_MIX);
+  const f32 pole = unit_param_f32(stage, unit, PARAM_POLE);
+  Echoes echoes;
+  if (state[0] == 0.0f) {
+    echoes.line = delay_line_at_start(ring_frames);
+    echoes.tap = tap_at(unit_param(stage, unit, PARAM_DELAY));
+    echoes.feedback = ramp_at(feedback);
+    echoes.mix = ramp_at(mix_level);
+    echoes.pole = ramp_at(pole);
+  } else {
+    echoes.line = delay_line_load(state + STATE_LINE, ring_frames);
+    echoes.tap = tap_load(state + STATE_TAP);
+    echoes.feedback = ramp_load(state + STATE_FEEDBACK);
+    echoes.mix = ramp_load(state + STATE_MIX);
+    echoes.pole = ramp_load(state + STATE_POLE);
+  }
+  ramp_aim(&echoes.feedback, feedback, ramp_frames);
+  ramp_aim(&echoes.mix, mix_level, ramp_frames);
+  ramp_aim(&echoes.pole, pole, ramp_frames);
+  return echoes;
+}
+
+DEVICE void
+echoes_store(GLOBAL f32* const state, const Echoes echoes)
+{
+  delay_line_store(state + STATE_LINE, echoes.line);
+  tap_store(state + STATE_TAP, echoes.tap);
+  ramp_store(state + STATE_FEEDBACK, echoes.feedback);
+  ramp_store(state + STATE_MIX, echoes.mix);
+  ramp_store(state + STATE_POLE, echoes.pole);
+  state[0] = 1.0f;
+}
+
+DEVICE void
+echoes_advance(Echoes* const echoes, const u32 n_frames)
+{
+  delay_line_advance(&echoes->line, n_frames);
+  tap_skip(&echoes->tap, n_frames);
+  ramp_skip(&echoes->feedback, n_frames);
+  ramp_skip(&echoes->mix, n_frames);
+  ramp_skip(&echoes->pole, n_frames);
+}
+
+// The value of a ramp at frame i of the span; on its way it may leave its range.
+DEVICE f32
+ramp_within(const Ramp ramp, const u32 i, const f32 low, const f32 high)
+{
+  return FMIN(FMAX(ramp_ahead(ramp, i + 1), low), high);
+}
+
+// ---- the low-pass ----
+
+// Two steps in a row.  x: share, y and z: what each line gained.
+DEVICE float4
+steps_join(const float4 earlier, const float4 later)
+{
+  const float4 share = F4(later.x, later.x, later.x, later.x);
+  return FMA(share * -1.0f, earlier, earlier) + later;
+}
+
+// From each frame's step to the one from the span's start up to the frame.  steps: [2 * GROUP_SIZE]
+DEVICE float4
+steps_scan(float4 step, const u32 n_frames, LOCAL_POINTER float4* const steps)
+{
+  u32 from = 0;
+  steps[LOCAL_ID] = step;
+  for (u32 reach = 1; reach < n_frames; reach *= 2) {
+    BARRIER();
+    if (LOCAL_ID >= reach) {
+      step = steps_join(steps[from + LOCAL_ID - reach], step);
+    }
+    from = GROUP_SIZE - from; // the other half: no one reads what is written
+    steps[from + LOCAL_ID] = step;
+  }
+  return step;
+}
+
+// A state in two floats, after a step.  The error of the sum by D. E. Knuth, "The Art of Computer
+// Programming", volume 2, 4.2.2, theorem B.
+DEVICE float2
+lowpass_after(const float2 state, const f32 share, const f32 gained)
+{
+  const f32 moved = FMA(-share, state.x, gained) + FMA(-share, state.y, state.y);
+  const f32 sum = state.x + moved;
+  const f32 rounded = sum - state.x;
+  return F2(sum, (state.x - (sum - rounded)) + (moved - rounded));
+}
+
+KERNEL
+fx_delay(STAGE_ARGS)
+{
+  LOCAL_ARRAY(float4, steps, 2 * GROUP_SIZE);
+  LOCAL_ARRAY(float2, lowpass, N_LINES);
+  LOCAL_ARRAY(u32, flag, 1);
+  const Stage stage = STAGE;
+  const u32 unit = GROUP_X;
+  const u32 first_channel = GROUP_Y * N_LINES;
+  const u32 ring_frames = unit_param(stage, unit, PARAM_RING_FRAMES);
+  const u32 delay = unit_param(stage, unit, PARAM_DELAY);
+  const u32 ramp_frames = unit_param(stage, unit, PARAM_RAMP_FRAMES);
+  GLOBAL f32* const state =
+      unit_state(stage, unit) + (u64)GROUP_Y * (STATE_RINGS + (u64)N_LINES * ring_frames);
+  Echoes echoes = echoes_load(stage, unit, state);
+
+  Input inputs[N_LINES];
+  GLOBAL f32* out[N_LINES];
+  GLOBAL f32* rings[N_LINES];
+  for (u32 l = 0; l < N_LINES; ++l) {
+    inputs[l] = unit_input(stage, unit, first_channel + l);
+    out[l] = unit_out(stage, unit, first_channel + l);
+    rings[l] = state + STATE_RINGS + (u64)l * ring_frames;
+    if (LOCAL_ID == 0) {
+      lowpass[l] = state[0] == 0.0f
+                       ? F2(0.0f, 0.0f)
+                       : F2(state[STATE_LOWPASS + 2 * l], state[STATE_LOWPASS + 2 * l + 1]);
+    }
+  }
+  BARRIER();
+
+  u32 is_bad = 0;
+  u32 n = 0; // frames of the span
+  for (u32 first = 0; first < stage.n_frames; first += n) {
+    tap_aim(&echoes.tap, delay, ramp_frames);
+    const u32 shortest = min(echoes.tap.now, echoes.tap.next);
+    n = tap_span(echoes.tap, min(min(stage.n_frames - first, (u32)GROUP_SIZE), shortest));
+    const u32 has_frame = LOCAL_ID < n;
+
+    f32 in[N_LINES];
+    f32 echo[N_LINES];
+    float2 filtered[N_LINES];
+    for (u32 l = 0; l < N_LINES; ++l) {
+      in[l] = has_frame ? input_at(stage, inputs[l], first + LOCAL_ID) : 0.0f;
+      echo[l] = has_frame ? tap_get(echoes.tap, echoes.line, rings[l], 0, LOCAL_ID) : 0.0f;
+      filtered[l] = F2(echo[l], 0.0f);
+    }
+    if (echoes.pole.frames_left > 0 || echoes.pole.target > 0.0f) {
+      const f32 share = has_frame ? 1.0f - ramp_within(echoes.pole, LOCAL_ID, 0.0f, 1.0f) : 0.0f;
+      const float4 step =
+          steps_scan(F4(share, share * echo[0], share * echo[N_LINES - 1], 0.0f), n, steps);
+      for (u32 l = 0; l < N_LINES; ++l) {
+        filtered[l] = lowpass_after(lowpass[l], step.x, l == 0 ? step.y : step.z);
+      }
+    }
+    BARRIER(); // all have read rings and low-pass
+    if (has_frame) {
+      const f32 feedback = ramp_within(echoes.feedback, LOCAL_ID, -MAX_FEEDBACK, MAX_FEEDBACK);
+      const f32 wet = ramp_within(echoes.mix, LOCAL_ID, 0.0f, 1.0f);
+#if N_LINES == 1
+      delay_line_put(echoes.line, rings[0], LOCAL_ID, in[0] + feedback * filtered[0].x);
+#else
+      delay_line_put(echoes.line, rings[0], LOCAL_ID,
+                     0.5f * (in[0] + in[1]) + feedback * filtered[1].x);
+      delay_line_put(echoes.line, rings[1], LOCAL_ID, feedback * filtered[0].x);
+#endif
+      for (u32 l = 0; l < N_LINES; ++l) {
+        const f32 y = (1.0f - wet) * in[l] + wet * echo[l];
+        is_bad |= !is_finite(y);
+        out[l][first + LOCAL_ID] = y;
+        if (LOCAL_ID == n - 1) {
+          lowpass[l] = filtered[l];
+        }
+      }
+    }
+    echoes_advance(&echoes, n);
+    BARRIER(); // the rings have the span
+  }
+
+  if (LOCAL_ID == 0 && stage.n_frames > 0) {
+    echoes_store(state, echoes);
+    for (u32 l = 0; l < N_LINES; ++l) {
+      state[STATE_LOWPASS + 2 * l] = lowpass[l].x;
+      state[STATE_LOWPASS + 2 * l + 1] = lowpass[l].y;
+    }
+  }
+  unit_end_part(stage, unit, first_channel, first_channel + N_LINES, state, is_bad, flag);
+}

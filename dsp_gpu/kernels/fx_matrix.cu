@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  matrix: sums of inputs, each times its coefficient, in the order of the inputs.
+
+  A group makes a tile of ROWS outputs and FRAMES frames: in y, tile of rows + n tiles of rows *
+  tile of frames.  It goes through those inputs that any of its rows hears, COLUMNS at a time:
+  describes them, one for each thread; reads them, BATCH rows in flight for each thread, so that
+  their latencies overlap; and sums four rows of one frame in each thread.
+
+  Limited by latency while there are few tiles, by local memory and the second-level cache, which
+  each tile of rows reads the inputs from, when there are many.  Local memory: 20 KB.
+
+  A tile answers for itself when a sum is not finite: nothing here has a memory that could keep it.
+*/
+
+#include "stage.h"
+
+#define ROWS    8
+#define FRAMES  64
+#define COLUMNS 64
+#define BATCH   8
+#define HALVES  (GROUP_SIZE / FRAMES) // of a tile's rows: a thread sums four of them
+
+// Data, with n tiles of rows and m entries, which are columns of a tile with a coefficient that is
+// not 0:
+//   [n + 1]      first entry of each tile; m
+//   [m]          column of each entry
+//   from the next multiple of four on, [m][ROWS] coefficients
+
+// Describe n inputs, one for each thread.
+DEVICE void
+describe_inputs(const Stage stage, const u32 unit, GLOBAL const f32* const columns, const u32 n,
+                LOCAL_POINTER Input* const inputs)
+{
+  if (LOCAL_ID < n) {
+    inputs[LOCAL_ID] = unit_input(stage, unit, BITS_OF_F32(columns[LOCAL_ID]));
+  }
+}
+
+// Read one frame of n inputs, those of each half by threads of its own.
+DEVICE void
+read_inputs(const Stage stage, LOCAL_POINTER const Input* const inputs, const u32 n,
+            const u32 frame, LOCAL_POINTER f32* const in)
+{
+  const u32 lane = LOCAL_ID % FRAMES;
+  const u32 half_index = LOCAL_ID / FRAMES;
+  for (u32 first = half_index; first < n; first += HALVES * BATCH) {
+    f32 x[BATCH];
+    for (u32 b = 0; b < BATCH; ++b) {
+      const u32 c = min(first + b * HALVES, n - 1);
+      x[b] = inputs[c].gain * inputs[c].row[frame];
+    }
+    for (u32 b = 0; b < BATCH; ++b) {
+      const u32 c = first + b * HALVES;
+      if (c < n) {
+        in[c * FRAMES + lane] = x[b];
+      }
+    }
+  }
+  for (u32 c = half_index; c < n; c += HALVES) { // sums, and gains on the move
+    if (!inputs[c].is_plain) {
+      const Input input = inputs[c];
+      in[c * FRAMES + lane] = input_at(stage, input, frame);
+    }
+  }
+}
+
+KERNEL
+fx_matrix(STAGE_ARGS)
+{
+  LOCAL_ARRAY(f32, in, COLUMNS * FRAMES);
+  LOCAL_ARRAY(float4, coefficients, COLUMNS * HALVES);
+  LOCAL_ARRAY(Input, inputs, COLUMNS);
+  LOCAL_ARRAY(u32, flag, 1);
+  const Stage stage = STAGE;
+  const u32 unit = GROUP_X;
+  const u32 n_rows = unit_word(stage, unit, UNIT_N_OUT);
+  const u32 n_tiles = (n_rows + ROWS - 1) / ROWS;
+  const u32 tile = GROUP_Y % n_tiles;
+  const u32 first_frame = GROUP_Y / n_tiles * FRAMES;
+  const u32 lane = LOCAL_ID % FRAMES;
+  const u32 half_index = LOCAL_ID / FRAMES;
+  const u32 frame = first_frame + lane;
+  const u32 has_frame = frame < stage.n_frames;
+
+  GLOBAL const f32* const firsts = unit_data(stage, unit);
+  GLOBAL const f32* const columns = firsts + n_tiles + 1;
+  const u32 n_entries = BITS_OF_F32(firsts[n_tiles]);
+  GLOBAL const float4* const halves =
+      (GLOBAL const float4*)(firsts + (n_tiles + 1 + n_entries + 3) / 4 * 4);
+  const u32 first = BITS_OF_F32(firsts[tile]);
+  const u32 end = first_frame < stage.n_frames ? BITS_OF_F32(firsts[tile + 1]) : first;
+
+  float4 sum = F4(0.0f, 0.0f, 0.0f, 0.0f);
+  for (u32 entry = first; entry < end; entry += COLUMNS) {
+    const u32 n = min(end - entry, (u32)COLUMNS);
+    BARRIER(); // those before have been summed
+    describe_inputs(stage, unit, columns + entry, n, inputs);
+    for (u32 k = LOCAL_ID; k < n * HALVES; k += GROUP_SIZE) {
+      coefficients[k] = halves[entry * HALVES + k];
+    }
+    BARRIER();
+    read_inputs(stage, inputs, n, has_frame ? frame : 0, in);
+    BARRIER();
+    for (u32 c = 0; c < n; ++c) {
+      const f32 x = in[c * FRAMES + lane];
+      sum = FMA(coefficients[c * HALVES + half_index], F4(x, x, x, x), sum);
+    }
+  }
+
+  const f32 sums[4] = { sum.x, sum.y, sum.z, sum.w };
+  const u32 row = tile * ROWS + half_index * 4;
+  u32 is_bad = 0;
+  for (u32 r = 0; r < 4; ++r) {
+    is_bad |= has_frame && row + r < n_rows && !is_finite(sums[r]);
+  }
+  const u32 is_silent = group_any(is_bad, flag);
+  for (u32 r = 0; r < 4; ++r) {
+    if (has_frame && row + r < n_rows) {
+      unit_out(stage, unit, row + r)[frame] = is_silent ? 0.0f : sums[r];
+    }
+  }
+  if (is_silent && LOCAL_ID == 0) {
+    unit_reset(stage, unit);
+  }
+}

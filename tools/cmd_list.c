@@ -41,9 +41,9 @@ effects(void)
   const FxInfo* const* const table = fx_table(&n);
   json_t* const rows = json_array();
   for (uint32_t i = 0; i < n; ++i) {
-    json_array_append_new(rows,
-                          json_pack("{ss ss sb}", "name", table[i]->name, "summary",
-                                    table[i]->summary, "offline_only", table[i]->offline_only));
+    json_array_append_new(rows, json_pack("{ss ss sb sb}", "name", table[i]->name, "summary",
+                                          table[i]->summary, "offline_only", table[i]->offline_only,
+                                          "has_kernel", table[i]->kernel != NULL));
   }
   return rows;
 }

@@ -21,6 +21,7 @@
 #include "status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct DeviceMemory DeviceMemory; ///< Of a backend: a node's units, a connection's lines
@@ -194,5 +195,11 @@ NODISCARD Status device_backend_new(const DeviceChoice* choice, Backend** backen
 bool device_backend_free(Backend* backend);
 /// One line on the device: name, driver, memory. [any]
 const char* device_backend_summary(const Backend* backend);
+
+/// What was measured, kept on disk from start to start, by a name: for this device, driver, build
+/// and processor only.  False when there is nothing, of another size or damaged. [main]
+bool device_recall(const Backend* backend, const char* name, void* bytes, size_t n_bytes);
+/// False when it could not be written: then the next start measures again. [main]
+bool device_remember(const Backend* backend, const char* name, const void* bytes, size_t n_bytes);
 
 #endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Measures what placement.h reckons with: every effect by itself, on one core of the CPU and on a
+   device, a few blocks each of a few sizes.
+
+   The nodes of a measurement have two channels, side by side, and their parameters' initial values;
+   what takes an impulse response gets noise of two lengths.  Blocks follow each other without a
+   pause, so that a GPU is at its best; what a real one loses by idling between blocks comes on top
+   for both, and is what PLACEMENT margins are for.
+*/
+#ifndef WARPRACK_ENGINE_CALIBRATE_H
+#define WARPRACK_ENGINE_CALIBRATE_H
+
+#include "backend.h"
+#include "placement.h"
+#include "status.h"
+
+/**
+   Measure all effects, or one.
+
+   @param device Its kernels are compiled; nothing else may use it meanwhile.
+   @param only Name of an effect, NULL for all; the others stay unknown.
+   @param[out] costs What could not be measured is not known.
+   @param[out] error Why the first effect could not be measured on the device, when STATUS_OK is
+   returned and one could not.
+   @return STATUS_NO_MEM, or the device's error when not even an empty stage runs.
+   [main]
+*/
+NODISCARD Status calibrate(const Backend* device, const char* only, PlacementCosts* costs,
+                           Error* error);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The cost model of a block, and the choice by it.
+
+#include "placement.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define FIRST_MARGIN  1.25 // near a draw the CPU is the choice: it has no driver that may fail
+#define CHANGE_MARGIN 2.0  // each change fades from new nodes to old ones, without their memory
+
+// As POOL_PAYS_NS of dsp_cpu/stage_cpu.c.
+#define SPREAD_NS 40000.0
+
+static int
+compare_nodes(const void* const a, const void* const b)
+{
+  const PlacementNode* const left = a;
+  const PlacementNode* const right = b;
+  if (left->level != right->level) {
+    return left->level < right->level ? -1 : 1;
+  }
+  if (left->side != right->side) {
+    return left->side < right->side ? -1 : 1;
+  }
+  return (left->effect > right->effect) - (left->effect < right->effect);
+}
+
+static double
+cost_ns(const PlacementCost* const cost, const PlacementShape* const shape, const double n_channels,
+        const double n_taps)
+{
+  const double n_frames = shape->block_frames;
+  return cost->is_known
+             ? cost->base + n_frames * (cost->per_frame + n_channels * cost->per_channel) +
+                   n_taps * (cost->per_tap + n_frames * cost->per_tap_frame)
+             : INFINITY;
+}
+
+/// Time of a batch: `n` nodes of one effect, level and side.
+static double
+batch_ns(const PlacementCosts* const costs, const PlacementShape* const shape,
+         const PlacementNode* const nodes, const uint32_t n)
+{
+  double n_channels = 0.0;
+  double n_taps = 0.0;
+  for (uint32_t i = 0; i < n; ++i) {
+    n_channels += nodes[i].n_channels;
+    n_taps += (double)nodes[i].n_channels * (double)nodes[i].n_taps;
+  }
+  const double ns = cost_ns(&costs->effects[nodes->side][nodes->effect], shape, n_channels, n_taps);
+  const bool spreads = nodes->side == PLACEMENT_CPU && ns > SPREAD_NS;
+  return spreads ? fmax(SPREAD_NS, ns / shape->n_cores) : ns;
+}
+
+double
+placement_predict(const PlacementCosts* const costs, const PlacementShape* const shape,
+                  PlacementNode* const nodes, const uint32_t n_nodes, const PlacementSide side)
+{
+  double stages[PLACEMENT_SIDES];
+  for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
+    stages[s] = cost_ns(&costs->stage[s], shape, shape->n_channels, 0.0);
+  }
+  for (uint32_t n = 0; n < n_nodes; ++n) {
+    nodes[n].side = nodes[n].is_free ? side : nodes[n].side;
+  }
+  qsort(nodes, n_nodes, sizeof(PlacementNode), compare_nodes);
+  double ns = stages[n_nodes ? nodes->side : side];
+  for (uint32_t begin = 0, i = 1; begin < n_nodes; ++i) {
+    if (i == n_nodes || compare_nodes(&nodes[i], &nodes[begin])) {
+      ns += batch_ns(costs, shape, nodes + begin, i - begin);
+      ns += i < n_nodes && nodes[i].side != nodes[begin].side ? stages[nodes[i].side] : 0.0;
+      begin = i;
+    }
+  }
+  return ns;
+}
+
+PlacementSide
+placement_decide(const bool has_past, const PlacementSide now, const double cpu_ns,
+                 const double gpu_ns)
+{
+  if (!isfinite(cpu_ns) || !isfinite(gpu_ns)) {
+    return has_past ? now : PLACEMENT_CPU; // nothing to choose by
+  }
+  if (!has_past) {
+    return gpu_ns * FIRST_MARGIN < cpu_ns ? PLACEMENT_GPU : PLACEMENT_CPU;
+  }
+  const double here = now == PLACEMENT_GPU ? gpu_ns : cpu_ns;
+  const double there = now == PLACEMENT_GPU ? cpu_ns : gpu_ns;
+  const bool changes = there * CHANGE_MARGIN < here;
+  return changes == (now == PLACEMENT_GPU) ? PLACEMENT_CPU : PLACEMENT_GPU;
+}

@@ -215,7 +215,7 @@ plan_for_format(Engine* const engine, const Format* const format, Error* const e
   engine_place(engine, &request);
   Plan* plan = NULL;
   bool tangled = false;
-  const Status status = plan_new(&request, &plan, &tangled, error);
+  const Status status = engine_make_plan(engine, &request, &plan, &tangled, error);
   if (!status) {
     engine_show_plan(engine, plan);
     plan_free(engine->worker.plan);
@@ -478,7 +478,9 @@ process_offline(Engine* const engine, const float* const* const in, float* const
   }
   worker_begin(worker, NULL, frame, n_frames, guarded, ahead);
   if (worker->n_begun < WORKER_MAX_BEGUN) {
-    silence(engine, out, n_frames);
+    for (uint32_t c = 0; c < n_out; ++c) {
+      memset(out[c], 0, n_frames * sizeof(float)); // nothing is done yet
+    }
     return;
   }
   worker_end(worker);

@@ -12,6 +12,7 @@
 
 #include "effect.h"
 #include "period.h"
+#include "placement.h"
 #include "rack.h"
 #include "status.h"
 
@@ -43,9 +44,10 @@ typedef struct EngineConfig {
   int priority;       ///< Of the worker, when realtime
   uint32_t n_helpers; ///< Further cores for the worker pool; UINT32_MAX: one less than there are
   EngineBackend backend;
-  uint32_t gpu_index;       ///< As `warprack list devices` counts; UINT32_MAX: the best
-  uint64_t gpu_deadline_ns; ///< A GPU's block that takes longer has failed; 0: 1 s, 60 s offline
-  EngineLoadFile load_file; ///< May be NULL: racks that name files are refused
+  uint32_t gpu_index;          ///< As `warprack list devices` counts; UINT32_MAX: the best
+  uint64_t gpu_deadline_ns;    ///< A GPU's block that takes longer has failed; 0: 1 s, 60 s offline
+  const PlacementCosts* costs; ///< AUTO chooses by these, copied; NULL: measured, once per machine
+  EngineLoadFile load_file;    ///< May be NULL: racks that name files are refused
   EngineFreeFile free_file;
   void* file_context;
 } EngineConfig;
@@ -151,7 +153,7 @@ typedef struct EngineStatus {
   char backend[16];        ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
   uint32_t n_gpu_nodes;    ///< Nodes on the device
   char device[256];        ///< The open GPU: name, driver, memory; "" when none is open
-  char backend_note[512];  ///< "" or what the choice of backends came to, in words
+  char backend_note[1280]; ///< "" or what the choice of backends came to, in words
   char realtime_note[512]; ///< "" or what real-time privilege is missing
 } EngineStatus;
 
@@ -162,7 +164,8 @@ typedef struct EnginePlace {
   RackUid uid;
   const char* backend; ///< "cpu", "cuda", "opencl"
   /// Why there: "node" (its own backend=), "kernel" (the effect runs on the CPU only), "option"
-  /// (--backend), "no-gpu" (there is none for auto)
+  /// (--backend); for auto "cost" (the quicker side), "memory" (the GPU has not enough), "failed"
+  /// (the GPU refused the rack), "no-gpu", "unmeasured" (costs could not be measured)
   const char* why;
 } EnginePlace;
 

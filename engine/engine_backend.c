@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What runs the nodes: the backend that an engine was asked for, and the device that it has open.
 
+#include "calibrate.h"
 #include "engine_private.h"
+#include "rt.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LIVE_DEADLINE_NS    1000000000U  // a GPU that hangs: the dry signal plays meanwhile
@@ -26,29 +29,90 @@ open_device(Engine* const engine, const char* const api, Error* const error)
   return device_backend_new(&choice, &engine->device, error);
 }
 
-/// A GPU if there is one; else the CPU, which is said.
+/// Costs belong to a table of effects.
 static void
-choose_by_itself(Engine* const engine)
+name_costs(char* const name, const size_t n_bytes)
+{
+  uint32_t n = 0;
+  const FxInfo* const* const effects = fx_table(&n);
+  int at = snprintf(name, n_bytes, "costs");
+  for (uint32_t e = 0; e < n && (size_t)at < n_bytes; ++e) {
+    at += snprintf(name + at, n_bytes - (size_t)at, " %s", effects[e]->name);
+  }
+}
+
+/// Costs as they were given, kept from an earlier start, or measured now.
+static Status
+find_costs(Engine* const engine, PlacementCosts* const costs, Error* const error)
+{
+  char name[2048];
+  name_costs(name, sizeof(name));
+  if (engine->config.costs) {
+    *costs = *engine->config.costs;
+    return STATUS_OK;
+  }
+  if (device_recall(engine->device, name, costs, sizeof(*costs))) {
+    return STATUS_OK;
+  }
+  const uint64_t began_ns = rt_now_ns();
+  Error first = { STATUS_OK, "" };
+  const Status status = calibrate(engine->device, NULL, costs, &first);
+  if (status) {
+    return error_set(error, status, "%s", first.text);
+  }
+  const bool is_kept = device_remember(engine->device, name, costs, sizeof(*costs));
+  snprintf(engine->measured_note, sizeof(engine->measured_note),
+           "measured what effects cost here in %.1f s, %s%s%s; ",
+           (double)(rt_now_ns() - began_ns) * 1e-9,
+           is_kept ? "once" : "but could not keep it for the next start",
+           first.status ? ", except " : "", first.text);
+  return STATUS_OK;
+}
+
+/// Leave the choice to the costs; without them, to the CPU.
+static Status
+choose_by_cost(Engine* const engine)
+{
+  engine->costs = calloc(1, sizeof(PlacementCosts));
+  Error why = { STATUS_NO_MEM, "out of memory" };
+  if (!engine->costs) {
+    return why.status;
+  }
+  engine->why_backend = "cost";
+  if (find_costs(engine, engine->costs, &why)) {
+    free(engine->costs);
+    engine->costs = NULL;
+    engine->why_backend = "unmeasured";
+    snprintf(engine->backend_note, sizeof(engine->backend_note),
+             "effects run on the CPU: what they cost on the GPU could not be measured: %s",
+             why.text);
+  }
+  return STATUS_OK;
+}
+
+/// A GPU may be used if there is one; else it is the CPU, which is said.
+static Status
+choose_by_itself(Engine* const engine, Error* const error)
 {
   Error why = { STATUS_OK, "" };
   if (!open_device(engine, NULL, &why)) {
-    return;
+    const Status status = choose_by_cost(engine);
+    return status ? error_set(error, status, "out of memory") : STATUS_OK;
   }
   snprintf(engine->no_gpu, sizeof(engine->no_gpu), "%s", why.text);
   snprintf(engine->backend_note, sizeof(engine->backend_note), "effects run on the CPU: %s",
            why.text);
   engine->why_backend = "no-gpu";
+  return STATUS_OK;
 }
 
 Status
 engine_open_backend(Engine* const engine, Error* const error)
 {
   engine->backend = &backend_cpu;
-  engine->why_backend = "auto";
   switch (engine->config.backend) {
   case ENGINE_BACKEND_AUTO:
-    choose_by_itself(engine);
-    return STATUS_OK;
+    return choose_by_itself(engine, error);
   case ENGINE_BACKEND_CPU:
     engine->why_backend = "option";
     strcpy(engine->no_gpu, "--backend cpu leaves GPUs alone");
@@ -67,6 +131,7 @@ void
 engine_close_backend(Engine* const engine)
 {
   device_backend_free(engine->device);
+  free(engine->costs);
   engine->device = NULL;
   engine->backend = NULL;
 }
@@ -145,5 +210,6 @@ engine_tell_backend(const Engine* const engine, EngineStatus* const status)
   if (engine->device) {
     snprintf(status->device, sizeof(status->device), "%s", device_backend_summary(engine->device));
   }
-  memcpy(status->backend_note, engine->backend_note, sizeof(status->backend_note));
+  snprintf(status->backend_note, sizeof(status->backend_note), "%s%s", engine->measured_note,
+           engine->backend_note);
 }

@@ -87,7 +87,7 @@ plan_once(Engine* const engine, const PlanRequest* const request, bool* const ta
           uint64_t* const heard_at, Error* const error)
 {
   Plan* plan = NULL;
-  const Status status = plan_new(request, &plan, tangled, error);
+  const Status status = engine_make_plan(engine, request, &plan, tangled, error);
   if (status) {
     return status;
   }

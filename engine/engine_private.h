@@ -31,11 +31,13 @@ typedef struct Edit {
 struct Engine {
   EngineConfig config;
   FileLoader loader;
-  Backend* device;        ///< Open GPU, or NULL
-  const Backend* backend; ///< Of nodes that leave the choice
-  const char* why_backend;
-  char no_gpu[512]; ///< Why there is no device
-  char backend_note[512];
+  Backend* device;         ///< Open GPU, or NULL
+  const Backend* backend;  ///< Of nodes that leave the choice
+  const char* why_backend; ///< Word for it, see EnginePlace
+  PlacementCosts* costs;   ///< What the choice goes by; NULL when it is made already
+  char no_gpu[512];        ///< Why there is no device
+  char backend_note[640];
+  char measured_note[640];
 
   pthread_mutex_t planning;
   Format format; ///< Valid once has_format; written under `pointers` too
@@ -103,6 +105,12 @@ void engine_show_plan(Engine* engine, const Plan* plan);
 
 /// Fill what engine_status() says of backends. [pointers held]
 void engine_tell_backend(const Engine* engine, EngineStatus* status);
+
+// ---- engine_place.c ----
+
+/// Make a plan; where the engine chooses, on the better side. [planning held]
+NODISCARD Status engine_make_plan(Engine* engine, const PlanRequest* request, Plan** out,
+                                  bool* tangled, Error* error);
 
 // ---- engine.c ----
 

@@ -58,6 +58,21 @@ START_TEST(live_and_offline_give_the_same_samples)
 }
 END_TEST
 
+START_TEST(offline_a_block_ahead_begins_with_silence)
+{
+  const EngineConfig config = { .n_in = 1, .depth = 1, .offline = true }; // as wide as the rack
+  Player player = player_from(&config, "gain 0dB", 3U * BLOCK);
+  signal_noise(player.in[0], player.n_frames, 8);
+  memset(player.out[0], 0xFF, player.n_frames * sizeof(float)); // not a number
+  player_play(&player, 3);
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    ck_assert(player.out[0][i] == 0.0F);
+  }
+  ck_assert(!memcmp(player.out[0] + BLOCK, player.in[0], 2U * BLOCK * sizeof(float)));
+  player_free(&player);
+}
+END_TEST
+
 START_TEST(a_parameter_changes_at_its_frame)
 {
   Player player = player_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
@@ -296,8 +311,8 @@ START_TEST(the_widest_rack_keeps_its_channels_apart)
 END_TEST
 
 SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
-           live_and_offline_give_the_same_samples, a_parameter_changes_at_its_frame,
-           edits_do_not_click, a_refused_edit_changes_nothing,
+           live_and_offline_give_the_same_samples, offline_a_block_ahead_begins_with_silence,
+           a_parameter_changes_at_its_frame, edits_do_not_click, a_refused_edit_changes_nothing,
            a_value_set_since_the_document_wins_over_it, a_new_format_keeps_the_rack_and_its_values,
            mono_feeds_all_channels_and_what_cannot_be_is_refused,
            a_thousand_nodes_are_planned_and_dying_ones_left_out,

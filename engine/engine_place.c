@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans of an engine that chooses between the CPU and its GPU by itself: the model of placement.h
+// says which is quicker, and the plan that is made says whether there is memory for it.
+
+#include "engine_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static PlacementSide
+side_of(const Backend* const backend)
+{
+  return backend == &backend_cpu ? PLACEMENT_CPU : PLACEMENT_GPU;
+}
+
+/// New or changed nodes, or fewer: what came before may have been decided otherwise.
+static bool
+is_restructured(const Plan* const plan, const Plan* const previous)
+{
+  bool differs = !previous || plan->n_living != previous->n_living;
+  for (uint32_t n = 0; !differs && n < plan->n_living; ++n) {
+    differs = plan->nodes[n].node->refs == 1U; // in no other plan
+  }
+  return differs;
+}
+
+static uint32_t
+effect_index(const FxInfo* const fx)
+{
+  uint32_t n = 0;
+  const FxInfo* const* const effects = fx_table(&n);
+  uint32_t index = 0;
+  while (index < n && effects[index] != fx) {
+    ++index;
+  }
+  return index;
+}
+
+static bool
+takes_file(const FxInfo* const fx)
+{
+  bool takes = false;
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    takes = takes || fx->params[p].kind == PARAM_FILE;
+  }
+  return takes;
+}
+
+/// Fill the model's nodes from a plan's living ones.
+static void
+describe(const PlanRequest* const request, const Plan* const plan, PlacementNode* const nodes)
+{
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    const Node* const node = plan->nodes[n].node;
+    const bool leaves_choice = request->rack->nodes[n].backend == RACK_BACKEND_AUTO;
+    nodes[n] = (PlacementNode){
+      .effect = effect_index(node->fx),
+      .level = plan->nodes[n].level,
+      .n_channels = node->n_in > node->shape.n_out ? node->n_in : node->shape.n_out,
+      .n_taps = takes_file(node->fx) ? node->shape.tail_frames : 0U, // the response's length
+      .is_free = leaves_choice && node->fx->kernel,
+      .side = side_of(node->backend),
+    };
+  }
+}
+
+/// Predicted times of a block, ns by PlacementSide; false without memory.
+static bool
+predict(const Engine* const engine, const PlanRequest* const request, const Plan* const plan,
+        double* const ns)
+{
+  PlacementNode* const nodes = calloc(plan->n_living + 1U, sizeof(PlacementNode));
+  const uint32_t n_in = request->format->n_in;
+  const PlacementShape shape = { .block_frames = request->format->block_frames,
+                                 .n_channels = n_in > plan->n_out ? n_in : plan->n_out,
+                                 .n_cores = pool_size(engine->pool) };
+  for (uint32_t s = 0; nodes && s < PLACEMENT_SIDES; ++s) {
+    describe(request, plan, nodes); // the order is lost each time
+    ns[s] = placement_predict(engine->costs, &shape, nodes, plan->n_living, (PlacementSide)s);
+  }
+  free(nodes);
+  return nodes != NULL;
+}
+
+/// Give the nodes that left the choice another reason.
+static void
+set_reason(const PlanRequest* const request, Plan* const plan, const char* const why)
+{
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    if (plan->nodes[n].why == request->why_backend) {
+      plan->nodes[n].why = why;
+    }
+  }
+}
+
+static void
+settle_on(Engine* const engine, const Backend* const backend, const char* const note)
+{
+  pthread_mutex_lock(&engine->pointers);
+  engine->backend = backend;
+  snprintf(engine->backend_note, sizeof(engine->backend_note), "%s", note);
+  pthread_mutex_unlock(&engine->pointers);
+}
+
+/// Make the same plan on the other side; on failure the one at hand stays.
+static Status
+move(const PlanRequest* const request, const Backend* const to, Plan** const plan,
+     Error* const error)
+{
+  PlanRequest other = *request;
+  other.backend = to;
+  Plan* moved = NULL;
+  bool tangled = false;
+  const Status status = plan_new(&other, &moved, &tangled, error);
+  if (!status) {
+    plan_free(*plan);
+    *plan = moved;
+  }
+  return status;
+}
+
+/// Choose a side for a plan that was made on one.
+static void
+decide(Engine* const engine, const PlanRequest* const request, Plan** const plan)
+{
+  double ns[PLACEMENT_SIDES] = { 0.0 };
+  if (!predict(engine, request, *plan, ns)) {
+    return; // out of memory: it plays where it is
+  }
+  const Backend* const sides[] = {
+    [PLACEMENT_CPU] = &backend_cpu, [PLACEMENT_GPU] = engine->device
+  };
+  const bool has_past = request->previous && request->previous->n_living;
+  const PlacementSide now = side_of(request->backend);
+  const PlacementSide side = placement_decide(has_past, now, ns[PLACEMENT_CPU], ns[PLACEMENT_GPU]);
+  char note[sizeof(engine->backend_note)];
+  snprintf(note, sizeof(note),
+           "by measured cost on %s: a block takes %.0f us on cpu, %.0f us on %s", sides[side]->name,
+           ns[PLACEMENT_CPU] * 1e-3, ns[PLACEMENT_GPU] * 1e-3, engine->device->name);
+  Error error = { STATUS_OK, "" };
+  if (side == now || !move(request, sides[side], plan, &error)) {
+    settle_on(engine, sides[side], note);
+    return;
+  }
+  snprintf(note, sizeof(note), "on %s, although %s would be quicker: %s", request->backend->name,
+           sides[side]->name, error.text);
+  set_reason(request, *plan, error.status == STATUS_NO_MEM ? "memory" : "failed");
+  settle_on(engine, request->backend, note);
+}
+
+Status
+engine_make_plan(Engine* const engine, const PlanRequest* const request, Plan** const out,
+                 bool* const tangled, Error* const error)
+{
+  Plan* plan = NULL;
+  Status status = plan_new(request, &plan, tangled, error);
+  const bool chooses = engine->costs && engine->device && !request->keep_values;
+  if (status == STATUS_NO_MEM && chooses && request->backend != &backend_cpu) {
+    // The CPU has memory of its own.
+    status = move(request, &backend_cpu, &plan, error);
+    if (!status) {
+      set_reason(request, plan, "memory");
+      settle_on(engine, &backend_cpu, "on the CPU: the GPU has not enough memory for the rack");
+    }
+  } else if (!status && chooses && is_restructured(plan, request->previous)) {
+    decide(engine, request, &plan);
+  }
+  if (!status) {
+    *out = plan;
+  }
+  return status;
+}

@@ -299,7 +299,6 @@ static Status
 prepare_offline(Engine* const engine, Error* const error)
 {
   const Format* const format = &engine->format;
-  end_offline(engine);
   free(engine->offline_rows);
   const size_t n_rows = 2U * ((size_t)format->n_in + engine->worker.plan->n_out);
   engine->offline_rows = calloc(n_rows * format->block_frames + 1U, sizeof(float));
@@ -312,6 +311,7 @@ static Status
 arm(Engine* const engine, const Format* const format, Error* const error)
 {
   disarm(engine);
+  end_offline(engine); // while its plan is there
   Status status = STATUS_OK;
   if (!engine->has_format || !same_format(&engine->format, format)) {
     status = plan_for_format(engine, format, error);

@@ -39,6 +39,19 @@ do_packets(Control* const control)
   }
 }
 
+/// True when it is not as it was.
+static bool
+look_at_backend(Control* const control)
+{
+  EngineStatus engine;
+  engine_status(control->config.engine, &engine);
+  const bool is_new = strcmp(engine.backend, control->backend) != 0 ||
+                      strcmp(engine.backend_note, control->backend_note) != 0;
+  memcpy(control->backend, engine.backend, sizeof(control->backend));
+  memcpy(control->backend_note, engine.backend_note, sizeof(control->backend_note));
+  return is_new;
+}
+
 void
 control_look_at_audio(Control* const control)
 {
@@ -53,6 +66,10 @@ control_look_at_audio(Control* const control)
   if (latency_frames != control->latency_frames) {
     control->latency_frames = latency_frames;
     notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_LATENCY }, NULL,
+                  control->now_ns);
+  }
+  if (look_at_backend(control)) {
+    notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_BACKEND }, NULL,
                   control->now_ns);
   }
   control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
@@ -245,6 +262,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   control->now_ns = control->start_ns;
   control->latency_frames = engine_latency(config->engine);
   control->rack_latency_frames = engine_rack_latency(config->engine);
+  (void)look_at_backend(control); // as it is at the start is no news
   control->notify.say = control_say;
   control->notify.context = control;
   const SessionConfig session = { .engine = config->engine,

@@ -26,7 +26,7 @@ typedef struct NotifyKey {
   uint32_t param; ///< Or NotifyEvent
 } NotifyKey;
 
-typedef enum NotifyEvent { NOTIFY_RACK, NOTIFY_LATENCY, NOTIFY_AUDIO } NotifyEvent;
+typedef enum NotifyEvent { NOTIFY_RACK, NOTIFY_LATENCY, NOTIFY_AUDIO, NOTIFY_BACKEND } NotifyEvent;
 
 typedef struct NotifyEntry {
   NotifyKey key;

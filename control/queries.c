@@ -186,6 +186,9 @@ event_arguments(const Control* const control, const uint32_t event)
     lo_message_add_int32(arguments, (int32_t)session_counts(control->session).revision);
   } else if (arguments && event == NOTIFY_LATENCY) {
     lo_message_add_int32(arguments, (int32_t)control->latency_frames);
+  } else if (arguments && event == NOTIFY_BACKEND) {
+    lo_message_add_string(arguments, control->backend);
+    lo_message_add_string(arguments, control->backend_note);
   } else if (arguments) {
     lo_message_add_string(arguments, control->audio.driver);
     lo_message_add_string(arguments, control->audio.state);
@@ -198,7 +201,8 @@ control_say(void* const context, const Peer* const to, const NotifyKey* const ke
 {
   static const char* const addresses[] = { [NOTIFY_RACK] = "/rack/changed",
                                            [NOTIFY_LATENCY] = "/server/latency",
-                                           [NOTIFY_AUDIO] = "/server/audio" };
+                                           [NOTIFY_AUDIO] = "/server/audio",
+                                           [NOTIFY_BACKEND] = "/server/backend" };
   Control* const control = context;
   if (key->uid == RACK_UID_NONE) {
     outlet_send(&control->outlet, to, 0, addresses[key->param],
@@ -246,6 +250,8 @@ static void
 put_engine(const lo_message to, const EngineStatus* const engine)
 {
   put_text(to, "backend", engine->backend);
+  put_text(to, "backend_note", engine->backend_note);
+  put_count(to, "device_errors", engine->device_errors);
   put_text(to, "realtime_note", engine->realtime_note);
   put_count(to, "armed", engine->armed);
   put_number(to, "rate_hz", engine->rate_hz);
@@ -273,6 +279,7 @@ put_period(const lo_message to, const PeriodCounts* const counts)
 {
   put_count(to, "blocks", counts->blocks);
   put_count(to, "late", counts->late);
+  put_count(to, "failed", counts->failed);
   put_count(to, "dropped", counts->dropped);
   put_count(to, "dry", counts->dry);
   put_count(to, "clipped", counts->clipped);

@@ -304,6 +304,18 @@ device_backend_free(Backend* const backend)
   return !is_stuck;
 }
 
+void
+device_backend_set_deadline(Backend* const backend, const uint64_t deadline_ns)
+{
+  ((Device*)backend)->deadline_ns = deadline_ns;
+}
+
+bool
+device_backend_is_gpu(const Backend* const backend)
+{
+  return ((const Device*)backend)->info.is_gpu;
+}
+
 const char*
 device_backend_summary(const Backend* const backend)
 {

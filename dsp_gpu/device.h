@@ -28,9 +28,9 @@ typedef struct Device {
   uint64_t deadline_ns; ///< A block that takes longer has failed
   size_t mapped_bytes;  ///< Rows of a block up to this, in and out together, stay in mapped memory
   void* region;         ///< Attached, or NULL
-  GpuHostMemory* h_region; ///< The same for the device
-  atomic_bool is_late;     ///< A block did: nothing more is submitted
-  bool is_stuck;           ///< A block never came back: all that the device holds is left as it is
+  GpuHostMemory* h_region;  ///< The same for the device
+  _Atomic uint64_t late_ns; ///< The deadline that a block has missed: nothing more is submitted; 0
+  bool is_stuck;            ///< A block never came back: all that the device holds is left as it is
   CompiledModule* modules;
   Chunk* chunks;
   char summary[256];

@@ -193,6 +193,10 @@ NODISCARD Status device_backend_new(const DeviceChoice* choice, Backend** backen
    uses, because it would wait for ever: context and memory are left until the process ends.
 */
 bool device_backend_free(Backend* backend);
+/// Change DeviceChoice::deadline_ns. [main or builder, while no worker runs]
+void device_backend_set_deadline(Backend* backend, uint64_t deadline_ns);
+/// False for a processor that plays the device. [any]
+bool device_backend_is_gpu(const Backend* backend);
 /// One line on the device: name, driver, memory. [any]
 const char* device_backend_summary(const Backend* backend);
 

@@ -149,6 +149,7 @@ stop_worker(Engine* const engine)
     pthread_join(engine->worker_thread, NULL);
     engine->has_worker_thread = false;
   }
+  engine_note_failure(engine, engine->worker.plan); // its stages go
   pthread_mutex_lock(&engine->pointers);
   if (ring) {
     worker_drain(&engine->worker, ring);
@@ -160,12 +161,22 @@ stop_worker(Engine* const engine)
   pthread_mutex_unlock(&engine->pointers);
 }
 
+/// End the block that was begun ahead: it is not wanted.
+static void
+end_offline(Engine* const engine)
+{
+  while (engine->config.offline && engine->worker.n_begun) {
+    worker_end(&engine->worker);
+  }
+}
+
 /// [planning held]
 static void
 disarm(Engine* const engine)
 {
   withdraw_period(engine);
   stop_worker(engine);
+  end_offline(engine); // before its plan goes
   engine->armed = false;
 }
 
@@ -286,15 +297,6 @@ start_worker(Engine* const engine, Error* const error)
   return STATUS_OK;
 }
 
-/// End the block that was begun ahead: it is not wanted.
-static void
-end_offline(Engine* const engine)
-{
-  while (engine->config.offline && engine->worker.n_begun) {
-    worker_end(&engine->worker);
-  }
-}
-
 static Status
 prepare_offline(Engine* const engine, Error* const error)
 {
@@ -308,10 +310,9 @@ prepare_offline(Engine* const engine, Error* const error)
 }
 
 static Status
-arm(Engine* const engine, const Format* const format, Error* const error)
+arm_once(Engine* const engine, const Format* const format, Error* const error)
 {
-  disarm(engine);
-  end_offline(engine); // while its plan is there
+  engine_set_deadline(engine, format);
   Status status = STATUS_OK;
   if (!engine->has_format || !same_format(&engine->format, format)) {
     status = plan_for_format(engine, format, error);
@@ -323,6 +324,15 @@ arm(Engine* const engine, const Format* const format, Error* const error)
   status = engine->config.offline ? prepare_offline(engine, error) : start_worker(engine, error);
   engine->armed = !status;
   return status;
+}
+
+static Status
+arm(Engine* const engine, const Format* const format, Error* const error)
+{
+  disarm(engine);
+  engine_mind_device(engine);
+  const Status status = arm_once(engine, format, error);
+  return engine_take_loss(engine, status, error) ? arm_once(engine, format, error) : status;
 }
 
 Status
@@ -427,7 +437,6 @@ engine_free(Engine* const engine)
   }
   engine_stop_builder(engine);
   engine_disarm(engine);
-  end_offline(engine);
   worker_clear(&engine->worker);
   engine_close_backend(engine);
   pool_free(engine->pool);
@@ -448,6 +457,16 @@ silence(const Engine* const engine, float* const* const out, const uint32_t n_fr
   const uint32_t n_out = atomic_load_explicit(&engine->process_out, memory_order_relaxed);
   for (uint32_t c = 0; c < n_out; ++c) {
     memset(out[c], 0, n_frames * sizeof(float));
+  }
+}
+
+/// Take note of a block that has no sound.
+static void
+note_offline(Engine* const engine, const bool has_sound)
+{
+  if (!has_sound) {
+    engine_note_failure(engine, engine->worker.plan);
+    ++engine->past.failed;
   }
 }
 
@@ -473,7 +492,7 @@ process_offline(Engine* const engine, const float* const* const in, float* const
   atomic_store_explicit(&engine->next_frame, frame + n_frames, memory_order_relaxed);
   ++engine->past.blocks;
   if (!engine->config.depth) {
-    worker_run(worker, NULL, frame, n_frames, guarded, out);
+    note_offline(engine, worker_run(worker, NULL, frame, n_frames, guarded, out));
     return;
   }
   worker_begin(worker, NULL, frame, n_frames, guarded, ahead);
@@ -483,7 +502,7 @@ process_offline(Engine* const engine, const float* const* const in, float* const
     }
     return;
   }
-  worker_end(worker);
+  note_offline(engine, worker_end(worker));
   const float* const other =
       engine->offline_rows + engine->past.blocks % 2U * (n_in + n_out) * block;
   for (uint32_t c = 0; c < n_out; ++c) {

@@ -44,8 +44,9 @@ typedef struct EngineConfig {
   int priority;       ///< Of the worker, when realtime
   uint32_t n_helpers; ///< Further cores for the worker pool; UINT32_MAX: one less than there are
   EngineBackend backend;
-  uint32_t gpu_index;          ///< As `warprack list devices` counts; UINT32_MAX: the best
-  uint64_t gpu_deadline_ns;    ///< A GPU's block that takes longer has failed; 0: 1 s, 60 s offline
+  uint32_t gpu_index;       ///< As `warprack list devices` counts; UINT32_MAX: the best
+  uint64_t gpu_deadline_ns; ///< A GPU's block that takes longer has failed; 0: eight periods, 100
+                            ///< ms at least (1 s where it is no GPU), 60 s offline
   const PlacementCosts* costs; ///< AUTO chooses by these, copied; NULL: measured, once per machine
   EngineLoadFile load_file;    ///< May be NULL: racks that name files are refused
   EngineFreeFile free_file;
@@ -118,6 +119,10 @@ NODISCARD Status engine_set(Engine* engine, const EngineParam* params, uint32_t 
 
 // ---- offline [main] ----
 
+/// Whether a device has failed: STATUS_DEVICE_LOST and its words.  What was processed since is not
+/// the rack's sound. [any]
+Status engine_failure(const Engine* engine, Error* error);
+
 /// True while effects ask for another pass over the whole signal; units have been initialised anew.
 bool engine_finish_pass(Engine* engine);
 
@@ -153,6 +158,7 @@ typedef struct EngineStatus {
   char backend[16];        ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
   uint32_t n_gpu_nodes;    ///< Nodes on the device
   char device[256];        ///< The open GPU: name, driver, memory; "" when none is open
+  uint64_t device_errors;  ///< Times that a device failed
   char backend_note[1280]; ///< "" or what the choice of backends came to, in words
   char realtime_note[512]; ///< "" or what real-time privilege is missing
 } EngineStatus;
@@ -165,7 +171,8 @@ typedef struct EnginePlace {
   const char* backend; ///< "cpu", "cuda", "opencl"
   /// Why there: "node" (its own backend=), "kernel" (the effect runs on the CPU only), "option"
   /// (--backend); for auto "cost" (the quicker side), "memory" (the GPU has not enough), "failed"
-  /// (the GPU refused the rack), "no-gpu", "unmeasured" (costs could not be measured)
+  /// (the GPU refused the rack), "no-gpu", "unmeasured" (costs could not be measured); "lost" (the
+  /// GPU has failed)
   const char* why;
 } EnginePlace;
 

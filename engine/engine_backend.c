@@ -9,24 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIVE_DEADLINE_NS    1000000000U  // a GPU that hangs: the dry signal plays meanwhile
-#define OFFLINE_DEADLINE_NS 60000000000U // nobody waits for a block; long racks on slow devices
+// Until engine_set_deadline(), and offline: nobody waits for a block; long racks on slow devices.
+#define PATIENT_NS 60000000000U
 
 static const char* const api_names[] = {
   [ENGINE_BACKEND_CUDA] = "cuda",
   [ENGINE_BACKEND_OPENCL] = "opencl",
 };
 
-static Status
-open_device(Engine* const engine, const char* const api, Error* const error)
+Status
+engine_open_device(const Engine* const engine, Backend** const device, Error* const error)
 {
   const EngineConfig* const config = &engine->config;
-  const uint64_t usual_ns = config->offline ? OFFLINE_DEADLINE_NS : LIVE_DEADLINE_NS;
-  const DeviceChoice choice = { .api = api,
+  const DeviceChoice choice = { .api = api_names[config->backend],
                                 .index = config->gpu_index,
-                                .deadline_ns =
-                                    config->gpu_deadline_ns ? config->gpu_deadline_ns : usual_ns };
-  return device_backend_new(&choice, &engine->device, error);
+                                .deadline_ns = config->gpu_deadline_ns ? config->gpu_deadline_ns
+                                                                       : PATIENT_NS };
+  return device_backend_new(&choice, device, error);
 }
 
 /// Costs belong to a table of effects.
@@ -95,7 +94,7 @@ static Status
 choose_by_itself(Engine* const engine, Error* const error)
 {
   Error why = { STATUS_OK, "" };
-  if (!open_device(engine, NULL, &why)) {
+  if (!engine_open_device(engine, &engine->device, &why)) {
     const Status status = choose_by_cost(engine);
     return status ? error_set(error, status, "out of memory") : STATUS_OK;
   }
@@ -121,7 +120,7 @@ engine_open_backend(Engine* const engine, Error* const error)
   case ENGINE_BACKEND_OPENCL:
     break;
   }
-  const Status status = open_device(engine, api_names[engine->config.backend], error);
+  const Status status = engine_open_device(engine, &engine->device, error);
   engine->backend = engine->device;
   engine->why_backend = "option";
   return status;
@@ -136,6 +135,20 @@ engine_close_backend(Engine* const engine)
   engine->backend = NULL;
 }
 
+void
+engine_show_ring(Engine* const engine, const Ring* const ring)
+{
+  size_t n_bytes = 0;
+  void* const region = ring_memory(ring, &n_bytes);
+  Error why = { STATUS_OK, "" };
+  if (engine->device->attach(engine->device, region, n_bytes, &why)) {
+    pthread_mutex_lock(&engine->pointers);
+    snprintf(engine->backend_note, sizeof(engine->backend_note),
+             "audio is copied on its way to the device: %s", why.text);
+    pthread_mutex_unlock(&engine->pointers);
+  }
+}
+
 Status
 engine_attach_ring(Engine* const engine, const Ring* const ring, Error* const error)
 {
@@ -143,13 +156,7 @@ engine_attach_ring(Engine* const engine, const Ring* const ring, Error* const er
     return STATUS_OK;
   }
   plan_drop_stages(engine->worker.plan); // none but after plans that were made while disarmed
-  size_t n_bytes = 0;
-  void* const region = ring_memory(ring, &n_bytes);
-  Error why = { STATUS_OK, "" };
-  if (engine->device->attach(engine->device, region, n_bytes, &why)) {
-    snprintf(engine->backend_note, sizeof(engine->backend_note),
-             "audio is copied on its way to the device: %s", why.text);
-  }
+  engine_show_ring(engine, ring);
   return plan_make_stages(engine->worker.plan, engine->pool, error);
 }
 
@@ -165,10 +172,12 @@ engine_detach_ring(Engine* const engine)
 void
 engine_place(const Engine* const engine, PlanRequest* const request)
 {
+  const bool is_lost = engine->is_lost;
   request->backend = engine->backend;
-  request->why_backend = engine->why_backend;
-  request->gpu = engine->device;
+  request->why_backend = is_lost && engine->was_used ? "lost" : engine->why_backend;
+  request->gpu = is_lost ? &backend_cpu : engine->device;
   request->no_gpu = engine->no_gpu;
+  request->lost = is_lost ? engine->device : NULL;
 }
 
 // ---- what is told ----
@@ -210,6 +219,7 @@ engine_tell_backend(const Engine* const engine, EngineStatus* const status)
   if (engine->device) {
     snprintf(status->device, sizeof(status->device), "%s", device_backend_summary(engine->device));
   }
+  status->device_errors = atomic_load(&engine->worker.counts.device_errors);
   snprintf(status->backend_note, sizeof(status->backend_note), "%s%s", engine->measured_note,
            engine->backend_note);
 }

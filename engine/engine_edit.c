@@ -67,7 +67,9 @@ hand_over(Engine* const engine, Plan* const plan)
   const uint64_t heard_at = atomic_load(&worker->heard_at);
   plan_heard(plan, heard_at);
   engine_show_plan(engine, plan);
-  plan_free(worker_collect(worker));
+  Plan* const left = worker_collect(worker);
+  engine_note_failure(engine, left);
+  plan_free(left);
   return heard_at;
 }
 
@@ -176,16 +178,22 @@ fade_the_tangle(Engine* const engine, const PlanRequest* const next, Error* cons
   return status;
 }
 
-/// Back to the rack that was heard before the first step.
-static void
-fade_back(Engine* const engine)
+Status
+engine_replan(Engine* const engine, Error* const error)
 {
   PlanRequest request = request_for(engine, engine->rack);
   request.keep_values = true;
   bool tangled = false;
   uint64_t heard_at = 0;
+  return plan_once(engine, &request, &tangled, &heard_at, error);
+}
+
+/// Back to the rack that was heard before the first step.
+static void
+fade_back(Engine* const engine)
+{
   Error error = { STATUS_OK, "" };
-  if (plan_once(engine, &request, &tangled, &heard_at, &error)) {
+  if (engine_replan(engine, &error)) {
     // No memory, not even for this: the next plan of any rack that has them brings them back.
   }
 }
@@ -254,9 +262,13 @@ perform(Engine* const engine, Edit* const edit)
   Error error = { STATUS_OK, "" };
   uint64_t heard_at = 0;
   pthread_mutex_lock(&engine->planning);
+  engine_mind_device(engine);
   Status status = rack_check(edit->rack, &error);
   if (!status && engine->has_format) {
     status = engine_plan(engine, edit->rack, edit->at_frame, edit->stamp, &heard_at, &error);
+    if (engine_take_loss(engine, status, &error)) {
+      status = engine_plan(engine, edit->rack, edit->at_frame, edit->stamp, &heard_at, &error);
+    }
   } else if (!status) {
     rack_free(engine->rack);
     engine->rack = edit->rack;
@@ -270,20 +282,17 @@ perform(Engine* const engine, Edit* const edit)
   free(edit);
 }
 
-/// Leave out what has finished dying.
+/// Leave a device that failed, and leave out what has finished dying.
 static void
 keep_house(Engine* const engine)
 {
   pthread_mutex_lock(&engine->planning);
+  engine_mind_device(engine);
   const Plan* const plan = engine->worker.plan;
   if (engine->has_format && plan &&
       plan_next_expiry(plan) <= atomic_load(&engine->worker.next_frame)) {
-    PlanRequest request = request_for(engine, engine->rack);
-    request.keep_values = true;
-    bool tangled = false;
-    uint64_t heard_at = 0;
     Error error = { STATUS_OK, "" };
-    if (plan_once(engine, &request, &tangled, &heard_at, &error)) {
+    if (engine_replan(engine, &error)) {
       // Out of memory, at worst: the dead stay a little longer, silent, and the next round tries
       // again.
     }
@@ -537,17 +546,19 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
     noise = noise * 1664525U + 1013904223U; // Numerical Recipes' quick generator: any noise will do
     samples[i] = 1e-3F * ((float)(noise >> 8U) / 8388608.0F - 1.0F);
   }
-  for (uint32_t b = 0; b < n_blocks; ++b) {
+  Status status = STATUS_OK;
+  for (uint32_t b = 0; !status && b < n_blocks; ++b) {
     const uint64_t began = rt_now_ns();
     engine_process(engine, in, out, block, true);
     times[b] = (double)(rt_now_ns() - began);
+    status = engine_failure(engine, error);
   }
   qsort(times, n_blocks, sizeof(double), compare_doubles);
   prediction->block_ns_p50 = times[n_blocks / 2U];
   prediction->block_ns_p99 = times[n_blocks - 1U - n_blocks / 100U];
   free(samples);
   free(times);
-  return STATUS_OK;
+  return status;
 }
 
 Status

@@ -155,7 +155,7 @@ engine_make_plan(Engine* const engine, const PlanRequest* const request, Plan** 
 {
   Plan* plan = NULL;
   Status status = plan_new(request, &plan, tangled, error);
-  const bool chooses = engine->costs && engine->device && !request->keep_values;
+  const bool chooses = engine->costs && engine->device && !engine->is_lost && !request->keep_values;
   if (status == STATUS_NO_MEM && chooses && request->backend != &backend_cpu) {
     // The CPU has memory of its own.
     status = move(request, &backend_cpu, &plan, error);

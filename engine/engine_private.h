@@ -31,13 +31,18 @@ typedef struct Edit {
 struct Engine {
   EngineConfig config;
   FileLoader loader;
-  Backend* device;         ///< Open GPU, or NULL
-  const Backend* backend;  ///< Of nodes that leave the choice
+  Backend* device;         ///< Open GPU, or NULL; written under `pointers`
+  const Backend* backend;  ///< Of nodes that leave the choice; as `device`
   const char* why_backend; ///< Word for it, see EnginePlace
   PlacementCosts* costs;   ///< What the choice goes by; NULL when it is made already
   char no_gpu[512];        ///< Why there is no device
-  char backend_note[640];
-  char measured_note[640];
+  char backend_note[640];  ///< Guarded by `pointers`
+  char measured_note[640]; ///< As `backend_note`
+  bool is_lost;            ///< The device has failed, nothing is planned on it; as `device`
+  bool was_used;           ///< Then: nodes that leave the choice were there
+  Error lost_why;          ///< As `device`
+  uint64_t rest_ns;        ///< For how long it stays out of use
+  uint64_t try_at_ns;      ///< When that is over, once it is closed; UINT64_MAX: never
 
   pthread_mutex_t planning;
   Format format; ///< Valid once has_format; written under `pointers` too
@@ -88,8 +93,14 @@ NODISCARD Status engine_plan(Engine* engine, Rack* rack, uint64_t at_frame, uint
 /// Open the device that the configuration asks for, or that is there. [main]
 NODISCARD Status engine_open_backend(Engine* engine, Error* error);
 
+/// Open that device alone.  [main, builder]
+NODISCARD Status engine_open_device(const Engine* engine, Backend** device, Error* error);
+
 /// Close it, after all plans were freed. [main]
 void engine_close_backend(Engine* engine);
+
+/// Let the device reach a ring; without, its stages copy. [planning held]
+void engine_show_ring(Engine* engine, const Ring* ring);
 
 /// Let the device reach a new ring, and the plan's stages work in it.  [main, no worker]
 NODISCARD Status engine_attach_ring(Engine* engine, const Ring* ring, Error* error);
@@ -111,6 +122,26 @@ void engine_tell_backend(const Engine* engine, EngineStatus* status);
 /// Make a plan; where the engine chooses, on the better side. [planning held]
 NODISCARD Status engine_make_plan(Engine* engine, const PlanRequest* request, Plan** out,
                                   bool* tangled, Error* error);
+// ---- engine_device.c ----
+
+/// Let the device take as long as blocks of this format allow. [planning held, no worker]
+void engine_set_deadline(Engine* engine, const Format* format);
+
+/// Take the words of a device that failed in `plan` (may be NULL), before the plan is freed.
+/// [planning held]
+void engine_note_failure(Engine* engine, const Plan* plan);
+
+/// A plan could not be made: when that is because the device has failed, leave it.  True when it is
+/// worth trying once more. [planning held]
+bool engine_take_loss(Engine* engine, Status status, const Error* why);
+
+/// Leave a device that has failed, or try it again when it is time. [planning held]
+void engine_mind_device(Engine* engine);
+
+// ---- engine_edit.c ----
+
+/// Plan the rack that is heard once more, with the values that were set. [planning held]
+NODISCARD Status engine_replan(Engine* engine, Error* error);
 
 // ---- engine.c ----
 

@@ -81,6 +81,7 @@ plan_drop_stages(Plan* const plan)
       plan->stages[s].stage = NULL;
     }
   }
+  atomic_store_explicit(&plan->failed, NULL, memory_order_relaxed);
 }
 
 Status

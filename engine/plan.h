@@ -116,9 +116,10 @@ typedef struct PlanRequest {
   uint64_t now_frame;   ///< Dying parts that expired before are left out
   const Format* format;
   FileLoader* loader;
-  Pool* pool;              ///< May be NULL
-  const Backend* backend;  ///< Of nodes that leave the choice to the engine
-  const Backend* gpu;      ///< Of nodes that ask for a GPU, NULL when there is none
+  Pool* pool;             ///< May be NULL
+  const Backend* backend; ///< Of nodes that leave the choice to the engine
+  const Backend*
+      gpu; ///< Of nodes that ask for a GPU, NULL when there is none, the CPU when it has failed
   const char* why_backend; ///< Of nodes that leave the choice, see EnginePlace
   const char* no_gpu;      ///< Why there is none, for messages
   const Backend* lost;     ///< Failed: nothing of `previous` that is there goes on; NULL: none

@@ -203,7 +203,7 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
                      rack_node->name, rack_node->fx->name);
   }
   *backend = request->gpu;
-  *why = "node";
+  *why = request->gpu == &backend_cpu ? "lost" : "node";
   return STATUS_OK;
 }
 

@@ -159,14 +159,16 @@ read_block(Render* const render, Error* const error)
   return render->config->tail_s < 0.0 ? begin_tail(render, error) : STATUS_OK;
 }
 
-static void
-process_block(Render* const render)
+/// A device that fails ends the pass: what comes out of it then is not the rack's sound.
+static Status
+process_block(Render* const render, Error* const error)
 {
   const uint32_t block = render->config->block_frames;
   engine_process(render->engine, (const float* const*)render->in, render->raw, block, true);
   for (uint32_t c = 0; c < render->report->n_out; ++c) {
     render->report->bad_out += guard_copy(render->out[c], render->raw[c], block, FLT_MAX).bad;
   }
+  return engine_failure(render->engine, error);
 }
 
 static void
@@ -252,7 +254,9 @@ run_pass(Render* const render, Error* const error)
   while (!status && !pass_is_over(render)) {
     status = read_block(render, error);
     if (!status) {
-      process_block(render);
+      status = process_block(render, error);
+    }
+    if (!status) {
       status = write_block(render, error);
     }
     if (!status) {

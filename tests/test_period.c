@@ -101,6 +101,16 @@ serve(const Rig* const rig)
   }
 }
 
+/// The worker catches up, without sound.
+static void
+serve_failed(const Rig* const rig)
+{
+  uint64_t sequence = 0;
+  while (ring_take(rig->ring, 0U, &sequence)) {
+    ring_fail(rig->ring);
+  }
+}
+
 static void
 run_frames(Rig* const rig, const uint32_t n_frames, const bool wait)
 {
@@ -394,6 +404,32 @@ START_TEST(a_late_block_fades_to_dry_for_eight_good_blocks_and_back)
     ck_assert_uint_eq(counts.dropped, 0);
     rig_free(&rig);
   }
+}
+END_TEST
+
+START_TEST(a_block_without_sound_is_a_late_one)
+{
+  Rig rig;
+  rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  for (uint32_t k = 0; k < 10U; ++k) {
+    run_served(&rig);
+  }
+  serve_failed(&rig);
+  run(&rig);
+  expect_miss(&rig, BLOCK, BLOCK);
+  serve_failed(&rig);
+  run(&rig);
+  expect(&rig, dry_at, BLOCK);
+  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+    run_served(&rig);
+    expect(&rig, dry_at, BLOCK);
+  }
+  run_served(&rig);
+  expect_fade(&rig, dry_at, wet_at, BLOCK, BLOCK);
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.failed, 2);
+  ck_assert_uint_eq(counts.late + counts.dropped, 0);
+  rig_free(&rig);
 }
 END_TEST
 
@@ -839,11 +875,11 @@ SUITE_MAIN("period", a_block_comes_out_depth_periods_later_to_the_bit,
            a_period_of_several_blocks_is_processed_in_slices, whoever_waits_misses_nothing,
            whoever_starts_to_wait_hears_wet_again_at_once,
            a_late_block_fades_to_dry_for_eight_good_blocks_and_back,
-           the_good_blocks_must_follow_each_other, a_miss_while_fading_back_fades_to_dry_again,
-           dropped_blocks_never_shift_the_latency, any_pattern_of_misses_keeps_latency_and_level,
-           a_miss_does_not_click, a_counter_out_of_range_is_a_miss_and_a_fault,
-           the_dry_signal_has_the_latency_of_the_rack, dry_may_be_silence,
-           a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent,
+           a_block_without_sound_is_a_late_one, the_good_blocks_must_follow_each_other,
+           a_miss_while_fading_back_fades_to_dry_again, dropped_blocks_never_shift_the_latency,
+           any_pattern_of_misses_keeps_latency_and_level, a_miss_does_not_click,
+           a_counter_out_of_range_is_a_miss_and_a_fault, the_dry_signal_has_the_latency_of_the_rack,
+           dry_may_be_silence, a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent,
            an_odd_period_is_silent_and_the_pipeline_starts_afresh,
            the_output_fades_to_silence_and_back, what_leaves_is_finite_and_within_the_ceiling,
            bad_input_samples_reach_neither_worker_nor_dry_signal,

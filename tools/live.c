@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define NS_PER_S      1000000000ULL
@@ -41,6 +42,7 @@ typedef struct Live {
   atomic_bool latency_changed; ///< [any] sets, [main] clears
   pthread_mutex_t audio_lock;  ///< Guards `audio`: [main] writes, [control] reads
   ControlAudio audio;
+  char backend_note[1280]; ///< As it was said last
 } Live;
 
 // ---- what the driver calls ----
@@ -240,11 +242,20 @@ say_running(Live* const live, const IoStatus* const io)
   EngineStatus engine;
   engine_status(live->engine, &engine);
   live_log_running(&live->log, live->driver->name, io, &engine, control_port(live->control));
-  const char* const notes[] = { engine.realtime_note, engine.backend_note };
-  for (uint32_t n = 0; n < ARRAY_LEN(notes); ++n) {
-    if (notes[n][0]) {
-      live_log_note(&live->log, notes[n]);
-    }
+  if (engine.realtime_note[0]) {
+    live_log_note(&live->log, engine.realtime_note);
+  }
+}
+
+/// What runs the effects, when there is something new to say about it.
+static void
+say_backend(Live* const live)
+{
+  EngineStatus engine;
+  engine_status(live->engine, &engine);
+  if (strcmp(engine.backend_note, live->backend_note) != 0) {
+    memcpy(live->backend_note, engine.backend_note, sizeof(live->backend_note));
+    live_log_note(&live->log, live->backend_note);
   }
 }
 
@@ -303,6 +314,7 @@ main_loop(Live* const live)
     }
     hear_reload(live);
     const IoStatus io = poll_io(live);
+    say_backend(live);
     if (atomic_load(&live->quit)) {
       return "asked by /server/quit";
     }
@@ -350,6 +362,7 @@ run(Live* const live)
 {
   const IoStatus io = poll_io(live);
   say_running(live, &io);
+  say_backend(live);
   const char* const why = main_loop(live);
   release_signals(live);
   fade_out(live);

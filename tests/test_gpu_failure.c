@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  What a user meets when a GPU fails: live, the dry signal within a block, then the same sound from
+  the CPU, told once and counted, and the GPU again after a rest; rendering, one message and no
+  file.  Nothing of the faults is in the program that users have.
+
+  Runs a second program that was built with faults (dsp_gpu/gpu_faults.h), on OpenCL.
+*/
+
+#include "support/program.h"
+#include "support/scratch.h"
+#include "support/suite.h"
+
+#include "../engine/status.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE    48000
+#define BLOCK   256U
+#define SECONDS 8U
+#define DRY     0.5F
+#define WET     0.25F
+#define RACK    "x: gain -6.0205999dB" // halves
+
+static Program program;
+static Scratch scratch;
+
+static void
+assert_says(const char* const text, const char* const words)
+{
+  ck_assert_msg(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
+}
+
+static uint32_t
+count(const char* text, const char* const words)
+{
+  uint32_t n = 0;
+  for (; (text = strstr(text, words)) != NULL; ++text) {
+    ++n;
+  }
+  return n;
+}
+
+static void
+make_input(void)
+{
+  static float constant[SECONDS * RATE];
+  for (uint32_t i = 0; i < SECONDS * RATE; ++i) {
+    constant[i] = DRY;
+  }
+  scratch = scratch_new();
+  scratch_write_wav(&scratch, "in.wav", (const float* const[]){ constant }, 1, SECONDS * RATE,
+                    RATE);
+}
+
+/// Start a live run of the rack; its JSON events are read from program.out.
+static void
+start(const char* const faults)
+{
+  make_input();
+  setenv("WARPRACK_FAULTS", faults, 1);
+  const char* const words[] = { "run",      "--backend",
+                                "opencl",   "--io",
+                                "dummy",    "--block",
+                                "256",      "--channels",
+                                "1:1",      "--osc-port",
+                                "0",        "--json",
+                                "--play",   scratch_path(&scratch, "in.wav"),
+                                "--record", scratch_path(&scratch, "out.wav"),
+                                RACK,       NULL };
+  program_start(&program, words);
+  program_expect(&program, "\"event\":\"running\"");
+}
+
+/// The answer to /server/status.
+static void
+ask_status(char* const text, const size_t n_bytes)
+{
+  char port[8] = "";
+  ck_assert_int_eq(
+      sscanf(strstr(program_peek(&program), "\"osc_port\":"), "\"osc_port\":%7[0-9]", port), 1);
+  Program sender;
+  PROGRAM_RUN(&sender, "send", "--osc-port", port, "/server/status");
+  ck_assert_msg(sender.exit_code == 0, "%s", sender.err);
+  snprintf(text, n_bytes, "%s", sender.out);
+  program_clear(&sender);
+}
+
+/// End the run; its recording.
+static float*
+stop(size_t* const n_frames)
+{
+  kill(program.pid, SIGTERM);
+  program_wait(&program);
+  ck_assert_msg(program.exit_code == 0, "%d: %s", program.exit_code, program.err);
+  unsigned n_channels = 0;
+  int rate_hz = 0;
+  return scratch_read(scratch_path(&scratch, "out.wav"), &n_channels, n_frames, &rate_hz);
+}
+
+static void
+clear(float* const out)
+{
+  free(out);
+  program_clear(&program);
+  scratch_remove(&scratch);
+}
+
+static size_t
+find(const float* const out, size_t from, const size_t n_frames, const float level)
+{
+  while (from < n_frames && fabsf(out[from] - level) > 1e-5F) {
+    ++from;
+  }
+  return from;
+}
+
+/**
+   Wet, then dry, then wet again, from one to the other without a jump, and nothing else in between.
+
+   @param[out] dry_frames Frames from the first that is not wet to the first that is wet again.
+*/
+static void
+assert_dry_between(const float* const out, const size_t n_frames, size_t* const dry_frames)
+{
+  const size_t wet = find(out, 0U, n_frames, WET);
+  size_t leaves = wet;
+  while (leaves < n_frames && fabsf(out[leaves] - WET) <= 1e-5F) {
+    ++leaves;
+  }
+  const size_t dry = find(out, leaves, n_frames, DRY);
+  const size_t back = find(out, dry, n_frames, WET);
+  ck_assert_uint_eq(wet, BLOCK);
+  ck_assert_uint_le(dry - leaves, BLOCK);
+  ck_assert_msg(back < n_frames, "never wet again");
+  *dry_frames = back - leaves;
+  const size_t end = back + BLOCK < n_frames ? back + BLOCK : n_frames;
+  for (size_t i = wet; i + 1U < end; ++i) {
+    ck_assert_msg(out[i] >= WET - 1e-5F && out[i] <= DRY + 1e-5F, "frame %zu: %g", i,
+                  (double)out[i]);
+    // The fades are half a cosine or a cubic over a block: 2 (DRY - WET) / BLOCK per frame at most.
+    ck_assert_msg(fabsf(out[i + 1U] - out[i]) <= 2.0F * (DRY - WET) / BLOCK, "a jump at %zu", i);
+  }
+}
+
+START_TEST(an_error_is_heard_as_a_moment_of_dry_signal)
+{
+  char status[8192];
+  start("gpu.error@100=700");
+  program_expect(&program, "effects run on the CPU");
+  program_expect(&program, "\"backend\":\"cpu\"");
+  ask_status(status, sizeof(status));
+  size_t n_frames = 0;
+  float* const out = stop(&n_frames);
+  size_t dry_frames = 0;
+  assert_dry_between(out, n_frames, &dry_frames);
+  printf("dry for %.0f ms\n", 1e3 * (double)dry_frames / RATE);
+  assert_says(program.out,
+              "opencl: error 700, asked for by WARPRACK_FAULTS; effects run on the CPU");
+  ck_assert_uint_eq(count(program.out, "; effects run on the CPU"), 1);
+  assert_says(status, "device_errors");
+  assert_says(status, "error 700");
+  clear(out);
+}
+END_TEST
+
+START_TEST(after_a_rest_the_device_is_used_again)
+{
+  start("gpu.error@100=700");
+  program_expect(&program, "; effects run on the CPU");
+  program_expect(&program, "in use again");
+  program_expect(&program, "\"device_errors\":2"); // as the fault counts anew
+  size_t n_frames = 0;
+  float* const out = stop(&n_frames);
+  ck_assert_uint_eq(count(program.out, "; effects run on the CPU"), 2);
+  clear(out);
+}
+END_TEST
+
+START_TEST(a_hang_is_found_and_left_alone)
+{
+  start("gpu.hang@100");
+  program_expect(&program, "left alone until the next start");
+  size_t n_frames = 0;
+  program_expect(&program, "\"backend\":\"cpu\"");
+  float* const out = stop(&n_frames);
+  size_t dry_frames = 0;
+  assert_dry_between(out, n_frames, &dry_frames);
+  printf("dry for %.0f ms\n", 1e3 * (double)dry_frames / RATE);
+  assert_says(program.out, "a block did not come back within 1e+03 ms");
+  clear(out);
+}
+END_TEST
+
+START_TEST(rendering_ends_with_a_message_and_without_a_file)
+{
+  static const char* const cases[][2] = {
+    { "gpu.error@10=700", "opencl: error 700" },
+    { "gpu.nomem@1", "bytes asked for, 0 left" },
+    { "gpu.build@1", "stage.cu:" },
+    { "gpu.record@1", "refused to record" },
+  };
+  make_input();
+  for (uint32_t c = 0; c < ARRAY_LEN(cases); ++c) {
+    setenv("WARPRACK_FAULTS", cases[c][0], 1);
+    PROGRAM_RUN(&program, "render", "--backend", "opencl", RACK, scratch_path(&scratch, "in.wav"),
+                scratch_path(&scratch, "out.wav"));
+    ck_assert_int_gt(program.exit_code, 0);
+    assert_says(program.err, cases[c][1]);
+    program_clear(&program);
+    ck_assert_uint_eq(scratch_count(&scratch), 1);
+  }
+  unsetenv("WARPRACK_FAULTS");
+  PROGRAM_RUN(&program, "render", "--backend", "opencl", RACK, scratch_path(&scratch, "in.wav"),
+              scratch_path(&scratch, "out.wav"));
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  program_clear(&program);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+static bool
+has_faults(const char* const path)
+{
+  static const char words[] = "WARPRACK_FAULTS";
+  FILE* const file = fopen(path, "rb");
+  ck_assert_msg(file != NULL, "%s cannot be read", path);
+  fseek(file, 0, SEEK_END);
+  const size_t n_bytes = (size_t)ftell(file);
+  rewind(file);
+  char* const bytes = malloc(n_bytes);
+  ck_assert_uint_eq(fread(bytes, 1, n_bytes, file), n_bytes);
+  fclose(file);
+  const bool found = memmem(bytes, n_bytes, words, sizeof(words) - 1U) ||
+                     memmem(bytes, n_bytes, "gpu_faults", sizeof("gpu_faults") - 1U);
+  free(bytes);
+  return found;
+}
+
+START_TEST(the_program_has_faults_only_when_it_is_built_so)
+{
+  ck_assert(has_faults(getenv("WARPRACK_PROGRAM")));
+#ifdef WARPRACK_FAULTS
+  ck_assert(has_faults(getenv("WARPRACK_USUAL_PROGRAM")));
+#else
+  ck_assert(!has_faults(getenv("WARPRACK_USUAL_PROGRAM")));
+#endif
+}
+END_TEST
+
+int
+main(void)
+{
+  unsetenv("WARPRACK_FAULTS");
+  if (system("\"$WARPRACK_PROGRAM\" check --backend opencl gain") != 0) { // and says why
+    return TEST_SKIPPED;
+  }
+  const TTest* const tests[] = { an_error_is_heard_as_a_moment_of_dry_signal,
+                                 after_a_rest_the_device_is_used_again,
+                                 a_hang_is_found_and_left_alone,
+                                 rendering_ends_with_a_message_and_without_a_file,
+                                 the_program_has_faults_only_when_it_is_built_so };
+  return suite_run("gpu_failure", tests, (uint32_t)ARRAY_LEN(tests));
+}

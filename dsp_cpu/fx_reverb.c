@@ -41,6 +41,7 @@
 
 #include "delay_line.h"
 #include "hadamard.h"
+#include "reverb_words.h"
 #include "simd.h"
 
 #include "../engine/effect.h"
@@ -57,7 +58,7 @@
 #define DAMPING_OFF_HZ 20000.0
 #define MAX_PREDELAY   200.0 // ms
 #define SPREAD_OCTAVES 1.4   // from the shortest line to the longest, nearly
-#define MAX_ANGLE      M_PI
+#define MAX_TURNS      0.5
 #define DEPTH_SECONDS  0.5 // ramp of the modulation: so slow that chords have no audible corners
 #define GOLDEN         0.61803398874989485 // multiples of it are evenly spread modulo 1
 
@@ -114,6 +115,9 @@ static const uint16_t cubic_masks[] = { 0x0000, 0xFF3C, 0x8E18, 0x7124, 0x2728, 
                                         0xA930, 0x560C, 0xF9F6, 0x06CA, 0x77EE, 0x88D2,
                                         0xDEDE, 0x21E2, 0x50C6, 0xAFFA };
 static const uint16_t fifth_masks[] = { 0x0000, 0x6AFC, 0xBD8E, 0xD772 };
+static_assert(N_LINES == REVERB_LINES && N_PAIRS == REVERB_PAIRS && CHUNK == REVERB_GRID &&
+                  N_BANKS == REVERB_BANKS,
+              "a device counts as we do");
 static_assert(FX_MAX_CHANNELS <= N_LINES * ARRAY_LEN(cubic_masks) * ARRAY_LEN(fifth_masks),
               "every group has a mask of its own");
 
@@ -127,12 +131,14 @@ typedef struct ReverbNode {
   double rate_hz;
   double values[N_PARAMS];
   uint32_t n_channels;
+  uint32_t max_block_frames;
   uint32_t ramp_frames;
   uint32_t depth_steps; // of the ramp of the modulation, CHUNK frames each
   Bank banks[N_BANKS];
   // Targets
   float gain[N_LINES], pole[N_LINES]; // damping of each line: y = gain x + pole y
-  float input_gain, depth, mix;
+  float input_gain, mix;
+  float depth; // of the modulation, turns
   uint32_t predelay_frames;
   _Atomic uint64_t tail_frames; // relaxed: written by `set`, read by anyone who asks for the tail
 } ReverbNode;
@@ -208,6 +214,16 @@ design_rings(ReverbNode* const node)
   return at;
 }
 
+static uint32_t
+longest_delay(const Bank* const bank)
+{
+  uint32_t longest = 0;
+  for (uint32_t l = 0; l < N_LINES; ++l) {
+    longest = bank->delay[l] > longest ? bank->delay[l] : longest;
+  }
+  return longest;
+}
+
 static void
 design_damping(ReverbNode* const node, const uint32_t l)
 {
@@ -246,7 +262,7 @@ design(ReverbNode* const node)
   const double q = pow(10.0, -6.0 * mean_length(node) / decay_frames);
   const double three_mixes = 1.0 / 64.0; // H unnormalised: on entry and after either scattering
   node->input_gain = (float)(three_mixes * sqrt((1.0 - q) / node->n_channels));
-  node->depth = (float)(MAX_ANGLE * node->values[MODULATION]);
+  node->depth = (float)(MAX_TURNS * node->values[MODULATION]);
   node->mix = (float)node->values[MIX];
   node->predelay_frames = (uint32_t)lrint(node->values[PREDELAY] * 1e-3 * node->rate_hz);
   const double longest = node->banks[LINE].delay[N_LINES - 1U] + mean_length(node);
@@ -279,6 +295,7 @@ reverb_create(const FxSetup* const setup, FxShape* const shape, void** const nod
   }
   reverb->rate_hz = setup->rate_hz;
   reverb->n_channels = setup->n_in;
+  reverb->max_block_frames = setup->max_block_frames;
   reverb->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   reverb->depth_steps = (uint32_t)lrint(DEPTH_SECONDS * setup->rate_hz / CHUNK);
   memcpy(reverb->values, setup->values, sizeof(reverb->values));
@@ -291,13 +308,20 @@ reverb_create(const FxSetup* const setup, FxShape* const shape, void** const nod
   return STATUS_OK;
 }
 
-/// Cosines and sines of the pairs at a frame; each pair swings at its own rate, 0.4 to 0.73 Hz.
+/// Each pair swings at its own rate, 0.4 to 0.73 Hz.
+static double
+swing_hz(const uint32_t pair)
+{
+  return 0.4 * exp2((double)pair / N_PAIRS);
+}
+
+/// Cosines and sines of the pairs at a frame.
 static void
 turn_to(Turn* const turn, const double depth, const double seconds)
 {
   for (uint32_t p = 0; p < N_PAIRS; ++p) {
-    const double rate_hz = 0.4 * exp2((double)p / N_PAIRS);
-    const double angle = depth * sin(2.0 * M_PI * (rate_hz * seconds + p * GOLDEN));
+    const double angle =
+        2.0 * M_PI * depth * sin(2.0 * M_PI * (swing_hz(p) * seconds + p * GOLDEN));
     turn->cos_to[p] = (float)cos(angle);
     turn->sin_to[p] = (float)sin(angle);
   }
@@ -332,11 +356,16 @@ ring_of(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t ban
   return unit->rings + node->banks[bank].ring_at[line];
 }
 
+static uint32_t
+group_mask(const uint32_t group)
+{
+  return (uint32_t)cubic_masks[group % N_LINES] ^ fifth_masks[group / N_LINES];
+}
+
 static float
 group_sign(const uint32_t group, const uint32_t line)
 {
-  const uint32_t mask = cubic_masks[group % N_LINES] ^ fifth_masks[group / N_LINES];
-  return mask >> line & 1U ? -1.0F : 1.0F;
+  return group_mask(group) >> line & 1U ? -1.0F : 1.0F;
 }
 
 static uint32_t
@@ -552,6 +581,107 @@ reverb_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
   }
 }
 
+// ---- on a device ----
+
+// Long blocks are spread and gathered by so many groups of threads at most, each with its tiles.
+#define MAX_TILES 8U
+
+static uint32_t
+n_slices(const ReverbNode* const node)
+{
+  return (n_groups(node) + REVERB_SLICE_GROUPS - 1U) / REVERB_SLICE_GROUPS;
+}
+
+/// Where the parts of a unit are; returns its words.
+static uint32_t
+place_words(const ReverbNode* const node, uint32_t* const words)
+{
+  const uint32_t predelay = (uint32_t)ceil(MAX_PREDELAY * 1e-3 * node->rate_hz);
+  uint32_t at = REVERB_HEAD;
+  for (uint32_t b = 0; b < N_BANKS; ++b) {
+    // Scattering lines are written before they are read.
+    uint32_t size = b == LINE ? 0U : REVERB_TILE;
+    size += b == SCATTER_1 ? predelay : 0U;
+    size += longest_delay(&node->banks[b]);
+    words[REVERB_SIZE + b] = size;
+    words[REVERB_RINGS + b] = at;
+    at += N_LINES * size;
+  }
+  words[REVERB_STRIDE] = node->max_block_frames;
+  words[REVERB_SUMS] = at;
+  at += n_slices(node) * N_LINES * node->max_block_frames;
+  words[REVERB_WET] = at;
+  return at + (N_LINES + 1U) * node->max_block_frames;
+}
+
+static void
+reverb_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  const ReverbNode* const reverb = node;
+  uint32_t words[REVERB_SIGNS];
+  uint32_t n_tiles = (reverb->max_block_frames + REVERB_ROWS_TILE - 1U) / REVERB_ROWS_TILE;
+  n_tiles = n_tiles < MAX_TILES ? n_tiles : MAX_TILES;
+  *shape = (FxKernelShape){
+    .passes = { { "fx_reverb_spread", 256U, 1U, n_slices(reverb) * n_tiles },
+                { "fx_reverb_network", REVERB_TILE, 1U, 1U },
+                { "fx_reverb_gather", 256U, 1U, n_groups(reverb) * n_tiles } },
+    .n_passes = 3,
+    .param_words = REVERB_PARAM_WORDS,
+    .data_words = REVERB_SIGNS + n_groups(reverb),
+    .state_words = place_words(reverb, words),
+  };
+}
+
+/// Turns as a device counts them, 2^-64 each; whole ones drop out.
+static void
+turns_words(const double turns, uint32_t* const words)
+{
+  const uint64_t fraction = (uint64_t)ldexp(turns - floor(turns), 64);
+  words[0] = (uint32_t)fraction;
+  words[1] = (uint32_t)(fraction >> 32U);
+}
+
+static void
+reverb_data(void* const node, uint32_t* const words)
+{
+  const ReverbNode* const reverb = node;
+  place_words(reverb, words);
+  for (uint32_t b = 0; b < N_BANKS; ++b) {
+    memcpy(words + REVERB_DELAY + b * N_LINES, reverb->banks[b].delay,
+           sizeof(reverb->banks[b].delay));
+  }
+  const uint32_t shortest = reverb->banks[LINE].delay[0];
+  words[REVERB_TILE_FRAMES] = shortest < REVERB_TILE ? shortest : REVERB_TILE;
+  words[REVERB_RAMP_FRAMES] = reverb->ramp_frames;
+  words[REVERB_DEPTH_STEPS] = reverb->depth_steps;
+  for (uint32_t p = 0; p < N_PAIRS; ++p) {
+    turns_words(swing_hz(p) * CHUNK / reverb->rate_hz, words + REVERB_STEP + 2U * p);
+    turns_words(p * GOLDEN, words + REVERB_START + 2U * p);
+  }
+  for (uint32_t g = 0; g < n_groups(reverb); ++g) {
+    words[REVERB_SIGNS + g] = group_mask(g);
+  }
+}
+
+static void
+reverb_pack(const void* const node, uint32_t* const words)
+{
+  const ReverbNode* const reverb = node;
+  memcpy(words + REVERB_GAIN, reverb->gain, sizeof(reverb->gain));
+  memcpy(words + REVERB_POLE, reverb->pole, sizeof(reverb->pole));
+  memcpy(words + REVERB_INPUT_GAIN, &reverb->input_gain, sizeof(float));
+  memcpy(words + REVERB_DEPTH, &reverb->depth, sizeof(float));
+  memcpy(words + REVERB_MIX, &reverb->mix, sizeof(float));
+  words[REVERB_PREDELAY] = reverb->predelay_frames;
+}
+
+static const FxKernel reverb_kernel = {
+  .file = "fx_reverb.cu",
+  .shape = reverb_kernel_shape,
+  .data = reverb_data,
+  .pack = reverb_pack,
+};
+
 const FxInfo fx_reverb_info = {
   .name = "reverb",
   .summary = "A room: feedback delay network of 16 lines",
@@ -565,4 +695,5 @@ const FxInfo fx_reverb_info = {
   .set = reverb_set,
   .run = reverb_run,
   .tail = reverb_tail,
+  .kernel = &reverb_kernel,
 };

@@ -2,7 +2,8 @@
 /*
   Every effect on a device against the CPU: blocks of 1 to 1024 frames, 1 to 257 channels, random
   splits, parameters that are set between blocks and within one, while others are still on their
-  way.  The CPU's own tests compare it with double precision.
+  way.  The CPU's own tests compare it with double precision; what runs for long on its own output,
+  the reverb, does so here too.
 
       test_gpu_effects [EFFECT]     WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 
@@ -11,6 +12,7 @@
 
 #include "support/fx_checks.h"
 #include "support/rack_rig.h"
+#include "support/reference.h"
 #include "support/signals.h"
 #include "support/suite.h"
 
@@ -37,7 +39,9 @@ typedef struct EffectCase {
   const char* chain;
   EffectSet sets[MOST_SETS];              ///< Those with a param
   uint32_t least_channels, most_channels; ///< 0: any
-  bool pairs_only;                        ///< Odd numbers of channels are refused
+  double rate_hz;                         ///< 0: RATE_HZ
+  double seconds;  ///< Of a long play, LONG_BLOCK alone; 0: some blocks of each size
+  bool pairs_only; ///< Odd numbers of channels are refused
 } EffectCase;
 
 static const EffectCase cases[] = {
@@ -81,6 +85,41 @@ static const EffectCase cases[] = {
   { .chain = "x: pan 0.8 law=-4.5dB",
     .sets = { { "law", 2.0, 300 }, { "position", -1.0, 301 } },
     .most_channels = 2 },
+  { .chain = "x: reverb size=0 decay=100ms damping=200Hz predelay=0 mix=1",
+    .sets = { { "decay", 60000.0, 100 },
+              { "damping", 20000.0, 500 },
+              { "damping", 300.0, 510 },
+              { "decay", 400.0, 900 } } },
+  { .chain = "x: reverb size=0 decay=1s predelay=3ms modulation=1 damping=20kHz",
+    .sets = { { "predelay", 9.0, 50 },
+              { "predelay", 1.5, 200 }, // replaced before its turn comes
+              { "predelay", 0.1, 333 },
+              { "mix", 1.0, 400 },
+              { "modulation", 0.2, 401 },
+              { "mix", 0.0, 800 },
+              { "modulation", 0.0, 1100 } },
+    .most_channels = 31 },
+  { .chain = "x: reverb size=0 predelay=0 mix=0.8", // lines shorter than a tile of the network
+    .sets = { { "decay", 800.0, 200 }, { "modulation", 1.0, 300 } },
+    .most_channels = 31,
+    .rate_hz = 8000.0 },
+  { .chain = "x: reverb size=1 decay=60s damping=12kHz predelay=200ms modulation=0 mix=0.5",
+    .sets = { { "predelay", 0.0, 700 }, { "modulation", 1.0, 900 } },
+    .most_channels = 3,
+    .seconds = 1.0 },
+  { .chain = "x: reverb size=0 decay=60s damping=20kHz modulation=1 predelay=0 mix=1",
+    .most_channels = 2,
+    .seconds = 8.0 },
+  { .chain = "x: reverb size=0.2 decay=20s damping=200Hz modulation=0 mix=1",
+    .sets = { { "predelay", 60.0, 1000 }, { "modulation", 0.7, 1199 } },
+    .least_channels = 31,
+    .most_channels = 64,
+    .seconds = 2.0 },
+  { .chain = "x: reverb size=1 decay=100ms damping=200Hz mix=1",
+    .sets = { { "decay", 3000.0, 1000 } },
+    .least_channels = 3,
+    .most_channels = 3,
+    .seconds = 3.0 },
 };
 
 // Matrices for up to 300 inputs: all of them to 201 outputs, few of them to 70.
@@ -93,13 +132,19 @@ static const RackRigFile files[] = { { "dense.txt", &dense }, { "sparse.txt", &s
 static const uint32_t blocks[] = { 1, 31, 32, 33, 64, 480, 512, 1024 };
 static const uint32_t widths[] = { 1, 2, 3, 31, 64, 257 };
 
+#define LONG_BLOCK       480U
+#define REFERENCE_FRAMES 14400U
+
 static Backend* device;
 static const char* only; ///< Effect to test, NULL: all
 
 /// Frames to play: some blocks, and enough for ramps to end.
 static uint32_t
-frames_for(const uint32_t block, const uint32_t n_channels)
+frames_for(const EffectCase* const effect_case, const uint32_t block, const uint32_t n_channels)
 {
+  if (effect_case->seconds > 0.0) {
+    return (uint32_t)(effect_case->seconds * RATE_HZ);
+  }
   const uint32_t least = n_channels > 64U ? 2000U : 3000U;
   return block == 1U ? 1200U : 3U * block > least ? 3U * block : least;
 }
@@ -109,8 +154,10 @@ static float**
 play(const EffectCase* const effect_case, const Backend* const backend, const uint32_t block,
      const uint32_t n_channels, uint32_t* const n_out)
 {
-  const uint32_t n_frames = frames_for(block, n_channels);
-  const Format format = { .rate_hz = RATE_HZ, .block_frames = block, .n_in = n_channels };
+  const uint32_t n_frames = frames_for(effect_case, block, n_channels);
+  const Format format = { .rate_hz = effect_case->rate_hz > 0.0 ? effect_case->rate_hz : RATE_HZ,
+                          .block_frames = block,
+                          .n_in = n_channels };
   RackRig rig;
   rack_rig_new(&rig, backend, NULL, effect_case->chain, &format, files, ARRAY_LEN(files));
   *n_out = rack_rig_n_out(&rig);
@@ -138,7 +185,8 @@ compare(const EffectCase* const effect_case, const uint32_t block, const uint32_
   ck_assert_uint_eq(n_out, n_out_cpu);
   double worst = 0.0;
   for (uint32_t c = 0; c < n_out; ++c) {
-    worst = fmax(worst, max_difference(out[c], cpu[c], frames_for(block, n_channels), NULL));
+    worst = fmax(worst,
+                 max_difference(out[c], cpu[c], frames_for(effect_case, block, n_channels), NULL));
   }
   free(out);
   free(cpu);
@@ -162,9 +210,10 @@ effect_of(const EffectCase* const effect_case)
 }
 
 static bool
-takes(const EffectCase* const effect_case, const uint32_t n_channels)
+takes(const EffectCase* const effect_case, const uint32_t block, const uint32_t n_channels)
 {
-  return n_channels >= effect_case->least_channels &&
+  return (effect_case->seconds == 0.0 || block == LONG_BLOCK) &&
+         n_channels >= effect_case->least_channels &&
          (!effect_case->most_channels || n_channels <= effect_case->most_channels) &&
          !(effect_case->pairs_only && n_channels % 2U);
 }
@@ -175,7 +224,7 @@ check_case(const EffectCase* const effect_case, const FxInfo* const fx)
   double worst = 0.0;
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
     for (size_t w = 0; w < ARRAY_LEN(widths); ++w) {
-      if (!takes(effect_case, widths[w])) {
+      if (!takes(effect_case, blocks[b], widths[w])) {
         continue;
       }
       const double difference = compare(effect_case, blocks[b], widths[w]);
@@ -222,6 +271,53 @@ START_TEST(a_device_plays_what_the_cpu_plays)
 }
 END_TEST
 
+/// Play the reverb of a reference, in blocks of 64; `decay_ms` is set halfway.  Fails when it is
+/// further away than the CPU may be, in its own test.
+static void
+follow_reference(const char* const name, const char* const chain, float* const* const in,
+                 const uint32_t n_channels, const double decay_ms, const uint32_t* const kept,
+                 const uint32_t n_kept)
+{
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = 64U, .n_in = n_channels };
+  RackRig rig;
+  float** const out = planar_silence(n_channels, REFERENCE_FRAMES);
+  float* channels[4];
+  rack_rig_new(&rig, device, NULL, chain, &format, NULL, 0U);
+  rack_rig_set(&rig, "x", "decay", decay_ms, REFERENCE_FRAMES / 2U);
+  rack_rig_run(&rig, (const float* const*)in, out, REFERENCE_FRAMES, RIG_BLOCKS, 0U);
+  rack_rig_free(&rig);
+  for (uint32_t k = 0; k < n_kept; ++k) {
+    channels[k] = out[kept[k]];
+  }
+  const double difference = reference_difference(name, channels, n_kept, REFERENCE_FRAMES);
+  printf("%-60s worst %.3g (%.1f dB), allowed 1e-06\n", name, difference, decibels(difference));
+  ck_assert_double_lt(difference, 1e-6);
+  free(out);
+}
+
+START_TEST(a_reverb_follows_the_double_precision_model)
+{
+  if (only && strcmp(only, "reverb")) {
+    return;
+  }
+  static const uint32_t kept[] = { 0, 1, 0, 85, 600, 1023 };
+  float** const stereo = planar_noise(2, REFERENCE_FRAMES, 1, 1.0);
+  follow_reference(
+      "reverb_stereo",
+      "x: reverb size=0.2 decay=500ms damping=4kHz modulation=0.8 predelay=5ms mix=0.7", stereo, 2,
+      3000.0, kept, 2);
+  free(stereo);
+  float** const many = planar_silence(FX_MAX_CHANNELS, REFERENCE_FRAMES);
+  for (uint32_t group = 0; group < FX_MAX_CHANNELS / 16U; ++group) {
+    signal_noise(many[16U * group + group % 16U], REFERENCE_FRAMES, 1U + group);
+  }
+  follow_reference("reverb_many",
+                   "x: reverb size=0 decay=1s damping=8kHz modulation=0 predelay=0 mix=1", many,
+                   FX_MAX_CHANNELS, 1000.0, kept + 2, 4);
+  free(many);
+}
+END_TEST
+
 int
 main(const int argc, char** const argv)
 {
@@ -238,7 +334,8 @@ main(const int argc, char** const argv)
   puts(device_backend_summary(device));
   make_matrices();
   fflush(stdout);
-  const TTest* const tests[] = { a_device_plays_what_the_cpu_plays };
+  const TTest* const tests[] = { a_device_plays_what_the_cpu_plays,
+                                 a_reverb_follows_the_double_precision_model };
   const int failed = suite_run("gpu_effects", tests, (uint32_t)ARRAY_LEN(tests));
   device_backend_free(device);
   return failed;

@@ -268,6 +268,27 @@ START_TEST(what_is_not_finite_is_silenced_counted_and_forgotten)
 }
 END_TEST
 
+START_TEST(coupled_channels_are_silenced_together)
+{
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = 40 };
+  Pair pair = pair_new("x: reverb size=0 predelay=0 mix=0.5", &format);
+  pair.in[33][9U * BLOCK + 5U] = NAN;
+  pair.in[2][30U * BLOCK + 5U] = INFINITY;
+  pair_play(&pair, 0U, FRAMES);
+  ck_assert_uint_eq(pair.rigs[0].worker.counts.units_reset, 2);
+  ck_assert_uint_eq(pair.rigs[1].worker.counts.units_reset, 2);
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  for (uint32_t c = 0; c < format.n_in; ++c) {
+    for (uint32_t i = 0; i < BLOCK; ++i) {
+      ck_assert(pair.outs[0][c][9U * BLOCK + i] == 0.0F);
+      ck_assert(pair.outs[0][c][30U * BLOCK + i] == 0.0F);
+    }
+    ck_assert(pair.outs[0][c][10U * BLOCK] != 0.0F);
+  }
+  pair_free(&pair);
+}
+END_TEST
+
 START_TEST(an_empty_rack_passes_through_the_device)
 {
   Pair pair = pair_new("connect in out", &stereo);
@@ -319,6 +340,7 @@ main(void)
     mixed_racks_sound_like_the_cpu,
     edits_keep_state_and_fade_like_the_cpu,
     what_is_not_finite_is_silenced_counted_and_forgotten,
+    coupled_channels_are_silenced_together,
     an_empty_rack_passes_through_the_device,
     memory_that_comes_back_is_dealt_out_again_as_silence,
   };

@@ -32,6 +32,8 @@ static const struct {
   { "fx_invert.cu", { "-DGROUP_SIZE=128" } },
   { "fx_matrix.cu", { "-DGROUP_SIZE=128" } },
   { "fx_pan.cu", { "-DGROUP_SIZE=128" } },
+  { "fx_reverb.cu", { "-DGROUP_SIZE=128" } },
+  { "fx_reverb.cu", { "-DGROUP_SIZE=256" } },
   { "selftest.cu", { "-DGROUP_SIZE=32" } },
   { "selftest.cu", { "-DGROUP_SIZE=256" } },
   { "stage.cu", { "-DGROUP_SIZE=64" } },

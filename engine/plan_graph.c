@@ -224,8 +224,9 @@ has_delayed_output(const Plan* const previous)
 static const Backend*
 place_output(const Graph* const graph)
 {
-  if (has_delayed_output(graph->request->previous)) {
-    return graph->request->previous->out_backend;
+  const PlanRequest* const request = graph->request;
+  if (has_delayed_output(request->previous) && request->previous->out_backend != request->lost) {
+    return request->previous->out_backend;
   }
   const Backend* backend = NULL;
   for (uint32_t e = 0; e < graph->rack->n_edges; ++e) {
@@ -234,7 +235,7 @@ place_output(const Graph* const graph)
       backend = !backend || backend == own ? own : &backend_cpu;
     }
   }
-  return backend ? backend : graph->request->backend;
+  return backend ? backend : request->backend;
 }
 
 static Status

@@ -102,6 +102,20 @@ assert_failure(const Bench* const bench, const char* const words)
   ck_assert_uint_eq(bench->rig.worker.counts.device_errors, 1);
 }
 
+/// Go on on the CPU, with nothing that is on the device.
+static void
+leave(Bench* const bench)
+{
+  rack_rig_leave(&bench->rig, bench->device);
+  const Plan* const plan = bench->rig.worker.plan;
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    ck_assert_ptr_eq(plan->nodes[n].node->backend, &backend_cpu);
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    ck_assert_ptr_eq(plan->links[l].link->backend, &backend_cpu);
+  }
+}
+
 // ---- blocks that fail ----
 
 START_TEST(an_error_fails_its_block_and_all_after_it)
@@ -131,12 +145,9 @@ START_TEST(the_rack_goes_on_on_the_cpu_with_its_values)
   ck_assert(!play(&bench, 1));
   rack_rig_set(&bench.rig, "y", "gain", 0.0, 0); // while nothing is heard
   ck_assert(!play(&bench, 1));
-  rack_rig_leave(&bench.rig, bench.device);
+  leave(&bench);
   ck_assert(device_backend_free(bench.device));
   bench.device = NULL;
-  for (uint32_t n = 0; n < 2; ++n) {
-    ck_assert_ptr_eq(bench.rig.worker.plan->nodes[n].node->backend, &backend_cpu);
-  }
   ck_assert(play(&bench, 60)); // ramps and fades end
   assert_gain(&bench, 0.501187234F);
   ck_assert_uint_eq(bench.rig.worker.counts.device_errors, 1);
@@ -155,7 +166,7 @@ START_TEST(what_runs_on_the_cpu_keeps_its_state)
   Bench bench = bench_new(faults, PATIENT_NS, rack);
   ck_assert(play(&bench, 19));
   ck_assert(!play(&bench, 10));
-  rack_rig_leave(&bench.rig, bench.device);
+  leave(&bench);
   for (uint32_t c = 0; c < N_CHANNELS; ++c) {
     memset(bench.in[c], 0, BLOCK * sizeof(float));
   }
@@ -167,6 +178,28 @@ START_TEST(what_runs_on_the_cpu_keeps_its_state)
     }
   }
   free(noise);
+  ck_assert(bench_free(&bench));
+}
+END_TEST
+
+START_TEST(delay_lines_go_with_the_device)
+{
+  // The input goes to the output as late as the limiter is, in lines of the device, which mixes it.
+  static const char rack[] = "add l limiter lookahead=5ms backend=cpu\n"
+                             "add x gain gain=-90dB backend=gpu\n"
+                             "connect in l\nconnect l x\nconnect x out\nconnect in out\n";
+  char faults[64];
+  snprintf(faults, sizeof(faults), "gpu.error@%u=700", N_TRIALS + 20U);
+  Bench bench = bench_new(faults, PATIENT_NS, rack);
+  const Plan* const plan = bench.rig.worker.plan;
+  uint32_t n_lines = 0;
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    n_lines += plan->links[l].link->mix.device != NULL;
+  }
+  ck_assert_uint_eq(n_lines, 1);
+  ck_assert(!play(&bench, 20));
+  leave(&bench);
+  ck_assert(play(&bench, 40));
   ck_assert(bench_free(&bench));
 }
 END_TEST
@@ -209,7 +242,7 @@ START_TEST(a_device_that_is_late_gives_everything_back)
   ck_assert(play(&bench, 2));
   ck_assert(!play(&bench, 1));
   assert_failure(&bench, "did not come back within 300 ms");
-  rack_rig_leave(&bench.rig, bench.device);
+  leave(&bench);
   ck_assert(bench_free(&bench));
 }
 END_TEST
@@ -314,6 +347,7 @@ main(void)
   const TTest* const tests[] = { an_error_fails_its_block_and_all_after_it,
                                  the_rack_goes_on_on_the_cpu_with_its_values,
                                  what_runs_on_the_cpu_keeps_its_state,
+                                 delay_lines_go_with_the_device,
                                  a_device_that_hangs_is_found_and_left_alone,
                                  a_device_that_is_late_gives_everything_back,
                                  without_memory_a_plan_is_refused_and_the_sound_goes_on,

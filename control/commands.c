@@ -91,6 +91,12 @@ const CommandInfo command_table[] = {
     .kind = COMMAND_NOW,
     .run = query_values },
   // The server
+  { .address = "/server/nodes",
+    .optional = "i",
+    .names = "part",
+    .help = "Read where each node runs and why, in parts of 8 kB",
+    .kind = COMMAND_NOW,
+    .run = query_nodes },
   { .address = "/server/notify",
     .required = "i",
     .names = "1 or 0",

@@ -108,6 +108,25 @@ answer_part(Control* const control, const Peer* const peer, const Message* const
   answer(control, peer, message, message->address, arguments);
 }
 
+/// Answer with a text in parts: all of them, or the one that was asked for.
+static Status
+answer_text(Control* const control, const Peer* const peer, const Message* const message,
+            const char* const text, Error* const error)
+{
+  const size_t length = strlen(text);
+  const uint32_t n_parts = length ? (uint32_t)((length + PART_BYTES - 1U) / PART_BYTES) : 1U;
+  const bool is_one = message_n_arguments(message) > 0;
+  const double wanted = is_one ? message_number(message, 0) : 1.0;
+  if (wanted < 1.0 || wanted > n_parts) {
+    return error_set(error, STATUS_BAD_ARG, "the text has parts 1 to %u", n_parts);
+  }
+  const uint32_t first = (uint32_t)wanted;
+  for (uint32_t part = first; part <= (is_one ? first : n_parts); ++part) {
+    answer_part(control, peer, message, text, part, n_parts);
+  }
+  return STATUS_OK;
+}
+
 Status
 query_rack(Control* const control, const Peer* const peer, const Message* const message,
            Error* const error)
@@ -116,20 +135,60 @@ query_rack(Control* const control, const Peer* const peer, const Message* const 
   if (!text) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  const size_t length = strlen(text);
-  const uint32_t n_parts = length ? (uint32_t)((length + PART_BYTES - 1U) / PART_BYTES) : 1U;
-  const bool is_one = message_n_arguments(message) > 0;
-  const double wanted = is_one ? message_number(message, 0) : 1.0;
-  Status status = STATUS_OK;
-  if (wanted < 1.0 || wanted > n_parts) {
-    status = error_set(error, STATUS_BAD_ARG, "the rack has parts 1 to %u", n_parts);
-  } else {
-    const uint32_t first = (uint32_t)wanted;
-    for (uint32_t part = first; part <= (is_one ? first : n_parts); ++part) {
-      answer_part(control, peer, message, text, part, n_parts);
+  const Status status = answer_text(control, peer, message, text, error);
+  free(text);
+  return status;
+}
+
+// ---- where nodes run ----
+
+/// The place of a node, NULL while it is not heard.  Both sides are mostly in the same order: `at`
+/// is where the last one was found.
+static const EnginePlace*
+find_place(const EnginePlace* const places, const uint32_t n, const RackUid uid, uint32_t* const at)
+{
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t index = (*at + i) % n;
+    if (places[index].uid == uid) {
+      *at = index;
+      return &places[index];
     }
   }
+  return NULL;
+}
+
+static char*
+print_places(const Rack* const rack, const EnginePlace* const places, const uint32_t n)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  FILE* const stream = open_memstream(&text, &n_bytes);
+  uint32_t at = 0;
+  for (uint32_t i = 0; stream && i < rack->n_nodes; ++i) {
+    const RackNode* const node = &rack->nodes[i];
+    const EnginePlace* const place = find_place(places, n, node->uid, &at);
+    fprintf(stream, "%s %s %s %s\n", node->name, node->fx->name, place ? place->backend : "-",
+            place ? place->why : "waiting");
+  }
+  const bool failed = !stream || ferror(stream);
+  if ((stream && fclose(stream)) || failed) {
+    free(text);
+    return NULL;
+  }
+  return text;
+}
+
+Status
+query_nodes(Control* const control, const Peer* const peer, const Message* const message,
+            Error* const error)
+{
+  EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
+  const uint32_t n = places ? engine_places(control->config.engine, places, RACK_MAX_NODES) : 0U;
+  char* const text = places ? print_places(session_rack(control->session), places, n) : NULL;
+  const Status status = text ? answer_text(control, peer, message, text, error)
+                             : error_set(error, STATUS_NO_MEM, "out of memory");
   free(text);
+  free(places);
   return status;
 }
 
@@ -251,6 +310,8 @@ put_engine(const lo_message to, const EngineStatus* const engine)
 {
   put_text(to, "backend", engine->backend);
   put_text(to, "backend_note", engine->backend_note);
+  put_text(to, "gpu", engine->device);
+  put_count(to, "gpu_nodes", engine->n_gpu_nodes);
   put_count(to, "device_errors", engine->device_errors);
   put_text(to, "realtime_note", engine->realtime_note);
   put_count(to, "armed", engine->armed);

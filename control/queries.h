@@ -11,6 +11,7 @@ struct Control;
 
 Status
 query_notify(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status query_nodes(struct Control* control, const Peer* peer, const Message* message, Error* error);
 Status query_ping(struct Control* control, const Peer* peer, const Message* message, Error* error);
 Status query_quit(struct Control* control, const Peer* peer, const Message* message, Error* error);
 Status query_rack(struct Control* control, const Peer* peer, const Message* message, Error* error);

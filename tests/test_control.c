@@ -333,6 +333,29 @@ START_TEST(the_status_counts_what_was_refused)
 }
 END_TEST
 
+START_TEST(nodes_are_told_with_where_they_run_and_why)
+{
+  start();
+  client_send(rig.client, "/rack/chain", "s", "a: gain | b: highpass 80 | c: gain");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/server/nodes", "");
+  client_expect(rig.client,
+                "/server/nodes a gain fake test\nb highpass fake test\nc gain fake test\n 1 1");
+  client_send(rig.client, "/server/nodes", "i", 2);
+  client_expect(rig.client, "/fail /server/nodes 1 the text has parts 1 to 1");
+  stop();
+}
+END_TEST
+
+START_TEST(a_node_that_is_not_heard_yet_waits)
+{
+  start();
+  client_send(rig.client, "/server/nodes", "");
+  client_expect_start(rig.client, "/server/nodes lowcut highpass - waiting\n");
+  stop();
+}
+END_TEST
+
 START_TEST(an_address_that_ends_in_a_slash_is_no_amplifier)
 {
   start();
@@ -404,7 +427,7 @@ START_TEST(a_long_rack_is_read_in_parts)
   client_send(rig.client, "/rack/get", "i", n_parts);
   client_expect_start(rig.client, "/rack/get ");
   client_send(rig.client, "/rack/get", "i", n_parts + 1);
-  client_expect_start(rig.client, "/fail /rack/get 1 the rack has parts 1 to ");
+  client_expect_start(rig.client, "/fail /rack/get 1 the text has parts 1 to ");
   free(whole);
   free(chain);
   stop();
@@ -499,6 +522,7 @@ SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
            others_are_told_of_changes_and_the_maker_is_not,
            many_changes_of_one_value_are_merged_and_the_last_one_arrives,
            a_new_latency_is_passed_on, the_status_counts_what_was_refused,
+           nodes_are_told_with_where_they_run_and_why, a_node_that_is_not_heard_yet_waits,
            an_address_that_ends_in_a_slash_is_no_amplifier,
            a_sender_that_floods_is_slowed_down_and_the_others_are_not,
            quit_is_answered_before_it_is_done, a_long_rack_is_read_in_parts,

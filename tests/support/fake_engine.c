@@ -220,6 +220,19 @@ engine_latency(const Engine* const engine)
   return FAKE_DEPTH * FAKE_BLOCK_FRAMES + engine_rack_latency(engine);
 }
 
+uint32_t
+engine_places(const Engine* const engine, EnginePlace* const places, const uint32_t max)
+{
+  Engine* const own = (Engine*)engine;
+  pthread_mutex_lock(&own->lock);
+  const uint32_t n = own->newest ? own->newest->n_nodes : 0U;
+  for (uint32_t i = 0; i < n && i < max; ++i) {
+    places[i] = (EnginePlace){ own->newest->nodes[n - 1U - i].uid, "fake", "test" };
+  }
+  pthread_mutex_unlock(&own->lock);
+  return n;
+}
+
 void
 engine_status(const Engine* const engine, EngineStatus* const status)
 {

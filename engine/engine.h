@@ -51,6 +51,8 @@ typedef struct EngineConfig {
   EngineLoadFile load_file;    ///< May be NULL: racks that name files are refused
   EngineFreeFile free_file;
   void* file_context;
+  void (*note)(void* context, const char* text); ///< engine_new() takes long, and why; may be NULL
+  void* note_context;
 } EngineConfig;
 
 typedef struct Engine Engine;
@@ -159,7 +161,7 @@ typedef struct EngineStatus {
   uint32_t n_gpu_nodes;    ///< Nodes on the device
   char device[256];        ///< The open GPU: name, driver, memory; "" when none is open
   uint64_t device_errors;  ///< Times that a device failed
-  char backend_note[1280]; ///< "" or what the choice of backends came to, in words
+  char backend_note[640];  ///< "" or what the choice of backends came to, in words
   char realtime_note[512]; ///< "" or what real-time privilege is missing
 } EngineStatus;
 
@@ -192,6 +194,10 @@ typedef struct EnginePrediction {
   double block_ns_p50, block_ns_p99;
   uint32_t latency_frames, n_out;
   uint64_t tail_frames;
+  char backend[16];       ///< What ran it, as in EngineStatus
+  EngineBackend gpu;      ///< Of the device that was open, CPU when none was
+  char device[256];       ///< As in EngineStatus
+  char backend_note[640]; ///< As in EngineStatus
 } EnginePrediction;
 
 NODISCARD Status engine_predict(const EngineConfig* config, const Rack* rack, double rate_hz,

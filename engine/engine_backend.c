@@ -5,6 +5,7 @@
 #include "engine_private.h"
 #include "rt.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,18 @@ engine_open_device(const Engine* const engine, Backend** const device, Error* co
                                 .deadline_ns = config->gpu_deadline_ns ? config->gpu_deadline_ns
                                                                        : PATIENT_NS };
   return device_backend_new(&choice, device, error);
+}
+
+static void PRINTF_LIKE(2, 3) say(const Engine* const engine, const char* const format, ...)
+{
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  if (engine->config.note) {
+    engine->config.note(engine->config.note_context, text);
+  }
 }
 
 /// Costs belong to a table of effects.
@@ -53,18 +66,23 @@ find_costs(Engine* const engine, PlacementCosts* const costs, Error* const error
   if (device_recall(engine->device, name, costs, sizeof(*costs))) {
     return STATUS_OK;
   }
+  say(engine, "measuring what effects cost on %s, once; this takes some seconds",
+      device_backend_summary(engine->device));
   const uint64_t began_ns = rt_now_ns();
   Error first = { STATUS_OK, "" };
   const Status status = calibrate(engine->device, NULL, costs, &first);
   if (status) {
     return error_set(error, status, "%s", first.text);
   }
-  const bool is_kept = device_remember(engine->device, name, costs, sizeof(*costs));
-  snprintf(engine->measured_note, sizeof(engine->measured_note),
-           "measured what effects cost here in %.1f s, %s%s%s; ",
-           (double)(rt_now_ns() - began_ns) * 1e-9,
-           is_kept ? "once" : "but could not keep it for the next start",
-           first.status ? ", except " : "", first.text);
+  const double seconds = (double)(rt_now_ns() - began_ns) * 1e-9;
+  if (first.status) {
+    say(engine, "measured in %.1f s, but not all effects, as in %s", seconds, first.text);
+  } else {
+    say(engine, "measured in %.1f s", seconds);
+  }
+  if (!device_remember(engine->device, name, costs, sizeof(*costs))) {
+    say(engine, "the cache folder cannot be written: the next start measures again");
+  }
   return STATUS_OK;
 }
 
@@ -220,6 +238,5 @@ engine_tell_backend(const Engine* const engine, EngineStatus* const status)
     snprintf(status->device, sizeof(status->device), "%s", device_backend_summary(engine->device));
   }
   status->device_errors = atomic_load(&engine->worker.counts.device_errors);
-  snprintf(status->backend_note, sizeof(status->backend_note), "%s%s", engine->measured_note,
-           engine->backend_note);
+  memcpy(status->backend_note, engine->backend_note, sizeof(status->backend_note));
 }

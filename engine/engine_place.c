@@ -135,9 +135,9 @@ decide(Engine* const engine, const PlanRequest* const request, Plan** const plan
   const PlacementSide now = side_of(request->backend);
   const PlacementSide side = placement_decide(has_past, now, ns[PLACEMENT_CPU], ns[PLACEMENT_GPU]);
   char note[sizeof(engine->backend_note)];
-  snprintf(note, sizeof(note),
-           "by measured cost on %s: a block takes %.0f us on cpu, %.0f us on %s", sides[side]->name,
-           ns[PLACEMENT_CPU] * 1e-3, ns[PLACEMENT_GPU] * 1e-3, engine->device->name);
+  snprintf(
+      note, sizeof(note), "on %s by measured costs: a block takes %.1f us on cpu, %.1f us on %s",
+      sides[side]->name, ns[PLACEMENT_CPU] * 1e-3, ns[PLACEMENT_GPU] * 1e-3, engine->device->name);
   Error error = { STATUS_OK, "" };
   if (side == now || !move(request, sides[side], plan, &error)) {
     settle_on(engine, sides[side], note);

@@ -37,7 +37,6 @@ struct Engine {
   PlacementCosts* costs;   ///< What the choice goes by; NULL when it is made already
   char no_gpu[512];        ///< Why there is no device
   char backend_note[640];  ///< Guarded by `pointers`
-  char measured_note[640]; ///< As `backend_note`
   bool is_lost;            ///< The device has failed, nothing is planned on it; as `device`
   bool was_used;           ///< Then: nodes that leave the choice were there
   Error lost_why;          ///< As `device`

@@ -64,7 +64,7 @@ typedef struct RenderReport {
   bool cancelled;       ///< Ended by `cancel`: STATUS_FILE, nothing written
   char backend[16];     ///< What ran the nodes, as in EngineStatus
   char device[256];     ///< The GPU that was open, "" when none
-  char backend_note[1280];
+  char backend_note[640];
 } RenderReport;
 
 /// Render.  STATUS_FILE (also with no room on the disk), STATUS_BAD_ARG (output is the input),

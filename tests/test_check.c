@@ -5,14 +5,21 @@
 #include "support/suite.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 static Program program;
 
+/// Run it with the words, and expect a refusal.
+#define assert_refused_with(code, said, ...)                                                       \
+  do {                                                                                             \
+    PROGRAM_RUN(&program, "check", __VA_ARGS__);                                                   \
+    assert_was_refused(code, said);                                                                \
+  } while (0)
+
 static void
-assert_refused(const char* const rack, const int exit_code, const char* const said)
+assert_was_refused(const int exit_code, const char* const said)
 {
-  PROGRAM_RUN(&program, "check", rack);
   ck_assert_msg(program.exit_code == exit_code, "%s%s", program.out, program.err);
   ck_assert_msg(strstr(program.err, said), "'%s' is not in: %s", said, program.err);
   ck_assert_str_eq(program.out, "");
@@ -53,22 +60,50 @@ END_TEST
 
 START_TEST(wrong_racks_are_refused_with_the_place_and_a_hint)
 {
-  assert_refused("gian 3", 2, "rack:1:1: ");
-  assert_refused("gian 3", 2, "gain");
-  assert_refused("gain 300", 2, "rack:1:6: ");
-  assert_refused("missing.rack", 5, "missing.rack");
+  assert_refused_with(2, "rack:1:1: ", "gian 3");
+  assert_refused_with(2, "gain", "gian 3");
+  assert_refused_with(2, "rack:1:6: ", "gain 300");
+  assert_refused_with(5, "missing.rack", "missing.rack");
+}
+END_TEST
+
+START_TEST(both_sides_are_measured_where_a_device_is_asked_for)
+{
+  PROGRAM_RUN(&program, "check", "--json", "--backend", "opencl", "a: gain | b: gain backend=cpu");
+  if (program.exit_code != 4) { // no OpenCL here: the next test
+    ck_assert_msg(program.exit_code == 0, "%s", program.err);
+    json_t* const json = json_loads(program.out, 0, NULL);
+    const json_t* const sides = json_object_get(json, "sides");
+    ck_assert_uint_eq(json_array_size(sides), 2);
+    static const char* const backends[] = { "cpu", "cpu+opencl" };
+    for (size_t s = 0; s < 2U; ++s) {
+      const json_t* const side = json_array_get(sides, s);
+      ck_assert_str_eq(json_string_value(json_object_get(side, "backend")), backends[s]);
+      ck_assert_double_gt(json_number_value(json_object_get(side, "needs_us")), 0.0);
+    }
+    ck_assert_str_eq(json_string_value(json_object_get(json, "backend")), backends[1]);
+    ck_assert_double_eq(json_number_value(json_object_get(json, "needs_us")),
+                        json_number_value(json_object_get(json_array_get(sides, 1), "needs_us")));
+    json_decref(json);
+  }
+  program_clear(&program);
 }
 END_TEST
 
 START_TEST(a_backend_that_is_not_there_is_exit_code_4)
 {
-  PROGRAM_RUN(&program, "check", "--backend", "cuda", "gain");
-  ck_assert_msg(program.exit_code == 4, "%d %s", program.exit_code, program.err);
-  ck_assert_msg(strstr(program.err, "cuda"), "%s", program.err);
-  program_clear(&program);
+  setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+  assert_refused_with(4, "OpenCL: ", "--backend", "opencl", "gain");
+  unsetenv("OCL_ICD_VENDORS");
+  assert_refused_with(4, "a: backend=gpu was asked for; WARPRACK_AUTO_GPU=none", "--backend",
+                      "auto", "a: gain backend=gpu");
+  assert_refused_with(4, "a: backend=gpu was asked for; --backend cpu", "--backend", "cpu",
+                      "a: gain backend=gpu");
+  assert_refused_with(2, "--gpu", "--backend", "cpu", "--gpu", "0", "gain");
 }
 END_TEST
 
 SUITE_MAIN("check", what_is_printed_is_a_rack_again, json_has_the_figures,
            wrong_racks_are_refused_with_the_place_and_a_hint,
+           both_sides_are_measured_where_a_device_is_asked_for,
            a_backend_that_is_not_there_is_exit_code_4)

@@ -175,7 +175,9 @@ END_TEST
 
 START_TEST(what_is_not_there_has_its_exit_code)
 {
-  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--backend", "cuda", "gain");
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--backend", "cuda", "--gpu",
+              "63",
+              "gain"); // there may be some
   assert_refused(4, "cuda");
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--play", "no/such.wav", "gain");
   assert_refused(5, "no/such.wav");

@@ -410,7 +410,7 @@ START_TEST(the_command_reports_warns_and_ends_with_the_documented_code)
     { 2, { "render", "--tail", "-1", "", "in" } },
     { 2, { "render", "--format", "8", "", "in" } },
     { 2, { "render", "--block", "0", "", "in" } },
-    { 4, { "render", "--backend", "cuda", "gain", "in" } },
+    { 4, { "render", "--backend", "cuda", "--gpu", "63", "gain", "in" } },
   };
   for (unsigned w = 0; w < ARRAY_LEN(wrong); ++w) {
     const char* words[8] = { NULL };

@@ -30,56 +30,154 @@ typedef struct CheckArgs {
   BackendArgs backend;
 } CheckArgs;
 
+#define MAX_SIDES 2U
+
+/// A rack measured: as it would run, and on each side by itself.
+typedef struct Measured {
+  EnginePrediction own;
+  EnginePrediction sides[MAX_SIDES]; ///< The CPU, then the GPU where there is one
+  uint32_t n_sides;
+} Measured;
+
+// ---- measuring ----
+
+/// The rack with all its nodes on the CPU; NULL without memory.
+static Rack*
+rack_on_cpu(const Rack* const rack)
+{
+  Rack* const copy = rack_copy(rack);
+  for (uint32_t n = 0; copy && n < copy->n_nodes; ++n) {
+    copy->nodes[n].backend = RACK_BACKEND_CPU;
+  }
+  return copy;
+}
+
+static Status
+predict(const CheckArgs* const args, const EngineConfig* const config, const Rack* const rack,
+        EnginePrediction* const prediction, Error* const error)
+{
+  return engine_predict(config, rack, args->rate_hz, (uint32_t)args->block_frames, MEASURED_BLOCKS,
+                        prediction, error);
+}
+
+/// As it would run, which says what is there; then what that leaves open.
+static Status
+measure(const CheckArgs* const args, const EngineConfig* const config, const Rack* const rack,
+        Measured* const measured, Error* const error)
+{
+  Status status = predict(args, config, rack, &measured->own, error);
+  measured->n_sides = 1;
+  measured->sides[0] = measured->own;
+  if (status || measured->own.gpu == ENGINE_BACKEND_CPU) {
+    return status;
+  }
+  EngineConfig other = *config;
+  other.backend = ENGINE_BACKEND_CPU;
+  Rack* const on_cpu = rack_on_cpu(rack);
+  status = on_cpu ? predict(args, &other, on_cpu, &measured->sides[0], error)
+                  : error_set(error, STATUS_NO_MEM, "out of memory");
+  rack_free(on_cpu);
+  measured->n_sides = 2;
+  measured->sides[1] = measured->own;
+  other.backend = measured->own.gpu;
+  return status || config->backend == other.backend
+             ? status
+             : predict(args, &other, rack, &measured->sides[1], error);
+}
+
+// ---- for programs ----
+
+static json_t*
+sides_json(const Measured* const measured)
+{
+  json_t* const sides = json_array();
+  for (uint32_t s = 0; s < measured->n_sides; ++s) {
+    const EnginePrediction* const side = &measured->sides[s];
+    json_array_append_new(sides, json_pack("{ss sf sf}", "backend", side->backend, "needs_us",
+                                           side->block_ns_p50 / 1e3, "needs_us_p99",
+                                           side->block_ns_p99 / 1e3));
+  }
+  return sides;
+}
+
 static json_t*
 report_json(const CheckArgs* const args, const Rack* const rack, const char* const text,
-            const EnginePrediction* const prediction)
+            const Measured* const measured)
 {
+  const EnginePrediction* const own = &measured->own;
   const double period_us = 1e6 * (double)args->block_frames / args->rate_hz;
-  json_t* const json =
-      json_pack("{so si si sf sI sI si si sf sf sf}", "rack", command_json_text(text), "nodes",
-                (int)rack->n_nodes, "connections", (int)rack->n_edges, "rate_hz", args->rate_hz,
-                "block_frames", (json_int_t)args->block_frames, "n_in",
-                (json_int_t)args->n_channels, "n_out", (int)prediction->n_out, "latency_frames",
-                (int)prediction->latency_frames, "period_us", period_us, "needs_us",
-                prediction->block_ns_p50 / 1e3, "needs_us_p99", prediction->block_ns_p99 / 1e3);
+  json_t* const json = json_pack(
+      "{so si si sf sI sI si si sf sf sf ss ss ss so}", "rack", command_json_text(text), "nodes",
+      (int)rack->n_nodes, "connections", (int)rack->n_edges, "rate_hz", args->rate_hz,
+      "block_frames", (json_int_t)args->block_frames, "n_in", (json_int_t)args->n_channels, "n_out",
+      (int)own->n_out, "latency_frames", (int)own->latency_frames, "period_us", period_us,
+      "needs_us", own->block_ns_p50 / 1e3, "needs_us_p99", own->block_ns_p99 / 1e3, "backend",
+      own->backend, "gpu", own->device, "backend_note", own->backend_note, "sides",
+      sides_json(measured));
   if (json) {
     json_object_set_new(json, "tail_frames",
-                        prediction->tail_frames == UINT64_MAX
+                        own->tail_frames == UINT64_MAX
                             ? json_null() // no bound
-                            : json_integer((json_int_t)prediction->tail_frames));
+                            : json_integer((json_int_t)own->tail_frames));
   }
   return json;
+}
+
+// ---- for people ----
+
+static void
+print_times(const CheckArgs* const args, const Measured* const measured)
+{
+  const double period_ns = 1e9 * (double)args->block_frames / args->rate_hz;
+  printf("# needs");
+  for (uint32_t s = 0; s < measured->n_sides; ++s) {
+    const EnginePrediction* const side = &measured->sides[s];
+    if (s == 0) {
+      printf(" %.1f us of %.1f us on %s", side->block_ns_p50 / 1e3, period_ns / 1e3, side->backend);
+    } else {
+      printf(", %.1f us on %s", side->block_ns_p50 / 1e3, side->backend);
+    }
+  }
+  printf("; 99 of 100 blocks at most");
+  for (uint32_t s = 0; s < measured->n_sides; ++s) {
+    printf("%s %.1f us", s ? "," : "", measured->sides[s].block_ns_p99 / 1e3);
+  }
+  printf("; measured at %.0f Hz, %lld frames\n", args->rate_hz, (long long)args->block_frames);
+  printf("# runs on %s\n", measured->own.backend);
+  if (measured->own.device[0]) {
+    printf("# GPU: %s\n", measured->own.device);
+  }
+  if (measured->own.backend_note[0]) {
+    printf("# %s\n", measured->own.backend_note);
+  }
+  if (measured->own.block_ns_p99 > period_ns) {
+    printf("# too slow to run live here at this block size\n");
+  }
 }
 
 /// The canonical text, then the figures as its comments: what is printed is a rack again.
 static void
 print_report(const CheckArgs* const args, const Rack* const rack, const char* const text,
-             const EnginePrediction* const prediction)
+             const Measured* const measured)
 {
-  const double period_ns = 1e9 * (double)args->block_frames / args->rate_hz;
+  const EnginePrediction* const own = &measured->own;
   printf("%s", text);
   printf("# %u nodes, %u connections; %lld channels in, %u out\n", rack->n_nodes, rack->n_edges,
-         (long long)args->n_channels, prediction->n_out);
+         (long long)args->n_channels, own->n_out);
   printf("# latency %u frames (%.3f ms) of the effects; live adds depth x block\n",
-         prediction->latency_frames, 1e3 * prediction->latency_frames / args->rate_hz);
-  if (prediction->tail_frames == UINT64_MAX) {
+         own->latency_frames, 1e3 * own->latency_frames / args->rate_hz);
+  if (own->tail_frames == UINT64_MAX) {
     printf("# tail without end\n");
   } else {
-    printf("# tail %.3f s\n", (double)prediction->tail_frames / args->rate_hz);
+    printf("# tail %.3f s\n", (double)own->tail_frames / args->rate_hz);
   }
-  printf("# needs %.1f us of %.1f us (%.2f %%), 99 of 100 blocks at most %.1f us; "
-         "measured at %.0f Hz, %lld frames\n",
-         prediction->block_ns_p50 / 1e3, period_ns / 1e3,
-         100.0 * prediction->block_ns_p50 / period_ns, prediction->block_ns_p99 / 1e3,
-         args->rate_hz, (long long)args->block_frames);
-  if (prediction->block_ns_p99 > period_ns) {
-    printf("# too slow to run live here at this block size\n");
-  }
+  print_times(args, measured);
 }
 
+// ---- the subcommand ----
+
 static int
-report(const CheckArgs* const args, const Rack* const rack,
-       const EnginePrediction* const prediction)
+report(const CheckArgs* const args, const Rack* const rack, const Measured* const measured)
 {
   char* const text = rack_print(rack);
   if (!text) {
@@ -87,9 +185,9 @@ report(const CheckArgs* const args, const Rack* const rack,
   }
   int exit_code = 0;
   if (args->json) {
-    exit_code = command_print_json(&cmd_check, report_json(args, rack, text, prediction));
+    exit_code = command_print_json(&cmd_check, report_json(args, rack, text, measured));
   } else {
-    print_report(args, rack, text, prediction);
+    print_report(args, rack, text, measured);
   }
   free(text);
   return exit_code;
@@ -104,18 +202,18 @@ check(const CheckArgs* const args, const char* const word)
     return command_fail(&cmd_check, &error);
   }
   EngineConfig config = { .n_in = (uint32_t)args->n_channels,
-                          .depth = 1,
+                          .n_helpers = UINT32_MAX,
                           .load_file = rack_arg_load_file,
                           .free_file = rack_arg_free_file,
-                          .file_context = &rack_arg };
-  EnginePrediction prediction;
+                          .file_context = &rack_arg,
+                          .note = engine_say };
+  Measured measured;
   Status status = backend_read(&args->backend, &config, &error);
-  status = status
-               ? status
-               : engine_predict(&config, rack_arg.rack, args->rate_hz, (uint32_t)args->block_frames,
-                                MEASURED_BLOCKS, &prediction, &error);
+  if (!status) {
+    status = measure(args, &config, rack_arg.rack, &measured, &error);
+  }
   const int exit_code =
-      status ? command_fail(&cmd_check, &error) : report(args, rack_arg.rack, &prediction);
+      status ? command_fail(&cmd_check, &error) : report(args, rack_arg.rack, &measured);
   rack_arg_clear(&rack_arg);
   return exit_code;
 }

@@ -174,12 +174,13 @@ static void
 print_report(const char* const output, const RenderReport* const report)
 {
   const double out_s = (double)report->frames_out / report->rate_hz;
+  char words[BACKEND_WORDS_BYTES];
   printf(
       "%s: %.3f s, %u channel%s, %g Hz, peak %.1f dBFS; %u frames of latency removed; %.0fx real "
-      "time on %s%s%s%s\n",
+      "time on %s\n",
       output, out_s, report->n_out, report->n_out == 1U ? "" : "s", report->rate_hz,
-      decibels(report->peak), report->latency_frames, out_s / report->seconds, report->backend,
-      report->device[0] ? " (" : "", report->device, report->device[0] ? ")" : "");
+      decibels(report->peak), report->latency_frames, out_s / report->seconds,
+      backend_words(report->backend, report->device, words));
 }
 
 static int
@@ -269,7 +270,8 @@ render_run(const int argc, char** const argv)
                           .block_frames = (uint32_t)options.block,
                           .engine = { .n_helpers = UINT32_MAX,
                                       .load_file = rack_arg_load_file,
-                                      .free_file = rack_arg_free_file },
+                                      .free_file = rack_arg_free_file,
+                                      .note = engine_say },
                           .cancel = &stopped };
   if (!read_tail(options.tail, &config.tail_s)) {
     return command_misused(&cmd_render, "--tail %s: give 0 to %g seconds, or auto", options.tail,

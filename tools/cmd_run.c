@@ -89,7 +89,7 @@ run_run(const int argc, char** const argv)
 {
   RunArgs args = { .live = { .rack = "",
                              .io = { .client_name = PROGRAM_NAME, .connect = true },
-                             .engine = { .realtime = true },
+                             .engine = { .realtime = true, .note = engine_say },
                              .bind_address = "127.0.0.1" },
                    .backend.gpu_index = BACKEND_ANY_GPU,
                    .channels = "2:2",

@@ -3,11 +3,15 @@
 
 #include "engine_args.h"
 
+#include "commands.h"
+
 #include "../engine/effect.h"
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char* const backend_choices[] = {
   [ENGINE_BACKEND_AUTO] = "auto",
@@ -28,6 +32,21 @@ backend_read(const BackendArgs* const args, EngineConfig* const config, Error* c
   config->backend = (EngineBackend)args->backend;
   config->gpu_index = has_index ? (uint32_t)args->gpu_index : UINT32_MAX;
   return STATUS_OK;
+}
+
+const char*
+backend_words(const char* const backend, const char* const device, char words[BACKEND_WORDS_BYTES])
+{
+  const bool has_device = strcmp(backend, "cpu") != 0;
+  snprintf(words, BACKEND_WORDS_BYTES, has_device ? "%.15s (%.255s)" : "%.15s", backend, device);
+  return words;
+}
+
+void
+engine_say(void* const context, const char* const text)
+{
+  (void)context;
+  fprintf(stderr, PROGRAM_NAME ": %s\n", text);
 }
 
 static bool

@@ -36,6 +36,14 @@ typedef struct BackendArgs {
 /// Take them over.  STATUS_BAD_ARG when they do not go together.
 NODISCARD Status backend_read(const BackendArgs* args, EngineConfig* config, Error* error);
 
+#define BACKEND_WORDS_BYTES 288U
+
+/// The backends, as in EngineStatus, with the device behind them where it is one of them.
+const char* backend_words(const char* backend, const char* device, char words[BACKEND_WORDS_BYTES]);
+
+/// EngineConfig::note: a line on stderr.
+void engine_say(void* context, const char* text);
+
 /// Read "IN:OUT", or "N" for both: each 1 to FX_MAX_CHANNELS.
 NODISCARD Status channels_read(const char* text, uint32_t* n_in, uint32_t* n_out, Error* error);
 

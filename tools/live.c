@@ -42,7 +42,7 @@ typedef struct Live {
   atomic_bool latency_changed; ///< [any] sets, [main] clears
   pthread_mutex_t audio_lock;  ///< Guards `audio`: [main] writes, [control] reads
   ControlAudio audio;
-  char backend_note[1280]; ///< As it was said last
+  char backend_note[640]; ///< As it was said last
 } Live;
 
 // ---- what the driver calls ----

@@ -4,6 +4,7 @@
 #include "live_log.h"
 
 #include "commands.h"
+#include "engine_args.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -66,11 +67,12 @@ live_log_running(LiveLog* const log, const char* const driver, const IoStatus* c
     return;
   }
   close_line(log);
+  char words[BACKEND_WORDS_BYTES];
   printf("running on %s (%s): %.0f Hz, blocks of %u frames, %u in, %u out, "
-         "latency %u frames (%.2f ms), effects on %s%s%s%s, OSC port %u\n",
+         "latency %u frames (%.2f ms), effects on %s, OSC port %u\n",
          driver, io->device, io->rate_hz, io->block_frames, engine->n_in, engine->n_out,
-         engine->latency_frames, 1e3 * engine->latency_frames / io->rate_hz, engine->backend,
-         engine->device[0] ? " (" : "", engine->device, engine->device[0] ? ")" : "", osc_port);
+         engine->latency_frames, 1e3 * engine->latency_frames / io->rate_hz,
+         backend_words(engine->backend, engine->device, words), osc_port);
   fflush(stdout);
 }
 

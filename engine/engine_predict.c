@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a rack would take here: it is run offline, on noise, and timed.
+
+#include "engine_private.h"
+#include "rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int
+compare_doubles(const void* const a, const void* const b)
+{
+  const double left = *(const double*)a;
+  const double right = *(const double*)b;
+  return (left > right) - (left < right);
+}
+
+/// Time n_blocks of quiet noise through an offline engine.
+static Status
+time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* const prediction,
+            Error* const error)
+{
+  const uint32_t block = engine->format.block_frames;
+  const uint32_t n_in = engine->format.n_in;
+  const uint32_t n_out = engine_n_out(engine);
+  float* const samples = calloc((size_t)(n_in + n_out) * block + 1U, sizeof(float));
+  double* const times = calloc(n_blocks + 1U, sizeof(double));
+  if (!samples || !times) {
+    free(samples);
+    free(times);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const float* in[FX_MAX_CHANNELS];
+  float* out[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < n_in; ++c) {
+    in[c] = samples + (size_t)c * block;
+  }
+  for (uint32_t c = 0; c < n_out; ++c) {
+    out[c] = samples + (size_t)(n_in + c) * block;
+  }
+  uint32_t noise = 1U;
+  for (size_t i = 0; i < (size_t)n_in * block; ++i) {
+    noise = noise * 1664525U + 1013904223U; // Numerical Recipes' quick generator: any noise will do
+    samples[i] = 1e-3F * ((float)(noise >> 8U) / 8388608.0F - 1.0F);
+  }
+  Status status = STATUS_OK;
+  for (uint32_t b = 0; !status && b < n_blocks; ++b) {
+    const uint64_t began = rt_now_ns();
+    engine_process(engine, in, out, block, true);
+    times[b] = (double)(rt_now_ns() - began);
+    status = engine_failure(engine, error);
+  }
+  qsort(times, n_blocks, sizeof(double), compare_doubles);
+  prediction->block_ns_p50 = times[n_blocks / 2U];
+  prediction->block_ns_p99 = times[n_blocks - 1U - n_blocks / 100U];
+  free(samples);
+  free(times);
+  return status;
+}
+
+/// What ran the blocks.
+static void
+name_backends(const Engine* const engine, EnginePrediction* const prediction)
+{
+  EngineStatus status;
+  engine_status(engine, &status);
+  memcpy(prediction->backend, status.backend, sizeof(prediction->backend));
+  memcpy(prediction->device, status.device, sizeof(prediction->device));
+  memcpy(prediction->backend_note, status.backend_note, sizeof(prediction->backend_note));
+  prediction->gpu = !engine->device                         ? ENGINE_BACKEND_CPU
+                    : !strcmp(engine->device->name, "cuda") ? ENGINE_BACKEND_CUDA
+                                                            : ENGINE_BACKEND_OPENCL;
+}
+
+Status
+engine_predict(const EngineConfig* const config, const Rack* const rack, const double rate_hz,
+               const uint32_t block_frames, const uint32_t n_blocks,
+               EnginePrediction* const prediction, Error* const error)
+{
+  EngineConfig offline = *config;
+  offline.offline = true;
+  offline.depth = 0;
+  offline.realtime = false;
+  Engine* engine = NULL;
+  Status status = engine_new(&offline, &engine, error);
+  if (status) {
+    return status;
+  }
+  status = engine_edit_wait(engine, rack, error);
+  if (!status) {
+    status = engine_arm(engine, rate_hz, block_frames, config->n_in, config->n_out, error);
+  }
+  if (!status) {
+    *prediction = (EnginePrediction){ .latency_frames = engine_rack_latency(engine),
+                                      .n_out = engine_n_out(engine),
+                                      .tail_frames = engine_tail(engine) };
+    name_backends(engine, prediction);
+    status = time_blocks(engine, n_blocks ? n_blocks : 1U, prediction, error);
+  }
+  engine_free(engine);
+  return status;
+}

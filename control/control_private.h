@@ -42,8 +42,8 @@ struct Control {
   ControlAudio audio;      ///< As last asked for
   uint32_t latency_frames; ///< As last told to subscribers
   uint32_t rack_latency_frames;
-  char backend[16], backend_note[1280]; ///< As last told
-  uint64_t now_ns;                      ///< Of this round
+  char backend[16], backend_note[640]; ///< As last told
+  uint64_t now_ns;                     ///< Of this round
   uint64_t start_ns;
   uint64_t next_look_ns;                ///< When to look at the audio side again
   uint8_t packet[GATE_MAX_BYTES + 16U]; ///< One byte tells a larger packet, zeros follow the last

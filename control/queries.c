@@ -312,6 +312,8 @@ put_engine(const lo_message to, const EngineStatus* const engine)
   put_text(to, "backend_note", engine->backend_note);
   put_text(to, "gpu", engine->device);
   put_count(to, "gpu_nodes", engine->n_gpu_nodes);
+  put_number(to, "cost_cpu_us", engine->cost_us[PLACEMENT_CPU]);
+  put_number(to, "cost_gpu_us", engine->cost_us[PLACEMENT_GPU]);
   put_count(to, "device_errors", engine->device_errors);
   put_text(to, "realtime_note", engine->realtime_note);
   put_count(to, "armed", engine->armed);

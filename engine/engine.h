@@ -157,12 +157,13 @@ typedef struct EngineStatus {
   double load_p50, load_p99,
       load_max; ///< Time of a block over its period, since the last engine_reset_load()
   PeriodCounts counts;
-  char backend[16];        ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
-  uint32_t n_gpu_nodes;    ///< Nodes on the device
-  char device[256];        ///< The open GPU: name, driver, memory; "" when none is open
-  uint64_t device_errors;  ///< Times that a device failed
-  char backend_note[640];  ///< "" or what the choice of backends came to, in words
-  char realtime_note[512]; ///< "" or what real-time privilege is missing
+  char backend[16];                ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
+  uint32_t n_gpu_nodes;            ///< Nodes on the device
+  char device[256];                ///< The open GPU: name, driver, memory; "" when none is open
+  double cost_us[PLACEMENT_SIDES]; ///< Of a block, predicted when AUTO chose; 0: it did not
+  uint64_t device_errors;          ///< Times that a device failed
+  char backend_note[640];          ///< "" or what the choice of backends came to, in words
+  char realtime_note[512];         ///< "" or what real-time privilege is missing
 } EngineStatus;
 
 void engine_status(const Engine* engine, EngineStatus* status);

@@ -237,6 +237,9 @@ engine_tell_backend(const Engine* const engine, EngineStatus* const status)
   if (engine->device) {
     snprintf(status->device, sizeof(status->device), "%s", device_backend_summary(engine->device));
   }
+  for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
+    status->cost_us[s] = engine->cost_ns[s] * 1e-3;
+  }
   status->device_errors = atomic_load(&engine->worker.counts.device_errors);
   memcpy(status->backend_note, engine->backend_note, sizeof(status->backend_note));
 }

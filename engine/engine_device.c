@@ -48,7 +48,6 @@ take_words(Engine* const engine, const Error* const why)
   engine->was_used = engine->backend != &backend_cpu;
   engine->backend = &backend_cpu;
   engine->lost_why = *why;
-  engine->measured_note[0] = '\0';
   snprintf(engine->backend_note, sizeof(engine->backend_note), "%.400s; effects run on the CPU",
            why->text);
   pthread_mutex_unlock(&engine->pointers);

@@ -94,11 +94,16 @@ set_reason(const PlanRequest* const request, Plan* const plan, const char* const
   }
 }
 
+/// Note a choice, and what it was made by.
 static void
-settle_on(Engine* const engine, const Backend* const backend, const char* const note)
+settle_on(Engine* const engine, const Backend* const backend, const double* const ns,
+          const char* const note)
 {
   pthread_mutex_lock(&engine->pointers);
   engine->backend = backend;
+  for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
+    engine->cost_ns[s] = ns[s];
+  }
   snprintf(engine->backend_note, sizeof(engine->backend_note), "%s", note);
   pthread_mutex_unlock(&engine->pointers);
 }
@@ -134,19 +139,17 @@ decide(Engine* const engine, const PlanRequest* const request, Plan** const plan
   const bool has_past = request->previous && request->previous->n_living;
   const PlacementSide now = side_of(request->backend);
   const PlacementSide side = placement_decide(has_past, now, ns[PLACEMENT_CPU], ns[PLACEMENT_GPU]);
-  char note[sizeof(engine->backend_note)];
-  snprintf(
-      note, sizeof(note), "on %s by measured costs: a block takes %.1f us on cpu, %.1f us on %s",
-      sides[side]->name, ns[PLACEMENT_CPU] * 1e-3, ns[PLACEMENT_GPU] * 1e-3, engine->device->name);
+  char note[sizeof(engine->backend_note)]; // without numbers: whoever follows it is told of changes
+  snprintf(note, sizeof(note), "effects run on %s, by measured costs", sides[side]->name);
   Error error = { STATUS_OK, "" };
   if (side == now || !move(request, sides[side], plan, &error)) {
-    settle_on(engine, sides[side], note);
+    settle_on(engine, sides[side], ns, note);
     return;
   }
-  snprintf(note, sizeof(note), "on %s, although %s would be quicker: %s", request->backend->name,
-           sides[side]->name, error.text);
+  snprintf(note, sizeof(note), "effects run on %s, although %s would be quicker: %s",
+           request->backend->name, sides[side]->name, error.text);
   set_reason(request, *plan, error.status == STATUS_NO_MEM ? "memory" : "failed");
-  settle_on(engine, request->backend, note);
+  settle_on(engine, request->backend, ns, note);
 }
 
 Status
@@ -161,7 +164,8 @@ engine_make_plan(Engine* const engine, const PlanRequest* const request, Plan** 
     status = move(request, &backend_cpu, &plan, error);
     if (!status) {
       set_reason(request, plan, "memory");
-      settle_on(engine, &backend_cpu, "on the CPU: the GPU has not enough memory for the rack");
+      settle_on(engine, &backend_cpu, engine->cost_ns,
+                "effects run on cpu: the GPU has not enough memory for the rack");
     }
   } else if (!status && chooses && is_restructured(plan, request->previous)) {
     decide(engine, request, &plan);

@@ -31,17 +31,18 @@ typedef struct Edit {
 struct Engine {
   EngineConfig config;
   FileLoader loader;
-  Backend* device;         ///< Open GPU, or NULL; written under `pointers`
-  const Backend* backend;  ///< Of nodes that leave the choice; as `device`
-  const char* why_backend; ///< Word for it, see EnginePlace
-  PlacementCosts* costs;   ///< What the choice goes by; NULL when it is made already
-  char no_gpu[512];        ///< Why there is no device
-  char backend_note[640];  ///< Guarded by `pointers`
-  bool is_lost;            ///< The device has failed, nothing is planned on it; as `device`
-  bool was_used;           ///< Then: nodes that leave the choice were there
-  Error lost_why;          ///< As `device`
-  uint64_t rest_ns;        ///< For how long it stays out of use
-  uint64_t try_at_ns;      ///< When that is over, once it is closed; UINT64_MAX: never
+  Backend* device;                 ///< Open GPU, or NULL; written under `pointers`
+  const Backend* backend;          ///< Of nodes that leave the choice; as `device`
+  const char* why_backend;         ///< Word for it, see EnginePlace
+  PlacementCosts* costs;           ///< What the choice goes by; NULL when it is made already
+  double cost_ns[PLACEMENT_SIDES]; ///< Of a block, predicted at the last choice; as `device`
+  char no_gpu[512];                ///< Why there is no device
+  char backend_note[640];          ///< Guarded by `pointers`
+  bool is_lost;                    ///< The device has failed, nothing is planned on it; as `device`
+  bool was_used;                   ///< Then: nodes that leave the choice were there
+  Error lost_why;                  ///< As `device`
+  uint64_t rest_ns;                ///< For how long it stays out of use
+  uint64_t try_at_ns;              ///< When that is over, once it is closed; UINT64_MAX: never
 
   pthread_mutex_t planning;
   Format format; ///< Valid once has_format; written under `pointers` too

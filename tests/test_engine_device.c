@@ -244,6 +244,8 @@ START_TEST(what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap)
                   "%u gains: %u on the GPU; %s", steps[s].n, status.n_gpu_nodes,
                   status.backend_note);
     ck_assert_msg(strstr(status.backend_note, "by measured costs"), "%s", status.backend_note);
+    ck_assert_double_eq(status.cost_us[PLACEMENT_CPU], steps[s].n);
+    ck_assert_double_eq(status.cost_us[PLACEMENT_GPU], 10.0);
   }
   assert_place(&player, rack, "g0", "cpu", "cost");
   rack_free(rack);

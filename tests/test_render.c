@@ -404,7 +404,7 @@ START_TEST(the_command_reports_warns_and_ends_with_the_documented_code)
 
   static const struct {
     int exit_code;
-    const char* words[5];
+    const char* words[7];
   } wrong[] = {
     { 2, { "render", "gian 3", "in", "out" } },
     { 2, { "render", "--tail", "-1", "", "in" } },
@@ -413,9 +413,9 @@ START_TEST(the_command_reports_warns_and_ends_with_the_documented_code)
     { 4, { "render", "--backend", "cuda", "--gpu", "63", "gain", "in" } },
   };
   for (unsigned w = 0; w < ARRAY_LEN(wrong); ++w) {
-    const char* words[8] = { NULL };
+    const char* words[10] = { NULL };
     unsigned n = 0;
-    for (; n < 5U && wrong[w].words[n] && strcmp(wrong[w].words[n], "in") != 0; ++n) {
+    for (; n < 7U && wrong[w].words[n] && strcmp(wrong[w].words[n], "in") != 0; ++n) {
       words[n] = wrong[w].words[n];
     }
     words[n++] = in;

@@ -2,8 +2,7 @@
 /*
   Every effect on a device against the CPU: blocks of 1 to 1024 frames, 1 to 257 channels, random
   splits, parameters that are set between blocks and within one, while others are still on their
-  way.  The CPU's own tests compare it with double precision; what runs for long on its own output,
-  the reverb, does so here too.
+  way; samples that are not finite; references in double precision.
 
       test_gpu_effects [EFFECT]     WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 
@@ -58,7 +57,7 @@ static const EffectCase cases[] = {
               { "tone", 20000.0, 600 },
               { "mix", 0.1, 800 } },
     .most_channels = 3 },
-  { .chain = "x: delay 0ms feedback=0.9 tone=12000",
+  { .chain = "x: delay 0ms feedback=0.9 tone=20",
     .sets = { { "feedback", -0.9, 300 } },
     .most_channels = 2 },
   { .chain = "x: delay bpm=960 note=1/32t max_time=10ms",
@@ -149,44 +148,58 @@ frames_for(const EffectCase* const effect_case, const uint32_t block, const uint
   return block == 1U ? 1200U : 3U * block > least ? 3U * block : least;
 }
 
+/// How a case is played.
+typedef struct Play {
+  uint32_t block, n_channels, n_frames;
+  double level;       ///< Of what goes in, noise
+  double sine_hz;     ///< Or, if not 0, this sine in all channels
+  uint32_t bad_frame; ///< In which the first channel is not a number; 0: none
+} Play;
+
 /// Play the case; the result is planar [n_out][n_frames].
 static float**
-play(const EffectCase* const effect_case, const Backend* const backend, const uint32_t block,
-     const uint32_t n_channels, uint32_t* const n_out)
+play(const EffectCase* const effect_case, const Backend* const backend, const Play* const how,
+     uint32_t* const n_out)
 {
-  const uint32_t n_frames = frames_for(effect_case, block, n_channels);
   const Format format = { .rate_hz = effect_case->rate_hz > 0.0 ? effect_case->rate_hz : RATE_HZ,
-                          .block_frames = block,
-                          .n_in = n_channels };
+                          .block_frames = how->block,
+                          .n_in = how->n_channels };
   RackRig rig;
   rack_rig_new(&rig, backend, NULL, effect_case->chain, &format, files, ARRAY_LEN(files));
   *n_out = rack_rig_n_out(&rig);
-  float** const in = planar_noise(n_channels, n_frames, 1U, 0.5);
-  float** const out = planar_silence(*n_out, n_frames);
+  float** const in = planar_noise(how->n_channels, how->n_frames, 1U, how->level);
+  float** const out = planar_silence(*n_out, how->n_frames);
   for (size_t s = 0; s < MOST_SETS && effect_case->sets[s].param; ++s) {
     const EffectSet* const set = &effect_case->sets[s];
     rack_rig_set(&rig, "x", set->param, set->value, set->frame);
   }
-  const RigSplit split = block % 2U ? RIG_RANDOM : RIG_BLOCKS;
-  rack_rig_run(&rig, (const float* const*)in, out, n_frames, split, block + n_channels);
-  ck_assert_uint_eq(rig.worker.counts.units_reset, 0);
+  for (uint32_t c = 0; how->sine_hz > 0.0 && c < how->n_channels; ++c) {
+    signal_sine(in[c], how->n_frames, how->sine_hz, RATE_HZ, how->level, 0.0);
+  }
+  if (how->bad_frame) {
+    in[0][how->bad_frame] = NAN;
+  }
+  const RigSplit split = how->block % 2U ? RIG_RANDOM : RIG_BLOCKS;
+  rack_rig_run(&rig, (const float* const*)in, out, how->n_frames, split,
+               how->block + how->n_channels);
+  ck_assert_int_eq(rig.worker.counts.units_reset > 0, how->bad_frame > 0);
   rack_rig_free(&rig);
   free(in);
   return out;
 }
 
+/// The worst difference of device and CPU.
 static double
-compare(const EffectCase* const effect_case, const uint32_t block, const uint32_t n_channels)
+compare(const EffectCase* const effect_case, const Play* const how)
 {
   uint32_t n_out = 0;
   uint32_t n_out_cpu = 0;
-  float** const out = play(effect_case, device, block, n_channels, &n_out);
-  float** const cpu = play(effect_case, &backend_cpu, block, n_channels, &n_out_cpu);
+  float** const out = play(effect_case, device, how, &n_out);
+  float** const cpu = play(effect_case, &backend_cpu, how, &n_out_cpu);
   ck_assert_uint_eq(n_out, n_out_cpu);
   double worst = 0.0;
   for (uint32_t c = 0; c < n_out; ++c) {
-    worst = fmax(worst,
-                 max_difference(out[c], cpu[c], frames_for(effect_case, block, n_channels), NULL));
+    worst = fmax(worst, max_difference(out[c], cpu[c], how->n_frames, NULL));
   }
   free(out);
   free(cpu);
@@ -227,7 +240,11 @@ check_case(const EffectCase* const effect_case, const FxInfo* const fx)
       if (!takes(effect_case, blocks[b], widths[w])) {
         continue;
       }
-      const double difference = compare(effect_case, blocks[b], widths[w]);
+      const Play how = { .block = blocks[b],
+                         .n_channels = widths[w],
+                         .n_frames = frames_for(effect_case, blocks[b], widths[w]),
+                         .level = 0.5 };
+      const double difference = compare(effect_case, &how);
       ck_assert_msg(difference <= fx->tolerance,
                     "%s, blocks of %u, %u channels: %.3g apart, %.3g allowed", effect_case->chain,
                     blocks[b], widths[w], difference, fx->tolerance);
@@ -318,6 +335,89 @@ START_TEST(a_reverb_follows_the_double_precision_model)
 }
 END_TEST
 
+/// What the CPU's own test plays, see tests/data/make_delay.py.
+static const struct {
+  const char* name;
+  EffectCase effect_case;
+  uint32_t n_channels;
+} delay_references[] = {
+  { "delay_tone", { .chain = "x: delay 10ms feedback=0.7 tone=3000 mix=0.4" }, 1 },
+  { "delay_pingpong", { .chain = "x: delay 15ms feedback=-0.8 tone=5000 mix=0.6 pingpong=on" }, 2 },
+  { "delay_change",
+    { .chain = "x: delay 10ms feedback=0.5 tone=3000 mix=1",
+      .sets = { { "time", 20.0, 7200 }, { "time", 17.0, 7300 }, { "time", 5.0, 7400 } } },
+    1 },
+};
+
+/// Of a backend, for noise of full scale.
+static double
+distance_from_reference(const size_t index, const Backend* const backend)
+{
+  const Play how = { .block = 64,
+                     .n_channels = delay_references[index].n_channels,
+                     .n_frames = REFERENCE_FRAMES,
+                     .level = 1.0 };
+  uint32_t n_out = 0;
+  float** const out = play(&delay_references[index].effect_case, backend, &how, &n_out);
+  const double distance =
+      reference_difference(delay_references[index].name, out, n_out, how.n_frames);
+  free(out);
+  return distance;
+}
+
+START_TEST(a_delay_follows_the_double_precision_model)
+{
+  for (size_t i = 0; i < ARRAY_LEN(delay_references) && (!only || !strcmp(only, "delay")); ++i) {
+    const double distance = distance_from_reference(i, device);
+    printf("%-60s worst %.3g, of the CPU %.3g, allowed 1e-06\n", delay_references[i].name, distance,
+           distance_from_reference(i, &backend_cpu));
+    fflush(stdout);
+    ck_assert_double_lt(distance, 1e-6);
+  }
+}
+END_TEST
+
+// Where an effect in single precision drifts first: a deep note that goes round and round.
+static const EffectCase deep[] = {
+  { .chain = "x: delay 0ms feedback=0.99 tone=20 mix=1" },
+  { .chain = "x: delay 2ms feedback=0.99 tone=100 mix=1" },
+  { .chain = "x: delay 10ms feedback=-0.99 tone=1000 mix=1 pingpong=on" },
+};
+
+START_TEST(a_deep_note_does_not_drift)
+{
+  for (size_t c = 0; c < ARRAY_LEN(deep); ++c) {
+    const FxInfo* const fx = effect_of(&deep[c]);
+    if (!only || !strcmp(only, fx->name)) {
+      const Play how = {
+        .block = 64, .n_channels = 2, .n_frames = 14400, .level = 1.0, .sine_hz = 2.0
+      };
+      const double difference = compare(&deep[c], &how);
+      printf("%-60s worst %.3g at 2 Hz, allowed %.3g\n", deep[c].chain, difference, fx->tolerance);
+      fflush(stdout);
+      ck_assert_double_le(difference, fx->tolerance);
+    }
+  }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_silenced_as_by_the_cpu)
+{
+  for (size_t c = 0; c < ARRAY_LEN(cases); ++c) {
+    const FxInfo* const fx = effect_of(&cases[c]);
+    if (!only || !strcmp(only, fx->name)) {
+      const uint32_t n_channels = cases[c].least_channels > 2U ? cases[c].least_channels : 2U;
+      const Play how = {
+        .block = 64, .n_channels = n_channels, .n_frames = 3000, .level = 0.5, .bad_frame = 1050
+      };
+      const double difference = compare(&cases[c], &how);
+      ck_assert_msg(difference <= fx->tolerance, "%s: %.3g apart, %.3g allowed", cases[c].chain,
+                    difference, fx->tolerance);
+    }
+  }
+}
+END_TEST
+
 int
 main(const int argc, char** const argv)
 {
@@ -335,7 +435,10 @@ main(const int argc, char** const argv)
   make_matrices();
   fflush(stdout);
   const TTest* const tests[] = { a_device_plays_what_the_cpu_plays,
-                                 a_reverb_follows_the_double_precision_model };
+                                 a_reverb_follows_the_double_precision_model,
+                                 a_delay_follows_the_double_precision_model,
+                                 a_deep_note_does_not_drift,
+                                 what_is_not_finite_is_silenced_as_by_the_cpu };
   const int failed = suite_run("gpu_effects", tests, (uint32_t)ARRAY_LEN(tests));
   device_backend_free(device);
   return failed;

@@ -5,11 +5,11 @@
   delay, so that a span reads nothing which it has still to write, than the rest of a cross-fade,
   and than the group, in which a thread has one frame.  In y, pair of channels of the unit.
 
-  The low-pass in the loop is recursive.  A frame takes its state y to y + (gained - share * y),
-  with share = 1 - pole, gained = share * x; two frames in a row make one step of that form again,
-  so a span is a scan.  `share` instead of the pole itself keeps small shares exact: at 20 Hz and
-  192 kHz the pole is 0.9993, and float has 11 bits fewer for what is left of it.  For the same
-  reason the state is two floats: what a span adds to it may be a thousandth of it.
+  The low-pass in the loop is recursive.  A frame moves its state y by share * (x - y), with share =
+  1 - pole; of what is left after two frames in a row each keeps its 1 - share; so a span is a scan.
+  It runs on what x differs by from the state at the start of the span.  That keeps the gain at low
+  frequencies exact, where the loop gains most: rounding is then of the differences, which are small
+  there.  The state is two floats: what a span adds may be a thousandth of it.
 
   Limited by latency: two barriers for each span, and as many as log2 of its frames for the low-pass
   (which 20 kHz leaves out).  A delay of a few frames has as many spans as a block has of these few.
@@ -101,7 +101,7 @@ ramp_within(const Ramp ramp, const u32 i, const f32 low, const f32 high)
 
 // ---- the low-pass ----
 
-// Two steps in a row.  x: share, y and z: what each line gained.
+// Two steps in a row.  x: share, y and z: what each line moved by from the start of the span.
 DEVICE float4
 steps_join(const float4 earlier, const float4 later)
 {
@@ -126,13 +126,13 @@ steps_scan(float4 step, const u32 n_frames, LOCAL_POINTER float4* const steps)
   return step;
 }
 
-// A state in two floats, after a step.  The error of the sum by D. E. Knuth, "The Art of Computer
-// Programming", volume 2, 4.2.2, theorem B.
+// A state in two floats after a step, which was made from the first of them.  The error of the sum:
+// D. E. Knuth, "The Art of Computer Programming", volume 2, 4.2.2, theorem B.
 DEVICE float2
-lowpass_after(const float2 state, const f32 share, const f32 gained)
+lowpass_after(const float2 state, const f32 share, const f32 moved_first)
 {
-  const f32 moved = FMA(-share, state.x, gained) + FMA(-share, state.y, state.y);
-  const f32 sum = state.x + moved;
+  const f32 moved = moved_first + FMA(-share, state.y, state.y);
+  const f32 sum = flush_denormal(state.x + moved);
   const f32 rounded = sum - state.x;
   return F2(sum, (state.x - (sum - rounded)) + (moved - rounded));
 }
@@ -186,8 +186,9 @@ fx_delay(STAGE_ARGS)
     }
     if (echoes.pole.frames_left > 0 || echoes.pole.target > 0.0f) {
       const f32 share = has_frame ? 1.0f - ramp_within(echoes.pole, LOCAL_ID, 0.0f, 1.0f) : 0.0f;
-      const float4 step =
-          steps_scan(F4(share, share * echo[0], share * echo[N_LINES - 1], 0.0f), n, steps);
+      const float4 step = steps_scan(F4(share, share * (echo[0] - lowpass[0].x),
+                                        share * (echo[N_LINES - 1] - lowpass[N_LINES - 1].x), 0.0f),
+                                     n, steps);
       for (u32 l = 0; l < N_LINES; ++l) {
         filtered[l] = lowpass_after(lowpass[l], step.x, l == 0 ? step.y : step.z);
       }
@@ -197,11 +198,13 @@ fx_delay(STAGE_ARGS)
       const f32 feedback = ramp_within(echoes.feedback, LOCAL_ID, -MAX_FEEDBACK, MAX_FEEDBACK);
       const f32 wet = ramp_within(echoes.mix, LOCAL_ID, 0.0f, 1.0f);
 #if N_LINES == 1
-      delay_line_put(echoes.line, rings[0], LOCAL_ID, in[0] + feedback * filtered[0].x);
+      const f32 fed = flush_denormal(feedback * filtered[0].x);
+      delay_line_put(echoes.line, rings[0], LOCAL_ID, in[0] + fed);
 #else
-      delay_line_put(echoes.line, rings[0], LOCAL_ID,
-                     0.5f * (in[0] + in[1]) + feedback * filtered[1].x);
-      delay_line_put(echoes.line, rings[1], LOCAL_ID, feedback * filtered[0].x);
+      const f32 left = flush_denormal(feedback * filtered[1].x);
+      const f32 right = flush_denormal(feedback * filtered[0].x);
+      delay_line_put(echoes.line, rings[0], LOCAL_ID, 0.5f * (in[0] + in[1]) + left);
+      delay_line_put(echoes.line, rings[1], LOCAL_ID, right);
 #endif
       for (u32 l = 0; l < N_LINES; ++l) {
         const f32 y = (1.0f - wet) * in[l] + wet * echo[l];

@@ -207,7 +207,16 @@ detach(Backend* const self)
     device->api->host_free(device->h_region);
   }
   device->h_region = NULL;
+  device->d_region = NULL;
   device->region = NULL;
+}
+
+void
+device_attach_buffer(Device* const device, void* const region, GpuBuffer* const buffer)
+{
+  detach(&device->backend);
+  device->region = region;
+  device->d_region = buffer;
 }
 
 static Status

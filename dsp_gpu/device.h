@@ -29,6 +29,7 @@ typedef struct Device {
   size_t mapped_bytes;  ///< Rows of a block up to this, in and out together, stay in mapped memory
   void* region;         ///< Attached, or NULL
   GpuHostMemory* h_region;  ///< The same for the device
+  GpuBuffer* d_region;      ///< Or what takes its place, see device_attach_buffer()
   _Atomic uint64_t late_ns; ///< The deadline that a block has missed: nothing more is submitted; 0
   bool is_stuck;            ///< A block never came back: all that the device holds is left as it is
   CompiledModule* modules;
@@ -67,6 +68,11 @@ NODISCARD Status device_kernel(Device* device, const char* file, const char* ent
 /// Find mapped_bytes: some milliseconds. [main]
 NODISCARD Status device_measure_switch(Device* device, Error* error);
 
+/// As Backend::attach, but the rack's rows are on the device: a stage reads and writes byte n of
+/// the buffer, which stays the caller's, for address `region` + n, which nobody touches.  Racks
+/// must run on the device as a whole.  For signals that stay there; Backend::detach ends it. [main]
+void device_attach_buffer(Device* device, void* region, GpuBuffer* buffer);
+
 // device_memory.c, as in Backend
 Status
 device_node_new(const Backend* self, const DeviceNode* node, DeviceMemory** memory, Error* error);
@@ -85,5 +91,9 @@ void stage_gpu_submit(Stage* stage, uint32_t n_frames, const StageEvent* events,
 bool stage_gpu_is_done(Stage* stage);
 Status stage_gpu_collect(Stage* stage, uint32_t* n_reset);
 void stage_gpu_error(const Stage* stage, Error* error);
+/// Where its kernels find the rows, for reports: "attached" (where they lie), "mapped" (the host
+/// copies them to and from memory that kernels reach), "copied" (also to the device and back).
+/// [any]
+const char* stage_gpu_rows(const Stage* stage);
 
 #endif

@@ -242,7 +242,8 @@ static uint32_t
 settle(Stage* const stage, Slot* const slot)
 {
   wait_for(stage, slot);
-  for (uint32_t r = 0; r < stage->spec.n_out_rows; ++r) {
+  const bool is_resident = stage->device->d_region;
+  for (uint32_t r = 0; !is_resident && r < stage->spec.n_out_rows; ++r) {
     if (stage->status) {
       memset(slot->out[r], 0, slot->n_frames * sizeof(float));
     } else if (!stage->ring_out) {
@@ -344,6 +345,13 @@ stage_gpu_error(const Stage* const stage, Error* const error)
   }
 }
 
+const char*
+stage_gpu_rows(const Stage* const stage)
+{
+  const bool is_attached = stage->ring_in && stage->ring_out;
+  return is_attached ? "attached" : stage->slots[0].copy ? "copied" : "mapped";
+}
+
 // ---- set-up ----
 
 static size_t
@@ -380,13 +388,15 @@ make_buffers(Stage* const stage, Error* const error)
   return status;
 }
 
+/// Whether kernels reach the slots, and an attached ring.
 static bool
 is_mapped(const Stage* const stage)
 {
   const StageTables* const tables = &stage->tables;
+  const Device* const device = stage->device;
   const size_t n_bytes =
       ((size_t)tables->n_in + stage->spec.n_out_rows) * tables->row_stride * sizeof(float);
-  return n_bytes <= stage->device->mapped_bytes;
+  return device->d_region ? device->info.reaches_host : n_bytes <= device->mapped_bytes;
 }
 
 /// True when what goes to the host is the rack's output, all of it and in order.
@@ -401,13 +411,18 @@ ends_the_rack(const StageSpec* const spec)
 }
 
 /// Where things lie: rows in the ring if they can, the rest in the slots.
-static void
-lay_out_slot(Stage* const stage)
+static Status
+lay_out_slot(Stage* const stage, Error* const error)
 {
   const StageTables* const tables = &stage->tables;
-  const bool reaches_ring = stage->device->region && is_mapped(stage);
+  const bool is_resident = stage->device->d_region;
+  const bool reaches_ring = is_resident || (stage->device->region && is_mapped(stage));
   stage->ring_in = reaches_ring && tables->n_in > 0U && tables->n_in == stage->spec.n_in;
   stage->ring_out = reaches_ring && ends_the_rack(&stage->spec);
+  if (is_resident && !(stage->ring_in && stage->ring_out)) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "a rack whose rows stay on the device runs there as a whole");
+  }
   const size_t row_bytes = (size_t)tables->row_stride * sizeof(float);
   const size_t in_bytes = stage->ring_in ? 0U : tables->n_in * row_bytes;
   const size_t out_bytes = stage->ring_out ? 0U : stage->spec.n_out_rows * row_bytes;
@@ -415,6 +430,7 @@ lay_out_slot(Stage* const stage)
   stage->report_offset = stage->in_offset + aligned(in_bytes + 1U);
   stage->out_offset = stage->report_offset + aligned(REPORT_WORDS * WORD_BYTES);
   stage->slot_bytes = stage->out_offset + aligned(out_bytes + 1U);
+  return STATUS_OK;
 }
 
 /// A pointer into a slot as the kernels see it.
@@ -426,16 +442,20 @@ slot_arg(const Slot* const slot, const size_t offset)
 }
 
 static GpuArg
-rows_arg(const Stage* const stage, const Slot* const slot, const bool in_ring, const size_t offset)
-{
-  return in_ring ? (GpuArg){ GPU_ARG_HOST, { .host = stage->device->h_region }, 0U }
-                 : slot_arg(slot, offset);
-}
-
-static GpuArg
 buffer_arg(GpuBuffer* const buffer)
 {
   return (GpuArg){ GPU_ARG_BUFFER, { .buffer = buffer }, 0U };
+}
+
+static GpuArg
+rows_arg(const Stage* const stage, const Slot* const slot, const bool in_ring, const size_t offset)
+{
+  const Device* const device = stage->device;
+  if (!in_ring) {
+    return slot_arg(slot, offset);
+  }
+  return device->d_region ? buffer_arg(device->d_region)
+                          : (GpuArg){ GPU_ARG_HOST, { .host = device->h_region }, 0U };
 }
 
 static Status
@@ -569,7 +589,9 @@ make(Stage* const stage, Error* const error)
   if (!status) {
     status = make_buffers(stage, error);
   }
-  lay_out_slot(stage);
+  if (!status) {
+    status = lay_out_slot(stage, error);
+  }
   GpuLaunch* const launches = calloc(stage->tables.n_launches + 1U, sizeof(GpuLaunch));
   if (!status && !launches) {
     status = error_set(error, STATUS_NO_MEM, "out of memory");

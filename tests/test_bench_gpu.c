@@ -44,12 +44,12 @@ n_fields(const char** const line)
 }
 
 static void
-check_csv(const char* const path, const size_t n_rows)
+check_csv(const char* const path, const char* const columns, const size_t n_rows)
 {
   char* const text = read_text(path);
   const char* line = text;
   assert_contains(text, "bench,api,gpu,device,driver,");
-  assert_contains(text, ",part,what,bytes,side,pace,us_p50,us_p99,us_p999,us_max\n");
+  assert_contains(text, columns);
   const uint32_t n = n_fields(&line);
   size_t n_lines = 0;
   for (; *line; ++n_lines) {
@@ -68,18 +68,15 @@ number(const json_t* const object, const char* const key)
 }
 
 static void
-check_row(const json_t* const row)
+check_times(const json_t* const row)
 {
-  static const char* const texts[] = { "part", "what", "side", "pace" };
-  for (size_t t = 0; t < ARRAY_LEN(texts); ++t) {
-    ck_assert_msg(json_is_string(json_object_get(row, texts[t])), "no %s", texts[t]);
-  }
   ck_assert_double_gt(number(row, "us_p50"), 0.0);
   ck_assert_double_le(number(row, "us_p50"), number(row, "us_p99"));
   ck_assert_double_le(number(row, "us_p99"), number(row, "us_p999"));
   ck_assert_double_le(number(row, "us_p999"), number(row, "us_max"));
   ck_assert_double_le(number(row, "us_mean"), number(row, "us_max"));
-  ck_assert_double_ge(number(row, "bytes"), 0.0);
+  ck_assert_double_eq(number(row, "blocks"), 50.0);
+  ck_assert_double_le(number(row, "late"), 50.0);
 }
 
 static uint32_t
@@ -95,43 +92,55 @@ n_rows_with(const json_t* const rows, const char* const key, const char* const t
   return n;
 }
 
-/// Run gpu-fixed; its JSON, and CSV with as many rows.
+#define TIME_COLUMNS "blocks,late,us_p50,us_p99,us_p999,us_max\n"
+
+/// Run a benchmark on OpenCL with up to four words more; its JSON, and CSV with these columns and
+/// as many rows.
 static json_t*
-run_fixed(const char* const part)
+run_bench(const char* const name, const char* const columns, const char* const words[4])
 {
   const Scratch scratch = scratch_new();
   const char* const csv = scratch_path(&scratch, "rows.csv");
   Program program;
-  PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--json", "--csv", csv, "--backend",
-              "opencl", "--rate", "192000", "--part", part);
+  PROGRAM_RUN(&program, "bench", name, "--quick", "--json", "--csv", csv, "--backend", "opencl",
+              words[0], words[1], words[2], words[3]);
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
   json_error_t why;
   json_t* const report = json_loads(program.out, 0, &why);
   ck_assert_msg(report != NULL, "%s in: %s", why.text, program.out);
   program_clear(&program);
-  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert_str_eq(json_string_value(json_object_get(report, "bench")), name);
+  check_csv(csv, columns, json_array_size(json_object_get(report, "rows")));
+  scratch_remove(&scratch);
+  return report;
+}
+
+/// gpu-fixed.
+static json_t*
+run_fixed(const char* const part)
+{
+  json_t* const report = run_bench("gpu-fixed", ",part,what,bytes,side,pace," TIME_COLUMNS,
+                                   (const char* [4]){ "--rate", "192000", "--part", part });
   size_t i;
   const json_t* row;
-  json_array_foreach(rows, i, row)
+  json_array_foreach(json_object_get(report, "rows"), i, row)
   {
-    check_row(row);
+    check_times(row);
+    ck_assert_double_ge(number(row, "bytes"), 0.0);
   }
-  check_csv(csv, json_array_size(rows));
-  scratch_remove(&scratch);
   return report;
 }
 
 START_TEST(fixed_costs_have_a_row_for_each_case_and_pace)
 {
   json_t* const report = run_fixed("all");
-  ck_assert_str_eq(json_string_value(json_object_get(report, "bench")), "gpu-fixed");
   ck_assert_str_eq(json_string_value(json_object_get(report, "api")), "opencl");
   static const char* const texts[] = { "device", "driver", "cpu", "date" };
   for (size_t t = 0; t < ARRAY_LEN(texts); ++t) {
     ck_assert_msg(json_is_string(json_object_get(report, texts[t])), "no %s", texts[t]);
   }
   ck_assert_double_eq_tol(number(report, "period_us"), 64e6 / 192000.0, 1e-6);
-  ck_assert_double_eq(number(report, "blocks"), 50.0);
+  ck_assert_double_eq(number(report, "left_out"), 0.0);
 
   const bool reaches_host = json_is_true(json_object_get(report, "reaches_host"));
   const json_t* const rows = json_object_get(report, "rows");
@@ -168,9 +177,54 @@ START_TEST(people_get_the_device_and_a_table)
               "completion");
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
   assert_contains(program.out, "opencl 0: ");
-  assert_contains(program.out, "50 blocks each");
+  assert_contains(program.out, "64 frames at 48000 Hz: a period is 1333.3 us");
   assert_contains(program.out, "p99.9 us");
   assert_contains(program.out, "finish()");
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(a_block_goes_through_a_device_and_the_cpu)
+{
+  json_t* const report = run_bench("gpu-loop", ",rack,channels,frames,side,rows,pace," TIME_COLUMNS,
+                                   (const char* [4]){ "--block", "32", "--rack", "empty" });
+  const bool reaches_host = json_is_true(json_object_get(report, "reaches_host"));
+  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert_uint_eq(json_array_size(rows), 2U * 2U * 2U); // numbers of channels, sides, paces
+  ck_assert_uint_eq(n_rows_with(rows, "side", "gpu"), 2U * 2U);
+  ck_assert_uint_eq(n_rows_with(rows, "pace", "paced"), 2U * 2U);
+  ck_assert_uint_eq(n_rows_with(rows, "rows", reaches_host ? "attached" : "copied"), 2U * 2U);
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    check_times(row);
+    ck_assert_double_eq(number(row, "frames"), 32.0);
+  }
+  json_decref(report);
+}
+END_TEST
+
+START_TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
+{
+  // Paced, 100000 blocks take two minutes; a row's warm-up alone takes 27 ms.
+  Program program;
+  PROGRAM_RUN(&program, "bench", "gpu-fixed", "--json", "--backend", "opencl", "--part", "kernels",
+              "--limit", "0.01", "--minutes", "0.001");
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  json_t* const report = json_loads(program.out, 0, NULL);
+  ck_assert_ptr_nonnull(report);
+  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert_uint_lt(json_array_size(rows), 2U * (4U + 3U));
+  ck_assert_double_eq(number(report, "left_out"), 14.0 - (double)json_array_size(rows));
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    ck_assert_double_lt(number(row, "blocks"), 100000.0);
+    ck_assert_double_ge(number(row, "blocks"), 1.0);
+  }
+  json_decref(report);
   program_clear(&program);
 }
 END_TEST
@@ -231,7 +285,7 @@ START_TEST(csv_keeps_commas_and_quotes_in_texts)
                                       false, path, &error),
                    STATUS_OK);
   json_t* const row = json_pack("{ss}", "what", "x");
-  bench_row_times(row, &(Percentiles){ .p50 = 1500.0 });
+  bench_row_times(row, &(BenchTimes){ .ns = { .p50 = 1500.0 } });
   bench_report_row(&report, row);
   ck_assert_int_eq(bench_report_end(&report, NULL), 0);
   char* const text = read_text(path);
@@ -253,6 +307,8 @@ main(void)
     fixed_costs_have_a_row_for_each_case_and_pace,
     a_device_that_takes_copies_only_has_no_rows_of_mapped_memory,
     people_get_the_device_and_a_table,
+    a_block_goes_through_a_device_and_the_cpu,
+    rows_end_at_a_limit_and_are_left_out_when_time_is_up,
     what_cannot_be_is_said_with_its_exit_code,
     a_backend_that_is_not_there_is_code_4_with_the_drivers_words,
     csv_keeps_commas_and_quotes_in_texts,

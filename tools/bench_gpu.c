@@ -12,29 +12,58 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#define MAX_OPTIONS  16U // own and shared
-#define WARM_UP      20  // times before timing: kernels are loaded, clocks go up, PoCL compiles
-#define PRIORITY     10  // the worker's default
+#define MAX_OPTIONS  20U // own and shared
+#define MAX_BLOCKS   1e7
+#define WARM_UP      20 // times before timing: kernels are loaded, clocks go up, PoCL compiles
+#define PRIORITY     10 // the worker's default
 #define QUICK_BLOCKS 50
+#define DEADLINE_NS  60000000000U // a slow block is a result; one that never comes back is not
 
 static const char* const backends[] = { "cuda", "opencl", NULL };
 
+const char* const bench_pace_names[BENCH_N_PACES] = { "back to back", "paced" };
+
 // ---- options ----
+
+/// Texts with a benchmark's defaults in them; NULL for an option that it does not have.
+typedef struct Help {
+  char texts[4][64];
+  const char *block, *blocks, *limit, *rate;
+} Help;
+
+static void
+write_help(const BenchGpuArgs* const args, Help* const help)
+{
+  *help = (Help){ .block = args->block_frames ? help->texts[0] : NULL,
+                  .blocks = args->n_blocks ? help->texts[1] : NULL,
+                  .limit = help->texts[2],
+                  .rate = help->texts[3] };
+  const size_t n_bytes = sizeof(help->texts[0]);
+  snprintf(help->texts[0], n_bytes, "Frames per block, default %lld",
+           (long long)args->block_frames);
+  snprintf(help->texts[1], n_bytes, "Blocks of each row at most, default %lld",
+           (long long)args->n_blocks);
+  snprintf(help->texts[2], n_bytes, "Seconds of each row at most, default %g%s", args->row_seconds,
+           args->row_seconds > 0.0 ? "" : ": no limit");
+  snprintf(help->texts[3], n_bytes, "Frames per second, default %g", args->rate_hz);
+}
 
 bool
 bench_gpu_parse(const Bench* const bench, const Option* const own, const uint32_t n_own,
                 const int argc, char** const argv, BenchGpuArgs* const args, int* const exit_code)
 {
-  *args = (BenchGpuArgs){
-    .backend = UINT32_MAX, .block_frames = 64, .n_blocks = 100000, .rate_hz = 48000.0
-  };
+  args->backend = UINT32_MAX;
+  args->began_ns = rt_now_ns();
+  Help help;
+  write_help(args, &help);
   const Option shared[] = {
     { "backend", 0, OPTION_CHOICE, .choices = backends,
       .help = "Whose device, default the first that is there", .to.choice = &args->backend },
-    { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .help = "Frames per block, default 64",
+    { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .help = help.block,
       .to.integer = &args->block_frames },
-    { "blocks", 'n', OPTION_INTEGER, "N", 1, 1e7, .help = "Blocks of each row, default 100000",
+    { "blocks", 'n', OPTION_INTEGER, "N", 1, MAX_BLOCKS, .help = help.blocks,
       .to.integer = &args->n_blocks },
     { "csv", 0, OPTION_TEXT, "FILE", .help = "Write the rows to this file, too",
       .to.text = &args->csv_path },
@@ -42,19 +71,31 @@ bench_gpu_parse(const Bench* const bench, const Option* const own, const uint32_
       .help = "Index of the device in \"warprack list devices\", default 0",
       .to.integer = &args->gpu_index },
     { "json", 'j', OPTION_FLAG, .help = "Print JSON", .to.flag = &args->json },
-    { "quick", 'q', OPTION_FLAG, .help = "50 blocks of each row: shows that it works",
+    { "limit", 'l', OPTION_NUMBER, "S", 0, 86400, .help = help.limit,
+      .to.number = &args->row_seconds },
+    { "minutes", 'm', OPTION_NUMBER, "M", 0, 1440,
+      .help = "Leave out the rows that would begin later, default 0: none",
+      .to.number = &args->minutes },
+    { "quick", 'q', OPTION_FLAG, .help = "A few rounds of a few rows: shows that it works",
       .to.flag = &args->is_quick },
-    { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000, .help = "Frames per second, default 48000",
+    { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000, .help = help.rate,
       .to.number = &args->rate_hz },
   };
   Option table[MAX_OPTIONS];
   memcpy(table, own, n_own * sizeof(Option));
-  memcpy(table + n_own, shared, sizeof(shared));
-  const OptionTable options = { .options = table, .n_options = n_own + ARRAY_LEN(shared) };
+  uint32_t n_options = n_own;
+  for (uint32_t i = 0; i < ARRAY_LEN(shared); ++i) {
+    if (shared[i].help) {
+      table[n_options++] = shared[i];
+    }
+  }
+  const OptionTable options = { .options = table, .n_options = n_options };
   Operands operands;
   const bool goes_on = options_parse(bench, &options, argc, argv, &operands);
   *exit_code = operands.exit_code;
-  args->n_blocks = args->is_quick ? QUICK_BLOCKS : args->n_blocks;
+  if (args->is_quick && args->n_blocks) {
+    args->n_blocks = QUICK_BLOCKS;
+  }
   return goes_on;
 }
 
@@ -109,11 +150,8 @@ end_realtime(void)
 }
 
 Status
-bench_gpu_open(BenchGpu* const gpu, const BenchGpuArgs* const args, const char* const kernel_file,
-               Error* const error)
+bench_gpu_find(BenchGpu* const gpu, const BenchGpuArgs* const args, Error* const error)
 {
-  static const char* const options[] = { "-DGROUP_SIZE=256", NULL };
-  _Static_assert(BENCH_GPU_GROUP == 256U, "as in the options");
   *gpu = (BenchGpu){ .index = (uint32_t)args->gpu_index };
   Status status = find_api(args, &gpu->api, error);
   if (!status && gpu->index >= gpu->api->n_devices()) {
@@ -125,17 +163,27 @@ bench_gpu_open(BenchGpu* const gpu, const BenchGpuArgs* const args, const char* 
     status = gpu->api->describe(gpu->index, &gpu->info, error);
   }
   if (!status) {
+    // A CPU that plays the device needs its time.
+    gpu->is_realtime = gpu->info.is_gpu && !rt_become_realtime(PRIORITY, NULL);
+    end_realtime();
+  }
+  return status;
+}
+
+Status
+bench_gpu_open(BenchGpu* const gpu, const BenchGpuArgs* const args, const char* const kernel_file,
+               Error* const error)
+{
+  static const char* const options[] = { "-DGROUP_SIZE=256", NULL };
+  _Static_assert(BENCH_GPU_GROUP == 256U, "as in the options");
+  Status status = bench_gpu_find(gpu, args, error);
+  if (!status) {
     status = gpu->api->open(gpu->index, &gpu->device, error);
   }
   if (!status) {
     const GpuSource* const source = gpu_source_find(kernel_file);
     status =
         gpu->api->module_new(gpu->device, source->name, source->text, options, &gpu->module, error);
-  }
-  if (!status) {
-    // A CPU that plays the device needs its time.
-    gpu->is_realtime = gpu->info.is_gpu && !rt_become_realtime(PRIORITY, NULL);
-    end_realtime();
   }
   return status;
 }
@@ -150,6 +198,13 @@ bench_gpu_close(BenchGpu* const gpu)
     gpu->api->close(gpu->device);
   }
   *gpu = (BenchGpu){ 0 };
+}
+
+Status
+bench_gpu_backend(const BenchGpu* const gpu, Backend** const backend, Error* const error)
+{
+  const DeviceChoice choice = { gpu->api->name, gpu->index, DEADLINE_NS };
+  return device_backend_new(&choice, backend, error);
 }
 
 Status
@@ -201,14 +256,18 @@ bench_gpu_head(const Bench* const bench, const BenchGpu* const gpu, const BenchG
       json_pack("{ss ss si so so}", "bench", bench->name + strlen(BENCH_PREFIX), "api",
                 gpu->api->name, "gpu", (int)gpu->index, "device", command_json_text(gpu->info.name),
                 "driver", command_json_text(gpu->info.driver));
-  json_t* const rest = json_pack(
-      "{si sb sb so ss sI sf sf sI sb}", "compute_units", (int)gpu->info.compute_units, "is_gpu",
-      gpu->info.is_gpu, "reaches_host", gpu->info.reaches_host, "cpu", command_json_text(cpu),
-      "date", date, "block_frames", (json_int_t)args->block_frames, "rate_hz", args->rate_hz,
-      "period_us", 1e6 * (double)args->block_frames / args->rate_hz, "blocks",
-      (json_int_t)args->n_blocks, "realtime", gpu->is_realtime);
+  json_t* const rest =
+      json_pack("{si sb sb so si ss sf sb}", "compute_units", (int)gpu->info.compute_units,
+                "is_gpu", gpu->info.is_gpu, "reaches_host", gpu->info.reaches_host, "cpu",
+                command_json_text(cpu), "cpu_cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "date",
+                date, "rate_hz", args->rate_hz, "realtime", gpu->is_realtime);
   json_object_update(head, rest);
   json_decref(rest);
+  if (args->block_frames) {
+    json_object_set_new(head, "block_frames", json_integer(args->block_frames));
+    json_object_set_new(head, "period_us",
+                        json_real(1e6 * (double)args->block_frames / args->rate_hz));
+  }
   return head;
 }
 
@@ -216,20 +275,24 @@ void
 bench_gpu_print_head(const json_t* const head)
 {
   const char *api, *device, *driver, *cpu, *date;
-  int index, n_units, realtime;
-  json_int_t n_blocks, block_frames;
-  double rate_hz, period_us;
-  if (json_unpack((json_t*)head, "{ss si ss ss si ss ss sI sI sF sF sb}", "api", &api, "gpu",
+  int index, n_units, n_cores, realtime;
+  double rate_hz, period_us = 0.0;
+  json_int_t block_frames = 0;
+  if (json_unpack((json_t*)head, "{ss si ss ss si ss si ss sF sb s?I s?F}", "api", &api, "gpu",
                   &index, "device", &device, "driver", &driver, "compute_units", &n_units, "cpu",
-                  &cpu, "date", &date, "blocks", &n_blocks, "block_frames", &block_frames,
-                  "rate_hz", &rate_hz, "period_us", &period_us, "realtime", &realtime)) {
+                  &cpu, "cpu_cores", &n_cores, "date", &date, "rate_hz", &rate_hz, "realtime",
+                  &realtime, "block_frames", &block_frames, "period_us", &period_us)) {
     return; // none of ours
   }
   printf("%s %d: %s, %d units, driver %s\n", api, index, device, n_units, driver);
-  printf("CPU: %s; %s\n", cpu, date);
-  printf(
-      "%lld blocks each, %lld frames at %.0f Hz: a period is %.1f us; real-time priority: %s\n\n",
-      (long long)n_blocks, (long long)block_frames, rate_hz, period_us, realtime ? "yes" : "no");
+  printf("CPU: %s, %d cores; %s\n", cpu, n_cores, date);
+  if (block_frames) {
+    printf("%lld frames at %.0f Hz: a period is %.1f us; ", (long long)block_frames, rate_hz,
+           period_us);
+  } else {
+    printf("%.0f frames per second; ", rate_hz);
+  }
+  printf("real-time priority: %s\n\n", realtime ? "yes" : "no");
 }
 
 // ---- timing ----
@@ -258,19 +321,37 @@ time_once(const BenchAction action, void* const context, double* const time_ns, 
   return status;
 }
 
+/// Sort the times into figures.
+static void
+sum_up(double* const times_ns, const int64_t n, const uint64_t period_ns, BenchTimes* const times)
+{
+  *times = (BenchTimes){ .n = n };
+  for (int64_t i = 0; i < n; ++i) {
+    times->n_late += times_ns[i] > (double)period_ns;
+  }
+  times->ns = percentiles_of(times_ns, (size_t)n);
+}
+
 Status
 bench_gpu_time(const BenchGpu* const gpu, const BenchGpuArgs* const args, const bool paced,
                const BenchAction action, void* const context, double* const times_ns,
-               Percentiles* const ns, Error* const error)
+               BenchTimes* const times, Error* const error)
 {
   const uint64_t period_ns = (uint64_t)(1e9 * (double)args->block_frames / args->rate_hz);
-  const int64_t n_blocks = args->n_blocks;
   Status status = STATUS_OK;
   if (paced && gpu->is_realtime) {
     status = rt_become_realtime(PRIORITY, error);
   }
   uint64_t tick_ns = rt_now_ns();
-  for (int64_t i = -WARM_UP; i < n_blocks && !status; ++i) {
+  uint64_t began_ns = tick_ns;
+  int64_t n = 0; // timed, or negative: not yet
+  for (int64_t i = -WARM_UP; i < args->n_blocks && !status; n = ++i) {
+    if (i == 0) {
+      began_ns = rt_now_ns();
+    } else if (i > 0 && args->row_seconds > 0.0 &&
+               1e-9 * (double)(rt_now_ns() - began_ns) > args->row_seconds) {
+      break;
+    }
     if (paced) {
       sleep_to_tick(&tick_ns, period_ns);
     }
@@ -278,7 +359,16 @@ bench_gpu_time(const BenchGpu* const gpu, const BenchGpuArgs* const args, const 
   }
   end_realtime();
   if (!status) {
-    *ns = percentiles_of(times_ns, (size_t)n_blocks);
+    sum_up(times_ns, n, period_ns, times);
   }
   return status;
+}
+
+bool
+bench_gpu_goes_on(const BenchGpuArgs* const args, BenchReport* const report, const uint32_t n)
+{
+  const bool goes_on =
+      args->minutes <= 0.0 || 1e-9 * (double)(rt_now_ns() - args->began_ns) < 60.0 * args->minutes;
+  report->n_left_out += goes_on ? 0U : n;
+  return goes_on;
 }

@@ -22,7 +22,7 @@
 #define KERNEL_BYTES ((size_t)16U << 10U)
 #define MAX_KERNELS  32U
 #define GAIN         0.5F
-#define N_PACES      2U
+#define N_PACES      BENCH_N_PACES
 
 static int fixed_run(int argc, char** argv);
 
@@ -37,8 +37,6 @@ static const BenchColumn columns[] = {
   { "part", "part", -10 }, { "what", "what", -12 }, { "bytes", "bytes", 8 },
   { "side", "side", -4 },  { "pace", "pace", -12 }, BENCH_TIME_COLUMNS,
 };
-
-static const char* const pace_names[N_PACES] = { "back to back", "paced" };
 
 enum { PART_ALL, PART_KERNELS, PART_TRANSFERS, PART_COMPLETION };
 static const char* const parts[] = { "all", "kernels", "transfers", "completion", NULL };
@@ -287,15 +285,16 @@ measure(Rig* const rig, const BenchGpuArgs* const args, const Case* const one,
     status = record(rig, error);
   }
   for (uint32_t pace = 0; pace < N_PACES && !status; ++pace) {
-    Percentiles ns;
-    status = bench_gpu_time(&rig->gpu, args, pace, action, rig, rig->times_ns, &ns, error);
+    BenchTimes times;
+    status = bench_gpu_time(&rig->gpu, args, pace, action, rig, rig->times_ns, &times, error);
     if (!status) {
-      json_t* const row = json_pack("{ss ss sI ss ss}", "part", one->part, "what", one->what,
-                                    "bytes", (json_int_t)(one->n_kernels ? one->n_bytes : 0U),
-                                    "side", is_cpu(one) ? "cpu" : "gpu", "pace", pace_names[pace]);
-      bench_row_times(row, &ns);
+      json_t* const row =
+          json_pack("{ss ss sI ss ss}", "part", one->part, "what", one->what, "bytes",
+                    (json_int_t)(one->n_kernels ? one->n_bytes : 0U), "side",
+                    is_cpu(one) ? "cpu" : "gpu", "pace", bench_pace_names[pace]);
+      bench_row_times(row, &times);
       bench_report_row(report, row);
-      us_p50[pace] = ns.p50 / 1e3;
+      us_p50[pace] = times.ns.p50 / 1e3;
     }
   }
   if (rig->recording) {
@@ -317,6 +316,9 @@ measure_kernels(Rig* const rig, const BenchGpuArgs* const args, BenchReport* con
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < ARRAY_LEN(counts) && !status; ++i) {
     Case one = { "kernels", counts[i].what, WAY_DEVICE, counts[i].n, KERNEL_BYTES, false };
+    if (!bench_gpu_goes_on(args, report, (one.n_kernels ? 2U : 1U) * N_PACES)) {
+      continue;
+    }
     status = measure(rig, args, &one, report, us_p50, error);
     if (!status && one.n_kernels) {
       one.way = WAY_CPU_SCALE;
@@ -332,8 +334,13 @@ measure_transfers(Rig* const rig, const BenchGpuArgs* const args, BenchReport* c
 {
   size_t switch_bytes[N_PACES] = { 0 }; // from here on copies have been quicker
   bool is_mapped_last[N_PACES] = { true, true };
+  bool is_whole = true; // no size was left out
   for (uint32_t s = 0; s < ARRAY_LEN(sizes); ++s) {
     double us_copies[N_PACES], us_mapped[N_PACES], us_cpu[N_PACES];
+    if (!bench_gpu_goes_on(args, report, (rig->gpu.info.reaches_host ? 3U : 2U) * N_PACES)) {
+      is_whole = false;
+      continue;
+    }
     const Case copies = { "transfers", "copies", WAY_COPIES, 1, sizes[s], false };
     const Case mapped = { "transfers", "mapped", WAY_MAPPED, 1, sizes[s], false };
     const Case cpu = { "transfers", "memcpy", WAY_CPU_COPY, 1, sizes[s], false };
@@ -355,7 +362,7 @@ measure_transfers(Rig* const rig, const BenchGpuArgs* const args, BenchReport* c
       is_mapped_last[p] = is_mapped;
     }
   }
-  for (uint32_t p = 0; p < N_PACES; ++p) {
+  for (uint32_t p = 0; is_whole && p < N_PACES; ++p) {
     json_object_set_new(more, p ? "switch_bytes_paced" : "switch_bytes_back_to_back",
                         is_mapped_last[p] ? json_null()
                                           : json_integer((json_int_t)switch_bytes[p]));
@@ -370,6 +377,9 @@ measure_completion(Rig* const rig, const BenchGpuArgs* const args, BenchReport* 
   const Case polled = { "completion", "polled", WAY_DEVICE, 1, KERNEL_BYTES, false };
   const Case finished = { "completion", "finish()", WAY_DEVICE, 1, KERNEL_BYTES, true };
   double us_p50[N_PACES];
+  if (!bench_gpu_goes_on(args, report, 2U * N_PACES)) {
+    return STATUS_OK;
+  }
   const Status status = measure(rig, args, &polled, report, us_p50, error);
   return status ? status : measure(rig, args, &finished, report, us_p50, error);
 }
@@ -381,7 +391,7 @@ print_switch(const json_t* const more)
   json_t* value;
   json_object_foreach((json_t*)more, key, value)
   {
-    const char* const pace = pace_names[!strcmp(key, "switch_bytes_paced")];
+    const char* const pace = bench_pace_names[!strcmp(key, "switch_bytes_paced")];
     if (json_is_null(value)) {
       printf("\n%s: mapped memory is as quick as copies at every size", pace);
     } else {
@@ -422,7 +432,7 @@ run_parts(Rig* const rig, const BenchGpuArgs* const args, const uint32_t part,
 static int
 fixed_run(const int argc, char** const argv)
 {
-  BenchGpuArgs args;
+  BenchGpuArgs args = { .block_frames = 64, .n_blocks = 100000, .rate_hz = 48000.0 };
   uint32_t part = PART_ALL;
   const Option own[] = {
     { "part", 'p', OPTION_CHOICE, .choices = parts, .help = "What is measured, default all",

@@ -120,8 +120,11 @@ bench_report_begin(BenchReport* const report, const Bench* const bench,
 }
 
 void
-bench_row_times(json_t* const row, const Percentiles* const ns)
+bench_row_times(json_t* const row, const BenchTimes* const times)
 {
+  const Percentiles* const ns = &times->ns;
+  json_object_set_new(row, "blocks", json_integer(times->n));
+  json_object_set_new(row, "late", json_integer(times->n_late));
   json_object_set_new(row, "us_p50", json_real(ns->p50 / 1e3));
   json_object_set_new(row, "us_p99", json_real(ns->p99 / 1e3));
   json_object_set_new(row, "us_p999", json_real(ns->p999 / 1e3));
@@ -147,8 +150,11 @@ bench_report_end(BenchReport* const report, json_t* const more)
   int exit_code = 0;
   if (report->json) {
     json_object_set(report->head, "rows", report->rows);
+    json_object_set_new(report->head, "left_out", json_integer(report->n_left_out));
     json_object_update(report->head, more);
     exit_code = command_print_json(report->bench, json_incref(report->head));
+  } else if (report->n_left_out) {
+    printf("\n%u rows left out: the time of --minutes was up\n", report->n_left_out);
   }
   json_decref(more);
   if (report->csv) {

@@ -21,9 +21,17 @@ typedef struct BenchColumn {
   int width;         ///< Characters; negative: text, to the left
 } BenchColumn;
 
+/// What bench_row_times() puts into a row.
+typedef struct BenchTimes {
+  Percentiles ns;
+  int64_t n;      ///< Blocks that were timed
+  int64_t n_late; ///< Of them, that took longer than their period
+} BenchTimes;
+
 /// The last columns of a table of times.
 #define BENCH_TIME_COLUMNS                                                                         \
-  { "us_p50", "p50 us", 10 }, { "us_p99", "p99 us", 10 }, { "us_p999", "p99.9 us", 10 },           \
+  { "blocks", "blocks", 7 }, { "late", "late", 6 }, { "us_p50", "p50 us", 10 },                    \
+      { "us_p99", "p99 us", 10 }, { "us_p999", "p99.9 us", 10 },                                   \
   {                                                                                                \
     "us_max", "max us", 10                                                                         \
   }
@@ -36,6 +44,7 @@ typedef struct BenchReport {
   json_t* rows;
   FILE* csv; ///< NULL: none is written
   bool json;
+  uint32_t n_left_out; ///< Rows, for want of time
 } BenchReport;
 
 /**
@@ -50,14 +59,14 @@ NODISCARD Status // [main]
 bench_report_begin(BenchReport* report, const Bench* bench, const BenchColumn* columns,
                    uint32_t n_columns, json_t* head, bool json, const char* csv_path, Error* error);
 
-/// Add the members of BENCH_TIME_COLUMNS and "us_mean" to a row, from times in ns.
-void bench_row_times(json_t* row, const Percentiles* ns);
+/// Add the members of BENCH_TIME_COLUMNS and "us_mean" to a row.
+void bench_row_times(json_t* row, const BenchTimes* times);
 
 /// Print a row and keep it; given away.
 void bench_report_row(BenchReport* report, json_t* row);
 
 /**
-   End: print JSON, close the CSV file.
+   End: print JSON, or how many rows were left out, and close the CSV file.
 
    @param more Members beside `rows` in JSON, given away; NULL for none.
    @return Exit code: 5 when stdout or the file could not take everything.

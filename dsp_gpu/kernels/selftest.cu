@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every name of the dialect once, for the tests of the drivers (tests/support/gpu_checks.c); and
-// the two kernels that measure what a submission costs.
+// kernels that measure what a submission costs and what memory can do.
 
 CONSTANT f32 powers_of_ten[4] = { 1.0f, 10.0f, 100.0f, 1000.0f };
 
@@ -112,6 +112,14 @@ selftest_scale(GLOBAL const f32* const RESTRICT in, GLOBAL f32* const RESTRICT o
   if (i < length) {
     out[i] = in[i] * gain;
   }
+}
+
+// Quads of floats, one for each thread: full groups.
+KERNEL
+selftest_copy(GLOBAL const float4* const RESTRICT in, GLOBAL float4* const RESTRICT out)
+{
+  const u32 i = GROUP_X * GROUP_SIZE + LOCAL_ID;
+  out[i] = in[i];
 }
 
 // state[i] = state[i] / 2 + in[i], and out[i] = state[i]: shows in which order submissions ran.

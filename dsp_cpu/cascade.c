@@ -282,3 +282,63 @@ cascade_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
     u += batch;
   }
 }
+
+// ---- for dsp_gpu/kernels/fx_cascade.cu: words of a node, a section and a unit, as there ----
+
+#define HEAD_WORDS        3U
+#define COEFFICIENT_WORDS 12U
+#define STATE_HEAD_WORDS  16U
+#define ROW_WORDS         16U
+
+static void
+cascade_shape(const void* const node, FxKernelShape* const shape)
+{
+  const uint32_t n_sections = ((const CascadeNode*)node)->plan.n_sections;
+  *shape = (FxKernelShape){ .passes = { { "fx_cascade", 32U, 32U, 1U } },
+                            .n_passes = 1,
+                            .param_words = HEAD_WORDS + n_sections * COEFFICIENT_WORDS,
+                            .state_words = STATE_HEAD_WORDS + 2U * n_sections * ROW_WORDS };
+}
+
+/// A number as floats: rounded, and what was rounded off.
+static float*
+pack_two(float* const out, const double value)
+{
+  out[0] = (float)value;
+  out[1] = (float)(value - out[0]);
+  return out + 2;
+}
+
+static void
+pack_section(const CascadeRow* const row, float* out)
+{
+  const double complex pole = slow_pole_of(row);
+  out = pack_two(out, row->s);
+  *out++ = (float)(1.0 - row->r - row->s); // damping
+  out = pack_two(out, row->b0);
+  out = pack_two(out, row->cv);
+  out = pack_two(out, row->cd - row->cv);
+  *out++ = (float)-creal(pole);
+  pack_two(out, cimag(pole));
+}
+
+static void
+cascade_pack(const void* const node, uint32_t* const words)
+{
+  const CascadeNode* const cascade = node;
+  words[0] = cascade->version;
+  words[1] = cascade->plan.n_sections;
+  words[2] = cascade->fade_frames;
+  for (uint32_t s = 0; s < cascade->plan.n_sections; ++s) {
+    float numbers[COEFFICIENT_WORDS];
+    pack_section(&cascade->target[s], numbers);
+    memcpy(words + HEAD_WORDS + s * COEFFICIENT_WORDS, numbers, sizeof(numbers));
+  }
+}
+
+const FxKernel cascade_kernel = {
+  .file = "fx_cascade.cu",
+  .chains = true,
+  .shape = cascade_shape,
+  .pack = cascade_pack,
+};

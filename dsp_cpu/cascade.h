@@ -49,12 +49,15 @@ void cascade_unit_init(const void* node, void* state, uint32_t channel);
 void cascade_set(void* node, uint32_t param, double value);
 void cascade_run(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
 
+extern const FxKernel cascade_kernel;
+
 /// Frames until an impulse has fallen below -120 dB: the decay times of all poles, added up.
 uint64_t cascade_tail(const void* node);
 
 /// The tolerance of every cascade, and its reason.
 #define CASCADE_TOLERANCE 1e-6
 #define CASCADE_TOLERANCE_REASON                                                                   \
-  "sections run in double; the result is rounded to float once, twice during a fade"
+  "sections run in double, on a GPU in pairs of floats; the result is rounded to float once, "     \
+  "twice during a fade"
 
 #endif

@@ -42,4 +42,5 @@ const FxInfo fx_allpass_info = {
   .set = cascade_set,
   .run = cascade_run,
   .tail = cascade_tail,
+  .kernel = &cascade_kernel,
 };

@@ -37,4 +37,5 @@ const FxInfo fx_bandstop_info = {
   .set = cascade_set,
   .run = cascade_run,
   .tail = cascade_tail,
+  .kernel = &cascade_kernel,
 };

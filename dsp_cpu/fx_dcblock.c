@@ -53,4 +53,5 @@ const FxInfo fx_dcblock_info = {
   .set = cascade_set,
   .run = cascade_run,
   .tail = cascade_tail,
+  .kernel = &cascade_kernel,
 };

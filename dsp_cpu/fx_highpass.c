@@ -36,4 +36,5 @@ const FxInfo fx_highpass_info = {
   .set = cascade_set,
   .run = cascade_run,
   .tail = cascade_tail,
+  .kernel = &cascade_kernel,
 };

@@ -36,4 +36,5 @@ const FxInfo fx_lowpass_info = {
   .set = cascade_set,
   .run = cascade_run,
   .tail = cascade_tail,
+  .kernel = &cascade_kernel,
 };

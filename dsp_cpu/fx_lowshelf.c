@@ -43,4 +43,5 @@ const FxInfo fx_lowshelf_info = {
   .set = cascade_set,
   .run = cascade_run,
   .tail = cascade_tail,
+  .kernel = &cascade_kernel,
 };

@@ -150,6 +150,7 @@ typedef struct FxKernelShape {
 /// for units what `run` does; the node stays with the host, which sets parameters and packs them.
 typedef struct FxKernel {
   const char* file; ///< E.g. "fx_gain.cu"
+  bool chains; ///< Runs units of one channel, one behind the other, in one launch (layout.h: chain)
   /// Describe a node that was created for a kernel. [builder]
   void (*shape)(const void* node, FxKernelShape* shape);
   /// Write data_words.  The node may free what only this needs.  NULL when there are none.

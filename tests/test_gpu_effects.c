@@ -44,6 +44,17 @@ typedef struct EffectCase {
 } EffectCase;
 
 static const EffectCase cases[] = {
+  { .chain = "x: allpass 1kHz", .sets = { { "frequency", 200.0, 300 } } },
+  { .chain = "x: bandpass 300Hz 3kHz order=3 type=elliptic",
+    .sets = { { "high", 800.0, 100 }, { "ripple", 3.0, 700 }, { "low", 50.0, 710 } } },
+  { .chain = "x: bandstop 45Hz 55Hz", .sets = { { "low", 30.0, 300 } } },
+  { .chain = "x: dcblock", .sets = { { "frequency", 20.0, 300 } } },
+  { .chain = "x: highpass 80Hz", .sets = { { "frequency", 90.0, 300 } } },
+  { .chain = "x: highshelf 4kHz -6dB", .sets = { { "q", 2.0, 300 }, { "gain", 6.0, 555 } } },
+  { .chain = "x: lowpass 1kHz order=5", .sets = { { "frequency", 300.0, 300 } } },
+  { .chain = "x: lowshelf 200Hz -6dB", .sets = { { "frequency", 100.0, 300 } } },
+  { .chain = "x: notch 50Hz q=10", .sets = { { "frequency", 60.0, 300 } } },
+  { .chain = "x: peaking 1kHz 6dB q=20", .sets = { { "gain", -6.0, 300 }, { "q", 2.0, 1000 } } },
   { .chain = "x: delay 50ms",
     .sets = { { "feedback", -0.9, 300 }, { "mix", 1.0, 310 }, { "feedback", 0.5, 700 } } },
   { .chain = "x: delay 2ms feedback=0.99 tone=800 mix=1",

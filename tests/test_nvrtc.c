@@ -26,6 +26,7 @@ static const struct {
   const char* name;
   const char* options[8];
 } size_sets[] = {
+  { "fx_cascade.cu", { "-DGROUP_SIZE=32" } },
   { "fx_delay.cu", { "-DGROUP_SIZE=128", "-DN_LINES=1" } },
   { "fx_delay.cu", { "-DGROUP_SIZE=128", "-DN_LINES=2" } },
   { "fx_gain.cu", { "-DGROUP_SIZE=128" } },

@@ -59,6 +59,15 @@ typedef float f32;
 #define FMA(a, b, c) ((a) * (b) + (c))
 #endif
 
+// A product that is rounded by itself, and what the rounding took off.
+DEVICE float2
+exact_product(const f32 a, const f32 b)
+{
+#pragma OPENCL FP_CONTRACT OFF
+  const f32 rounded = a * b;
+  return F2(rounded, fma(a, b, -rounded)); // not FMA(), which may round twice
+}
+
 #define ATOMIC_INC(word) atomic_inc((volatile __global uint*)(word))
 
 #define BITS_OF_F32(x) as_uint(x)
@@ -112,6 +121,14 @@ typedef float f32;
 
 #define F2(x, y)       make_float2(x, y)
 #define F4(x, y, z, w) make_float4(x, y, z, w)
+
+// A product that is rounded by itself, and what the rounding took off.
+DEVICE float2
+exact_product(const f32 a, const f32 b)
+{
+  const f32 rounded = __fmul_rn(a, b); // never contracted
+  return F2(rounded, fmaf(a, b, -rounded));
+}
 
 #define ATOMIC_INC(word) atomicAdd(word, 1U)
 
@@ -182,6 +199,26 @@ DEVICE f32
 flush_denormal(const f32 x)
 {
   return FABS(x) < 1.17549435e-38f ? 0.0f : x;
+}
+
+// The sum of two numbers, and what its rounding took off: D. E. Knuth, "The Art of Computer
+// Programming" 2, section 4.2.2, theorem B.
+DEVICE float2
+exact_sum(const f32 a, const f32 b)
+{
+  const f32 sum = a + b;
+  const f32 b_in_sum = sum - a;
+  return F2(sum, (a - (sum - b_in_sum)) + (b - b_in_sum));
+}
+
+// The same for |a| >= |b|, in half as many steps: T. J. Dekker, "A Floating-Point Technique for
+// Extending the Available Precision", Numerische Mathematik 18, 1971.  For a smaller `a` the second
+// number is off by no more than a rounding of b.
+DEVICE float2
+exact_sum_ordered(const f32 a, const f32 b)
+{
+  const f32 sum = a + b;
+  return F2(sum, b - (sum - a));
 }
 
 // The value of one thread of the sub-group, in all of them.

@@ -45,7 +45,13 @@
 #define UNIT_N_OUT   5
 #define UNIT_IN      6 // word in table: its inputs, INPUT_WORDS each
 #define UNIT_OUT     7 // word in table: its output rows, one word each
-#define UNIT_WORDS   8
+#define UNIT_NEXT    8 // word in table: the unit that alone reads this one's output, or 0
+#define UNIT_WORDS   9
+
+// A chain: units that follow each other by UNIT_NEXT and are run by one launch, of which the first
+// is one of the launch's units.  Its UNIT_OUT is the output of the chain; the input of every other
+// one is a sum of one term, whose row is not there: the output of the unit before.
+#define CHAIN_UNITS 32 // at most
 
 // An input: a sum of terms, as MixRow.
 #define INPUT_TERMS   0 // word in table

@@ -14,11 +14,25 @@
 #define UNITY_LINK    LIVE_HEAD
 #define COPY_GROUP    128U // threads of kernels that move rows
 
+/// The unit that wrote a row: the last one of a chain, so far.
+typedef struct Writer {
+  const FxKernel* kernel; ///< NULL: no unit has
+  const DeviceMemory* memory;
+  uint32_t word;      ///< Its UNIT_ words
+  uint32_t head_word; ///< Those of the chain's first unit
+  uint32_t n_chained; ///< Units in the chain
+  uint32_t n_readers; ///< Connections that read the output
+} Writer;
+
 /// Where things are while the steps are followed.
 typedef struct Follow {
   const StageSpec* spec;
   StageTables* tables;
-  uint32_t* written;    ///< [n_rows] 1 where the stage has written the row
+  uint32_t* written;    ///< [n_rows] the row's number on the device + 1, or 0: not written yet
+  Writer* writers;      ///< [n_rows]
+  const MixRow** mixed; ///< [n_rows] what the row is a mix of, or NULL
+  uint32_t* n_readers;  ///< [all units + 1] connections that read the unit's output; from 1
+  uint32_t n_before;    ///< Units of the steps before the one at hand
   uint32_t* host_row;   ///< [n_rows] place among the rows from the host + 1, or 0
   uint32_t* input;      ///< [n_rows] word of the row's INPUT_ words when it is mixed, or 0
   uint32_t* param_word; ///< [n_nodes] word of the node's parameters, or 0
@@ -122,7 +136,7 @@ row_number(Follow* const follow, const uint32_t row)
 {
   StageTables* const tables = follow->tables;
   if (follow->written[row]) {
-    return row;
+    return follow->written[row] - 1U;
   }
   if (!follow->host_row[row]) {
     tables->in_rows[tables->n_in++] = row;
@@ -201,6 +215,8 @@ follow_mix(Follow* const follow, const StageStep* const step, Error* const error
     }
     const uint32_t input[INPUT_WORDS] = { [INPUT_TERMS] = first, [INPUT_N_TERMS] = row->n_terms };
     follow->input[row->to] = words_add(&tables->table, input, INPUT_WORDS);
+    follow->mixed[row->to] = row;
+    follow->writers[row->to] = (Writer){ .kernel = NULL };
   }
   free(delayed);
   return STATUS_OK;
@@ -305,66 +321,178 @@ run_together(const DeviceMemory* const a, const DeviceMemory* const b)
   return true;
 }
 
-/// The launches of all units that run together with unit `first`; marks them as done.
-static Status
-launch_units(Follow* const follow, const StageStep* const step, const uint32_t first,
-             bool* const done, Error* const error)
+/// A unit has written a row, which kernels know by a number.
+static void
+note_written(Follow* const follow, const uint32_t row, const uint32_t number, const Writer writer)
 {
-  StageTables* const tables = follow->tables;
-  const DeviceMemory* const memory = step->units[first].device;
-  Words units = { 0 };
-  uint32_t n_units = 0;
-  for (uint32_t u = first; u < step->n_units; ++u) {
-    if (!done[u] && run_together(memory, step->units[u].device)) {
-      uint32_t words[UNIT_WORDS] = { 0 };
-      unit_words(follow, step, u, words);
-      words_add(&units, words, UNIT_WORDS);
-      done[u] = true;
-      ++n_units;
-    }
-  }
-  const uint32_t at = words_add(&tables->table, units.at, units.n);
-  const bool failed = units.failed;
-  free(units.at);
-  if (failed) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
+  follow->written[row] = number + 1U;
+  follow->writers[row] = writer;
+  follow->mixed[row] = NULL;
+  follow->input[row] = 0U;
+}
+
+// ---- launches ----
+
+/// A launch for each pass over units in the table.
+static void
+launch_passes(StageTables* const tables, const FxKernel* const kernel,
+              const DeviceMemory* const memory, const uint32_t first, const uint32_t n_units)
+{
   for (uint32_t p = 0; p < memory->shape.n_passes; ++p) {
     const FxKernelPass* const pass = &memory->shape.passes[p];
     TableLaunch* const launch = launch_add(tables);
     *launch = (TableLaunch){
-      .file = step->fx->kernel->file,
+      .file = kernel->file,
       .entry = pass->entry,
       .group_size = pass->group_size,
       .groups = { (n_units + pass->units_per_group - 1U) / pass->units_per_group,
                   pass->groups_per_unit },
       .chunk = memory->chunk,
-      .first = at,
+      .first = first,
       .n_units = n_units,
     };
     memcpy(launch->sizes, memory->shape.sizes, sizeof(launch->sizes));
   }
-  return STATUS_OK;
+}
+
+/// The launches of all units that run together with unit `first`; marks them as done.
+static void
+launch_units(Follow* const follow, const StageStep* const step, const uint32_t first,
+             bool* const done)
+{
+  Words* const table = &follow->tables->table;
+  const DeviceMemory* const memory = step->units[first].device;
+  uint32_t n_units = 0;
+  for (uint32_t u = first; u < step->n_units; ++u) {
+    n_units += !done[u] && run_together(memory, step->units[u].device);
+  }
+  const uint32_t at = words_add(table, NULL, n_units * UNIT_WORDS);
+  uint32_t word = at;
+  for (uint32_t u = first; u < step->n_units; ++u) {
+    const BatchUnit* const unit = &step->units[u];
+    if (done[u] || !run_together(memory, unit->device)) {
+      continue;
+    }
+    uint32_t words[UNIT_WORDS] = { 0 };
+    unit_words(follow, step, u, words);
+    if (!table->failed) {
+      memcpy(table->at + word, words, sizeof(words));
+    }
+    const Writer writer = { .kernel = step->fx->kernel,
+                            .memory = memory,
+                            .word = word,
+                            .head_word = word,
+                            .n_chained = 1U,
+                            .n_readers = follow->n_readers[follow->n_before + u + 1U] };
+    for (uint32_t c = 0; c < unit->n_out; ++c) {
+      note_written(follow, unit->out_rows[c], unit->out_rows[c], writer);
+    }
+    done[u] = true;
+    word += UNIT_WORDS;
+  }
+  launch_passes(follow->tables, step->fx->kernel, memory, at, n_units);
+}
+
+// ---- chains ----
+
+/// How many connections read the output of each unit.  writer: [n_rows] zeroes.
+static void
+count_readers(Follow* const follow, uint32_t* const writer)
+{
+  const StageSpec* const spec = follow->spec;
+  uint32_t* const n_readers = follow->n_readers; // [0]: of rows that no unit wrote
+  uint32_t n_units = 0;
+  for (uint32_t s = 0; s < spec->n_steps; ++s) {
+    const StageStep* const step = &spec->steps[s];
+    for (uint32_t r = 0; r < step->n_rows; ++r) {
+      for (uint32_t t = 0; t < step->rows[r].n_terms; ++t) {
+        ++n_readers[writer[step->rows[r].terms[t].from]];
+      }
+      writer[step->rows[r].to] = 0U;
+    }
+    for (uint32_t u = 0; u < step->n_units; ++u) {
+      for (uint32_t c = 0; c < step->units[u].n_in; ++c) {
+        ++n_readers[writer[step->units[u].in_rows[c]]];
+      }
+      ++n_units;
+      for (uint32_t c = 0; c < step->units[u].n_out; ++c) {
+        writer[step->units[u].out_rows[c]] = n_units;
+      }
+    }
+  }
+  for (uint32_t r = 0; r < spec->n_out_rows; ++r) {
+    ++n_readers[writer[spec->out_rows[r]]];
+  }
+}
+
+/// The writer of all that a unit reads, when the unit can run behind it in one launch; else NULL.
+static const Writer*
+writer_before(const Follow* const follow, const StageStep* const step, const uint32_t u)
+{
+  const BatchUnit* const unit = &step->units[u];
+  if (!step->fx->kernel->chains || unit->n_in != 1U || unit->n_out != 1U) {
+    return NULL;
+  }
+  const MixRow* const mix = follow->mixed[unit->in_rows[0]];
+  if (!mix || mix->n_terms != 1U || mix->terms[0].link->device) {
+    return NULL;
+  }
+  const Writer* const before = &follow->writers[mix->terms[0].from];
+  const bool follows = before->kernel == step->fx->kernel && before->n_readers == 1U &&
+                       before->n_chained < CHAIN_UNITS &&
+                       run_together(before->memory, unit->device);
+  return follows ? before : NULL;
+}
+
+/// Add a unit to the chain behind `before`.  The chain runs where its first unit does, when rows
+/// that the plan uses later may still be in use: so its output gets a row of its own.
+static void
+chain_unit(Follow* const follow, const StageStep* const step, const uint32_t u, const Writer before)
+{
+  StageTables* const tables = follow->tables;
+  Words* const table = &tables->table;
+  uint32_t words[UNIT_WORDS] = { 0 };
+  unit_words(follow, step, u, words);
+  const uint32_t word = words_add(table, words, UNIT_WORDS);
+  if (table->failed) {
+    return;
+  }
+  uint32_t* const out = &table->at[table->at[before.head_word + UNIT_OUT]];
+  if (before.n_chained == 1U) {
+    *out = tables->n_rows++;
+  }
+  table->at[before.word + UNIT_NEXT] = word;
+  const Writer writer = { .kernel = step->fx->kernel,
+                          .memory = step->units[u].device,
+                          .word = word,
+                          .head_word = before.head_word,
+                          .n_chained = before.n_chained + 1U,
+                          .n_readers = follow->n_readers[follow->n_before + u + 1U] };
+  note_written(follow, step->units[u].out_rows[0], *out, writer);
 }
 
 static Status
 follow_batch(Follow* const follow, const StageStep* const step, Error* const error)
 {
   bool* const done = calloc(step->n_units + 1U, sizeof(bool));
-  Status status = done ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
-  for (uint32_t u = 0; !status && u < step->n_units; ++u) {
+  if (!done) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t u = 0; u < step->n_units; ++u) {
+    const Writer* const before = writer_before(follow, step, u);
+    if (before) {
+      chain_unit(follow, step, u, *before);
+      done[u] = true;
+    }
+  }
+  for (uint32_t u = 0; u < step->n_units; ++u) {
     if (!done[u]) {
-      status = launch_units(follow, step, u, done, error);
+      launch_units(follow, step, u, done);
     }
   }
   free(done);
-  for (uint32_t u = 0; u < step->n_units; ++u) {
-    for (uint32_t c = 0; c < step->units[u].n_out; ++c) {
-      follow->written[step->units[u].out_rows[c]] = 1U;
-      follow->input[step->units[u].out_rows[c]] = 0U;
-    }
-  }
-  return status;
+  follow->n_before += step->n_units;
+  return STATUS_OK;
 }
 
 static void
@@ -403,10 +531,18 @@ take_tables(Follow* const follow, Error* const error)
       arena_take(arena, n_units * FX_KERNEL_PASSES + n_terms + 1U, sizeof(TableLaunch));
   tables->in_rows = arena_take(arena, spec->n_rows, sizeof(uint32_t));
   follow->written = arena_take(arena, spec->n_rows, sizeof(uint32_t));
+  follow->writers = arena_take(arena, spec->n_rows, sizeof(Writer));
+  follow->mixed = arena_take(arena, spec->n_rows, sizeof(MixRow*));
+  follow->n_readers = arena_take(arena, n_units + 1U, sizeof(uint32_t));
+  uint32_t* const writer = arena_take(arena, spec->n_rows, sizeof(uint32_t));
   follow->host_row = arena_take(arena, spec->n_rows, sizeof(uint32_t));
   follow->input = arena_take(arena, spec->n_rows, sizeof(uint32_t));
   follow->param_word = arena_take(arena, spec->n_nodes, sizeof(uint32_t));
-  return arena->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+  if (arena->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  count_readers(follow, writer);
+  return STATUS_OK;
 }
 
 Status

@@ -4,7 +4,8 @@
 
    Mixes make no launch of their own: a kernel adds up the terms of its inputs as it reads them.
    Rows keep the plan's numbers on the device; what is read before the stage has written it comes
-   from the host; delayed terms are read from further rows, which stage_delay fills.  The last
+   from the host; delayed terms are read from further rows, which stage_delay fills.  Units that
+   follow each other and share a kernel that allows it become chains of one launch.  The last
    launch, stage_end, adds up what goes to the host.  All [builder].
 */
 #ifndef WARPRACK_DSP_GPU_STAGE_TABLES_H

@@ -286,9 +286,9 @@ cascade_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
 // ---- for dsp_gpu/kernels/fx_cascade.cu: words of a node, a section and a unit, as there ----
 
 #define HEAD_WORDS        3U
-#define COEFFICIENT_WORDS 12U
+#define COEFFICIENT_WORDS 13U
 #define STATE_HEAD_WORDS  16U
-#define ROW_WORDS         16U
+#define ROW_WORDS         20U
 
 static void
 cascade_shape(const void* const node, FxKernelShape* const shape)
@@ -314,7 +314,7 @@ pack_section(const CascadeRow* const row, float* out)
 {
   const double complex pole = slow_pole_of(row);
   out = pack_two(out, row->s);
-  *out++ = (float)(1.0 - row->r - row->s); // damping
+  out = pack_two(out, row->r + row->s);
   out = pack_two(out, row->b0);
   out = pack_two(out, row->cv);
   out = pack_two(out, row->cd - row->cv);

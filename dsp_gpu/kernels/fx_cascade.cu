@@ -5,34 +5,31 @@
 
   A group takes GROUP_SIZE channels in tiles of TILE_FRAMES frames.  Its threads read and write rows
   along the frames, which is what memory likes, and filter along the frames of a channel each, out
-  of local memory: 3 tiles, 25 KB for 32 threads.  What limits it is the recursion: 40 instructions
-  for each frame and section (65 in front of another section of the same unit), of which 10 wait for
+  of local memory: 3 tiles, 25 KB for 32 threads.  What limits it is the recursion: 45 instructions
+  for each frame and section (70 in front of another section of the same unit), of which 10 wait for
   each other, in one thread.  A sub-group has 32 channels of that to do, so a thousand channels take
   no longer than 32.
 
-  With s and r of dsp_cpu/cascade_kernel.h, damping = 1 - r - s = 2 a1 / (1 + a1 + a0) in terms of
-  dsp_cpu/section.h, and cd less the CPU's by cv:
+  With s and r of dsp_cpu/cascade_kernel.h, whose states these are:
 
     v' = v + d
-    d' = d + x - s v' - damping d
-    y  = b0 x + cv v' + cd d
+    d' = (r + s) d - s v' + x      r + s = 1 - 2 a1 / (1 + a1 + a0) in terms of dsp_cpu/section.h
+    y  = b0 x + cv v' + (cd - cv) d
 
-  which are the CPU's states.  Nothing in it cancels for poles near 1: s is their distance from 1,
-  squared, and damping twice what they lie inside of the unit circle.
+  The lower and narrower a filter is, the nearer is r + s to 1 and s to 0; s is not a difference,
+  and two floats hold what 1 - r - s is to 2^-49.
 
-  Errors, for signals of full scale, in u = 2^-24, half the distance from 1 to the next float:
-  - v, d and what goes from section to section are sums of two floats, with a rounding of u^2.
-  - s v' and its sum with x and d keep the rest of every rounding.  s has two floats: a pole that is
-    off by u / 2 of its frequency would change the response by Q u, 1.2e-5 for a Q of 200.
-  - damping d is rounded: u / 2 of a number that is 1 / Q of d's own changes.  A resonance makes Q
-    times as much of it, that is u / 2 of the output; in the other sections it stays below u / 2.
-    The same for damping as one float.
-  - y of a section in front of another keeps the rest of all roundings, and b0, cv, cd have two
-    floats; later sections may raise parts of it by their Q.
-  - y of the last section: three coefficients and three sums, u / 2 each, of numbers that are
-    about the output at most: 3 u or 1.8e-7 (-135 dB).
-  - The cross-fade: 4 u, its weight being an odd polynomial around the middle.
-  So the output stays within 1e-6 of the CPU's, and within -120 dB of exact arithmetic.
+  Errors, for signals of full scale, in u = 2^-24, a float's largest error in [1, 2):
+  - All coefficients, the states and what goes from section to section are sums of two floats, and
+    all products and sums keep the rest of their rounding; rests are rounded, which is u u of the
+    whole.  Floats alone would not do: a pole that is off by u / 2 of its frequency changes a
+    resonance by Q u, 1.2e-5 for a Q of 200; and rounding d, which is 1 / (2 pi f / rate) times the
+    signal, at every frame leaves 1e-6 at 10 Hz and 192 kHz.
+  - y of the last section: three coefficients and three sums, u / 2 each, of numbers that are about
+    the output at most: 3 u, or 1.8e-7 (-135 dB).
+  - The cross-fade: 4 u, its weight being an odd polynomial around the middle.  The state that the
+    next filter begins with: 4 u of what it was, which decays.
+  So the output stays within 1e-6 of the CPU's and within -120 dB of exact arithmetic.
 */
 
 #include "stage.h"
@@ -51,18 +48,19 @@
 #define STATE_FADE_LEFT 2
 #define STATE_ROWS      16
 
-// A row: coefficients, of which most are sums of two floats, then states
-#define ROW_S             0 // two
-#define ROW_DAMPING       2
-#define ROW_B0            3  // two
-#define ROW_CV            5  // two
-#define ROW_CD            7  // two
-#define ROW_SIGMA         9  // minus the real part of the slower pole, see fade_begin()
-#define ROW_OMEGA         10 // its imaginary part, two
-#define COEFFICIENT_WORDS 12
-#define ROW_V             12 // two
-#define ROW_D             14 // two
-#define ROW_WORDS         16
+// A row: coefficients, each the sum of two floats, then states, two floats each
+#define ROW_S             0
+#define ROW_R             2 // r + s
+#define ROW_B0            4
+#define ROW_CV            6
+#define ROW_CD            8  // cd - cv
+#define ROW_SIGMA         10 // one float: minus the real part of the slower pole, see overlap()
+#define ROW_OMEGA         11 // its imaginary part
+#define COEFFICIENT_WORDS 13
+#define ROW_V             16
+#define ROW_D             18
+#define ROW_WORDS         20
+#define ROW_QUADS         (ROW_WORDS / 4)
 
 // States below this become zero at the end of a tile: no output knows, and tails end.
 #define SMALLEST_STATE 1e-25f
@@ -70,24 +68,24 @@
 // ---- a section ----
 
 typedef struct Section {
-  float2 s, b0, cv, cd; // .x, and .y that was rounded off
-  f32 damping;
-  float2 v, d; // state
+  float2 s, r, b0, cv, cd; // .x, and .y that was rounded off
+  float2 v, d;             // state
 } Section;
 
 DEVICE Section
 section_load(GLOBAL const f32* const row)
 {
   GLOBAL const float4* const quads = (GLOBAL const float4*)row;
-  const float4 first = quads[0];
-  const float4 second = quads[1];
-  const float4 state = quads[3];
+  const float4 recursion = quads[ROW_S / 4];
+  const float4 output = quads[ROW_B0 / 4];
+  const float4 output_d = quads[ROW_CD / 4];
+  const float4 state = quads[ROW_V / 4];
   Section section;
-  section.s = F2(first.x, first.y);
-  section.damping = first.z;
-  section.b0 = F2(first.w, second.x);
-  section.cv = F2(second.y, second.z);
-  section.cd = F2(second.w, row[ROW_CD + 1]);
+  section.s = F2(recursion.x, recursion.y);
+  section.r = F2(recursion.z, recursion.w);
+  section.b0 = F2(output.x, output.y);
+  section.cv = F2(output.z, output.w);
+  section.cd = F2(output_d.x, output_d.y);
   section.v = F2(state.x, state.y);
   section.d = F2(state.z, state.w);
   return section;
@@ -105,7 +103,7 @@ section_store(GLOBAL f32* const row, const Section section)
 {
   const float2 v = settled(section.v);
   const float2 d = settled(section.d);
-  ((GLOBAL float4*)row)[3] = F4(v.x, v.y, d.x, d.y);
+  ((GLOBAL float4*)row)[ROW_V / 4] = F4(v.x, v.y, d.x, d.y);
 }
 
 // The state after a frame.  v.y gathers what is rounded off; it is put in order by section_store().
@@ -115,12 +113,12 @@ section_step(Section* const section, const float2 x)
   const float2 d = section->d;
   const float2 v = exact_sum(section->v.x, d.x);
   const f32 v_rest = section->v.y + (v.y + d.y);
+  const float2 kept = exact_product(section->r.x, d.x);
   const float2 back = exact_product(section->s.x, v.x);
   const float2 push = exact_sum(x.x, -back.x);
-  const float2 next = exact_sum(d.x, push.x);
-  f32 rest = FMA(-section->damping, d.x, d.y);
-  rest = FMA(-section->s.x, v_rest, rest);
-  rest = FMA(-section->s.y, v.x, rest) + (x.y - back.y);
+  const float2 next = exact_sum(kept.x, push.x);
+  f32 rest = FMA(section->r.x, d.y, FMA(section->r.y, d.x, kept.y));
+  rest = FMA(-section->s.x, v_rest, FMA(-section->s.y, v.x, rest)) + (x.y - back.y);
   rest += push.y + next.y;
   section->v = F2(v.x, v_rest);
   section->d = exact_sum_ordered(next.x, rest);
@@ -227,7 +225,7 @@ unit_begin(const Stage stage, const u32 n_sections)
   for (u32 s = 0; s < n_sections; ++s) {
     GLOBAL f32* const row = state + STATE_ROWS + s * ROW_WORDS;
     take_design(stage, s, row);
-    ((GLOBAL float4*)row)[3] = F4(0.0f, 0.0f, 0.0f, 0.0f);
+    ((GLOBAL float4*)row)[ROW_V / 4] = F4(0.0f, 0.0f, 0.0f, 0.0f);
   }
   state[0] = 1.0f;
   state[STATE_VERSION] = F32_OF_BITS(unit_param(stage, 0, PARAM_VERSION));
@@ -259,8 +257,8 @@ fade_begin(const Stage stage, const u32 n_sections)
     const f32 scale = old[ROW_S] / next[ROW_S];
     const f32 scale_v = kept * scale;
     const f32 scale_d = kept * SQRT(scale);
-    ((GLOBAL float4*)next)[3] = F4(scale_v * old[ROW_V], scale_v * old[ROW_V + 1],
-                                   scale_d * old[ROW_D], scale_d * old[ROW_D + 1]);
+    ((GLOBAL float4*)next)[ROW_V / 4] = F4(scale_v * old[ROW_V], scale_v * old[ROW_V + 1],
+                                           scale_d * old[ROW_D], scale_d * old[ROW_D + 1]);
     least_kept = FMIN(least_kept, kept);
   }
   state[STATE_VERSION] = F32_OF_BITS(unit_param(stage, 0, PARAM_VERSION));
@@ -271,7 +269,7 @@ DEVICE void
 fade_end(GLOBAL f32* const state, const u32 n_sections)
 {
   GLOBAL float4* const old = (GLOBAL float4*)(state + STATE_ROWS);
-  const u32 n_quads = n_sections * (ROW_WORDS / 4);
+  const u32 n_quads = n_sections * ROW_QUADS;
   for (u32 q = 0; q < n_quads; ++q) {
     old[q] = old[n_quads + q];
   }

@@ -96,6 +96,15 @@ selftest_arithmetic(GLOBAL const float4* const RESTRICT in, GLOBAL float4* const
     numbers[10] = flush_denormal(-a.x);
     numbers[11] = table_entry(powers_of_ten, index);
     numbers[12] = F32_OF_BITS(BITS_OF_F32(a.x) ^ 0x80000000U);
+    const float2 product = exact_product(b.x, -c.y);
+    const float2 sum = exact_sum(b.x, product.x); // not to become a fused multiply-add
+    const float2 ordered = exact_sum_ordered(a.w, b.x);
+    numbers[13] = product.x;
+    numbers[14] = product.y;
+    numbers[15] = sum.x;
+    numbers[16] = sum.y;
+    numbers[17] = ordered.x;
+    numbers[18] = ordered.y;
     bits[0] = BITS_OF_F32(a.x);
     bits[1] = (u32)min((i32)index - 5, -1);
     bits[2] = max(index, 2U);

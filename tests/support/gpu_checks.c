@@ -301,6 +301,14 @@ check_near(const float* const values, const float* const expected, const uint32_
   }
 }
 
+/// Two floats are a number in double precision, the first of them rounded.
+static void
+check_exact(const float* const pair, const double whole)
+{
+  ck_assert_float_eq(pair[0], (float)whole);
+  ck_assert_double_eq((double)pair[0] + (double)pair[1], whole);
+}
+
 START_TEST(arithmetic_is_as_in_c)
 {
   static const float in[8] = { 1.5f, 7.0f, -2.25f, 10.0f, 0.1f, 3.0f, 5.0f, -4.0f };
@@ -312,7 +320,7 @@ START_TEST(arithmetic_is_as_in_c)
                                -3.0f,        sqrtf(10.0f), exp2f(-2.25f), log2f(10.0f), 0.0f,
                                -1.5f,        100.0f,       -1.5f };
   float vectors[8];
-  float numbers[13];
+  float numbers[19];
   uint32_t bits[4];
   GpuRig rig = gpu_rig_open(api);
   GpuBuffer* const from = buffer_with(&rig, in, sizeof(in));
@@ -335,6 +343,9 @@ START_TEST(arithmetic_is_as_in_c)
   read_buffer(to[2], bits, sizeof(bits));
   check_near(vectors, expected_vectors, 8);
   check_near(numbers, expected, 13);
+  check_exact(numbers + 13, (double)in[4] * -(double)(2.0f * in[1] + in[7]));
+  check_exact(numbers + 15, (double)in[4] + (double)numbers[13]);
+  check_exact(numbers + 17, (double)in[3] + (double)in[4]);
   ck_assert_uint_eq(bits[0], 0x3FC00000U);
   ck_assert_uint_eq(bits[1], (uint32_t)-3);
   ck_assert_uint_eq(bits[2], 2);

@@ -80,6 +80,9 @@ static const EffectCase cases[] = {
               { "tone", 20000.0, 410 },
               { "tone", 100.0, 800 } },
     .pairs_only = true },
+  { .chain = "(x: delay 3ms mix=1 + delay 0.2ms feedback=0.8 tone=900)", // in one launch
+    .sets = { { "time", 0.4, 300 }, { "tone", 50.0, 500 } },
+    .most_channels = 3 },
   { .chain = "x: gain -6dB", .sets = { { "gain", 6.0, 300 } } },
   { .chain = "x: invert", .sets = { { "on", 0.0, 300 }, { "on", 1.0, 700 }, { "on", 0.0, 1000 } } },
   { .chain = "x: invert channels=1,3-29,64 on=off",

@@ -12,11 +12,13 @@
 #include "support/signals.h"
 #include "support/suite.h"
 
-#include "../engine/backend.h"
+#include "../dsp_gpu/device.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #define RATE_HZ   48000.0
 #define BLOCK     64U
@@ -206,6 +208,71 @@ START_TEST(kernels_work_in_an_attached_ring)
 }
 END_TEST
 
+START_TEST(rows_may_stay_on_the_device)
+{
+  // [block][input, output][channel][frame], in a buffer whose addresses nobody may touch.
+  enum { CHANNELS = 2, SAMPLES = N_BLOCKS * 2U * CHANNELS * BLOCK };
+  static float samples[SAMPLES];
+  Pair pair = pair_new("x: gain -3dB", &stereo);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    for (uint32_t c = 0; c < CHANNELS; ++c) {
+      memcpy(samples + (size_t)(b * 2U * CHANNELS + c) * BLOCK, pair.in[c] + (size_t)b * BLOCK,
+             BLOCK * sizeof(float));
+    }
+  }
+  Device* const on = (Device*)device;
+  GpuBuffer* buffer = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(on->api->buffer_new(on->gpu, sizeof(samples), &buffer, &error), STATUS_OK);
+  ck_assert_int_eq(on->api->buffer_write(buffer, 0U, samples, sizeof(samples), &error), STATUS_OK);
+  float* const region = mmap(NULL, sizeof(samples), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert(region != MAP_FAILED);
+
+  Plan* const plan = pair.rigs[0].worker.plan;
+  plan_drop_stages(plan);
+  device_attach_buffer(on, region, buffer);
+  ck_assert_msg(plan_make_stages(plan, NULL, &error) == STATUS_OK, "%s", error.text);
+  ck_assert_str_eq(stage_gpu_rows(plan->stages[0].stage), "attached");
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    float* const block = region + (size_t)b * 2U * CHANNELS * BLOCK;
+    float* in[] = { block, block + BLOCK };
+    float* out[] = { block + 2U * BLOCK, block + 3U * BLOCK };
+    ck_assert(worker_run(&pair.rigs[0].worker, NULL, b * BLOCK, BLOCK, in, out));
+  }
+  ck_assert_int_eq(on->api->buffer_read(buffer, 0U, samples, sizeof(samples), &error), STATUS_OK);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    for (uint32_t c = 0; c < CHANNELS; ++c) {
+      memcpy(pair.outs[0][c] + (size_t)b * BLOCK,
+             samples + (size_t)(b * 2U * CHANNELS + CHANNELS + c) * BLOCK, BLOCK * sizeof(float));
+    }
+  }
+  rack_rig_run(&pair.rigs[1], (const float* const*)pair.in, pair.outs[1], FRAMES, RIG_BLOCKS, 0U);
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  pair_free(&pair);
+  device->detach(device);
+  on->api->buffer_free(buffer);
+  munmap(region, sizeof(samples));
+}
+END_TEST
+
+START_TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
+{
+  Pair pair = pair_new("x: gain -3dB backend=gpu | y: limiter backend=cpu", &stereo);
+  Plan* const plan = pair.rigs[0].worker.plan;
+  plan_drop_stages(plan);
+  Error error = { STATUS_OK, "" };
+  Device* const on = (Device*)device;
+  GpuBuffer* buffer = NULL;
+  ck_assert_int_eq(on->api->buffer_new(on->gpu, 4096U, &buffer, &error), STATUS_OK);
+  device_attach_buffer(on, &pair, buffer);
+  ck_assert_int_eq(plan_make_stages(plan, NULL, &error), STATUS_BAD_RACK);
+  ck_assert_msg(strstr(error.text, "runs there as a whole"), "%s", error.text);
+  pair_free(&pair);
+  device->detach(device);
+  on->api->buffer_free(buffer);
+}
+END_TEST
+
 /// Racks whose nodes are here and there, with connections of every kind between.
 static const char* const mixed_racks[] = {
   "x: gain -3dB backend=cpu | y: gain -2dB backend=gpu",
@@ -337,6 +404,8 @@ main(void)
     more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block,
     two_blocks_at_once_sound_like_one_after_the_other,
     kernels_work_in_an_attached_ring,
+    rows_may_stay_on_the_device,
+    a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device,
     mixed_racks_sound_like_the_cpu,
     edits_keep_state_and_fade_like_the_cpu,
     what_is_not_finite_is_silenced_counted_and_forgotten,

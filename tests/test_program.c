@@ -216,7 +216,7 @@ END_TEST
 START_TEST(devices_are_listed_with_what_they_are)
 {
   json_t* list;
-  RUN_JSON(list, "list", "devices", "--json");
+  RUN_JSON(list, "list", "devices", "--json", "--measure");
   uint32_t n_missing = n_devices_of("cuda") + n_devices_of("opencl");
   size_t i;
   const json_t* row;
@@ -230,6 +230,9 @@ START_TEST(devices_are_listed_with_what_they_are)
       ck_assert(json_string_length(json_object_get(row, "driver")) > 0);
       ck_assert(json_integer_value(json_object_get(row, "memory_bytes")) > 0);
       ck_assert(json_is_boolean(json_object_get(row, "is_gpu")));
+      const double p50 = json_number_value(json_object_get(row, "submission_us_p50"));
+      ck_assert_double_gt(p50, 0.0);
+      ck_assert_double_ge(json_number_value(json_object_get(row, "submission_us_p99")), p50);
     }
   }
   ck_assert_uint_eq(n_missing, 0);

@@ -6,12 +6,18 @@
 
 #include "../dsp_gpu/gpu.h"
 #include "../engine/effect.h"
+#include "../engine/engine.h"
 #include "../io/io.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_COLUMNS 8U
+#define MAX_COLUMNS 12U
+
+// What a submission costs is measured with an empty rack in this format.
+#define MEASURED_BLOCKS 200U
+#define MEASURED_FRAMES 64U
+#define MEASURED_HZ     48000.0
 
 static int list_run(int argc, char** argv);
 
@@ -22,9 +28,9 @@ const Command cmd_list = {
   .run = list_run,
 };
 
-/// Rows of one kind: an array of objects, and which members people see.
+/// Rows of one kind: an array of objects, and which members people see, where there are any.
 typedef struct Table {
-  json_t* (*rows)(void);
+  json_t* (*rows)(bool measures);
   const char* columns[MAX_COLUMNS]; ///< NULL-terminated
 } Table;
 
@@ -35,8 +41,9 @@ typedef struct Listing {
 } Listing;
 
 static json_t*
-effects(void)
+effects(const bool measures)
 {
+  (void)measures;
   uint32_t n = 0;
   const FxInfo* const* const table = fx_table(&n);
   json_t* const rows = json_array();
@@ -95,15 +102,17 @@ gpu_backend(const char* const name)
 }
 
 static json_t*
-backends(void)
+backends(const bool measures)
 {
+  (void)measures;
   return json_pack("[{ss sb ss} o o]", "name", "cpu", "available", 1, "summary",
                    "SIMD code on this machine's cores", gpu_backend("cuda"), gpu_backend("opencl"));
 }
 
 static json_t*
-drivers(void)
+drivers(const bool measures)
 {
+  (void)measures;
   uint32_t n = 0;
   const IoDriver* const* const table = io_drivers(&n);
   json_t* const rows = json_array();
@@ -116,8 +125,9 @@ drivers(void)
 
 /// The audio devices of all drivers that can tell.
 static json_t*
-audio_devices(void)
+audio_devices(const bool measures)
 {
+  (void)measures;
   uint32_t n = 0;
   const IoDriver* const* const table = io_drivers(&n);
   json_t* const rows = json_array();
@@ -150,9 +160,34 @@ gpu_device(const GpuApi* const api, const uint32_t index, const GpuDeviceInfo* c
                    info->shares_memory, "reaches_host", info->reaches_host);
 }
 
+/// Add to a device's row what an empty submission takes, or why it cannot be measured.
+static void
+measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
+{
+  const EngineConfig config = { .n_in = 2,
+                                .backend = strcmp(api->name, "cuda") ? ENGINE_BACKEND_OPENCL
+                                                                     : ENGINE_BACKEND_CUDA,
+                                .gpu_index = index };
+  Error error = { STATUS_OK, "" };
+  EnginePrediction prediction;
+  Rack* rack = NULL; // in to out
+  Status status = rack_parse("", "rack", NULL, &rack, &error);
+  if (!status) {
+    status = engine_predict(&config, rack, MEASURED_HZ, MEASURED_FRAMES, MEASURED_BLOCKS,
+                            &prediction, &error);
+  }
+  rack_free(rack);
+  if (status) {
+    json_object_set_new(row, "submission_error", command_json_text(error.text));
+  } else {
+    json_object_set_new(row, "submission_us_p50", json_real(prediction.block_ns_p50 / 1e3));
+    json_object_set_new(row, "submission_us_p99", json_real(prediction.block_ns_p99 / 1e3));
+  }
+}
+
 /// The devices of CUDA and OpenCL.
 static json_t*
-gpu_devices(void)
+gpu_devices(const bool measures)
 {
   uint32_t n = 0;
   const GpuApi* const* const apis = gpu_apis(&n);
@@ -162,7 +197,11 @@ gpu_devices(void)
     for (uint32_t d = 0; d < n_devices; ++d) {
       GpuDeviceInfo info;
       if (!apis[a]->describe(d, &info, NULL)) {
-        json_array_append_new(rows, gpu_device(apis[a], d, &info));
+        json_t* const row = gpu_device(apis[a], d, &info);
+        if (measures) {
+          measure_device(row, apis[a], d);
+        }
+        json_array_append_new(rows, row);
       }
     }
   }
@@ -174,7 +213,8 @@ static const Listing listings[] = {
   { "devices",
     { { audio_devices, { "driver", "host_api", "name", "inputs", "outputs", "rate_hz", NULL } },
       { gpu_devices,
-        { "api", "index", "name", "driver", "memory_bytes", "capability", "is_gpu", NULL } } } },
+        { "api", "index", "name", "driver", "memory_bytes", "capability", "is_gpu",
+          "submission_us_p50", "submission_us_p99", "submission_error", NULL } } } },
   { "drivers", { { drivers, { "name", "summary", NULL } } } },
   { "effects", { { effects, { "name", "summary", NULL } } } },
 };
@@ -191,6 +231,8 @@ cell_text(const json_t* const row, const char* const column, char* const buffer,
   }
   if (!strcmp(column, "memory_bytes")) {
     snprintf(buffer, n_bytes, "%.1f GiB", json_number_value(value) / 1073741824.0);
+  } else if (!strncmp(column, "submission_us", 13) && value) {
+    snprintf(buffer, n_bytes, "%s %.1f us", strrchr(column, '_') + 1, json_number_value(value));
   } else if (json_is_number(value)) {
     snprintf(buffer, n_bytes, "%.10g", json_number_value(value));
   } else if (!strcmp(column, "is_gpu")) {
@@ -215,10 +257,14 @@ print_rows(const json_t* const rows, const char* const* const columns)
       widths[c] = width > widths[c] ? width : widths[c];
     }
   }
+  uint32_t n_columns = 0; // up to the last one that says something
+  for (uint32_t c = 0; columns[c]; ++c) {
+    n_columns = widths[c] ? c + 1U : n_columns;
+  }
   json_array_foreach(rows, i, row)
   {
-    for (uint32_t c = 0; columns[c]; ++c) {
-      const int width = columns[c + 1U] ? widths[c] + 2 : 0; // no blanks at the end of a line
+    for (uint32_t c = 0; c < n_columns; ++c) {
+      const int width = c + 1U < n_columns ? widths[c] + 2 : 0; // no blanks at the end of a line
       printf("%-*s", width, cell_text(row, columns[c], buffer, sizeof(buffer)));
     }
     putchar('\n');
@@ -226,11 +272,11 @@ print_rows(const json_t* const rows, const char* const* const columns)
 }
 
 static int
-print_listing(const Listing* const listing)
+print_listing(const Listing* const listing, const bool measures)
 {
   bool is_empty = true;
   for (uint32_t t = 0; t < ARRAY_LEN(listing->tables) && listing->tables[t].rows; ++t) {
-    json_t* const rows = listing->tables[t].rows();
+    json_t* const rows = listing->tables[t].rows(measures);
     print_rows(rows, listing->tables[t].columns);
     is_empty = is_empty && !json_array_size(rows);
     json_decref(rows);
@@ -244,11 +290,11 @@ print_listing(const Listing* const listing)
 // ---- for programs ----
 
 static json_t*
-all_rows(const Listing* const listing)
+all_rows(const Listing* const listing, const bool measures)
 {
   json_t* const all = json_array();
   for (uint32_t t = 0; t < ARRAY_LEN(listing->tables) && listing->tables[t].rows; ++t) {
-    json_t* const rows = listing->tables[t].rows();
+    json_t* const rows = listing->tables[t].rows(measures);
     json_array_extend(all, rows);
     json_decref(rows);
   }
@@ -280,8 +326,11 @@ static int
 list_run(const int argc, char** const argv)
 {
   bool json = false;
+  bool measures = false;
   const Option table[] = {
     { "json", 'j', OPTION_FLAG, .help = "Print JSON", .to.flag = &json },
+    { "measure", 'm', OPTION_FLAG, .help = "Devices: time an empty submission to each GPU",
+      .to.flag = &measures },
   };
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1 };
   Operands operands;
@@ -292,5 +341,9 @@ list_run(const int argc, char** const argv)
   if (!listing) {
     return status_exit_code(STATUS_BAD_ARG);
   }
-  return json ? command_print_json(&cmd_list, all_rows(listing)) : print_listing(listing);
+  if (measures && strcmp(listing->name, "devices")) {
+    return command_misused(&cmd_list, "--measure goes with devices");
+  }
+  return json ? command_print_json(&cmd_list, all_rows(listing, measures))
+              : print_listing(listing, measures);
 }

@@ -264,5 +264,51 @@ class Jackd:
             self.process.wait()
 
 
+class Marks:
+    """Stretches of a live server's recording in which something is done to its sound, with a steady one on either side.
+
+    Around each the largest second difference may be ALLOWED times that of the louder of the steady signals before and after.
+    What happened while the machine stalled, so that a block was late, is not judged.
+    """
+
+    ALLOWED = 1.5
+    SETTLED = 0.4  # seconds after an edit by which fades, and the filters' own answers to them, are over
+
+    def __init__(self, server, rate, block):
+        self.server, self.rate, self.block = server, rate, block
+        self.marks = []  # (name, first frame, last frame, blocks that were late meanwhile)
+
+    def frame_now(self):
+        """Frames that the driver has processed, which is how far the recording is."""
+        return self.server.status()["blocks"] * self.block
+
+    @contextlib.contextmanager
+    def mark(self, name):
+        time.sleep(self.SETTLED)
+        late, begin = self.server.status()["late"], self.frame_now()
+        yield
+        time.sleep(self.SETTLED)
+        end = self.frame_now()
+        time.sleep(self.SETTLED)
+        self.marks.append((name, begin, end, self.server.status()["late"] - late))
+
+    def judge(self, out, latency):
+        """Print all; returns how many were judged, and how many clicked."""
+        failed = judged = 0
+        window = int(0.2 * self.rate)
+        for name, begin, end, late in self.marks:
+            begin, end = begin - 2 * self.block, end + latency
+            before = second_difference(out[begin - window : begin])
+            after = second_difference(out[end : end + window])
+            across = second_difference(out[begin:end])
+            ratio = across / max(before, after)
+            note = f"not judged, the machine stalled for {late} blocks" if late else ""
+            judged += not late
+            failed += ratio > self.ALLOWED and not late
+            print(f"{name:20} steady {before:.5f} -> {after:.5f}, across {across:.5f}: {ratio:.2f} {note}")
+        print(f"{judged} of {len(self.marks)} edits judged, {failed} over {self.ALLOWED}")
+        return judged, failed
+
+
 def second_difference(x):
     return float(np.max(np.abs(np.diff(np.asarray(x, dtype=np.float64), 2)), initial=0.0))

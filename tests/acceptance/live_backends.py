@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rack that plays live on a device is edited by OSC, and its nodes are moved between CPU and device.
+
+Nothing clicks, the latency stays what it was, every move is told by /server/nodes, and edits that cannot be are refused while
+the sound goes on.  WARPRACK_TEST_BACKEND names the device's API, WARPRACK_TEST_SECONDS how long it plays.
+"""
+
+from common import *
+
+RATE, BLOCK, FREQUENCY = 48000, 256, 997.0
+DEVICE = os.environ.get("WARPRACK_TEST_BACKEND", "opencl")
+SECONDS = float(os.environ.get("WARPRACK_TEST_SECONDS", "30"))
+RACK = "a: gain -3dB | eq: peaking 1000 3dB | echo: delay 30ms mix=0.4 feedback=40% | z: gain -1dB"
+
+EDITS = [
+    ("set on the device", "/node/a/gain", (-9.0,)),
+    ("a to the CPU", "/node/a/backend", ("cpu",)),
+    ("set on the CPU", "/node/a/gain", (-3.0,)),
+    ("a to the device", "/node/a/backend", ("gpu",)),
+    ("echo to the CPU", "/node/echo/backend", ("cpu",)),
+    ("echo leaves the choice", "/node/echo/backend", ("auto",)),
+    ("add", "/rack/add", ("wide", "gain", "gain", -8.0)),
+    ("connect in", "/rack/connect", ("eq", "wide")),
+    ("connect out", "/rack/connect", ("wide", "out", -6.0)),
+    ("wide to the CPU", "/node/wide/backend", ("cpu",)),
+    ("remove", "/rack/remove", ("wide",)),
+    ("EQ", "/node/eq/gain", (-4.0,)),
+    ("undo", "/rack/undo", ()),
+    ("disconnect", "/rack/disconnect", ("echo", "z")),
+    ("reconnect", "/rack/connect", ("echo", "z")),
+]
+
+
+def places(osc):
+    """{node: (backend, why)}"""
+    _, (text, _, _) = osc.ask("/server/nodes")
+    return {name: (backend, why) for name, _, backend, why in (line.split() for line in text.splitlines())}
+
+
+probe = subprocess.run([PROGRAM, "check", "--backend", DEVICE, "gain"], capture_output=True, text=True, check=False)
+if probe.returncode == 4:
+    print(f"skipped: {probe.stderr.strip()}")
+    sys.exit(77)
+
+with scratch():
+    t = np.arange(int(RATE * (SECONDS + 60))) / RATE
+    write_wav("sine.wav", RATE, 0.25 * np.sin(2 * np.pi * FREQUENCY * t))
+    with Server(
+        "--io", "dummy", "--block", str(BLOCK), "--depth", "2", "--rate", str(RATE), "--channels", "1:1",
+        "--backend", DEVICE, "--play", "sine.wav", "--record", "out.wav", RACK,
+    ) as server:
+        osc, marks = server.osc, Marks(server, RATE, BLOCK)
+        began = time.monotonic()
+        time.sleep(1.0)
+        first = server.status()
+        assert DEVICE in first["backend"] and DEVICE in first["gpu"] and first["gpu_nodes"] > 0, first
+        assert places(osc)["a"] == (DEVICE, "option"), places(osc)
+        while time.monotonic() - began < SECONDS or not marks.marks:
+            for name, address, arguments in EDITS:
+                with marks.mark(name):
+                    osc.do(address, *arguments)
+                    osc.sync()
+                if address.endswith("/backend"):
+                    node, word = address.split("/")[2], arguments[0]
+                    expected = {"cpu": ("cpu", "node"), "gpu": (DEVICE, "node"), "auto": (DEVICE, "option")}[word]
+                    assert places(osc)[node] == expected, (name, places(osc))
+            for name in ("a", "z"):  # as it began
+                osc.do(f"/node/{name}/backend", "auto")
+            reply, values = osc.ask("/node/a/backend", "cuda")
+            assert reply == "/fail", (reply, values)
+        last = server.status()
+        server.stop()
+    assert last["latency_frames"] == first["latency_frames"], (first, last)
+    assert last["units_reset"] == last["device_errors"] == 0, last
+    out = read_wav("out.wav")[1][:, 0]
+    judged, failed = marks.judge(out, last["latency_frames"])
+    assert np.max(np.abs(out[RATE:-RATE])) > 0.01
+    sys.exit(int(failed > 0 or judged < len(marks.marks) / 4))

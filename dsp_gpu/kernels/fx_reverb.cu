@@ -393,9 +393,9 @@ damper_store(GLOBAL f32* const words, const Damper damper)
   words[REVERB_DAMPER_LOW] = damper.low;
 }
 
-// y = gain x + pole y, in place, as y += gain x - (1 - pole) y, with y in two floats and only the step
-// rounded to one.  In one float a constant could come out wrong by half a unit in y's last place over
-// 1 - pole: 1.6e-5 of it at 192 kHz, a damping of 200 Hz and a gain of 1/2.
+// y = gain x + pole y, in place, as y += gain x - (1 - pole) y, with y in two floats and only the
+// step rounded to one.  In one float a constant could come out wrong by half a unit in y's last
+// place over 1 - pole: 1.6e-5 of it at 192 kHz, a damping of 200 Hz and a gain of 1/2.
 DEVICE void
 damp(Damper* const damper, LOCAL_POINTER f32* const x, const u32 n_frames)
 {

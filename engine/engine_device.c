@@ -63,6 +63,17 @@ engine_note_failure(Engine* const engine, const Plan* const plan)
   }
 }
 
+/// Set when the device is tried again: each time later, unless it has worked for long meanwhile.
+static void
+rest(Engine* const engine)
+{
+  const uint64_t now_ns = rt_now_ns();
+  const bool is_first = !engine->rest_ns || now_ns - engine->try_at_ns > LONGEST_REST_NS;
+  const uint64_t rest_ns = is_first ? FIRST_REST_NS : 2U * engine->rest_ns;
+  engine->rest_ns = rest_ns < LONGEST_REST_NS ? rest_ns : LONGEST_REST_NS;
+  engine->try_at_ns = now_ns + engine->rest_ns;
+}
+
 /// Close the device, which no plan uses any more.
 static void
 close_device(Engine* const engine)
@@ -72,12 +83,9 @@ close_device(Engine* const engine)
   engine->device = NULL;
   pthread_mutex_unlock(&engine->pointers);
   const bool gave_back = device_backend_free(device);
-  const uint64_t rest_ns = 2U * engine->rest_ns;
-  engine->rest_ns = rest_ns < FIRST_REST_NS     ? FIRST_REST_NS
-                    : rest_ns > LONGEST_REST_NS ? LONGEST_REST_NS
-                                                : rest_ns;
-  engine->try_at_ns = gave_back ? rt_now_ns() + engine->rest_ns : UINT64_MAX;
+  rest(engine);
   if (!gave_back) {
+    engine->try_at_ns = UINT64_MAX;
     pthread_mutex_lock(&engine->pointers);
     snprintf(engine->backend_note, sizeof(engine->backend_note),
              "%.300s; effects run on the CPU, and the device, which hangs, is left alone until the "
@@ -105,9 +113,7 @@ try_device(Engine* const engine)
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   if (engine_open_device(engine, &device, &error)) {
-    engine->rest_ns =
-        engine->rest_ns < LONGEST_REST_NS / 2U ? 2U * engine->rest_ns : LONGEST_REST_NS;
-    engine->try_at_ns = rt_now_ns() + engine->rest_ns;
+    rest(engine);
     return;
   }
   pthread_mutex_lock(&engine->pointers);

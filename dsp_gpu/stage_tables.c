@@ -453,6 +453,7 @@ chain_unit(Follow* const follow, const StageStep* const step, const uint32_t u, 
   Words* const table = &tables->table;
   uint32_t words[UNIT_WORDS] = { 0 };
   unit_words(follow, step, u, words);
+  words[UNIT_IN] = link_word(tables, follow->mixed[step->units[u].in_rows[0]]->terms[0].link);
   const uint32_t word = words_add(table, words, UNIT_WORDS);
   if (table->failed) {
     return;

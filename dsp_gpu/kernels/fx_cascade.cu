@@ -5,8 +5,8 @@
 
   A group takes GROUP_SIZE channels in tiles of TILE_FRAMES frames.  Its threads read and write rows
   along the frames, which is what memory likes, and filter along the frames of a channel each, out
-  of local memory: 3 tiles, 25 KB for 32 threads.  What limits it is the recursion: 45 instructions
-  for each frame and section (70 in front of another section of the same unit), of which 10 wait for
+  of local memory: 3 tiles, 25 KB for 32 threads.  What limits it is the recursion: 50 instructions
+  for each frame and section (75 in front of another section of the same unit), of which 10 wait for
   each other, in one thread.  A sub-group has 32 channels of that to do, so a thousand channels take
   no longer than 32.
 
@@ -352,10 +352,11 @@ chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silence
       return silenced;
     }
     stage.first_unit = next;
-    const Input input = unit_input(stage, 0, 0);
-    const u32 link = stage.table[input.terms + TERM_LINK];
+    const u32 link = unit_word(stage, 0, UNIT_IN);
+    const u32 is_steady = stage.live[link + LINK_IS_STEADY];
+    const f32 steady_gain = F32_OF_BITS(stage.live[link + LINK_GAIN]);
     for (u32 i = 0; i < n; ++i) {
-      const f32 gain = input.is_plain ? input.gain : moving_gain(stage, link, at + i + 1);
+      const f32 gain = is_steady ? steady_gain : moving_gain(stage, link, at + i + 1);
       tiles.in[i] = gain * tiles.out[i];
     }
   }
@@ -371,35 +372,44 @@ typedef struct Rows {
   LOCAL_POINTER u32* any_moving; // one word for all: an input is not plain
 } Rows;
 
+// Of threads without a unit: any row, times 0.
 DEVICE void
-rows_find(const Stage stage, const Rows rows, const u32 first, const u32 n)
+rows_find(const Stage stage, const Rows rows, const u32 first, const u32 n_rows)
 {
   if (LOCAL_ID == 0) {
     rows.any_moving[0] = 0;
   }
+  rows.from[LOCAL_ID] = 0;
+  rows.gain[LOCAL_ID] = 0.0f;
   BARRIER();
-  if (LOCAL_ID < n) {
+  if (LOCAL_ID < n_rows) {
     const u32 unit = first + LOCAL_ID;
     const Input input = unit_input(stage, unit, 0);
-    rows.from[LOCAL_ID] = input.is_plain ? stage.table[input.terms + TERM_FROM] : 0;
-    rows.gain[LOCAL_ID] = input.is_plain ? input.gain : 0.0f;
     rows.to[LOCAL_ID] = stage.table[unit_word(stage, unit, UNIT_OUT)];
-    if (!input.is_plain) {
+    if (input.is_plain) {
+      rows.from[LOCAL_ID] = stage.table[input.terms + TERM_FROM];
+      rows.gain[LOCAL_ID] = input.gain;
+    } else {
       rows.any_moving[0] = 1;
     }
   }
   BARRIER();
 }
 
-// Frames [at, at + n) of n_rows inputs.  First the plain ones: many loads on their way at once.
+// Frames [at, at + n) of n_rows inputs.  First the plain ones, all of a frame on their way at once.
 DEVICE void
 tile_load(const Stage stage, const Rows rows, LOCAL_POINTER f32* const tile, const u32 first,
           const u32 n_rows, const u32 at, const u32 n)
 {
-  for (u32 u = 0; u < n_rows; ++u) {
-    GLOBAL const f32* const row = row_at(stage, rows.from[u]) + at;
-    for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
-      tile[u * TILE_STRIDE + i] = rows.gain[u] * row[i];
+  for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
+    f32 samples[GROUP_SIZE];
+#pragma unroll
+    for (u32 u = 0; u < GROUP_SIZE; ++u) {
+      samples[u] = row_at(stage, rows.from[u])[at + i];
+    }
+#pragma unroll
+    for (u32 u = 0; u < GROUP_SIZE; ++u) {
+      tile[u * TILE_STRIDE + i] = rows.gain[u] * samples[u];
     }
   }
   if (rows.any_moving[0]) {

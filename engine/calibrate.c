@@ -300,6 +300,17 @@ fit_effect(const FxInfo* const fx, const Backend* const backend, const Placement
   return fit_sizes(fx, backend, stage, false, cost, error);
 }
 
+void
+calibrate_name(char name[CALIBRATE_NAME_BYTES])
+{
+  uint32_t n = 0;
+  const FxInfo* const* const effects = fx_table(&n);
+  int at = snprintf(name, CALIBRATE_NAME_BYTES, "costs");
+  for (uint32_t e = 0; e < n && at < (int)CALIBRATE_NAME_BYTES; ++e) {
+    at += snprintf(name + at, CALIBRATE_NAME_BYTES - (size_t)at, " %s", effects[e]->name);
+  }
+}
+
 Status
 calibrate(const Backend* const device, const char* const only, PlacementCosts* const costs,
           Error* const error)
@@ -325,6 +336,9 @@ calibrate(const Backend* const device, const char* const only, PlacementCosts* c
       status = fit_effect(fx, sides[s], &costs->stage[s], &costs->effects[s][e], &why);
       if (status && !first.status) {
         error_set(&first, status, "%s: %s", fx->name, why.text);
+      }
+      if (status == STATUS_DEVICE_LOST) {
+        return error_set(error, status, "%s", first.text);
       }
     }
   }

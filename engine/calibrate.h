@@ -15,6 +15,11 @@
 #include "placement.h"
 #include "status.h"
 
+#define CALIBRATE_NAME_BYTES 2048U
+
+/// The name by which costs are kept (device_remember()): they belong to a table of effects. [any]
+void calibrate_name(char name[CALIBRATE_NAME_BYTES]);
+
 /**
    Measure all effects, or one.
 
@@ -23,7 +28,7 @@
    @param[out] costs What could not be measured is not known.
    @param[out] error Why the first effect could not be measured on the device, when STATUS_OK is
    returned and one could not.
-   @return STATUS_NO_MEM, or the device's error when not even an empty stage runs.
+   @return STATUS_DEVICE_LOST, or another error when not even an empty stage runs.
    [main]
 */
 NODISCARD Status calibrate(const Backend* device, const char* only, PlacementCosts* costs,

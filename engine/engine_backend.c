@@ -41,24 +41,12 @@ static void PRINTF_LIKE(2, 3) say(const Engine* const engine, const char* const 
   }
 }
 
-/// Costs belong to a table of effects.
-static void
-name_costs(char* const name, const size_t n_bytes)
-{
-  uint32_t n = 0;
-  const FxInfo* const* const effects = fx_table(&n);
-  int at = snprintf(name, n_bytes, "costs");
-  for (uint32_t e = 0; e < n && (size_t)at < n_bytes; ++e) {
-    at += snprintf(name + at, n_bytes - (size_t)at, " %s", effects[e]->name);
-  }
-}
-
 /// Costs as they were given, kept from an earlier start, or measured now.
 static Status
 find_costs(Engine* const engine, PlacementCosts* const costs, Error* const error)
 {
-  char name[2048];
-  name_costs(name, sizeof(name));
+  char name[CALIBRATE_NAME_BYTES];
+  calibrate_name(name);
   if (engine->config.costs) {
     *costs = *engine->config.costs;
     return STATUS_OK;
@@ -79,6 +67,9 @@ find_costs(Engine* const engine, PlacementCosts* const costs, Error* const error
     say(engine, "measured in %.1f s, but not all effects, as in %s", seconds, first.text);
   } else {
     say(engine, "measured in %.1f s", seconds);
+  }
+  if (first.status == STATUS_NO_MEM) {
+    return STATUS_OK; // that may be otherwise at the next start
   }
   if (!device_remember(engine->device, name, costs, sizeof(*costs))) {
     say(engine, "the cache folder cannot be written: the next start measures again");

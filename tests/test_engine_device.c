@@ -307,6 +307,44 @@ START_TEST(costs_are_measured_and_kept)
 }
 END_TEST
 
+static void
+count_note(void* const context, const char* const text)
+{
+  (void)text;
+  ++*(uint32_t*)context;
+}
+
+START_TEST(kept_costs_are_not_measured_again)
+{
+  // By hand, because measuring all effects compiles them all.
+  DeviceChoice choice = { .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
+  Backend* device = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(device_backend_new(&choice, &device, &error) == STATUS_OK, "%s", error.text);
+  char name[CALIBRATE_NAME_BYTES];
+  calibrate_name(name);
+  const PlacementCosts costs = gain_costs();
+  ck_assert(device_remember(device, name, &costs, sizeof(costs)));
+  uint32_t n_notes = 0;
+  const EngineConfig config = { .n_in = 1,
+                                .n_out = 1,
+                                .deadline = 0.75,
+                                .backend = ENGINE_BACKEND_AUTO,
+                                .gpu_index = UINT32_MAX,
+                                .gpu_deadline_ns = DEADLINE_NS,
+                                .note = count_note,
+                                .note_context = &n_notes };
+  Player player = player_from(&config, gains(13), 10U * BLOCK);
+  ck_assert_uint_eq(n_notes, 0);
+  ck_assert_uint_eq(status_of(&player).n_gpu_nodes, 13);
+  ck_assert_double_eq(status_of(&player).cost_us[PLACEMENT_CPU], 13.0);
+  player_free(&player);
+  const PlacementCosts none = { 0 }; // the next start of anyone measures
+  device_remember(device, name, &none, sizeof(none) - 1U);
+  device_backend_free(device);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -329,6 +367,7 @@ main(void)
     what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap,
     a_rack_begins_on_the_gpu_when_that_is_quicker,
     costs_are_measured_and_kept,
+    kept_costs_are_not_measured_again,
   };
   return suite_run("engine_device", tests, (uint32_t)ARRAY_LEN(tests));
 }

@@ -105,7 +105,8 @@ start(Run* const run, const bool fast, Error* const error)
                                 .ceiling = 1.0F,
                                 .realtime = true,
                                 .priority = 10,
-                                .n_helpers = UINT32_MAX };
+                                .n_helpers = UINT32_MAX,
+                                .backend = ENGINE_BACKEND_CPU };
   Status status = random_edits_new(&run->edits, SEED, error);
   if (!status) {
     status = engine_new(&engine, &run->engine, error);

@@ -27,6 +27,7 @@ except ImportError as missing:
 
 warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # chunks SciPy does not know
 
+os.environ.setdefault("WARPRACK_AUTO_GPU", "none")  # the CPU, unless a test asks for more
 PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/warprack")
 
 

@@ -8,6 +8,7 @@
 int
 suite_run(const char* const name, const TTest* const* const tests, const uint32_t n_tests)
 {
+  setenv("WARPRACK_AUTO_GPU", "none", 0); // the CPU, unless a test or its caller asks for more
   Suite* const suite = suite_create(name);
   TCase* const tcase = tcase_create(name);
   for (uint32_t t = 0; t < n_tests; ++t) {

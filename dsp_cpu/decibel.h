@@ -17,6 +17,9 @@
 
 #define DECIBEL_FLOOR (-300.0F) // what silence reads as
 
+#ifndef DECIBEL_FUNCTION // kernels include this file too, and have these in their own way
+#define DECIBEL_FUNCTION static inline
+
 static inline uint32_t
 float_bits(const float x)
 {
@@ -32,9 +35,10 @@ float_from_bits(const uint32_t bits)
   memcpy(&x, &bits, sizeof(x));
   return x;
 }
+#endif
 
 /// 10 log10(power) for power >= 0, DECIBEL_FLOOR and up.
-static inline float
+DECIBEL_FUNCTION float
 decibel_from_power(const float power)
 {
   const float x = power > 1e-30F ? power : 1e-30F;
@@ -50,7 +54,7 @@ decibel_from_power(const float power)
 }
 
 /// 10^(decibels / 20), for decibels in [-700, 700].
-static inline float
+DECIBEL_FUNCTION float
 gain_from_decibel(const float decibels)
 {
   const float x = decibels * 0.166096405F;             // log2(10) / 20

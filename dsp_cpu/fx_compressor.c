@@ -100,9 +100,7 @@ static const FxParam compressor_params[N_PARAMS] = {
 };
 
 typedef struct CompressorNode {
-  double rate_hz;
-  uint32_t n_channels; // of one unit
-  uint32_t ramp_frames;
+  Sidechain sidechain;
   bool is_rms;
   double rms_pole;
   // Targets; attack and release as the part of the way that is gone in a frame
@@ -129,10 +127,10 @@ compressor_set(void* const node, const uint32_t param, const double value)
     compressor->slope = (float)(1.0 - 1.0 / value);
     break;
   case ATTACK:
-    compressor->attack = (float)(1.0 - sidechain_pole(value, compressor->rate_hz));
+    compressor->attack = (float)(1.0 - sidechain_pole(value, compressor->sidechain.rate_hz));
     break;
   case RELEASE:
-    compressor->release = (float)(1.0 - sidechain_pole(value, compressor->rate_hz));
+    compressor->release = (float)(1.0 - sidechain_pole(value, compressor->sidechain.rate_hz));
     break;
   case KNEE:
     compressor->knee_db = (float)value;
@@ -156,11 +154,8 @@ compressor_create(const FxSetup* const setup, FxShape* const shape, void** const
   if (!compressor) {
     return error_set(error, STATUS_NO_MEM, "compressor: out of memory");
   }
-  shape->coupled = setup->values[LINK] != 0.0;
+  compressor->sidechain = sidechain_new(setup, setup->values[LINK] != 0.0, shape);
   shape->unit_bytes = sizeof(CompressorUnit);
-  compressor->rate_hz = setup->rate_hz;
-  compressor->n_channels = shape->coupled ? setup->n_in : 1U;
-  compressor->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   compressor->is_rms = setup->values[DETECTOR] == DETECTOR_RMS;
   compressor->rms_pole = sidechain_pole(RMS_MS, setup->rate_hz);
   for (uint32_t p = 0; p < N_PARAMS; ++p) {
@@ -189,13 +184,14 @@ compressor_unit_init(const void* const node, void* const state, const uint32_t c
 static void
 aim(const CompressorNode* const node, CompressorUnit* const unit)
 {
-  ramp_aim(&unit->attack, node->attack, node->ramp_frames);
-  ramp_aim(&unit->release, node->release, node->ramp_frames);
-  ramp_aim(&unit->threshold_db, node->threshold_db, node->ramp_frames);
-  ramp_aim(&unit->slope, node->slope, node->ramp_frames);
-  ramp_aim(&unit->knee_db, node->knee_db, node->ramp_frames);
-  ramp_aim(&unit->makeup_db, node->makeup_db, node->ramp_frames);
-  ramp_aim(&unit->mix, node->mix, node->ramp_frames);
+  const uint32_t n_frames = node->sidechain.ramp_frames;
+  ramp_aim(&unit->attack, node->attack, n_frames);
+  ramp_aim(&unit->release, node->release, n_frames);
+  ramp_aim(&unit->threshold_db, node->threshold_db, n_frames);
+  ramp_aim(&unit->slope, node->slope, n_frames);
+  ramp_aim(&unit->knee_db, node->knee_db, n_frames);
+  ramp_aim(&unit->makeup_db, node->makeup_db, n_frames);
+  ramp_aim(&unit->mix, node->mix, n_frames);
 }
 
 /// Power of the level: the loudest channel's square, or its mean.
@@ -204,7 +200,7 @@ measure(const FxUnit* const io, const uint32_t first, float* const power, const 
 {
   const CompressorNode* const node = io->node;
   CompressorUnit* const unit = io->state;
-  sidechain_peak(io, node->n_channels, first, power, n_frames);
+  sidechain_peak(io, node->sidechain.n_channels, first, power, n_frames);
   for (uint32_t i = 0; i < n_frames; ++i) {
     const float level = power[i] < LOUDEST ? power[i] : LOUDEST;
     power[i] = level * level;
@@ -284,7 +280,7 @@ run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
   ramp_fill(&unit->makeup_db, settings[0], n_frames);
   fill_part(&unit->mix, settings[1], n_frames);
   gains(gain, settings[0], settings[1], n_frames);
-  sidechain_apply(io, node->n_channels, first, gain, n_frames);
+  sidechain_apply(io, node->sidechain.n_channels, first, gain, n_frames);
 }
 
 static void
@@ -299,6 +295,34 @@ compressor_run(const FxUnit* const units, const uint32_t n_units, const uint32_t
   }
 }
 
+static void
+compressor_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  sidechain_kernel_shape(&((const CompressorNode*)node)->sidechain, "fx_compressor", 9U, 40U,
+                         shape);
+}
+
+static void
+compressor_pack(const void* const node, uint32_t* const words)
+{
+  const CompressorNode* const compressor = node;
+  sidechain_pack(&words[0], compressor->attack);
+  sidechain_pack(&words[1], compressor->release);
+  sidechain_pack(&words[2], compressor->threshold_db);
+  sidechain_pack(&words[3], compressor->slope);
+  sidechain_pack(&words[4], compressor->knee_db);
+  sidechain_pack(&words[5], compressor->makeup_db);
+  sidechain_pack(&words[6], compressor->mix);
+  words[7] = compressor->sidechain.ramp_frames;
+  sidechain_pack(&words[8], compressor->is_rms ? (float)(1.0 - compressor->rms_pole) : 0.0F);
+}
+
+static const FxKernel compressor_kernel = {
+  .file = "fx_compressor.cu",
+  .shape = compressor_kernel_shape,
+  .pack = compressor_pack,
+};
+
 const FxInfo fx_compressor_info = {
   .name = "compressor",
   .summary = "Turn down what is louder than a threshold",
@@ -311,4 +335,5 @@ const FxInfo fx_compressor_info = {
   .unit_init = compressor_unit_init,
   .set = compressor_set,
   .run = compressor_run,
+  .kernel = &compressor_kernel,
 };

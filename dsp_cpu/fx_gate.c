@@ -80,10 +80,8 @@ static const FxParam gate_params[N_PARAMS] = {
 };
 
 typedef struct GateNode {
-  double rate_hz;
+  Sidechain sidechain;
   double threshold_db, hysteresis_db;
-  uint32_t n_channels; // of one unit
-  uint32_t ramp_frames;
   // Targets
   float open_lin, close_lin, range_lin;
   uint32_t hold_frames;
@@ -109,13 +107,13 @@ gate_set(void* const node, const uint32_t param, const double value)
     gate->hysteresis_db = value;
     break;
   case ATTACK:
-    gate->attack_pole = sidechain_pole(value, gate->rate_hz);
+    gate->attack_pole = sidechain_pole(value, gate->sidechain.rate_hz);
     break;
   case RELEASE:
-    gate->release_pole = sidechain_pole(value, gate->rate_hz);
+    gate->release_pole = sidechain_pole(value, gate->sidechain.rate_hz);
     break;
   case HOLD:
-    gate->hold_frames = (uint32_t)lrint(value * 1e-3 * gate->rate_hz);
+    gate->hold_frames = (uint32_t)lrint(value * 1e-3 * gate->sidechain.rate_hz);
     break;
   case RANGE:
     gate->range_lin = value <= gate_params[RANGE].min ? 0.0F : (float)pow(10.0, value / 20.0);
@@ -134,11 +132,8 @@ gate_create(const FxSetup* const setup, FxShape* const shape, void** const node,
   if (!gate) {
     return error_set(error, STATUS_NO_MEM, "gate: out of memory");
   }
-  shape->coupled = setup->values[LINK] != 0.0;
+  gate->sidechain = sidechain_new(setup, setup->values[LINK] != 0.0, shape);
   shape->unit_bytes = sizeof(GateUnit);
-  gate->rate_hz = setup->rate_hz;
-  gate->n_channels = shape->coupled ? setup->n_in : 1U;
-  gate->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
   for (uint32_t p = 0; p < N_PARAMS; ++p) {
     gate_set(gate, p, setup->values[p]);
   }
@@ -191,16 +186,41 @@ gate_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
   for (uint32_t u = 0; u < n_units; ++u) {
     const GateNode* const node = units[u].node;
     GateUnit* const unit = units[u].state;
-    ramp_aim(&unit->range_lin, node->range_lin, node->ramp_frames);
+    ramp_aim(&unit->range_lin, node->range_lin, node->sidechain.ramp_frames);
     for (uint32_t first = 0; first < n_frames; first += SIDECHAIN_CHUNK) {
       const uint32_t left = n_frames - first;
       const uint32_t n = left < SIDECHAIN_CHUNK ? left : SIDECHAIN_CHUNK;
-      sidechain_peak(&units[u], node->n_channels, first, gain, n);
+      sidechain_peak(&units[u], node->sidechain.n_channels, first, gain, n);
       gains(node, unit, gain, n);
-      sidechain_apply(&units[u], node->n_channels, first, gain, n);
+      sidechain_apply(&units[u], node->sidechain.n_channels, first, gain, n);
     }
   }
 }
+
+static void
+gate_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  sidechain_kernel_shape(&((const GateNode*)node)->sidechain, "fx_gate", 7U, 10U, shape);
+}
+
+static void
+gate_pack(const void* const node, uint32_t* const words)
+{
+  const GateNode* const gate = node;
+  sidechain_pack(&words[0], gate->range_lin);
+  words[1] = gate->sidechain.ramp_frames;
+  sidechain_pack(&words[2], gate->open_lin);
+  sidechain_pack(&words[3], gate->close_lin);
+  words[4] = gate->hold_frames;
+  sidechain_pack(&words[5], (float)(1.0 - gate->attack_pole));
+  sidechain_pack(&words[6], (float)(1.0 - gate->release_pole));
+}
+
+static const FxKernel gate_kernel = {
+  .file = "fx_gate.cu",
+  .shape = gate_kernel_shape,
+  .pack = gate_pack,
+};
 
 const FxInfo fx_gate_info = {
   .name = "gate",
@@ -214,4 +234,5 @@ const FxInfo fx_gate_info = {
   .unit_init = gate_unit_init,
   .set = gate_set,
   .run = gate_run,
+  .kernel = &gate_kernel,
 };

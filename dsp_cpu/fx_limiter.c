@@ -58,9 +58,7 @@ static const FxParam limiter_params[N_PARAMS] = {
 };
 
 typedef struct LimiterNode {
-  double rate_hz;
-  uint32_t n_channels; // of one unit
-  uint32_t ramp_frames;
+  Sidechain sidechain;
   uint32_t lookahead_frames;
   uint32_t ring_frames;
   // Targets
@@ -99,7 +97,7 @@ limiter_set(void* const node, const uint32_t param, const double value)
   if (param == CEILING) {
     limiter->ceiling_lin = rounded_down(pow(10.0, value / 20.0));
   } else if (param == RELEASE) {
-    limiter->release_pole = sidechain_pole(value, limiter->rate_hz);
+    limiter->release_pole = sidechain_pole(value, limiter->sidechain.rate_hz);
   }
 }
 
@@ -116,10 +114,7 @@ limiter_create(const FxSetup* const setup, FxShape* const shape, void** const no
   if (!limiter) {
     return error_set(error, STATUS_NO_MEM, "limiter: out of memory");
   }
-  shape->coupled = setup->values[LINK] != 0.0;
-  limiter->rate_hz = setup->rate_hz;
-  limiter->n_channels = shape->coupled ? setup->n_in : 1U;
-  limiter->ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  limiter->sidechain = sidechain_new(setup, setup->values[LINK] != 0.0, shape);
   limiter->lookahead_frames = (uint32_t)frames;
   limiter->ring_frames = limiter->lookahead_frames + SIDECHAIN_CHUNK; // written before it is read
   for (uint32_t p = 0; p < N_PARAMS; ++p) {
@@ -127,9 +122,9 @@ limiter_create(const FxSetup* const setup, FxShape* const shape, void** const no
   }
   shape->latency_frames = limiter->lookahead_frames;
   shape->tail_frames = limiter->lookahead_frames;
-  shape->unit_bytes = sizeof(LimiterUnit) +
-                      lookahead_words(limiter->lookahead_frames) * sizeof(uint64_t) +
-                      (limiter->n_channels + 1U) * (size_t)limiter->ring_frames * sizeof(float);
+  shape->unit_bytes =
+      sizeof(LimiterUnit) + lookahead_words(limiter->lookahead_frames) * sizeof(uint64_t) +
+      (limiter->sidechain.n_channels + 1U) * (size_t)limiter->ring_frames * sizeof(float);
   *node = limiter;
   return STATUS_OK;
 }
@@ -160,7 +155,7 @@ aim(const LimiterNode* const node, LimiterUnit* const unit)
 {
   if (node->ceiling_lin != unit->ceiling_lin.target) {
     unit->ceiling_from = between_ends(unit, ramp_value(&unit->ceiling_lin));
-    ramp_aim(&unit->ceiling_lin, node->ceiling_lin, node->ramp_frames);
+    ramp_aim(&unit->ceiling_lin, node->ceiling_lin, node->sidechain.ramp_frames);
   }
 }
 
@@ -199,7 +194,7 @@ run_chunk(const FxUnit* const io, const uint32_t first, const uint32_t n_frames)
 {
   const LimiterNode* const node = io->node;
   LimiterUnit* const unit = io->state;
-  const uint32_t n_channels = node->n_channels;
+  const uint32_t n_channels = node->sidechain.n_channels;
   const uint32_t delay = node->lookahead_frames + n_frames; // the chunk itself is in the line
   float gain[SIDECHAIN_CHUNK], ceiling[SIDECHAIN_CHUNK];
   sidechain_peak(io, n_channels, first, gain, n_frames);
@@ -232,6 +227,31 @@ limiter_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
   }
 }
 
+static void
+limiter_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  const LimiterNode* const limiter = node;
+  const uint64_t ring_words = limiter->lookahead_frames + 1U + SIDECHAIN_CHUNK;
+  const uint64_t n_rings = 6U + limiter->sidechain.n_channels;
+  sidechain_kernel_shape(&limiter->sidechain, "fx_limiter", 4U, 16U + n_rings * ring_words, shape);
+}
+
+static void
+limiter_pack(const void* const node, uint32_t* const words)
+{
+  const LimiterNode* const limiter = node;
+  sidechain_pack(&words[0], limiter->ceiling_lin);
+  sidechain_pack(&words[1], (float)(1.0 - limiter->release_pole));
+  words[2] = limiter->sidechain.ramp_frames;
+  words[3] = limiter->lookahead_frames;
+}
+
+static const FxKernel limiter_kernel = {
+  .file = "fx_limiter.cu",
+  .shape = limiter_kernel_shape,
+  .pack = limiter_pack,
+};
+
 const FxInfo fx_limiter_info = {
   .name = "limiter",
   .summary = "Let no sample exceed a ceiling, by looking ahead",
@@ -244,4 +264,5 @@ const FxInfo fx_limiter_info = {
   .unit_init = limiter_unit_init,
   .set = limiter_set,
   .run = limiter_run,
+  .kernel = &limiter_kernel,
 };

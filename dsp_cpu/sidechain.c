@@ -1,12 +1,40 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops over channels of the dynamics effects.  The inner ones are functions of their own:
-// inlined, gcc 12 no longer sees that the arrays are apart, and makes no vectors.
+// The set-up of the dynamics effects, and their loops over channels.  The inner ones are functions
+// of their own: inlined, gcc 12 no longer sees that the arrays are apart, and makes no vectors.
 
 #include "sidechain.h"
 
 #include "simd.h"
 
-#include <string.h>
+// Two kinds of groups: few channels, in which a thread takes a frame of all of them, and many.
+#define FEW_CHANNELS 8U
+#define FEW_THREADS  64U
+#define MANY_THREADS 256U
+
+Sidechain
+sidechain_new(const FxSetup* const setup, const bool is_linked, FxShape* const shape)
+{
+  shape->coupled = is_linked;
+  return (Sidechain){ .rate_hz = setup->rate_hz,
+                      .n_channels = is_linked ? setup->n_in : 1U,
+                      .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
+}
+
+void
+sidechain_kernel_shape(const Sidechain* const sidechain, const char* const entry,
+                       const uint32_t param_words, const uint64_t state_words,
+                       FxKernelShape* const shape)
+{
+  const bool are_few = sidechain->n_channels <= FEW_CHANNELS;
+  *shape = (FxKernelShape){
+    .sizes = { { "TILE", SIDECHAIN_CHUNK },
+               { "CHANNELS", are_few ? FEW_CHANNELS : FX_MAX_CHANNELS } },
+    .passes = { { entry, are_few ? FEW_THREADS : MANY_THREADS, 1U, 1U } },
+    .n_passes = 1,
+    .param_words = param_words,
+    .state_words = state_words,
+  };
+}
 
 VECTOR_CLONES static void
 raise_peak(float* const restrict peak, const float* const restrict in, const uint32_t n_frames)

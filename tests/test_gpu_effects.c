@@ -39,8 +39,10 @@ typedef struct EffectCase {
   EffectSet sets[MOST_SETS];              ///< Those with a param
   uint32_t least_channels, most_channels; ///< 0: any
   double rate_hz;                         ///< 0: RATE_HZ
-  double seconds;  ///< Of a long play, LONG_BLOCK alone; 0: some blocks of each size
-  bool pairs_only; ///< Odd numbers of channels are refused
+  double seconds;    ///< Of a long play, LONG_BLOCK alone; 0: some blocks of each size
+  bool pairs_only;   ///< Odd numbers of channels are refused
+  float loud;        ///< Level of the loud part of bursts; 0: what Play says
+  double ceiling_db; ///< No sample is above; 0: no such promise
 } EffectCase;
 
 static const EffectCase cases[] = {
@@ -48,6 +50,30 @@ static const EffectCase cases[] = {
   { .chain = "x: bandpass 300Hz 3kHz order=3 type=elliptic",
     .sets = { { "high", 800.0, 100 }, { "ripple", 3.0, 700 }, { "low", 50.0, 710 } } },
   { .chain = "x: bandstop 45Hz 55Hz", .sets = { { "low", 30.0, 300 } } },
+  { .chain = "x: compressor -20dB",
+    .sets = { { "threshold", -50.0, 200 },
+              { "attack", 0.0, 210 },
+              { "ratio", 1000.0, 400 },
+              { "release", 1.0, 600 },
+              { "makeup", 6.0, 640 },
+              { "threshold", -10.0, 700 },
+              { "mix", 0.3, 1000 } },
+    .loud = 1.0F },
+  { .chain = "x: compressor -30dB 8 knee=20 detector=rms link=off",
+    .sets = { { "threshold", -40.0, 300 }, { "knee", 0.0, 800 } },
+    .most_channels = 64,
+    .loud = 1.0F },
+  { .chain =
+        "(gain 0dB + gain -12dB) | x: compressor -40dB 1000 attack=0ms release=5s knee=0 makeup=40",
+    .sets = { { "attack", 1000.0, 500 }, { "attack", 0.0, 900 } },
+    .most_channels = 31,
+    .rate_hz = 192000.0,
+    .loud = 1.0F },
+  { .chain = "x: compressor -30dB 20 attack=1s release=1ms knee=40 detector=rms",
+    .sets = { { "release", 5000.0, 600 } },
+    .most_channels = 3,
+    .rate_hz = 192000.0,
+    .loud = 1.0F },
   { .chain = "x: dcblock", .sets = { { "frequency", 20.0, 300 } } },
   { .chain = "x: highpass 80Hz", .sets = { { "frequency", 90.0, 300 } } },
   { .chain = "x: highshelf 4kHz -6dB", .sets = { { "q", 2.0, 300 }, { "gain", 6.0, 555 } } },
@@ -84,10 +110,55 @@ static const EffectCase cases[] = {
     .sets = { { "time", 0.4, 300 }, { "tone", 50.0, 500 } },
     .most_channels = 3 },
   { .chain = "x: gain -6dB", .sets = { { "gain", 6.0, 300 } } },
+  { .chain = "x: gate -12dB hold=1ms release=3ms range=-20dB",
+    .sets = { { "range", -3.0, 300 }, { "range", -120.0, 500 }, { "hold", 0.0, 900 } },
+    .loud = 1.0F },
+  { .chain = "x: gate -20dB attack=0.1ms hold=4ms release=1ms link=off",
+    .sets = { { "threshold", -3.0, 400 }, { "hysteresis", 0.0, 410 }, { "hold", 10000.0, 800 } },
+    .most_channels = 64,
+    .loud = 1.0F },
+  { .chain = "x: gate -6dB attack=1s hold=0ms release=5s range=-3dB hysteresis=0",
+    .sets = { { "release", 1.0, 900 } },
+    .most_channels = 31,
+    .rate_hz = 192000.0,
+    .loud = 1.0F },
   { .chain = "x: invert", .sets = { { "on", 0.0, 300 }, { "on", 1.0, 700 }, { "on", 0.0, 1000 } } },
   { .chain = "x: invert channels=1,3-29,64 on=off",
     .sets = { { "on", 1.0, 300 } },
     .least_channels = 64 },
+  { .chain = "x: limiter -1dB",
+    .sets = { { "ceiling", -20.0, 300 },
+              { "ceiling", -3.0, 700 },
+              { "ceiling", -2.0, 800 },
+              { "release", 1.0, 900 } },
+    .loud = 8.0F,
+    .ceiling_db = -1.0 },
+  { .chain = "x: limiter -6dB release=10ms link=off",
+    .sets = { { "ceiling", -12.0, 1000 } },
+    .most_channels = 64,
+    .loud = 8.0F,
+    .ceiling_db = -6.0 },
+  { .chain = "x: limiter -3dB release=1ms lookahead=0ms",
+    .sets = { { "release", 100.0, 350 } },
+    .most_channels = 31,
+    .loud = 500.0F,
+    .ceiling_db = -3.0 },
+  { .chain = "x: limiter -20dB release=300ms lookahead=20ms",
+    .sets = { { "release", 1.0, 1100 } },
+    .most_channels = 3,
+    .loud = 8.0F,
+    .ceiling_db = -20.0 },
+  { .chain = "(gain 0dB + gain -12dB) | x: limiter -0.1dB release=5s lookahead=3ms",
+    .sets = { { "ceiling", -40.0, 300 }, { "ceiling", -0.5, 1100 } },
+    .most_channels = 31,
+    .rate_hz = 192000.0,
+    .loud = 8.0F,
+    .ceiling_db = -0.1 },
+  { .chain = "x: limiter -9dB lookahead=1.3125ms release=1ms",
+    .sets = { { "ceiling", -0.2, 301 } }, // 63 frames: as many as a tile has, less one
+    .most_channels = 3,
+    .loud = 2.0F,
+    .ceiling_db = -0.2 },
   { .chain = "x: matrix" },
   { .chain = "x: matrix rows=\"0.5 -6dB -1; 0 0 0; 0 0 2\"", .most_channels = 3 },
   { .chain = "x: matrix file=dense.txt" },
@@ -170,6 +241,16 @@ typedef struct Play {
   uint32_t bad_frame; ///< In which the first channel is not a number; 0: none
 } Play;
 
+/// Make bursts of noise of `level`.
+static void
+shape_bursts(float* const noise, const uint32_t n_frames, const double level, const float loud)
+{
+  const float levels[] = { 0.02F, loud, 0.3F, 0.0F };
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    noise[i] *= levels[i / 250U % ARRAY_LEN(levels)] / (float)level;
+  }
+}
+
 /// Play the case; the result is planar [n_out][n_frames].
 static float**
 play(const EffectCase* const effect_case, const Backend* const backend, const Play* const how,
@@ -190,6 +271,9 @@ play(const EffectCase* const effect_case, const Backend* const backend, const Pl
   for (uint32_t c = 0; how->sine_hz > 0.0 && c < how->n_channels; ++c) {
     signal_sine(in[c], how->n_frames, how->sine_hz, RATE_HZ, how->level, 0.0);
   }
+  for (uint32_t c = 0; effect_case->loud > 0.0F && c < how->n_channels; ++c) {
+    shape_bursts(in[c], how->n_frames, how->level, effect_case->loud);
+  }
   if (how->bad_frame) {
     in[0][how->bad_frame] = NAN;
   }
@@ -200,6 +284,16 @@ play(const EffectCase* const effect_case, const Backend* const backend, const Pl
   rack_rig_free(&rig);
   free(in);
   return out;
+}
+
+static void
+check_ceiling(const EffectCase* const effect_case, const float* const x, const uint32_t n_frames)
+{
+  const double ceiling = pow(10.0, effect_case->ceiling_db / 20.0);
+  for (uint32_t i = 0; effect_case->ceiling_db != 0.0 && i < n_frames; ++i) {
+    ck_assert_msg(fabs((double)x[i]) <= ceiling, "%s: frame %u is at %.9g, above %.9g",
+                  effect_case->chain, i, (double)x[i], ceiling);
+  }
 }
 
 /// The worst difference of device and CPU.
@@ -214,6 +308,7 @@ compare(const EffectCase* const effect_case, const Play* const how)
   double worst = 0.0;
   for (uint32_t c = 0; c < n_out; ++c) {
     worst = fmax(worst, max_difference(out[c], cpu[c], how->n_frames, NULL));
+    check_ceiling(effect_case, out[c], how->n_frames);
   }
   free(out);
   free(cpu);
@@ -391,6 +486,82 @@ START_TEST(a_delay_follows_the_double_precision_model)
 }
 END_TEST
 
+/// What a model in double precision was played with (tests/data/make_dynamics.py).
+typedef struct ModelCase {
+  const char* effect;
+  const char* chain;
+  const char* name; ///< Of the file with its output
+  uint32_t n_channels;
+  float loud[2];
+  EffectSet set;
+  double tolerance; ///< As in the CPU's test
+} ModelCase;
+
+static const ModelCase models[] = {
+  { .effect = "compressor",
+    .chain = "x: compressor -25dB 4 knee=10 attack=3 release=40 makeup=6 mix=0.8",
+    .name = "compressor_peak",
+    .n_channels = 2,
+    .loud = { 1.0F, 1.0F },
+    .tolerance = 1e-6 },
+  { .effect = "compressor",
+    .chain = "x: compressor -20dB 8 knee=6 attack=5 release=60 detector=rms",
+    .name = "compressor_rms",
+    .n_channels = 1,
+    .loud = { 1.0F },
+    .set = { "threshold", -30.0, REFERENCE_FRAMES / 2U },
+    .tolerance = 1e-6 },
+  { .effect = "gate",
+    .chain = "x: gate -12dB hysteresis=6 attack=1 hold=4 release=10 range=-40",
+    .name = "gate",
+    .n_channels = 2,
+    .loud = { 1.0F, 1.0F },
+    .tolerance = 1e-6 },
+  { .effect = "limiter",
+    .chain = "x: limiter -1dB release=20",
+    .name = "limiter",
+    .n_channels = 2,
+    .loud = { 30.0F, 8.0F },
+    .tolerance = 1e-6 },
+};
+
+static double
+model_difference(const ModelCase* const model, const Backend* const backend)
+{
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = 64, .n_in = model->n_channels };
+  float** const in = planar_silence(model->n_channels, REFERENCE_FRAMES);
+  float** const out = planar_silence(model->n_channels, REFERENCE_FRAMES);
+  for (uint32_t c = 0; c < model->n_channels; ++c) {
+    signal_bursts(in[c], REFERENCE_FRAMES, c + 1U, model->loud[c]);
+  }
+  RackRig rig;
+  rack_rig_new(&rig, backend, NULL, model->chain, &format, NULL, 0U);
+  if (model->set.param) {
+    rack_rig_set(&rig, "x", model->set.param, model->set.value, model->set.frame);
+  }
+  rack_rig_run(&rig, (const float* const*)in, out, REFERENCE_FRAMES, RIG_BLOCKS, 0U);
+  rack_rig_free(&rig);
+  const double difference =
+      reference_difference(model->name, out, model->n_channels, REFERENCE_FRAMES);
+  free(in);
+  free(out);
+  return difference;
+}
+
+START_TEST(dynamics_follow_the_double_precision_models)
+{
+  for (size_t m = 0; m < ARRAY_LEN(models); ++m) {
+    if (!only || !strcmp(only, models[m].effect)) {
+      const double difference = model_difference(&models[m], device);
+      printf("%-60s worst %.3g, of the CPU %.3g, allowed %.3g\n", models[m].chain, difference,
+             model_difference(&models[m], &backend_cpu), models[m].tolerance);
+      fflush(stdout);
+      ck_assert_double_le(difference, models[m].tolerance);
+    }
+  }
+}
+END_TEST
+
 // Where an effect in single precision drifts first: a deep note that goes round and round.
 static const EffectCase deep[] = {
   { .chain = "x: delay 0ms feedback=0.99 tone=20 mix=1" },
@@ -451,6 +622,7 @@ main(const int argc, char** const argv)
   const TTest* const tests[] = { a_device_plays_what_the_cpu_plays,
                                  a_reverb_follows_the_double_precision_model,
                                  a_delay_follows_the_double_precision_model,
+                                 dynamics_follow_the_double_precision_models,
                                  a_deep_note_does_not_drift,
                                  what_is_not_finite_is_silenced_as_by_the_cpu };
   const int failed = suite_run("gpu_effects", tests, (uint32_t)ARRAY_LEN(tests));

@@ -27,10 +27,16 @@ static const struct {
   const char* options[8];
 } size_sets[] = {
   { "fx_cascade.cu", { "-DGROUP_SIZE=32" } },
+  { "fx_compressor.cu", { "-DGROUP_SIZE=64", "-DTILE=64", "-DCHANNELS=8" } },
+  { "fx_compressor.cu", { "-DGROUP_SIZE=256", "-DTILE=64", "-DCHANNELS=1024" } },
   { "fx_delay.cu", { "-DGROUP_SIZE=128", "-DN_LINES=1" } },
   { "fx_delay.cu", { "-DGROUP_SIZE=128", "-DN_LINES=2" } },
   { "fx_gain.cu", { "-DGROUP_SIZE=128" } },
+  { "fx_gate.cu", { "-DGROUP_SIZE=64", "-DTILE=64", "-DCHANNELS=8" } },
+  { "fx_gate.cu", { "-DGROUP_SIZE=256", "-DTILE=64", "-DCHANNELS=1024" } },
   { "fx_invert.cu", { "-DGROUP_SIZE=128" } },
+  { "fx_limiter.cu", { "-DGROUP_SIZE=64", "-DTILE=64", "-DCHANNELS=8" } },
+  { "fx_limiter.cu", { "-DGROUP_SIZE=256", "-DTILE=64", "-DCHANNELS=1024" } },
   { "fx_matrix.cu", { "-DGROUP_SIZE=128" } },
   { "fx_pan.cu", { "-DGROUP_SIZE=128" } },
   { "fx_reverb.cu", { "-DGROUP_SIZE=128" } },

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// gate: dsp_cpu/fx_gate.c has the method.  One group for each unit, see sidechain.h.
+
+#include "sidechain.h"
+
+#define PARAM_RANGE       0 // linear; the target of the only ramp
+#define PARAM_RAMP_FRAMES 1
+#define PARAM_OPEN        2 // linear
+#define PARAM_CLOSE       3 // linear
+#define PARAM_HOLD        4 // frames
+#define PARAM_ATTACK      5 // part of the way that is gone in a frame
+#define PARAM_RELEASE     6
+
+#define STATE_GAIN      1
+#define STATE_IS_OPEN   3
+#define STATE_HOLD_LEFT 4
+#define STATE_RAMP      5
+
+typedef struct Gate {
+  f32 open, close; // settings
+  u32 hold;
+  f32 attack, release;
+  Smooth gain; // from frame to frame
+  u32 is_open;
+  u32 hold_left;
+} Gate;
+
+DEVICE Gate
+gate_load(const Stage stage, const u32 unit, GLOBAL const f32* const state)
+{
+  const u32 has_begun = state[0] != 0.0f;
+  Gate gate;
+  gate.open = unit_param_f32(stage, unit, PARAM_OPEN);
+  gate.close = unit_param_f32(stage, unit, PARAM_CLOSE);
+  gate.hold = unit_param(stage, unit, PARAM_HOLD);
+  gate.attack = unit_param_f32(stage, unit, PARAM_ATTACK);
+  gate.release = unit_param_f32(stage, unit, PARAM_RELEASE);
+  gate.gain = has_begun ? smooth_load(state + STATE_GAIN)
+                        : smooth_at(unit_param_f32(stage, unit, PARAM_RANGE));
+  gate.is_open = has_begun ? BITS_OF_F32(state[STATE_IS_OPEN]) : 0;
+  gate.hold_left = has_begun ? BITS_OF_F32(state[STATE_HOLD_LEFT]) : 0;
+  return gate;
+}
+
+DEVICE void
+gate_store(GLOBAL f32* const state, const Gate gate)
+{
+  smooth_store(state + STATE_GAIN, gate.gain);
+  state[STATE_IS_OPEN] = F32_OF_BITS(gate.is_open);
+  state[STATE_HOLD_LEFT] = F32_OF_BITS(gate.hold_left);
+  state[0] = 1.0f;
+}
+
+// From peaks to gains, in place.
+DEVICE void
+gains(Gate* const gate, LOCAL_POINTER const f32* const range, LOCAL_POINTER f32* const peak,
+      const u32 n_frames)
+{
+  for (u32 i = 0; i < n_frames; ++i) {
+    const u32 is_loud = peak[i] >= (gate->is_open ? gate->close : gate->open);
+    const u32 is_held = gate->is_open && gate->hold_left > 0;
+    gate->is_open = is_loud || is_held;
+    gate->hold_left = is_loud ? gate->hold : gate->hold_left - is_held;
+    const f32 way = smooth_way(gate->gain, gate->is_open ? 1.0f : range[i]);
+    gate->gain = smooth_step(gate->gain, way, gate->is_open ? gate->attack : gate->release);
+    peak[i] = gate->gain.high;
+  }
+}
+
+KERNEL
+fx_gate(STAGE_ARGS)
+{
+  LOCAL_ARRAY(u32, flag, 1);
+  LOCAL_ARRAY(Input, inputs, CHANNELS);
+  LOCAL_ARRAY(Ramp, ramp, 1);
+  LOCAL_ARRAY(f32, peaks, GROUP_SIZE);
+  LOCAL_ARRAY(f32, level, TILE); // peak, then gain
+  LOCAL_ARRAY(f32, range, TILE);
+  const Stage stage = STAGE;
+  const u32 unit = GROUP_X;
+  const u32 n_channels = unit_word(stage, unit, UNIT_N_IN);
+  GLOBAL f32* const state = unit_state(stage, unit);
+  Gate gate = gate_load(stage, unit, state);
+  ramps_begin(stage, unit, state + STATE_RAMP, state[0] != 0.0f,
+              unit_param(stage, unit, PARAM_RAMP_FRAMES), 1, ramp);
+  sidechain_begin(stage, unit, inputs);
+
+  u32 is_bad = 0;
+  for (u32 first = 0; first < stage.n_frames; first += TILE) {
+    const u32 n_frames = min(stage.n_frames - first, (u32)TILE);
+    const u32 frame = first + TILE_FRAME;
+    const u32 n = TILE_FRAME < n_frames ? n_channels : 0;
+    const f32 peak = sidechain_peak(stage, unit, inputs, n, frame, peaks);
+    if (LANE == 0) {
+      level[TILE_FRAME] = peak;
+      range[TILE_FRAME] = ramp_ahead(ramp[0], frame + 1);
+    }
+    BARRIER();
+    if (LOCAL_ID == 0) {
+      gains(&gate, range, level, n_frames);
+    }
+    BARRIER();
+    is_bad |= sidechain_apply(stage, unit, n, frame, level[TILE_FRAME]);
+  }
+
+  ramps_end(stage, state + STATE_RAMP, 1, ramp);
+  if (LOCAL_ID == 0 && stage.n_frames > 0) {
+    gate_store(state, gate);
+  }
+  unit_end(stage, unit, is_bad, flag);
+}

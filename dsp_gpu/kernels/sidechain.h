@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  How the kernels of dynamics effects look at their channels and act on them: the kernels' half of
+  dsp_cpu/sidechain.h.
+
+  One group takes one unit, a single channel or all channels of a linked node, in tiles of TILE
+  frames.  Levels, curves and gains are worked out with one thread for each frame of the tile, and
+  LANES threads along the channels; only what goes from frame to frame is left to one thread, about
+  30 cycles a frame.  That bounds a unit: some 20 ns a frame, whatever there is to do beside it.  A
+  thread for each channel would do everything at that pace, and ten times as much per frame.
+
+  A linked node of many channels is bounded by its one group, which has BATCH loads on the way for
+  each thread.  Inputs are summed once and wait in the output rows.
+
+  Kernels are compiled for TILE frames, CHANNELS, the most channels of a unit, and a GROUP_SIZE that
+  is a multiple of TILE: sidechain_kernel_shape().
+*/
+#ifndef WARPRACK_KERNEL_SIDECHAIN_H
+#define WARPRACK_KERNEL_SIDECHAIN_H
+
+#include "stage.h"
+
+#define BATCH 8
+#define LANES (GROUP_SIZE / TILE)
+
+#define LANE       (LOCAL_ID / TILE) // of the channels LANE, LANE + LANES, ...
+#define TILE_FRAME (LOCAL_ID % TILE)
+
+// ---- inputs ----
+
+// The inputs of a unit, to be found once: inputs[CHANNELS].
+DEVICE void
+sidechain_begin(const Stage stage, const u32 unit, LOCAL_POINTER Input* const inputs)
+{
+  const u32 n_channels = unit_word(stage, unit, UNIT_N_IN);
+  for (u32 c = LOCAL_ID; c < n_channels; c += GROUP_SIZE) {
+    inputs[c] = unit_input(stage, unit, c);
+  }
+  BARRIER();
+}
+
+// x[k] = sample of channel first + k * LANES, for those below n_channels.
+DEVICE void
+sidechain_read(const Stage stage, LOCAL_POINTER const Input* const inputs, const u32 n_channels,
+               const u32 first, const u32 frame, f32* const x)
+{
+  for (u32 k = 0; k < BATCH; ++k) {
+    const u32 c = first + k * LANES;
+    x[k] = c < n_channels ? inputs[c].gain * inputs[c].row[frame] : 0.0f;
+  }
+  for (u32 k = 0; k < BATCH; ++k) {
+    const u32 c = first + k * LANES;
+    if (c < n_channels && !inputs[c].is_plain) {
+      x[k] = input_at(stage, inputs[c], frame);
+    }
+  }
+}
+
+// at[k]: where this frame of output first + k * LANES lies, for those below n_channels.  Found
+// before anything is stored, so that the tables are not read again behind every store.
+DEVICE void
+sidechain_outs(const Stage stage, const u32 unit, const u32 n_channels, const u32 first,
+               const u32 frame, GLOBAL f32** const at)
+{
+  for (u32 k = 0; k < BATCH; ++k) {
+    at[k] = unit_out(stage, unit, min(first + k * LANES, n_channels - 1)) + frame;
+  }
+}
+
+// ---- peaks and gains ----
+
+// The largest peak of the threads that have the same frame.  peaks: [GROUP_SIZE].  To be called
+// with another barrier before the next call.
+DEVICE f32
+sidechain_loudest(f32 peak, LOCAL_POINTER f32* const peaks)
+{
+  peaks[LOCAL_ID] = peak;
+  BARRIER();
+  for (u32 lane = 0; lane < LANES; ++lane) {
+    peak = FMAX(peak, peaks[lane * TILE + TILE_FRAME]);
+  }
+  return peak;
+}
+
+// The largest |input| over the channels at this thread's frame; the inputs go to the outputs.  A
+// NaN does not count.  n_channels: 0 for a thread behind the end of the block.  By all threads, as
+// sidechain_loudest().
+DEVICE f32
+sidechain_peak(const Stage stage, const u32 unit, LOCAL_POINTER const Input* const inputs,
+               const u32 n_channels, const u32 frame, LOCAL_POINTER f32* const peaks)
+{
+  f32 peak = 0.0f;
+  for (u32 first = LANE; first < n_channels; first += BATCH * LANES) {
+    GLOBAL f32* at[BATCH];
+    f32 x[BATCH];
+    sidechain_outs(stage, unit, n_channels, first, frame, at);
+    sidechain_read(stage, inputs, n_channels, first, frame, x);
+    for (u32 k = 0; k < BATCH; ++k) {
+      if (first + k * LANES < n_channels) {
+        *at[k] = x[k];
+        peak = FMAX(peak, FABS(x[k]));
+      }
+    }
+  }
+  return sidechain_loudest(peak, peaks);
+}
+
+// Multiply what sidechain_peak() left in the outputs.  Not 0: a result is not finite.
+DEVICE u32
+sidechain_apply(const Stage stage, const u32 unit, const u32 n_channels, const u32 frame,
+                const f32 gain)
+{
+  u32 is_bad = 0;
+  for (u32 first = LANE; first < n_channels; first += BATCH * LANES) {
+    GLOBAL f32* at[BATCH];
+    f32 y[BATCH];
+    sidechain_outs(stage, unit, n_channels, first, frame, at);
+    for (u32 k = 0; k < BATCH; ++k) {
+      y[k] = first + k * LANES < n_channels ? *at[k] * gain : 0.0f;
+    }
+    for (u32 k = 0; k < BATCH; ++k) {
+      if (first + k * LANES < n_channels) {
+        *at[k] = y[k];
+        is_bad |= !is_finite(y[k]);
+      }
+    }
+  }
+  return is_bad;
+}
+
+// ---- settings ----
+
+// The ramps of a unit, n_ramps <= TILE of them in a row in memory, aimed at its first parameters:
+// ramps[n_ramps].  A ramp is there behind the next barrier.
+DEVICE void
+ramps_begin(const Stage stage, const u32 unit, GLOBAL const f32* const words, const u32 has_begun,
+            const u32 ramp_frames, const u32 n_ramps, LOCAL_POINTER Ramp* const ramps)
+{
+  if (LOCAL_ID < n_ramps) {
+    const f32 target = unit_param_f32(stage, unit, LOCAL_ID);
+    Ramp ramp = has_begun ? ramp_load(words + LOCAL_ID * RAMP_WORDS) : ramp_at(target);
+    ramp_aim(&ramp, target, ramp_frames);
+    ramps[LOCAL_ID] = ramp;
+  }
+}
+
+// The other way, at the end of a block.
+DEVICE void
+ramps_end(const Stage stage, GLOBAL f32* const words, const u32 n_ramps,
+          LOCAL_POINTER const Ramp* const ramps)
+{
+  if (LOCAL_ID < n_ramps && stage.n_frames > 0) {
+    Ramp ramp = ramps[LOCAL_ID];
+    ramp_skip(&ramp, stage.n_frames);
+    ramp_store(words + LOCAL_ID * RAMP_WORDS, ramp);
+  }
+}
+
+// As ramp_ahead(), of a setting that is a part of a whole: a ramp that turns round may overshoot.
+DEVICE f32
+part_ahead(const Ramp ramp, const u32 frames)
+{
+  return FMIN(FMAX(ramp_ahead(ramp, frames), 0.0f), 1.0f);
+}
+
+// ---- smoothers ----
+
+/*
+  The state of a smoother, where the CPU has a double: the sum of two floats, low at most half a
+  unit in the last place of high.  A step is a part of the way to go, at 5 s and 192 kHz a
+  millionth; a float would stop when that is less than half its last place, a thirtieth of its value
+  away from the target.  48 bits stop 2^-28 of the value away.
+*/
+typedef struct Smooth {
+  f32 high, low;
+} Smooth;
+
+DEVICE Smooth
+smooth_at(const f32 value)
+{
+  Smooth smooth;
+  smooth.high = value;
+  smooth.low = 0.0f;
+  return smooth;
+}
+
+DEVICE Smooth
+smooth_load(GLOBAL const f32* const words)
+{
+  Smooth smooth;
+  smooth.high = words[0];
+  smooth.low = words[1];
+  return smooth;
+}
+
+DEVICE void
+smooth_store(GLOBAL f32* const words, const Smooth smooth)
+{
+  words[0] = flush_denormal(smooth.high);
+  words[1] = flush_denormal(smooth.low);
+}
+
+// Target minus state.
+DEVICE f32
+smooth_way(const Smooth smooth, const f32 target)
+{
+  return (target - smooth.high) - smooth.low;
+}
+
+// A step of `part` of the way to the target: T. J. Dekker's sum of a float and a smaller one
+// (Numerische Mathematik 18, 1971).  A step that is larger than the state loses its own last place,
+// and no more.
+DEVICE Smooth
+smooth_step(const Smooth smooth, const f32 way, const f32 part)
+{
+  const f32 step = FMA(part, way, smooth.low);
+  Smooth next;
+  next.high = smooth.high + step;
+  next.low = step - (next.high - smooth.high);
+  return next;
+}
+
+#endif

@@ -7,7 +7,9 @@ a clock of its own.)  See Marks for what is judged.
 
 from common import *
 
-RATE, BLOCK, SECONDS, FREQUENCY = 48000, 256, 60, 997.0
+BACKEND = sys.argv[2] if len(sys.argv) > 2 else "cpu"  # edits.py PROGRAM [BACKEND [BLOCK]]
+BLOCK = int(sys.argv[3]) if len(sys.argv) > 3 else 256
+RATE, SECONDS, FREQUENCY = 48000, 60, 997.0
 
 EDITS = [
     ("gain down", "/node/g/gain", (-12.0,)),
@@ -46,11 +48,12 @@ with scratch():
     make_ir("ir.wav", 1)
     make_ir("other.wav", 2)
     with Server(
-        "--io", "dummy", "--block", str(BLOCK), "--depth", "2", "--rate", str(RATE), "--channels", "1:1",
+        "--backend", BACKEND, "--io", "dummy", "--block", str(BLOCK), "--depth", "2", "--rate", str(RATE), "--channels", "1:1",
         "--play", "sine.wav", "--record", "out.wav", RACK,
     ) as server:
         osc, marks = server.osc, Marks(server, RATE, BLOCK)
         time.sleep(1.0)
+        latency = server.status()["latency_frames"]
         for name, address, arguments in EDITS:
             with marks.mark(name):
                 osc.do(address, *arguments)
@@ -78,6 +81,7 @@ with scratch():
         assert osc.ask("/rack/get")[1][0] == text
 
         status = server.status()
+        assert status["latency_frames"] == latency, (latency, status)
         server.stop()
 
     rate, recorded = read_wav("out.wav")

@@ -230,7 +230,8 @@ make_lane(GpuDevice* const device, CudaLane* const lane, Error* const error)
 static Status
 furnish(GpuDevice* const device, Error* const error)
 {
-  CUstream* const streams[] = { &device->copy_in, &device->compute, &device->copy_out };
+  CUstream* const streams[] = { &device->copy_in, &device->compute, &device->copy_out,
+                                &device->nudges };
   CUevent* const events[] = { &device->copied_in, &device->computed, &device->marked,
                               &device->copied_out };
   Status status = STATUS_OK;
@@ -257,6 +258,9 @@ furnish(GpuDevice* const device, Error* const error)
   if (!status) {
     status = cuda_kernel_get(device->done_module, CUDA_DONE_KERNEL, &device->done_kernel, error);
   }
+  if (!status) {
+    status = cuda_kernel_get(device->done_module, CUDA_NUDGE_KERNEL, &device->nudge_kernel, error);
+  }
   return status;
 }
 
@@ -273,8 +277,8 @@ cuda_close(GpuDevice* const device)
                              device->copied_out,
                              device->lanes[0].kernels_done,
                              device->lanes[1].kernels_done };
-  const CUstream streams[] = { device->copy_in, device->compute, device->copy_out,
-                               device->lanes[0].stream, device->lanes[1].stream };
+  const CUstream streams[] = { device->copy_in, device->compute,         device->copy_out,
+                               device->nudges,  device->lanes[0].stream, device->lanes[1].stream };
   cuda_module_free(device->done_module);
   assert(atomic_load(&device->n_objects) == 0U);
   for (size_t e = 0; e < ARRAY_LEN(events); ++e) {
@@ -350,6 +354,7 @@ const GpuApi gpu_cuda = {
   .recording_free = cuda_recording_free,
   .submit = cuda_submit,
   .poll = cuda_poll,
+  .nudge = cuda_nudge,
   .finish = cuda_finish,
   .last_error = cuda_last_error,
 };

@@ -34,6 +34,9 @@ struct GpuDevice {
   GpuModule* done_module;
   GpuKernel* done_kernel; ///< Writes the done word
 
+  CUstream nudges;         ///< Waits for nothing; of the thread that keeps the device awake
+  GpuKernel* nudge_kernel; ///< Does nothing
+
   atomic_uint n_objects;          ///< Made with the functions of the seam and not yet freed
   atomic_int last_result;         ///< CUresult of the last failed submit() or poll()
   _Atomic(const char*) last_call; ///< And what was called
@@ -104,10 +107,12 @@ Status cuda_record(GpuDevice* device, const GpuWork* work, GpuRecording** record
 void cuda_recording_free(GpuRecording* recording);
 Status cuda_submit(GpuRecording* recording, uint64_t sequence);
 Status cuda_poll(GpuRecording* recording, uint64_t sequence, bool* done);
+Status cuda_nudge(GpuDevice* device);
 Status cuda_finish(GpuDevice* device, Error* error);
 
-/// Source of the kernel that every recording ends with, CUDA_DONE_KERNEL.
+/// Source of the kernel that every recording ends with, and of one that does nothing.
 extern const char cuda_done_source[];
-#define CUDA_DONE_KERNEL "warprack_done"
+#define CUDA_DONE_KERNEL  "warprack_done"
+#define CUDA_NUDGE_KERNEL "warprack_nudge"
 
 #endif

@@ -53,6 +53,10 @@ const char cuda_done_source[] =
     "{\n"
     "  __threadfence_system(); // the copies and kernels before, then the word\n"
     "  *done = *sequence;\n"
+    "}\n"
+    "KERNEL\n"
+    "warprack_nudge(void)\n"
+    "{\n"
     "}\n";
 
 /// Mapped memory between one recording and the host.
@@ -385,6 +389,25 @@ cuda_poll(GpuRecording* const recording, const uint64_t sequence, bool* const do
   }
   result = cuda.stream_query(recording->lane->stream);
   return result == CUDA_ERROR_NOT_READY ? STATUS_OK : cuda_note(device, result, "cuStreamQuery");
+}
+
+Status
+cuda_nudge(GpuDevice* const device)
+{
+  if (atomic_load_explicit(&device->is_lost, memory_order_relaxed)) {
+    return STATUS_DEVICE_LOST;
+  }
+  CUresult result = cuda.ctx_set_current(device->context);
+  if (result) {
+    return cuda_note(device, result, "cuCtxSetCurrent");
+  }
+  result = cuda.stream_query(device->nudges);
+  if (result) {
+    return result == CUDA_ERROR_NOT_READY ? STATUS_OK : cuda_note(device, result, "cuStreamQuery");
+  }
+  result = cuda.launch_kernel(device->nudge_kernel->function, 1U, 1U, 1U, 1U, 1U, 1U, 0U,
+                              device->nudges, NULL, NULL);
+  return cuda_note(device, result, "cuLaunchKernel");
 }
 
 Status

@@ -269,6 +269,7 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
   device->api = api;
   device->info = info;
   device->deadline_ns = choice->deadline_ns;
+  device->keep_awake = choice->keep_awake;
   device->backend = functions;
   device->backend.name = device->api->name;
   snprintf(device->summary, sizeof(device->summary), "%s device %u: %s, driver %s, %" PRIu64 " MiB",
@@ -296,6 +297,7 @@ device_backend_free(Backend* const backend)
     return true;
   }
   const bool is_stuck = device->is_stuck;
+  device_backend_play(backend, false);
   detach(backend);
   device_chunks_free(device);
   while (device->modules) {

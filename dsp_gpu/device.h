@@ -14,6 +14,7 @@
 
 #include "../engine/backend.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct CompiledModule CompiledModule;
@@ -32,6 +33,10 @@ typedef struct Device {
   GpuBuffer* d_region;      ///< Or what takes its place, see device_attach_buffer()
   _Atomic uint64_t late_ns; ///< The deadline that a block has missed: nothing more is submitted; 0
   bool is_stuck;            ///< A block never came back: all that the device holds is left as it is
+  bool keep_awake;          ///< While blocks come, see device_awake.c
+  bool is_kept_awake;       ///< Its thread runs
+  atomic_bool may_sleep;    ///< Ends it
+  pthread_t awake;
   CompiledModule* modules;
   Chunk* chunks;
   char summary[256];

@@ -159,6 +159,9 @@ typedef struct GpuApi {
   /// STATUS_OK with *done, or the asynchronous error that befell the device.  What was copied out
   /// can be read once this says done, not earlier. [worker]
   Status (*poll)(GpuRecording* recording, uint64_t sequence, bool* done);
+  /// A moment of work for the device that no submission waits for, nor waits for one; nothing while
+  /// the last one has not ended.  Returns at once. [any one thread]
+  Status (*nudge)(GpuDevice* device);
   /// Wait for everything that was submitted. [builder, or worker while disarmed]
   Status (*finish)(GpuDevice* device, Error* error);
 

@@ -115,6 +115,12 @@ close_device(GpuDevice* const device)
   if (device->context) {
     (void)finish(device, NULL); // a lost device has nothing that could be waited for
   }
+  if (device->last_nudge) {
+    opencl_driver.clReleaseEvent(device->last_nudge);
+  }
+  if (device->nudged) {
+    opencl_driver.clReleaseMemObject(device->nudged);
+  }
   for (uint32_t q = 0; q < N_QUEUES; ++q) {
     if (device->queues[q]) {
       opencl_driver.clReleaseCommandQueue(device->queues[q]);
@@ -146,6 +152,12 @@ make_context(GpuDevice* const device, Error* const error)
       device->queues[q] = NULL;
       return opencl_fail(device, error, "clCreateCommandQueue", code);
     }
+  }
+  device->nudged =
+      opencl_driver.clCreateBuffer(device->context, CL_MEM_READ_WRITE, GPU_ALIGNMENT, NULL, &code);
+  if (code) {
+    device->nudged = NULL;
+    return opencl_fail(device, error, "clCreateBuffer", code);
   }
   return STATUS_OK;
 }
@@ -203,6 +215,7 @@ const GpuApi gpu_opencl = {
   .recording_free = opencl_recording_free,
   .submit = opencl_submit,
   .poll = opencl_poll,
+  .nudge = opencl_nudge,
   .finish = finish,
   .last_error = last_error,
 };

@@ -23,12 +23,14 @@ typedef struct OpenclFound {
 } OpenclFound;
 
 /// In-order queues.  The builder has its own, so that it waits for its own copies only.
-enum { QUEUE_IN, QUEUE_KERNELS, QUEUE_OUT, QUEUE_BUILDER, N_QUEUES };
+enum { QUEUE_IN, QUEUE_KERNELS, QUEUE_OUT, QUEUE_BUILDER, QUEUE_NUDGES, N_QUEUES };
 
 struct GpuDevice {
   const OpenclFound* found;
   cl_context context;
   cl_command_queue queues[N_QUEUES];
+  cl_mem nudged;         ///< Some bytes that nobody reads
+  cl_event last_nudge;   ///< Not seen to have ended, or NULL; of the thread that nudges
   _Atomic bool is_lost;  ///< Set by whoever meets the error, read by all
   pthread_mutex_t mutex; ///< Of what follows; the worker takes it when the device is lost only
   const char* lost_call; ///< The function that told
@@ -137,5 +139,6 @@ opencl_record(GpuDevice* device, const GpuWork* work, GpuRecording** recording, 
 void opencl_recording_free(GpuRecording* recording);
 Status opencl_submit(GpuRecording* recording, uint64_t sequence);
 Status opencl_poll(GpuRecording* recording, uint64_t sequence, bool* done);
+Status opencl_nudge(GpuDevice* device);
 
 #endif

@@ -178,6 +178,31 @@ ask(const cl_event event, const char** const call)
   return opencl_driver.clWaitForEvents(1, &event);
 }
 
+// A failure loses nothing: no block depends on it.
+Status
+opencl_nudge(GpuDevice* const device)
+{
+  if (device->last_nudge) {
+    cl_int state = CL_COMPLETE;
+    const cl_int code = opencl_driver.clGetEventInfo(
+        device->last_nudge, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
+    if (!code && state > CL_COMPLETE) {
+      return STATUS_OK;
+    }
+    opencl_driver.clReleaseEvent(device->last_nudge);
+    device->last_nudge = NULL;
+  }
+  const cl_command_queue queue = device->queues[QUEUE_NUDGES];
+  const cl_uint zero = 0;
+  const cl_int code = opencl_driver.clEnqueueFillBuffer(
+      queue, device->nudged, &zero, sizeof(zero), 0, sizeof(zero), 0, NULL, &device->last_nudge);
+  if (code) {
+    device->last_nudge = NULL;
+    return STATUS_NO_BACKEND;
+  }
+  return opencl_driver.clFlush(queue) ? STATUS_NO_BACKEND : STATUS_OK;
+}
+
 Status
 opencl_poll(GpuRecording* const recording, const uint64_t sequence, bool* const done)
 {

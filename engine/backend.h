@@ -181,6 +181,7 @@ typedef struct DeviceChoice {
   const char* api;      ///< "cuda", "opencl"; NULL: the first that has a GPU (not a processor)
   uint32_t index;       ///< As `warprack list devices` counts them; UINT32_MAX: the best
   uint64_t deadline_ns; ///< A block that takes longer has failed
+  bool keep_awake;      ///< Keep a GPU's clocks up while it plays
 } DeviceChoice;
 
 /// Open a device.  STATUS_NO_BACKEND in the driver's own words when it is not there.  Without an
@@ -193,6 +194,8 @@ NODISCARD Status device_backend_new(const DeviceChoice* choice, Backend** backen
    uses, because it would wait for ever: context and memory are left until the process ends.
 */
 bool device_backend_free(Backend* backend);
+/// Blocks will come in real time from now on, or no longer. [main or builder]
+void device_backend_play(Backend* backend, bool plays);
 /// Change DeviceChoice::deadline_ns. [main or builder, while no worker runs]
 void device_backend_set_deadline(Backend* backend, uint64_t deadline_ns);
 /// False for a processor that plays the device. [any]

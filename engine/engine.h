@@ -47,6 +47,7 @@ typedef struct EngineConfig {
   uint32_t gpu_index;       ///< As `warprack list devices` counts; UINT32_MAX: the best
   uint64_t gpu_deadline_ns; ///< A GPU's block that takes longer has failed; 0: eight periods, 100
                             ///< ms at least (1 s where it is no GPU), 60 s offline
+  bool gpu_may_sleep;       ///< Its clocks may fall between blocks, and blocks take longer
   const PlacementCosts* costs; ///< AUTO chooses by these, copied; NULL: measured, once per machine
   EngineLoadFile load_file;    ///< May be NULL: racks that name files are refused
   EngineFreeFile free_file;

@@ -24,8 +24,9 @@ engine_open_device(const Engine* const engine, Backend** const device, Error* co
   const EngineConfig* const config = &engine->config;
   const DeviceChoice choice = { .api = api_names[config->backend],
                                 .index = config->gpu_index,
-                                .deadline_ns = config->gpu_deadline_ns ? config->gpu_deadline_ns
-                                                                       : PATIENT_NS };
+                                .deadline_ns =
+                                    config->gpu_deadline_ns ? config->gpu_deadline_ns : PATIENT_NS,
+                                .keep_awake = !config->gpu_may_sleep };
   return device_backend_new(&choice, device, error);
 }
 
@@ -156,6 +157,7 @@ engine_show_ring(Engine* const engine, const Ring* const ring)
              "audio is copied on its way to the device: %s", why.text);
     pthread_mutex_unlock(&engine->pointers);
   }
+  device_backend_play(engine->device, true);
 }
 
 Status
@@ -174,6 +176,7 @@ engine_detach_ring(Engine* const engine)
 {
   if (engine->device) {
     plan_drop_stages(engine->worker.plan);
+    device_backend_play(engine->device, false);
     engine->device->detach(engine->device);
   }
 }

@@ -121,24 +121,19 @@ clear(float* const out)
   scratch_remove(&scratch);
 }
 
+/// The first frame from `from` on after which `length` frames are at a level; n_frames for none.
 static size_t
-find(const float* const out, size_t from, const size_t n_frames, const float level)
+find_for(const float* const out, const size_t from, const size_t n_frames, const float level,
+         const size_t length)
 {
-  while (from < n_frames && fabsf(out[from] - level) > 1e-5F) {
-    ++from;
+  size_t n = 0;
+  for (size_t i = from; i < n_frames; ++i) {
+    n = fabsf(out[i] - level) <= 1e-5F ? n + 1U : 0U;
+    if (n == length) {
+      return i + 1U - length;
+    }
   }
-  return from;
-}
-
-/// Frames from `from` on that are at a level.
-static size_t
-length_at(const float* const out, const size_t from, const size_t n_frames, const float level)
-{
-  size_t end = from;
-  while (end < n_frames && fabsf(out[end] - level) <= 1e-5F) {
-    ++end;
-  }
-  return end - from;
+  return n_frames;
 }
 
 /// Wet, then dry for a while, then wet again, from one to the other without a jump.  On a busy
@@ -146,16 +141,11 @@ length_at(const float* const out, const size_t from, const size_t n_frames, cons
 static void
 assert_dry_between(const float* const out, const size_t n_frames)
 {
-  const size_t wet = find(out, 0U, n_frames, WET);
-  size_t dry = wet;
-  size_t dry_frames = 0;
-  while (dry < n_frames && dry_frames < DRY_BLOCKS * BLOCK) {
-    dry = find(out, dry + dry_frames, n_frames, DRY);
-    dry_frames = length_at(out, dry, n_frames, DRY);
-  }
-  ck_assert_msg(dry < n_frames, "never dry");
-  const size_t back = find(out, dry, n_frames, WET);
-  ck_assert_msg(back < n_frames, "never wet again");
+  const size_t wet = find_for(out, 0U, n_frames, WET, BLOCK);
+  const size_t dry = find_for(out, wet, n_frames, DRY, DRY_BLOCKS * BLOCK);
+  const size_t back = find_for(out, dry, n_frames, WET, BLOCK);
+  ck_assert_msg(back < n_frames, "wet from frame %zu, dry from %zu, wet again from %zu of %zu", wet,
+                dry, back, n_frames);
   printf("dry for %.0f ms\n", 1e3 * (double)(back - dry) / RATE);
   for (size_t i = wet; i < back; ++i) {
     ck_assert_msg(out[i] >= WET - 1e-5F && out[i] <= DRY + 1e-5F, "frame %zu: %g", i,

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BLOCK      64U
 #define N_CHANNELS 3U
@@ -64,9 +65,12 @@ bench_open(const bool copies, const uint64_t deadline_ns)
   fake_teach("stage_end", "ppppppuup", nothing);
   fake_teach("fx_gain", "ppppppuu", nothing);
   fake_teach("warprack_done", "pp", done);
+  fake_teach("warprack_nudge", "", nothing);
   Bench bench = { .in = planar_noise(N_CHANNELS, 2U * BLOCK, 1U, 0.5),
                   .out = planar_silence(N_CHANNELS, 2U * BLOCK) };
-  const DeviceChoice choice = { .api = "cuda", .index = 0, .deadline_ns = deadline_ns };
+  const DeviceChoice choice = {
+    .api = "cuda", .index = 0, .deadline_ns = deadline_ns, .keep_awake = true
+  };
   Error error = { STATUS_OK, "" };
   ck_assert_msg(device_backend_new(&choice, &bench.device, &error) == STATUS_OK, "%s", error.text);
   ((Device*)bench.device)->mapped_bytes = copies ? 0U : SIZE_MAX; // not as measured
@@ -329,6 +333,101 @@ START_TEST(an_edit_leaves_the_context_alone)
 }
 END_TEST
 
+// ---- kept awake ----
+
+static bool
+is_nudge(const uint32_t index)
+{
+  const char* const kernel = fake_op(index)->kernel;
+  return kernel && !strcmp(kernel, "warprack_nudge");
+}
+
+/// Nudges among the operations from `first` on; their stream has nothing else in it.
+static uint32_t
+count_nudges(const uint32_t first)
+{
+  uint32_t n_nudges = 0;
+  const void* cu_stream = NULL;
+  for (uint32_t o = first; o < fake_n_ops(); ++o) {
+    if (is_nudge(o)) {
+      cu_stream = fake_op(o)->cu_stream;
+      ck_assert_ptr_nonnull(cu_stream);
+      ++n_nudges;
+    }
+  }
+  for (uint32_t o = 0; n_nudges && o < fake_n_ops(); ++o) {
+    ck_assert((fake_op(o)->cu_stream == cu_stream) == is_nudge(o));
+  }
+  return n_nudges;
+}
+
+START_TEST(while_it_plays_the_device_is_kept_awake)
+{
+  Bench bench = bench_new(true, PATIENT_NS);
+  const uint32_t first = fake_n_ops();
+  usleep(5000);
+  ck_assert_uint_eq(count_nudges(first), 0); // not yet
+  device_backend_play(bench.device, true);
+  for (uint32_t block = 0; block < 20; ++block) {
+    begin(&bench, block);
+    ck_assert(end(&bench));
+    usleep(1000);
+  }
+  device_backend_play(bench.device, false);
+  const uint32_t n_nudges = count_nudges(first);
+  ck_assert_uint_ge(n_nudges, 5); // of a hundred on an idle machine
+  ck_assert_uint_le(n_nudges, 20 * 1000 / 200 * 10);
+  usleep(5000);
+  ck_assert_uint_eq(count_nudges(first), n_nudges); // no longer
+
+  ((Device*)bench.device)->keep_awake = false;
+  device_backend_play(bench.device, true);
+  usleep(5000);
+  device_backend_play(bench.device, false);
+  ck_assert_uint_eq(count_nudges(first), n_nudges);
+  ck_assert(bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+START_TEST(nudges_wait_for_nothing_and_do_not_pile_up)
+{
+  Bench bench = bench_new(true, PATIENT_NS);
+  fake_hold(true);
+  const uint32_t first = fake_n_ops();
+  begin(&bench, 0);
+  device_backend_play(bench.device, true);
+  usleep(20000);
+  device_backend_play(bench.device, false);
+  begin(&bench, 1);
+  ck_assert_uint_eq(count_nudges(first), 1);
+  uint32_t nudge = first;
+  while (!is_nudge(nudge)) {
+    ++nudge;
+  }
+  for (uint32_t o = first; o < fake_n_ops(); ++o) {
+    ck_assert(!fake_waits(nudge, o) && !fake_waits(o, nudge));
+  }
+  fake_run_all();
+  ck_assert(end(&bench) && end(&bench));
+  ck_assert(bench_free(&bench));
+}
+END_TEST
+
+START_TEST(a_lost_device_is_not_nudged)
+{
+  Bench bench = bench_new(true, PATIENT_NS);
+  device_backend_play(bench.device, true);
+  fake_break("warprack_nudge", CUDA_ERROR_ILLEGAL_ADDRESS);
+  usleep(20000);
+  begin(&bench, 0);
+  ck_assert(!end(&bench)); // whose error it is cannot be told
+  rack_rig_leave(&bench.rig, bench.device);
+  ck_assert(bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
 // ---- errors ----
 
 static void
@@ -495,7 +594,9 @@ SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_st
            small_blocks_are_not_copied, a_block_is_its_kernels_in_order_between_its_copies,
            slots_take_turns, the_second_block_goes_in_before_the_first_is_waited_for,
            two_blocks_in_flight_go_on_for_ever, a_block_costs_one_launch_and_nothing_that_stalls,
-           an_edit_leaves_the_context_alone, an_asynchronous_error_is_named_and_the_cpu_goes_on,
-           a_hang_is_found_and_nothing_is_freed, without_memory_the_plan_is_refused_with_the_sizes,
+           an_edit_leaves_the_context_alone, while_it_plays_the_device_is_kept_awake,
+           nudges_wait_for_nothing_and_do_not_pile_up, a_lost_device_is_not_nudged,
+           an_asynchronous_error_is_named_and_the_cpu_goes_on, a_hang_is_found_and_nothing_is_freed,
+           without_memory_the_plan_is_refused_with_the_sizes,
            every_refusal_of_the_driver_is_said_and_leaves_nothing,
            whenever_the_device_is_lost_the_cpu_goes_on)

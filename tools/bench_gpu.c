@@ -203,7 +203,9 @@ bench_gpu_close(BenchGpu* const gpu)
 Status
 bench_gpu_backend(const BenchGpu* const gpu, Backend** const backend, Error* const error)
 {
-  const DeviceChoice choice = { gpu->api->name, gpu->index, DEADLINE_NS };
+  const DeviceChoice choice = { .api = gpu->api->name,
+                                .index = gpu->index,
+                                .deadline_ns = DEADLINE_NS };
   return device_backend_new(&choice, backend, error);
 }
 

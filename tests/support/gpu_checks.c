@@ -625,6 +625,26 @@ START_TEST(after_finish_everything_is_done)
 }
 END_TEST
 
+START_TEST(nudges_change_nothing_and_hold_nothing_up)
+{
+  GpuRig rig = gpu_rig_open(api);
+  GpuTrip trip = gpu_trip_new(&rig, 1000, 2.0f);
+  const float* const in = api->host_pointer(trip.in);
+  const float* const out = api->host_pointer(trip.out);
+  fill_with(api->host_pointer(trip.in), 1000, 3);
+  for (uint64_t sequence = 1; sequence <= 20; ++sequence) {
+    ck_assert_int_eq(api->submit(trip.recording, sequence), STATUS_OK);
+    for (uint32_t n = 0; n < 3; ++n) {
+      ck_assert_int_eq(api->nudge(rig.device), STATUS_OK);
+    }
+    gpu_rig_await(&rig, trip.recording, sequence);
+    check_scaled(out, in, 2.0f, 1000);
+  }
+  gpu_trip_free(&rig, &trip);
+  gpu_rig_close(&rig);
+}
+END_TEST
+
 int
 gpu_checks_run(const GpuApi* const tested)
 {
@@ -649,6 +669,7 @@ gpu_checks_run(const GpuApi* const tested)
     two_blocks_in_flight_keep_their_order_and_their_samples,
     a_recording_of_nothing_is_done_as_well,
     after_finish_everything_is_done,
+    nudges_change_nothing_and_hold_nothing_up,
   };
   return suite_run(tested->name, tests, ARRAY_LEN(tests));
 }

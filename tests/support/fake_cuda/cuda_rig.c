@@ -51,6 +51,13 @@ done(void* const* const params, const uint32_t n_groups, const uint32_t group_si
   __atomic_store_n(to, __atomic_load_n(from, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
 }
 
+static void
+nudge(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
+{
+  (void)params;
+  ck_assert_uint_eq(n_groups * group_size, 1);
+}
+
 void
 cuda_rig_prepare(void)
 {
@@ -59,6 +66,7 @@ cuda_rig_prepare(void)
   fake_teach("selftest_history", "ppp", history);
   fake_teach("selftest_scale", "ppuu", scale);
   fake_teach("warprack_done", "pp", done);
+  fake_teach("warprack_nudge", "", nudge);
 }
 
 static Status

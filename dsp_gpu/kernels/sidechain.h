@@ -5,9 +5,10 @@
 
   One group takes one unit, a single channel or all channels of a linked node, in tiles of TILE
   frames.  Levels, curves and gains are worked out with one thread for each frame of the tile, and
-  LANES threads along the channels; only what goes from frame to frame is left to one thread, about
-  30 cycles a frame.  That bounds a unit: some 20 ns a frame, whatever there is to do beside it.  A
-  thread for each channel would do everything at that pace, and ten times as much per frame.
+  LANES threads along the channels; only what goes from frame to frame is left to one thread.  That
+  bounds a unit: seven operations that wait for each other, about 30 cycles a frame, while other
+  units use the processor.  A thread for each channel would do all the rest in that one thread too,
+  several times as much, and read its rows with a stride.
 
   A linked node of many channels is bounded by its one group, which has BATCH loads on the way for
   each thread.  Inputs are summed once and wait in the output rows.

@@ -49,8 +49,8 @@
 #define UNIT_WORDS   9
 
 // A chain: units that follow each other by UNIT_NEXT and are run by one launch, of which the first
-// is one of the launch's units.  Its UNIT_OUT is the output of the chain.  UNIT_IN of every other one
-// is the connection (word in live) from the output of the unit before, which is in no row.
+// is one of the launch's units.  Its UNIT_OUT is the output of the chain.  UNIT_IN of every other
+// one is the connection (word in live) from the output of the unit before, which is in no row.
 #define CHAIN_UNITS 32 // at most
 
 // An input: a sum of terms, as MixRow.

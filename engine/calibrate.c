@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Measuring what effects cost.  Five sizes give the five numbers of a PlacementCost, one after the
-// other.
+// Measuring what effects cost.  Six sizes give the six numbers of a PlacementCost.
 
 #include "calibrate.h"
 
@@ -35,6 +34,7 @@ typedef struct Size {
 static const Size few_size = { SHORT_BLOCK, 1U, SHORT_TAPS };
 static const Size longer_size = { LONG_BLOCK, 1U, SHORT_TAPS };
 static const Size many_size = { SHORT_BLOCK, MANY_NODES, SHORT_TAPS };
+static const Size many_longer_size = { LONG_BLOCK, MANY_NODES, SHORT_TAPS };
 static const Size taps_size = { SHORT_BLOCK, MANY_NODES, LONG_TAPS };
 static const Size longer_taps_size = { LONG_BLOCK, MANY_NODES, LONG_TAPS };
 
@@ -223,14 +223,28 @@ positive(const double x)
   return fmax(x, 0.0);
 }
 
+/// What the model says, but for taps.
 static double
-stage_ns(const PlacementCost* const stage, const Size* const size)
+modelled_ns(const PlacementCost* const cost, const Size* const size)
 {
-  return stage->base +
-         size->block_frames * (stage->per_frame + WIDTH * size->n_nodes * stage->per_channel);
+  const double n_channels = WIDTH * size->n_nodes;
+  return cost->base + n_channels * cost->per_channel +
+         size->block_frames * (cost->per_frame + n_channels * cost->per_sample);
 }
 
-/// The three numbers that every cost has.  `stage` is taken off; zeros for the stage's own.
+/// Time of an effect's nodes alone.
+static Status
+measure_alone(const FxInfo* const fx, const Backend* const backend,
+              const PlacementCost* const stage, const Size* const size, const bool has_file,
+              double* const ns, Error* const error)
+{
+  const Status status = measure(fx, backend, size, has_file, ns, error);
+  *ns = positive(*ns - modelled_ns(stage, size));
+  return status;
+}
+
+/// The four numbers that every cost has, from the corners of channels and frames.  `stage` is taken
+/// off; zeros for the stage's own.  Where noise or caches bend the plane, the large sizes count.
 static Status
 fit_sizes(const FxInfo* const fx, const Backend* const backend, const PlacementCost* const stage,
           const bool has_file, PlacementCost* const cost, Error* const error)
@@ -238,24 +252,30 @@ fit_sizes(const FxInfo* const fx, const Backend* const backend, const PlacementC
   double few = 0.0;
   double longer = 0.0;
   double many = 0.0;
-  Status status = measure(fx, backend, &few_size, has_file, &few, error);
+  double many_longer = 0.0;
+  Status status = measure_alone(fx, backend, stage, &few_size, has_file, &few, error);
   if (!status) {
-    status = measure(fx, backend, &longer_size, has_file, &longer, error);
+    status = measure_alone(fx, backend, stage, &longer_size, has_file, &longer, error);
   }
   if (!status) {
-    status = measure(fx, backend, &many_size, has_file, &many, error);
+    status = measure_alone(fx, backend, stage, &many_size, has_file, &many, error);
+  }
+  if (!status) {
+    status = measure_alone(fx, backend, stage, &many_longer_size, has_file, &many_longer, error);
   }
   if (status) {
     return status;
   }
-  few = positive(few - stage_ns(stage, &few_size));
-  longer = positive(longer - stage_ns(stage, &longer_size));
-  many = positive(many - stage_ns(stage, &many_size));
-  const double all_per_frame = positive(longer - few) / (LONG_BLOCK - SHORT_BLOCK);
-  cost->per_channel = positive(many - few) / (SHORT_BLOCK * WIDTH * (MANY_NODES - 1.0));
-  cost->per_channel = fmin(cost->per_channel, many / (SHORT_BLOCK * WIDTH * MANY_NODES));
-  cost->per_frame = positive(all_per_frame - WIDTH * cost->per_channel);
-  cost->base = positive(few - SHORT_BLOCK * all_per_frame);
+  const double more_channels = WIDTH * (MANY_NODES - 1.0);
+  const double more_frames = LONG_BLOCK - SHORT_BLOCK;
+  const double by_channel = positive(many - few) / more_channels; // of a short block
+  const double by_frame = positive(longer - few) / more_frames;   // of few channels
+  const double crossed = positive(many_longer - many - longer + few) / more_channels / more_frames;
+  cost->per_sample = fmin(crossed, by_channel / SHORT_BLOCK);
+  cost->per_channel = by_channel - SHORT_BLOCK * cost->per_sample;
+  cost->per_frame = positive(by_frame - WIDTH * cost->per_sample);
+  cost->base = 0.0;
+  cost->base = positive(few - modelled_ns(cost, &few_size));
   cost->is_known = true;
   return STATUS_OK;
 }
@@ -267,24 +287,20 @@ fit_taps(const FxInfo* const fx, const Backend* const backend, const PlacementCo
 {
   double few = 0.0;
   double longer = 0.0;
-  Status status = measure(fx, backend, &taps_size, true, &few, error);
+  Status status = measure_alone(fx, backend, stage, &taps_size, true, &few, error);
   if (!status) {
-    status = measure(fx, backend, &longer_taps_size, true, &longer, error);
+    status = measure_alone(fx, backend, stage, &longer_taps_size, true, &longer, error);
   }
   if (status) {
     cost->is_known = false;
     return status;
   }
-  const double n_channels = WIDTH * MANY_NODES;
-  const double n_taps = n_channels * (LONG_TAPS - SHORT_TAPS);
-  const double own = cost->per_frame + n_channels * cost->per_channel;
-  const double by_taps =
-      positive(few - stage_ns(stage, &taps_size) - cost->base - SHORT_BLOCK * own) / n_taps;
-  const double longer_by_taps =
-      positive(longer - stage_ns(stage, &longer_taps_size) - cost->base - LONG_BLOCK * own) /
-      n_taps;
-  cost->per_tap_frame = positive(longer_by_taps - by_taps) / (LONG_BLOCK - SHORT_BLOCK);
-  cost->per_tap = positive(by_taps - SHORT_BLOCK * cost->per_tap_frame);
+  const double n_taps = (double)WIDTH * MANY_NODES * (LONG_TAPS - SHORT_TAPS);
+  const double by_tap = positive(few - modelled_ns(cost, &taps_size)) / n_taps;
+  const double longer_by_tap = positive(longer - modelled_ns(cost, &longer_taps_size)) / n_taps;
+  cost->per_tap_frame =
+      fmin(positive(longer_by_tap - by_tap) / (LONG_BLOCK - SHORT_BLOCK), by_tap / SHORT_BLOCK);
+  cost->per_tap = by_tap - SHORT_BLOCK * cost->per_tap_frame;
   return STATUS_OK;
 }
 

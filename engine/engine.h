@@ -196,10 +196,11 @@ typedef struct EnginePrediction {
   double block_ns_p50, block_ns_p99;
   uint32_t latency_frames, n_out;
   uint64_t tail_frames;
-  char backend[16];       ///< What ran it, as in EngineStatus
-  EngineBackend gpu;      ///< Of the device that was open, CPU when none was
-  char device[256];       ///< As in EngineStatus
-  char backend_note[640]; ///< As in EngineStatus
+  char backend[16];                ///< What ran it, as in EngineStatus
+  EngineBackend gpu;               ///< Of the device that was open, CPU when none was
+  double cost_us[PLACEMENT_SIDES]; ///< As in EngineStatus
+  char device[256];                ///< As in EngineStatus
+  char backend_note[640];          ///< As in EngineStatus
 } EnginePrediction;
 
 NODISCARD Status engine_predict(const EngineConfig* config, const Rack* rack, double rate_hz,

@@ -65,6 +65,7 @@ name_backends(const Engine* const engine, EnginePrediction* const prediction)
   EngineStatus status;
   engine_status(engine, &status);
   memcpy(prediction->backend, status.backend, sizeof(prediction->backend));
+  memcpy(prediction->cost_us, status.cost_us, sizeof(prediction->cost_us));
   memcpy(prediction->device, status.device, sizeof(prediction->device));
   memcpy(prediction->backend_note, status.backend_note, sizeof(prediction->backend_note));
   prediction->gpu = !engine->device                         ? ENGINE_BACKEND_CPU

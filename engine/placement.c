@@ -31,10 +31,12 @@ cost_ns(const PlacementCost* const cost, const PlacementShape* const shape, cons
         const double n_taps)
 {
   const double n_frames = shape->block_frames;
-  return cost->is_known
-             ? cost->base + n_frames * (cost->per_frame + n_channels * cost->per_channel) +
-                   n_taps * (cost->per_tap + n_frames * cost->per_tap_frame)
-             : INFINITY;
+  if (!cost->is_known) {
+    return INFINITY;
+  }
+  return cost->base + n_channels * cost->per_channel +
+         n_frames * (cost->per_frame + n_channels * cost->per_sample) +
+         n_taps * (cost->per_tap + n_frames * cost->per_tap_frame);
 }
 
 /// Time of a batch: `n` nodes of one effect, level and side.
@@ -64,7 +66,9 @@ placement_predict(const PlacementCosts* const costs, const PlacementShape* const
   for (uint32_t n = 0; n < n_nodes; ++n) {
     nodes[n].side = nodes[n].is_free ? side : nodes[n].side;
   }
-  qsort(nodes, n_nodes, sizeof(PlacementNode), compare_nodes);
+  if (n_nodes) {
+    qsort(nodes, n_nodes, sizeof(PlacementNode), compare_nodes);
+  }
   double ns = stages[n_nodes ? nodes->side : side];
   for (uint32_t begin = 0, i = 1; begin < n_nodes; ++i) {
     if (i == n_nodes || compare_nodes(&nodes[i], &nodes[begin])) {

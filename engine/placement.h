@@ -5,12 +5,12 @@
    numbers.
 
    The nodes of one rack that leave the choice go to one side together, so that a rack has as few
-   stages as its own backend= words ask for.  The time of a block is, summed up,
+   stages as its own backend= words ask for.  The time of a block is the sum of
 
-       per stage (a run of levels on one side)     what an empty one takes, with the rack's channels
-       per batch (one effect, one level)           base + frames · (per_frame + channels ·
-   per_channel)
-                                                        + taps · (per_tap + frames · per_tap_frame)
+     - per stage (a run of levels on one side): what an empty one takes, with the rack's channels
+     - per batch (one effect, one level):
+         base + channels · per_channel + frames · (per_frame + channels · per_sample)
+              + taps · (per_tap + frames · per_tap_frame)
 
    with taps summed over channels: the length of impulse responses, 0 for effects that have none.
    Batches that take long on one core of the CPU are spread over its cores, as dsp_cpu/stage_cpu.c
@@ -30,8 +30,9 @@ typedef enum PlacementSide { PLACEMENT_CPU, PLACEMENT_GPU, PLACEMENT_SIDES } Pla
 typedef struct PlacementCost {
   bool is_known;
   double base;
+  double per_channel;   ///< Whatever the frames: memory of units that comes and goes
   double per_frame;     ///< Whatever the channels: recursions take their time on a GPU
-  double per_channel;   ///< And frame
+  double per_sample;    ///< Channel and frame
   double per_tap;       ///< And channel
   double per_tap_frame; ///< And channel
 } PlacementCost;

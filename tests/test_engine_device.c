@@ -289,11 +289,12 @@ START_TEST(costs_are_measured_and_kept)
   const FxInfo* const* const effects = fx_table(&n);
   for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
     ck_assert(costs.stage[s].is_known);
-    ck_assert_double_gt(costs.stage[s].base + costs.stage[s].per_channel, 0.0);
+    ck_assert_double_gt(costs.stage[s].base + costs.stage[s].per_sample, 0.0);
     for (uint32_t e = 0; e < n; ++e) {
       const PlacementCost* const cost = &costs.effects[s][e];
       ck_assert(cost->is_known == !strcmp(effects[e]->name, "gain"));
-      ck_assert(cost->base >= 0.0 && cost->per_frame >= 0.0 && cost->per_channel >= 0.0);
+      ck_assert(cost->base >= 0.0 && cost->per_channel >= 0.0 && cost->per_frame >= 0.0 &&
+                cost->per_sample >= 0.0);
       ck_assert(cost->per_tap == 0.0 && cost->per_tap_frame == 0.0);
     }
   }

@@ -16,17 +16,17 @@ static PlacementCosts costs;
 static void
 set_up(void)
 {
-  costs = (PlacementCosts){
-    .stage = { [PLACEMENT_CPU] = { .is_known = true, .base = 100.0, .per_channel = 0.5 },
-               [PLACEMENT_GPU] = { .is_known = true, .base = 10000.0, .per_channel = 0.25 } },
-    .effects = { [PLACEMENT_CPU] = { [LIGHT] = { true, 50.0, 0.0, 1.0, 0.0, 0.0 },
-                                     [HEAVY] = { true, 100.0, 0.0, 40.0, 0.0, 0.0 },
-                                     [TAPPED] = { true, 100.0, 2.0, 3.0, 0.5, 0.01 },
-                                     [CPU_ONLY] = { true, 200.0, 0.0, 1.0, 0.0, 0.0 } },
-                 [PLACEMENT_GPU] = { [LIGHT] = { true, 1000.0, 0.0, 0.001, 0.0, 0.0 },
-                                     [HEAVY] = { true, 2000.0, 10.0, 0.02, 0.0, 0.0 },
-                                     [TAPPED] = { true, 3000.0, 0.0, 0.1, 0.002, 0.0 } } }
-  };
+  PlacementCost* const cpu = costs.effects[PLACEMENT_CPU];
+  PlacementCost* const gpu = costs.effects[PLACEMENT_GPU];
+  costs.stage[PLACEMENT_CPU] = (PlacementCost){ true, .base = 100.0, .per_sample = 0.5 };
+  costs.stage[PLACEMENT_GPU] = (PlacementCost){ true, .base = 10000.0, .per_sample = 0.25 };
+  cpu[LIGHT] = (PlacementCost){ true, .base = 50.0, .per_sample = 1.0 };
+  cpu[HEAVY] = (PlacementCost){ true, .base = 100.0, .per_sample = 40.0 };
+  cpu[TAPPED] = (PlacementCost){ true, 100.0, 7.0, 2.0, 3.0, 0.5, 0.01 };
+  cpu[CPU_ONLY] = (PlacementCost){ true, .base = 200.0, .per_sample = 1.0 };
+  gpu[LIGHT] = (PlacementCost){ true, .base = 1000.0, .per_sample = 0.001 };
+  gpu[HEAVY] = (PlacementCost){ true, .base = 2000.0, .per_frame = 10.0, .per_sample = 0.02 };
+  gpu[TAPPED] = (PlacementCost){ true, .base = 3000.0, .per_sample = 0.1, .per_tap = 0.002 };
 }
 
 static const PlacementShape small = { .block_frames = 64, .n_channels = 2, .n_cores = 1 };
@@ -62,7 +62,8 @@ START_TEST(taps_cost_per_channel_and_per_frame)
 {
   PlacementNode nodes[] = { { TAPPED, 0, 2, 1000, true, PLACEMENT_CPU } };
   assert_ns(placement_predict(&costs, &small, nodes, 1, PLACEMENT_CPU),
-            100.0 + 64 * 2 * 0.5 + 100.0 + 64 * (2.0 + 2 * 3.0) + 2000 * (0.5 + 64 * 0.01));
+            100.0 + 64 * 2 * 0.5 + 100.0 + 2 * 7.0 + 64 * (2.0 + 2 * 3.0) +
+                2000 * (0.5 + 64 * 0.01));
   assert_ns(placement_predict(&costs, &small, nodes, 1, PLACEMENT_GPU),
             10000.0 + 64 * 2 * 0.25 + 3000.0 + 64 * 2 * 0.1 + 2000 * 0.002);
 }

@@ -8,6 +8,7 @@
 
 #include "../engine/engine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -119,6 +120,11 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
                         own->tail_frames == UINT64_MAX
                             ? json_null() // no bound
                             : json_integer((json_int_t)own->tail_frames));
+    for (uint32_t s = 0; s < PLACEMENT_SIDES && own->cost_us[s] > 0.0; ++s) {
+      // What auto chose by; no number where an effect was never measured.
+      json_object_set_new(json, s == PLACEMENT_CPU ? "predicted_cpu_us" : "predicted_gpu_us",
+                          isfinite(own->cost_us[s]) ? json_real(own->cost_us[s]) : json_null());
+    }
   }
   return json;
 }

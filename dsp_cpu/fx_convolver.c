@@ -10,6 +10,7 @@
 // input to every output.
 
 #include "partition.h"
+#include "partition_kernel.h"
 
 #include "../engine/effect.h"
 #include "../engine/ramp.h"
@@ -48,7 +49,9 @@ static const FxParam convolver_params[] = {
 typedef struct ConvolverNode {
   Partition** partitions; ///< [n_partitions]: 1, or one per channel
   uint32_t n_partitions;
-  uint32_t n_in, n_out; ///< Of a unit
+  PartitionKernel* kernel; ///< Instead, for a device
+  float* taps;             ///< What the kernel is made of, until it is
+  uint32_t n_in, n_out;    ///< Of a unit
   double mix, gain_lin;
   float dry, wet; ///< Targets
   uint32_t ramp_frames;
@@ -77,10 +80,12 @@ static void
 convolver_destroy(void* const node)
 {
   ConvolverNode* const convolver = node;
-  for (uint32_t i = 0; i < convolver->n_partitions; ++i) {
+  for (uint32_t i = 0; convolver->partitions && i < convolver->n_partitions; ++i) {
     partition_free(convolver->partitions[i]);
   }
   free(convolver->partitions);
+  partition_kernel_free(convolver->kernel);
+  free(convolver->taps);
   free(convolver);
 }
 
@@ -139,6 +144,7 @@ make_partitions(ConvolverNode* const node, const float* const taps, const uint64
 {
   const uint32_t n_matrix = node->n_in * node->n_out;
   const float** const matrix = calloc(n_matrix, sizeof(float*));
+  node->partitions = calloc(node->n_partitions, sizeof(Partition*));
   Status status = matrix && node->partitions
                       ? STATUS_OK
                       : error_set(error, STATUS_NO_MEM, "convolver: out of memory");
@@ -151,6 +157,23 @@ make_partitions(ConvolverNode* const node, const float* const taps, const uint64
   }
   free(matrix);
   return status;
+}
+
+/// Takes the taps, also on error.
+static Status
+make_kernel(ConvolverNode* const node, float* const taps, const uint64_t n_taps,
+            const FxSetup* const setup, Error* const error)
+{
+  const bool matrix = node->n_in != 1U || node->n_out != 1U;
+  const PartitionKernelSpec spec = { .taps = taps,
+                                     .n_taps = n_taps,
+                                     .n_in = node->n_in,
+                                     .n_out = node->n_out,
+                                     .n_sets = node->n_partitions,
+                                     .n_units = matrix ? 1U : setup->n_in,
+                                     .max_block_frames = setup->max_block_frames };
+  node->taps = taps;
+  return partition_kernel_new(&spec, &node->kernel, error);
 }
 
 static Status
@@ -183,11 +206,15 @@ convolver_create(const FxSetup* const setup, FxShape* const shape, void** const 
                            .n_in = matrix ? setup->n_in : 1U,
                            .n_out = matrix ? ir->n_channels / setup->n_in : 1U,
                            .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
-  made->partitions = calloc(made->n_partitions, sizeof(Partition*));
   convolver_set(made, MIX, setup->values[MIX]);
   convolver_set(made, GAIN, setup->values[GAIN]);
-  const Status status = make_partitions(made, taps, n_taps, setup->max_block_frames, error);
-  free(taps);
+  Status status = STATUS_OK;
+  if (setup->for_kernel) {
+    status = make_kernel(made, taps, n_taps, setup, error);
+  } else {
+    status = make_partitions(made, taps, n_taps, setup->max_block_frames, error);
+    free(taps);
+  }
   if (status) {
     convolver_destroy(made);
     return status;
@@ -195,7 +222,8 @@ convolver_create(const FxSetup* const setup, FxShape* const shape, void** const 
   shape->coupled = matrix;
   shape->n_out = matrix ? made->n_out : setup->n_in;
   shape->tail_frames = n_taps;
-  shape->unit_bytes = sizeof(ConvolverUnit) + partition_state_bytes(made->partitions[0]);
+  shape->unit_bytes =
+      made->kernel ? 0U : sizeof(ConvolverUnit) + partition_state_bytes(made->partitions[0]);
   *node = made;
   return STATUS_OK;
 }
@@ -262,6 +290,37 @@ convolver_run(const FxUnit* const units, const uint32_t n_units, const uint32_t 
   }
 }
 
+// ---- on a device ----
+
+static void
+convolver_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  partition_kernel_shape(((const ConvolverNode*)node)->kernel, shape);
+}
+
+static void
+convolver_data(void* const node, uint32_t* const words)
+{
+  ConvolverNode* const convolver = node;
+  partition_kernel_data(convolver->kernel, words);
+  free(convolver->taps);
+  convolver->taps = NULL;
+}
+
+static void
+convolver_pack(const void* const node, uint32_t* const words)
+{
+  const ConvolverNode* const convolver = node;
+  partition_kernel_pack(convolver->dry, convolver->wet, convolver->ramp_frames, words);
+}
+
+static const FxKernel convolver_kernel = {
+  .file = "fx_convolver.cu",
+  .shape = convolver_kernel_shape,
+  .data = convolver_data,
+  .pack = convolver_pack,
+};
+
 const FxInfo fx_convolver_info = {
   .name = "convolver",
   .summary = "Convolve with an impulse response: rooms, cabinets, corrections",
@@ -274,4 +333,5 @@ const FxInfo fx_convolver_info = {
   .unit_init = convolver_unit_init,
   .set = convolver_set,
   .run = convolver_run,
+  .kernel = &convolver_kernel,
 };

@@ -9,7 +9,9 @@
 // structural: the engine fades from the old filter to the new one.
 
 #include "fir_design.h"
+#include "fir_layout.h"
 #include "partition.h"
+#include "partition_kernel.h"
 #include "spectrum.h"
 
 #include "../engine/effect.h"
@@ -80,14 +82,15 @@ static const FxParam fir_params[] = {
                    .help = "Declare a designed filter's delay as latency" },
 };
 
-/// One filter for every channel, or one for each.  Either taps or partitions are there.
+/// One filter for every channel, or one for each.  Short filters are taps alone, also on a device.
 typedef struct FirNode {
   const SpectrumOps* ops;
   uint32_t n_filters;
   uint32_t n_taps;
   uint32_t max_block_frames;
-  float* taps;            ///< [n_filters][n_taps]
-  Partition** partitions; ///< [n_filters], or NULL for filters in the time domain
+  float* taps;             ///< [n_filters][n_taps]
+  Partition** partitions;  ///< [n_filters], or NULL
+  PartitionKernel* kernel; ///< For a device, or NULL
 } FirNode;
 
 /// Followed by the partition's state, or by [n_taps - 1 + max_block_frames] frames of input.
@@ -103,6 +106,7 @@ fir_destroy(void* const node)
     partition_free(fir->partitions[i]);
   }
   free(fir->partitions);
+  partition_kernel_free(fir->kernel);
   free(fir->taps);
   free(fir);
 }
@@ -206,6 +210,19 @@ make_partitions(FirNode* const fir, Error* const error)
 }
 
 static Status
+make_kernel(FirNode* const fir, const uint32_t n_units, Error* const error)
+{
+  const PartitionKernelSpec spec = { .taps = fir->taps,
+                                     .n_taps = fir->n_taps,
+                                     .n_in = 1,
+                                     .n_out = 1,
+                                     .n_sets = fir->n_filters,
+                                     .n_units = n_units,
+                                     .max_block_frames = fir->max_block_frames };
+  return partition_kernel_new(&spec, &fir->kernel, error);
+}
+
+static Status
 fir_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
 {
   FirNode* const fir = calloc(1, sizeof(FirNode));
@@ -216,7 +233,9 @@ fir_create(const FxSetup* const setup, FxShape* const shape, void** const node, 
   fir->max_block_frames = setup->max_block_frames;
   const FxFile* const file = setup->files[FILE_TAPS];
   Status status = file ? copy_taps(file, setup->n_in, fir, error) : design_taps(setup, fir, error);
-  if (!status && fir->n_taps > MAX_DIRECT_TAPS) {
+  if (!status && setup->for_kernel && fir->n_taps > FIR_MAX_DIRECT_TAPS) {
+    status = make_kernel(fir, setup->n_in, error);
+  } else if (!status && !setup->for_kernel && fir->n_taps > MAX_DIRECT_TAPS) {
     status = make_partitions(fir, error);
   }
   if (status) {
@@ -273,6 +292,67 @@ fir_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fram
   }
 }
 
+// ---- on a device ----
+
+/// Taps of a filter up to whole quadruples.
+static uint32_t
+tap_quads(const FirNode* const fir)
+{
+  return (fir->n_taps + 3U) / 4U;
+}
+
+static void
+fir_kernel_shape(const void* const node, FxKernelShape* const shape)
+{
+  const FirNode* const fir = node;
+  if (fir->kernel) {
+    partition_kernel_shape(fir->kernel, shape);
+    return;
+  }
+  uint32_t tile = 32;
+  while (tile < fir->max_block_frames && tile < 512U) {
+    tile *= 2U;
+  }
+  *shape = (FxKernelShape){ .sizes = { { "TILE", tile } },
+                            .passes = { { "fx_fir", 128U, 1U, 1U } },
+                            .n_passes = 1,
+                            .data_words = FIR_HEAD + 4U * (uint64_t)fir->n_filters * tap_quads(fir),
+                            .state_words = FIR_HEAD + 4U * (uint64_t)tap_quads(fir) };
+}
+
+static void
+fir_data(void* const node, uint32_t* const words)
+{
+  FirNode* const fir = node;
+  if (fir->kernel) {
+    partition_kernel_data(fir->kernel, words);
+  } else {
+    words[FIR_N_FILTERS] = fir->n_filters;
+    words[FIR_TAP_QUADS] = tap_quads(fir);
+    for (uint32_t i = 0; i < fir->n_filters; ++i) {
+      memcpy(words + FIR_HEAD + 4U * (size_t)i * tap_quads(fir),
+             fir->taps + (size_t)i * fir->n_taps, fir->n_taps * sizeof(float));
+    }
+  }
+  free(fir->taps);
+  fir->taps = NULL;
+}
+
+static void
+fir_pack(const void* const node, uint32_t* const words)
+{
+  if (((const FirNode*)node)->kernel) {
+    partition_kernel_pack(0.0F, 1.0F, 1U, words);
+  }
+}
+
+static const FxKernel fir_kernel = {
+  .file = "fx_fir.cu",
+  .shape = fir_kernel_shape,
+  .data = fir_data,
+  .pack = fir_pack,
+};
+
 const FxInfo fx_fir_info = {
   .name = "fir",
   .summary = "Linear-phase filter, or coefficients from a file",
@@ -284,4 +364,5 @@ const FxInfo fx_fir_info = {
   .destroy = fir_destroy,
   .unit_init = fir_unit_init,
   .run = fir_run,
+  .kernel = &fir_kernel,
 };

@@ -342,7 +342,7 @@ launch_passes(StageTables* const tables, const FxKernel* const kernel,
     const FxKernelPass* const pass = &memory->shape.passes[p];
     TableLaunch* const launch = launch_add(tables);
     *launch = (TableLaunch){
-      .file = kernel->file,
+      .file = memory->shape.file ? memory->shape.file : kernel->file,
       .entry = pass->entry,
       .group_size = pass->group_size,
       .groups = { (n_units + pass->units_per_group - 1U) / pass->units_per_group,

@@ -137,6 +137,7 @@ typedef struct FxKernelPass {
 /// What a node looks like to a device.  Nodes with equal sizes and passes run in one launch.  A
 /// word is 32 bits.
 typedef struct FxKernelShape {
+  const char* file;                    ///< Instead of FxKernel's; NULL: that one
   FxKernelSize sizes[FX_KERNEL_SIZES]; ///< Those with a name
   FxKernelPass passes[FX_KERNEL_PASSES];
   uint32_t n_passes;

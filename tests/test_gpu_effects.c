@@ -74,6 +74,19 @@ static const EffectCase cases[] = {
     .most_channels = 3,
     .rate_hz = 192000.0,
     .loud = 1.0F },
+  { .chain = "x: convolver mono.wav mix=0.5 predelay=1ms",
+    .sets = { { "mix", 1.0, 100 },
+              { "gain", -20.0, 300 },
+              { "mix", 0.2, 310 },
+              { "gain", 0.0, 950 } },
+    .most_channels = 31 },
+  { .chain = "x: convolver mono.wav", .sets = { { "mix", 0.0, 300 } }, .least_channels = 64 },
+  { .chain = "x: convolver six.wav mix=0.7", // 1 to 6, 2 to 3, 3 to 2
+    .sets = { { "mix", 0.1, 300 }, { "gain", -120.0, 333 } },
+    .most_channels = 3 },
+  { .chain = "(x: convolver mono.wav + convolver each.wav)",
+    .sets = { { "gain", -6.0, 300 } },
+    .least_channels = 257 },
   { .chain = "x: dcblock", .sets = { { "frequency", 20.0, 300 } } },
   { .chain = "x: highpass 80Hz", .sets = { { "frequency", 90.0, 300 } } },
   { .chain = "x: highshelf 4kHz -6dB", .sets = { { "q", 2.0, 300 }, { "gain", 6.0, 555 } } },
@@ -109,6 +122,8 @@ static const EffectCase cases[] = {
   { .chain = "(x: delay 3ms mix=1 + delay 0.2ms feedback=0.8 tone=900)", // in one launch
     .sets = { { "time", 0.4, 300 }, { "tone", 50.0, 500 } },
     .most_channels = 3 },
+  { .chain = "x: fir lowpass 1kHz taps=301" },
+  { .chain = "x: fir bandpass 200Hz 3kHz taps=1001 compensate=off", .most_channels = 31 },
   { .chain = "x: gain -6dB", .sets = { { "gain", 6.0, 300 } } },
   { .chain = "x: gate -12dB hold=1ms release=3ms range=-20dB",
     .sets = { { "range", -3.0, 300 }, { "range", -120.0, 500 }, { "hold", 0.0, 900 } },
@@ -211,7 +226,19 @@ static float dense_rows[201U * 300U];
 static float sparse_rows[70U * 300U];
 static const FxFile dense = { "dense.txt", 201, 300, dense_rows, false };
 static const FxFile sparse = { "sparse.txt", 70, 300, sparse_rows, false };
-static const RackRigFile files[] = { { "dense.txt", &dense }, { "sparse.txt", &sparse } };
+
+// Responses: for all channels, a matrix, for each of the most channels.
+static float mono_samples[2500];
+static float six_samples[6U * 700U];
+static float each_samples[257U * 500U];
+static const FxFile mono = { "mono.wav", 1, 2500, mono_samples, true };
+static const FxFile six = { "six.wav", 6, 700, six_samples, true };
+static const FxFile each = { "each.wav", 257, 500, each_samples, true };
+static const RackRigFile files[] = { { "dense.txt", &dense },
+                                     { "sparse.txt", &sparse },
+                                     { "mono.wav", &mono },
+                                     { "six.wav", &six },
+                                     { "each.wav", &each } };
 
 static const uint32_t blocks[] = { 1, 31, 32, 33, 64, 480, 512, 1024 };
 static const uint32_t widths[] = { 1, 2, 3, 31, 64, 257 };
@@ -380,6 +407,23 @@ make_matrices(void)
     const uint32_t column = i % 300U;
     const bool is_heard = column % 50U < 2U && row / 8U != column / 50U && row < 64U;
     sparse_rows[i] *= is_heard ? 0.1F : 0.0F;
+  }
+}
+
+/// Noise, a third of unit energy in each response: an output of the matrix is the sum of three.
+static void
+make_responses(void)
+{
+  static const struct {
+    float* samples;
+    const FxFile* file;
+  } all[] = { { mono_samples, &mono }, { six_samples, &six }, { each_samples, &each } };
+  for (size_t r = 0; r < ARRAY_LEN(all); ++r) {
+    const size_t n = all[r].file->n_channels * all[r].file->n_frames;
+    signal_noise(all[r].samples, n, 3U + r);
+    for (size_t i = 0; i < n; ++i) { // noise has a mean square of 1/3
+      all[r].samples[i] /= sqrtf((float)all[r].file->n_frames);
+    }
   }
 }
 
@@ -618,6 +662,7 @@ main(const int argc, char** const argv)
   }
   puts(device_backend_summary(device));
   make_matrices();
+  make_responses();
   fflush(stdout);
   const TTest* const tests[] = { a_device_plays_what_the_cpu_plays,
                                  a_reverb_follows_the_double_precision_model,

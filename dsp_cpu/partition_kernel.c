@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The host's half of convolution on a device; see partition_kernel.h.
+
+#include "partition_kernel.h"
+
+#include "partition_layout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_POINTS     32U   // shorter rows are not read whole
+#define MAX_POINTS     2048U // two times 16 KB of local memory, of the 48 that every GPU has
+#define MAX_TAIL_HOPS  16U
+#define MIN_TAIL_HOPS  4U
+#define MIN_TAIL_PARTS 2U
+
+// A large GPU reads memory at its full speed with some 2^17 threads, half of what it can hold; a
+// thread that reads less than 16 rows is not worth its group.
+#define WANTED_THREADS (1U << 17U)
+#define MIN_ROWS       16U
+
+/// A Fourier transform, and a place to do it in.
+typedef struct Table {
+  uint32_t n_points;
+  double* roots;  ///< [n_points] complex
+  double* folds;  ///< [n_points] complex, behind the roots
+  double* points; ///< [2][n_points] complex
+} Table;
+
+struct PartitionKernel {
+  PartitionKernelSpec spec;
+  uint32_t hop, points, n_parts, n_slots, slices;
+  uint32_t tail_hops, tail_points, tail_parts, tail_slices; ///< All 0 without a tail
+  uint32_t ring_frames;
+  uint32_t group_size;
+  uint32_t max_pieces; ///< Of hops, in a block
+  uint64_t tables_at, tail_tables_at, filters_at, tail_at, data_words;
+  uint64_t lines_at, tail_lines_at, rings_at, sums_at, tail_sums_at, tail_out_at, is_bad_at;
+  uint64_t state_words;
+  double* scratch; ///< Of partition_kernel_data()
+};
+
+// ---- sizes ----
+
+static uint64_t
+parts(const uint64_t n, const uint64_t each)
+{
+  return (n + each - 1U) / each;
+}
+
+static uint32_t
+power_of_two(const uint32_t at_least)
+{
+  uint32_t n = 1;
+  while (n < at_least) {
+    n *= 2U;
+  }
+  return n;
+}
+
+/// A whole number of hops in long blocks, or of short blocks in a hop.
+static uint32_t
+choose_hop(const uint32_t block)
+{
+  return block > MAX_POINTS ? (uint32_t)parts(block, parts(block, MAX_POINTS))
+                            : block * (uint32_t)parts(MIN_POINTS, block);
+}
+
+static void
+cut(PartitionKernel* const k)
+{
+  const uint64_t n_taps = k->spec.n_taps;
+  uint32_t tail_hops = MAX_TAIL_HOPS;
+  while (tail_hops * k->points > MAX_POINTS) {
+    tail_hops /= 2U;
+  }
+  const uint64_t period = (uint64_t)tail_hops * k->hop;
+  if (tail_hops >= MIN_TAIL_HOPS && n_taps >= (2U + MIN_TAIL_PARTS) * period) {
+    k->tail_hops = tail_hops;
+    k->tail_points = tail_hops * k->points;
+    k->tail_parts = (uint32_t)parts(n_taps - 2U * period, period);
+    k->n_parts = 2U * tail_hops;
+  } else {
+    k->n_parts = (uint32_t)parts(n_taps, k->hop);
+  }
+  k->n_slots = k->n_parts + k->max_pieces - 1U;
+}
+
+/// Groups for each output, so that all units together keep a large GPU busy.
+static void
+slice(PartitionKernel* const k)
+{
+  const uint32_t lanes = k->points / 2U < k->group_size ? k->points / 2U : k->group_size;
+  const uint64_t least = (uint64_t)MIN_ROWS * (k->group_size / lanes);
+  const uint64_t n_rows = (uint64_t)(k->n_parts + k->tail_parts) * k->spec.n_in;
+  const uint64_t n_outs = (uint64_t)k->spec.n_units * k->spec.n_out;
+  const uint64_t each = parts(n_rows * n_outs, WANTED_THREADS / k->group_size);
+  const uint64_t rows = each > least ? each : least;
+  k->slices = (uint32_t)parts((uint64_t)k->n_parts * k->spec.n_in, rows);
+  k->tail_slices = (uint32_t)parts((uint64_t)k->tail_parts * k->spec.n_in, rows);
+}
+
+static uint64_t
+take(uint64_t* const end, const uint64_t n_words)
+{
+  const uint64_t at = *end;
+  *end += parts(n_words, 4U) * 4U;
+  return at;
+}
+
+static void
+lay_out(PartitionKernel* const k)
+{
+  const uint64_t n_in = k->spec.n_in;
+  const uint64_t n_out = k->spec.n_out;
+  const uint64_t row = 2U * (uint64_t)k->points;
+  const uint64_t tail_row = 2U * (uint64_t)k->tail_points;
+  uint64_t end = PARTITION_HEAD;
+  k->tables_at = take(&end, 2U * row);
+  k->tail_tables_at = take(&end, 2U * tail_row);
+  k->filters_at = take(&end, k->spec.n_sets * n_out * n_in * k->n_parts * row);
+  k->tail_at = take(&end, k->spec.n_sets * n_out * n_in * k->tail_parts * tail_row);
+  k->data_words = end;
+  end = PARTITION_STATE_HEAD;
+  k->lines_at = take(&end, n_in * k->n_slots * row);
+  k->tail_lines_at = take(&end, n_in * k->tail_parts * tail_row);
+  k->rings_at = take(&end, n_in * k->ring_frames);
+  k->sums_at = take(&end, k->max_pieces * n_out * k->slices * row);
+  k->tail_sums_at = take(&end, n_out * k->tail_slices * tail_row);
+  k->tail_out_at = take(&end, 2U * n_out * k->tail_points);
+  k->is_bad_at = take(&end, n_out);
+  k->state_words = end;
+}
+
+Status
+partition_kernel_new(const PartitionKernelSpec* const spec, PartitionKernel** const kernel,
+                     Error* const error)
+{
+  const uint32_t block = spec->max_block_frames;
+  const uint32_t hop = choose_hop(block);
+  if (spec->n_taps > UINT32_MAX / 2U) {
+    return error_set(error, STATUS_LIMIT, "an impulse response of %llu frames is too long",
+                     (unsigned long long)spec->n_taps);
+  }
+  PartitionKernel* const k = calloc(1, sizeof(PartitionKernel));
+  double* const scratch = calloc(8U * (size_t)MAX_POINTS, sizeof(double));
+  if (!k || !scratch) {
+    free(scratch);
+    free(k);
+    return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
+  }
+  *k = (PartitionKernel){ .spec = *spec,
+                          .hop = hop,
+                          .points = power_of_two(hop),
+                          .max_pieces = (uint32_t)parts(hop - 1U + block, hop),
+                          .scratch = scratch };
+  k->group_size = k->points < 128U ? 2U * k->points : 256U;
+  cut(k);
+  slice(k);
+  // A launch reads two hops or two periods of the past and writes a block.
+  const uint32_t past = 2U * hop * (k->tail_hops ? k->tail_hops : 1U);
+  k->ring_frames = power_of_two(past + block);
+  lay_out(k);
+  if (k->tail_at > UINT32_MAX || k->is_bad_at > UINT32_MAX) {
+    partition_kernel_free(k);
+    return error_set(error, STATUS_LIMIT, "%u responses of %llu frames are too many for one node",
+                     spec->n_sets * spec->n_in * spec->n_out, (unsigned long long)spec->n_taps);
+  }
+  *kernel = k;
+  return STATUS_OK;
+}
+
+void
+partition_kernel_free(PartitionKernel* const kernel)
+{
+  if (kernel) {
+    free(kernel->scratch);
+    free(kernel);
+  }
+}
+
+void
+partition_kernel_shape(const PartitionKernel* const kernel, FxKernelShape* const shape)
+{
+  const PartitionKernel* const k = kernel;
+  const uint32_t levels = k->tail_parts ? 2U : 1U;
+  const uint32_t n_sums = k->spec.n_out * (k->slices + k->tail_slices);
+  *shape = (FxKernelShape){
+    .file = "fx_convolver.cu",
+    .sizes = { { "POINTS", k->points }, { "TAIL_POINTS", k->tail_points } },
+    .passes = { { "fx_convolver_in", k->group_size, 1U, k->spec.n_in * levels },
+                { "fx_convolver_products", k->group_size, 1U, n_sums },
+                { "fx_convolver_out", k->group_size, 1U, k->spec.n_out * levels },
+                { "fx_convolver_end", k->group_size, 1U, 1U } },
+    .n_passes = 4U,
+    .param_words = PARTITION_PARAM_WORDS,
+    .data_words = k->data_words,
+    .state_words = k->state_words,
+  };
+}
+
+// ---- constants ----
+
+/// out = in times a complex factor.
+static void
+turn(const double* const in, const double* const factor, double* const out)
+{
+  const double re = in[0] * factor[0] - in[1] * factor[1];
+  out[1] = in[0] * factor[1] + in[1] * factor[0];
+  out[0] = re;
+}
+
+static void
+make_table(double* const scratch, const uint32_t n_points, Table* const table)
+{
+  *table = (Table){ .n_points = n_points,
+                    .roots = scratch,
+                    .folds = scratch + 2U * (size_t)n_points,
+                    .points = scratch + 4U * (size_t)n_points };
+  for (uint32_t k = 0; k < n_points; ++k) {
+    table->roots[2U * k] = cos(2.0 * M_PI * k / n_points);
+    table->roots[2U * k + 1U] = -sin(2.0 * M_PI * k / n_points);
+    table->folds[2U * k] = cos(M_PI / 2.0 * k / n_points);
+    table->folds[2U * k + 1U] = -sin(M_PI / 2.0 * k / n_points);
+  }
+}
+
+static void
+write_floats(const double* const from, const size_t n, uint32_t* const words)
+{
+  for (size_t i = 0; i < n; ++i) {
+    const float value = (float)from[i];
+    memcpy(&words[i], &value, sizeof(value));
+  }
+}
+
+/// Transform the first half of table->points by Stockham's method, radix 2; the result's half.
+static const double*
+transform(const Table* const table)
+{
+  const uint32_t n = table->n_points;
+  double* from = table->points;
+  double* to = table->points + 2U * (size_t)n;
+  for (uint32_t width = 1; width < n; width *= 2U) {
+    for (uint32_t j = 0; j < n / 2U; ++j) {
+      const uint32_t k = j & (width - 1U);
+      const double* const a = from + 2U * (size_t)j;
+      double b[2];
+      turn(a + n, table->roots + 2U * (size_t)(k * (n / 2U / width)), b);
+      double* const sum = to + 2U * (size_t)(2U * (j - k) + k);
+      double* const difference = sum + 2U * (size_t)width;
+      sum[0] = a[0] + b[0];
+      sum[1] = a[1] + b[1];
+      difference[0] = a[0] - b[0];
+      difference[1] = a[1] - b[1];
+    }
+    double* const swapped = from;
+    from = to;
+    to = swapped;
+  }
+  return from;
+}
+
+/// The spectrum of n taps, n <= n_points, as a filter: folded like the first half of a window.
+static const double*
+spectrum(const Table* const table, const float* const taps, const uint64_t n)
+{
+  for (uint32_t k = 0; k < table->n_points; ++k) {
+    const double tap = k < n ? (double)taps[k] / table->n_points : 0.0;
+    table->points[2U * k] = tap * table->folds[2U * k];
+    table->points[2U * k + 1U] = tap * table->folds[2U * k + 1U];
+  }
+  return transform(table);
+}
+
+/// One level: n_parts spectra of `frames` taps each, from first_tap on to end_tap, for every
+/// response; cut into slices of `points`: [set][out][slice][in][part][points].
+typedef struct LevelData {
+  uint64_t first_tap, end_tap;
+  uint32_t frames, n_parts, n_slices;
+} LevelData;
+
+static void
+write_level(const PartitionKernel* const k, const Table* const table, const LevelData* const level,
+            uint32_t* const words)
+{
+  const uint32_t n_in = k->spec.n_in;
+  const uint32_t n_out = k->spec.n_out;
+  const size_t row_words = 2U * (size_t)k->points;
+  for (uint32_t response = 0; response < k->spec.n_sets * n_in * n_out; ++response) {
+    const float* const taps = k->spec.taps + response * k->spec.n_taps;
+    const uint32_t set = response / (n_in * n_out);
+    const uint32_t in = response / n_out % n_in;
+    const uint32_t out = response % n_out;
+    for (uint32_t p = 0; p < level->n_parts; ++p) {
+      const uint64_t first = level->first_tap + (uint64_t)p * level->frames;
+      const uint64_t left = level->end_tap - first;
+      const double* const bins =
+          spectrum(table, taps + first, left < level->frames ? left : level->frames);
+      for (uint32_t s = 0; s < level->n_slices; ++s) {
+        const size_t line = ((size_t)set * n_out + out) * level->n_slices + s;
+        const size_t row = (line * n_in + in) * level->n_parts + p;
+        write_floats(bins + s * row_words, row_words, words + row * row_words);
+      }
+    }
+  }
+}
+
+static void
+write_head(const PartitionKernel* const k, uint32_t* const words)
+{
+  words[PARTITION_N_IN] = k->spec.n_in;
+  words[PARTITION_N_OUT] = k->spec.n_out;
+  words[PARTITION_N_SETS] = k->spec.n_sets;
+  words[PARTITION_HOP] = k->hop;
+  words[PARTITION_N_PARTS] = k->n_parts;
+  words[PARTITION_N_SLOTS] = k->n_slots;
+  words[PARTITION_SLICES] = k->slices;
+  words[PARTITION_TAIL_PARTS] = k->tail_parts;
+  words[PARTITION_TAIL_HOPS] = k->tail_hops;
+  words[PARTITION_TAIL_SLICES] = k->tail_slices;
+  words[PARTITION_RING_MASK] = k->ring_frames - 1U;
+  words[PARTITION_TABLES] = (uint32_t)k->tables_at;
+  words[PARTITION_TAIL_TABLES] = (uint32_t)k->tail_tables_at;
+  words[PARTITION_FILTERS] = (uint32_t)k->filters_at;
+  words[PARTITION_TAIL] = (uint32_t)k->tail_at;
+  words[PARTITION_LINES] = (uint32_t)k->lines_at;
+  words[PARTITION_TAIL_LINES] = (uint32_t)k->tail_lines_at;
+  words[PARTITION_RINGS] = (uint32_t)k->rings_at;
+  words[PARTITION_SUMS] = (uint32_t)k->sums_at;
+  words[PARTITION_TAIL_SUMS] = (uint32_t)k->tail_sums_at;
+  words[PARTITION_TAIL_OUT] = (uint32_t)k->tail_out_at;
+  words[PARTITION_IS_BAD] = (uint32_t)k->is_bad_at;
+}
+
+void
+partition_kernel_data(PartitionKernel* const kernel, uint32_t* const words)
+{
+  PartitionKernel* const k = kernel;
+  const uint64_t period = (uint64_t)k->tail_hops * k->hop;
+  Table table;
+  write_head(k, words);
+  make_table(k->scratch, k->points, &table);
+  write_floats(table.roots, 4U * (size_t)k->points, words + k->tables_at);
+  const LevelData head = { .end_tap = k->tail_parts ? 2U * period : k->spec.n_taps,
+                           .frames = k->hop,
+                           .n_parts = k->n_parts,
+                           .n_slices = 1U };
+  write_level(k, &table, &head, words + k->filters_at);
+  if (k->tail_parts) {
+    make_table(k->scratch, k->tail_points, &table);
+    write_floats(table.roots, 4U * (size_t)k->tail_points, words + k->tail_tables_at);
+    const LevelData tail = { .first_tap = 2U * period,
+                             .end_tap = k->spec.n_taps,
+                             .frames = (uint32_t)period,
+                             .n_parts = k->tail_parts,
+                             .n_slices = k->tail_hops };
+    write_level(k, &table, &tail, words + k->tail_at);
+  }
+  free(k->scratch);
+  k->scratch = NULL;
+}
+
+void
+partition_kernel_pack(const float dry, const float wet, const uint32_t ramp_frames,
+                      uint32_t* const words)
+{
+  memcpy(&words[PARTITION_PARAM_DRY], &dry, sizeof(dry));
+  memcpy(&words[PARTITION_PARAM_WET], &wet, sizeof(wet));
+  words[PARTITION_PARAM_RAMP_FRAMES] = ramp_frames;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  Fourier transforms in local memory, of a power of two of complex points, by one group.
+
+  Method: Stockham's transform, radix 4, which leaves its output in order without a pass for that;
+  as in Govindaraju et al., "High Performance Discrete Fourier Transforms on Graphics Processors",
+  SC 2008, section 4.  The points go from one array to another and back, one barrier for each pass.
+  Roots of unity come from the host.
+*/
+#ifndef WARPRACK_KERNEL_FFT_H
+#define WARPRACK_KERNEL_FFT_H
+
+DEVICE float2
+complex_times(const float2 a, const float2 b)
+{
+  return F2(FMA(a.x, b.x, -(a.y * b.y)), FMA(a.x, b.y, a.y * b.x));
+}
+
+// a times the conjugate of b.
+DEVICE float2
+complex_over(const float2 a, const float2 b)
+{
+  return F2(FMA(a.x, b.x, a.y * b.y), FMA(a.y, b.x, -(a.x * b.y)));
+}
+
+// Each two points become a transform of their own.
+DEVICE void
+fft_pairs(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to, const u32 n)
+{
+  for (u32 j = LOCAL_ID; j < n / 2; j += GROUP_SIZE) {
+    const float2 a = from[j];
+    const float2 b = from[j + n / 2];
+    to[2 * j] = a + b;
+    to[2 * j + 1] = a - b;
+  }
+  BARRIER();
+}
+
+// Transforms of `width` points become transforms of four times as many.  step: n / (4 width).
+DEVICE void
+fft_fours(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to,
+          GLOBAL const float2* const roots, const u32 n, const u32 width, const u32 step,
+          const f32 sign)
+{
+  for (u32 j = LOCAL_ID; j < n / 4; j += GROUP_SIZE) {
+    const u32 k = j & (width - 1);
+    const float2 w1 = roots[k * step];
+    const float2 w2 = roots[2 * k * step];
+    const float2 w3 = roots[3 * k * step];
+    const float2 a = from[j];
+    const float2 b = complex_times(from[j + n / 4], F2(w1.x, sign * w1.y));
+    const float2 c = complex_times(from[j + n / 2], F2(w2.x, sign * w2.y));
+    const float2 d = complex_times(from[j + 3 * (n / 4)], F2(w3.x, sign * w3.y));
+    const float2 even = a + c;
+    const float2 even_turned = a - c;
+    const float2 odd = b + d;
+    const float2 odd_turned = F2(sign * (b.y - d.y), sign * (d.x - b.x));
+    const u32 at = 4 * (j - k) + k;
+    to[at] = even + odd;
+    to[at + width] = even_turned + odd_turned;
+    to[at + 2 * width] = even - odd;
+    to[at + 3 * width] = even_turned - odd_turned;
+  }
+  BARRIER();
+}
+
+// Transform n points, the same for the group and at least 4, by all threads, after a barrier and
+// with one at the end: those in a; the result is in a or in b.  roots: n times exp(-2 pi i k / n).
+// sign: 1, or -1 for the inverse, which is not scaled.
+DEVICE LOCAL_POINTER float2*
+fft(LOCAL_POINTER float2* const a, LOCAL_POINTER float2* const b, GLOBAL const float2* const roots,
+    const u32 n, const f32 sign)
+{
+  LOCAL_POINTER float2* from = a;
+  LOCAL_POINTER float2* to = b;
+  u32 width = 1;
+  u32 step = n / 4;
+  if (n & 0xAAAAAAAAU) { // an odd power of two
+    fft_pairs(a, b, n);
+    from = b;
+    to = a;
+    width = 2;
+    step = n / 8;
+  }
+  for (; step > 0; step /= 4, width *= 4) {
+    fft_fours(from, to, roots, n, width, step, sign);
+    LOCAL_POINTER float2* const swapped = from;
+    from = to;
+    to = swapped;
+  }
+  return from;
+}
+
+#endif

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// convolver, and fir with many taps: partitioned convolution without added latency, of one response
+// or a matrix of them.
+//
+// Input comes in hops, of a block or so (dsp_cpu/partition_kernel.h), counted from where the unit
+// began.  Four launches, with these groups for each unit in y:
+//
+//   in         n_in        hop -> spectrum -> delay line of spectra;  samples -> ring
+//   (tail)   + n_in        ring -> spectrum of a partition of the tail, at the start of a period
+//   products   n_out x slices     sums over inputs and partitions, the slices' own
+//   (tail)   + n_out x slices     a part of the bins in every hop of the period
+//   out        n_out       sums -> samples, + the tail's, mixed with the input
+//   (tail)   + n_out       sums -> samples for the next period, in its last hop
+//   end        1           what is not finite; the unit moves on
+//
+// - Overlap-save with the right-angle transform of dsp_cpu/level.h: two halves of a real window
+// fold
+//   into POINTS complex numbers, and the late half comes back as an imaginary part.
+// - A block may end within a hop: the rest of the hop then counts as silence, and its spectrum is
+//   made anew in the next block.  A block that is several hops long makes *pieces*.
+// - The tail's partitions of TAIL_POINTS begin two periods into the response, so that the products
+//   with one have a period of time.  Bins are cut into as many slices as the period has hops: each
+//   block does one, of all partitions.  Units in a row begin their periods in different blocks, so
+//   the transforms do not come together either.
+// - Nothing is cleared when a unit begins: counts tell which spectra and samples are its own.
+//
+// The limit is memory: every block reads all rows of the filters and of the delay lines once, 16
+// bytes for each multiply-add of complex numbers.  Threads take four floats at a time, neighbours
+// next to one another; a group reads as many partitions at once as it has threads for.
+//
+// Sizes: POINTS and TAIL_POINTS, powers of two from 32 to 2048, TAIL_POINTS 0 for one level.  Local
+// memory: two transforms of the larger one, 32 KB at most; 4 KB for products.
+
+#include "fft.h"
+#include "stage.h"
+
+#include "../../dsp_cpu/partition_layout.h"
+
+#if TAIL_POINTS > POINTS
+#define MOST_POINTS TAIL_POINTS
+#else
+#define MOST_POINTS POINTS
+#endif
+
+#define ROW_WORDS (2 * POINTS)
+#define ROW_QUADS (POINTS / 2)
+#define LANES     (ROW_QUADS < GROUP_SIZE ? ROW_QUADS : GROUP_SIZE) // threads for one row
+#define PHASES    (GROUP_SIZE / LANES)                              // rows at once
+
+// A unit at the start of the launch.
+typedef struct Place {
+  GLOBAL f32* state;
+  GLOBAL const f32* data;
+  u32 n_in;
+  u32 n_out;
+  u32 hop; // frames
+  u32 fill;
+  u32 clock;
+  u32 age;
+  u32 newest;
+  u32 n_done;
+  u32 n_slots;
+  u32 n_pieces;
+  u32 ring_mask;
+  // The tail's work belongs to the hop that starts in this launch, of which there is at most one.
+  u32 tail_hops;
+  u32 tail_hop;    // of the first piece
+  u32 ticks;       // at the first piece
+  u32 tail_newest; // for the products of this launch
+  u32 starts;      // piece that starts a hop; n_pieces: none
+  u32 tail_slice;  // of the hop that starts
+  u32 new_ticks;   // once it has started
+} Place;
+
+DEVICE u32
+word_of(GLOBAL const f32* const words, const u32 word)
+{
+  return BITS_OF_F32(words[word]);
+}
+
+DEVICE void
+word_set(GLOBAL f32* const words, const u32 word, const u32 value)
+{
+  words[word] = F32_OF_BITS(value);
+}
+
+DEVICE Place
+place_of(const Stage stage, const u32 unit)
+{
+  Place place;
+  place.state = unit_state(stage, unit);
+  place.data = unit_data(stage, unit);
+  const u32 begins = place.state[0] == 0.0f;
+  place.n_in = word_of(place.data, PARTITION_N_IN);
+  place.n_out = word_of(place.data, PARTITION_N_OUT);
+  place.hop = word_of(place.data, PARTITION_HOP);
+  place.n_slots = word_of(place.data, PARTITION_N_SLOTS);
+  place.ring_mask = word_of(place.data, PARTITION_RING_MASK);
+  place.fill = begins ? 0 : word_of(place.state, PARTITION_STATE_FILL);
+  place.clock = begins ? 0 : word_of(place.state, PARTITION_STATE_CLOCK);
+  place.age = begins ? 0 : word_of(place.state, PARTITION_STATE_AGE);
+  place.newest = begins ? 0 : word_of(place.state, PARTITION_STATE_NEWEST);
+  place.n_done = begins ? 0 : word_of(place.state, PARTITION_STATE_N_DONE);
+  place.n_pieces = stage.n_frames ? (place.fill + stage.n_frames + place.hop - 1) / place.hop : 0;
+  place.starts = min(place.fill ? 1U : 0U, place.n_pieces);
+  place.tail_hops = place.tail_hop = place.ticks = place.new_ticks = 0;
+  place.tail_newest = place.tail_slice = 0;
+  if (TAIL_POINTS) {
+    place.tail_hops = word_of(place.data, PARTITION_TAIL_HOPS);
+    place.tail_hop =
+        begins ? unit & (place.tail_hops - 1) : word_of(place.state, PARTITION_STATE_TAIL_HOP);
+    place.ticks = begins ? 0 : word_of(place.state, PARTITION_STATE_TICKS);
+    place.tail_newest = begins ? 0 : word_of(place.state, PARTITION_STATE_TAIL_NEWEST);
+    place.tail_slice = (place.tail_hop + place.starts) & (place.tail_hops - 1);
+    place.new_ticks = place.ticks;
+    if (place.starts < place.n_pieces && place.tail_slice == 0) {
+      ++place.new_ticks;
+      ++place.tail_newest;
+      if (place.tail_newest == word_of(place.data, PARTITION_TAIL_PARTS)) {
+        place.tail_newest = 0;
+      }
+    }
+  }
+  return place;
+}
+
+// Time of the first frame of a piece's hop, from the block's first frame.
+DEVICE i32
+piece_time(const Place place, const u32 piece)
+{
+  return (i32)(piece * place.hop) - (i32)place.fill;
+}
+
+// Slot of a piece in the delay lines of the head.
+DEVICE u32
+piece_slot(const Place place, const u32 piece)
+{
+  return (place.newest + piece) % place.n_slots;
+}
+
+// The head or the tail.
+typedef struct Level {
+  u32 n_points; // of its transforms
+  u32 n_frames; // of its partitions
+  u32 n_parts;
+  u32 n_slots;                 // rows of an input's delay line
+  u32 n_slices;                // groups that share the products of one output
+  u32 n_pieces;                // that there are in this launch
+  GLOBAL const float2* tables; // [n_points] roots, [n_points] folds
+  GLOBAL float2* lines;
+  GLOBAL float2* sums;
+} Level;
+
+DEVICE Level
+level_of(const Place place, const u32 is_tail)
+{
+  GLOBAL const f32* const data = place.data;
+  GLOBAL f32* const state = place.state;
+  Level level;
+  level.n_points = is_tail ? TAIL_POINTS : POINTS;
+  level.n_frames = is_tail ? place.hop * place.tail_hops : place.hop;
+  level.n_parts = word_of(data, is_tail ? PARTITION_TAIL_PARTS : PARTITION_N_PARTS);
+  level.n_slots = is_tail ? level.n_parts : place.n_slots;
+  level.n_slices = word_of(data, is_tail ? PARTITION_TAIL_SLICES : PARTITION_SLICES);
+  level.n_pieces = is_tail ? (place.starts < place.n_pieces ? 1U : 0U) : place.n_pieces;
+  level.tables = (GLOBAL const float2*)(data + word_of(data, is_tail ? PARTITION_TAIL_TABLES
+                                                                     : PARTITION_TABLES));
+  level.lines =
+      (GLOBAL float2*)(state + word_of(data, is_tail ? PARTITION_TAIL_LINES : PARTITION_LINES));
+  level.sums =
+      (GLOBAL float2*)(state + word_of(data, is_tail ? PARTITION_TAIL_SUMS : PARTITION_SUMS));
+  return level;
+}
+
+// ---- in ----
+
+// The sample of an input at a time, which may be before the block or behind it.
+DEVICE f32
+sample_at(const Stage stage, const Place place, const Input input, GLOBAL const f32* const ring,
+          const i32 time)
+{
+  if (time >= 0) {
+    return (u32)time < stage.n_frames ? input_at(stage, input, (u32)time) : 0.0f;
+  }
+  return (u32)-time <= place.age ? ring[(place.clock + (u32)time) & place.ring_mask] : 0.0f;
+}
+
+KERNEL
+fx_convolver_in(STAGE_ARGS)
+{
+  LOCAL_ARRAY(float2, a, MOST_POINTS);
+  LOCAL_ARRAY(float2, b, MOST_POINTS);
+  const Stage stage = STAGE;
+  const Place place = place_of(stage, GROUP_X);
+  const u32 is_tail = TAIL_POINTS && GROUP_Y >= place.n_in;
+  const Level level = level_of(place, is_tail);
+  const u32 n_pieces = is_tail && place.tail_slice ? 0 : level.n_pieces;
+  const u32 n = level.n_points;
+  const u32 channel = GROUP_Y % place.n_in;
+  const Input input = unit_input(stage, GROUP_X, channel);
+  GLOBAL f32* const ring =
+      place.state + word_of(place.data, PARTITION_RINGS) + channel * (place.ring_mask + 1);
+  for (u32 piece = 0; piece < n_pieces; ++piece) {
+    const i32 end = is_tail ? piece_time(place, place.starts) : piece_time(place, piece + 1);
+    for (u32 k = LOCAL_ID; k < 2 * n; k += GROUP_SIZE) {
+      const i32 back = (i32)(2 * n - k); // from the end
+      const f32 x =
+          back > 2 * (i32)level.n_frames ? 0.0f : sample_at(stage, place, input, ring, end - back);
+      if (k < n) {
+        b[k].x = x;
+      } else {
+        b[k - n].y = -x;
+      }
+    }
+    BARRIER();
+    for (u32 k = LOCAL_ID; k < n; k += GROUP_SIZE) {
+      a[k] = complex_times(b[k], level.tables[n + k]);
+    }
+    BARRIER();
+    LOCAL_POINTER const float2* const spectrum = fft(a, b, level.tables, n, 1.0f);
+    const u32 slot = is_tail ? place.tail_newest : piece_slot(place, piece);
+    for (u32 k = LOCAL_ID; k < n; k += GROUP_SIZE) {
+      const u32 row = (k / POINTS * place.n_in + channel) * level.n_slots + slot;
+      level.lines[row * POINTS + k % POINTS] = spectrum[k];
+    }
+    BARRIER(); // before the next piece takes the arrays
+  }
+  if (!is_tail) { // the ring is so long that no one reads, in this launch, what is written
+    for (u32 i = LOCAL_ID; i < stage.n_frames; i += GROUP_SIZE) {
+      ring[(place.clock + i) & place.ring_mask] = input_at(stage, input, i);
+    }
+  }
+}
+
+// ---- products ----
+
+// What one group sums up: rows [first, end) of an output's filters, counted over inputs and
+// partitions, each times a row of the delay lines.
+typedef struct Rows {
+  GLOBAL const float4* filters;
+  GLOBAL const float4* lines;
+  u32 n_parts; // of each input
+  u32 n_slots; // of each input's delay line
+  u32 newest;  // slot of the first partition
+  u32 n_valid; // partitions whose slots are filled
+  u32 first;
+  u32 end;
+} Rows;
+
+// The row of the delay lines for row `row` of the filters; zeros where it is not filled.
+DEVICE float4
+delayed_quad(const Rows share, const u32 row, const u32 quad)
+{
+  const u32 input = row / share.n_parts;
+  const u32 part = row - input * share.n_parts;
+  const u32 slot = share.newest >= part ? share.newest - part : share.newest + share.n_slots - part;
+  return part < share.n_valid ? share.lines[(input * share.n_slots + slot) * ROW_QUADS + quad]
+                              : F4(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
+// sum + x times h: two complex numbers each.
+DEVICE float4
+add_products(const float4 sum, const float4 x, const float4 h)
+{
+  return F4(FMA(-x.y, h.y, FMA(x.x, h.x, sum.x)), FMA(x.y, h.x, FMA(x.x, h.y, sum.y)),
+            FMA(-x.w, h.w, FMA(x.z, h.z, sum.z)), FMA(x.w, h.z, FMA(x.z, h.w, sum.w)));
+}
+
+// Write the sums of a group's products to a row.  scratch: [GROUP_SIZE].  By all threads.
+DEVICE void
+sum_rows(const Rows share, GLOBAL float4* const to, LOCAL_POINTER float4* const scratch)
+{
+  const u32 lane = LOCAL_ID % LANES;
+  const u32 phase = LOCAL_ID / LANES;
+  for (u32 quads = 0; quads < ROW_QUADS; quads += LANES) {
+    const u32 quad = quads + lane;
+    float4 sum = F4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 4
+    for (u32 row = share.first + phase; row < share.end; row += PHASES) {
+      sum = add_products(sum, delayed_quad(share, row, quad),
+                         share.filters[(u64)row * ROW_QUADS + quad]);
+    }
+    BARRIER(); // all have read the scratch of the quads before
+    scratch[LOCAL_ID] = sum;
+    BARRIER();
+    if (phase == 0) {
+      for (u32 p = 1; p < PHASES; ++p) {
+        sum = sum + scratch[p * LANES + lane];
+      }
+      to[quad] = sum;
+    }
+  }
+}
+
+KERNEL
+fx_convolver_products(STAGE_ARGS)
+{
+  LOCAL_ARRAY(float4, scratch, GROUP_SIZE);
+  const Stage stage = STAGE;
+  const Place place = place_of(stage, GROUP_X);
+  const u32 n_head_groups = place.n_out * word_of(place.data, PARTITION_SLICES);
+  const u32 is_tail = TAIL_POINTS && GROUP_Y >= n_head_groups;
+  const Level level = level_of(place, is_tail);
+  const u32 group = is_tail ? GROUP_Y - n_head_groups : GROUP_Y;
+  const u32 output = group / level.n_slices;
+  const u32 set =
+      word_of(place.data, PARTITION_N_SETS) > 1 ? unit_word(stage, GROUP_X, UNIT_CHANNEL) : 0;
+  const u32 n_rows = place.n_in * level.n_parts;
+  const u32 n_each = (n_rows + level.n_slices - 1) / level.n_slices;
+  const u32 n_bin_slices = level.n_points / POINTS;
+  const u32 bin_slice = is_tail ? place.tail_slice : 0;
+
+  Rows share;
+  share.n_parts = level.n_parts;
+  share.n_slots = level.n_slots;
+  share.first = min(group % level.n_slices * n_each, n_rows);
+  share.end = min(share.first + n_each, n_rows);
+  share.filters =
+      (GLOBAL const float4*)(place.data +
+                             word_of(place.data, is_tail ? PARTITION_TAIL : PARTITION_FILTERS)) +
+      ((u64)(set * place.n_out + output) * n_bin_slices + bin_slice) * n_rows * ROW_QUADS;
+  share.lines =
+      (GLOBAL const float4*)level.lines + (u64)bin_slice * place.n_in * level.n_slots * ROW_QUADS;
+  for (u32 piece = 0; piece < level.n_pieces; ++piece) {
+    share.newest = is_tail ? place.tail_newest : piece_slot(place, piece);
+    share.n_valid = is_tail ? place.new_ticks : place.n_done + piece + 1;
+    const u32 sum = piece * place.n_out * level.n_slices + group;
+    sum_rows(share, (GLOBAL float4*)level.sums + (sum * n_bin_slices + bin_slice) * ROW_QUADS,
+             scratch);
+  }
+}
+
+// ---- out ----
+
+// Sample k of the late half of a window.
+DEVICE f32
+unfolded(LOCAL_POINTER const float2* const points, const Level level, const u32 k)
+{
+  return -complex_over(points[k], level.tables[level.n_points + k]).y;
+}
+
+// The tail's samples of an output's period: n_frames of TAIL_POINTS.  Two periods take turns.
+DEVICE GLOBAL f32*
+tail_out(const Place place, const u32 output, const u32 ticks)
+{
+  return place.state + word_of(place.data, PARTITION_TAIL_OUT) +
+         ((ticks & 1) * place.n_out + output) * TAIL_POINTS;
+}
+
+// What the tail has for a frame of a piece's hop.
+DEVICE f32
+tail_at(const Place place, const u32 output, const u32 piece, const u32 frame_of_hop)
+{
+  const u32 ticks = piece >= place.starts ? place.new_ticks : place.ticks;
+  const u32 hop = (place.tail_hop + piece) & (place.tail_hops - 1);
+  return ticks >= 2 ? tail_out(place, output, ticks)[hop * place.hop + frame_of_hop] : 0.0f;
+}
+
+DEVICE Ramp
+mix_ramp(const Stage stage, const u32 unit, const u32 param, const u32 word)
+{
+  GLOBAL const f32* const state = unit_state(stage, unit);
+  const f32 target = unit_param_f32(stage, unit, param);
+  Ramp ramp = state[0] == 0.0f ? ramp_at(target) : ramp_load(state + word);
+  ramp_aim(&ramp, target, unit_param(stage, unit, PARTITION_PARAM_RAMP_FRAMES));
+  return ramp;
+}
+
+// Mix a piece's samples with the input; true when one is not finite.
+DEVICE u32
+play_piece(const Stage stage, const Place place, const Level level, const u32 unit,
+           const u32 output, const u32 piece, LOCAL_POINTER const float2* const points)
+{
+  const Ramp dry = mix_ramp(stage, unit, PARTITION_PARAM_DRY, PARTITION_STATE_DRY);
+  const Ramp wet = mix_ramp(stage, unit, PARTITION_PARAM_WET, PARTITION_STATE_WET);
+  const u32 is_mixed = place.n_in == 1 || output < place.n_in;
+  const Input input = unit_input(stage, unit, place.n_in == 1 || !is_mixed ? 0 : output);
+  GLOBAL f32* const out = unit_out(stage, unit, output);
+  const i32 time = piece_time(place, piece);
+  u32 is_bad = 0;
+  for (u32 i = LOCAL_ID; i < place.hop; i += GROUP_SIZE) {
+    const u32 frame = (u32)(time + (i32)i); // wraps to a large one in front of the block
+    if (frame < stage.n_frames) {
+      f32 y = unfolded(points, level, POINTS - place.hop + i) + tail_at(place, output, piece, i);
+      y *= ramp_ahead(wet, frame + 1);
+      if (is_mixed) {
+        y = FMA(input_at(stage, input, frame), ramp_ahead(dry, frame + 1), y);
+      }
+      is_bad |= !is_finite(y);
+      out[frame] = y;
+    }
+  }
+  return is_bad;
+}
+
+KERNEL
+fx_convolver_out(STAGE_ARGS)
+{
+  LOCAL_ARRAY(float2, a, MOST_POINTS);
+  LOCAL_ARRAY(float2, b, MOST_POINTS);
+  const Stage stage = STAGE;
+  const Place place = place_of(stage, GROUP_X);
+  const u32 output = GROUP_Y % place.n_out;
+  const u32 is_tail = TAIL_POINTS && GROUP_Y >= place.n_out;
+  const Level level = level_of(place, is_tail);
+  const u32 is_early = is_tail && (place.tail_slice != place.tail_hops - 1 || place.new_ticks == 0);
+  const u32 n_pieces = is_early ? 0 : level.n_pieces;
+  const u32 n = level.n_points;
+  for (u32 piece = 0; piece < n_pieces; ++piece) {
+    GLOBAL const float2* const sums =
+        level.sums + (piece * place.n_out + output) * level.n_slices * n;
+    for (u32 k = LOCAL_ID; k < n; k += GROUP_SIZE) {
+      float2 sum = sums[k];
+      for (u32 slice = 1; slice < level.n_slices; ++slice) {
+        sum = sum + sums[slice * n + k];
+      }
+      a[k] = sum;
+    }
+    BARRIER();
+    LOCAL_POINTER const float2* const points = fft(a, b, level.tables, n, -1.0f);
+    if (is_tail) {
+      GLOBAL f32* const next = tail_out(place, output, place.new_ticks + 1);
+      for (u32 i = LOCAL_ID; i < level.n_frames; i += GROUP_SIZE) {
+        next[i] = unfolded(points, level, n - level.n_frames + i);
+      }
+    } else if (play_piece(stage, place, level, GROUP_X, output, piece, points)) {
+      word_set(place.state, word_of(place.data, PARTITION_IS_BAD) + output, 1); // by any thread
+    }
+    BARRIER(); // before the next piece takes the arrays
+  }
+}
+
+// ---- end ----
+
+DEVICE void
+move_on(const Stage stage, const Place place, const u32 unit)
+{
+  GLOBAL f32* const state = place.state;
+  const u32 filled = place.fill + stage.n_frames;
+  const u32 n_hops = filled / place.hop;
+  Ramp dry = mix_ramp(stage, unit, PARTITION_PARAM_DRY, PARTITION_STATE_DRY);
+  Ramp wet = mix_ramp(stage, unit, PARTITION_PARAM_WET, PARTITION_STATE_WET);
+  ramp_skip(&dry, stage.n_frames);
+  ramp_skip(&wet, stage.n_frames);
+  ramp_store(state + PARTITION_STATE_DRY, dry);
+  ramp_store(state + PARTITION_STATE_WET, wet);
+  word_set(state, PARTITION_STATE_FILL, filled - n_hops * place.hop);
+  word_set(state, PARTITION_STATE_CLOCK, (place.clock + stage.n_frames) & place.ring_mask);
+  word_set(state, PARTITION_STATE_AGE, min(place.age + stage.n_frames, place.ring_mask + 1));
+  word_set(state, PARTITION_STATE_NEWEST, piece_slot(place, n_hops));
+  word_set(state, PARTITION_STATE_N_DONE, min(place.n_done + n_hops, place.n_slots));
+  if (TAIL_POINTS) {
+    const u32 far_up = 1U << 30;
+    word_set(state, PARTITION_STATE_TAIL_HOP, (place.tail_hop + n_hops) & (place.tail_hops - 1));
+    word_set(state, PARTITION_STATE_TICKS,
+             place.new_ticks == far_up ? far_up - 2 : place.new_ticks);
+    word_set(state, PARTITION_STATE_TAIL_NEWEST, place.tail_newest);
+  }
+  state[0] = 1.0f;
+}
+
+KERNEL
+fx_convolver_end(STAGE_ARGS)
+{
+  LOCAL_ARRAY(u32, flag, 1);
+  const Stage stage = STAGE;
+  const u32 unit = GROUP_X;
+  const Place place = place_of(stage, unit);
+  GLOBAL f32* const bad = place.state + word_of(place.data, PARTITION_IS_BAD);
+  u32 is_bad = 0;
+  for (u32 o = LOCAL_ID; o < place.n_out && stage.n_frames > 0; o += GROUP_SIZE) {
+    is_bad |= word_of(bad, o);
+    word_set(bad, o, 0);
+  }
+  BARRIER(); // all have read the state
+  if (LOCAL_ID == 0 && stage.n_frames > 0) {
+    move_on(stage, place, unit);
+  }
+  unit_end(stage, unit, is_bad, flag);
+}

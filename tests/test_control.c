@@ -272,6 +272,9 @@ START_TEST(others_are_told_of_changes_and_the_maker_is_not)
   rig.audio_state = 1;
   client_expect(rig.other, "/server/audio dummy waiting");
   client_expect(rig.client, "/server/audio dummy waiting");
+  fake_engine_move(rig.engine, "cpu", "the GPU has gone");
+  client_expect(rig.other, "/server/backend cpu the GPU has gone");
+  client_expect(rig.client, "/server/backend cpu the GPU has gone");
   client_send(rig.other, "/server/notify", "i", 2);
   client_expect_start(rig.other, "/fail /server/notify 1 ");
   client_send(rig.other, "/server/notify", "i", 0);

@@ -10,6 +10,7 @@
 
 #include "support/fake_cuda/fake_cuda.h"
 #include "support/fx_checks.h"
+#include "support/player.h"
 #include "support/rack_rig.h"
 #include "support/suite.h"
 
@@ -54,9 +55,8 @@ done(void* const* const params, const uint32_t n_groups, const uint32_t group_si
   __atomic_store_n(to, __atomic_load_n(from, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
 }
 
-/// Open the device; with copies, or with kernels that read and write host memory.
-static Bench
-bench_open(const bool copies, const uint64_t deadline_ns)
+static void
+bench_teach(void)
 {
   setenv("XDG_CACHE_HOME", "/dev/null", 1); // no folder can be made there
   fake_reset();
@@ -66,6 +66,13 @@ bench_open(const bool copies, const uint64_t deadline_ns)
   fake_teach("fx_gain", "ppppppuu", nothing);
   fake_teach("warprack_done", "pp", done);
   fake_teach("warprack_nudge", "", nothing);
+}
+
+/// Open the device; with copies, or with kernels that read and write host memory.
+static Bench
+bench_open(const bool copies, const uint64_t deadline_ns)
+{
+  bench_teach();
   Bench bench = { .in = planar_noise(N_CHANNELS, 2U * BLOCK, 1U, 0.5),
                   .out = planar_silence(N_CHANNELS, 2U * BLOCK) };
   const DeviceChoice choice = {
@@ -590,6 +597,79 @@ START_TEST(whenever_the_device_is_lost_the_cpu_goes_on)
 }
 END_TEST
 
+// ---- the engine ----
+
+/// Play until the engine says so.
+static void
+play_until(Player* const player, bool (*const is_so)(const EngineStatus*),
+           EngineStatus* const status)
+{
+  for (uint32_t b = 0; b < 5000; ++b) {
+    engine_status(player->engine, status);
+    if (is_so(status)) {
+      return;
+    }
+    player_play(player, 1);
+    usleep(1000);
+  }
+  ck_abort_msg("nothing happened: %s, %s", status->backend, status->backend_note);
+}
+
+static bool
+is_on_cpu(const EngineStatus* const status)
+{
+  return !strcmp(status->backend, "cpu");
+}
+
+static bool
+was_opened_again(const EngineStatus* const status)
+{
+  (void)status;
+  return fake_n_calls("cuDeviceGetCount") > 0U;
+}
+
+START_TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
+{
+  bench_teach();
+  const EngineConfig config = { .n_in = 1,
+                                .n_out = 1,
+                                .depth = 1,
+                                .deadline = 0.75,
+                                .backend = ENGINE_BACKEND_CUDA,
+                                .gpu_may_sleep = true };
+  Player player = player_from(&config, RACK, 6000U * PLAYER_BLOCK);
+  for (size_t i = 0; i < 6000U * PLAYER_BLOCK; ++i) {
+    player.in[0][i] = 0.5F;
+  }
+  EngineStatus status;
+  player_play(&player, 20);
+  engine_status(player.engine, &status);
+  ck_assert_str_eq(status.backend, "cuda");
+  ck_assert_uint_eq(status.device_errors + status.counts.failed, 0);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_failure(player.engine, &error), STATUS_OK);
+
+  fake_break("fx_gain", CUDA_ERROR_ILLEGAL_ADDRESS);
+  play_until(&player, is_on_cpu, &status);
+  ck_assert_uint_eq(status.device_errors, 1);
+  ck_assert_uint_gt(status.counts.failed, 0);
+  ck_assert_str_eq(status.device, "");
+  ck_assert_ptr_nonnull(strstr(status.backend_note, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal"));
+  ck_assert_ptr_nonnull(strstr(status.backend_note, "; effects run on the CPU"));
+  ck_assert_int_eq(engine_failure(player.engine, &error), STATUS_DEVICE_LOST);
+
+  // The error is one that outlives the context: opening fails, and the CPU goes on.
+  fake_forget_calls();
+  play_until(&player, was_opened_again, &status); // after 1 s
+  ck_assert(is_on_cpu(&status) && status.device_errors == 1U);
+  player_play(&player, 20);
+  const float last = player.out[0][player.position - 1U];
+  ck_assert(last > 0.3538F && last < 0.3540F); // 0.5 at -3 dB
+  player_free(&player);
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
 SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_stream,
            small_blocks_are_not_copied, a_block_is_its_kernels_in_order_between_its_copies,
            slots_take_turns, the_second_block_goes_in_before_the_first_is_waited_for,
@@ -599,4 +679,5 @@ SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_st
            an_asynchronous_error_is_named_and_the_cpu_goes_on, a_hang_is_found_and_nothing_is_freed,
            without_memory_the_plan_is_refused_with_the_sizes,
            every_refusal_of_the_driver_is_said_and_leaves_nothing,
-           whenever_the_device_is_lost_the_cpu_goes_on)
+           whenever_the_device_is_lost_the_cpu_goes_on,
+           the_engine_leaves_a_lost_device_and_tries_it_again)

@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ struct Engine {
   uint64_t newest_frame;
   uint64_t frame;
   uint32_t latency_frames;
+  char backend[16], backend_note[64];
   FakeSet sets[MAX_SETS];
 };
 
@@ -35,7 +37,17 @@ fake_engine_new(void)
   Engine* const engine = calloc(1, sizeof(Engine));
   ck_assert_ptr_nonnull(engine);
   pthread_mutex_init(&engine->lock, NULL);
+  fake_engine_move(engine, "fake", "");
   return engine;
+}
+
+void
+fake_engine_move(Engine* const engine, const char* const backend, const char* const note)
+{
+  pthread_mutex_lock(&engine->lock);
+  snprintf(engine->backend, sizeof(engine->backend), "%s", backend);
+  snprintf(engine->backend_note, sizeof(engine->backend_note), "%s", note);
+  pthread_mutex_unlock(&engine->lock);
 }
 
 void
@@ -236,10 +248,11 @@ engine_places(const Engine* const engine, EnginePlace* const places, const uint3
 void
 engine_status(const Engine* const engine, EngineStatus* const status)
 {
-  (void)engine;
-  *status = (EngineStatus){ .armed = true,
-                            .rate_hz = FAKE_RATE_HZ,
-                            .block_frames = FAKE_BLOCK_FRAMES,
-                            .depth = FAKE_DEPTH,
-                            .backend = "fake" };
+  *status = (EngineStatus){
+    .armed = true, .rate_hz = FAKE_RATE_HZ, .block_frames = FAKE_BLOCK_FRAMES, .depth = FAKE_DEPTH
+  };
+  pthread_mutex_lock((pthread_mutex_t*)&engine->lock);
+  memcpy(status->backend, engine->backend, sizeof(engine->backend));
+  memcpy(status->backend_note, engine->backend_note, sizeof(engine->backend_note));
+  pthread_mutex_unlock((pthread_mutex_t*)&engine->lock);
 }

@@ -43,6 +43,9 @@ FakeSet fake_engine_set(Engine* engine, uint32_t index);
 /// Refuse engine_set() from now on, as a full ring would.
 void fake_engine_be_full(Engine* engine, bool full);
 
+/// Say that effects run on `backend`, and how that came about.
+void fake_engine_move(Engine* engine, const char* backend, const char* note);
+
 /// Let audio run on by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 

@@ -203,7 +203,10 @@ static void
 detach(Backend* const self)
 {
   Device* const device = (Device*)self;
-  if (device->h_region && !device->is_stuck) {
+  if (device->is_stuck) {
+    return; // it may still write there
+  }
+  if (device->h_region) {
     device->api->host_free(device->h_region);
   }
   device->h_region = NULL;
@@ -289,6 +292,9 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
   return STATUS_OK;
 }
 
+/// Devices that are stuck, with all that they hold: never freed, and never lost sight of.
+static Device* left_behind;
+
 bool
 device_backend_free(Backend* const backend)
 {
@@ -296,23 +302,23 @@ device_backend_free(Backend* const backend)
   if (!device) {
     return true;
   }
-  const bool is_stuck = device->is_stuck;
   device_backend_play(backend, false);
+  if (device->is_stuck) {
+    device->next_left = left_behind;
+    left_behind = device;
+    return false;
+  }
   detach(backend);
   device_chunks_free(device);
   while (device->modules) {
     CompiledModule* const module = device->modules;
     device->modules = module->next;
-    if (!is_stuck) {
-      device->api->module_free(module->module);
-    }
+    device->api->module_free(module->module);
     free(module);
   }
-  if (!is_stuck) {
-    device->api->close(device->gpu);
-  }
+  device->api->close(device->gpu);
   free(device);
-  return !is_stuck;
+  return true;
 }
 
 void

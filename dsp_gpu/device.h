@@ -31,8 +31,10 @@ typedef struct Device {
   void* region;         ///< Attached, or NULL
   GpuHostMemory* h_region;  ///< The same for the device
   GpuBuffer* d_region;      ///< Or what takes its place, see device_attach_buffer()
-  _Atomic uint64_t late_ns; ///< The deadline that a block has missed: nothing more is submitted; 0
+  _Atomic uint64_t late_ns; ///< Deadline that a block missed: nothing more is submitted; else 0
   bool is_stuck;            ///< A block never came back: all that the device holds is left as it is
+  Stage* left;              ///< Its stages, then
+  struct Device* next_left; ///< Of all such devices
   bool keep_awake;          ///< While blocks come, see device_awake.c
   bool is_kept_awake;       ///< Its thread runs
   atomic_bool may_sleep;    ///< Ends it
@@ -85,7 +87,7 @@ Status device_lines_new(const Backend* self, uint32_t n_lines, uint32_t n_frames
                         DeviceMemory** memory, Error* error);
 void device_memory_free(DeviceMemory* memory);
 void device_memory_reset(DeviceMemory* memory);
-/// Free all chunks; what they hold on a device that is stuck stays.
+/// Free all chunks.
 void device_chunks_free(Device* device);
 
 // stage_gpu.c, as in Backend

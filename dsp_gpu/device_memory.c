@@ -102,9 +102,7 @@ device_chunks_free(Device* const device)
       chunk->gaps = gap->next;
       free(gap);
     }
-    if (!device->is_stuck) {
-      device->api->buffer_free(chunk->buffer);
-    }
+    device->api->buffer_free(chunk->buffer);
     free(chunk);
   }
 }

@@ -83,6 +83,7 @@ struct Stage {
   uint64_t sequence;
   uint32_t n_resets; ///< LIVE_N_RESETS of the last report
   Status status;     ///< What went wrong
+  Stage* next_left;  ///< Of device->left
   bool is_trial;     ///< Nobody waits for a block
 };
 
@@ -674,9 +675,12 @@ stage_gpu_free(Stage* const stage)
   Device* const device = stage->device;
   const bool is_late = atomic_load_explicit(&device->late_ns, memory_order_relaxed) != 0U;
   device->is_stuck = device->is_stuck || (is_late && !comes_back(stage));
-  if (!device->is_stuck) {
-    free_on_device(stage);
+  if (device->is_stuck) {
+    stage->next_left = device->left;
+    device->left = stage;
+    return;
   }
+  free_on_device(stage);
   for (uint32_t s = 0; s < N_SLOTS; ++s) {
     free(stage->slots[s].out);
   }

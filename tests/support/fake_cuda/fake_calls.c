@@ -55,6 +55,7 @@ fake_reset(void)
 void
 fake_forget_calls(void)
 {
+  FAKE_LOCK();
   n_calls = 0;
 }
 
@@ -68,6 +69,7 @@ fake_calls(uint32_t* const n)
 uint32_t
 fake_n_calls(const char* const name)
 {
+  FAKE_LOCK();
   uint32_t n = 0;
   for (uint32_t c = 0; c < n_calls; ++c) {
     n += !strcmp(calls[c].name, name);

@@ -384,5 +384,6 @@ fake_teach(const char* const name, const char* const types, const FakeKernel fun
 void
 fake_break(const char* const name, const CUresult result)
 {
+  FAKE_LOCK();
   fake_find_function(name)->failure = result;
 }

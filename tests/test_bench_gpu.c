@@ -187,10 +187,11 @@ END_TEST
 START_TEST(a_block_goes_through_a_device_and_the_cpu)
 {
   json_t* const report = run_bench("gpu-loop", ",rack,channels,frames,side,rows,pace," TIME_COLUMNS,
-                                   (const char* [4]){ "--block", "32", "--rack", "empty" });
+                                   (const char* [4]){ "--block", "32", "--channels", "5" });
   const bool reaches_host = json_is_true(json_object_get(report, "reaches_host"));
   const json_t* const rows = json_object_get(report, "rows");
-  ck_assert_uint_eq(json_array_size(rows), 2U * 2U * 2U); // numbers of channels, sides, paces
+  ck_assert_uint_eq(json_array_size(rows), 2U * 2U * 2U); // racks, sides, paces
+  ck_assert_uint_eq(n_rows_with(rows, "rack", "strip"), 2U * 2U);
   ck_assert_uint_eq(n_rows_with(rows, "side", "gpu"), 2U * 2U);
   ck_assert_uint_eq(n_rows_with(rows, "pace", "paced"), 2U * 2U);
   ck_assert_uint_eq(n_rows_with(rows, "rows", reaches_host ? "attached" : "copied"), 2U * 2U);
@@ -199,7 +200,71 @@ START_TEST(a_block_goes_through_a_device_and_the_cpu)
   json_array_foreach(rows, i, row)
   {
     check_times(row);
+    ck_assert_double_eq(number(row, "channels"), 5.0);
     ck_assert_double_eq(number(row, "frames"), 32.0);
+  }
+  json_decref(report);
+}
+END_TEST
+
+START_TEST(convolutions_are_counted_and_what_they_read)
+{
+  json_t* const report =
+      run_bench("gpu-conv",
+                ",frames,ir_seconds,channels,what,side,pace,mb_read,gb_s,copy_share," TIME_COLUMNS,
+                (const char* [4]){ NULL });
+  ck_assert_double_gt(number(report, "copy_gb_s"), 0.0);
+  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert_uint_eq(n_rows_with(rows, "what", "given"), 2U);
+  ck_assert_uint_ge(n_rows_with(rows, "what", "most"), 2U); // a side where none fits has one row
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    const bool is_given = !strcmp(json_string_value(json_object_get(row, "what")), "given");
+    const bool is_gpu = !strcmp(json_string_value(json_object_get(row, "side")), "gpu");
+    const double n_channels = number(row, "channels");
+    ck_assert_double_eq(number(row, "frames"), 64.0);
+    ck_assert(!is_given || (is_gpu && n_channels == 8.0));
+    if (n_channels > 0.0) {
+      check_times(row);
+    }
+    if (n_channels > 0.0 && is_gpu) {
+      // 4800 taps: 32 partitions of 64 frames and 3 of 1024, of which a block reads a sixteenth;
+      // 8 bytes for each of a spectrum's numbers, of the response and of the input.
+      const double mb = n_channels * 2.0 * (32.0 + 3.0) * 64.0 * 8.0 / 1e6;
+      ck_assert_double_eq_tol(number(row, "mb_read"), mb, 1e-9);
+      ck_assert_double_eq_tol(number(row, "gb_s"), 1e3 * mb / number(row, "us_p50"), 1e-6);
+    }
+  }
+  json_decref(report);
+}
+END_TEST
+
+START_TEST(long_signals_go_three_ways_on_a_device_and_one_on_the_cpu)
+{
+  json_t* const report = run_bench("gpu-offline",
+                                   ",grid,seconds,channels,side,way,pieces,block_frames,rounds,ms_"
+                                   "first,ms_p50,ms_min,ms_max,times_real\n",
+                                   (const char* [4]){ "--grid", "fir", "--block", "4000" });
+  const json_t* const rows = json_object_get(report, "rows");
+  static const char* const ways[] = { "worker", "resident", "end to end",
+                                      "worker", "resident", "end to end" };
+  ck_assert_uint_eq(json_array_size(rows), ARRAY_LEN(ways));
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    ck_assert_str_eq(json_string_value(json_object_get(row, "side")), i ? "gpu" : "cpu");
+    ck_assert_str_eq(json_string_value(json_object_get(row, "way")), ways[i]);
+    ck_assert_double_eq(number(row, "pieces"), i < 4U ? 1.0 : 5.0); // of 8 run-ins of 512 frames
+    ck_assert_double_eq(number(row, "rounds"), 2.0);
+    ck_assert_double_eq(number(row, "seconds"), 0.5);
+    ck_assert_double_gt(number(row, "ms_min"), 0.0);
+    ck_assert_double_le(number(row, "ms_min"), number(row, "ms_p50"));
+    ck_assert_double_le(number(row, "ms_p50"), number(row, "ms_max"));
+    ck_assert_double_gt(number(row, "ms_first"), 0.0);
+    ck_assert_double_eq_tol(number(row, "times_real"), 500.0 / number(row, "ms_p50"), 1e-6);
   }
   json_decref(report);
 }
@@ -308,6 +373,8 @@ main(void)
     a_device_that_takes_copies_only_has_no_rows_of_mapped_memory,
     people_get_the_device_and_a_table,
     a_block_goes_through_a_device_and_the_cpu,
+    convolutions_are_counted_and_what_they_read,
+    long_signals_go_three_ways_on_a_device_and_one_on_the_cpu,
     rows_end_at_a_limit_and_are_left_out_when_time_is_up,
     what_cannot_be_is_said_with_its_exit_code,
     a_backend_that_is_not_there_is_code_4_with_the_drivers_words,

@@ -285,8 +285,9 @@ class Marks:
 
     @contextlib.contextmanager
     def mark(self, name):
+        late = self.server.status()["late"]  # from here on: echoes of a block that was left out are heard for a while
         time.sleep(self.SETTLED)
-        late, begin = self.server.status()["late"], self.frame_now()
+        begin = self.frame_now()
         yield
         time.sleep(self.SETTLED)
         end = self.frame_now()

@@ -18,12 +18,18 @@
 
 #define FADE_CHUNK 128U // frames of the next filter's output that are held on the stack
 
+// The two forms of fx_cascade.cu.  A group for each channel does the work of 2.5, and an H200 has
+// 132 multiprocessors; the scan over its 128 threads costs as much as some 40 frames in one thread.
+#define SPREAD_MOST_CHANNELS 64U
+#define SPREAD_LEAST_FRAMES  256U
+
 typedef struct CascadeNode {
   CascadePlan plan;
   const CascadeKernel* kernel;
   double rate_hz;
   double values[CASCADE_MAX_PARAMS];
   uint32_t fade_frames;
+  bool spread;                             ///< On a device: a group for each channel
   uint32_t version;                        ///< Counts the designs
   _Atomic uint64_t tail_frames;            ///< Read by any thread, written by `set`; relaxed
   CascadeRow target[CASCADE_MAX_SECTIONS]; ///< The present design, with a state of zero
@@ -123,6 +129,8 @@ cascade_create(const CascadePlan* const plan, const FxSetup* const setup, FxShap
   cascade->kernel = cascade_kernels(&n_kernels)[0];
   cascade->rate_hz = setup->rate_hz;
   cascade->fade_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz);
+  cascade->spread =
+      setup->n_in <= SPREAD_MOST_CHANNELS && setup->max_block_frames >= SPREAD_LEAST_FRAMES;
   memcpy(cascade->values, setup->values, plan->n_params * sizeof(double));
   redesign(cascade);
   shape->tail_frames = cascade_tail(cascade);
@@ -293,8 +301,12 @@ cascade_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
 static void
 cascade_shape(const void* const node, FxKernelShape* const shape)
 {
-  const uint32_t n_sections = ((const CascadeNode*)node)->plan.n_sections;
-  *shape = (FxKernelShape){ .passes = { { "fx_cascade", 32U, 32U, 1U } },
+  const CascadeNode* const cascade = node;
+  const uint32_t n_sections = cascade->plan.n_sections;
+  const FxKernelPass channels = { "fx_cascade", 32U, 32U, 1U };
+  const FxKernelPass spread = { "fx_cascade", 128U, 1U, 1U };
+  *shape = (FxKernelShape){ .sizes = { { "SPREAD", cascade->spread } },
+                            .passes = { cascade->spread ? spread : channels },
                             .n_passes = 1,
                             .param_words = HEAD_WORDS + n_sections * COEFFICIENT_WORDS,
                             .state_words = STATE_HEAD_WORDS + 2U * n_sections * ROW_WORDS };

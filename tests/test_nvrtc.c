@@ -26,7 +26,8 @@ static const struct {
   const char* name;
   const char* options[8];
 } size_sets[] = {
-  { "fx_cascade.cu", { "-DGROUP_SIZE=32" } },
+  { "fx_cascade.cu", { "-DGROUP_SIZE=32", "-DSPREAD=0" } },
+  { "fx_cascade.cu", { "-DGROUP_SIZE=128", "-DSPREAD=1" } },
   { "fx_compressor.cu", { "-DGROUP_SIZE=64", "-DTILE=64", "-DCHANNELS=8" } },
   { "fx_compressor.cu", { "-DGROUP_SIZE=256", "-DTILE=64", "-DCHANNELS=1024" } },
   { "fx_convolver.cu", { "-DGROUP_SIZE=64", "-DPOINTS=32", "-DTAIL_POINTS=0" } },

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  fx_cascade.cu with one thread for each channel: for many channels, or short blocks.
+
+  A group takes GROUP_SIZE channels in tiles of TILE_FRAMES frames.  Its threads read and write rows
+  along the frames, which is what memory likes, and filter along the frames of a channel each, out
+  of local memory: 3 tiles, 25 KB for 32 threads.  What limits it is the recursion: 50 instructions
+  for each frame and section (75 in front of another section of the same unit), of which 10 wait for
+  each other, in one thread.  A sub-group has 32 channels of that to do, so a thousand channels take
+  no longer than 32.
+*/
+#ifndef WARPRACK_KERNEL_CASCADE_CHANNELS_H
+#define WARPRACK_KERNEL_CASCADE_CHANNELS_H
+
+#include "cascade.h"
+
+#define TILE_FRAMES   64
+#define TILE_STRIDE   (TILE_FRAMES + 1) // odd: threads of one frame are in banks of their own
+#define TILE_WORDS    (GROUP_SIZE * TILE_STRIDE)
+#define SCRATCH_WORDS (3 * GROUP_SIZE + 1)
+
+// ---- a unit, by its thread ----
+
+// Frames [first, end) of a filter; true when an output is not finite.
+DEVICE u32
+filter_run(GLOBAL f32* const rows, const u32 n_sections, const Tiles tiles, const u32 first,
+           const u32 end)
+{
+  const u32 last = n_sections - 1;
+  Section section;
+  for (u32 s = 0; s < last; ++s) {
+    section = section_load(rows + s * ROW_WORDS);
+    section_run(&section, tiles, s, first, end);
+    section_store(rows + s * ROW_WORDS, section);
+  }
+  section = section_load(rows + last * ROW_WORDS);
+  const u32 is_bad = section_run_last(&section, tiles, last, first, end);
+  section_store(rows + last * ROW_WORDS, section);
+  return is_bad;
+}
+
+// n frames of unit 0 of the stage; true when an output is not finite.
+DEVICE u32
+unit_run(const Stage stage, const Tiles tiles, const u32 n)
+{
+  GLOBAL f32* const state = unit_state(stage, 0);
+  GLOBAL f32* const rows = state + STATE_ROWS;
+  const u32 n_sections = unit_param(stage, 0, PARAM_N_SECTIONS);
+  u32 is_bad = 0;
+  for (u32 done = 0; done < n;) {
+    const u32 left = unit_prepare(stage, n_sections);
+    const u32 end = left > 0 ? min(n, done + left) : n;
+    is_bad |= filter_run(rows, n_sections, tiles, done, end);
+    if (left > 0) {
+      is_bad |=
+          filter_run(rows + n_sections * ROW_WORDS, n_sections, tiles_of_next(tiles), done, end);
+      fade_mix(tiles, done, end, left, unit_param(stage, 0, PARAM_FADE_FRAMES));
+      fade_advance(state, n_sections, left, end - done);
+    }
+    done = end;
+  }
+  return is_bad;
+}
+
+// ---- a chain of units ----
+
+DEVICE void
+silence(const Tiles tiles, const u32 n)
+{
+  for (u32 i = 0; i < n; ++i) {
+    tiles.out[i] = 0.0f;
+  }
+}
+
+// Frames [at, at + n) of the chain that begins with unit 0 of the stage.  silenced: a bit for each
+// of its units that had an output that is not finite; returns it with the new ones.
+DEVICE u32
+chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silenced)
+{
+  for (u32 bit = 1;; bit <<= 1) {
+    if (silenced & bit) {
+      silence(tiles, n);
+    } else if (unit_run(stage, tiles, n)) {
+      silence(tiles, n);
+      unit_reset(stage, 0);
+      silenced |= bit;
+    }
+    const u32 next = unit_word(stage, 0, UNIT_NEXT);
+    if (next == 0) {
+      return silenced;
+    }
+    stage.first_unit = next;
+    const u32 link = unit_word(stage, 0, UNIT_IN);
+    const u32 is_steady = stage.live[link + LINK_IS_STEADY];
+    const f32 steady_gain = F32_OF_BITS(stage.live[link + LINK_GAIN]);
+    for (u32 i = 0; i < n; ++i) {
+      const f32 gain = is_steady ? steady_gain : moving_gain(stage, link, at + i + 1);
+      tiles.in[i] = gain * tiles.out[i];
+    }
+  }
+}
+
+// ---- a group ----
+
+// Where the group's units read and write, one word for each.
+typedef struct Rows {
+  LOCAL_POINTER u32* from; // row of the first term
+  LOCAL_POINTER f32* gain; // of a plain input; else 0
+  LOCAL_POINTER u32* to;
+  LOCAL_POINTER u32* any_moving; // one word for all: an input is not plain
+} Rows;
+
+// Of threads without a unit: any row, times 0.
+DEVICE void
+rows_find(const Stage stage, const Rows rows, const u32 first, const u32 n_rows)
+{
+  if (LOCAL_ID == 0) {
+    rows.any_moving[0] = 0;
+  }
+  rows.from[LOCAL_ID] = 0;
+  rows.gain[LOCAL_ID] = 0.0f;
+  BARRIER();
+  if (LOCAL_ID < n_rows) {
+    const u32 unit = first + LOCAL_ID;
+    const Input input = unit_input(stage, unit, 0);
+    rows.to[LOCAL_ID] = stage.table[unit_word(stage, unit, UNIT_OUT)];
+    if (input.is_plain) {
+      rows.from[LOCAL_ID] = stage.table[input.terms + TERM_FROM];
+      rows.gain[LOCAL_ID] = input.gain;
+    } else {
+      rows.any_moving[0] = 1;
+    }
+  }
+  BARRIER();
+}
+
+// Frames [at, at + n) of n_rows inputs.  First the plain ones, all of a frame on their way at once.
+DEVICE void
+tile_load(const Stage stage, const Rows rows, LOCAL_POINTER f32* const tile, const u32 first,
+          const u32 n_rows, const u32 at, const u32 n)
+{
+  for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
+    f32 samples[GROUP_SIZE];
+#pragma unroll
+    for (u32 u = 0; u < GROUP_SIZE; ++u) {
+      samples[u] = row_at(stage, rows.from[u])[at + i];
+    }
+#pragma unroll
+    for (u32 u = 0; u < GROUP_SIZE; ++u) {
+      tile[u * TILE_STRIDE + i] = rows.gain[u] * samples[u];
+    }
+  }
+  if (rows.any_moving[0]) {
+    for (u32 u = 0; u < n_rows; ++u) {
+      const Input input = unit_input(stage, first + u, 0);
+      for (u32 i = LOCAL_ID; i < n && !input.is_plain; i += GROUP_SIZE) {
+        tile[u * TILE_STRIDE + i] = input_at(stage, input, at + i);
+      }
+    }
+  }
+}
+
+DEVICE void
+tile_store(const Stage stage, const Rows rows, LOCAL_POINTER const f32* const tile,
+           const u32 n_rows, const u32 at, const u32 n)
+{
+  for (u32 u = 0; u < n_rows; ++u) {
+    GLOBAL f32* const row = stage.rows + (u64)rows.to[u] * stage.row_stride + at;
+    for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
+      row[i] = tile[u * TILE_STRIDE + i];
+    }
+  }
+}
+
+// The kernel.  tiles: of the group, TILE_WORDS each; scratch: SCRATCH_WORDS words.
+DEVICE void
+group_run(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch)
+{
+  const u32 first = GROUP_X * GROUP_SIZE;
+  const u32 n_rows = min(stage.n_units - first, (u32)GROUP_SIZE);
+  Rows rows;
+  rows.from = scratch;
+  rows.to = scratch + GROUP_SIZE;
+  rows.gain = (LOCAL_POINTER f32*)(scratch + 2 * GROUP_SIZE);
+  rows.any_moving = scratch + 3 * GROUP_SIZE;
+  rows_find(stage, rows, first, n_rows);
+
+  Tiles own = tiles;
+  own.in += LOCAL_ID * TILE_STRIDE;
+  own.out += LOCAL_ID * TILE_STRIDE;
+  own.rest += LOCAL_ID * TILE_STRIDE;
+  Stage chain = stage; // whose unit 0 is the thread's
+  chain.first_unit += (first + LOCAL_ID) * UNIT_WORDS;
+  u32 silenced = 0;
+  for (u32 at = 0; at < stage.n_frames; at += TILE_FRAMES) {
+    const u32 n = min(stage.n_frames - at, (u32)TILE_FRAMES);
+    tile_load(stage, rows, tiles.in, first, n_rows, at, n);
+    BARRIER(); // the tile is complete, and the one before is stored
+    if (LOCAL_ID < n_rows) {
+      silenced = chain_run(chain, own, at, n, silenced);
+    }
+    BARRIER(); // all channels are filtered
+    tile_store(stage, rows, tiles.out, n_rows, at, n);
+  }
+}
+
+#endif

@@ -201,12 +201,17 @@ bench_gpu_close(BenchGpu* const gpu)
 }
 
 Status
-bench_gpu_backend(const BenchGpu* const gpu, Backend** const backend, Error* const error)
+bench_gpu_backend(const BenchGpu* const gpu, const bool keep_awake, Backend** const backend,
+                  Error* const error)
 {
-  const DeviceChoice choice = { .api = gpu->api->name,
-                                .index = gpu->index,
-                                .deadline_ns = DEADLINE_NS };
-  return device_backend_new(&choice, backend, error);
+  const DeviceChoice choice = {
+    .api = gpu->api->name, .index = gpu->index, .deadline_ns = DEADLINE_NS, .keep_awake = keep_awake
+  };
+  const Status status = device_backend_new(&choice, backend, error);
+  if (!status) {
+    device_backend_play(*backend, keep_awake);
+  }
+  return status;
 }
 
 Status

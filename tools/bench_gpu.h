@@ -37,6 +37,7 @@ typedef struct BenchGpuArgs {
   double row_seconds;   ///< A row ends with fewer blocks when it has taken so long; 0: it does not
   double minutes;       ///< From the start on, after which no row begins; 0: all rows
   double rate_hz;
+  bool may_sleep; ///< A GPU is not kept awake between paced blocks: --gpu-sleep of some benchmarks
   bool is_quick, json;
   const char* csv_path; ///< NULL: no file
   uint64_t began_ns;    ///< When bench_gpu_parse() was called
@@ -80,7 +81,10 @@ bench_gpu_open(BenchGpu* gpu, const BenchGpuArgs* args, const char* kernel_file,
 void bench_gpu_close(BenchGpu* gpu); ///< Accepts one that was zeroed. [main]
 
 /// The device that was found as a backend for racks; free with device_backend_free().
-NODISCARD Status bench_gpu_backend(const BenchGpu* gpu, Backend** backend, Error* error);
+///
+/// @param keep_awake A GPU's clocks stay up, as when it plays live.
+NODISCARD Status bench_gpu_backend(const BenchGpu* gpu, bool keep_awake, Backend** backend,
+                                   Error* error);
 
 /// The head of the report: device, driver, processor, date, pace; owned by the caller.
 json_t* bench_gpu_head(const Bench* bench, const BenchGpu* gpu, const BenchGpuArgs* args);

@@ -386,7 +386,7 @@ measure(Conv* const conv, const Case* const one, Error* const error)
   if (!bench_gpu_goes_on(&conv->args->gpu, &conv->report, n_sides * BENCH_N_PACES)) {
     return STATUS_OK;
   }
-  Status status = bench_gpu_backend(&conv->gpu, &conv->device, error);
+  Status status = bench_gpu_backend(&conv->gpu, !conv->args->gpu.may_sleep, &conv->device, error);
   if (!status) {
     status = check(conv, one, error);
   }
@@ -504,6 +504,7 @@ run_cases(Conv* const conv, Error* const error)
     return status;
   }
   json_t* const head = bench_gpu_head(&bench_gpu_conv, &conv->gpu, args);
+  json_object_set_new(head, "kept_awake", json_boolean(conv->gpu.info.is_gpu && !args->may_sleep));
   json_object_set_new(head, "copy_gb_s", json_real(conv->copy_gb_s));
   if (!args->json) {
     bench_gpu_print_head(head);
@@ -525,6 +526,9 @@ conv_run(const int argc, char** const argv)
       .to.integer = &args.block_frames },
     { "channels", 'c', OPTION_INTEGER, "N", 1, MAX_CHANNELS,
       .help = "Only N channels; without it, as many as fit", .to.integer = &args.n_channels },
+    { "gpu-sleep", 0, OPTION_FLAG,
+      .help = "Let a GPU's clocks fall between blocks, as run --gpu-sleep does",
+      .to.flag = &args.gpu.may_sleep },
     { "ir", 'i', OPTION_NUMBER, "S", 0.001, 60, .help = "Only responses of S seconds, default 2",
       .to.number = &args.ir_seconds },
   };

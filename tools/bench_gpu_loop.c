@@ -218,7 +218,7 @@ run_grid(Loop* const loop, Error* const error)
     status = bench_gpu_find(&loop->gpu, &args->gpu, error);
   }
   if (!status) {
-    status = bench_gpu_backend(&loop->gpu, &loop->device, error);
+    status = bench_gpu_backend(&loop->gpu, !args->gpu.may_sleep, &loop->device, error);
   }
   if (!status) {
     status = bench_pool_new(&loop->pool, error);
@@ -227,6 +227,8 @@ run_grid(Loop* const loop, Error* const error)
     return status;
   }
   json_t* const head = bench_gpu_head(&bench_gpu_loop, &loop->gpu, &args->gpu);
+  json_object_set_new(head, "kept_awake",
+                      json_boolean(loop->gpu.info.is_gpu && !args->gpu.may_sleep));
   if (!args->gpu.json) {
     bench_gpu_print_head(head);
   }
@@ -247,6 +249,9 @@ loop_run(const int argc, char** const argv)
       .to.integer = &args.block_frames },
     { "channels", 'c', OPTION_INTEGER, "N", 1, FX_MAX_CHANNELS, .help = "Only N channels",
       .to.integer = &args.n_channels },
+    { "gpu-sleep", 0, OPTION_FLAG,
+      .help = "Let a GPU's clocks fall between blocks, as run --gpu-sleep does",
+      .to.flag = &args.gpu.may_sleep },
     { "rack", 0, OPTION_CHOICE, .choices = racks, .help = "Only this rack",
       .to.choice = &args.rack },
   };

@@ -654,7 +654,7 @@ run_grids(Offline* const offline, Error* const error)
   Backend* backend = NULL;
   Status status = bench_gpu_find(&offline->gpu, &args->gpu, error);
   if (!status) {
-    status = bench_gpu_backend(&offline->gpu, &backend, error);
+    status = bench_gpu_backend(&offline->gpu, false, &backend, error);
     offline->device = (Device*)backend;
   }
   if (!status) {

@@ -369,8 +369,7 @@ chained_free(Chained* const pair)
   return worst;
 }
 
-// The CPU and the device each round between two filters: 10 times half of 2^-24 of what is below 2,
-// on both sides, 1.2e-6 at worst.
+// Both also round between two filters: 10 times 2^-24, that of numbers below 2, on either side.
 #define STRIP_TOLERANCE (TOLERANCE + 1.2e-6)
 
 START_TEST(a_strip_with_changes_sounds_like_the_cpu)

@@ -252,6 +252,31 @@ START_TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
 }
 END_TEST
 
+START_TEST(an_exchanged_response_fades_in_as_on_the_cpu)
+{
+  const Case first = { "x: convolver ir", 2, 2, 1, 5000, 64, RIG_BLOCKS, 12000 };
+  const Case second = { "x: convolver other", 2, 2, 4, 700, 64, RIG_BLOCKS, 12000 };
+  Play play = play_new(&first);
+  Play other = play_new(&second);
+  const RackRigFile files[] = { { "ir", &play.file }, { "other", &other.file } };
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = first.block, .n_in = first.n_in };
+  const uint32_t half = 6016;
+  for (uint32_t which = 0; which < 2U; ++which) {
+    RackRig rig;
+    rack_rig_new(&rig, which ? &backend_cpu : device, NULL, first.chain, &format, files, 2U);
+    rack_rig_run(&rig, (const float* const*)play.in, play.out[which], half, RIG_BLOCKS, 0U);
+    rack_rig_edit(&rig, second.chain);
+    const float* const in[] = { play.in[0] + half, play.in[1] + half };
+    float* const out[] = { play.out[which][0] + half, play.out[which][1] + half };
+    rack_rig_run(&rig, in, out, play.n_frames - half, RIG_BLOCKS, 0U);
+    rack_rig_free(&rig);
+  }
+  ck_assert_double_le(worst_difference(&play), TOLERANCE);
+  play_free(&other);
+  play_free(&play);
+}
+END_TEST
+
 /// One input is not finite at one frame.
 static void
 check_fault(const Case* const c, const uint32_t frame, const float fault, const uint64_t n_reset)
@@ -298,6 +323,7 @@ main(void)
     divisions_into_blocks_do_not_matter,
     fir_sums_few_taps_and_partitions_many,
     after_silence_there_is_silence_and_then_the_same_as_on_the_cpu,
+    an_exchanged_response_fades_in_as_on_the_cpu,
     a_unit_begins_anew_after_what_is_not_finite,
   };
   const int failed = suite_run("gpu_convolver", tests, (uint32_t)ARRAY_LEN(tests));

@@ -16,8 +16,8 @@
 
   Errors, with u of fx_cascade.cu: what a chunk makes of a state is known to some 60 u u after 17
   frames, and squared 7 times to 3e-11.  A tile of 2048 frames takes 1.7e-3 off a resonance with a Q
-  of 200 at 10 Hz and 192 kHz, more off all others: 2e-8 of the output at worst, beside 1.8e-7 of
-  the other form.
+  of 200 at 10 Hz and 192 kHz, more off all others: 2e-8 of the output at worst, on top of what
+  fx_cascade.cu adds up.
 */
 #ifndef WARPRACK_KERNEL_CASCADE_SPREAD_H
 #define WARPRACK_KERNEL_CASCADE_SPREAD_H

@@ -539,7 +539,7 @@ measure_cut_signal(Offline* const offline, const BenchSignal* const cut, Error* 
 static uint32_t
 n_pieces(const Grid* const grid, const size_t n_frames, const uint32_t n_channels)
 {
-  const size_t sensible = n_frames / (LEAST_PIECE * grid->run_in);
+  const size_t sensible = n_frames / ((size_t)LEAST_PIECE * grid->run_in);
   const uint32_t most = FX_MAX_CHANNELS / n_channels;
   return sensible < most ? (uint32_t)sensible : most;
 }

@@ -203,7 +203,7 @@ static void
 detach(Backend* const self)
 {
   Device* const device = (Device*)self;
-  if (device->is_stuck) {
+  if (device_is_stuck(device)) {
     return; // it may still write there
   }
   if (device->h_region) {
@@ -303,7 +303,7 @@ device_backend_free(Backend* const backend)
     return true;
   }
   device_backend_play(backend, false);
-  if (device->is_stuck) {
+  if (device_is_stuck(device)) {
     device->next_left = left_behind;
     left_behind = device;
     return false;

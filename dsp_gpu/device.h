@@ -29,20 +29,28 @@ typedef struct Device {
   uint64_t deadline_ns; ///< A block that takes longer has failed
   size_t mapped_bytes;  ///< Rows of a block up to this, in and out together, stay in mapped memory
   void* region;         ///< Attached, or NULL
-  GpuHostMemory* h_region;  ///< The same for the device
-  GpuBuffer* d_region;      ///< Or what takes its place, see device_attach_buffer()
-  _Atomic uint64_t late_ns; ///< Deadline that a block missed: nothing more is submitted; else 0
-  bool is_stuck;            ///< A block never came back: all that the device holds is left as it is
-  Stage* left;              ///< Its stages, then
-  struct Device* next_left; ///< Of all such devices
-  bool keep_awake;          ///< While blocks come, see device_awake.c
-  bool is_kept_awake;       ///< Its thread runs
-  atomic_bool may_sleep;    ///< Ends it
+  GpuHostMemory* h_region;    ///< The same for the device
+  GpuBuffer* d_region;        ///< Or what takes its place, see device_attach_buffer()
+  _Atomic uint64_t late_ns;   ///< Deadline that a block missed: nothing more is submitted; else 0
+  _Atomic uint32_t n_at_work; ///< Submissions that were not seen to end
+  Stage* left;                ///< Freed while a late block was at work, of whichever stage
+  struct Device* next_left;   ///< Of all devices that are stuck for good
+  bool keep_awake;            ///< While blocks come, see device_awake.c
+  bool is_kept_awake;         ///< Its thread runs
+  atomic_bool may_sleep;      ///< Ends it
   pthread_t awake;
   CompiledModule* modules;
   Chunk* chunks;
   char summary[256];
 } Device;
+
+/// A late block was not seen to come back: all that the device holds is left as it is. [builder]
+static inline bool
+device_is_stuck(const Device* const device)
+{
+  return atomic_load_explicit(&device->late_ns, memory_order_relaxed) &&
+         atomic_load_explicit(&device->n_at_work, memory_order_relaxed);
+}
 
 /// A piece of a chunk: the units of a node behind its constants, or the delay lines of a
 /// connection.

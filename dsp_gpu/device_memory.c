@@ -300,7 +300,7 @@ void
 device_memory_reset(DeviceMemory* const memory)
 {
   Error error = { STATUS_OK, "" };
-  if (memory->device->is_stuck) {
+  if (device_is_stuck(memory->device)) {
     return;
   }
   if (clear(memory, memory->first_quad + memory->data_quads, memory->n_units * memory->unit_quads,

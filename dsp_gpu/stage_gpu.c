@@ -52,7 +52,8 @@ typedef struct Slot {
   float* rows_out;   ///< [n_out][row_stride], NULL when they are in the ring
   GpuBuffer* copy;   ///< The same on the device; NULL when the kernels reach the slot
   GpuRecording* recording;
-  uint64_t sequence; ///< Of the submission
+  uint64_t sequence; ///< Of the last submission
+  bool is_at_work;   ///< That was not seen to end
   uint64_t began_ns;
   uint32_t n_frames;
   float** out; ///< [n_out] where the rows go that come back
@@ -175,13 +176,16 @@ bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uin
 
 /// A device that was late once gets nothing more: every stage would wait for the deadline.
 static void
-submit(Stage* const stage, const Slot* const slot)
+submit(Stage* const stage, Slot* const slot)
 {
   if (atomic_load_explicit(&stage->device->late_ns, memory_order_relaxed)) {
     fail(stage, STATUS_DEVICE_LOST);
   }
   if (!stage->status) {
+    slot->sequence = ++stage->sequence;
     fail(stage, stage->device->api->submit(slot->recording, slot->sequence));
+    slot->is_at_work = !stage->status;
+    atomic_fetch_add_explicit(&stage->device->n_at_work, slot->is_at_work, memory_order_relaxed);
   }
 }
 
@@ -198,20 +202,30 @@ submit_part(Stage* const stage, const uint32_t first, const uint32_t n_frames)
   bring_rows(stage, slot, first, n_frames);
   slot->n_frames = n_frames;
   slot->began_ns = rt_now_ns();
-  slot->sequence = ++stage->sequence;
   submit(stage, slot);
   return slot;
+}
+
+/// A submission has ended, or was lost.
+static void
+note_end(Stage* const stage, Slot* const slot)
+{
+  atomic_fetch_sub_explicit(&stage->device->n_at_work, slot->is_at_work, memory_order_relaxed);
+  slot->is_at_work = false;
 }
 
 /// Look at a slot once; fails when it is not done in time.  The processor of a device that is the
 /// host's own is left to it for a moment.
 static bool
-look(Stage* const stage, const Slot* const slot)
+look(Stage* const stage, Slot* const slot)
 {
   Device* const device = stage->device;
   bool done = false;
   if (!stage->status) {
     fail(stage, device->api->poll(slot->recording, slot->sequence, &done));
+  }
+  if (done) {
+    note_end(stage, slot);
   }
   if (done || stage->status) {
     return true;
@@ -231,7 +245,7 @@ look(Stage* const stage, const Slot* const slot)
 }
 
 static void
-wait_for(Stage* const stage, const Slot* const slot)
+wait_for(Stage* const stage, Slot* const slot)
 {
   while (!look(stage, slot)) {
   }
@@ -318,7 +332,7 @@ stage_gpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* 
 bool
 stage_gpu_is_done(Stage* const stage)
 {
-  const Slot* const slot = stage->blocks[stage->oldest].slot;
+  Slot* const slot = stage->blocks[stage->oldest].slot;
   return !slot || look(stage, slot);
 }
 
@@ -552,7 +566,6 @@ try_out(Stage* const stage, Error* const error)
   for (uint32_t s = 0; s < N_SLOTS; ++s) {
     Slot* const slot = &stage->slots[s];
     slot->began_ns = rt_now_ns();
-    slot->sequence = ++stage->sequence;
     submit(stage, slot);
     wait_for(stage, slot);
   }
@@ -624,25 +637,26 @@ stage_gpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
   return STATUS_OK;
 }
 
-/// Wait for a late block a little longer: drivers wait for ever when what still runs is freed.
-static bool
-comes_back(const Stage* const stage)
+/// Wait for late blocks a little longer: drivers wait for ever when what still runs is freed.
+static void
+wait_once_more(Stage* const stage)
 {
-  const Device* const device = stage->device;
   const uint64_t began_ns = rt_now_ns();
   bool all_done = false;
   while (!all_done && rt_now_ns() - began_ns < LAST_WAIT_NS) {
     all_done = true;
     for (uint32_t s = 0; s < N_SLOTS; ++s) {
-      const Slot* const slot = &stage->slots[s];
+      Slot* const slot = &stage->slots[s];
       bool done = false;
       // A device that is lost has nothing left that could be running.
-      all_done &= !slot->recording || slot->sequence == 0U ||
-                  device->api->poll(slot->recording, slot->sequence, &done) || done;
+      if (slot->is_at_work &&
+          (stage->device->api->poll(slot->recording, slot->sequence, &done) || done)) {
+        note_end(stage, slot);
+      }
+      all_done = all_done && !slot->is_at_work;
     }
     nanosleep(&(struct timespec){ 0, CPU_NAP_NS }, NULL);
   }
-  return all_done;
 }
 
 static void
@@ -669,17 +683,9 @@ free_on_device(Stage* const stage)
   }
 }
 
-void
-stage_gpu_free(Stage* const stage)
+static void
+clear(Stage* const stage)
 {
-  Device* const device = stage->device;
-  const bool is_late = atomic_load_explicit(&device->late_ns, memory_order_relaxed) != 0U;
-  device->is_stuck = device->is_stuck || (is_late && !comes_back(stage));
-  if (device->is_stuck) {
-    stage->next_left = device->left;
-    device->left = stage;
-    return;
-  }
   free_on_device(stage);
   for (uint32_t s = 0; s < N_SLOTS; ++s) {
     free(stage->slots[s].out);
@@ -689,4 +695,20 @@ stage_gpu_free(Stage* const stage)
   free(stage->packed);
   free(stage->node_place);
   free(stage);
+}
+
+void
+stage_gpu_free(Stage* const stage)
+{
+  Device* const device = stage->device;
+  if (atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
+    wait_once_more(stage);
+  }
+  stage->next_left = device->left;
+  device->left = stage;
+  while (device->left && !device_is_stuck(device)) {
+    Stage* const left = device->left;
+    device->left = left->next_left;
+    clear(left);
+  }
 }

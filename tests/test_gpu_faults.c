@@ -242,6 +242,10 @@ START_TEST(a_device_that_is_late_gives_everything_back)
   ck_assert(play(&bench, 2));
   ck_assert(!play(&bench, 1));
   assert_failure(&bench, "did not come back within 300 ms");
+  ck_assert(!play(&bench, 3)); // blocks that are not submitted are none that could hang
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(rack_rig_try(&bench.rig, "x: gain 0dB | y: gain 0dB", &error),
+                   STATUS_DEVICE_LOST); // what that took waits for the block, too
   leave(&bench);
   ck_assert(bench_free(&bench));
 }

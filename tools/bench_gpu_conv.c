@@ -7,7 +7,8 @@
    and each node keeps its own copy, so that no spectrum is read for two channels.  A number of
    channels fits when the 99th percentile of its paced blocks is at most half the period.  First
    come given sizes, then the search for the largest number, on the device and on the CPU with all
-   its cores.  Before that two channels are played on both and have to agree.
+   its cores.  Before that two channels are played on both and have to agree.  A row without times
+   is a size that memory does not hold; of 0 channels, that one does not fit.
 
    What a block reads are the spectra of the responses and of the inputs, by the plan of the kernel
    (dsp_cpu/partition_layout.h); rows of audio and what is written, a few percent, are left out.
@@ -234,7 +235,14 @@ bytes_read(const Conv* const conv, const Case* const one, const ConvRack* const 
 
 // ---- timing ----
 
-/// A row for n channels, without times when not even one fits.
+/// More than memory, or what kernels can number, holds: a result, no error.
+static bool
+is_too_much(const Status status)
+{
+  return status == STATUS_NO_MEM || status == STATUS_LIMIT;
+}
+
+/// A row for n channels; without times when there are none.
 static void
 add_row(Conv* const conv, const Case* const one, const bool on_device, const uint32_t n,
         const uint32_t pace, const double n_bytes, const BenchTimes* const times)
@@ -306,7 +314,7 @@ probe(Conv* const conv, const Case* const one, const bool on_device, Probe* cons
   bench_rack_free(&conv_rack.rack);
   const double half_ns = 0.5e9 * one->block_frames / args.rate_hz;
   at->share = status ? HUGE_VAL : times.ns.p99 / half_ns;
-  return status == STATUS_NO_MEM ? STATUS_OK : status;
+  return is_too_much(status) ? STATUS_OK : status;
 }
 
 static uint32_t
@@ -366,16 +374,17 @@ static Status
 measure_side(Conv* const conv, const Case* const one, const bool on_device, Error* const error)
 {
   uint32_t n = one->n_channels;
-  if (!n) {
-    const Status status = search(conv, one, on_device, &n, error);
-    if (!status && !n) {
-      add_row(conv, one, on_device, 0U, 1U, 0.0, NULL);
-    }
-    if (status || !n) {
-      return status;
-    }
+  Status status = n ? STATUS_OK : search(conv, one, on_device, &n, error);
+  bool is_played = !status && n > 0U;
+  if (is_played) {
+    status = measure_rows(conv, one, n, on_device, error);
+    is_played = !is_too_much(status);
   }
-  return measure_rows(conv, one, n, on_device, error);
+  if (!is_played && (!status || is_too_much(status))) {
+    add_row(conv, one, on_device, n, 1U, 0.0, NULL);
+    status = STATUS_OK;
+  }
+  return status;
 }
 
 /// A device is opened for each case: what others have left in its memory would be in the way.

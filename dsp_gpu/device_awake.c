@@ -5,7 +5,8 @@
   A GPU that idles for a while lowers its clocks and takes its links down; the next block then pays
   for the way back.  Between two blocks of audio there is always such a while.  A thread of no
   priority gives the device a moment of work every 200 us, in a stream of its own, which nothing of
-  a block waits for.  It is no help to the clocks of a device that is the host's own processor.
+  a block waits for.  It is no help to the clocks of a device that is the host's own processor.  A
+  GPU that is open while the rack runs on the CPU is left to sleep.
 
   What it costs is a call of the driver of a few microseconds, in which a block's submission may
   have to wait for the driver's lock.  Hence DeviceChoice::keep_awake: both ways can be measured.
@@ -17,20 +18,23 @@
 
 #include <time.h>
 
-#define NUDGE_NS 200000 // clocks are seen to fall after some milliseconds at the earliest
+#define NUDGE_NS  200000      // clocks are seen to fall after some milliseconds at the earliest
+#define UNUSED_NS 2000000000U // without a block: longer than any usual period
+#define LOOK_NS   10000000    // between looks whether an unused device is used again
 
 static void*
 run(void* const context)
 {
   Device* const device = context;
-  const struct timespec pause = { .tv_nsec = NUDGE_NS };
   Status status = STATUS_OK;
   while (!status && !atomic_load_explicit(&device->may_sleep, memory_order_relaxed)) {
+    const uint64_t used_ns = atomic_load_explicit(&device->used_ns, memory_order_relaxed);
+    const bool is_used = rt_now_ns() < used_ns + UNUSED_NS;
     // One that does not come back is left alone.
-    if (!atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
+    if (is_used && !atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
       status = device->api->nudge(device->gpu); // the blocks will tell of errors
     }
-    nanosleep(&pause, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = is_used ? NUDGE_NS : LOOK_NS }, NULL);
   }
   return NULL;
 }

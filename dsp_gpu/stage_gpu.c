@@ -182,6 +182,7 @@ submit(Stage* const stage, Slot* const slot)
     fail(stage, STATUS_DEVICE_LOST);
   }
   if (!stage->status) {
+    atomic_store_explicit(&stage->device->used_ns, slot->began_ns, memory_order_relaxed);
     slot->sequence = ++stage->sequence;
     fail(stage, stage->device->api->submit(slot->recording, slot->sequence));
     slot->is_at_work = !stage->status;

@@ -397,6 +397,23 @@ START_TEST(while_it_plays_the_device_is_kept_awake)
 }
 END_TEST
 
+START_TEST(a_device_that_no_block_comes_to_may_sleep)
+{
+  Bench bench = bench_new(true, PATIENT_NS);
+  atomic_store(&((Device*)bench.device)->used_ns, 0U); // for long
+  const uint32_t first = fake_n_ops();
+  device_backend_play(bench.device, true);
+  usleep(20000);
+  ck_assert_uint_eq(count_nudges(first), 0);
+  begin(&bench, 0);
+  ck_assert(end(&bench));
+  usleep(200000); // seen within 10 ms on an idle machine
+  device_backend_play(bench.device, false);
+  ck_assert_uint_ge(count_nudges(first), 1);
+  ck_assert(bench_free(&bench));
+}
+END_TEST
+
 START_TEST(nudges_wait_for_nothing_and_do_not_pile_up)
 {
   Bench bench = bench_new(true, PATIENT_NS);
@@ -675,9 +692,9 @@ SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_st
            slots_take_turns, the_second_block_goes_in_before_the_first_is_waited_for,
            two_blocks_in_flight_go_on_for_ever, a_block_costs_one_launch_and_nothing_that_stalls,
            an_edit_leaves_the_context_alone, while_it_plays_the_device_is_kept_awake,
-           nudges_wait_for_nothing_and_do_not_pile_up, a_lost_device_is_not_nudged,
-           an_asynchronous_error_is_named_and_the_cpu_goes_on, a_hang_is_found_and_nothing_is_freed,
-           without_memory_the_plan_is_refused_with_the_sizes,
+           a_device_that_no_block_comes_to_may_sleep, nudges_wait_for_nothing_and_do_not_pile_up,
+           a_lost_device_is_not_nudged, an_asynchronous_error_is_named_and_the_cpu_goes_on,
+           a_hang_is_found_and_nothing_is_freed, without_memory_the_plan_is_refused_with_the_sizes,
            every_refusal_of_the_driver_is_said_and_leaves_nothing,
            whenever_the_device_is_lost_the_cpu_goes_on,
            the_engine_leaves_a_lost_device_and_tries_it_again)

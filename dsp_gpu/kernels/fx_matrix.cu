@@ -32,8 +32,8 @@ DEVICE void
 describe_inputs(const Stage stage, const u32 unit, GLOBAL const f32* const columns, const u32 n,
                 LOCAL_POINTER Input* const inputs)
 {
-  if (LOCAL_ID < n) {
-    inputs[LOCAL_ID] = unit_input(stage, unit, BITS_OF_F32(columns[LOCAL_ID]));
+  for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
+    inputs[i] = unit_input(stage, unit, BITS_OF_F32(columns[i]));
   }
 }
 

@@ -105,8 +105,10 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
     status = steps_make(plan, request->format, &scratch, error);
   }
   if (!status) {
-    status =
-        request->keep_values ? list_heirs(plan, request, error) : list_values(plan, request, error);
+    status = list_heirs(plan, request, error);
+  }
+  if (!status && !request->keep_values) {
+    status = list_values(plan, request, error);
   }
   if (!status) {
     status = plan_make_stages(plan, request->pool, error);
@@ -249,12 +251,13 @@ begin_aim(const PlanAim* const aim)
   mix->gain = hold ? mix->gain : mix->next;
 }
 
+/// The values that were set since the document was.
 static void
-take_over(const PlanHeir* const heir)
+take_over(const Plan* const plan, const PlanHeir* const heir)
 {
   Node* const node = heir->node;
   for (uint32_t p = 0; p < node->fx->n_params; ++p) {
-    if (!node->fx->params[p].structural) {
+    if (!node->fx->params[p].structural && heir->from->stamps[p] > plan->stamp) {
       node->targets[p] = heir->from->targets[p];
       node->stamps[p] = heir->from->stamps[p];
       node_set(node, p, node->targets[p]);
@@ -269,7 +272,7 @@ plan_begin(Plan* const plan)
     begin_aim(&plan->aims[a]);
   }
   for (uint32_t h = 0; h < plan->n_heirs; ++h) {
-    take_over(&plan->heirs[h]);
+    take_over(plan, &plan->heirs[h]);
   }
   for (uint32_t v = 0; v < plan->n_values; ++v) {
     const PlanValue* const value = &plan->values[v];

@@ -64,8 +64,8 @@ typedef struct PlanValue {
   double value;
 } PlanValue;
 
-/// A node that was made anew elsewhere, and the one of the previous plan whose values it takes
-/// over.
+/// A node that was made anew, and the one of the previous plan whose values it takes over where a
+/// message set them since the document was.
 typedef struct PlanHeir {
   Node* node;
   const Node* from;

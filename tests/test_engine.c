@@ -187,6 +187,38 @@ START_TEST(a_value_set_since_the_document_wins_over_it)
 }
 END_TEST
 
+START_TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
+{
+  static const char narrow[] = "add g gain 0dB\nconnect in:1 g\nconnect g out:1\n";
+  static const char wide[] = "add g gain -6dB\nconnect in g\nconnect g out\n"; // needs another node
+  Player player = player_new(narrow, 2, 2, 1, false, 400U * BLOCK);
+  Rack* const before = player_rack(narrow);
+  Rack* after = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!rack_parse(wide, "test", before, &after, &error), "%s", error.text);
+  for (size_t i = 0; i < player.n_frames; ++i) {
+    player.in[0][i] = 1.0F;
+  }
+  player_play(&player, 10);
+  ck_assert_int_eq(engine_edit(player.engine, after, 100U * BLOCK, NULL, NULL), STATUS_OK);
+  const EngineParam newer = { after->nodes[0].uid, 0, -20.0 };
+  ck_assert_int_eq(engine_set(player.engine, &newer, 1, 0), STATUS_OK);
+  while (player.position < 90U * BLOCK) { // the edit is planned meanwhile
+    player_play(&player, 1);
+    usleep(200);
+  }
+  player_play(&player, 110);
+  ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
+
+  ck_assert_msg(!engine_edit_wait(player.engine, before, &error), "%s", error.text); // newer again
+  player_play(&player, 100);
+  ck_assert_double_eq_tol(player.out[0][player.position - 1U], 1.0, 1e-6);
+  rack_free(before);
+  rack_free(after);
+  player_free(&player);
+}
+END_TEST
+
 START_TEST(a_new_format_keeps_the_rack_and_its_values)
 {
   Player player = player_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
@@ -313,7 +345,9 @@ END_TEST
 SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
            live_and_offline_give_the_same_samples, offline_a_block_ahead_begins_with_silence,
            a_parameter_changes_at_its_frame, edits_do_not_click, a_refused_edit_changes_nothing,
-           a_value_set_since_the_document_wins_over_it, a_new_format_keeps_the_rack_and_its_values,
+           a_value_set_since_the_document_wins_over_it,
+           a_value_set_since_the_document_wins_in_a_node_that_is_made_anew,
+           a_new_format_keeps_the_rack_and_its_values,
            mono_feeds_all_channels_and_what_cannot_be_is_refused,
            a_thousand_nodes_are_planned_and_dying_ones_left_out,
            the_widest_rack_keeps_its_channels_apart)

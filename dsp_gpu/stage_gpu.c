@@ -35,6 +35,7 @@
 #define MAX_PARTS   8U // of a block; more changes than this share an eighth of it
 #define N_OWN_ARGS  8U // of STAGE_ARGS
 #define BEGIN_GROUP 64U
+#define MAX_BEGINS  32U // groups that take over changes
 #define WORD_BYTES  4U
 
 #define CPU_NAP_NS 20000 // between two looks at a device that is the host's own processor
@@ -501,7 +502,8 @@ describe_begin(const Stage* const stage, const Slot* const slot, GpuLaunch* cons
                Error* const error)
 {
   static const FxKernelSize no_sizes[FX_KERNEL_SIZES] = { { NULL, 0U } };
-  *launch = (GpuLaunch){ .groups = { 1U, 1U },
+  const uint32_t n_groups = (stage->tables.live.n + BEGIN_GROUP - 1U) / BEGIN_GROUP;
+  *launch = (GpuLaunch){ .groups = { n_groups < MAX_BEGINS ? n_groups : MAX_BEGINS, 1U },
                          .group_size = BEGIN_GROUP,
                          .n_args = 2U,
                          .args = { slot_arg(slot, 0U), buffer_arg(stage->live) } };

@@ -271,7 +271,7 @@ params_of(Follow* const follow, const StageStep* const step, const BatchUnit* co
                                                     .fx = step->fx,
                                                     .node = unit->node,
                                                     .n_sets = unit->n_sets,
-                                                    .seen = *unit->n_sets - 1U,
+                                                    .is_dirty = true,
                                                     .node_index = unit->node_index,
                                                     .live = *word,
                                                     .n_words = n_words };

@@ -29,7 +29,7 @@ typedef struct TableNode {
   void* node;
   const uint32_t* n_sets;
   uint32_t seen; ///< [worker] *n_sets when the parameters were packed last
-  bool is_dirty; ///< [worker] To be packed: set within a block
+  bool is_dirty; ///< [worker] To be packed: never was, or set within a block
   uint32_t node_index;
   uint32_t live; ///< Word
   uint32_t n_words;

@@ -297,6 +297,27 @@ START_TEST(mixed_racks_sound_like_the_cpu)
 }
 END_TEST
 
+#define MANY_GAINS 1100U // of two words each: more than stage_begin takes over in one turn
+
+START_TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  FILE* const stream = open_memstream(&text, &n_bytes);
+  ck_assert_ptr_nonnull(stream);
+  for (uint32_t g = 0; g < MANY_GAINS; ++g) {
+    fprintf(stream, "add g%u gain %g\nconnect in g%u\nconnect g%u out\n", g, -60.0 - 0.01 * g, g,
+            g);
+  }
+  ck_assert_int_eq(fclose(stream), 0);
+  Pair pair = pair_new(text, &stereo);
+  pair_play(&pair, 0U, 2U * BLOCK);
+  ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%g apart", pair_difference(&pair));
+  pair_free(&pair);
+  free(text);
+}
+END_TEST
+
 START_TEST(edits_keep_state_and_fade_like_the_cpu)
 {
   static const char* const racks[] = {
@@ -407,6 +428,7 @@ main(void)
     rows_may_stay_on_the_device,
     a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device,
     mixed_racks_sound_like_the_cpu,
+    a_large_rack_has_all_its_parameters_in_the_first_block,
     edits_keep_state_and_fade_like_the_cpu,
     what_is_not_finite_is_silenced_counted_and_forgotten,
     coupled_channels_are_silenced_together,

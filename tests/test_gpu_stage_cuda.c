@@ -46,6 +46,16 @@ nothing(void* const* const params, const uint32_t n_groups, const uint32_t group
   (void)group_size;
 }
 
+static uint32_t n_begin_groups; ///< Of the last stage_begin
+
+static void
+begin_stage(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
+{
+  (void)params;
+  (void)group_size;
+  n_begin_groups = n_groups;
+}
+
 static void
 done(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
 {
@@ -61,7 +71,7 @@ bench_teach(void)
   setenv("XDG_CACHE_HOME", "/dev/null", 1); // no folder can be made there
   fake_reset();
   fake_teach("selftest_scale", "ppuu", nothing);
-  fake_teach("stage_begin", "pp", nothing);
+  fake_teach("stage_begin", "pp", begin_stage);
   fake_teach("stage_end", "ppppppuup", nothing);
   fake_teach("fx_gain", "ppppppuu", nothing);
   fake_teach("warprack_done", "pp", done);
@@ -320,6 +330,20 @@ START_TEST(a_block_costs_one_launch_and_nothing_that_stalls)
     assert_only_launches();
     ck_assert(bench_free(&bench));
   }
+}
+END_TEST
+
+START_TEST(what_a_large_rack_changes_is_taken_over_by_many_groups)
+{
+  Bench bench = bench_new(false, PATIENT_NS);
+  ck_assert_uint_le(n_begin_groups, 2);
+  char chain[256] = "gain";
+  for (uint32_t g = 0; g < 20; ++g) {
+    strcat(chain, " | gain");
+  }
+  rack_rig_edit(&bench.rig, chain);
+  ck_assert_uint_ge(n_begin_groups, 4); // connections of 13 words, by groups of 64 threads
+  ck_assert(bench_free(&bench));
 }
 END_TEST
 
@@ -691,10 +715,11 @@ SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_st
            small_blocks_are_not_copied, a_block_is_its_kernels_in_order_between_its_copies,
            slots_take_turns, the_second_block_goes_in_before_the_first_is_waited_for,
            two_blocks_in_flight_go_on_for_ever, a_block_costs_one_launch_and_nothing_that_stalls,
-           an_edit_leaves_the_context_alone, while_it_plays_the_device_is_kept_awake,
-           a_device_that_no_block_comes_to_may_sleep, nudges_wait_for_nothing_and_do_not_pile_up,
-           a_lost_device_is_not_nudged, an_asynchronous_error_is_named_and_the_cpu_goes_on,
-           a_hang_is_found_and_nothing_is_freed, without_memory_the_plan_is_refused_with_the_sizes,
+           what_a_large_rack_changes_is_taken_over_by_many_groups, an_edit_leaves_the_context_alone,
+           while_it_plays_the_device_is_kept_awake, a_device_that_no_block_comes_to_may_sleep,
+           nudges_wait_for_nothing_and_do_not_pile_up, a_lost_device_is_not_nudged,
+           an_asynchronous_error_is_named_and_the_cpu_goes_on, a_hang_is_found_and_nothing_is_freed,
+           without_memory_the_plan_is_refused_with_the_sizes,
            every_refusal_of_the_driver_is_said_and_leaves_nothing,
            whenever_the_device_is_lost_the_cpu_goes_on,
            the_engine_leaves_a_lost_device_and_tries_it_again)

@@ -4,16 +4,17 @@
 
 #include "stage.h"
 
-// One group: take over the host's changes.  changes: CHANGES_HEAD words, then pairs { word, value
-// }.
+// Take over the host's changes: CHANGES_HEAD words, then pairs { word, value }.  A new plan brings
+// all its words with the first block, from host memory, and they come a turn of the loop at a time:
+// hence many groups.
 KERNEL
 stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live)
 {
   const u32 n = changes[CHANGES_N];
-  for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
+  for (u32 i = GROUP_X * GROUP_SIZE + LOCAL_ID; i < n; i += N_GROUPS_X * GROUP_SIZE) {
     live[changes[CHANGES_HEAD + 2 * i]] = changes[CHANGES_HEAD + 2 * i + 1];
   }
-  if (LOCAL_ID == 0) {
+  if (GROUP_X == 0 && LOCAL_ID == 0) {
     live[LIVE_N_FRAMES] = changes[CHANGES_N_FRAMES];
   }
 }

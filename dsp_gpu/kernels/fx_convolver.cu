@@ -13,9 +13,8 @@
 //   (tail)   + n_out       sums -> samples for the next period, in its last hop
 //   end        1           what is not finite; the unit moves on
 //
-// - Overlap-save with the right-angle transform of dsp_cpu/level.h: two halves of a real window
-// fold
-//   into POINTS complex numbers, and the late half comes back as an imaginary part.
+// - Overlap-save with the right-angle transform of dsp_cpu/level.h: the halves of a real window
+//   fold into POINTS complex numbers, and the late half comes back as an imaginary part.
 // - A block may end within a hop: the rest of the hop then counts as silence, and its spectrum is
 //   made anew in the next block.  A block that is several hops long makes *pieces*.
 // - The tail's partitions of TAIL_POINTS begin two periods into the response, so that the products
@@ -24,9 +23,11 @@
 //   the transforms do not come together either.
 // - Nothing is cleared when a unit begins: counts tell which spectra and samples are its own.
 //
-// The limit is memory: every block reads all rows of the filters and of the delay lines once, 16
-// bytes for each multiply-add of complex numbers.  Threads take four floats at a time, neighbours
-// next to one another; a group reads as many partitions at once as it has threads for.
+// The limit is memory: 16 bytes for each multiply-add of complex numbers.  A hop reads all rows of
+// the head, filters and delay lines, and a sixteenth of the tail's (or what part of its period a
+// hop is): at blocks of 64 some 127 KB for a response of 2 s at 48 kHz, where one level would
+// read 1.5 MB.  Threads take four floats at a time, neighbours next to one another; a group reads
+// as many partitions at once as it has threads for.
 //
 // Sizes: POINTS and TAIL_POINTS, powers of two from 32 to 2048, TAIL_POINTS 0 for one level.  Local
 // memory: two transforms of the larger one, 32 KB at most; 4 KB for products.
@@ -42,7 +43,6 @@
 #define MOST_POINTS POINTS
 #endif
 
-#define ROW_WORDS (2 * POINTS)
 #define ROW_QUADS (POINTS / 2)
 #define LANES     (ROW_QUADS < GROUP_SIZE ? ROW_QUADS : GROUP_SIZE) // threads for one row
 #define PHASES    (GROUP_SIZE / LANES)                              // rows at once

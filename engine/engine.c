@@ -153,12 +153,14 @@ stop_worker(Engine* const engine)
   pthread_mutex_lock(&engine->pointers);
   if (ring) {
     worker_drain(&engine->worker, ring);
-    engine_detach_ring(engine);
     engine->ring = NULL;
-    ring_free(ring);
   }
   engine->worker.n_received = engine->n_sent;
   pthread_mutex_unlock(&engine->pointers);
+  if (ring) {
+    engine_detach_ring(engine);
+    ring_free(ring);
+  }
 }
 
 /// End the block that was begun ahead: it is not wanted.

@@ -159,13 +159,17 @@ engine_make_plan(Engine* const engine, const PlanRequest* const request, Plan** 
   Plan* plan = NULL;
   Status status = plan_new(request, &plan, tangled, error);
   const bool chooses = engine->costs && engine->device && !engine->is_lost && !request->keep_values;
-  if (status == STATUS_NO_MEM && chooses && request->backend != &backend_cpu) {
-    // The CPU has memory of its own.
+  const bool is_full = status == STATUS_NO_MEM;
+  const bool refuses = status == STATUS_NO_BACKEND; // a kernel that its driver cannot compile, say
+  if ((is_full || refuses) && chooses && request->backend != &backend_cpu) {
+    char note[sizeof(engine->backend_note)];
+    snprintf(note, sizeof(note), "effects run on cpu: %s",
+             is_full ? "the GPU has not enough memory for the rack" : error->text);
+    // The CPU has memory of its own, and refuses for itself what is wrong with the rack.
     status = move(request, &backend_cpu, &plan, error);
     if (!status) {
-      set_reason(request, plan, "memory");
-      settle_on(engine, &backend_cpu, engine->cost_ns,
-                "effects run on cpu: the GPU has not enough memory for the rack");
+      set_reason(request, plan, is_full ? "memory" : "failed");
+      settle_on(engine, &backend_cpu, engine->cost_ns, note);
     }
   } else if (!status && chooses && is_restructured(plan, request->previous)) {
     decide(engine, request, &plan);

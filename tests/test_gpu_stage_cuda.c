@@ -711,6 +711,56 @@ START_TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
 }
 END_TEST
 
+/// Costs by which everything goes to the GPU.
+static PlacementCosts
+costs_for_the_gpu(void)
+{
+  PlacementCosts costs = { .stage = { { .is_known = true }, { .is_known = true } } };
+  for (uint32_t e = 0; e < PLACEMENT_MAX_EFFECTS; ++e) {
+    costs.effects[PLACEMENT_CPU][e] = (PlacementCost){ .is_known = true, .base = 1000.0 };
+    costs.effects[PLACEMENT_GPU][e] = (PlacementCost){ .is_known = true };
+  }
+  return costs;
+}
+
+START_TEST(what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
+{
+  bench_teach();
+  setenv("WARPRACK_AUTO_GPU", "any", 1);
+  const PlacementCosts costs = costs_for_the_gpu();
+  const EngineConfig config = { .n_in = 1,
+                                .n_out = 1,
+                                .depth = 1,
+                                .deadline = 0.75,
+                                .backend = ENGINE_BACKEND_AUTO,
+                                .gpu_index = UINT32_MAX,
+                                .costs = &costs,
+                                .gpu_may_sleep = true };
+  Player player = player_from(&config, RACK, 2000U * PLAYER_BLOCK);
+  Rack* rack = player_rack(RACK);
+  EngineStatus status;
+  player_play(&player, 20);
+  engine_status(player.engine, &status);
+  ck_assert_str_eq(status.backend, "cuda");
+
+  fake_fail("cuGraphInstantiateWithFlags", 0, CUDA_ERROR_NOT_SUPPORTED);
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(player_edit(&player, &rack, RACK " | gain -3dB", &error) == STATUS_OK, "%s",
+                error.text);
+  ck_assert(fake_has_failed());
+  engine_status(player.engine, &status);
+  ck_assert_str_eq(status.backend, "cpu");
+  ck_assert_ptr_nonnull(strstr(status.backend_note, "effects run on cpu: "));
+  ck_assert_ptr_nonnull(strstr(status.backend_note, "cuGraphInstantiateWithFlags"));
+  EnginePlace places[3];
+  ck_assert_uint_eq(engine_places(player.engine, places, 3), 3);
+  ck_assert_str_eq(places[0].why, "failed");
+  rack_free(rack);
+  player_free(&player);
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
 SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_stream,
            small_blocks_are_not_copied, a_block_is_its_kernels_in_order_between_its_copies,
            slots_take_turns, the_second_block_goes_in_before_the_first_is_waited_for,
@@ -722,4 +772,5 @@ SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_st
            without_memory_the_plan_is_refused_with_the_sizes,
            every_refusal_of_the_driver_is_said_and_leaves_nothing,
            whenever_the_device_is_lost_the_cpu_goes_on,
-           the_engine_leaves_a_lost_device_and_tries_it_again)
+           the_engine_leaves_a_lost_device_and_tries_it_again,
+           what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)

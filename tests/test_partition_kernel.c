@@ -2,7 +2,7 @@
 /*
   What a device is given for a convolution: transforms by the block, one level or two by the length
   of the response, spectra that are the transforms of the taps.  What kernels make of it is in
-  test_gpu_convolver.c.
+  test_gpu_convolution.c.
 */
 
 #include "support/signals.h"

@@ -326,7 +326,7 @@ main(void)
     an_exchanged_response_fades_in_as_on_the_cpu,
     a_unit_begins_anew_after_what_is_not_finite,
   };
-  const int failed = suite_run("gpu_convolver", tests, (uint32_t)ARRAY_LEN(tests));
+  const int failed = suite_run("gpu_convolution", tests, (uint32_t)ARRAY_LEN(tests));
   device_backend_free(device);
   return failed;
 }

@@ -60,6 +60,7 @@ struct GpuHostMemory {
 };
 
 struct GpuKernel {
+  char* name;
   CUfunction function;
   GpuKernel* next;
 };

@@ -358,6 +358,7 @@ START_TEST(an_edit_leaves_the_context_alone)
   ck_assert(end(&bench));
   ck_assert_uint_eq(fake_n_calls("cuCtxSynchronize"), 0);
   ck_assert_uint_eq(fake_n_calls("cuModuleLoadData"), 0); // all kernels were there
+  ck_assert_uint_eq(fake_n_calls("cuModuleGetFunction"), 0);
   ck_assert_uint_eq(fake_n_calls("nvrtcCompileProgram"), 0);
   ck_assert(bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);

@@ -160,7 +160,7 @@ engine_make_plan(Engine* const engine, const PlanRequest* const request, Plan** 
   Status status = plan_new(request, &plan, tangled, error);
   const bool chooses = engine->costs && engine->device && !engine->is_lost && !request->keep_values;
   const bool is_full = status == STATUS_NO_MEM;
-  const bool refuses = status == STATUS_NO_BACKEND; // a kernel that its driver cannot compile, say
+  const bool refuses = status == STATUS_NO_BACKEND || status == STATUS_BAD_ARG; // does not compile
   if ((is_full || refuses) && chooses && request->backend != &backend_cpu) {
     char note[sizeof(engine->backend_note)];
     snprintf(note, sizeof(note), "effects run on cpu: %s",

@@ -17,6 +17,7 @@
 #include "../dsp_gpu/device.h"
 #include "../engine/rt.h"
 
+#include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ bench_teach(void)
   fake_teach("stage_begin", "pp", begin_stage);
   fake_teach("stage_end", "ppppppuup", nothing);
   fake_teach("fx_gain", "ppppppuu", nothing);
+  fake_teach("fx_invert", "ppppppuu", nothing);
   fake_teach("warprack_done", "pp", done);
   fake_teach("warprack_nudge", "", nothing);
 }
@@ -724,7 +726,9 @@ costs_for_the_gpu(void)
   return costs;
 }
 
-START_TEST(what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
+/// An edit that the GPU refuses, as `call` fails with `result`.
+static void
+assert_plays_on_cpu(const char* const call, const int result, const char* const words)
 {
   bench_teach();
   setenv("WARPRACK_AUTO_GPU", "any", 1);
@@ -744,21 +748,28 @@ START_TEST(what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
   engine_status(player.engine, &status);
   ck_assert_str_eq(status.backend, "cuda");
 
-  fake_fail("cuGraphInstantiateWithFlags", 0, CUDA_ERROR_NOT_SUPPORTED);
+  fake_fail(call, 0, result);
   Error error = { STATUS_OK, "" };
-  ck_assert_msg(player_edit(&player, &rack, RACK " | gain -3dB", &error) == STATUS_OK, "%s",
+  ck_assert_msg(player_edit(&player, &rack, RACK " | gain | invert", &error) == STATUS_OK, "%s",
                 error.text);
   ck_assert(fake_has_failed());
   engine_status(player.engine, &status);
   ck_assert_str_eq(status.backend, "cpu");
   ck_assert_ptr_nonnull(strstr(status.backend_note, "effects run on cpu: "));
-  ck_assert_ptr_nonnull(strstr(status.backend_note, "cuGraphInstantiateWithFlags"));
-  EnginePlace places[3];
-  ck_assert_uint_eq(engine_places(player.engine, places, 3), 3);
+  ck_assert_ptr_nonnull(strstr(status.backend_note, words));
+  EnginePlace places[4];
+  ck_assert_uint_eq(engine_places(player.engine, places, 4), 4);
   ck_assert_str_eq(places[0].why, "failed");
   rack_free(rack);
   player_free(&player);
   ck_assert_uint_eq(fake_n_live(), 0);
+}
+
+START_TEST(what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
+{
+  assert_plays_on_cpu("nvrtcCompileProgram", NVRTC_ERROR_COMPILATION, "does not compile");
+  assert_plays_on_cpu("cuGraphInstantiateWithFlags", CUDA_ERROR_NOT_SUPPORTED,
+                      "cuGraphInstantiateWithFlags");
 }
 END_TEST
 

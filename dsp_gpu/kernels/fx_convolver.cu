@@ -27,7 +27,8 @@
 // the head, filters and delay lines, and a sixteenth of the tail's (or what part of its period a
 // hop is): at blocks of 64 some 127 KB for a response of 2 s at 48 kHz, where one level would
 // read 1.5 MB.  Threads take four floats at a time, neighbours next to one another; a group reads
-// as many partitions at once as it has threads for.
+// as many partitions at once as it has threads for, and four times as many are on their way: enough
+// for a memory that answers after a microsecond.
 //
 // Sizes: POINTS and TAIL_POINTS, powers of two from 32 to 2048, TAIL_POINTS 0 for one level.  Local
 // memory: two transforms of the larger one, 32 KB at most; 4 KB for products.
@@ -46,6 +47,7 @@
 #define ROW_QUADS (POINTS / 2)
 #define LANES     (ROW_QUADS < GROUP_SIZE ? ROW_QUADS : GROUP_SIZE) // threads for one row
 #define PHASES    (GROUP_SIZE / LANES)                              // rows at once
+#define BATCH     4                                                 // rows on their way to a thread
 
 // A unit at the start of the launch.
 typedef struct Place {
@@ -247,15 +249,19 @@ typedef struct Rows {
   u32 end;
 } Rows;
 
-// The row of the delay lines for row `row` of the filters; zeros where it is not filled.
+// The row of the delay lines for row `row` of the filters; zeros where it is not filled, or where
+// there is no such row.  Read in any case, so that nothing waits for the decision.
 DEVICE float4
 delayed_quad(const Rows share, const u32 row, const u32 quad)
 {
-  const u32 input = row / share.n_parts;
-  const u32 part = row - input * share.n_parts;
+  const u32 there = min(row, share.end - 1);
+  const u32 input = there / share.n_parts;
+  const u32 part = there - input * share.n_parts;
   const u32 slot = share.newest >= part ? share.newest - part : share.newest + share.n_slots - part;
-  return part < share.n_valid ? share.lines[(input * share.n_slots + slot) * ROW_QUADS + quad]
-                              : F4(0.0f, 0.0f, 0.0f, 0.0f);
+  const float4 read = share.lines[(input * share.n_slots + slot) * ROW_QUADS + quad];
+  const u32 counts = row < share.end && part < share.n_valid;
+  return F4(counts ? read.x : 0.0f, counts ? read.y : 0.0f, counts ? read.z : 0.0f,
+            counts ? read.w : 0.0f);
 }
 
 // sum + x times h: two complex numbers each.
@@ -275,10 +281,16 @@ sum_rows(const Rows share, GLOBAL float4* const to, LOCAL_POINTER float4* const 
   for (u32 quads = 0; quads < ROW_QUADS; quads += LANES) {
     const u32 quad = quads + lane;
     float4 sum = F4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll 4
-    for (u32 row = share.first + phase; row < share.end; row += PHASES) {
-      sum = add_products(sum, delayed_quad(share, row, quad),
-                         share.filters[(u64)row * ROW_QUADS + quad]);
+    for (u32 row = share.first + phase; row < share.end; row += BATCH * PHASES) {
+      float4 x[BATCH];
+      float4 h[BATCH];
+      for (u32 b = 0; b < BATCH; ++b) {
+        x[b] = delayed_quad(share, row + b * PHASES, quad);
+        h[b] = share.filters[(u64)min(row + b * PHASES, share.end - 1) * ROW_QUADS + quad];
+      }
+      for (u32 b = 0; b < BATCH; ++b) {
+        sum = add_products(sum, x[b], h[b]);
+      }
     }
     BARRIER(); // all have read the scratch of the quads before
     scratch[LOCAL_ID] = sum;

@@ -80,6 +80,7 @@ fake_n_calls(const char* const name)
 void
 fake_fail(const char* const name, const uint32_t n_good, const int result)
 {
+  FAKE_LOCK();
   failure.name = name;
   failure.is_armed = true;
   failure.n_left = n_good;
@@ -90,12 +91,14 @@ fake_fail(const char* const name, const uint32_t n_good, const int result)
 bool
 fake_has_failed(void)
 {
+  FAKE_LOCK();
   return failure.has_failed;
 }
 
 const char*
 fake_failed_call(void)
 {
+  FAKE_LOCK();
   return failure.call;
 }
 

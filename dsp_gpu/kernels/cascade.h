@@ -156,10 +156,10 @@ section_run_last(Section* const section, const Tiles tiles, const u32 s, const u
 {
   LOCAL_POINTER const f32* const from = read_by(tiles, s);
   u32 is_bad = 0;
-  f32 ahead = from[first]; // read a frame ahead of its use, up to the place behind the tile
+  f32 ahead = first < end ? from[first] : 0.0f; // read a frame ahead of its use
   for (u32 i = first; i < end; ++i) {
     const float2 x = F2(ahead, s == 0 ? 0.0f : tiles.rest[i]);
-    ahead = from[i + 1];
+    ahead = i + 1 < end ? from[i + 1] : 0.0f; // what is behind may be another thread's
     const float2 d = section->d;
     section_step(section, x);
     const f32 y = section_out_rounded(*section, x, d);

@@ -25,7 +25,7 @@
 #include "cascade.h"
 
 #define TILE_FRAMES   2048
-#define TILE_WORDS    (TILE_FRAMES + 1) // section_run_last() reads the place behind
+#define TILE_WORDS    TILE_FRAMES
 #define SCRATCH_WORDS (4 * GROUP_SIZE + 1)
 
 // ---- sums of two floats ----

@@ -92,7 +92,8 @@ fx_matrix(STAGE_ARGS)
   const u32 end = first_frame < stage.n_frames ? BITS_OF_F32(firsts[tile + 1]) : first;
 
   float4 sum = F4(0.0f, 0.0f, 0.0f, 0.0f);
-  for (u32 entry = first; entry < end; entry += COLUMNS) {
+  u32 entry = first;
+  do { // once at least, for PoCL: see the rules in ../README.md
     const u32 n = min(end - entry, (u32)COLUMNS);
     BARRIER(); // those before have been summed
     describe_inputs(stage, unit, columns + entry, n, inputs);
@@ -106,7 +107,8 @@ fx_matrix(STAGE_ARGS)
       const f32 x = in[c * FRAMES + lane];
       sum = FMA(coefficients[c * HALVES + half_index], F4(x, x, x, x), sum);
     }
-  }
+    entry += COLUMNS;
+  } while (entry < end);
 
   const f32 sums[4] = { sum.x, sum.y, sum.z, sum.w };
   const u32 row = tile * ROWS + half_index * 4;

@@ -294,11 +294,33 @@ fir_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fram
 
 // ---- on a device ----
 
+#define GROUP_THREADS 128U
+#define MOST_TILE     512U // frames that a group makes at once: four in each thread
+
+// Longer blocks are shared by groups, as one for each channel would leave most of a GPU idle: 12
+// channels of 8192 frames are 384 tiles for the 132 multiprocessors of an H200.  Smaller tiles
+// would share the work more evenly, but read more of the past for each output.
+#define SHARED_TILE 256U
+#define MOST_GROUPS 512U // for a channel: four on each multiprocessor of a large GPU
+
 /// Taps of a filter up to whole quadruples.
 static uint32_t
 tap_quads(const FirNode* const fir)
 {
   return (fir->n_taps + 3U) / 4U;
+}
+
+static uint32_t
+tile_frames(const FirNode* const fir)
+{
+  if (fir->max_block_frames > MOST_TILE) {
+    return SHARED_TILE;
+  }
+  uint32_t tile = 32;
+  while (tile < fir->max_block_frames) {
+    tile *= 2U;
+  }
+  return tile;
 }
 
 static void
@@ -309,13 +331,13 @@ fir_kernel_shape(const void* const node, FxKernelShape* const shape)
     partition_kernel_shape(fir->kernel, shape);
     return;
   }
-  uint32_t tile = 32;
-  while (tile < fir->max_block_frames && tile < 512U) {
-    tile *= 2U;
-  }
+  const uint32_t tile = tile_frames(fir);
+  const uint32_t n_tiles = (fir->max_block_frames + tile - 1U) / tile;
+  const uint32_t n_groups = n_tiles < MOST_GROUPS ? n_tiles : MOST_GROUPS;
   *shape = (FxKernelShape){ .sizes = { { "TILE", tile } },
-                            .passes = { { "fx_fir", 128U, 1U, 1U } },
-                            .n_passes = 1,
+                            .passes = { { "fx_fir", GROUP_THREADS, 1U, n_groups },
+                                        { "fx_fir_end", GROUP_THREADS, 1U, 1U } },
+                            .n_passes = n_groups > 1U ? 2U : 1U,
                             .data_words = FIR_HEAD + 4U * (uint64_t)fir->n_filters * tap_quads(fir),
                             .state_words = FIR_HEAD + 4U * (uint64_t)tap_quads(fir) };
 }

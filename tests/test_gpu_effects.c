@@ -2,7 +2,8 @@
 /*
   Every effect on a device against the CPU: blocks of 1 to 1024 frames, 1 to 257 channels, random
   splits, parameters that are set between blocks and within one, while others are still on their
-  way; samples that are not finite; references in double precision.
+  way; samples that are not finite; references in double precision; longer blocks, which groups
+  share.
 
       test_gpu_effects [EFFECT]     WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 
@@ -234,11 +235,14 @@ static float each_samples[257U * 500U];
 static const FxFile mono = { "mono.wav", 1, 2500, mono_samples, true };
 static const FxFile six = { "six.wav", 6, 700, six_samples, true };
 static const FxFile each = { "each.wav", 257, 500, each_samples, true };
-static const RackRigFile files[] = { { "dense.txt", &dense },
-                                     { "sparse.txt", &sparse },
-                                     { "mono.wav", &mono },
-                                     { "six.wav", &six },
-                                     { "each.wav", &each } };
+
+// Taps for each of twelve channels, as many as sums of products go.
+static float taps_samples[12U * 512U];
+static const FxFile taps = { "taps.wav", 12, 512, taps_samples, true };
+
+static const RackRigFile files[] = { { "dense.txt", &dense }, { "sparse.txt", &sparse },
+                                     { "mono.wav", &mono },   { "six.wav", &six },
+                                     { "each.wav", &each },   { "taps.wav", &taps } };
 
 static const uint32_t blocks[] = { 1, 31, 32, 33, 64, 480, 512, 1024 };
 static const uint32_t widths[] = { 1, 2, 3, 31, 64, 257 };
@@ -410,14 +414,17 @@ make_matrices(void)
   }
 }
 
-/// Noise, a third of unit energy in each response: an output of the matrix is the sum of three.
+/// Noise, a third of unit energy in each response and each filter: an output of the matrix is the
+/// sum of three.
 static void
 make_responses(void)
 {
   static const struct {
     float* samples;
     const FxFile* file;
-  } all[] = { { mono_samples, &mono }, { six_samples, &six }, { each_samples, &each } };
+  } all[] = {
+    { mono_samples, &mono }, { six_samples, &six }, { each_samples, &each }, { taps_samples, &taps }
+  };
   for (size_t r = 0; r < ARRAY_LEN(all); ++r) {
     const size_t n = all[r].file->n_channels * all[r].file->n_frames;
     signal_noise(all[r].samples, n, 3U + r);
@@ -647,6 +654,53 @@ START_TEST(what_is_not_finite_is_silenced_as_by_the_cpu)
 }
 END_TEST
 
+// Long blocks of sums of products are shared by groups, in tiles of 256 frames; odd blocks are
+// split at random, and the last one ends where no tile does.
+static const struct {
+  EffectCase effect_case;
+  Play how;
+} shared_blocks[] = {
+  { { .chain = "x: fir lowpass 1kHz taps=3" }, { .block = 513, .n_channels = 2 } },
+  { { .chain = "x: fir lowpass 1kHz taps=301" }, { .block = 1023, .n_channels = 12 } },
+  { { .chain = "(gain -3dB + gain -9dB) | x: fir bandpass 200Hz 3kHz taps=511" },
+    { .block = 1024, .n_channels = 3 } },
+  { { .chain = "x: fir file=taps.wav" }, { .block = 1023, .n_channels = 12 } },
+  { { .chain = "x: fir file=taps.wav" }, { .block = 8192, .n_channels = 12 } },
+  { { .chain = "(x: fir lowpass 1kHz taps=301 + fir highpass 5kHz taps=31 compensate=off)" },
+    { .block = 8191, .n_channels = 2 } }, // in one launch
+  { { .chain = "x: fir lowpass 1kHz taps=31" },
+    { .block = 140000, .n_channels = 1 } }, // more tiles than groups
+};
+
+START_TEST(groups_that_share_a_block_play_what_the_cpu_plays)
+{
+  for (size_t b = 0; b < ARRAY_LEN(shared_blocks) && (!only || !strcmp(only, "fir")); ++b) {
+    const EffectCase* const effect_case = &shared_blocks[b].effect_case;
+    Play how = shared_blocks[b].how;
+    how.n_frames = 2U * how.block + 777U;
+    how.level = 0.5;
+    const double allowed = effect_of(effect_case)->tolerance;
+    const double difference = compare(effect_case, &how);
+    printf("%-60s worst %.3g in blocks of %u, allowed %.3g\n", effect_case->chain, difference,
+           how.block, allowed);
+    fflush(stdout);
+    ck_assert_double_le(difference, allowed);
+  }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_in_any_tile_silences_its_channel)
+{
+  static const EffectCase effect_case = { .chain = "x: fir lowpass 1kHz taps=301" };
+  for (uint32_t frame = 1030; frame < 2304U && (!only || !strcmp(only, "fir")); frame += 125U) {
+    const Play how = {
+      .block = 1024, .n_channels = 2, .n_frames = 3333, .level = 0.5, .bad_frame = frame
+    };
+    ck_assert_double_le(compare(&effect_case, &how), effect_of(&effect_case)->tolerance);
+  }
+}
+END_TEST
+
 int
 main(const int argc, char** const argv)
 {
@@ -669,7 +723,9 @@ main(const int argc, char** const argv)
                                  a_delay_follows_the_double_precision_model,
                                  dynamics_follow_the_double_precision_models,
                                  a_deep_note_does_not_drift,
-                                 what_is_not_finite_is_silenced_as_by_the_cpu };
+                                 what_is_not_finite_is_silenced_as_by_the_cpu,
+                                 groups_that_share_a_block_play_what_the_cpu_plays,
+                                 what_is_not_finite_in_any_tile_silences_its_channel };
   const int failed = suite_run("gpu_effects", tests, (uint32_t)ARRAY_LEN(tests));
   device_backend_free(device);
   return failed;

@@ -41,6 +41,7 @@ static const struct {
   { "fx_delay.cu", { "-DGROUP_SIZE=128", "-DN_LINES=2" } },
   { "fx_fir.cu", { "-DGROUP_SIZE=128", "-DTILE=32" } },
   { "fx_fir.cu", { "-DGROUP_SIZE=128", "-DTILE=64" } },
+  { "fx_fir.cu", { "-DGROUP_SIZE=128", "-DTILE=256" } },
   { "fx_fir.cu", { "-DGROUP_SIZE=128", "-DTILE=512" } },
   { "fx_gain.cu", { "-DGROUP_SIZE=128" } },
   { "fx_gate.cu", { "-DGROUP_SIZE=64", "-DTILE=64", "-DCHANNELS=8" } },

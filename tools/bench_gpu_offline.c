@@ -11,9 +11,9 @@
      of its neighbours;
    - worker: from and to any host memory, as `render` does it: the worker copies each block to and
      from the memory of the stage.
-   The first two come again with every channel cut into pieces that are played side by side: kernels
-   have one thread or one group for a channel, and a dozen of them leave most of a device idle.
-   `render` does not do that.
+   The first two come again with every channel cut into pieces that are played side by side: most
+   kernels, but not fir's, have one thread or one group for a channel, and a dozen of them leave
+   most of a device idle.  `render` does not do that.
 
    The CPU plays the same on all cores, in blocks of FX_MAX_BLOCK at most, and what comes back from
    the device is compared with its output.  A block on the device has no such bound.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fir: short filters as sums of products, one group for each channel.  Long ones are
-// fx_convolver.cu.
+// fir: short filters as sums of products.  Long ones are fx_convolver.cu.
 //
 // A tile of TILE frames at a time: the frames that its outputs depend on and the taps go to local
 // memory, and each thread makes four successive outputs from a part of the taps.  TILE / 4 threads
@@ -9,6 +8,12 @@
 // as much of the one as a multiprocessor can do beside the other, which is the limit of this
 // kernel.
 //
+// In y are the groups that share a channel; they take its tiles in turn.  What is in front of a
+// tile comes from the block's input or, in front of the block, from the state, so that no group
+// waits for another.  Where the longest block is one tile, there is one group, and it does all.
+// Elsewhere a second launch, fx_fir_end, keeps the past once every group has read the one before,
+// and silences the whole channel when any of them stored what is not finite.
+//
 // Sizes: TILE, a power of two from 32 to 4 * GROUP_SIZE.  Local memory: 6 to 10 KB.
 
 #include "stage.h"
@@ -16,21 +21,54 @@
 #include "../../dsp_cpu/fir_layout.h"
 
 #define STATE_FILLED 1 // frames of the past that are there
+#define STATE_IS_BAD 2 // an output of this block is not finite; 0 between blocks
 #define STATE_PAST   FIR_HEAD
 
 #define QUADS  (TILE / 4)           // threads that share a part of the taps
 #define PARTS  (GROUP_SIZE / QUADS) // of the taps
 #define N_PAST FIR_MAX_DIRECT_TAPS
 
+// What a unit remembers, at the start of the launch.
+typedef struct Past {
+  GLOBAL f32* frames; // [n_frames], the latest last
+  u32 n_frames;       // as many as there are taps, filled up to quadruples
+  u32 filled;         // of these, the latest ones
+} Past;
+
+DEVICE Past
+past_of(const Stage stage, const u32 unit)
+{
+  GLOBAL f32* const state = unit_state(stage, unit);
+  Past past;
+  past.frames = state + STATE_PAST;
+  past.n_frames = 4 * BITS_OF_F32(unit_data(stage, unit)[FIR_TAP_QUADS]);
+  past.filled = state[0] == 0.0f ? 0 : BITS_OF_F32(state[STATE_FILLED]);
+  return past;
+}
+
 // The frame at `time` from the block's first one, which may lie in the past.
 DEVICE f32
-frame_at(const Stage stage, const Input input, GLOBAL const f32* const past, const u32 n_past,
-         const u32 filled, const i32 time)
+frame_at(const Stage stage, const Input input, const Past past, const i32 time)
 {
   if (time >= 0) {
     return (u32)time < stage.n_frames ? input_at(stage, input, (u32)time) : 0.0f;
   }
-  return (u32)-time <= filled ? past[n_past - (u32)-time] : 0.0f;
+  return (u32)-time <= past.filled ? past.frames[past.n_frames - (u32)-time] : 0.0f;
+}
+
+// Remember the frames up to the end of the block, which has some: latest, [past.n_frames].  By all
+// threads, once all that read the past have done so.
+DEVICE void
+keep(const Stage stage, const u32 unit, const Past past, LOCAL_POINTER const f32* const latest)
+{
+  GLOBAL f32* const state = unit_state(stage, unit);
+  for (u32 k = LOCAL_ID; k < past.n_frames; k += GROUP_SIZE) {
+    past.frames[k] = latest[k];
+  }
+  if (LOCAL_ID == 0) {
+    state[STATE_FILLED] = F32_OF_BITS(min(past.filled + stage.n_frames, past.n_frames));
+    state[0] = 1.0f;
+  }
 }
 
 // a + the four outputs' products with four taps: `late` holds the frames of the outputs at the
@@ -54,14 +92,11 @@ fx_fir(STAGE_ARGS)
   LOCAL_ARRAY(u32, flag, 1);
   const Stage stage = STAGE;
   const u32 unit = GROUP_X;
-  GLOBAL f32* const state = unit_state(stage, unit);
-  GLOBAL f32* const past = state + STATE_PAST;
   GLOBAL const f32* const data = unit_data(stage, unit);
-  const u32 n_quads = BITS_OF_F32(data[FIR_TAP_QUADS]); // of taps, filled up with zeros
-  const u32 n_past = 4 * n_quads;
+  const Past past = past_of(stage, unit);
+  const u32 n_quads = past.n_frames / 4; // of taps, too
   const u32 filter =
       BITS_OF_F32(data[FIR_N_FILTERS]) > 1 ? unit_word(stage, unit, UNIT_CHANNEL) : 0;
-  const u32 filled = state[0] == 0.0f ? 0 : BITS_OF_F32(state[STATE_FILLED]);
   const Input input = unit_input(stage, unit, 0);
   GLOBAL f32* const out = unit_out(stage, unit, 0);
 
@@ -75,12 +110,10 @@ fx_fir(STAGE_ARGS)
   const u32 end_quad = min(first_quad + part_quads, n_quads);
   LOCAL_POINTER f32* const frame = (LOCAL_POINTER f32*)frames;
   u32 is_bad = 0;
-  u32 tile = 0; // first frame of the last tile
-  for (u32 first = 0; first < stage.n_frames; first += TILE) {
+  for (u32 first = GROUP_Y * TILE; first < stage.n_frames; first += N_GROUPS_Y * TILE) {
     BARRIER(); // all are done with the tile before
-    tile = first;
-    for (u32 k = LOCAL_ID; k < n_past + TILE; k += GROUP_SIZE) {
-      frame[k] = frame_at(stage, input, past, n_past, filled, (i32)(first + k) - (i32)n_past);
+    for (u32 k = LOCAL_ID; k < past.n_frames + TILE; k += GROUP_SIZE) {
+      frame[k] = frame_at(stage, input, past, (i32)(first + k) - (i32)past.n_frames);
     }
     BARRIER();
     float4 sum = F4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -102,14 +135,38 @@ fx_fir(STAGE_ARGS)
       out[first + i] = y;
     }
   }
-  // The last frames of the last tile are the past of the next block.
-  if (stage.n_frames > 0) {
-    for (u32 k = LOCAL_ID; k < n_past; k += GROUP_SIZE) {
-      past[k] = frame[stage.n_frames - tile + k];
+  if (N_GROUPS_Y > 1) {
+    if (is_bad) {
+      unit_state(stage, unit)[STATE_IS_BAD] = 1.0f; // by any thread of any group
     }
+  } else {
+    if (stage.n_frames > 0) {
+      keep(stage, unit, past, frame + stage.n_frames);
+    }
+    unit_end(stage, unit, is_bad, flag);
+  }
+}
+
+// One group for each channel.
+KERNEL
+fx_fir_end(STAGE_ARGS)
+{
+  LOCAL_ARRAY(f32, latest, N_PAST);
+  LOCAL_ARRAY(u32, flag, 1);
+  const Stage stage = STAGE;
+  const u32 unit = GROUP_X;
+  GLOBAL f32* const state = unit_state(stage, unit);
+  const Past past = past_of(stage, unit);
+  const Input input = unit_input(stage, unit, 0);
+  const u32 is_bad = state[STATE_IS_BAD] != 0.0f;
+  for (u32 k = LOCAL_ID; k < past.n_frames; k += GROUP_SIZE) {
+    latest[k] = frame_at(stage, input, past, (i32)(stage.n_frames + k) - (i32)past.n_frames);
+  }
+  BARRIER(); // all have read the state
+  if (stage.n_frames > 0) {
+    keep(stage, unit, past, latest);
     if (LOCAL_ID == 0) {
-      state[STATE_FILLED] = F32_OF_BITS(min(filled + stage.n_frames, n_past));
-      state[0] = 1.0f;
+      state[STATE_IS_BAD] = 0.0f;
     }
   }
   unit_end(stage, unit, is_bad, flag);

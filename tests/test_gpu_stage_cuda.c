@@ -534,6 +534,20 @@ START_TEST(an_asynchronous_error_is_named_and_the_cpu_goes_on)
 }
 END_TEST
 
+/// No call freed anything of a device that hangs; where all calls came since, none waited either.
+static void
+assert_nothing_freed(const bool all_since)
+{
+  uint32_t n_calls = 0;
+  const FakeCall* const calls = fake_calls(&n_calls);
+  for (uint32_t c = 0; c < n_calls; ++c) {
+    ck_assert_msg(!strstr(calls[c].name, "Free") && !strstr(calls[c].name, "Unload") &&
+                      (!all_since || (!strstr(calls[c].name, "Destroy") &&
+                                      !strstr(calls[c].name, "Synchronize"))),
+                  "%s would wait for ever", calls[c].name);
+  }
+}
+
 START_TEST(a_hang_is_found_and_nothing_is_freed)
 {
   Bench bench = bench_new(true, SHORT_NS);
@@ -549,13 +563,20 @@ START_TEST(a_hang_is_found_and_nothing_is_freed)
   fake_forget_calls();
   assert_goes_on(&bench);
   ck_assert(!bench_free(&bench));
-  uint32_t n_calls = 0;
-  const FakeCall* const calls = fake_calls(&n_calls);
-  for (uint32_t c = 0; c < n_calls; ++c) {
-    ck_assert_msg(!strstr(calls[c].name, "Free") && !strstr(calls[c].name, "Destroy") &&
-                      !strstr(calls[c].name, "Unload") && !strstr(calls[c].name, "Synchronize"),
-                  "%s would wait for ever", calls[c].name);
-  }
+  assert_nothing_freed(true);
+}
+END_TEST
+
+START_TEST(a_device_that_hangs_when_it_is_opened_holds_nobody_up)
+{
+  bench_teach();
+  fake_hold(true);
+  const DeviceChoice choice = { .api = "cuda", .index = 0, .deadline_ns = SHORT_NS };
+  Backend* device = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(device_backend_new(&choice, &device, &error), STATUS_DEVICE_LOST);
+  assert_words(&error, "does not come back");
+  assert_nothing_freed(false);
 }
 END_TEST
 
@@ -782,6 +803,7 @@ SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_st
            while_it_plays_the_device_is_kept_awake, a_device_that_no_block_comes_to_may_sleep,
            nudges_wait_for_nothing_and_do_not_pile_up, a_lost_device_is_not_nudged,
            an_asynchronous_error_is_named_and_the_cpu_goes_on, a_hang_is_found_and_nothing_is_freed,
+           a_device_that_hangs_when_it_is_opened_holds_nobody_up,
            without_memory_the_plan_is_refused_with_the_sizes,
            every_refusal_of_the_driver_is_said_and_leaves_nothing,
            whenever_the_device_is_lost_the_cpu_goes_on,

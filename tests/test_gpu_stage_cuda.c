@@ -717,6 +717,8 @@ START_TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
 
   fake_break("fx_gain", CUDA_ERROR_ILLEGAL_ADDRESS);
   play_until(&player, is_on_cpu, &status);
+  player_play(&player, 2); // what was begun before may not have been heard
+  engine_status(player.engine, &status);
   ck_assert_uint_eq(status.device_errors, 1);
   ck_assert_uint_gt(status.counts.failed, 0);
   ck_assert_str_eq(status.device, "");

@@ -6,10 +6,10 @@
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
 
+#include "support/device_suite.h"
 #include "support/fx_checks.h"
 #include "support/rack_rig.h"
 #include "support/signals.h"
-#include "support/suite.h"
 
 #include "../dsp_cpu/cascade_kernel.h"
 #include "../dsp_cpu/filter_design.h"
@@ -472,15 +472,6 @@ END_TEST
 int
 main(void)
 {
-  const char* const api = getenv("WARPRACK_TEST_BACKEND");
-  const DeviceChoice choice = { .api = api ? api : "opencl",
-                                .index = UINT32_MAX,
-                                .deadline_ns = 20000000000U };
-  Error error = { STATUS_OK, "" };
-  if (device_backend_new(&choice, &device, &error)) {
-    puts(error.text);
-    return TEST_SKIPPED;
-  }
   const TTest* const tests[] = { the_hardest_filters_stay_within_120_db_of_extended_precision,
                                  changes_within_changes_sound_like_the_cpu,
                                  filters_in_a_row_are_one_launch,
@@ -490,7 +481,5 @@ main(void)
                                  a_chain_that_is_edited_keeps_its_state,
                                  a_chain_silences_and_counts_the_filter_that_failed,
                                  a_filter_that_failed_is_silent_to_the_end_of_its_block };
-  const int failed = suite_run("gpu_cascade", tests, (uint32_t)ARRAY_LEN(tests));
-  device_backend_free(device);
-  return failed;
+  return device_suite_run("gpu_cascade", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
 }

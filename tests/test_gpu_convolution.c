@@ -9,10 +9,10 @@
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
 
+#include "support/device_suite.h"
 #include "support/fx_checks.h"
 #include "support/rack_rig.h"
 #include "support/signals.h"
-#include "support/suite.h"
 
 #include "../engine/backend.h"
 
@@ -303,17 +303,6 @@ END_TEST
 int
 main(void)
 {
-  const char* const api = getenv("WARPRACK_TEST_BACKEND");
-  const DeviceChoice choice = { .api = api ? api : "opencl",
-                                .index = UINT32_MAX,
-                                .deadline_ns = 20000000000U };
-  Error error = { STATUS_OK, "" };
-  if (device_backend_new(&choice, &device, &error)) {
-    puts(error.text);
-    return TEST_SKIPPED;
-  }
-  puts(device_backend_summary(device));
-  fflush(stdout);
   const TTest* const tests[] = {
     a_response_of_any_length_is_convolved,
     blocks_of_any_length_are_convolved,
@@ -326,7 +315,5 @@ main(void)
     an_exchanged_response_fades_in_as_on_the_cpu,
     a_unit_begins_anew_after_what_is_not_finite,
   };
-  const int failed = suite_run("gpu_convolution", tests, (uint32_t)ARRAY_LEN(tests));
-  device_backend_free(device);
-  return failed;
+  return device_suite_run("gpu_convolution", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
 }

@@ -10,11 +10,11 @@
   Prints the worst difference of each effect.
 */
 
+#include "support/device_suite.h"
 #include "support/fx_checks.h"
 #include "support/rack_rig.h"
 #include "support/reference.h"
 #include "support/signals.h"
-#include "support/suite.h"
 
 #include "../engine/backend.h"
 
@@ -705,19 +705,8 @@ int
 main(const int argc, char** const argv)
 {
   only = argc > 1 ? argv[1] : NULL;
-  const char* const api = getenv("WARPRACK_TEST_BACKEND");
-  const DeviceChoice choice = { .api = api ? api : "opencl",
-                                .index = UINT32_MAX,
-                                .deadline_ns = 20000000000U };
-  Error error = { STATUS_OK, "" };
-  if (device_backend_new(&choice, &device, &error)) {
-    puts(error.text);
-    return TEST_SKIPPED;
-  }
-  puts(device_backend_summary(device));
   make_matrices();
   make_responses();
-  fflush(stdout);
   const TTest* const tests[] = { a_device_plays_what_the_cpu_plays,
                                  a_reverb_follows_the_double_precision_model,
                                  a_delay_follows_the_double_precision_model,
@@ -726,7 +715,5 @@ main(const int argc, char** const argv)
                                  what_is_not_finite_is_silenced_as_by_the_cpu,
                                  groups_that_share_a_block_play_what_the_cpu_plays,
                                  what_is_not_finite_in_any_tile_silences_its_channel };
-  const int failed = suite_run("gpu_effects", tests, (uint32_t)ARRAY_LEN(tests));
-  device_backend_free(device);
-  return failed;
+  return device_suite_run("gpu_effects", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
 }

@@ -6,10 +6,10 @@
 */
 
 #include "support/checked_gpu/checked_gpu.h"
+#include "support/device_suite.h"
 #include "support/fx_checks.h"
 #include "support/rack_rig.h"
 #include "support/signals.h"
-#include "support/suite.h"
 
 #include "../engine/backend.h"
 
@@ -200,20 +200,10 @@ fill(float* const values, const size_t n, const float level)
 int
 main(void)
 {
-  const DeviceChoice choice = { .api = "checked",
-                                .index = UINT32_MAX,
-                                .deadline_ns = 20000000000U };
-  Error error = { STATUS_OK, "" };
-  if (device_backend_new(&choice, &device, &error)) {
-    puts(error.text);
-    return TEST_SKIPPED;
-  }
   fill(samples, ARRAY_LEN(samples), 0.03F);
   fill(mono_samples, ARRAY_LEN(mono_samples), 0.02F);
   fill(rows, ARRAY_LEN(rows), 0.05F);
   const TTest* const tests[] = { no_kernel_races, no_kernel_races_when_a_sample_is_not_finite,
                                  faults_are_found };
-  const int failed = suite_run("gpu_races", tests, (uint32_t)ARRAY_LEN(tests));
-  device_backend_free(device);
-  return failed;
+  return device_suite_run("gpu_races", "checked", &device, tests, (uint32_t)ARRAY_LEN(tests));
 }

@@ -7,10 +7,10 @@
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
 
+#include "support/device_suite.h"
 #include "support/fx_checks.h"
 #include "support/rack_rig.h"
 #include "support/signals.h"
-#include "support/suite.h"
 
 #include "../dsp_gpu/device.h"
 
@@ -409,17 +409,6 @@ END_TEST
 int
 main(void)
 {
-  const char* const api = getenv("WARPRACK_TEST_BACKEND");
-  const DeviceChoice choice = { .api = api ? api : "opencl",
-                                .index = UINT32_MAX,
-                                .deadline_ns = 20000000000U };
-  Error error = { STATUS_OK, "" };
-  if (device_backend_new(&choice, &device, &error)) {
-    puts(error.text);
-    return TEST_SKIPPED;
-  }
-  puts(device_backend_summary(device));
-  fflush(stdout);
   const TTest* const tests[] = {
     changes_within_a_block_are_heard_at_their_frames,
     more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block,
@@ -435,7 +424,5 @@ main(void)
     an_empty_rack_passes_through_the_device,
     memory_that_comes_back_is_dealt_out_again_as_silence,
   };
-  const int failed = suite_run("gpu_stage", tests, (uint32_t)ARRAY_LEN(tests));
-  device_backend_free(device);
-  return failed;
+  return device_suite_run("gpu_stage", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
 }

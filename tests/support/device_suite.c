@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+
+#include "device_suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEADLINE_NS 20000000000U // PoCL compiles at the first launch, on a busy machine
+
+int
+device_suite_run(const char* const name, const char* const api, Backend** const device,
+                 const TTest* const* const tests, const uint32_t n_tests)
+{
+  const char* const named = getenv("WARPRACK_TEST_BACKEND");
+  const DeviceChoice choice = { .api = api     ? api
+                                       : named ? named
+                                               : "opencl",
+                                .index = UINT32_MAX,
+                                .deadline_ns = DEADLINE_NS };
+  Error error = { STATUS_OK, "" };
+  if (device_backend_new(&choice, device, &error)) {
+    puts(error.text);
+    return TEST_SKIPPED;
+  }
+  puts(device_backend_summary(*device));
+  fflush(stdout);
+  const int exit_code = suite_run(name, tests, n_tests);
+  device_backend_free(*device);
+  return exit_code;
+}

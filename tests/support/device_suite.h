@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The end of a test program that needs a device.
+#ifndef WARPRACK_TESTS_DEVICE_SUITE_H
+#define WARPRACK_TESTS_DEVICE_SUITE_H
+
+#include "suite.h"
+
+#include "../../engine/backend.h"
+
+/// Run the tests with `*device` open: the best one of `api`, or, where that is NULL, of what
+/// WARPRACK_TEST_BACKEND names ("cuda", "opencl"; OpenCL by default).  The program's exit code,
+/// TEST_SKIPPED with the driver's words when there is none.
+int device_suite_run(const char* name, const char* api, Backend** device, const TTest* const* tests,
+                     uint32_t n_tests);
+
+#endif

@@ -59,6 +59,7 @@ static const Case cases[] = {
   { "x: compressor -20dB detector=rms", "ratio", 10.0, 5, 150, 4 },
   { "x: gate -12dB", "range", -6.0, 5, 150, 4 },
   { "x: limiter -6dB lookahead=2ms", "ceiling", -12.0, 5, 150, 6 },
+  { "(gain -9dB + gain -10dB + gain -11dB + gain -12dB + x: gain -13dB)", "gain", 0.0, 2, 300, 3 },
   { "gain 3dB | invert | (x: pan 0.3 + pan -0.3)", "position", -0.7, 2, 300, 3 },
   { "(x: limiter -6dB + gain -3dB)", "ceiling", -12.0, 2, 300, 4 }, // a delayed connection
   { "x: reverb size=0 predelay=0", "mix", 1.0, 100, 200, 3 },

@@ -109,8 +109,8 @@ unit_param_f32(const Stage stage, const u32 unit, const u32 param)
 DEVICE GLOBAL const f32*
 row_at(const Stage stage, const u32 row)
 {
-  return row & ROW_FROM_HOST ? stage.from_host + (u64)(row & ~ROW_FROM_HOST) * stage.row_stride
-                             : stage.rows + (u64)row * stage.row_stride;
+  GLOBAL const f32* const first = row & ROW_FROM_HOST ? stage.from_host : stage.rows;
+  return first + (u64)(row & ~ROW_FROM_HOST) * stage.row_stride;
 }
 
 // Output `channel` of a unit.
@@ -188,6 +188,8 @@ ramp_ahead(const Ramp ramp, const u32 frames)
 
 // ---- inputs ----
 
+#define TERMS 4
+
 // Gain of a connection in the middle of a fade, at the frames-th frame from now, counted from 1.
 DEVICE f32
 moving_gain(const Stage stage, const u32 link, const u32 frames)
@@ -203,7 +205,8 @@ moving_gain(const Stage stage, const u32 link, const u32 frames)
   return ramp_ahead(ramp, frames <= hold ? frames : frames - hold);
 }
 
-// Sample `frame` of the block.
+// Sample `frame` of the block.  Terms of a sum are found by way of two tables; a bus may have
+// hundreds, so TERMS of them are on their way at once.
 DEVICE f32
 input_at(const Stage stage, const Input input, const u32 frame)
 {
@@ -211,12 +214,27 @@ input_at(const Stage stage, const Input input, const u32 frame)
     return input.gain * input.row[frame];
   }
   f32 sum = 0.0f;
-  for (u32 t = 0; t < input.n_terms; ++t) {
-    const u32 term = input.terms + t * TERM_WORDS;
-    const u32 link = stage.table[term + TERM_LINK];
-    const f32 gain = stage.live[link + LINK_IS_STEADY] ? F32_OF_BITS(stage.live[link + LINK_GAIN])
-                                                       : moving_gain(stage, link, frame + 1);
-    sum += gain * row_at(stage, stage.table[term + TERM_FROM])[frame];
+  for (u32 first = 0; first < input.n_terms; first += TERMS) {
+    u32 from[TERMS];
+    u32 links[TERMS];
+    u32 are_steady[TERMS];
+    f32 gains[TERMS];
+    f32 x[TERMS];
+    for (u32 t = 0; t < TERMS; ++t) {
+      const u32 term = input.terms + min(first + t, input.n_terms - 1) * TERM_WORDS;
+      from[t] = stage.table[term + TERM_FROM];
+      links[t] = stage.table[term + TERM_LINK];
+    }
+    for (u32 t = 0; t < TERMS; ++t) {
+      x[t] = row_at(stage, from[t])[frame];
+      are_steady[t] = stage.live[links[t] + LINK_IS_STEADY];
+      gains[t] = F32_OF_BITS(stage.live[links[t] + LINK_GAIN]);
+    }
+    for (u32 t = 0; t < TERMS; ++t) {
+      if (first + t < input.n_terms) {
+        sum += (are_steady[t] ? gains[t] : moving_gain(stage, links[t], frame + 1)) * x[t];
+      }
+    }
   }
   return sum;
 }

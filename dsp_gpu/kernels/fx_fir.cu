@@ -107,10 +107,13 @@ fx_fir(STAGE_ARGS)
   const u32 part = LOCAL_ID / QUADS;
   const u32 part_quads = (n_quads + PARTS - 1) / PARTS;
   const u32 first_quad = min(part * part_quads, n_quads);
-  const u32 end_quad = min(first_quad + part_quads, n_quads);
+  u32 first = GROUP_Y * TILE;
+  const u32 has_tile = first < stage.n_frames;
+  const u32 end_quad = has_tile ? min(first_quad + part_quads, n_quads) : first_quad;
   LOCAL_POINTER f32* const frame = (LOCAL_POINTER f32*)frames;
   u32 is_bad = 0;
-  for (u32 first = GROUP_Y * TILE; first < stage.n_frames; first += N_GROUPS_Y * TILE) {
+  // Once at least, for PoCL: see the rules in ../README.md.
+  do {
     BARRIER(); // all are done with the tile before
     for (u32 k = LOCAL_ID; k < past.n_frames + TILE; k += GROUP_SIZE) {
       frame[k] = frame_at(stage, input, past, (i32)(first + k) - (i32)past.n_frames);
@@ -134,7 +137,8 @@ fx_fir(STAGE_ARGS)
       is_bad |= !is_finite(y);
       out[first + i] = y;
     }
-  }
+    first += N_GROUPS_Y * TILE;
+  } while (first < stage.n_frames);
   if (N_GROUPS_Y > 1) {
     if (is_bad) {
       unit_state(stage, unit)[STATE_IS_BAD] = 1.0f; // by any thread of any group

@@ -280,6 +280,9 @@ cuda_close(GpuDevice* const device)
   const CUstream streams[] = { device->copy_in, device->compute,         device->copy_out,
                                device->nudges,  device->lanes[0].stream, device->lanes[1].stream };
   cuda_module_free(device->done_module);
+  while (device->n_spare_words) {
+    cuda_host_free(device->spare_words[--device->n_spare_words]);
+  }
   assert(atomic_load(&device->n_objects) == 0U);
   for (size_t e = 0; e < ARRAY_LEN(events); ++e) {
     if (events[e]) {

@@ -14,7 +14,8 @@
 
 #include <stdatomic.h>
 
-#define CUDA_N_LANES 2U
+#define CUDA_N_LANES     2U
+#define CUDA_SPARE_WORDS 16U // pinned memory is slow to get, and to give back stops the device
 
 /// The way of every second submission to the device.
 typedef struct CudaLane {
@@ -31,6 +32,8 @@ struct GpuDevice {
   CUstream copy_in, compute, copy_out;
   CUevent copied_in, computed, marked, copied_out; ///< Join the streams of a recording
   void* h_staging;                                 ///< Pinned, CUDA_STAGING_BYTES
+  GpuHostMemory* spare_words[CUDA_SPARE_WORDS]; ///< [n_spare_words] of recordings that were freed
+  uint32_t n_spare_words;
   GpuModule* done_module;
   GpuKernel* done_kernel; ///< Writes the done word
 

@@ -289,14 +289,43 @@ instantiate(GpuRecording* const recording, const CUgraph graph, Error* const err
                              "cuStreamSynchronize", error);
 }
 
+/// Words that say nothing yet.
+static Status
+take_words(GpuRecording* const recording, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  if (device->n_spare_words) {
+    recording->memory = device->spare_words[--device->n_spare_words];
+  } else {
+    const Status status = cuda_host_new(device, sizeof(Words), &recording->memory, error);
+    if (status) {
+      return status;
+    }
+  }
+  recording->words = recording->memory->h_memory;
+  atomic_store(&recording->words->sequence, 0U);
+  atomic_store(&recording->words->done, 0U);
+  return STATUS_OK;
+}
+
+static void
+give_words(const GpuRecording* const recording)
+{
+  GpuDevice* const device = recording->device;
+  if (recording->memory && device->n_spare_words < CUDA_SPARE_WORDS) {
+    device->spare_words[device->n_spare_words++] = recording->memory;
+  } else {
+    cuda_host_free(recording->memory);
+  }
+}
+
 static Status
 fill(GpuRecording* const recording, const GpuWork* const work, Error* const error)
 {
-  Status status = cuda_host_new(recording->device, sizeof(Words), &recording->memory, error);
+  Status status = take_words(recording, error);
   if (status) {
     return status;
   }
-  recording->words = recording->memory->h_memory;
   CUgraph graph = NULL;
   status = capture(recording, work, &graph, error);
   if (!status) {
@@ -345,7 +374,7 @@ cuda_recording_free(GpuRecording* const recording)
   if (recording->graph) {
     cuda.graph_exec_destroy(recording->graph);
   }
-  cuda_host_free(recording->memory);
+  give_words(recording);
   atomic_fetch_sub(&recording->device->n_objects, 1U);
   free(recording);
 }

@@ -309,6 +309,7 @@ device_backend_free(Backend* const backend)
     return false;
   }
   detach(backend);
+  device_spares_free(device);
   device_chunks_free(device);
   while (device->modules) {
     CompiledModule* const module = device->modules;

@@ -19,6 +19,7 @@
 
 typedef struct CompiledModule CompiledModule;
 typedef struct Chunk Chunk;
+typedef struct Spare Spare;
 
 /// The base comes first: a Backend of this kind is a Device.
 typedef struct Device {
@@ -42,6 +43,8 @@ typedef struct Device {
   pthread_t awake;
   CompiledModule* modules;
   Chunk* chunks;
+  Spare* spares; ///< [n_spares]
+  uint32_t n_spares;
   char summary[256];
 } Device;
 
@@ -88,6 +91,18 @@ NODISCARD Status device_measure_switch(Device* device, Error* error);
 /// the buffer, which stays the caller's, for address `region` + n, which nobody touches.  Racks
 /// must run on the device as a whole.  For signals that stay there; Backend::detach ends it. [main]
 void device_attach_buffer(Device* device, void* region, GpuBuffer* buffer);
+
+// device_spares.c: memory of stages, which may hold anything; n_bytes is what was asked for.
+// [builder]
+
+NODISCARD Status device_buffer_take(Device* device, size_t n_bytes, GpuBuffer** buffer,
+                                    Error* error);
+NODISCARD Status device_host_take(Device* device, size_t n_bytes, GpuHostMemory** host,
+                                  Error* error);
+/// Accept NULL.
+void device_buffer_give(Device* device, size_t n_bytes, GpuBuffer* buffer);
+void device_host_give(Device* device, size_t n_bytes, GpuHostMemory* host);
+void device_spares_free(Device* device);
 
 // device_memory.c, as in Backend
 Status

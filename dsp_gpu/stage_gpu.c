@@ -377,13 +377,12 @@ aligned(const size_t n_bytes)
   return (n_bytes + GPU_ALIGNMENT - 1U) / GPU_ALIGNMENT * GPU_ALIGNMENT;
 }
 
-/// A buffer that holds n words, some of them now.
+/// A buffer for n words, which may be given.
 static Status
-make_buffer(const Device* const device, const size_t n_words, const uint32_t* const words,
+make_buffer(Device* const device, const size_t n_words, const uint32_t* const words,
             GpuBuffer** const buffer, Error* const error)
 {
-  const size_t n_bytes = aligned(n_words * WORD_BYTES + 1U);
-  const Status status = device->api->buffer_new(device->gpu, n_bytes, buffer, error);
+  const Status status = device_buffer_take(device, n_words * WORD_BYTES, buffer, error);
   return status || !words
              ? status
              : device->api->buffer_write(*buffer, 0U, words, n_words * WORD_BYTES, error);
@@ -539,11 +538,11 @@ record(Stage* const stage, const uint32_t index, GpuLaunch* const launches, Erro
 static Status
 make_slot(Stage* const stage, const uint32_t index, GpuLaunch* const launches, Error* const error)
 {
-  const Device* const device = stage->device;
+  Device* const device = stage->device;
   Slot* const slot = &stage->slots[index];
-  Status status = device->api->host_new(device->gpu, stage->slot_bytes, &slot->memory, error);
+  Status status = device_host_take(device, stage->slot_bytes, &slot->memory, error);
   if (!status && !is_mapped(stage)) {
-    status = device->api->buffer_new(device->gpu, stage->slot_bytes, &slot->copy, error);
+    status = device_buffer_take(device, stage->slot_bytes, &slot->copy, error);
   }
   slot->out = calloc(stage->spec.n_out_rows + 1U, sizeof(float*));
   if (!status && !slot->out) {
@@ -554,6 +553,7 @@ make_slot(Stage* const stage, const uint32_t index, GpuLaunch* const launches, E
   }
   uint8_t* const memory = device->api->host_pointer(slot->memory);
   slot->changes = (uint32_t*)memory;
+  memset(slot->changes, 0, CHANGES_HEAD * WORD_BYTES);
   slot->rows_in = stage->ring_in ? NULL : (float*)(memory + stage->in_offset);
   slot->report = (uint32_t*)(memory + stage->report_offset);
   slot->rows_out = stage->ring_out ? NULL : (float*)(memory + stage->out_offset);
@@ -665,25 +665,19 @@ wait_once_more(Stage* const stage)
 static void
 free_on_device(Stage* const stage)
 {
-  const GpuApi* const api = stage->device->api;
+  Device* const device = stage->device;
+  const StageTables* const tables = &stage->tables;
   for (uint32_t s = 0; s < N_SLOTS; ++s) {
     Slot* const slot = &stage->slots[s];
     if (slot->recording) {
-      api->recording_free(slot->recording);
+      device->api->recording_free(slot->recording);
     }
-    if (slot->copy) {
-      api->buffer_free(slot->copy);
-    }
-    if (slot->memory) {
-      api->host_free(slot->memory);
-    }
+    device_buffer_give(device, stage->slot_bytes, slot->copy);
+    device_host_give(device, stage->slot_bytes, slot->memory);
   }
-  GpuBuffer* const buffers[] = { stage->table, stage->live, stage->rows };
-  for (uint32_t b = 0; b < ARRAY_LEN(buffers); ++b) {
-    if (buffers[b]) {
-      api->buffer_free(buffers[b]);
-    }
-  }
+  device_buffer_give(device, tables->table.n * WORD_BYTES, stage->table);
+  device_buffer_give(device, tables->live.n * WORD_BYTES, stage->live);
+  device_buffer_give(device, (size_t)tables->n_rows * tables->row_stride * WORD_BYTES, stage->rows);
 }
 
 static void

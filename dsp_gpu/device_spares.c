@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  Buffers and pinned memory of stages that were freed, for the next ones: every plan needs some, and
+  drivers stop the device, and whoever else calls them, while they give memory back.  Sizes are
+  powers of two, so that the stages of a rack that is edited fit where others were.
+*/
+
+#include "device.h"
+
+#include <stdlib.h>
+
+#define LEAST_BYTES ((size_t)4096)
+#define MOST_SPARES 48U // of a few plans; more are given back
+
+struct Spare {
+  Spare* next;
+  size_t n_bytes;
+  GpuBuffer* buffer; ///< Or
+  GpuHostMemory* host;
+};
+
+static size_t
+size_class(const size_t n_bytes)
+{
+  size_t size = LEAST_BYTES;
+  while (size < n_bytes) {
+    size *= 2U;
+  }
+  return size;
+}
+
+/// Take a spare of a size from the list.
+static bool
+find(Device* const device, const size_t n_bytes, const bool is_host, Spare* const found)
+{
+  for (Spare** at = &device->spares; *at; at = &(*at)->next) {
+    Spare* const spare = *at;
+    if (spare->n_bytes == n_bytes && (spare->host != NULL) == is_host) {
+      *found = *spare;
+      *at = spare->next;
+      --device->n_spares;
+      free(spare);
+      return true;
+    }
+  }
+  return false;
+}
+
+static void
+give_back(const Device* const device, const Spare* const spare)
+{
+  if (spare->buffer) {
+    device->api->buffer_free(spare->buffer);
+  }
+  if (spare->host) {
+    device->api->host_free(spare->host);
+  }
+}
+
+static void
+keep(Device* const device, const Spare like)
+{
+  Spare* const spare = device->n_spares < MOST_SPARES ? malloc(sizeof(Spare)) : NULL;
+  if (!spare) {
+    give_back(device, &like);
+    return;
+  }
+  *spare = like;
+  spare->next = device->spares;
+  device->spares = spare;
+  ++device->n_spares;
+}
+
+void
+device_spares_free(Device* const device)
+{
+  while (device->spares) {
+    Spare* const spare = device->spares;
+    device->spares = spare->next;
+    give_back(device, spare);
+    free(spare);
+  }
+  device->n_spares = 0;
+}
+
+Status
+device_buffer_take(Device* const device, const size_t n_bytes, GpuBuffer** const buffer,
+                   Error* const error)
+{
+  const size_t size = size_class(n_bytes);
+  Spare spare;
+  if (find(device, size, false, &spare)) {
+    *buffer = spare.buffer;
+    return STATUS_OK;
+  }
+  Status status = device->api->buffer_new(device->gpu, size, buffer, error);
+  if (status == STATUS_NO_MEM && device->spares) {
+    device_spares_free(device);
+    status = device->api->buffer_new(device->gpu, size, buffer, error);
+  }
+  return status;
+}
+
+void
+device_buffer_give(Device* const device, const size_t n_bytes, GpuBuffer* const buffer)
+{
+  if (buffer) {
+    keep(device, (Spare){ .n_bytes = size_class(n_bytes), .buffer = buffer });
+  }
+}
+
+Status
+device_host_take(Device* const device, const size_t n_bytes, GpuHostMemory** const host,
+                 Error* const error)
+{
+  const size_t size = size_class(n_bytes);
+  Spare spare;
+  if (find(device, size, true, &spare)) {
+    *host = spare.host;
+    return STATUS_OK;
+  }
+  return device->api->host_new(device->gpu, size, host, error);
+}
+
+void
+device_host_give(Device* const device, const size_t n_bytes, GpuHostMemory* const host)
+{
+  if (host) {
+    keep(device, (Spare){ .n_bytes = size_class(n_bytes), .host = host });
+  }
+}

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 typedef struct CompiledModule CompiledModule;
+typedef struct SwitchTrial SwitchTrial;
 typedef struct Chunk Chunk;
 typedef struct Spare Spare;
 
@@ -36,10 +37,12 @@ typedef struct Device {
   _Atomic uint32_t n_at_work; ///< Submissions that were not seen to end
   Stage* left;                ///< Freed while a late block was at work, of whichever stage
   struct Device* next_left;   ///< Of all devices that are stuck for good
-  _Atomic uint64_t used_ns;   ///< When the last submission began
-  bool keep_awake;            ///< While blocks come, see device_awake.c
-  bool is_kept_awake;         ///< Its thread runs
-  atomic_bool may_sleep;      ///< Ends it
+  SwitchTrial*
+      stuck_trial; ///< What device_measure_switch() held when a submission did not come back
+  _Atomic uint64_t used_ns; ///< When the last submission began
+  bool keep_awake;          ///< While blocks come, see device_awake.c
+  bool is_kept_awake;       ///< Its thread runs
+  atomic_bool may_sleep;    ///< Ends it
   pthread_t awake;
   CompiledModule* modules;
   Chunk* chunks;

@@ -20,12 +20,13 @@
 #define GROUP      256U
 #define WORD_BYTES 4U
 
-typedef struct Bench {
+struct SwitchTrial {
   Device* device;
   GpuHostMemory* host;
   GpuBuffer* buffer;
   GpuKernel* kernel;
-} Bench;
+  GpuRecording* recording;
+};
 
 static int
 compare_ns(const void* const a, const void* const b)
@@ -37,11 +38,11 @@ compare_ns(const void* const a, const void* const b)
 
 /// The time of one submission, the median of some.
 static Status
-time_of(const Bench* const bench, GpuRecording* const recording, uint64_t* const ns,
-        Error* const error)
+time_of(const SwitchTrial* const trial, uint64_t* const ns, Error* const error)
 {
-  const GpuApi* const api = bench->device->api;
-  const uint64_t deadline_ns = bench->device->deadline_ns;
+  GpuRecording* const recording = trial->recording;
+  const GpuApi* const api = trial->device->api;
+  const uint64_t deadline_ns = trial->device->deadline_ns;
   const uint64_t patience_ns = deadline_ns < LONGEST_NS ? deadline_ns : LONGEST_NS;
   uint64_t times[N_RUNS];
   Status status = STATUS_OK;
@@ -52,16 +53,16 @@ time_of(const Bench* const bench, GpuRecording* const recording, uint64_t* const
     while (!status && !done) {
       status = api->poll(recording, r + 1U, &done);
       if (!status && !done && rt_now_ns() - began > patience_ns) {
-        atomic_store(&bench->device->late_ns, patience_ns); // and so nothing of it is freed
-        atomic_fetch_add(&bench->device->n_at_work, 1U);
+        atomic_store(&trial->device->late_ns, patience_ns); // and so nothing of it is freed
+        atomic_fetch_add(&trial->device->n_at_work, 1U);
         return error_set(error, STATUS_DEVICE_LOST, "%s: does not come back with an empty block",
-                         bench->device->summary);
+                         trial->device->summary);
       }
     }
     times[r] = rt_now_ns() - began;
   }
   if (status) {
-    api->last_error(bench->device->gpu, error);
+    api->last_error(trial->device->gpu, error);
     return status;
   }
   qsort(times, N_RUNS, sizeof(uint64_t), compare_ns);
@@ -71,55 +72,55 @@ time_of(const Bench* const bench, GpuRecording* const recording, uint64_t* const
 
 /// Half of n_bytes in, half out: by copies, or mapped.
 static Status
-measure(const Bench* const bench, const size_t n_bytes, const bool copies, uint64_t* const ns,
+measure(SwitchTrial* const trial, const size_t n_bytes, const bool copies, uint64_t* const ns,
         Error* const error)
 {
-  const GpuApi* const api = bench->device->api;
+  const GpuApi* const api = trial->device->api;
   const size_t half = n_bytes / 2U;
   const uint32_t n = (uint32_t)(half / WORD_BYTES);
-  GpuArg in = { GPU_ARG_HOST, { .host = bench->host }, 0U };
+  GpuArg in = { GPU_ARG_HOST, { .host = trial->host }, 0U };
   if (copies) {
-    in = (GpuArg){ GPU_ARG_BUFFER, { .buffer = bench->buffer }, 0U };
+    in = (GpuArg){ GPU_ARG_BUFFER, { .buffer = trial->buffer }, 0U };
   }
   GpuArg out = in;
   out.offset = half;
   const GpuLaunch launch = {
-    .kernel = bench->kernel,
+    .kernel = trial->kernel,
     .groups = { (n + GROUP - 1U) / GROUP, 1U },
     .group_size = GROUP,
     .n_args = 4U,
     .args = { in, out, { GPU_ARG_F32, { .f32 = 1.0F }, 0U }, { GPU_ARG_U32, { .u32 = n }, 0U } }
   };
-  const GpuCopy copy_in = { bench->buffer, 0U, bench->host, 0U, half };
-  const GpuCopy copy_out = { bench->buffer, half, bench->host, half, half };
+  const GpuCopy copy_in = { trial->buffer, 0U, trial->host, 0U, half };
+  const GpuCopy copy_out = { trial->buffer, half, trial->host, half, half };
   const GpuWork work = { .in = &copy_in,
                          .n_in = copies,
                          .launches = &launch,
                          .n_launches = 1U,
                          .out = &copy_out,
                          .n_out = copies };
-  GpuRecording* recording = NULL;
-  Status status = api->record(bench->device->gpu, &work, &recording, error);
+  Status status = api->record(trial->device->gpu, &work, &trial->recording, error);
   if (!status) {
-    status = time_of(bench, recording, ns, error);
+    status = time_of(trial, ns, error);
   }
-  if (recording && !device_is_stuck(bench->device)) {
-    api->recording_free(recording);
+  if (trial->recording && !device_is_stuck(trial->device)) {
+    api->recording_free(trial->recording);
+    trial->recording = NULL;
   }
   return status;
 }
 
 static Status
-find_switch(const Bench* const bench, Error* const error)
+find_switch(SwitchTrial* const trial, Error* const error)
 {
-  Device* const device = bench->device;
+  Device* const device = trial->device;
   Status status = STATUS_OK;
   for (uint32_t s = 0; !status && s < N_SIZES; ++s) {
     uint64_t mapped_ns = 0;
     uint64_t copied_ns = 0;
-    status = measure(bench, SMALLEST << s, false, &mapped_ns, error);
+    status = measure(trial, SMALLEST << s, false, &mapped_ns, error);
     if (!status) {
-      status = measure(bench, SMALLEST << s, true, &copied_ns, error);
+      status = measure(trial, SMALLEST << s, true, &copied_ns, error);
     }
     if (!status && mapped_ns > copied_ns) {
       return STATUS_OK;
@@ -139,26 +140,32 @@ device_measure_switch(Device* const device, Error* const error)
   }
   const GpuApi* const api = device->api;
   const size_t largest = SMALLEST << (N_SIZES - 1U);
-  Bench bench = { .device = device };
-  Status status =
-      device_kernel(device, "selftest.cu", "selftest_scale", GROUP, no_sizes, &bench.kernel, error);
+  SwitchTrial* const trial = calloc(1, sizeof(SwitchTrial));
+  if (!trial) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  trial->device = device;
+  Status status = device_kernel(device, "selftest.cu", "selftest_scale", GROUP, no_sizes,
+                                &trial->kernel, error);
   if (!status) {
-    status = api->host_new(device->gpu, largest, &bench.host, error);
+    status = api->host_new(device->gpu, largest, &trial->host, error);
   }
   if (!status) {
-    status = api->buffer_new(device->gpu, largest, &bench.buffer, error);
+    status = api->buffer_new(device->gpu, largest, &trial->buffer, error);
   }
   if (!status) {
-    status = find_switch(&bench, error);
+    status = find_switch(trial, error);
   }
   if (device_is_stuck(device)) {
+    device->stuck_trial = trial;
     return status;
   }
-  if (bench.buffer) {
-    api->buffer_free(bench.buffer);
+  if (trial->buffer) {
+    api->buffer_free(trial->buffer);
   }
-  if (bench.host) {
-    api->host_free(bench.host);
+  if (trial->host) {
+    api->host_free(trial->host);
   }
+  free(trial);
   return status;
 }

@@ -145,21 +145,6 @@ engine_close_backend(Engine* const engine)
   engine->backend = NULL;
 }
 
-/// Keep the device awake while it works for what is heard, and only then.
-static void
-follow_use(Engine* const engine)
-{
-  bool works = false;
-  const Plan* const plan = engine->is_attached ? engine->shown : NULL;
-  for (uint32_t s = 0; plan && s < plan->n_stages; ++s) {
-    works = works || plan->stages[s].backend != &backend_cpu;
-  }
-  if (engine->device && works != engine->device_works) {
-    engine->device_works = works;
-    device_backend_play(engine->device, works);
-  }
-}
-
 void
 engine_show_ring(Engine* const engine, const Ring* const ring)
 {
@@ -172,8 +157,7 @@ engine_show_ring(Engine* const engine, const Ring* const ring)
              "audio is copied on its way to the device: %s", why.text);
     pthread_mutex_unlock(&engine->pointers);
   }
-  engine->is_attached = true;
-  follow_use(engine);
+  device_backend_play(engine->device, true);
 }
 
 Status
@@ -192,8 +176,7 @@ engine_detach_ring(Engine* const engine)
 {
   if (engine->device) {
     plan_drop_stages(engine->worker.plan);
-    engine->is_attached = false;
-    follow_use(engine);
+    device_backend_play(engine->device, false);
     engine->device->detach(engine->device);
   }
 }
@@ -217,7 +200,6 @@ engine_show_plan(Engine* const engine, const Plan* const plan)
   pthread_mutex_lock(&engine->pointers);
   engine->shown = plan;
   pthread_mutex_unlock(&engine->pointers);
-  follow_use(engine);
 }
 
 uint32_t

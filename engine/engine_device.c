@@ -82,7 +82,6 @@ close_device(Engine* const engine)
   pthread_mutex_lock(&engine->pointers);
   engine->device = NULL;
   pthread_mutex_unlock(&engine->pointers);
-  engine->is_attached = engine->device_works = false;
   const bool gave_back = device_backend_free(device);
   rest(engine);
   if (!gave_back) {

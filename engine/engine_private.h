@@ -32,8 +32,6 @@ struct Engine {
   EngineConfig config;
   FileLoader loader;
   Backend* device;                 ///< Open GPU, or NULL; written under `pointers`
-  bool is_attached;                ///< The ring, to the device
-  bool device_works;               ///< For the plan that is heard
   const Backend* backend;          ///< Of nodes that leave the choice; as `device`
   const char* why_backend;         ///< Word for it, see EnginePlace
   PlacementCosts* costs;           ///< What the choice goes by; NULL when it is made already

@@ -9,6 +9,7 @@
 
 #include "gpu_compile.h"
 
+#include "../engine/percentiles.h"
 #include "../engine/rt.h"
 
 #include <stdlib.h>
@@ -28,23 +29,15 @@ struct SwitchTrial {
   GpuRecording* recording;
 };
 
-static int
-compare_ns(const void* const a, const void* const b)
-{
-  const uint64_t left = *(const uint64_t*)a;
-  const uint64_t right = *(const uint64_t*)b;
-  return (left > right) - (left < right);
-}
-
 /// The time of one submission, the median of some.
 static Status
-time_of(const SwitchTrial* const trial, uint64_t* const ns, Error* const error)
+time_of(const SwitchTrial* const trial, double* const ns, Error* const error)
 {
   GpuRecording* const recording = trial->recording;
   const GpuApi* const api = trial->device->api;
   const uint64_t deadline_ns = trial->device->deadline_ns;
   const uint64_t patience_ns = deadline_ns < LONGEST_NS ? deadline_ns : LONGEST_NS;
-  uint64_t times[N_RUNS];
+  double times[N_RUNS];
   Status status = STATUS_OK;
   for (uint32_t r = 0; !status && r < N_RUNS; ++r) {
     const uint64_t began = rt_now_ns();
@@ -59,20 +52,19 @@ time_of(const SwitchTrial* const trial, uint64_t* const ns, Error* const error)
                          trial->device->summary);
       }
     }
-    times[r] = rt_now_ns() - began;
+    times[r] = (double)(rt_now_ns() - began);
   }
   if (status) {
     api->last_error(trial->device->gpu, error);
     return status;
   }
-  qsort(times, N_RUNS, sizeof(uint64_t), compare_ns);
-  *ns = times[N_RUNS / 2U];
+  *ns = percentiles_of(times, N_RUNS).p50;
   return STATUS_OK;
 }
 
 /// Half of n_bytes in, half out: by copies, or mapped.
 static Status
-measure(SwitchTrial* const trial, const size_t n_bytes, const bool copies, uint64_t* const ns,
+measure(SwitchTrial* const trial, const size_t n_bytes, const bool copies, double* const ns,
         Error* const error)
 {
   const GpuApi* const api = trial->device->api;
@@ -116,8 +108,8 @@ find_switch(SwitchTrial* const trial, Error* const error)
   Device* const device = trial->device;
   Status status = STATUS_OK;
   for (uint32_t s = 0; !status && s < N_SIZES; ++s) {
-    uint64_t mapped_ns = 0;
-    uint64_t copied_ns = 0;
+    double mapped_ns = 0.0;
+    double copied_ns = 0.0;
     status = measure(trial, SMALLEST << s, false, &mapped_ns, error);
     if (!status) {
       status = measure(trial, SMALLEST << s, true, &copied_ns, error);

@@ -3,6 +3,7 @@
 
 #include "calibrate.h"
 
+#include "percentiles.h"
 #include "rt.h"
 #include "worker.h"
 
@@ -79,8 +80,8 @@ write_rack(Trial* const trial)
   }
 }
 
-static void
-fill_noise(float* const samples, const size_t n)
+void
+calibrate_noise(float* const samples, const size_t n)
 {
   uint32_t noise = 1U;
   for (size_t i = 0; i < n; ++i) {
@@ -100,7 +101,7 @@ load_noise(void* const context, const char* const name, const double rate_hz, Fx
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   float* const samples = (float*)(noise + 1);
-  fill_noise(samples, n_taps);
+  calibrate_noise(samples, n_taps);
   *noise = (FxFile){
     .name = name, .n_channels = 1, .n_frames = n_taps, .samples = samples, .is_audio = true
   };
@@ -136,14 +137,6 @@ plan_trial(Trial* const trial, const Format* const format, Plan** const plan, Er
 
 // ---- time ----
 
-static int
-compare_doubles(const void* const a, const void* const b)
-{
-  const double left = *(const double*)a;
-  const double right = *(const double*)b;
-  return (left > right) - (left < right);
-}
-
 /// Median time of a block, ns.
 static Status
 time_blocks(Worker* const worker, const Trial* const trial, double* const ns, Error* const error)
@@ -154,7 +147,7 @@ time_blocks(Worker* const worker, const Trial* const trial, double* const ns, Er
   if (!samples) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  fill_noise(samples, (size_t)n_channels * n_frames);
+  calibrate_noise(samples, (size_t)n_channels * n_frames);
   float* in[WIDTH * MANY_NODES];
   float* out[WIDTH * MANY_NODES];
   for (uint32_t c = 0; c < n_channels; ++c) {
@@ -181,8 +174,7 @@ time_blocks(Worker* const worker, const Trial* const trial, double* const ns, Er
     const Backend* backend = NULL;
     return plan_failure(worker->plan, &backend, error);
   }
-  qsort(times, n, sizeof(double), compare_doubles);
-  *ns = times[n / 2U];
+  *ns = percentiles_of(times, n).p50;
   return STATUS_OK;
 }
 

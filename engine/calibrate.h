@@ -15,6 +15,8 @@
 #include "placement.h"
 #include "status.h"
 
+#include <stddef.h>
+
 #define CALIBRATE_NAME_BYTES 2048U
 
 /// The name by which costs are kept (device_remember()): they belong to a table of effects. [any]
@@ -33,5 +35,8 @@ void calibrate_name(char name[CALIBRATE_NAME_BYTES]);
 */
 NODISCARD Status calibrate(const Backend* device, const char* only, PlacementCosts* costs,
                            Error* error);
+
+/// Fill with what blocks are timed on: noise at -60 dBFS, always the same. [any]
+void calibrate_noise(float* samples, size_t n);
 
 #endif

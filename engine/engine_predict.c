@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a rack would take here: it is run offline, on noise, and timed.
 
+#include "calibrate.h"
 #include "engine_private.h"
+#include "percentiles.h"
 #include "rt.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int
-compare_doubles(const void* const a, const void* const b)
-{
-  const double left = *(const double*)a;
-  const double right = *(const double*)b;
-  return (left > right) - (left < right);
-}
 
 /// Time n_blocks of quiet noise through an offline engine.
 static Status
@@ -38,11 +32,7 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
   for (uint32_t c = 0; c < n_out; ++c) {
     out[c] = samples + (size_t)(n_in + c) * block;
   }
-  uint32_t noise = 1U;
-  for (size_t i = 0; i < (size_t)n_in * block; ++i) {
-    noise = noise * 1664525U + 1013904223U; // Numerical Recipes' quick generator: any noise will do
-    samples[i] = 1e-3F * ((float)(noise >> 8U) / 8388608.0F - 1.0F);
-  }
+  calibrate_noise(samples, (size_t)n_in * block);
   Status status = STATUS_OK;
   for (uint32_t b = 0; !status && b < n_blocks; ++b) {
     const uint64_t began = rt_now_ns();
@@ -50,9 +40,9 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
     times[b] = (double)(rt_now_ns() - began);
     status = engine_failure(engine, error);
   }
-  qsort(times, n_blocks, sizeof(double), compare_doubles);
-  prediction->block_ns_p50 = times[n_blocks / 2U];
-  prediction->block_ns_p99 = times[n_blocks - 1U - n_blocks / 100U];
+  const Percentiles ns = percentiles_of(times, n_blocks);
+  prediction->block_ns_p50 = ns.p50;
+  prediction->block_ns_p99 = ns.p99;
   free(samples);
   free(times);
   return status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Percentiles are by nearest rank, whatever the order of the values.
 
-#include "../tools/percentiles.h"
+#include "../engine/percentiles.h"
 #include "support/suite.h"
 
 START_TEST(a_hundred_values_in_any_order)

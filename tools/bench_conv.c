@@ -5,7 +5,7 @@
 
 #include "bench.h"
 #include "options.h"
-#include "percentiles.h"
+#include "../engine/percentiles.h"
 
 #include "../engine/effect.h"
 #include "../engine/rt.h"

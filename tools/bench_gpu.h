@@ -21,7 +21,7 @@
 #include "bench.h"
 #include "bench_report.h"
 #include "options.h"
-#include "percentiles.h"
+#include "../engine/percentiles.h"
 
 #include "../dsp_gpu/gpu.h"
 #include "../engine/backend.h"

@@ -11,7 +11,7 @@
 #define WARPRACK_TOOLS_BENCH_REPORT_H
 
 #include "bench.h"
-#include "percentiles.h"
+#include "../engine/percentiles.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Median and percentiles of measured times, for the benchmarks.
-#ifndef WARPRACK_TOOLS_PERCENTILES_H
-#define WARPRACK_TOOLS_PERCENTILES_H
+/// Median and percentiles of measured times.
+#ifndef WARPRACK_ENGINE_PERCENTILES_H
+#define WARPRACK_ENGINE_PERCENTILES_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
    memory, from which nodes and delay lines get their pieces.
 
    device.c opens, closes and compiles, device_measure.c measures, device_memory.c deals out memory,
-   stage_tables.c turns the steps of a stage into tables and launches, stage_gpu.c runs them.  All
-   [builder] except where another thread is named.
+   stage_tables.c turns the steps of a stage into tables and launches, stage_setup.c records them,
+   stage_gpu.c runs them.  All [builder] except where another thread is named.
 */
 #ifndef WARPRACK_DSP_GPU_DEVICE_H
 #define WARPRACK_DSP_GPU_DEVICE_H
@@ -117,7 +117,7 @@ void device_memory_reset(DeviceMemory* memory);
 /// Free all chunks.
 void device_chunks_free(Device* device);
 
-// stage_gpu.c, as in Backend
+// stage_setup.c and stage_gpu.c, as in Backend
 Status
 stage_gpu_new(const Backend* self, const StageSpec* spec, Pool* pool, Stage** stage, Error* error);
 void stage_gpu_free(Stage* stage);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   Where the host and the kernels find things in the tables of a stage: numbers of 32-bit words. What
-  is a float is kept by its bits.  Included by stage_gpu*.c and, by way of stage.h, by kernels.
+  is a float is kept by its bits.  Included by stage_*.c and, by way of stage.h, by kernels.
 */
 #ifndef WARPRACK_LAYOUT_H
 #define WARPRACK_LAYOUT_H

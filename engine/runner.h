@@ -9,7 +9,7 @@
 
      runner_calls   here: a Runner in this process
      remote_calls   remote.h: a Runner in a process of its own, which is started, watched and
-   started again
+                    started again
 
    Racks go over as documents, parameters through the ring while there is one, blocks through the
    ring only.
@@ -23,6 +23,7 @@
 
 /// What follows from the plan that is heard.
 typedef struct RunnerFacts {
+  uint64_t serial; ///< Counts up with the plans: what arrives with a smaller one is out of date
   uint32_t rack_latency_frames, n_out;
   uint32_t n_nodes, n_units, n_levels;
   uint64_t tail_frames; ///< UINT64_MAX when unbounded
@@ -50,10 +51,11 @@ typedef struct RunnerStart {
   Format format;
   Ring* ring;           ///< Where blocks come from; NULL offline.  Borrowed until disarm
   uint64_t first_frame; ///< Of the next block
-  uint64_t n_sent; ///< Parameter messages before the first in `ring`: stamps count on from there
+  uint64_t n_sent;      ///< Parameter messages before the first in `ring`: stamps go on from there
 } RunnerStart;
 
-/// What the runner tells.  Called on a thread of its own, or within a call where it has none.
+/// What the runner tells.  Called on a thread of its own, or within a call where it has none; never
+/// with a lock held that a call takes.
 typedef struct RunnerEvents {
   void* context;
   /// An edit is heard or refused.
@@ -69,8 +71,9 @@ typedef struct RunnerCalls {
   Status (*arm)(void* runner, const RunnerStart* start, RunnerFacts* facts, Error* error);
   /// Leave the ring, with all messages in it applied. [main]
   void (*disarm)(void* runner);
-  /// Make `rack` (copied) the one that is heard; answered once by RunnerEvents::replied, and in the
-  /// order of the calls.  `stamp`: parameter messages that were sent before it. [control]
+  /// Make `rack` (copied) the one that is heard; unless this fails (STATUS_NO_MEM), answered once
+  /// by RunnerEvents::replied, in the order of the calls.  How many wait is the caller's to bound.
+  /// `stamp`: parameter messages that were sent before it. [control]
   Status (*edit)(void* runner, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
   /// Apply messages while there is no ring to send them through; false when there is one by now.
   /// [control]
@@ -98,10 +101,15 @@ NODISCARD Status runner_new(const EngineConfig* config, const RunnerEvents* even
 
 // Offline [main]
 
-/// One block, on this thread: engine_process() of an offline engine.
-void runner_process(Runner* runner, const float* const* in, float* const* out, uint32_t n_frames);
+/// One block, on this thread: engine_process() of an offline engine.  Adds to `counts` what
+/// happened.
+void runner_process(Runner* runner, const float* const* in, float* const* out, uint32_t n_frames,
+                    PeriodCounts* counts);
 
 /// As engine_finish_pass().
 bool runner_finish_pass(Runner* runner);
+
+/// API of the device that is open; ENGINE_BACKEND_CPU when none is.
+EngineBackend runner_gpu(const Runner* runner);
 
 #endif

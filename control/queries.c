@@ -343,6 +343,7 @@ put_period(const lo_message to, const PeriodCounts* const counts)
   put_count(to, "blocks", counts->blocks);
   put_count(to, "late", counts->late);
   put_count(to, "failed", counts->failed);
+  put_count(to, "wrong", counts->wrong);
   put_count(to, "dropped", counts->dropped);
   put_count(to, "dry", counts->dry);
   put_count(to, "clipped", counts->clipped);

@@ -107,6 +107,7 @@ add_counts(PeriodCounts* const sum, const PeriodCounts* const counts)
   sum->blocks += counts->blocks;
   sum->late += counts->late;
   sum->failed += counts->failed;
+  sum->wrong += counts->wrong;
   sum->dropped += counts->dropped;
   sum->dry += counts->dry;
   sum->clipped += counts->clipped;

@@ -18,21 +18,14 @@
 
 typedef enum Due { DUE_NOT_YET, DUE_MISSING, DUE_READY } Due;
 
-typedef enum Sound {
-  SOUND_SILENCE,
-  SOUND_WET,
-  SOUND_WET_TO_DRY,
-  SOUND_DRY,
-  SOUND_DRY_TO_WET
-} Sound;
-
 /// One block's part of a period.
 typedef struct Slice {
   const float* const* in;
   float* const* out;
   uint32_t first; ///< Frame of the period
   bool wait;
-  uint64_t deadline_ns; ///< Monotonic; depth 0 waits until then
+  bool is_first_of_ring; ///< What is due was in another ring, if anywhere
+  uint64_t deadline_ns;  ///< Monotonic; depth 0 waits until then
 } Slice;
 
 // ---- steps ----
@@ -47,6 +40,31 @@ count(_Atomic uint64_t* const counter, const uint64_t n)
   }
 }
 
+/// Go over to a ring that is offered.  What is in flight in the present one is lost; nothing of
+/// that ring's memory is looked at again.  Put off while the last ring waits to be collected.
+static bool
+take_offer(Period* const period)
+{
+  PeriodExchange* const exchange = &period->exchange;
+  if (!atomic_load_explicit(&exchange->offered, memory_order_relaxed) ||
+      atomic_load_explicit(&exchange->left, memory_order_acquire)) {
+    return false;
+  }
+  Ring* const ring = atomic_exchange_explicit(&exchange->offered, NULL, memory_order_acquire);
+  if (!ring) {
+    return false; // taken back
+  }
+  for (uint64_t b = 1; b <= period->config.depth && b <= period->n_blocks; ++b) {
+    uint64_t* const sequence = &period->submitted[(period->n_blocks - b) % PERIOD_HISTORY];
+    count(&period->counters.late, *sequence != PERIOD_NO_BLOCK);
+    *sequence = PERIOD_NO_BLOCK;
+  }
+  period->past_faults += ring_faults(period->ring);
+  atomic_store_explicit(&exchange->left, period->ring, memory_order_release);
+  period->ring = ring;
+  return true;
+}
+
 /// Copy input channel c into `row` and keep it for the dry signal.
 static void
 take_input(Period* const period, const Slice* const slice, const uint32_t c, float* const row)
@@ -59,11 +77,12 @@ take_input(Period* const period, const Slice* const slice, const uint32_t c, flo
   }
 }
 
-/// Hand the input to the worker.  With all slots in flight the block is dropped; time goes on.
+/// Hand the input to the worker.  With all slots in flight, or no worker, the block is dropped;
+/// time goes on.
 static void
 submit_block(Period* const period, const Slice* const slice)
 {
-  Ring* const ring = period->config.ring;
+  Ring* const ring = period->ring;
   const uint32_t n_frames = period->shape.block_frames;
   const uint64_t next = ring_next(ring);
   if (slice->wait && !ring_can_submit(ring)) {
@@ -90,7 +109,7 @@ submit_block(Period* const period, const Slice* const slice)
 static bool
 is_in_time(Period* const period, const Slice* const slice)
 {
-  Ring* const ring = period->config.ring;
+  Ring* const ring = period->ring;
   if (slice->wait) {
     return ring_wait_finished(ring, period->due, UINT64_MAX);
   }
@@ -110,16 +129,23 @@ take_due_block(Period* const period, const Slice* const slice)
   if (block < period->config.depth) {
     return DUE_NOT_YET;
   }
+  if (slice->is_first_of_ring) {
+    // At depth 0 this one is in the new ring, but its worker knows nothing of the sound so far.
+    count(&period->counters.late, period->config.depth == 0);
+    return DUE_MISSING;
+  }
   period->due = period->submitted[(block - period->config.depth) % PERIOD_HISTORY];
   if (period->due == PERIOD_NO_BLOCK) {
-    return DUE_MISSING; // counted when it was dropped
+    return DUE_MISSING; // counted when it was lost
   }
-  const bool in_time = is_in_time(period, slice);
-  const bool has_sound =
-      in_time && !(ring_slot(period->config.ring, period->due)->flags & SLOT_FAILED);
-  count(&period->counters.late, !in_time);
-  count(&period->counters.failed, in_time && !has_sound);
-  return has_sound ? DUE_READY : DUE_MISSING;
+  if (!is_in_time(period, slice)) {
+    count(&period->counters.late, 1U);
+    return DUE_MISSING;
+  }
+  const RingResult result = ring_result(period->ring, period->due);
+  count(&period->counters.failed, result == RING_NO_SOUND);
+  count(&period->counters.wrong, result == RING_WRONG);
+  return result == RING_SOUND ? DUE_READY : DUE_MISSING;
 }
 
 /// The miss policy of period.h.  Whoever waits need not be careful: wet comes back at once.
@@ -146,78 +172,6 @@ choose_sound(Period* const period, const Due due, const bool wait)
   return SOUND_DRY;
 }
 
-/// Input channel whose dry signal output channel c plays: a mono input goes everywhere.
-static uint32_t
-dry_source(const Period* const period, const uint32_t c)
-{
-  return period->shape.n_in == 1U ? 0 : c;
-}
-
-/// The input, as late as the wet signal is; a change of latency fades from one tap to the other.
-static const float*
-dry_row(Period* const period, const uint32_t c)
-{
-  const PeriodRows* const rows = &period->rows;
-  const uint32_t n_frames = period->shape.block_frames;
-  const uint32_t source = dry_source(period, c);
-  if (source >= dry_line_channels(period->dry_line)) {
-    return rows->silence;
-  }
-  dry_line_read(period->dry_line, source, period->base_latency + period->tap, rows->dry, n_frames);
-  if (period->next_tap != period->tap) {
-    dry_line_read(period->dry_line, source, period->base_latency + period->next_tap,
-                  rows->other_tap, n_frames);
-    guard_fade(rows->dry, rows->dry, rows->other_tap, n_frames);
-  }
-  return rows->dry;
-}
-
-/// The last wet block, continued by odd reflection about its last sample x[0]: 2 x[0] - x[-t] at
-/// t = 1, 2, …  The last frame has no x[-t] in that block, and no weight in the fade.
-static const float*
-continued_row(Period* const period, const uint32_t c)
-{
-  Ring* const ring = period->config.ring;
-  const uint32_t n_frames = period->shape.block_frames;
-  // The worker may not write that slot before a whole round of submissions after it.
-  if (period->last_wet == PERIOD_NO_BLOCK ||
-      ring_next(ring) - period->last_wet > period->shape.n_slots) {
-    return period->rows.silence;
-  }
-  const float* const last = ring_output(ring, period->last_wet, c);
-  float* const row = period->rows.wet;
-  const float centre = last[n_frames - 1U];
-  for (uint32_t i = 0; i + 1U < n_frames; ++i) {
-    row[i] = 2.0F * centre - last[n_frames - 2U - i];
-  }
-  row[n_frames - 1U] = centre;
-  return row;
-}
-
-/// What output channel c sounds in this block, before level and guard.
-static const float*
-sound_row(Period* const period, const Sound sound, const uint32_t c)
-{
-  const uint32_t n_frames = period->shape.block_frames;
-  float* const mixed = period->rows.wet;
-  switch (sound) {
-  case SOUND_SILENCE:
-    break;
-  case SOUND_WET:
-    return ring_output(period->config.ring, period->due, c);
-  case SOUND_WET_TO_DRY:
-    guard_fade(mixed, continued_row(period, c), dry_row(period, c), n_frames);
-    return mixed;
-  case SOUND_DRY:
-    return dry_row(period, c);
-  case SOUND_DRY_TO_WET:
-    guard_fade(mixed, dry_row(period, c), ring_output(period->config.ring, period->due, c),
-               n_frames);
-    return mixed;
-  }
-  return period->rows.silence;
-}
-
 /// Compute this block's gains of the fade to silence or back; false when the level is full.
 static bool
 move_fade(Period* const period)
@@ -238,7 +192,7 @@ move_fade(Period* const period)
 static const float*
 faded_row(Period* const period, const float* const row)
 {
-  float* const faded = period->rows.wet;
+  float* const faded = period->rows.mixed;
   for (uint32_t i = 0; i < period->shape.block_frames; ++i) {
     faded[i] = row[i] * period->rows.gains[i];
   }
@@ -252,7 +206,7 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
   period->next_tap = atomic_load_explicit(&period->rack_latency, memory_order_relaxed);
   const bool is_fading = move_fade(period);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
-    const float* row = sound_row(period, sound, c);
+    const float* row = period_sound_row(period, sound, c);
     if (is_fading) {
       row = faded_row(period, row);
     }
@@ -262,9 +216,7 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
     count(&period->counters.clipped, met.clipped);
   }
   period->tap = period->next_tap;
-  if (sound == SOUND_WET || sound == SOUND_DRY_TO_WET) {
-    period->last_wet = period->due;
-  }
+  period->has_wet = sound == SOUND_WET || sound == SOUND_DRY_TO_WET;
   count(&period->counters.dry, sound >= SOUND_WET_TO_DRY);
 }
 
@@ -289,7 +241,7 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   period->frame += n_frames;
   period->n_blocks = 0;
   period->is_wet = true;
-  period->last_wet = PERIOD_NO_BLOCK;
+  period->has_wet = false;
   const bool down = atomic_load_explicit(&period->fade_to_silence, memory_order_relaxed);
   period->n_faded = down ? period->fade_frames : 0;
   count(&period->counters.odd_periods, 1U);
@@ -318,6 +270,8 @@ count_period(Period* const period, const uint64_t began, const bool wait)
       atomic_store_explicit(&counters->callback_ns_max, ns, memory_order_relaxed);
     }
   }
+  atomic_store_explicit(&counters->faults, period->past_faults + ring_faults(period->ring),
+                        memory_order_relaxed);
   atomic_store_explicit(&period->is_silent, period->n_faded == period->fade_frames,
                         memory_order_release);
 }
@@ -333,78 +287,20 @@ period_run(Period* const period, const float* const* const in, float* const* con
   rt_flush_denormals();
   const uint64_t began = rt_now_ns();
   publish_clock(period, began, n_frames);
+  const bool is_new_ring = take_offer(period);
   if (n_frames % period->shape.block_frames) {
     play_odd_period(period, in, out, n_frames);
   } else {
     const double usable_s = period->config.deadline * n_frames / period->config.rate_hz;
-    Slice slice = { in, out, 0, wait, began + (uint64_t)(usable_s * 1e9) };
+    Slice slice = { in, out, 0, wait, is_new_ring, began + (uint64_t)(usable_s * 1e9) };
     for (; slice.first < n_frames; slice.first += period->shape.block_frames) {
       submit_block(period, &slice);
       const Due due = take_due_block(period, &slice);
       const Sound sound = choose_sound(period, due, wait);
       play_block(period, &slice, sound);
+      slice.is_first_of_ring = false;
     }
   }
   count_period(period, began, wait);
   rt_section_leave();
-}
-
-// ---- the other threads ----
-
-void
-period_set_latency(Period* const period, const uint32_t rack_latency_frames)
-{
-  const uint32_t most = period->config.max_latency_frames;
-  atomic_store_explicit(&period->rack_latency,
-                        rack_latency_frames < most ? rack_latency_frames : most,
-                        memory_order_relaxed);
-}
-
-void
-period_fade(Period* const period, const bool to_silence)
-{
-  atomic_store_explicit(&period->fade_to_silence, to_silence, memory_order_relaxed);
-}
-
-bool
-period_is_silent(const Period* const period)
-{
-  return atomic_load_explicit(&period->is_silent, memory_order_acquire);
-}
-
-void
-period_clock(const Period* const period, uint64_t* const next_frame, uint64_t* const began_ns)
-{
-  uint32_t before = 0;
-  uint32_t after = 0;
-  do {
-    before = atomic_load_explicit(&period->clock_version, memory_order_acquire);
-    *next_frame = atomic_load_explicit(&period->clock_frame, memory_order_acquire);
-    *began_ns = atomic_load_explicit(&period->clock_ns, memory_order_acquire);
-    after = atomic_load_explicit(&period->clock_version, memory_order_relaxed);
-  } while (before != after || before % 2U);
-}
-
-static uint64_t
-read_counter(const _Atomic uint64_t* const counter)
-{
-  return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-PeriodCounts
-period_counts(const Period* const period)
-{
-  const PeriodCounters* const counters = &period->counters;
-  return (PeriodCounts){ .blocks = read_counter(&counters->blocks),
-                         .late = read_counter(&counters->late),
-                         .failed = read_counter(&counters->failed),
-                         .dropped = read_counter(&counters->dropped),
-                         .dry = read_counter(&counters->dry),
-                         .clipped = read_counter(&counters->clipped),
-                         .bad_in = read_counter(&counters->bad_in),
-                         .bad_out = read_counter(&counters->bad_out),
-                         .odd_periods = read_counter(&counters->odd_periods),
-                         .faults = ring_faults(period->config.ring),
-                         .callback_ns_max = read_counter(&counters->callback_ns_max),
-                         .callback_ns_sum = read_counter(&counters->callback_ns_sum) };
 }

@@ -13,8 +13,18 @@
    for). The late block has no wet samples yet, so the wet side of that one fade continues the last
    finished block by odd reflection about its last sample (2 x[0] - x[-t]): value and slope go on,
    no click. Late results are dropped, never played late.  A block that came back in time but
-   without sound (SLOT_FAILED: a device has failed) is treated as a late one is.  Last in the chain,
-   always: NaN and Inf become 0, samples are limited to the ceiling, both are counted.
+   without sound (a device has failed), or as another block than the one that is due (the worker is
+   out of step), is treated as a late one is.  Last in the chain, always: NaN and Inf become 0,
+   samples are limited to the ceiling, both are counted.
+
+   The worker may be another process, which may die, hang, or write anything anywhere in the ring's
+   region.  ring.h lists what that can do; here, what it made is copied away first, and what leaves
+   is guarded after that.  A dead worker's ring is abandoned at once, which plays dry, and exchanged
+   for another when there is a new worker:
+
+     period_abandon(period);
+     old = period_collect_ring(period);                 // left by an earlier exchange, or NULL
+     old = period_offer_ring(period, ring_of_the_next); // an offer that was never taken, or NULL
 */
 #ifndef WARPRACK_ENGINE_PERIOD_H
 #define WARPRACK_ENGINE_PERIOD_H
@@ -28,7 +38,7 @@
 #define PERIOD_GOOD_BLOCKS 8U // blocks on time, in a row, before the wet signal comes back
 
 typedef struct PeriodConfig {
-  Ring* ring; ///< Borrowed until period_free()
+  Ring* ring; ///< The first one.  Borrowed until it is collected, or period_free()
   double rate_hz;
   uint64_t first_frame;        ///< Frame time of the first block
   uint32_t depth;              ///< 0, 1 or 2
@@ -41,15 +51,16 @@ typedef struct PeriodConfig {
 /// Counters since the start, readable from any thread while audio runs.
 typedef struct PeriodCounts {
   uint64_t blocks;      ///< Blocks processed
-  uint64_t late;        ///< Blocks not finished when due (a dropped one is not late as well)
+  uint64_t late;        ///< Blocks not finished when due, or in flight in a ring that was left
   uint64_t failed;      ///< Blocks that came back without sound: a device has failed
-  uint64_t dropped;     ///< Blocks not submitted: the worker was n_slots behind
+  uint64_t wrong;       ///< Blocks that came back as another one: the worker is out of step
+  uint64_t dropped;     ///< Blocks not submitted: the worker was n_slots behind, or gone
   uint64_t dry;         ///< Blocks played dry, wholly or in part
   uint64_t clipped;     ///< Samples limited by the ceiling
   uint64_t bad_in;      ///< NaN or Inf samples that came in
   uint64_t bad_out;     ///< NaN or Inf samples that would have gone out
   uint64_t odd_periods; ///< Periods whose length was not the block's, played as silence
-  uint64_t faults;      ///< Counters of the other side found out of range
+  uint64_t faults;      ///< Times that ring_faults() counted, in all rings
   uint64_t callback_ns_max, callback_ns_sum; ///< Time inside period_run(), waiting periods aside
 } PeriodCounts;
 
@@ -91,5 +102,29 @@ void period_clock(const Period* period, uint64_t* next_frame, uint64_t* began_ns
 
 PeriodCounts // [any]
 period_counts(const Period* period);
+
+// ---- another ring ----
+
+/**
+   Let the callback go on with another ring, from its next period.  What is in flight in the present
+   one is lost; if that was heard, it fades to dry in that block, and wet comes back as after any
+   miss.  Frame time goes on without a gap.  Put off while a ring waits to be collected. [any but
+   rt]
+
+   @param ring Of the same shape; borrowed until it is collected, given back here, or period_free().
+   NULL takes an offer back.
+   @return The offer before, if the callback has not taken it: now the caller's again.  Else NULL.
+*/
+Ring* period_offer_ring(Period* period, Ring* ring);
+
+/// The ring that the callback has left since the last call: now the caller's again.  Else NULL.
+/// [any but rt]
+Ring* period_collect_ring(Period* period);
+
+/// The worker behind the present ring is gone: from now on nothing is submitted to it and nothing
+/// waits for it, nor is the futex called; a wait in progress ends within a few milliseconds.  The
+/// callback plays dry until it has taken an offer.  An offer that is open stays as it is: take it
+/// back if its worker is gone, too. [any but rt]
+void period_abandon(Period* period);
 
 #endif

@@ -35,17 +35,20 @@ static Status
 make_rows(Period* const period, Error* const error)
 {
   const size_t stride = (period->shape.block_frames + ROW_FRAMES - 1U) / ROW_FRAMES * ROW_FRAMES;
-  float** const rows[] = { &period->rows.silence, &period->rows.input,     &period->rows.wet,
-                           &period->rows.dry,     &period->rows.other_tap, &period->rows.gains };
-  const size_t n_bytes = ARRAY_LEN(rows) * stride * sizeof(float);
+  PeriodRows* const rows = &period->rows;
+  float** const single[] = { &rows->silence, &rows->input,     &rows->mixed,
+                             &rows->dry,     &rows->other_tap, &rows->gains };
+  const size_t n_bytes = (ARRAY_LEN(single) + period->shape.n_out) * stride * sizeof(float);
   period->row_memory = aligned_alloc(ROW_FRAMES * sizeof(float), n_bytes);
   if (!period->row_memory) {
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }
   memset(period->row_memory, 0, n_bytes);
-  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    *rows[r] = period->row_memory + r * stride;
+  for (size_t r = 0; r < ARRAY_LEN(single); ++r) {
+    *single[r] = period->row_memory + r * stride;
   }
+  rows->wet = period->row_memory + ARRAY_LEN(single) * stride;
+  rows->stride = stride;
   return STATUS_OK;
 }
 
@@ -73,14 +76,16 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   }
   period->config = *config;
   period->config.ceiling = config->ceiling > 0.0F ? fminf(config->ceiling, FLT_MAX) : FLT_MAX;
+  period->ring = config->ring;
   period->shape = *ring_shape(config->ring);
+  period->exchange.newest = period->exchange.before = config->ring;
+  pthread_mutex_init(&period->exchange.mutex, NULL);
   period->base_latency = config->depth * period->shape.block_frames;
   period->frame = config->first_frame;
   atomic_init(&period->clock_frame, config->first_frame);
   atomic_init(&period->clock_ns, rt_now_ns()); // until the first period: as if one began now
   period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
   period->is_wet = true;
-  period->last_wet = PERIOD_NO_BLOCK;
   status = make_rows(period, error);
   if (!status) {
     status = make_dry_line(period, error);
@@ -99,6 +104,7 @@ period_free(Period* const period)
   if (period) {
     dry_line_free(period->dry_line);
     free(period->row_memory);
+    pthread_mutex_destroy(&period->exchange.mutex);
     free(period);
   }
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Everything that the callback may touch: made by period_setup.c, run by period.c.
+/// Everything that the callback may touch: made by period_setup.c, run by period.c with the signals
+/// of period_sound.c; what other threads may call is in period_threads.c.
 #ifndef WARPRACK_ENGINE_PERIOD_STATE_H
 #define WARPRACK_ENGINE_PERIOD_STATE_H
 
 #include "dry_line.h"
 #include "period.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #define PERIOD_MAX_DEPTH 2U
@@ -14,17 +16,37 @@
 
 /// PeriodCounts as one thread writes and others read them.
 typedef struct PeriodCounters {
-  _Atomic uint64_t blocks, late, failed, dropped, dry, clipped, bad_in, bad_out, odd_periods;
+  _Atomic uint64_t blocks, late, failed, wrong, dropped, dry, clipped, bad_in, bad_out, odd_periods,
+      faults;
   _Atomic uint64_t callback_ns_max, callback_ns_sum;
 } PeriodCounters;
 
 /// Rows of [block] frames for what is computed on the way.
 typedef struct PeriodRows {
-  float *silence, *input, *wet, *dry, *other_tap, *gains;
+  float *silence, *input, *mixed, *dry, *other_tap, *gains;
+  float* wet;    ///< [n_out]: the last block that was played wet, or half so
+  size_t stride; ///< From one channel of `wet` to the next
 } PeriodRows;
+
+typedef enum Sound {
+  SOUND_SILENCE,
+  SOUND_WET,
+  SOUND_WET_TO_DRY,
+  SOUND_DRY,
+  SOUND_DRY_TO_WET
+} Sound;
+
+/// How a ring comes and goes; see period_offer_ring().
+typedef struct PeriodExchange {
+  _Atomic(Ring*) offered; ///< From the control side, until the callback takes it
+  _Atomic(Ring*) left;    ///< From the callback, until the control side collects it
+  pthread_mutex_t mutex;  ///< Held by the control side's calls, never by the callback
+  Ring *newest, *before;  ///< [mutex held] Last one offered (or the first); the one before it
+} PeriodExchange;
 
 struct Period {
   PeriodConfig config;
+  Ring* ring; ///< The present one
   RingShape shape;
   uint32_t base_latency; ///< depth * block
   uint32_t fade_frames;
@@ -36,13 +58,16 @@ struct Period {
   uint64_t n_blocks;                  ///< Since the start or the last odd period
   uint64_t submitted[PERIOD_HISTORY]; ///< Sequence numbers by n_blocks; none where dropped
   uint64_t due;                       ///< Sequence number of the block that is due
-  uint64_t last_wet;                  ///< Sequence number of the last block played wet
+  bool has_wet;                       ///< rows.wet is the block before this one
   bool is_wet;
   uint32_t n_good;        ///< Blocks on time in a row, while dry
   uint32_t tap, next_tap; ///< Rack latency that the dry signal has, and gets in this block
   uint32_t n_faded;       ///< 0: full level, fade_frames: silent
 
+  uint64_t past_faults; ///< Of rings that were left
+
   PeriodCounters counters;
+  PeriodExchange exchange;
   // Written by others.
   _Atomic uint32_t rack_latency;
   _Atomic bool fade_to_silence;
@@ -51,5 +76,9 @@ struct Period {
   _Atomic uint32_t clock_version;
   _Atomic uint64_t clock_frame, clock_ns;
 };
+
+/// The samples of output channel c in this block, before level and guard; in private memory, valid
+/// until the next call.  Each channel is asked for once. [rt]
+REALTIME const float* period_sound_row(Period* period, Sound sound, uint32_t c);
 
 #endif

@@ -15,6 +15,9 @@
 // A wait for the other side spins this long before it sleeps: a few times what a futex wake costs.
 #define PRODUCER_SPIN_NS 20000U
 #define PAUSES_PER_LOOK  16U // between two looks at the clock
+// The producer naps: whoever abandons the ring does not have to wake it, and a consumer that writes
+// over the bell cannot hide a wake from it for longer.
+#define PRODUCER_NAP_NS 2000000U
 
 // ---- sleeping and waking ----
 
@@ -68,10 +71,17 @@ spin_until(Ring* const ring, bool (*const ready)(Ring*, uint64_t), const uint64_
   return false;
 }
 
-/// Sleep on `bell` until ready(ring, sequence) or the end of the time.
+static uint64_t
+shorter(const uint64_t a_ns, const uint64_t b_ns)
+{
+  return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/// Sleep on `bell`, for at most `nap_ns` at a time, until ready(ring, sequence) or the end of the
+/// time.
 static bool
 sleep_until(Ring* const ring, RingBell* const bell, bool (*const ready)(Ring*, uint64_t),
-            const uint64_t sequence, const uint64_t timeout_ns)
+            const uint64_t sequence, const uint64_t nap_ns, const uint64_t timeout_ns)
 {
   const uint64_t began = rt_now_ns();
   bool is_ready = false;
@@ -81,7 +91,7 @@ sleep_until(Ring* const ring, RingBell* const bell, bool (*const ready)(Ring*, u
     atomic_store(&bell->asleep, 1U);
     is_ready = ready(ring, sequence);
     if (!is_ready) {
-      rt_futex_wait(&bell->rung, rung, left);
+      rt_futex_wait(&bell->rung, rung, shorter(left, nap_ns));
     }
     atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
     is_ready = is_ready || ready(ring, sequence);
@@ -105,10 +115,16 @@ finished_checked(Ring* const ring)
   return ring->finished_seen;
 }
 
+static bool
+is_abandoned(const Ring* const ring)
+{
+  return atomic_load_explicit(&ring->is_abandoned, memory_order_relaxed);
+}
+
 bool
 ring_can_submit(Ring* const ring)
 {
-  return ring->submitted - finished_checked(ring) < ring->shape.n_slots;
+  return !is_abandoned(ring) && ring->submitted - finished_checked(ring) < ring->shape.n_slots;
 }
 
 uint64_t
@@ -128,17 +144,43 @@ ring_submit(Ring* const ring)
 bool
 ring_is_finished(Ring* const ring, const uint64_t sequence)
 {
-  return sequence < ring->finished_seen || sequence < finished_checked(ring);
+  return !is_abandoned(ring) &&
+         (sequence < ring->finished_seen || sequence < finished_checked(ring));
+}
+
+static bool
+wait_is_over(Ring* const ring, const uint64_t sequence)
+{
+  return is_abandoned(ring) || ring_is_finished(ring, sequence);
 }
 
 bool
 ring_wait_finished(Ring* const ring, const uint64_t sequence, const uint64_t timeout_ns)
 {
   const uint64_t began = rt_now_ns();
-  const uint64_t spin_ns = timeout_ns < PRODUCER_SPIN_NS ? timeout_ns : PRODUCER_SPIN_NS;
-  return spin_until(ring, ring_is_finished, sequence, spin_ns) ||
-         sleep_until(ring, &ring->header->producer, ring_is_finished, sequence,
-                     time_left(began, timeout_ns));
+  if (!spin_until(ring, wait_is_over, sequence, shorter(timeout_ns, PRODUCER_SPIN_NS))) {
+    sleep_until(ring, &ring->header->producer, wait_is_over, sequence, PRODUCER_NAP_NS,
+                time_left(began, timeout_ns));
+  }
+  return ring_is_finished(ring, sequence);
+}
+
+RingResult
+ring_result(Ring* const ring, const uint64_t sequence)
+{
+  const uint64_t result =
+      atomic_load_explicit(&ring_slot_at(ring, sequence)->result, memory_order_relaxed);
+  if ((result & ~RING_FAILED) != sequence + 1U) {
+    count_fault(ring);
+    return RING_WRONG;
+  }
+  return result & RING_FAILED ? RING_NO_SOUND : RING_SOUND;
+}
+
+void
+ring_abandon(Ring* const ring)
+{
+  atomic_store_explicit(&ring->is_abandoned, true, memory_order_relaxed);
 }
 
 uint64_t
@@ -175,8 +217,9 @@ ring_wait_take(Ring* const ring, const uint64_t spin_ns, const uint64_t timeout_
                uint64_t* const sequence)
 {
   const uint64_t began = rt_now_ns();
-  if (!spin_until(ring, consumer_is_called, 0, spin_ns < timeout_ns ? spin_ns : timeout_ns)) {
-    sleep_until(ring, &ring->header->consumer, consumer_is_called, 0, time_left(began, timeout_ns));
+  if (!spin_until(ring, consumer_is_called, 0, shorter(spin_ns, timeout_ns))) {
+    sleep_until(ring, &ring->header->consumer, consumer_is_called, 0, UINT64_MAX,
+                time_left(began, timeout_ns));
   }
   const uint32_t wakes = atomic_load(&ring->header->wakes);
   const bool woken = wakes != ring->wakes_seen;
@@ -184,19 +227,32 @@ ring_wait_take(Ring* const ring, const uint64_t spin_ns, const uint64_t timeout_
   return !woken && ring_take(ring, 0U, sequence);
 }
 
-void
-ring_finish(Ring* const ring)
+/// Give the oldest block back, as the one that it is.
+static void
+give_back(Ring* const ring, const uint64_t failed)
 {
-  ++ring->finished;
+  RingSlot* const slot = ring_slot_at(ring, ring->finished++);
+  atomic_store_explicit(&slot->result, ring->finished | failed, memory_order_relaxed);
   atomic_store(&ring->header->finished, ring->finished);
   bell_ring_if_asleep(&ring->header->producer);
 }
 
 void
+ring_finish(Ring* const ring)
+{
+  give_back(ring, 0);
+}
+
+void
 ring_fail(Ring* const ring)
 {
-  ring_slot(ring, ring->finished)->flags |= SLOT_FAILED;
-  ring_finish(ring);
+  give_back(ring, RING_FAILED);
+}
+
+uint64_t
+ring_n_submitted(const Ring* const ring)
+{
+  return atomic_load_explicit(&ring->header->submitted, memory_order_relaxed);
 }
 
 void

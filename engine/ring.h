@@ -21,6 +21,20 @@
    region: the other side's counter is range-checked on each read, and a value that cannot be is a
    counted fault and changes nothing.
 
+   What a consumer that has gone mad can do to the producer, word by word.  All of it may hold
+   anything at any time; each word is read once per look, into private memory:
+
+     finished         range-checked.  A wrong value in range lets a block seem finished: see result
+     result of a slot sequence number of the block that the output belongs to, plus 1; anything else
+                      is a counted fault, and the block has no output
+     output rows      any samples: the producer copies them away and guards the copy
+     consumer.asleep  a futex call too many, or one too few: then the consumer sleeps on
+     producer.rung    a sleep that ends early, or lasts as long as a nap (2 ms)
+     received         range-checked; a wrong value in range overwrites messages not yet read, or
+                      lets the ring seem full
+     the rest         magic, version, shape, layout, submitted, sent, input rows, slot headers,
+                      producer.asleep, wakes: written by the producer's side, never read by it
+
    Sleeping, in either direction.  The sleeper reads the bell, raises `asleep`, looks for its block
    once more, sleeps while the bell is unchanged, lowers `asleep`.  The other side publishes its
    counter, then reads `asleep`, and only if that is raised changes the bell and makes the one futex
@@ -55,7 +69,7 @@ typedef struct ParamMessage {
   double value;   ///< In the table's unit
 } ParamMessage;
 
-/// What travels with a block.
+/// What travels with a block; written by the producer.
 typedef struct SlotHeader {
   uint64_t frame;    ///< Frame time of the block's first frame
   uint32_t n_frames; ///< Frames in it, 1..block_frames
@@ -64,7 +78,13 @@ typedef struct SlotHeader {
 
 #define SLOT_WAITED                                                                                \
   1U // the producer waits for this block (offline, freewheel): deadlines do not apply
-#define SLOT_FAILED 2U // set by the consumer: the block has no output
+
+/// What a finished block came back with.
+typedef enum RingResult {
+  RING_SOUND,
+  RING_NO_SOUND, ///< ring_fail()
+  RING_WRONG     ///< The consumer says that it is another block
+} RingResult;
 
 typedef struct Ring Ring; // one side's view of the region
 
@@ -91,7 +111,8 @@ REALTIME SlotHeader* ring_slot(const Ring* ring, uint64_t sequence);
 
 // ---- producer: the callback ----
 
-/// True when slot `submitted` is free to be written (fewer than n_slots blocks in flight). [rt]
+/// True when slot `submitted` is free to be written (fewer than n_slots blocks in flight) and the
+/// ring is not abandoned. [rt]
 REALTIME bool ring_can_submit(Ring* ring);
 
 /// The sequence number that the next submit will publish. [rt]
@@ -100,15 +121,24 @@ REALTIME uint64_t ring_next(const Ring* ring);
 /// Publish the slot ring_next(); wakes the consumer if it sleeps (at most one futex call). [rt]
 REALTIME void ring_submit(Ring* ring);
 
-/// True when sequence number s is finished.  A counter out of range counts as a fault and gives
-/// false. [rt]
+/// True when sequence number s is finished and the ring is not abandoned.  A counter out of range
+/// counts as a fault and gives false. [rt]
 REALTIME bool ring_is_finished(Ring* ring, uint64_t sequence);
 
-/// Wait until s is finished or `timeout_ns` (monotonic, relative; UINT64_MAX: for ever) has passed.
-/// [rt when depth 0; else offline]
+/// Wait until s is finished, the ring is abandoned or `timeout_ns` (monotonic, relative;
+/// UINT64_MAX: for ever) has passed; ring_is_finished(). [rt when depth 0; else offline]
 bool ring_wait_finished(Ring* ring, uint64_t sequence, uint64_t timeout_ns);
 
-/// Times that this side read a counter of the other side that could not be. [any]
+/// What a block came back with that is finished and whose slot has not been submitted again.  A
+/// wrong one counts as a fault. [rt]
+REALTIME RingResult ring_result(Ring* ring, uint64_t sequence);
+
+/// The consumer behind this view is gone, for good: from now on the view takes no block and no
+/// block of it is finished; a wait in progress ends within a few milliseconds. [any]
+void ring_abandon(Ring* ring);
+
+/// Times that this side read a counter of the other side, or the result of a block, that could not
+/// be. [any]
 uint64_t ring_faults(const Ring* ring);
 
 // ---- consumer: the worker ----
@@ -124,8 +154,11 @@ bool ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t*
 /// Publish the oldest block's output; wakes a producer that waits. [worker]
 REALTIME void ring_finish(Ring* ring);
 
-/// The same for a block that has no output: its slot becomes SLOT_FAILED. [worker]
+/// The same for a block that has no output. [worker]
 REALTIME void ring_fail(Ring* ring);
+
+/// Blocks submitted since the ring was made, as the region says: whether more still come. [any]
+uint64_t ring_n_submitted(const Ring* ring);
 
 /// Make ring_wait_take() return false, once: the one that sleeps, else the next one. [any]
 void ring_wake(Ring* ring);

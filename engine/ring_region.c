@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define RING_MAGIC   0x676E697270726177U // "warpring" in memory
-#define RING_VERSION 1U
+#define RING_VERSION 2U
 #define SEALS        (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static uint64_t
@@ -236,23 +236,25 @@ ring_memory(const Ring* const ring, size_t* const n_bytes)
   return ring->header;
 }
 
-static char*
-slot_at(const Ring* const ring, const uint64_t sequence)
+RingSlot*
+ring_slot_at(const Ring* const ring, const uint64_t sequence)
 {
   const uint64_t index = sequence & (ring->shape.n_slots - 1U);
-  return (char*)ring->header + ring->layout.slots_offset + index * ring->layout.slot_bytes;
+  return (RingSlot*)((char*)ring->header + ring->layout.slots_offset +
+                     index * ring->layout.slot_bytes);
 }
 
 SlotHeader*
 ring_slot(const Ring* const ring, const uint64_t sequence)
 {
-  return (SlotHeader*)slot_at(ring, sequence);
+  return &ring_slot_at(ring, sequence)->header;
 }
 
 float*
 ring_input(const Ring* const ring, const uint64_t sequence, const uint32_t channel)
 {
-  return (float*)(slot_at(ring, sequence) + RING_ROW_BYTES + channel * ring->layout.row_bytes);
+  char* const slot = (char*)ring_slot_at(ring, sequence);
+  return (float*)(slot + RING_ROW_BYTES + channel * ring->layout.row_bytes);
 }
 
 float*

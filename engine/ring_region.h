@@ -39,6 +39,20 @@ typedef struct RingHeader {
   alignas(RING_LINE_BYTES) _Atomic uint64_t received; // by the receiver
 } RingHeader;
 
+/// The beginning of a slot, in RING_ROW_BYTES.
+typedef struct RingSlot {
+  SlotHeader header; // by the producer
+  _Atomic uint64_t
+      result; // by the consumer: sequence number + 1, RING_FAILED where there is no sound
+} RingSlot;
+
+#define RING_FAILED (UINT64_C(1) << 63U)
+
+_Static_assert(sizeof(RingSlot) <= RING_ROW_BYTES, "a slot begins with one row of header");
+
+/// [any]
+RingSlot* ring_slot_at(const Ring* ring, uint64_t sequence);
+
 // Private to this side; in one process, producer, consumer and sender share it and write their own
 // line only.
 struct Ring {
@@ -53,6 +67,7 @@ struct Ring {
   uint64_t received;
   alignas(RING_LINE_BYTES) uint64_t sent;
   alignas(RING_LINE_BYTES) _Atomic uint64_t faults;
+  _Atomic bool is_abandoned; // by anyone, once
 };
 
 #endif

@@ -259,6 +259,44 @@ START_TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
 }
 END_TEST
 
+START_TEST(a_block_comes_back_as_the_one_that_it_is)
+{
+  Ring* const ring = new_ring(&small_shape);
+  for (uint64_t s = 0; s < 3U * small_shape.n_slots; ++s) {
+    ck_assert_uint_eq(ring_n_submitted(ring), s);
+    ring_submit(ring);
+    ck_assert(ring_result(ring, s) == RING_WRONG); // what the round before left there
+    if (s % 3U) {
+      ring_finish(ring);
+    } else {
+      ring_fail(ring);
+    }
+    ck_assert(ring_result(ring, s) == (s % 3U ? RING_SOUND : RING_NO_SOUND));
+    ck_assert_uint_eq(ring_faults(ring), s + 1U);
+  }
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothing)
+{
+  Ring* const ring = new_ring(&small_shape);
+  ring_submit(ring);
+  ring_submit(ring);
+  ring_finish(ring);
+  ck_assert(ring_is_finished(ring, 0) && ring_can_submit(ring));
+  ring_abandon(ring);
+  ck_assert(!ring_is_finished(ring, 0));
+  ck_assert(!ring_can_submit(ring));
+  ck_assert(!ring_wait_finished(ring, 0, UINT64_MAX));
+  ck_assert(!ring_wait_finished(ring, 1, UINT64_MAX));
+  ring_finish(ring);
+  ck_assert(!ring_is_finished(ring, 1));
+  ck_assert_uint_eq(ring_faults(ring), 0);
+  ring_free(ring);
+}
+END_TEST
+
 // ---- blocks ----
 
 START_TEST(blocks_come_in_order_until_the_ring_is_full)
@@ -564,6 +602,8 @@ SUITE_MAIN("ring", a_shape_out_of_range_is_refused, rows_are_aligned_and_do_not_
            another_view_sees_the_same_blocks, a_new_view_goes_on_where_the_last_one_stopped,
            a_forged_region_is_refused_field_by_field,
            counters_out_of_range_are_faults_and_are_refused_on_attach,
+           a_block_comes_back_as_the_one_that_it_is,
+           an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothing,
            blocks_come_in_order_until_the_ring_is_full,
            threads_exchange_every_block_whole_and_lose_no_wake_up,
            processes_exchange_blocks_through_the_file, waits_end_with_their_time,

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What other threads may ask of a period while the callback runs.
+
+#include "period_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+void
+period_set_latency(Period* const period, const uint32_t rack_latency_frames)
+{
+  const uint32_t most = period->config.max_latency_frames;
+  atomic_store_explicit(&period->rack_latency,
+                        rack_latency_frames < most ? rack_latency_frames : most,
+                        memory_order_relaxed);
+}
+
+void
+period_fade(Period* const period, const bool to_silence)
+{
+  atomic_store_explicit(&period->fade_to_silence, to_silence, memory_order_relaxed);
+}
+
+bool
+period_is_silent(const Period* const period)
+{
+  return atomic_load_explicit(&period->is_silent, memory_order_acquire);
+}
+
+void
+period_clock(const Period* const period, uint64_t* const next_frame, uint64_t* const began_ns)
+{
+  uint32_t before = 0;
+  uint32_t after = 0;
+  do {
+    before = atomic_load_explicit(&period->clock_version, memory_order_acquire);
+    *next_frame = atomic_load_explicit(&period->clock_frame, memory_order_acquire);
+    *began_ns = atomic_load_explicit(&period->clock_ns, memory_order_acquire);
+    after = atomic_load_explicit(&period->clock_version, memory_order_relaxed);
+  } while (before != after || before % 2U);
+}
+
+static uint64_t
+read_counter(const _Atomic uint64_t* const counter)
+{
+  return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+PeriodCounts
+period_counts(const Period* const period)
+{
+  const PeriodCounters* const counters = &period->counters;
+  return (PeriodCounts){ .blocks = read_counter(&counters->blocks),
+                         .late = read_counter(&counters->late),
+                         .failed = read_counter(&counters->failed),
+                         .wrong = read_counter(&counters->wrong),
+                         .dropped = read_counter(&counters->dropped),
+                         .dry = read_counter(&counters->dry),
+                         .clipped = read_counter(&counters->clipped),
+                         .bad_in = read_counter(&counters->bad_in),
+                         .bad_out = read_counter(&counters->bad_out),
+                         .odd_periods = read_counter(&counters->odd_periods),
+                         .faults = read_counter(&counters->faults),
+                         .callback_ns_max = read_counter(&counters->callback_ns_max),
+                         .callback_ns_sum = read_counter(&counters->callback_ns_sum) };
+}
+
+// ---- rings ----
+
+Ring*
+period_offer_ring(Period* const period, Ring* const ring)
+{
+  assert(!ring || !memcmp(ring_shape(ring), &period->shape, sizeof(RingShape)));
+  PeriodExchange* const exchange = &period->exchange;
+  pthread_mutex_lock(&exchange->mutex);
+  Ring* const untaken = atomic_exchange_explicit(&exchange->offered, ring, memory_order_acq_rel);
+  if (!untaken) {
+    exchange->before = exchange->newest;
+  }
+  exchange->newest = ring ? ring : exchange->before;
+  pthread_mutex_unlock(&exchange->mutex);
+  return untaken;
+}
+
+Ring*
+period_collect_ring(Period* const period)
+{
+  return atomic_exchange_explicit(&period->exchange.left, NULL, memory_order_acq_rel);
+}
+
+void
+period_abandon(Period* const period)
+{
+  PeriodExchange* const exchange = &period->exchange;
+  pthread_mutex_lock(&exchange->mutex);
+  const bool is_offer_open = atomic_load_explicit(&exchange->offered, memory_order_acquire);
+  ring_abandon(is_offer_open ? exchange->before : exchange->newest);
+  pthread_mutex_unlock(&exchange->mutex);
+}

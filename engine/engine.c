@@ -71,10 +71,12 @@ worker_main(void* const context)
   while (!atomic_load_explicit(&engine->worker_stops, memory_order_acquire)) {
     uint64_t sequence = 0;
     if (ring_wait_take(engine->ring, SPIN_NS, SLEEP_NS, &sequence)) {
+      rt_section_enter();
       begin_slot(engine, sequence);
       while (engine->worker.n_begun) {
         end_slot(engine);
       }
+      rt_section_leave();
     } else {
       worker_idle(&engine->worker);
     }

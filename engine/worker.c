@@ -109,7 +109,9 @@ take_offer(Worker* const worker, const uint64_t frame)
 void
 worker_idle(Worker* const worker)
 {
+  rt_section_enter();
   take_offer(worker, atomic_load_explicit(&worker->next_frame, memory_order_relaxed));
+  rt_section_leave();
 }
 
 // ---- parameter messages ----

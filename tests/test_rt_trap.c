@@ -12,10 +12,12 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,13 +27,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PAGE_BYTES 4096U
+
 // ---- positive controls: what must be counted ----
 
 // What the forbidden calls work on; made outside the section.  No assertion inside one: Check
 // writes.
 static void* volatile memory;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t other_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t strict_mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t other_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spinlock;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
 static FILE* null_file;
@@ -73,6 +81,12 @@ do_aligned_alloc(void)
 }
 
 static void
+do_memalign(void)
+{
+  memory = memalign(64, 128);
+}
+
+static void
 do_posix_memalign(void)
 {
   void* new_memory = NULL;
@@ -107,6 +121,12 @@ do_munmap(void)
 }
 
 static void
+do_brk(void)
+{
+  brk(NULL); // changes nothing
+}
+
+static void
 do_sbrk(void)
 {
   sbrk(0);
@@ -119,9 +139,27 @@ do_mutex_lock(void)
 }
 
 static void
+do_mutex_timedlock(void)
+{
+  pthread_mutex_timedlock(&other_mutex, &no_time);
+}
+
+static void
 do_mutex_trylock(void)
 {
   pthread_mutex_trylock(&mutex);
+}
+
+static void
+do_spin_lock(void)
+{
+  pthread_spin_lock(&spinlock);
+}
+
+static void
+do_cond_wait(void)
+{
+  pthread_cond_wait(&condition, &strict_mutex); // returns at once: nobody has locked it
 }
 
 static void
@@ -149,6 +187,12 @@ do_rdlock(void)
 }
 
 static void
+do_wrlock(void)
+{
+  pthread_rwlock_wrlock(&other_rwlock);
+}
+
+static void
 do_sem_post(void)
 {
   sem_post(&semaphore);
@@ -167,6 +211,12 @@ do_sem_trywait(void)
 }
 
 static void
+do_sem_timedwait(void)
+{
+  sem_timedwait(&semaphore, &no_time);
+}
+
+static void
 do_read(void)
 {
   n_bytes_moved = read(null_fd, text, 1);
@@ -182,6 +232,12 @@ static void
 do_open(void)
 {
   other_fd = open("/dev/null", O_RDWR);
+}
+
+static void
+do_openat(void)
+{
+  other_fd = openat(AT_FDCWD, "/dev/null", O_RDWR);
 }
 
 static void
@@ -240,6 +296,73 @@ do_fprintf(void)
   fprintf(null_file, "%d", null_fd);
 }
 
+/// Returns what it was.
+static FILE*
+redirect_stdout(FILE* const to)
+{
+  FILE* const was = stdout;
+  stdout = to;
+  return was;
+}
+
+static void
+do_printf(void)
+{
+  FILE* const was = redirect_stdout(null_file);
+  printf("%d", null_fd);
+  redirect_stdout(was);
+}
+
+static void
+do_puts(void)
+{
+  FILE* const was = redirect_stdout(null_file);
+  puts(text);
+  redirect_stdout(was);
+}
+
+/// The headers have inline versions of some: a pointer makes a call of it.
+static void
+print(int (*volatile const printer)(const char*, va_list), ...)
+{
+  va_list arguments;
+  va_start(arguments, printer);
+  printer("%d", arguments);
+  va_end(arguments);
+}
+
+static void
+do_vprintf(void)
+{
+  FILE* const was = redirect_stdout(null_file);
+  print(vprintf, 1);
+  redirect_stdout(was);
+}
+
+static int
+print_to_file(const char* const format, va_list arguments)
+{
+  return vfprintf(null_file, format, arguments);
+}
+
+static void
+do_vfprintf(void)
+{
+  print(print_to_file, 1);
+}
+
+static int
+print_to_text(const char* const format, va_list arguments)
+{
+  return vsnprintf(text, sizeof(text), format, arguments);
+}
+
+static void
+do_vsnprintf(void)
+{
+  print(print_to_text, 1);
+}
+
 static void
 do_fputs(void)
 {
@@ -270,6 +393,8 @@ static const struct {
   { "free", do_free },
   { "aligned_alloc", do_aligned_alloc },
   { "free", do_free },
+  { "memalign", do_memalign },
+  { "free", do_free },
   { "posix_memalign", do_posix_memalign },
   { "free", do_free },
   { "mmap", do_mmap },
@@ -277,18 +402,26 @@ static const struct {
   { "madvise", do_madvise },
   { "munmap", do_munmap },
   { "sbrk", do_sbrk },
+  { "brk", do_brk },
   { "pthread_mutex_lock", do_mutex_lock },
   { "pthread_mutex_trylock", do_mutex_trylock },
+  { "pthread_mutex_timedlock", do_mutex_timedlock },
+  { "pthread_spin_lock", do_spin_lock },
+  { "pthread_cond_wait", do_cond_wait },
   { "pthread_cond_timedwait", do_cond_timedwait },
   { "pthread_cond_signal", do_cond_signal },
   { "pthread_cond_broadcast", do_cond_broadcast },
   { "pthread_rwlock_rdlock", do_rdlock },
+  { "pthread_rwlock_wrlock", do_wrlock },
   { "sem_post", do_sem_post },
   { "sem_wait", do_sem_wait },
   { "sem_trywait", do_sem_trywait },
+  { "sem_timedwait", do_sem_timedwait },
   { "read", do_read },
   { "write", do_write },
   { "open", do_open },
+  { "close", do_close },
+  { "openat", do_openat },
   { "close", do_close },
   { "poll", do_poll },
   { "select", do_select },
@@ -298,6 +431,11 @@ static const struct {
   { "sched_yield", do_sched_yield },
   { "snprintf", do_snprintf },
   { "fprintf", do_fprintf },
+  { "vfprintf", do_vfprintf },
+  { "vsnprintf", do_vsnprintf },
+  { "printf", do_printf },
+  { "vprintf", do_vprintf },
+  { "puts", do_puts },
   { "fputs", do_fputs },
   { "fwrite", do_fwrite },
   { "syscall", do_syscall },
@@ -309,6 +447,7 @@ set_up(void)
   null_file = fopen("/dev/null", "w");
   null_fd = open("/dev/null", O_RDWR);
   ck_assert(null_file && null_fd >= 0 && sem_init(&semaphore, 0, 0) == 0);
+  ck_assert_int_eq(pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE), 0);
   rt_section_enter(); // make the thread known
   rt_section_leave();
   rt_trap_reset();
@@ -328,6 +467,25 @@ START_TEST(each_forbidden_call_is_counted_exactly_once_by_its_name)
                   (unsigned long long)rt_trap_calls(forbidden[f].name),
                   (unsigned long long)counts.violations);
     ck_assert_uint_eq(counts.sections, 1);
+  }
+}
+END_TEST
+
+static bool
+has_control(const char* const detector)
+{
+  for (uint32_t f = 0; f < ARRAY_LEN(forbidden); ++f) {
+    if (!strcmp(forbidden[f].name, detector)) {
+      return true;
+    }
+  }
+  return !strcmp(detector, "raw"); // has tests of its own
+}
+
+START_TEST(no_detector_is_without_its_control)
+{
+  for (uint32_t d = 0; rt_trap_detector(d); ++d) {
+    ck_assert_msg(has_control(rt_trap_detector(d)), "nothing trips '%s'", rt_trap_detector(d));
   }
 }
 END_TEST
@@ -359,6 +517,19 @@ START_TEST(an_inner_section_does_not_end_the_outer_one)
 }
 END_TEST
 
+/// A system call by its instruction alone.
+static long
+bare_system_call(const long number)
+{
+#if defined(__x86_64__)
+  long result = 0;
+  __asm__ volatile("syscall" : "=a"(result) : "a"(number) : "rcx", "r11", "memory");
+  return result;
+#else
+  return syscall(number);
+#endif
+}
+
 static volatile sig_atomic_t n_signals;
 
 static void
@@ -384,6 +555,11 @@ START_TEST(system_calls_that_no_library_function_shows_are_counted)
   ck_assert_int_eq(second, parent);
   ck_assert_uint_eq(rt_trap_calls("raw"), 2);
   ck_assert_uint_eq(rt_trap_counts().violations, 2);
+  rt_section_enter();
+  const long third = bare_system_call(SYS_getppid);
+  rt_section_leave();
+  ck_assert_int_eq(third, parent);
+  ck_assert_uint_eq(rt_trap_calls("raw"), 3);
 
   // A signal handler comes and goes in the section: only the call that raised it counts.
   ck_assert(signal(SIGUSR1, count_signal) != SIG_ERR);
@@ -414,6 +590,61 @@ START_TEST(futex_wakes_and_waits_are_counted_apart)
   ck_assert_uint_eq(counts.wakes, 2);
   ck_assert_uint_eq(counts.waits, 1);
   ck_assert_uint_eq(counts.violations, 0);
+  ck_assert_uint_eq(counts.most_wakes, 2);
+  rt_section_enter();
+  rt_futex_wake(&word);
+  rt_section_leave();
+  ck_assert_uint_eq(rt_trap_counts().wakes, 3);
+  ck_assert_uint_eq(rt_trap_counts().most_wakes, 2); // in one section
+}
+END_TEST
+
+START_TEST(a_futex_call_that_is_not_ours_is_a_violation)
+{
+  set_up();
+  _Atomic uint32_t word = 0;
+  rt_section_enter();
+  syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0); // a lock's
+  rt_section_leave();
+  ck_assert_uint_eq(rt_trap_calls("syscall"), 1);
+  ck_assert_uint_eq(rt_trap_counts().wakes, 0);
+}
+END_TEST
+
+/// Touch pages, new ones or old ones, in a section.
+static void
+touch(volatile char* const pages, const uint32_t n)
+{
+  rt_section_enter();
+  for (uint32_t p = 0; p < n; ++p) {
+    pages[p * PAGE_BYTES] = 1;
+  }
+  rt_section_leave();
+}
+
+START_TEST(page_faults_in_a_section_are_counted_after_the_warm_up)
+{
+  set_up();
+  char* const pages =
+      mmap(NULL, 30U * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(pages, MAP_FAILED);
+  touch(pages, 5U); // cold
+  for (uint32_t s = 0; s < RT_TRAP_WARM_UP; ++s) {
+    rt_section_enter();
+    rt_section_leave();
+  }
+  ck_assert_uint_eq(rt_trap_counts().faults, 0);
+  touch(pages, 5U);
+  ck_assert_uint_eq(rt_trap_counts().faults, 0); // they were there
+  touch(pages, 12U);
+  ck_assert_uint_eq(rt_trap_counts().faults, 7);
+  pages[20U * PAGE_BYTES] = 1; // outside
+  touch(pages + 20U * PAGE_BYTES, 1U);
+  ck_assert_uint_eq(rt_trap_counts().faults, 7);
+  ck_assert_uint_eq(rt_trap_counts().violations, 0);
+  ck_assert_uint_eq(rt_trap_thread_counts("test_rt_trap").faults, 7);
+  ck_assert_uint_eq(rt_trap_thread_counts("somebody else").faults, 0);
+  munmap(pages, 30U * PAGE_BYTES);
 }
 END_TEST
 
@@ -456,9 +687,25 @@ START_TEST(the_clock_is_no_violation)
 }
 END_TEST
 
+static void __attribute__((noinline)) violate_deep_down(const uint32_t n)
+{
+  for (uint32_t k = 0; k < n; ++k) {
+    do_malloc();
+  }
+}
+
+static void
+violate_in_raw(const uint32_t n)
+{
+  for (uint32_t k = 0; k < n; ++k) {
+    bare_system_call(SYS_getppid);
+  }
+}
+
 /// Run a child that violates `n` times; its exit status, and what it said.
 static int
-exit_status(const char* const mode, const uint32_t n, char* const said, const size_t n_bytes)
+exit_status(const char* const mode, void (*const violation)(uint32_t n), const uint32_t n,
+            char* const said, const size_t n_bytes)
 {
   int ends[2];
   ck_assert_int_eq(pipe(ends), 0);
@@ -468,9 +715,7 @@ exit_status(const char* const mode, const uint32_t n, char* const said, const si
     dup2(ends[1], STDERR_FILENO);
     setenv("WARPRACK_RT_TRAP", mode, 1);
     rt_section_enter();
-    for (uint32_t k = 0; k < n; ++k) {
-      do_malloc();
-    }
+    violation(n);
     rt_section_leave();
     exit(3);
   }
@@ -488,17 +733,41 @@ exit_status(const char* const mode, const uint32_t n, char* const said, const si
   return WEXITSTATUS(status);
 }
 
-START_TEST(the_program_reports_and_fails_when_asked)
+START_TEST(the_program_reports_and_ends_when_asked)
 {
-  char said[1000];
-  ck_assert_int_eq(exit_status("", 1, said, sizeof(said)), 3);
+  char said[8000];
+  ck_assert_int_eq(exit_status("", violate_deep_down, 1, said, sizeof(said)), 3);
   ck_assert_str_eq(said, "");
-  ck_assert_int_eq(exit_status("report", 2, said, sizeof(said)), 3);
-  ck_assert_ptr_nonnull(strstr(said, "sections=1 violations=2 wakes=0 waits=0"));
+  ck_assert_int_eq(exit_status("report", violate_deep_down, 2, said, sizeof(said)), 3);
+  ck_assert_ptr_nonnull(strstr(said, "sections=1 violations=2 wakes=0 waits=0 faults=0"));
   ck_assert_ptr_nonnull(strstr(said, "malloc=2; first: malloc at "));
-  ck_assert_int_eq(exit_status("fail", 1, said, sizeof(said)), RT_TRAP_EXIT);
-  ck_assert_int_eq(exit_status("fail", 0, said, sizeof(said)), 3);
+  ck_assert_int_eq(exit_status("fail", violate_deep_down, 0, said, sizeof(said)), 3);
   ck_assert_ptr_nonnull(strstr(said, "violations=0"));
+
+  // At the first one, with the stack: the library's own frames, then the test's.
+  ck_assert_int_eq(exit_status("fail", violate_deep_down, 2, said, sizeof(said)), RT_TRAP_EXIT);
+  ck_assert_ptr_nonnull(strstr(said, "violations=1 "));
+  ck_assert_ptr_nonnull(strstr(said, "malloc=1; first: malloc at "));
+  const char* const frame = strstr(said, "rt_trap:   #2 ");
+  ck_assert_msg(frame && strstr(frame, "test_rt_trap+0x"), "%s", said);
+}
+END_TEST
+
+START_TEST(a_bare_system_call_ends_the_program_with_its_number_and_stack)
+{
+  char said[8000];
+  set_up();
+  if (!rt_trap_counts().raw) {
+    fputs("skipped: this kernel has no Syscall User Dispatch\n", stderr);
+    return;
+  }
+  char words[64];
+  snprintf(words, sizeof(words), "raw=1; first: raw (system call %d) at ", SYS_getppid);
+  ck_assert_int_eq(exit_status("fail", violate_in_raw, 2, said, sizeof(said)), RT_TRAP_EXIT);
+  ck_assert_msg(strstr(said, words), "%s", said);
+  // Through the signal's frame to whoever made the call.
+  const char* const frame = strstr(said, "rt_trap:   #3 ");
+  ck_assert_msg(frame && strstr(frame, "test_rt_trap+0x"), "%s", said);
 }
 END_TEST
 
@@ -648,9 +917,12 @@ START_TEST(the_callback_wakes_a_sleeping_worker_once_and_nobody_else)
 END_TEST
 
 SUITE_MAIN("rt_trap", each_forbidden_call_is_counted_exactly_once_by_its_name,
-           nothing_is_counted_outside_a_section, an_inner_section_does_not_end_the_outer_one,
+           no_detector_is_without_its_control, nothing_is_counted_outside_a_section,
+           an_inner_section_does_not_end_the_outer_one,
            system_calls_that_no_library_function_shows_are_counted,
-           futex_wakes_and_waits_are_counted_apart, threads_are_trapped_one_by_one,
-           the_clock_is_no_violation, the_program_reports_and_fails_when_asked,
+           futex_wakes_and_waits_are_counted_apart, a_futex_call_that_is_not_ours_is_a_violation,
+           page_faults_in_a_section_are_counted_after_the_warm_up, threads_are_trapped_one_by_one,
+           the_clock_is_no_violation, the_program_reports_and_ends_when_asked,
+           a_bare_system_call_ends_the_program_with_its_number_and_stack,
            callback_worker_and_pool_do_nothing_but_wake,
            the_callback_wakes_a_sleeping_worker_once_and_nobody_else)

@@ -5,6 +5,7 @@
 //
 // STORM_BLOCKS sets the number of blocks (default 30000), STORM_SEED the seed.
 
+#include "support/made_files.h"
 #include "support/signals.h"
 #include "support/suite.h"
 
@@ -42,45 +43,6 @@ static const char* const racks[] = {
   "add a gain\nadd b gain\nconnect in a\nconnect a:1 b:2\nconnect a:2 b:1\nconnect b out\nconnect "
   "in:1 out:2",
 };
-
-static float long_ir[30000];
-static float short_ir[700];
-
-static Status
-load_ir(void* const context, const char* const name, const double rate_hz, FxFile** const file,
-        Error* const error)
-{
-  (void)context;
-  (void)rate_hz;
-  const bool is_long = !strcmp(name, "long");
-  FxFile* const made = calloc(1, sizeof(FxFile));
-  if (!made) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  *made = (FxFile){ .name = is_long ? "long" : "short",
-                    .n_channels = 1,
-                    .n_frames = is_long ? ARRAY_LEN(long_ir) : ARRAY_LEN(short_ir),
-                    .samples = is_long ? long_ir : short_ir,
-                    .is_audio = true };
-  *file = made;
-  return STATUS_OK;
-}
-
-static void
-free_ir(void* const context, FxFile* const file)
-{
-  (void)context;
-  free(file);
-}
-
-static void
-make_ir(float* const ir, const size_t n, const uint64_t seed)
-{
-  signal_noise(ir, n, seed);
-  for (size_t i = 0; i < n; ++i) {
-    ir[i] *= (float)(exp(-6.0 * (double)i / (double)n) / sqrt((double)n / 4.0));
-  }
-}
 
 typedef struct Storm {
   Engine* engine;
@@ -142,15 +104,14 @@ environment_number(const char* const name, const uint64_t otherwise)
 
 START_TEST(random_edits_of_every_effect_lose_nothing)
 {
-  make_ir(long_ir, ARRAY_LEN(long_ir), 1);
-  make_ir(short_ir, ARRAY_LEN(short_ir), 2);
+  made_files_begin();
   const EngineConfig config = { .n_in = CHANNELS,
                                 .n_out = CHANNELS,
                                 .depth = 1,
                                 .n_helpers = 1,
                                 .ceiling = 0.97F,
-                                .load_file = load_ir,
-                                .free_file = free_ir };
+                                .load_file = made_files_load,
+                                .free_file = made_files_free };
   Storm storm = { .n_blocks = environment_number("STORM_BLOCKS", 30000) };
   uint64_t random = environment_number("STORM_SEED", 1);
   Error error = { STATUS_OK, "" };

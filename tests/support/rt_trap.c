@@ -6,10 +6,12 @@
 #include "rt_trap_net.h"
 
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,22 +30,42 @@ _Thread_local TrapThread trap_self;
 
 // ---- counting ----
 
+static bool
+mode_is(const char* const wanted)
+{
+  const char* const mode = getenv("WARPRACK_RT_TRAP");
+  return mode && !strcmp(mode, wanted);
+}
+
+static void
+end_program(void)
+{
+  rt_trap_report(stderr);
+  fflush(NULL);
+  _exit(RT_TRAP_EXIT);
+}
+
 void
 trap_note(const Call call, const void* const address, const long number)
 {
   TrapRecord* const record = trap_self.record;
   record->calls[call] += 1U;
   if (!record->first_address) {
+    record->n_first_stack = backtrace(record->first_stack, TRAP_STACK);
     record->first_call = call;
     record->first_number = number;
     record->first_address = address;
   }
+  if (mode_is("fail")) {
+    end_program();
+  }
 }
 
+/// As engine/rt.c calls it: the locks of the C library say FUTEX_PRIVATE_FLAG, and do not count.
 static bool
 is_futex(const long number, const long operation, const long wanted)
 {
-  return number == SYS_futex && (operation & FUTEX_CMD_MASK) == wanted;
+  return number == SYS_futex && operation == wanted;
 }
 
 bool
@@ -62,6 +84,26 @@ trap_count_futex(const long number, const long operation)
 
 // ---- sections ----
 
+uint32_t
+trap_suspend(void)
+{
+  const uint32_t depth = trap_self.depth;
+  if (depth) {
+    trap_self.selector = SELECTOR_ALLOW;
+    trap_self.depth = 0;
+  }
+  return depth;
+}
+
+void
+trap_resume(const uint32_t depth)
+{
+  if (depth) {
+    trap_self.depth = depth;
+    trap_self.selector = SELECTOR_BLOCK;
+  }
+}
+
 static void
 know_thread(void)
 {
@@ -72,8 +114,55 @@ know_thread(void)
   TrapRecord* const record = &records[index];
   prctl(PR_GET_NAME, record->name);
   record->thread_id = gettid();
+  record->n_first_stack = backtrace(record->first_stack, TRAP_STACK); // the first one allocates
   trap_self.record = record;
   raw_is_caught = trap_catch_raw_calls();
+}
+
+/// The kernel forgets for the child of a fork what it was told for the parent's thread.
+static void
+catch_again(void)
+{
+  if (trap_self.record) {
+    raw_is_caught = trap_catch_raw_calls();
+  }
+}
+
+static void __attribute__((constructor)) mind_forks(void)
+{
+  pthread_atfork(NULL, NULL, catch_again);
+}
+
+/// Page faults of this thread so far.
+static uint64_t
+page_faults(void)
+{
+  struct rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
+static void
+begin_section(void)
+{
+  trap_self.record->sections += 1U;
+  trap_self.wakes_before = trap_self.record->wakes;
+  trap_self.faults_before = page_faults();
+}
+
+static void
+end_section(void)
+{
+  TrapRecord* const record = trap_self.record;
+  const uint64_t faults = page_faults() - trap_self.faults_before;
+  const uint64_t wakes = record->wakes - trap_self.wakes_before;
+  record->most_wakes = wakes > record->most_wakes ? wakes : record->most_wakes;
+  if (trap_self.warm_up < RT_TRAP_WARM_UP) {
+    ++trap_self.warm_up;
+    prctl(PR_GET_NAME, record->name); // whoever starts a thread may name it a little later
+  } else {
+    record->faults += faults;
+  }
 }
 
 void warprack_rt_enter(void);
@@ -86,7 +175,7 @@ warprack_rt_enter(void)
     know_thread();
   }
   if (trap_self.depth++ == 0) {
-    trap_self.record->sections += 1U;
+    begin_section();
     trap_self.selector = SELECTOR_BLOCK;
   }
 }
@@ -96,6 +185,7 @@ warprack_rt_leave(void)
 {
   if (--trap_self.depth == 0) {
     trap_self.selector = SELECTOR_ALLOW;
+    end_section();
   }
 }
 
@@ -118,17 +208,44 @@ violations_of(const TrapRecord* const record)
   return sum;
 }
 
+static void
+add_record(RtTrapCounts* const counts, const TrapRecord* const record)
+{
+  const uint64_t most_wakes = record->most_wakes;
+  counts->sections += record->sections;
+  counts->violations += violations_of(record);
+  counts->wakes += record->wakes;
+  counts->most_wakes = most_wakes > counts->most_wakes ? most_wakes : counts->most_wakes;
+  counts->waits += record->waits;
+  counts->faults += record->faults;
+}
+
 RtTrapCounts
 rt_trap_counts(void)
 {
   RtTrapCounts counts = { .raw = raw_is_caught };
   for (uint32_t t = 0; t < known_threads(); ++t) {
-    counts.sections += records[t].sections;
-    counts.violations += violations_of(&records[t]);
-    counts.wakes += records[t].wakes;
-    counts.waits += records[t].waits;
+    add_record(&counts, &records[t]);
   }
   return counts;
+}
+
+RtTrapCounts
+rt_trap_thread_counts(const char* const thread_name)
+{
+  RtTrapCounts counts = { .raw = raw_is_caught };
+  for (uint32_t t = 0; t < known_threads(); ++t) {
+    if (!strcmp(records[t].name, thread_name)) {
+      add_record(&counts, &records[t]);
+    }
+  }
+  return counts;
+}
+
+const char*
+rt_trap_detector(const uint32_t index)
+{
+  return index < N_CALLS ? trap_call_names[index] : NULL;
 }
 
 uint64_t
@@ -148,12 +265,22 @@ rt_trap_reset(void)
 {
   for (uint32_t t = 0; t < known_threads(); ++t) {
     TrapRecord* const record = &records[t];
-    record->sections = record->wakes = record->waits = 0;
+    record->sections = record->wakes = record->most_wakes = record->waits = record->faults = 0;
     record->first_address = NULL;
     for (uint32_t c = 0; c < N_CALLS; ++c) {
       record->calls[c] = 0;
     }
   }
+}
+
+static void
+report_address(FILE* const to, const void* const address)
+{
+  Dl_info place = { .dli_fname = NULL };
+  const bool is_known = dladdr(address, &place) && place.dli_fname;
+  fprintf(to, " %s+0x%zx %s\n", is_known ? place.dli_fname : "?",
+          is_known ? (size_t)((uintptr_t)address - (uintptr_t)place.dli_fbase) : 0,
+          is_known && place.dli_sname ? place.dli_sname : "");
 }
 
 static void
@@ -165,26 +292,26 @@ report_thread(FILE* const to, const TrapRecord* const record)
       fprintf(to, " %s=%llu", trap_call_names[c], (unsigned long long)record->calls[c]);
     }
   }
-  const void* const address = record->first_address;
-  Dl_info place = { .dli_fname = NULL };
-  const bool is_known = dladdr(address, &place) && place.dli_fname;
   fprintf(to, "; first: %s", trap_call_names[record->first_call]);
   if (record->first_number >= 0) {
     fprintf(to, " (system call %ld)", record->first_number);
   }
-  fprintf(to, " at %s+0x%zx %s\n", is_known ? place.dli_fname : "?",
-          is_known ? (size_t)((uintptr_t)address - (uintptr_t)place.dli_fbase) : 0,
-          is_known && place.dli_sname ? place.dli_sname : "");
+  fputs(" at", to);
+  report_address(to, record->first_address);
+  for (int f = 0; f < record->n_first_stack; ++f) {
+    fprintf(to, "rt_trap:   #%d", f);
+    report_address(to, record->first_stack[f]);
+  }
 }
 
 void
 rt_trap_report(FILE* const to)
 {
   const RtTrapCounts counts = rt_trap_counts();
-  fprintf(to, "rt_trap: sections=%llu violations=%llu wakes=%llu waits=%llu raw=%s\n",
+  fprintf(to, "rt_trap: sections=%llu violations=%llu wakes=%llu waits=%llu faults=%llu raw=%s\n",
           (unsigned long long)counts.sections, (unsigned long long)counts.violations,
           (unsigned long long)counts.wakes, (unsigned long long)counts.waits,
-          counts.raw ? "yes" : "no");
+          (unsigned long long)counts.faults, counts.raw ? "yes" : "no");
   for (uint32_t t = 0; t < known_threads(); ++t) {
     if (violations_of(&records[t])) {
       report_thread(to, &records[t]);
@@ -194,12 +321,7 @@ rt_trap_report(FILE* const to)
 
 static void __attribute__((destructor)) report_at_exit(void)
 {
-  const char* const mode = getenv("WARPRACK_RT_TRAP");
-  if (mode && (!strcmp(mode, "report") || !strcmp(mode, "fail"))) {
+  if (mode_is("report") || mode_is("fail")) {
     rt_trap_report(stderr);
-    if (!strcmp(mode, "fail") && rt_trap_counts().violations) {
-      fflush(NULL);
-      _exit(RT_TRAP_EXIT);
-    }
   }
 }

@@ -19,36 +19,15 @@
 
 #define CALLER __builtin_return_address(0)
 
-/// Suspend the trap.  Returns what resume() needs: 0 outside sections.
-static uint32_t
-suspend(void)
-{
-  const uint32_t depth = trap_self.depth;
-  if (depth) {
-    trap_self.selector = SELECTOR_ALLOW;
-    trap_self.depth = 0;
-  }
-  return depth;
-}
-
 /// In a section: count the call and suspend the trap.
 static uint32_t
 hit(const Call call, const void* const address)
 {
-  const uint32_t depth = suspend();
+  const uint32_t depth = trap_suspend();
   if (depth) {
     trap_note(call, address, -1);
   }
   return depth;
-}
-
-static void
-resume(const uint32_t depth)
-{
-  if (depth) {
-    trap_self.depth = depth;
-    trap_self.selector = SELECTOR_BLOCK;
-  }
 }
 
 typedef void (*Function)(void);
@@ -81,7 +60,7 @@ real(const Call call)
     const uint32_t depth = hit(CALL_##name, CALLER);                                               \
     type(*const next) parameters = (type(*) parameters)real(CALL_##name);                          \
     type result = next arguments;                                                                  \
-    resume(depth);                                                                                 \
+    trap_resume(depth);                                                                            \
     return result;                                                                                 \
   }
 
@@ -99,7 +78,7 @@ malloc(const size_t n_bytes)
 {
   const uint32_t depth = hit(CALL_malloc, CALLER);
   void* const result = __libc_malloc(n_bytes);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -108,7 +87,7 @@ calloc(const size_t n, const size_t n_bytes)
 {
   const uint32_t depth = hit(CALL_calloc, CALLER);
   void* const result = __libc_calloc(n, n_bytes);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -117,7 +96,7 @@ realloc(void* const memory, const size_t n_bytes)
 {
   const uint32_t depth = hit(CALL_realloc, CALLER);
   void* const result = __libc_realloc(memory, n_bytes);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -126,7 +105,7 @@ free(void* const memory)
 {
   const uint32_t depth = hit(CALL_free, CALLER);
   __libc_free(memory);
-  resume(depth);
+  trap_resume(depth);
 }
 
 void*
@@ -134,7 +113,7 @@ aligned_alloc(const size_t alignment, const size_t n_bytes)
 {
   const uint32_t depth = hit(CALL_aligned_alloc, CALLER);
   void* const result = __libc_memalign(alignment, n_bytes);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -143,7 +122,7 @@ memalign(const size_t alignment, const size_t n_bytes)
 {
   const uint32_t depth = hit(CALL_memalign, CALLER);
   void* const result = __libc_memalign(alignment, n_bytes);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -154,7 +133,7 @@ posix_memalign(void** const memory, const size_t alignment, const size_t n_bytes
   int (*const next)(void**, size_t, size_t) =
       (int (*)(void**, size_t, size_t))real(CALL_posix_memalign);
   const int result = next(memory, alignment, n_bytes);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -168,7 +147,7 @@ open(const char* const path, const int flags, ...)
   const uint32_t depth = hit(CALL_open, CALLER);
   int (*const next)(const char*, int, ...) = (int (*)(const char*, int, ...))real(CALL_open);
   const int result = next(path, flags, mode);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -183,7 +162,7 @@ openat(const int folder, const char* const path, const int flags, ...)
   int (*const next)(int, const char*, int, ...) =
       (int (*)(int, const char*, int, ...))real(CALL_openat);
   const int result = next(folder, path, flags, mode);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -195,7 +174,7 @@ printf(const char* const format, ...)
   va_start(arguments, format);
   const int result = vprintf(format, arguments);
   va_end(arguments);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -207,7 +186,7 @@ fprintf(FILE* const to, const char* const format, ...)
   va_start(arguments, format);
   const int result = vfprintf(to, format, arguments);
   va_end(arguments);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -219,7 +198,7 @@ snprintf(char* const to, const size_t n_bytes, const char* const format, ...)
   va_start(arguments, format);
   const int result = vsnprintf(to, n_bytes, format, arguments);
   va_end(arguments);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }
 
@@ -234,12 +213,12 @@ syscall(const long number, ...)
     a[i] = va_arg(arguments, long);
   }
   va_end(arguments);
-  const uint32_t depth = suspend();
+  const uint32_t depth = trap_suspend();
   if (depth && !trap_count_futex(number, a[1])) {
     trap_note(CALL_syscall, CALLER, number);
   }
   long (*const next)(long, ...) = (long (*)(long, ...))real(CALL_syscall);
   const long result = next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  resume(depth);
+  trap_resume(depth);
   return result;
 }

@@ -28,6 +28,7 @@
   X(int, pthread_mutex_lock, (pthread_mutex_t * a), (a))                                           \
   X(int, pthread_mutex_trylock, (pthread_mutex_t * a), (a))                                        \
   X(int, pthread_mutex_timedlock, (pthread_mutex_t * a, const struct timespec* b), (a, b))         \
+  X(int, pthread_spin_lock, (pthread_spinlock_t * a), (a))                                         \
   X(int, pthread_rwlock_rdlock, (pthread_rwlock_t * a), (a))                                       \
   X(int, pthread_rwlock_wrlock, (pthread_rwlock_t * a), (a))                                       \
   X(int, pthread_cond_wait, (pthread_cond_t * a, pthread_mutex_t * b), (a, b))                     \
@@ -80,19 +81,26 @@ typedef enum Call { FORWARDED(ENUM_FORWARDED) WRITTEN_OUT(ENUM_WRITTEN) N_CALLS 
 
 extern const char* const trap_call_names[N_CALLS];
 
+#define TRAP_STACK 24 // frames kept of the first violation
+
 /// What one thread has done in its sections.  Written by that thread, read by anyone.
 typedef struct TrapRecord {
   int thread_id;
   char name[16];
-  _Atomic uint64_t sections, wakes, waits;
+  _Atomic uint64_t sections, wakes, most_wakes, waits, faults;
   _Atomic uint64_t calls[N_CALLS];
   _Atomic(const void*) first_address; ///< Of the first violation, NULL: none
   _Atomic uint32_t first_call;
   _Atomic long first_number; ///< Of a system call, else -1
+  void* first_stack[TRAP_STACK];
+  _Atomic int n_first_stack; ///< Frames, valid where first_address is not NULL
 } TrapRecord;
 
 typedef struct TrapThread {
   uint32_t depth;                  ///< Of sections; 0 also while the trap is suspended
+  uint32_t warm_up;                ///< Sections so far, RT_TRAP_WARM_UP at most
+  uint64_t wakes_before;           ///< Its record's, when the section began
+  uint64_t faults_before;          ///< The thread's, when the section began
   volatile unsigned char selector; ///< What the kernel looks at
   TrapRecord* record;              ///< NULL before the first section
 } TrapThread;
@@ -102,7 +110,12 @@ enum { SELECTOR_ALLOW = 0, SELECTOR_BLOCK = 1 }; // linux/prctl.h: SYSCALL_DISPA
 // The TLS model that needs no allocation on first use; the library is loaded with the program.
 extern _Thread_local TrapThread trap_self __attribute__((tls_model("initial-exec")));
 
-/// Count a violation of this thread.
+/// Suspend the trap.  Returns what trap_resume() needs: 0 outside sections.
+uint32_t trap_suspend(void);
+void trap_resume(uint32_t depth);
+
+/// Count a violation of this thread; with WARPRACK_RT_TRAP=fail the program ends.  The trap is
+/// suspended.
 void trap_note(Call call, const void* address, long number);
 
 /// Count a futex wake or wait; false when it is neither.

@@ -20,12 +20,15 @@
 
 #if defined(__x86_64__) && defined(PR_SET_SYSCALL_USER_DISPATCH)
 
-// From trap_code on, to trap_code_end, system calls are exempt.
+// From trap_code on, to trap_code_end, system calls are exempt.  The return from the signal is
+// written as the C library writes it: debuggers and backtrace() know the frame by these bytes, and
+// look one byte before it.
 __asm__(".text\n"
         ".hidden trap_code, trap_system_call, trap_code_end\n"
         ".globl trap_code, trap_system_call, trap_code_end\n"
+        "  nop\n"
         "trap_code:\n" // return from the signal
-        "  mov $15, %eax\n"
+        "  mov $15, %rax\n"
         "  syscall\n"
         "trap_system_call:\n" // (number, six arguments)
         "  mov %rdi, %rax\n"
@@ -65,7 +68,9 @@ on_system_call(const int signal, siginfo_t* const info, void* const context)
   const long number = info->si_syscall;
   // A signal handler that interrupted the section returns: nothing that the section did.
   if (number != SYS_rt_sigreturn && !trap_count_futex(number, registers[REG_RSI])) {
+    const uint32_t depth = trap_suspend();
     trap_note(CALL_raw, info->si_call_addr, number);
+    trap_resume(depth);
   }
   if (must_be_made_in_place(number)) {
     trap_self.selector = SELECTOR_ALLOW; // until the next section

@@ -263,6 +263,68 @@ rack_append_edge(Rack* const rack)
   return &edges[rack->n_edges++];
 }
 
+// ---- uids ----
+
+static int
+compare_uids(const void* const a, const void* const b)
+{
+  const RackUid left = *(const RackUid*)a;
+  const RackUid right = *(const RackUid*)b;
+  return (left > right) - (left < right);
+}
+
+static Status
+check_uids(const RackUid* const uids, const uint32_t n, const RackUid next_uid, Error* const error)
+{
+  RackUid* const sorted = malloc((n + 1U) * sizeof(RackUid)); // never of no size
+  if (!sorted) {
+    return rack_no_memory(error);
+  }
+  if (n) {
+    memcpy(sorted, uids, n * sizeof(RackUid));
+    qsort(sorted, n, sizeof(RackUid), compare_uids);
+  }
+  bool is_good = next_uid >= RACK_UID_FIRST;
+  for (uint32_t i = 0; i < n; ++i) {
+    is_good &= sorted[i] >= RACK_UID_FIRST && sorted[i] < next_uid &&
+               (i == 0U || sorted[i] != sorted[i - 1U]);
+  }
+  free(sorted);
+  return is_good ? STATUS_OK
+                 : error_set(error, STATUS_BAD_ARG, "uids that are taken, reserved or yet to come");
+}
+
+static RackUid
+new_uid(const Rack* const rack, const RackUid* const uids, const RackUid old)
+{
+  const RackNode* const node = rack_find_uid(rack, old);
+  return node ? uids[node - rack->nodes] : old; // in and out stay
+}
+
+Status
+rack_set_uids(Rack* const rack, const RackUid* const uids, const uint32_t n, const RackUid next_uid,
+              Error* const error)
+{
+  if (n != rack->n_nodes) {
+    return error_set(error, STATUS_BAD_ARG, "%u uids for %u nodes", n, rack->n_nodes);
+  }
+  const Status status = check_uids(uids, n, next_uid, error);
+  if (status) {
+    return status;
+  }
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    RackEdge* const edge = &rack->edges[e];
+    edge->from.uid = new_uid(rack, uids, edge->from.uid);
+    edge->to.uid = new_uid(rack, uids, edge->to.uid);
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    rack->nodes[i].uid = uids[i];
+  }
+  rack->next_uid = next_uid;
+  index_rebuild(rack);
+  return STATUS_OK;
+}
+
 // ---- looking up ----
 
 const RackNode*

@@ -118,6 +118,12 @@ NODISCARD Status rack_parse(const char* text, const char* place, const Rack* pre
 /// same double. Parsing it gives an equal rack.  Caller frees; NULL when out of memory.
 char* rack_print(const Rack* rack);
 
+/// Give the nodes, in order, these uids: a rack that was read from another one's text becomes the
+/// same rack. STATUS_BAD_ARG when they are not n_nodes different ones from RACK_UID_FIRST to below
+/// next_uid, STATUS_NO_MEM; then the rack is as it was.
+NODISCARD Status rack_set_uids(Rack* rack, const RackUid* uids, uint32_t n, RackUid next_uid,
+                               Error* error);
+
 /// True when names, effects, values, backends and connections are the same (uids and order aside).
 bool rack_equal(const Rack* a, const Rack* b);
 

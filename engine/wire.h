@@ -15,10 +15,10 @@
               ◀────────────────────────────── DISARMED
 
    Over a SOCK_STREAM pair of one machine and one build: CONFIG begins with version and table of
-   effects, and others are an error.  A frame is {u32 kind, u32 bytes} and a
-   body: fields one behind the other, without padding, in the machine's byte order; a text is its
-   length and its bytes.  Each kind has a least and a largest body, and a length beside them ends
-   the connection before memory is taken for it.
+   effects, and another one is an error.  A frame is {u32 kind, u32 bytes} and a body: fields one
+   behind the other, without padding, in the machine's byte order; a text is its length and its
+   bytes.  Each kind has a largest body, and a length beyond it ends the connection before memory is
+   taken for it.
 
    Neither side trusts the other: what wire_receive() returns has every enum, count, text and number
    in the range that is written beside it here.  Anything else is an error, and after an error
@@ -39,9 +39,10 @@
 
 #define WIRE_MAX_MESSAGES 4096U // of one SET: as many as the parameter ring holds
 #define WIRE_MAX_RATE_HZ  1e6
-#define WIRE_MAX_LATENCY  2000000U // frames: two seconds at the highest rate
-#define WIRE_PATH_BYTES   4096U    // with the final zero
-#define WIRE_TEXT_BYTES   512U     // with the final zero
+#define WIRE_MAX_LATENCY  2000000U              // frames: two seconds at the highest rate
+#define WIRE_MAX_NODES    (4U * RACK_MAX_NODES) // of a plan: those that still sound as well
+#define WIRE_PATH_BYTES   4096U                 // with the final zero
+#define WIRE_TEXT_BYTES   512U                  // with the final zero
 
 /// The largest body: a document and its uids.
 #define WIRE_MAX_BYTES (RACK_MAX_TEXT + RACK_MAX_NODES * (uint32_t)sizeof(RackUid) + 64U)
@@ -123,12 +124,12 @@ typedef struct WirePlaces {
 /**
    One message.  Received, in addition to what is said above:
 
-     facts    latency at most WIRE_MAX_LATENCY (and never over two seconds at the rate that was last
-              sent in an ARM), n_out at most FX_MAX_CHANNELS, counts at most what racks of
-              RACK_MAX_NODES can give
-     status   in the enum; an Error's text is empty with STATUS_OK, and not empty otherwise
-     texts    valid UTF-8 without control characters, terminated
-     numbers  finite, not negative
+     facts    latency at most WIRE_MAX_LATENCY, n_out at most FX_MAX_CHANNELS, counts at most what
+              racks of RACK_MAX_NODES can give; two seconds at the present rate are for the receiver
+              to check
+     status   in the enum; its text is empty with STATUS_OK, and not empty otherwise
+     texts    valid UTF-8 without control characters, terminated; what is to be sent is made so
+     loads    finite, not negative; costs may be infinite
 */
 typedef struct WireMessage {
   WireKind kind;

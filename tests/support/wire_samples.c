@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Messages of the wire for tests: samples, comparison, and the promises of wire.h written down once
+// more.
+
+#include "wire_samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- samples ----
+
+static const char document[] =
+    "add low highpass frequency=80.5Hz order=4\n"
+    "add echo delay time=4800frames backend=cpu\n"
+    "connect in low gain=-6.25dB\nconnect low:1 echo\nconnect echo out\n";
+
+static const RackUid uids[] = { 700, 16 };
+
+static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1 }, { 0, 700, 0, 1e300 } };
+
+static const EnginePlace places[] = { { 16, "opencl", "lost" }, { 700, "cpu", "node" } };
+
+static const RunnerFacts facts = { .serial = 1ULL << 50U,
+                                   .rack_latency_frames = WIRE_MAX_LATENCY,
+                                   .n_out = FX_MAX_CHANNELS,
+                                   .n_nodes = 3,
+                                   .n_units = 4,
+                                   .n_levels = 5,
+                                   .tail_frames = UINT64_MAX };
+
+static Rack* rack;
+static int memory_fd = -1;
+
+static const Rack*
+sample_rack(void)
+{
+  if (!rack && (rack_parse(document, "sample", NULL, &rack, NULL) ||
+                rack_set_uids(rack, uids, 2, 1000, NULL))) {
+    abort(); // the sample is wrong
+  }
+  return rack;
+}
+
+static int
+sample_fd(void)
+{
+  memory_fd = memory_fd < 0 ? memfd_create("sample", MFD_CLOEXEC) : memory_fd;
+  return memory_fd;
+}
+
+static RunnerStatus
+sample_status(void)
+{
+  return (RunnerStatus){ .facts = facts,
+                         .blocks = 1,
+                         .plans = 2,
+                         .params_applied = 3,
+                         .params_dropped = 4,
+                         .units_reset = 5,
+                         .device_errors = 6,
+                         .load_p50 = 0.25,
+                         .load_p99 = 0.5,
+                         .load_max = 17.0,
+                         .cost_us = { 12.5, (double)INFINITY },
+                         .n_gpu_nodes = 7,
+                         .backend = "cpu+opencl",
+                         .device = "a device, 8 GB \xC2\xB5",
+                         .backend_note = "a note",
+                         .realtime_note = "" };
+}
+
+WireSide
+wire_sample_side(const WireKind kind)
+{
+  return kind <= WIRE_RESET_LOAD ? WIRE_WORKER : WIRE_SERVER;
+}
+
+WireMessage
+wire_sample(const WireKind kind)
+{
+  WireMessage m = { .kind = kind };
+  switch (kind) {
+  case WIRE_CONFIG:
+    m.config = (WireConfig){ .engine = { .n_in = 1024,
+                                         .n_out = 3,
+                                         .depth = 2,
+                                         .realtime = true,
+                                         .priority = 99,
+                                         .n_helpers = UINT32_MAX,
+                                         .backend = ENGINE_BACKEND_OPENCL,
+                                         .gpu_index = 5,
+                                         .gpu_deadline_ns = 1ULL << 60U,
+                                         .gpu_may_sleep = true },
+                             .root = "/a folder/\xFF" };
+    break;
+  case WIRE_ARM:
+    m.arm =
+        (WireArm){ .format = { .rate_hz = 44100.5, .block_frames = 8192, .n_in = 2, .n_out = 0 },
+                   .first_frame = 1ULL << 33U,
+                   .n_sent = 77,
+                   .ring_fd = sample_fd() };
+    break;
+  case WIRE_EDIT:
+    m.edit = (WireEdit){ .id = 9, .at_frame = 10, .stamp = 11, .rack = sample_rack() };
+    break;
+  case WIRE_SET:
+    m.set = (WireSet){ parameters, ARRAY_LEN(parameters) };
+    break;
+  case WIRE_READY:
+  case WIRE_STATUS:
+    m.status = sample_status();
+    break;
+  case WIRE_FAILED:
+    m.failed = (Error){ STATUS_NO_BACKEND, "no such device" };
+    break;
+  case WIRE_ARMED:
+    m.armed = (WireArmed){ { STATUS_OK, "" }, facts };
+    break;
+  case WIRE_REPLY:
+    m.reply = (WireReply){ 9, { STATUS_FILE, "no such file", 1ULL << 40U, 128 }, facts };
+    break;
+  case WIRE_CHANGED:
+    m.changed = facts;
+    break;
+  case WIRE_PLACES:
+    m.places = (WirePlaces){ places, ARRAY_LEN(places) };
+    break;
+  case WIRE_NOTE:
+    strcpy(m.note, "the costs of this GPU are measured once: \xE2\x80\xA6");
+    break;
+  default:
+    break;
+  }
+  return m;
+}
+
+void
+wire_samples_clear(void)
+{
+  rack_free(rack);
+  rack = NULL;
+  if (memory_fd >= 0) {
+    close(memory_fd);
+  }
+  memory_fd = -1;
+}
+
+// ---- comparison ----
+
+static bool
+bits_equal(const double a, const double b)
+{
+  return !memcmp(&a, &b, sizeof(a));
+}
+
+static bool
+nodes_equal(const RackNode* const a, const RackNode* const b)
+{
+  bool equal =
+      a->uid == b->uid && !strcmp(a->name, b->name) && a->fx == b->fx && a->backend == b->backend;
+  for (uint32_t p = 0; equal && p < a->fx->n_params; ++p) {
+    const RackValue* const v = &a->values[p];
+    const RackValue* const w = &b->values[p];
+    equal = v->kind == w->kind && bits_equal(v->number, w->number) && !v->text == !w->text &&
+            (!v->text || !strcmp(v->text, w->text));
+  }
+  return equal;
+}
+
+static bool
+ends_equal(const RackEnd a, const RackEnd b)
+{
+  return a.uid == b.uid && a.first == b.first && a.last == b.last;
+}
+
+bool
+wire_racks_equal(const Rack* const a, const Rack* const b)
+{
+  bool equal = a->n_nodes == b->n_nodes && a->n_edges == b->n_edges && a->next_uid == b->next_uid;
+  for (uint32_t n = 0; equal && n < a->n_nodes; ++n) {
+    equal = nodes_equal(&a->nodes[n], &b->nodes[n]) &&
+            rack_find(b, a->nodes[n].name) == &b->nodes[n] &&
+            rack_find_uid(b, a->nodes[n].uid) == &b->nodes[n];
+  }
+  for (uint32_t e = 0; equal && e < a->n_edges; ++e) {
+    equal = ends_equal(a->edges[e].from, b->edges[e].from) &&
+            ends_equal(a->edges[e].to, b->edges[e].to) &&
+            bits_equal(a->edges[e].gain_db, b->edges[e].gain_db);
+  }
+  return equal;
+}
+
+static bool
+facts_equal(const RunnerFacts* const a, const RunnerFacts* const b)
+{
+  return a->serial == b->serial && a->rack_latency_frames == b->rack_latency_frames &&
+         a->n_out == b->n_out && a->n_nodes == b->n_nodes && a->n_units == b->n_units &&
+         a->n_levels == b->n_levels && a->tail_frames == b->tail_frames;
+}
+
+static bool
+configs_equal(const WireConfig* const a, const WireConfig* const b)
+{
+  const EngineConfig* const v = &a->engine;
+  const EngineConfig* const w = &b->engine;
+  return v->n_in == w->n_in && v->n_out == w->n_out && v->depth == w->depth &&
+         v->realtime == w->realtime && v->priority == w->priority && v->n_helpers == w->n_helpers &&
+         v->backend == w->backend && v->gpu_index == w->gpu_index &&
+         v->gpu_deadline_ns == w->gpu_deadline_ns && v->gpu_may_sleep == w->gpu_may_sleep &&
+         !strcmp(a->root, b->root);
+}
+
+static bool
+arms_equal(const WireArm* const a, const WireArm* const b)
+{
+  struct stat files[2];
+  return a->format.rate_hz == b->format.rate_hz &&
+         a->format.block_frames == b->format.block_frames && a->format.n_in == b->format.n_in &&
+         a->format.n_out == b->format.n_out && a->format.offline == b->format.offline &&
+         a->first_frame == b->first_frame && a->n_sent == b->n_sent &&
+         !fstat(a->ring_fd, &files[0]) && !fstat(b->ring_fd, &files[1]) &&
+         files[0].st_dev == files[1].st_dev && files[0].st_ino == files[1].st_ino;
+}
+
+static bool
+parameters_equal(const WireSet* const a, const WireSet* const b)
+{
+  bool equal = a->n == b->n;
+  for (uint32_t i = 0; equal && i < a->n; ++i) {
+    const ParamMessage* const v = &a->messages[i];
+    const ParamMessage* const w = &b->messages[i];
+    equal = v->frame == w->frame && v->uid == w->uid && v->param == w->param &&
+            bits_equal(v->value, w->value);
+  }
+  return equal;
+}
+
+static bool
+statuses_equal(const RunnerStatus* const a, const RunnerStatus* const b)
+{
+  return facts_equal(&a->facts, &b->facts) && a->blocks == b->blocks && a->plans == b->plans &&
+         a->params_applied == b->params_applied && a->params_dropped == b->params_dropped &&
+         a->units_reset == b->units_reset && a->device_errors == b->device_errors &&
+         a->load_p50 == b->load_p50 && a->load_p99 == b->load_p99 && a->load_max == b->load_max &&
+         !memcmp(a->cost_us, b->cost_us, sizeof(a->cost_us)) && a->n_gpu_nodes == b->n_gpu_nodes &&
+         !strcmp(a->backend, b->backend) && !strcmp(a->device, b->device) &&
+         !strcmp(a->backend_note, b->backend_note) && !strcmp(a->realtime_note, b->realtime_note);
+}
+
+static bool
+replies_equal(const WireReply* const a, const WireReply* const b)
+{
+  return a->id == b->id && a->reply.status == b->reply.status &&
+         !strcmp(a->reply.text, b->reply.text) && a->reply.frame == b->reply.frame &&
+         a->reply.latency_frames == b->reply.latency_frames && facts_equal(&a->facts, &b->facts);
+}
+
+static bool
+errors_equal(const Error* const a, const Error* const b)
+{
+  return a->status == b->status && !strcmp(a->text, b->text);
+}
+
+static bool
+places_equal(const WirePlaces* const a, const WirePlaces* const b)
+{
+  bool equal = a->n == b->n;
+  for (uint32_t p = 0; equal && p < a->n; ++p) {
+    equal = a->places[p].uid == b->places[p].uid &&
+            !strcmp(a->places[p].backend, b->places[p].backend) &&
+            !strcmp(a->places[p].why, b->places[p].why);
+  }
+  return equal;
+}
+
+bool
+wire_messages_equal(const WireMessage* const a, const WireMessage* const b)
+{
+  if (a->kind != b->kind) {
+    return false;
+  }
+  switch (a->kind) {
+  case WIRE_CONFIG:
+    return configs_equal(&a->config, &b->config);
+  case WIRE_ARM:
+    return arms_equal(&a->arm, &b->arm);
+  case WIRE_EDIT:
+    return a->edit.id == b->edit.id && a->edit.at_frame == b->edit.at_frame &&
+           a->edit.stamp == b->edit.stamp && wire_racks_equal(a->edit.rack, b->edit.rack);
+  case WIRE_SET:
+    return parameters_equal(&a->set, &b->set);
+  case WIRE_READY:
+  case WIRE_STATUS:
+    return statuses_equal(&a->status, &b->status);
+  case WIRE_FAILED:
+    return errors_equal(&a->failed, &b->failed);
+  case WIRE_ARMED:
+    return errors_equal(&a->armed.error, &b->armed.error) &&
+           facts_equal(&a->armed.facts, &b->armed.facts);
+  case WIRE_REPLY:
+    return replies_equal(&a->reply, &b->reply);
+  case WIRE_CHANGED:
+    return facts_equal(&a->changed, &b->changed);
+  case WIRE_PLACES:
+    return places_equal(&a->places, &b->places);
+  case WIRE_NOTE:
+    return !strcmp(a->note, b->note);
+  default:
+    return true;
+  }
+}
+
+// ---- ranges ----
+
+static const char*
+facts_out_of_range(const RunnerFacts* const f)
+{
+  return f->rack_latency_frames > 2000000U ? "latency"
+         : f->n_out > 1024U                ? "n_out"
+         : f->n_nodes > 16384U             ? "n_nodes"
+         : f->n_units > 16384U * 1024U     ? "n_units"
+         : f->n_levels > 16384U            ? "n_levels"
+                                           : NULL;
+}
+
+static bool
+is_text(const char* const text, const size_t n_bytes)
+{
+  const size_t n = strnlen(text, n_bytes);
+  bool is_good = n < n_bytes;
+  for (size_t i = 0; is_good && i < n; ++i) {
+    is_good = (unsigned char)text[i] >= 0x20U && text[i] != 0x7F;
+  }
+  return is_good;
+}
+
+static bool
+is_outcome(const Status status, const char* const text, const size_t n_bytes)
+{
+  return (unsigned)status < STATUS_N_STATUSES && is_text(text, n_bytes) && !status == !text[0];
+}
+
+static bool
+is_load(const double load)
+{
+  return isfinite(load) && load >= 0.0;
+}
+
+static const char*
+status_out_of_range(const RunnerStatus* const s)
+{
+  const char* const wrong = facts_out_of_range(&s->facts);
+  return wrong                                                                     ? wrong
+         : !is_load(s->load_p50) || !is_load(s->load_p99) || !is_load(s->load_max) ? "load"
+         : !(s->cost_us[0] >= 0.0) || !(s->cost_us[1] >= 0.0)                      ? "cost"
+         : s->n_gpu_nodes > 16384U                                                 ? "n_gpu_nodes"
+         : !is_text(s->backend, sizeof(s->backend)) || !is_text(s->device, sizeof(s->device)) ||
+                 !is_text(s->backend_note, sizeof(s->backend_note)) ||
+                 !is_text(s->realtime_note, sizeof(s->realtime_note))
+             ? "text"
+             : NULL;
+}
+
+static const char*
+config_out_of_range(const WireConfig* const c)
+{
+  return c->engine.n_in > 1024U || c->engine.n_out > 1024U        ? "channels"
+         : c->engine.depth > 2U                                   ? "depth"
+         : c->engine.priority < 0 || c->engine.priority > 99      ? "priority"
+         : (unsigned)c->engine.backend > ENGINE_BACKEND_OPENCL    ? "backend"
+         : !c->root[0] || !memchr(c->root, '\0', sizeof(c->root)) ? "root"
+         : c->engine.costs || c->engine.note || c->engine.load_file || c->engine.free_file ||
+                 c->engine.offline
+             ? "what does not travel"
+             : NULL;
+}
+
+static const char*
+arm_out_of_range(const WireArm* const a)
+{
+  return !(a->format.rate_hz >= 1000.0 && a->format.rate_hz <= 1e6)               ? "rate"
+         : a->format.block_frames < 1U || a->format.block_frames > 8192U          ? "block"
+         : a->format.n_in > 1024U || a->format.n_out > 1024U || a->format.offline ? "format"
+         : a->ring_fd < 0                                                         ? "descriptor"
+                                                                                  : NULL;
+}
+
+static const char*
+rack_out_of_range(const Rack* const r)
+{
+  bool is_good = !rack_check(r, NULL);
+  for (uint32_t n = 0; is_good && n < r->n_nodes; ++n) {
+    is_good = r->nodes[n].uid >= RACK_UID_FIRST && r->nodes[n].uid < r->next_uid &&
+              rack_find_uid(r, r->nodes[n].uid) == &r->nodes[n];
+  }
+  return is_good ? NULL : "rack";
+}
+
+static const char*
+set_out_of_range(const WireSet* const set)
+{
+  bool is_good = set->n >= 1U && set->n <= WIRE_MAX_MESSAGES;
+  for (uint32_t i = 0; is_good && i < set->n; ++i) {
+    is_good = isfinite(set->messages[i].value);
+  }
+  return is_good ? NULL : "parameter";
+}
+
+static const char*
+places_out_of_range(const WirePlaces* const p)
+{
+  bool is_good = p->n <= RACK_MAX_NODES;
+  for (uint32_t i = 0; is_good && i < p->n; ++i) {
+    is_good = p->places[i].uid >= RACK_UID_FIRST && p->places[i].backend[0] && p->places[i].why[0];
+  }
+  return is_good ? NULL : "place";
+}
+
+const char*
+wire_field_out_of_range(const WireMessage* const m)
+{
+  const char* wrong = NULL;
+  switch (m->kind) {
+  case WIRE_CONFIG:
+    return config_out_of_range(&m->config);
+  case WIRE_ARM:
+    return arm_out_of_range(&m->arm);
+  case WIRE_EDIT:
+    return rack_out_of_range(m->edit.rack);
+  case WIRE_SET:
+    return set_out_of_range(&m->set);
+  case WIRE_READY:
+  case WIRE_STATUS:
+    return status_out_of_range(&m->status);
+  case WIRE_FAILED:
+    return m->failed.status && is_outcome(m->failed.status, m->failed.text, sizeof(m->failed.text))
+               ? NULL
+               : "error";
+  case WIRE_ARMED:
+    wrong = facts_out_of_range(&m->armed.facts);
+    return is_outcome(m->armed.error.status, m->armed.error.text, sizeof(m->armed.error.text))
+               ? wrong
+               : "error";
+  case WIRE_REPLY:
+    wrong = facts_out_of_range(&m->reply.facts);
+    return is_outcome(m->reply.reply.status, m->reply.reply.text, sizeof(m->reply.reply.text)) &&
+                   m->reply.reply.latency_frames <= 2000000U
+               ? wrong
+               : "reply";
+  case WIRE_CHANGED:
+    return facts_out_of_range(&m->changed);
+  case WIRE_PLACES:
+    return places_out_of_range(&m->places);
+  case WIRE_NOTE:
+    return is_text(m->note, sizeof(m->note)) ? NULL : "note";
+  case WIRE_DISARM:
+  case WIRE_RESET_LOAD:
+  case WIRE_DISARMED:
+    return NULL;
+  default:
+    return "kind";
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// One message of every kind, with something in every field, and what must hold for each message
+/// that is received.
+#ifndef WARPRACK_TESTS_WIRE_SAMPLES_H
+#define WARPRACK_TESTS_WIRE_SAMPLES_H
+
+#include "../../engine/wire.h"
+
+#include <stdbool.h>
+
+/// The side that receives a kind.
+WireSide wire_sample_side(WireKind kind);
+
+/// A message to send; its rack, arrays and descriptor belong to the samples.
+WireMessage wire_sample(WireKind kind);
+
+/// Free what wire_sample() has made.
+void wire_samples_clear(void);
+
+/// Whether both say the same.  Descriptors: the same file.
+bool wire_messages_equal(const WireMessage* a, const WireMessage* b);
+
+/// Whether two racks are the same with uids, orders and every bit of a number.
+bool wire_racks_equal(const Rack* a, const Rack* b);
+
+/// NULL, or the field of a received message that is out of the range that wire.h promises.
+const char* wire_field_out_of_range(const WireMessage* message);
+
+#endif

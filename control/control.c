@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +19,8 @@
 
 #define THREAD_STACK_BYTES   (1U << 20U) // of which the gate and the language use a fraction
 #define RECEIVE_BUFFER_BYTES (4U << 20U) // a burst of packets, as far as the system allows
-#define PACKETS_PER_ROUND    256         // then time-tagged work and answers have their turn
+#define PACKETS_PER_ROUND    32 // then the socket, time-tagged work and answers have their turn
+#define ROUND_NS             UINT64_C(2000000) // ... or when packets take long
 #define LOOK_INTERVAL_NS     UINT64_C(250000000)
 
 // ---- one round ----
@@ -28,14 +28,15 @@
 static void
 do_packets(Control* const control)
 {
-  for (int i = 0; i < PACKETS_PER_ROUND; ++i) {
-    Peer peer = { .n_bytes = sizeof(peer.address) };
-    const ssize_t n = recvfrom(control->outlet.socket, control->packet, GATE_MAX_BYTES + 1U,
-                               MSG_DONTWAIT, (struct sockaddr*)&peer.address, &peer.n_bytes);
-    if (n < 0) {
+  const uint64_t end_ns = control->now_ns + ROUND_NS;
+  intake_receive(control->intake, control->now_ns);
+  for (int i = 0; i < PACKETS_PER_ROUND && control->now_ns < end_ns; ++i) {
+    Parcel* const parcel = intake_take(control->intake);
+    if (!parcel) {
       return; // none left
     }
-    dispatch_packet(control, &peer, (size_t)n);
+    dispatch_packet(control, parcel);
+    free(parcel);
   }
 }
 
@@ -120,7 +121,8 @@ min_ns(const uint64_t a, const uint64_t b)
 static uint64_t
 wake_ns(const Control* const control)
 {
-  uint64_t wake = control->next_look_ns;
+  uint64_t wake = intake_is_waiting(control->intake) ? 0U : control->next_look_ns;
+  wake = min_ns(wake, intake_wake_ns(control->intake));
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
@@ -173,17 +175,27 @@ say_no_socket(const char* const address, const uint16_t port, const int code, Er
                    strerror(code));
 }
 
-static uint16_t
-bound_port(const int fd)
+static Peer
+bound_peer(const int fd)
 {
-  struct sockaddr_storage address = { 0 };
-  socklen_t n_bytes = sizeof(address);
-  getsockname(fd, (struct sockaddr*)&address, &n_bytes);
-  return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6*)&address)->sin6_port
-                                             : ((struct sockaddr_in*)&address)->sin_port);
+  Peer own = { .n_bytes = sizeof(own.address) };
+  getsockname(fd, (struct sockaddr*)&own.address, &own.n_bytes);
+  return own;
 }
 
 /// Bind a socket of our own.  No SO_REUSEADDR: two servers must not share a port.
+static Status
+bind_socket(const struct addrinfo* const address, int* const fd)
+{
+  *fd = socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (*fd < 0 || bind(*fd, address->ai_addr, address->ai_addrlen) != 0) {
+    return STATUS_NET;
+  }
+  const int n_bytes = RECEIVE_BUFFER_BYTES;
+  (void)setsockopt(*fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes)); // less is no error
+  return STATUS_OK;
+}
+
 static Status
 open_socket(const ControlConfig* const config, int* const fd, Error* const error)
 {
@@ -196,16 +208,32 @@ open_socket(const ControlConfig* const config, int* const fd, Error* const error
   if (getaddrinfo(address, port, &hints, &found) != 0) {
     return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not a numeric IP address", address);
   }
-  *fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const bool is_bound = *fd >= 0 && bind(*fd, found->ai_addr, found->ai_addrlen) == 0;
+  const Status status = bind_socket(found, fd);
   const int code = errno;
   freeaddrinfo(found);
-  if (!is_bound) {
+  if (status != STATUS_OK) {
     return say_no_socket(address, config->port, code, error);
   }
-  const int n_bytes = RECEIVE_BUFFER_BYTES;
-  (void)setsockopt(*fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes)); // less is no error
+  const Peer own = bound_peer(*fd);
+  if (!peer_is_loopback(&own) && !config->allow) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "%.100s can be reached from elsewhere, and there is no password: say who may "
+                     "send with --osc-allow ADDRESS[/BITS]",
+                     address);
+  }
   return STATUS_OK;
+}
+
+/// The list of the configuration, and the address of this machine that the socket is bound to.
+static void
+fill_allow(Control* const control)
+{
+  const Peer own = bound_peer(control->outlet.socket);
+  if (control->config.allow) {
+    control->allow = *control->config.allow;
+  }
+  allow_add(&control->allow, &own);
+  control->port = peer_key(&own).port;
 }
 
 /// Start the thread with all signals blocked: they are for the main thread.
@@ -235,6 +263,7 @@ control_free(Control* const control)
   schedule_clear(&control->schedule);
   session_free(control->session);
   inbox_release(control->inbox);
+  intake_free(control->intake);
   folder_close(&control->folder);
   if (control->outlet.socket >= 0) {
     close(control->outlet.socket);
@@ -253,9 +282,10 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   if (status != STATUS_OK) {
     return status;
   }
-  control->port = bound_port(control->outlet.socket);
+  fill_allow(control);
   control->inbox = inbox_new();
-  if (!control->inbox) {
+  control->intake = intake_new(control->outlet.socket, &control->allow);
+  if (!control->inbox || !control->intake) {
     return error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno));
   }
   control->start_ns = instant_now().monotonic_ns;

@@ -7,6 +7,8 @@
 #ifndef WARPRACK_CONTROL_CONTROL_H
 #define WARPRACK_CONTROL_CONTROL_H
 
+#include "allow.h"
+
 #include "../engine/engine.h"
 #include "../engine/rack.h"
 #include "../engine/status.h"
@@ -30,6 +32,7 @@ typedef struct ControlConfig {
   Engine* engine;           ///< Borrowed until control_stop()
   const char* bind_address; ///< Numeric, default "127.0.0.1"
   uint16_t port;            ///< 0: any free one, see control_port()
+  const Allow* allow;       ///< Who may send, beside this machine; copied.  NULL: nobody
   const char* root;         ///< Folder that file names in commands are relative to, default "."
   void* context;            ///< For the functions below, all of which are called
   void (*audio)(void* context, ControlAudio* audio); ///< [control] Fill in the audio side

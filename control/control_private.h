@@ -3,11 +3,11 @@
 #ifndef WARPRACK_CONTROL_CONTROL_PRIVATE_H
 #define WARPRACK_CONTROL_CONTROL_PRIVATE_H
 
-#include "bucket.h"
 #include "control.h"
 #include "folder.h"
 #include "gate.h"
 #include "inbox.h"
+#include "intake.h"
 #include "notify.h"
 #include "outlet.h"
 #include "schedule.h"
@@ -17,10 +17,8 @@
 #include <pthread.h>
 
 typedef struct ControlCounts {
-  uint64_t packets;                 ///< Received
   uint64_t messages;                ///< In packets that passed the gate
   uint64_t refused[GATE_N_REASONS]; ///< Packets that did not, by reason
-  uint64_t slowed;                  ///< Packets dropped because their sender was too fast
   uint64_t unknown;                 ///< Batches with an unknown address or wrong arguments
   uint64_t late;                    ///< Batches that came after their time
   uint64_t unscheduled;             ///< Batches refused because too many wait for their time
@@ -31,13 +29,14 @@ struct Control {
   uint16_t port;
   pthread_t thread;
   Folder folder;
+  Allow allow;
+  Intake* intake;
   Inbox* inbox;
   Session* session;
   Outlet outlet;
   Schedule schedule;
   Notify notify;
   Syncs syncs;
-  Buckets buckets;
   ControlCounts counts;
   ControlAudio audio;      ///< As last asked for
   uint32_t latency_frames; ///< As last told to subscribers
@@ -45,8 +44,7 @@ struct Control {
   char backend[16], backend_note[640]; ///< As last told
   uint64_t now_ns;                     ///< Of this round
   uint64_t start_ns;
-  uint64_t next_look_ns;                ///< When to look at the audio side again
-  uint8_t packet[GATE_MAX_BYTES + 16U]; ///< One byte tells a larger packet, zeros follow the last
+  uint64_t next_look_ns; ///< When to look at the audio side again
 };
 
 /// Ask the audio side and tell subscribers what is new.

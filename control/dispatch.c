@@ -218,37 +218,34 @@ dispatch_due(Control* const control)
 // ---- packets ----
 
 static void
-refuse_packet(Control* const control, const Peer* const peer, const size_t n_bytes,
-              const GateReason reason)
+refuse_packet(Control* const control, const Parcel* const packet, const GateReason reason)
 {
   ++control->counts.refused[reason];
   Error error;
   error_set(&error, STATUS_BAD_ARG, "packet refused: %s", gate_text(reason));
-  outlet_fail(&control->outlet, peer, n_bytes, "", &error);
+  outlet_fail(&control->outlet, &packet->peer, packet->n_bytes, "", &error);
 }
 
 void
-dispatch_packet(Control* const control, const Peer* const peer, const size_t n_bytes)
+dispatch_packet(Control* const control, const Parcel* const packet)
 {
-  ++control->counts.packets;
   const Instant arrival = instant_now();
   control->now_ns = arrival.monotonic_ns;
   uint32_t n_messages = 0;
-  const GateReason reason = gate_check(control->packet, n_bytes, arrival.ntp, &n_messages);
-  if (!buckets_take(&control->buckets, peer, control->now_ns, n_messages ? n_messages : 1U)) {
-    ++control->counts.slowed;
+  const GateReason reason = gate_check(packet->bytes, packet->n_bytes, arrival.ntp, &n_messages);
+  if (reason != GATE_OK) {
+    refuse_packet(control, packet, reason);
     return;
   }
-  if (reason != GATE_OK) {
-    refuse_packet(control, peer, n_bytes, reason);
+  const uint32_t n_further = n_messages ? n_messages - 1U : 0U; // one is paid for by its packet
+  if (!intake_charge(control->intake, &packet->peer, control->now_ns, n_further)) {
     return;
   }
   control->counts.messages += n_messages;
-  notify_heard(&control->notify, peer, control->now_ns);
+  notify_heard(&control->notify, &packet->peer, control->now_ns);
 
-  memset(control->packet + n_bytes, 0, 8); // liblo has read past an end before
   Batch* list = NULL;
-  if (batches_read(control->packet, n_bytes, peer, &arrival, &list) != STATUS_OK) {
+  if (batches_read(packet->bytes, packet->n_bytes, &packet->peer, &arrival, &list) != STATUS_OK) {
     ++control->outlet.failed;
     return;
   }

@@ -5,10 +5,8 @@
 
 #include "control_private.h"
 
-#include <stddef.h>
-
-/// Judge and carry out the packet of n_bytes in control->packet.
-void dispatch_packet(Control* control, const Peer* peer, size_t n_bytes);
+/// Judge a packet and carry it out.  Borrowed for the call.
+void dispatch_packet(Control* control, const Parcel* packet);
 
 /// Hand over, or carry out, what waits for its time.
 void dispatch_due(Control* control);

@@ -5,36 +5,57 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdint.h>
 #include <string.h>
+
+static const uint8_t ip4_prefix[12] = { [10] = 0xFF, [11] = 0xFF };
+
+PeerKey
+peer_key(const Peer* const peer)
+{
+  PeerKey key = { .is_ip = true };
+  if (peer->address.ss_family == AF_INET) {
+    const struct sockaddr_in* const ip4 = (const struct sockaddr_in*)&peer->address;
+    memcpy(key.address, ip4_prefix, sizeof(ip4_prefix));
+    memcpy(key.address + sizeof(ip4_prefix), &ip4->sin_addr, sizeof(ip4->sin_addr));
+    key.port = ntohs(ip4->sin_port);
+  } else if (peer->address.ss_family == AF_INET6) {
+    const struct sockaddr_in6* const ip6 = (const struct sockaddr_in6*)&peer->address;
+    memcpy(key.address, &ip6->sin6_addr, sizeof(key.address));
+    key.scope = ip6->sin6_scope_id;
+    key.port = ntohs(ip6->sin6_port);
+  } else {
+    key.is_ip = false;
+  }
+  return key;
+}
+
+bool
+peer_key_equal(const PeerKey* const a, const PeerKey* const b)
+{
+  return a->port == b->port && a->scope == b->scope && a->is_ip == b->is_ip &&
+         memcmp(a->address, b->address, sizeof(a->address)) == 0;
+}
+
+bool
+peer_key_is_ip4(const PeerKey* const key)
+{
+  return key->is_ip && memcmp(key->address, ip4_prefix, sizeof(ip4_prefix)) == 0;
+}
 
 bool
 peer_equal(const Peer* const a, const Peer* const b)
 {
-  if (a->address.ss_family != b->address.ss_family) {
-    return false;
-  }
-  if (a->address.ss_family == AF_INET) {
-    const struct sockaddr_in* const x = (const struct sockaddr_in*)&a->address;
-    const struct sockaddr_in* const y = (const struct sockaddr_in*)&b->address;
-    return x->sin_port == y->sin_port && x->sin_addr.s_addr == y->sin_addr.s_addr;
-  }
-  const struct sockaddr_in6* const x = (const struct sockaddr_in6*)&a->address;
-  const struct sockaddr_in6* const y = (const struct sockaddr_in6*)&b->address;
-  return x->sin6_port == y->sin6_port && x->sin6_scope_id == y->sin6_scope_id &&
-         memcmp(&x->sin6_addr, &y->sin6_addr, sizeof(x->sin6_addr)) == 0;
+  const PeerKey x = peer_key(a);
+  const PeerKey y = peer_key(b);
+  return peer_key_equal(&x, &y);
 }
 
 bool
 peer_is_loopback(const Peer* const peer)
 {
-  if (peer->address.ss_family == AF_INET) {
-    const struct sockaddr_in* const ip4 = (const struct sockaddr_in*)&peer->address;
-    return ntohl(ip4->sin_addr.s_addr) >> 24U == 127U;
+  const PeerKey key = peer_key(peer);
+  if (peer_key_is_ip4(&key)) {
+    return key.address[sizeof(ip4_prefix)] == 127U;
   }
-  if (peer->address.ss_family != AF_INET6) {
-    return false;
-  }
-  const struct in6_addr* const ip6 = &((const struct sockaddr_in6*)&peer->address)->sin6_addr;
-  return IN6_IS_ADDR_LOOPBACK(ip6) || (IN6_IS_ADDR_V4MAPPED(ip6) && ip6->s6_addr[12] == 127U);
+  return key.is_ip && memcmp(key.address, &in6addr_loopback, sizeof(key.address)) == 0;
 }

@@ -4,12 +4,29 @@
 #define WARPRACK_CONTROL_PEER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
+/// As the socket gave it, to be answered.
 typedef struct Peer {
   struct sockaddr_storage address;
   socklen_t n_bytes;
 } Peer;
+
+/// To be compared: one peer has one key, whichever family its packet came by.
+typedef struct PeerKey {
+  uint8_t address[16]; ///< IPv6; an IPv4 address as ::ffff:a.b.c.d (RFC 4291, 2.5.5.2)
+  uint32_t scope;      ///< Of a link-local address, else 0
+  uint16_t port;       ///< As a number
+  bool is_ip;          ///< Else all is 0
+} PeerKey;
+
+/// [any]
+PeerKey peer_key(const Peer* peer);
+bool peer_key_equal(const PeerKey* a, const PeerKey* b);
+
+/// An IPv4 address, at the end of the 16 bytes. [any]
+bool peer_key_is_ip4(const PeerKey* key);
 
 /// Same address and same port. [any]
 bool peer_equal(const Peer* a, const Peer* b);

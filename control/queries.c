@@ -369,10 +369,14 @@ put_session(const lo_message to, const SessionCounts* const session)
 static void
 put_control(const lo_message to, const Control* const control)
 {
-  put_count(to, "osc_packets", control->counts.packets);
+  const IntakeCounts intake = intake_counts(control->intake);
+  put_count(to, "osc_packets", intake.packets);
   put_count(to, "osc_messages", control->counts.messages);
   put_count(to, "osc_unknown", control->counts.unknown);
-  put_count(to, "osc_slowed", control->counts.slowed);
+  put_count(to, "osc_forbidden", intake.forbidden);
+  put_count(to, "osc_slowed", intake.slowed);
+  put_count(to, "osc_shut_out", intake.shut_out);
+  put_count(to, "osc_lost", intake.lost);
   put_count(to, "osc_late", control->counts.late);
   put_count(to, "osc_scheduled", control->schedule.n_batches);
   put_count(to, "osc_unscheduled", control->counts.unscheduled);

@@ -32,6 +32,8 @@ typedef struct RunArgs {
   uint32_t io, on_late;
   BackendArgs backend;
   const char* channels;
+  const char* osc_allow; ///< As it was given; NULL: not
+  Allow allow;
   int64_t block_frames, depth, n_helpers, osc_port, priority;
   double ceiling_db;
 } RunArgs;
@@ -65,6 +67,12 @@ run(RunArgs* const args)
   if (backend_read(&args->backend, &live->engine, &error) ||
       channels_read(args->channels, &live->io.n_in, &live->io.n_out, &error)) {
     return command_fail(&cmd_run, &error);
+  }
+  if (args->osc_allow) {
+    if (allow_read(&args->allow, args->osc_allow, &error)) {
+      return command_misused(&cmd_run, "--osc-allow: %s", error.text);
+    }
+    live->osc_allow = &args->allow;
   }
   if (args->io != IO_AUTO) {
     live->driver = io_find(io_choices[args->io]);
@@ -135,6 +143,9 @@ run_run(const int argc, char** const argv)
       .to.integer = &args.osc_port },
     { "osc-bind", 0, OPTION_TEXT, "ADDRESS", .help = "Address for OSC, default 127.0.0.1",
       .to.text = &args.live.bind_address },
+    { "osc-allow", 0, OPTION_TEXT, "LIST",
+      .help = "Who else may send: ADDRESS[/BITS],...; default this machine alone",
+      .to.text = &args.osc_allow },
     { "name", 'n', OPTION_TEXT, "CLIENT", .help = "JACK client name, default warprack",
       .to.text = &io->client_name },
     { "server", 0, OPTION_TEXT, "NAME", .help = "JACK server to join, default JACK's default",

@@ -144,6 +144,7 @@ start_control(Live* const live, Error* const error)
   const ControlConfig control = { .engine = live->engine,
                                   .bind_address = live->config->bind_address,
                                   .port = live->config->osc_port,
+                                  .allow = live->config->osc_allow,
                                   .root = live->rack.root,
                                   .context = live,
                                   .audio = on_audio,

@@ -9,6 +9,7 @@
 #ifndef WARPRACK_TOOLS_LIVE_H
 #define WARPRACK_TOOLS_LIVE_H
 
+#include "../control/allow.h"
 #include "../engine/engine.h"
 #include "../engine/status.h"
 #include "../io/io.h"
@@ -23,6 +24,7 @@ typedef struct LiveConfig {
   EngineConfig engine;      ///< Channels and files are filled in here
   uint16_t osc_port;        ///< 0: any free one
   const char* bind_address; ///< Of the OSC port, numeric
+  const Allow* osc_allow;   ///< See ControlConfig
   bool json, verbose;
 } LiveConfig;
 

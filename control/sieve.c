@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A classic BPF program on the socket (Steven McCanne, Van Jacobson, "The BSD Packet Filter", 1993;
+// Linux: Documentation/networking/filter.rst).  A UDP socket's filter sees the UDP header first,
+// and the IP header at SKF_NET_OFF.
+
+#include "sieve.h"
+
+#include "../engine/status.h"
+
+#include <linux/filter.h>
+#include <linux/sock_diag.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define INSTRUCTIONS_PER_KEY 16U
+#define IP4_SOURCE           12U // offset of the sender in an IPv4 header
+#define IP6_SOURCE           8U  // in an IPv6 one
+#define EVERYTHING           UINT32_MAX
+
+typedef struct Program {
+  struct sock_filter items[SIEVE_MAX * INSTRUCTIONS_PER_KEY + 1U];
+  uint16_t n;
+} Program;
+
+static void
+add(Program* const program, const uint16_t code, const uint32_t value)
+{
+  program->items[program->n++] = (struct sock_filter)BPF_STMT(code, value);
+}
+
+/// Go on only with this value; else with the next sender, see close_branches().
+static void
+add_test(Program* const program, const uint32_t value)
+{
+  add(program, BPF_JMP | BPF_JEQ | BPF_K, value);
+}
+
+static uint32_t
+word_at(const uint8_t* const bytes)
+{
+  return (uint32_t)bytes[0] << 24U | (uint32_t)bytes[1] << 16U | (uint32_t)bytes[2] << 8U |
+         bytes[3];
+}
+
+static void
+add_words(Program* const program, const uint32_t offset, const uint8_t* const bytes,
+          const uint32_t n_bytes)
+{
+  for (uint32_t i = 0; i < n_bytes; i += 4U) {
+    add(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)SKF_NET_OFF + offset + i);
+    add_test(program, word_at(bytes + i));
+  }
+}
+
+/// Each test since `first` jumps to here when it fails.
+static void
+close_branches(Program* const program, const uint32_t first)
+{
+  for (uint32_t i = first; i < program->n; ++i) {
+    if (BPF_CLASS(program->items[i].code) == BPF_JMP) {
+      program->items[i].jf = (uint8_t)(program->n - i - 1U);
+    }
+  }
+}
+
+static void
+add_key(Program* const program, const PeerKey* const key)
+{
+  const uint32_t first = program->n;
+  const bool is_ip4 = peer_key_is_ip4(key);
+  add(program, BPF_LD | BPF_B | BPF_ABS, (uint32_t)SKF_NET_OFF); // version and length
+  add(program, BPF_ALU | BPF_AND | BPF_K, 0xF0);
+  add_test(program, is_ip4 ? 0x40 : 0x60);
+  if (is_ip4) {
+    add_words(program, IP4_SOURCE, key->address + 12, 4);
+  } else {
+    add_words(program, IP6_SOURCE, key->address, 16);
+  }
+  if (key->port) {
+    add(program, BPF_LD | BPF_H | BPF_ABS, 0); // the first field of a UDP header
+    add_test(program, key->port);
+  }
+  add(program, BPF_RET | BPF_K, 0); // throw it away
+  close_branches(program, first);
+}
+
+bool
+sieve_set(const int socket, const PeerKey* const keys, const uint32_t n)
+{
+  Program program = { .n = 0 };
+  for (uint32_t i = 0; i < n && i < SIEVE_MAX; ++i) {
+    add_key(&program, &keys[i]);
+  }
+  add(&program, BPF_RET | BPF_K, EVERYTHING);
+  const struct sock_fprog filter = { program.n, program.items };
+  return setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) == 0;
+}
+
+uint64_t
+sieve_n_lost(const int socket)
+{
+  uint32_t info[SK_MEMINFO_VARS] = { 0 };
+  socklen_t n_bytes = sizeof(info);
+  return getsockopt(socket, SOL_SOCKET, SO_MEMINFO, info, &n_bytes) == 0 ? info[SK_MEMINFO_DROPS]
+                                                                         : 0U;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Packets that the kernel is to throw away before they reach the socket's buffer: those of senders
+   that are shut out.  So a flood costs its sender time, neither the server nor the room in the
+   buffer that all senders share.
+*/
+#ifndef WARPRACK_CONTROL_SIEVE_H
+#define WARPRACK_CONTROL_SIEVE_H
+
+#include "peer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIEVE_MAX 16U // senders at a time
+
+/// Let through all but these; a port of 0 stands for any.  False when the kernel would not: what
+/// it let through before, it lets through still. [control]
+bool sieve_set(int socket, const PeerKey* keys, uint32_t n);
+
+/// Packets that never came out of the socket: held back by the sieve, or for want of room. [any]
+uint64_t sieve_n_lost(int socket);
+
+#endif

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Load for the OSC port of a running server on this machine, and measurements beside it.
+
+       osc_load ask PORT N                  N commands one after the other; how long each took, in
+   ms osc_load flood PORT SECONDS PACKET   one sender at full speed: ping, status, value or noise
+       osc_load mutate PORT N SEED CORPUS   N mutated packets of packets.txt; what is refused must
+   be counted exactly
+
+   Each prints one line of "key value" pairs.
+*/
+
+#include "../support/osc_corpus.h"
+
+#include "../../control/clock.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS_NS           1000000ULL
+#define S_NS            1000000000ULL
+#define RESEND_MS       100     // UDP may lose a command or its answer
+#define ASK_INTERVAL_NS 2000000 // 500 commands a second
+#define BATCH           64U
+#define ANSWER_BYTES    65536U
+
+static const char ping[] = "/server/ping\0\0\0\0,\0\0";               // 20 bytes with the last zero
+static const char status[] = "/server/status\0\0,\0\0";               // 20
+static const char value[] = "/node/vol/gain\0\0,f\0\0\xC0\x70\0";     // 24: -3.75 dB
+static const char noise[] = "/server/status\0\0,s\0\0no end, no end"; // 34: not a multiple of 4
+
+static uint64_t
+now_ns(void)
+{
+  return instant_now().monotonic_ns;
+}
+
+static int
+connect_to(const char* const port)
+{
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  const struct sockaddr_in to = { .sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)atoi(port)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+  const int n_bytes = 4 << 20;
+  if (fd < 0 || connect(fd, (const struct sockaddr*)&to, sizeof(to))) {
+    perror("osc_load");
+    exit(2);
+  }
+  (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes));
+  return fd;
+}
+
+/// Wait for an answer of at least 5 bytes; false after `timeout_ms`.
+static bool
+receive(const int fd, char* const answer, const int timeout_ms)
+{
+  struct pollfd poll_fd = { fd, POLLIN, 0 };
+  if (poll(&poll_fd, 1, timeout_ms) <= 0) {
+    return false;
+  }
+  return recv(fd, answer, ANSWER_BYTES, 0) >= 5;
+}
+
+// ---- ask ----
+
+static int
+compare(const void* const a, const void* const b)
+{
+  const double x = *(const double*)a;
+  const double y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+/// Send until it is acknowledged; how long that took, in ms.
+static double
+ask_once(const int fd, const void* const packet, const size_t n_bytes, uint32_t* const n_resent)
+{
+  static char answer[ANSWER_BYTES];
+  while (recv(fd, answer, sizeof(answer), MSG_DONTWAIT) > 0) {
+    // an answer to a command that was sent twice
+  }
+  const uint64_t begin_ns = now_ns();
+  for (;;) {
+    (void)!send(fd, packet, n_bytes, 0);
+    if (receive(fd, answer, RESEND_MS)) {
+      if (memcmp(answer, "/done", 5) != 0) {
+        fprintf(stderr, "osc_load: an answer that is no /done: %s\n", answer);
+        exit(1);
+      }
+      return (double)(now_ns() - begin_ns) / (double)MS_NS;
+    }
+    ++*n_resent;
+    if (now_ns() - begin_ns > 30U * S_NS) {
+      fprintf(stderr, "osc_load: no answer within 30 s\n");
+      exit(1);
+    }
+  }
+}
+
+static void
+ask(const char* const port, const uint32_t n)
+{
+  const int fd = connect_to(port);
+  double* const ms = calloc(n, sizeof(double));
+  uint32_t n_resent = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    const bool is_ping = i % 2U;
+    ms[i] = ask_once(fd, is_ping ? ping : value, is_ping ? 20U : 24U, &n_resent);
+    nanosleep(&(struct timespec){ .tv_nsec = ASK_INTERVAL_NS }, NULL);
+  }
+  qsort(ms, n, sizeof(double), compare);
+  printf("asked %u p50_ms %.3f p99_ms %.3f max_ms %.3f resent %u\n", n, ms[n / 2U],
+         ms[(size_t)n * 99U / 100U], ms[n - 1U], n_resent);
+  free(ms);
+  close(fd);
+}
+
+// ---- flood ----
+
+static void
+flood(const char* const port, const double seconds, const void* const packet, const size_t n_bytes)
+{
+  const int fd = connect_to(port);
+  struct iovec part = { (void*)packet, n_bytes };
+  struct mmsghdr headers[BATCH];
+  for (uint32_t i = 0; i < BATCH; ++i) {
+    headers[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+  }
+  const uint64_t begin_ns = now_ns();
+  const uint64_t end_ns = begin_ns + (uint64_t)(seconds * (double)S_NS);
+  uint64_t n_sent = 0;
+  while (now_ns() < end_ns) {
+    const int n = sendmmsg(fd, headers, BATCH, 0);
+    n_sent += n > 0 ? (uint64_t)n : 0U;
+  }
+  printf("sent %llu per_s %.0f\n", (unsigned long long)n_sent,
+         (double)n_sent / ((double)(now_ns() - begin_ns) * 1e-9));
+  close(fd);
+}
+
+// ---- mutate ----
+
+#define SENDERS   8U   // each under the rate that one may send at
+#define WINDOW    256U // packets between two acknowledgements
+#define MAX_BYTES 2000U
+
+typedef struct Mutator {
+  const char* path;
+  OscCorpus corpus;
+  uint64_t read_ns; // when, for its time tags
+  uint64_t random;
+} Mutator;
+
+static uint64_t
+next_random(Mutator* const mutator)
+{
+  mutator->random = mutator->random * 6364136223846793005U + 1442695040888963407U;
+  return mutator->random >> 20U;
+}
+
+/// Change a few bytes, or the length.
+static size_t
+mutate(Mutator* const mutator, uint8_t* const bytes, size_t n_bytes)
+{
+  static const uint8_t interesting[] = { 0,   1,   4,   ',',  '/',  '#', '[',
+                                         '}', 's', 'b', 0x7F, 0x80, 0xFF };
+  for (uint64_t n = 1U + next_random(mutator) % 4U; n > 0 && n_bytes; --n) {
+    const size_t at = next_random(mutator) % n_bytes;
+    const uint64_t choice = next_random(mutator);
+    bytes[at] =
+        choice % 2U ? (uint8_t)(choice >> 8U) : interesting[(choice >> 8U) % sizeof(interesting)];
+    if (choice % 16U == 2U && n_bytes > 4U) {
+      n_bytes -= 4U;
+    } else if (choice % 64U == 4U) {
+      n_bytes -= 1U;
+    }
+  }
+  return n_bytes;
+}
+
+/// One more packet, and what the gate must say of it, now and a second later.
+static size_t
+next_packet(Mutator* const mutator, uint8_t* const bytes, GateReason* const reason)
+{
+  for (;;) {
+    const OscPacket* const origin =
+        &mutator->corpus.packets[next_random(mutator) % mutator->corpus.n];
+    if (origin->n_bytes > MAX_BYTES) {
+      continue; // a few changes are lost in so many bytes
+    }
+    memcpy(bytes, origin->bytes, origin->n_bytes);
+    const size_t n_bytes = mutate(mutator, bytes, origin->n_bytes);
+    if (n_bytes >= sizeof("/server/ping") && memcmp(bytes, ping, sizeof("/server/ping")) == 0) {
+      continue; // its answer would be taken for wait_for_ping()'s
+    }
+    const uint64_t ntp = instant_now().ntp;
+    uint32_t n_messages = 0;
+    *reason = gate_check(bytes, n_bytes, ntp, &n_messages);
+    if (*reason == gate_check(bytes, n_bytes, ntp + TAG_SECOND, &n_messages)) {
+      return n_bytes;
+    }
+  }
+}
+
+/// Everything that was sent before has been looked at when its sender's ping is answered.
+static void
+wait_for_ping(const int fd)
+{
+  static const char done[] = "/done\0\0\0,s\0\0/server/ping";
+  static char answer[ANSWER_BYTES];
+  (void)!send(fd, ping, sizeof(ping), 0);
+  do {
+    if (!receive(fd, answer, 30000)) {
+      fprintf(stderr, "osc_load: no answer within 30 s: the server is gone\n");
+      exit(1);
+    }
+  } while (memcmp(answer, done, sizeof(done)) != 0);
+}
+
+/// One number of /server/status.
+static uint64_t
+ask_status(const int fd, const char* const key)
+{
+  static char answer[ANSWER_BYTES];
+  (void)!send(fd, status, sizeof(status), 0);
+  do {
+    memset(answer, 0, sizeof(answer));
+    if (!receive(fd, answer, 30000)) {
+      fprintf(stderr, "osc_load: no status within 30 s\n");
+      exit(1);
+    }
+  } while (memcmp(answer, "/server/status", sizeof("/server/status")) != 0);
+
+  // Pairs of a text and a value: the types say how long each value is.
+  const char* type = answer + 16 + 1;
+  const char* at = answer + 16 + ((strlen(answer + 16) + 4U) & ~3UL);
+  const char* last = "";
+  for (; *type; ++type) {
+    if (*type == 's') {
+      last = at;
+      at += (strlen(at) + 4U) & ~3UL;
+    } else if (strcmp(last, key) == 0 && *type == 'h') {
+      return gate_read_u64(at);
+    } else {
+      at += *type == 'h' ? 8 : 4;
+    }
+  }
+  fprintf(stderr, "osc_load: no %s in the status\n", key);
+  exit(1);
+}
+
+static bool
+check_counter(const int fd, const GateReason reason, const uint64_t expected)
+{
+  char key[64];
+  snprintf(key, sizeof(key), "refused_%s", gate_word(reason));
+  const uint64_t n = ask_status(fd, key);
+  if (n != expected) {
+    fprintf(stderr, "osc_load: %s is %llu, not %llu\n", key, (unsigned long long)n,
+            (unsigned long long)expected);
+  }
+  return n == expected;
+}
+
+static bool
+mutate_all(const char* const port, const uint64_t n_packets, const uint64_t seed,
+           const char* const path)
+{
+  int fds[SENDERS];
+  for (uint32_t i = 0; i < SENDERS; ++i) {
+    fds[i] = connect_to(port);
+  }
+  Mutator mutator = { .path = path, .random = seed };
+  uint64_t n_of[GATE_N_REASONS] = { 0 };
+  uint8_t bytes[MAX_BYTES];
+  const uint64_t begin_ns = now_ns();
+  for (uint64_t n = 0; n < n_packets; ++n) {
+    if (now_ns() - mutator.read_ns > S_NS) {
+      osc_corpus_clear(&mutator.corpus);
+      mutator.corpus = osc_corpus_read(path, instant_now().ntp);
+      mutator.read_ns = now_ns();
+    }
+    const int fd = fds[n / WINDOW % SENDERS];
+    GateReason reason = GATE_OK;
+    const size_t n_bytes = next_packet(&mutator, bytes, &reason);
+    (void)!send(fd, bytes, n_bytes, 0);
+    ++n_of[reason];
+    if (n % WINDOW == WINDOW - 1U) {
+      wait_for_ping(fd);
+    }
+  }
+  for (uint32_t i = 0; i < SENDERS; ++i) {
+    wait_for_ping(fds[i]);
+  }
+  const double seconds = (double)(now_ns() - begin_ns) * 1e-9;
+
+  bool is_exact = true;
+  for (int reason = GATE_OK + 1; reason < GATE_N_REASONS; ++reason) {
+    is_exact &= check_counter(fds[0], (GateReason)reason, n_of[reason]);
+  }
+  printf("sent %llu per_s %.0f good %llu slowed %llu lost %llu exact %d\n",
+         (unsigned long long)n_packets, (double)n_packets / seconds,
+         (unsigned long long)n_of[GATE_OK], (unsigned long long)ask_status(fds[0], "osc_slowed"),
+         (unsigned long long)ask_status(fds[0], "osc_lost"), is_exact);
+  osc_corpus_clear(&mutator.corpus);
+  for (uint32_t i = 0; i < SENDERS; ++i) {
+    close(fds[i]);
+  }
+  return is_exact;
+}
+
+int
+main(const int argc, char** const argv)
+{
+  if (argc == 4 && !strcmp(argv[1], "ask")) {
+    ask(argv[2], (uint32_t)atoi(argv[3]));
+    return 0;
+  }
+  if (argc == 5 && !strcmp(argv[1], "flood")) {
+    const double seconds = atof(argv[3]);
+    if (!strcmp(argv[4], "ping")) {
+      flood(argv[2], seconds, ping, sizeof(ping));
+    } else if (!strcmp(argv[4], "status")) {
+      flood(argv[2], seconds, status, sizeof(status));
+    } else if (!strcmp(argv[4], "value")) {
+      flood(argv[2], seconds, value, sizeof(value));
+    } else {
+      flood(argv[2], seconds, noise, sizeof(noise));
+    }
+    return 0;
+  }
+  if (argc == 6 && !strcmp(argv[1], "mutate")) {
+    return mutate_all(argv[2], strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10), argv[5])
+               ? 0
+               : 1;
+  }
+  fprintf(stderr, "osc_load: see the top of osc_load.c\n");
+  return 2;
+}

@@ -6,6 +6,7 @@
 #include "../engine/effect.h"
 #include "../engine/rt.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #define SHUT_TRIES 1000U // of a millisecond
 #define NS_PER_MS  1000000L
+#define TELL_NS    (1000U * (uint64_t)NS_PER_MS) // between two lines about the same
 
 static const IoDriver* const drivers[] = { &io_jack, &io_portaudio, &io_dummy };
 
@@ -49,16 +51,31 @@ io_open(const IoDriver* const driver, const IoConfig* const config, const IoEven
   return driver->open(config, events, io, error);
 }
 
+static void
+tell_overlaps(Io* const io)
+{
+  const uint64_t overlaps = atomic_load_explicit(&io->overlaps, memory_order_relaxed);
+  const uint64_t now_ns = rt_now_ns();
+  if (overlaps != io->told_overlaps && now_ns - io->told_ns >= TELL_NS) {
+    io_note(io, "two audio threads called at once: %llu periods were silenced so far",
+            (unsigned long long)overlaps);
+    io->told_overlaps = overlaps;
+    io->told_ns = now_ns;
+  }
+}
+
 void
 io_poll(Io* const io)
 {
   io->driver->poll(io);
+  tell_overlaps(io);
 }
 
 void
 io_status(const Io* const io, IoStatus* const status)
 {
   io->driver->status(io, status);
+  status->overlaps = atomic_load_explicit(&io->overlaps, memory_order_relaxed);
 }
 
 void
@@ -74,24 +91,50 @@ io_close(Io* const io)
 }
 
 void
+io_silence(const Io* const io, float* const* const out, const uint32_t n_frames)
+{
+  for (uint32_t c = 0; c < io->n_out; ++c) {
+    memset(out[c], 0, n_frames * sizeof(float));
+  }
+}
+
+/// The gate of io_driver.h.
+static void
+pass_gate(Io* const io, const float* const* const in, float* const* const out,
+          const uint32_t n_frames, const bool wait)
+{
+  if (atomic_exchange(&io->inside, true)) {
+    atomic_fetch_add_explicit(&io->overlaps, 1U, memory_order_relaxed);
+    io_silence(io, out, n_frames);
+    return;
+  }
+  if (atomic_load(&io->open)) {
+    io->events.process(io->events.context, in, out, n_frames, wait);
+  } else {
+    io_silence(io, out, n_frames);
+  }
+  atomic_store(&io->inside, false);
+}
+
+void
 io_process(Io* const io, const float* const* const in, float* const* const out,
            const uint32_t n_frames, const bool wait)
 {
+  if (n_frames == 0) {
+    return;
+  }
+  // libjack lets its thread be cancelled at any instruction (JackPosixThread.h); one that ended in
+  // here would leave the gate occupied for ever.
+  int cancel_state;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   if (!wait) {
     rt_section_enter();
   }
-  atomic_store(&io->inside, true);
-  if (atomic_load(&io->open) && n_frames == io->block_frames) {
-    io->events.process(io->events.context, in, out, n_frames, wait);
-  } else {
-    for (uint32_t c = 0; c < io->n_out; ++c) {
-      memset(out[c], 0, n_frames * sizeof(float));
-    }
-  }
-  atomic_store(&io->inside, false);
+  pass_gate(io, in, out, n_frames, wait);
   if (!wait) {
     rt_section_leave();
   }
+  pthread_setcancelstate(cancel_state, NULL);
 }
 
 Status

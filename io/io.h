@@ -4,8 +4,8 @@
    and calls IoEvents::process on it; everything else happens on the main thread, inside io_poll().
 
    A driver never ends by itself because a server or device went away: it reports IO_STATE_WAITING,
-   and every io_poll() (call it at least every 250 ms) tries to come back with the same ports and
-   connections.
+   and io_poll() (call it every 50 ms, that is how soon anything is noticed) tries to come back with
+   the same ports and connections.
 */
 #ifndef WARPRACK_IO_IO_H
 #define WARPRACK_IO_IO_H
@@ -25,17 +25,19 @@ typedef struct IoConfig {
   uint32_t block_frames;   ///< 0: the driver's own (dummy: 256)
   uint32_t n_in, n_out;    ///< Ports to make
   bool connect;            ///< JACK: connect to the physical ports at the first start
-  bool fast;               ///< Dummy: no waiting between blocks, every block is waited for
-  const char* play;        ///< Dummy: file that feeds the inputs, once, then silence
-  const char* record;      ///< Dummy: file that keeps the outputs (32-bit float WAV)
-  double duration_s;       ///< Dummy: stop after so many seconds, 0: go on
+  bool wait;          ///< JACK, PortAudio: no server or device at the first start is waited for
+  bool fast;          ///< Dummy: no waiting between blocks, every block is waited for
+  const char* play;   ///< Dummy: file that feeds the inputs, once, then silence
+  const char* record; ///< Dummy: file that keeps the outputs (32-bit float WAV)
+  double duration_s;  ///< Dummy: stop after so many seconds, 0: go on
 } IoConfig;
 
 /// What the driver calls.  `process` is [rt]; the others are called on the main thread from
 /// io_open() or io_poll(), never while `process` runs.
 typedef struct IoEvents {
   void* context;
-  /// One period; all of `out` must be written.  `wait`: nothing may be late (freewheel, --fast).
+  /// One period; all of `out` must be written.  n_frames is what `format` said, except where a
+  /// server breaks its word; never 0.  `wait`: nothing may be late (freewheel, --fast).
   void (*process)(void* context, const float* const* in, float* const* out, uint32_t n_frames,
                   bool wait);
   /// Rate or period are known or have changed: arm the engine.  An error keeps the driver waiting.
@@ -56,8 +58,10 @@ typedef struct IoStatus {
   IoState state;
   double rate_hz;
   uint32_t block_frames;
-  uint64_t
-      xruns; ///< As the driver counts them (jackd -d dummy counts its own timer's lateness too)
+  /// As the server or device counts them, for information: jackd -d dummy counts its own timer's
+  /// lateness too.  Whether we were late is told by PeriodCounts::late.
+  uint64_t xruns;
+  uint64_t overlaps; ///< Periods silenced because the driver called from two threads at once
   uint64_t reconnects;
   bool freewheeling;
   Status file_status; ///< Dummy: not STATUS_OK once `play` or `record` has failed; a note said why
@@ -69,7 +73,8 @@ typedef struct Io Io;
 typedef struct IoDriver {
   const char* name;
   const char* summary;
-  /// Start.  STATUS_AUDIO_IO when there is no server or device at the first start.
+  /// Start.  STATUS_AUDIO_IO when there is no server or device at the first start, unless
+  /// IoConfig::wait.
   Status (*open)(const IoConfig* config, const IoEvents* events, Io** io, Error* error);
   void (*poll)(Io* io);
   void (*status)(const Io* io, IoStatus* status);

@@ -6,12 +6,13 @@
    on the audio thread:
 
        audio thread, each period             main thread
-       inside = true                         open = false
+       inside = true, was it? silence        open = false
        open? process : silence               wait while inside
        inside = false                        format ... open = true
 
-   All four accesses are sequentially consistent: either the main thread sees `inside`, or the audio
-   thread sees the gate shut.
+   All accesses are sequentially consistent: either the main thread sees `inside`, or the audio
+   thread sees the gate shut.  A second audio thread that comes meanwhile is a fault of the library
+   below us; it gets silence and is counted.
 */
 #ifndef WARPRACK_IO_IO_DRIVER_H
 #define WARPRACK_IO_IO_DRIVER_H
@@ -28,16 +29,22 @@ struct Io {
   _Atomic uint32_t block_frames; ///< The same
   atomic_bool open;
   atomic_bool inside;
+  _Atomic uint64_t overlaps; ///< Periods silenced because another one was inside
+  uint64_t told_overlaps;    ///< Main thread: the same when it was last told of, at told_ns
+  uint64_t told_ns;
 };
 
 extern const IoDriver io_dummy;
 extern const IoDriver io_jack;
 extern const IoDriver io_portaudio;
 
-/// One period: calls `process`, or writes silence while the gate is shut or when the period is not
-/// as long as was said. [rt]
+/// One period, of whatever length; 0 does nothing.  Calls `process`, or writes silence while the
+/// gate is shut or when another thread is inside.  Any thread may come, a new one each time. [rt]
 REALTIME void
 io_process(Io* io, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
+
+/// Write silence to all outputs. [rt]
+REALTIME void io_silence(const Io* io, float* const* out, uint32_t n_frames);
 
 /// Shut the gate and wait until no period is inside.  STATUS_AUDIO_IO when one does not leave
 /// within a second. [main]

@@ -4,16 +4,25 @@
 #include "jack_session.h"
 #include "words.h"
 
+#include "../engine/rt.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define RETRY_MS   40U         // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
+#define RESTORE_NS 90000000U   // the same for connections, every other poll
+#define SHOWN_NS   1000000000U // by when shared memory shows a change that was told
 
 typedef struct Jack {
   Reviver reviver; // First, so that an Io* is a Jack*
   char* client_name;
   char* server_name;    // NULL: default
   bool connect;         // To the physical ports, at the first start
-  JackLinks known;      // Connections to come back to
+  JackLinks links;      // Connections to come back to
+  bool links_settled;   // They need no look before the server tells of a change
+  uint64_t links_ns;    // When it told of one
+  uint64_t restore_ns;  // When restoring connections was tried last
   bool latency_changed; // The server has to be told
 } Jack;
 
@@ -21,14 +30,6 @@ static JackSession*
 session_of(const Reviver* const reviver)
 {
   return (JackSession*)reviver->session;
-}
-
-static void
-keep_links(const Io* const io, JackLinks* const to, JackLinks* const from)
-{
-  if (!jack_links_merge(to, from)) {
-    io_note(io, "out of memory: not all JACK connections will come back");
-  }
 }
 
 // ---- a session's life ----
@@ -45,7 +46,11 @@ make_session(Reviver* const reviver)
   session->server_name = jack->server_name;
   session->place = reviver->name;
   session->connect = jack->connect && !reviver->has_run;
-  keep_links(&reviver->io, &session->pending, &jack->known);
+  jack_links_lose(&jack->links);
+  if (!jack_links_add_lost(&session->to_restore, &jack->links)) {
+    jack_session_close(session);
+    return NULL;
+  }
   return &session->base;
 }
 
@@ -59,7 +64,7 @@ arm(Reviver* const reviver, Error* const error)
 static void
 tell_start(Reviver* const reviver)
 {
-  const Jack* const jack = (const Jack*)reviver;
+  Jack* const jack = (Jack*)reviver;
   JackSession* const session = session_of(reviver);
   const char* const name = jack_get_client_name(session->client);
   if (strcmp(name, jack->client_name) != 0) {
@@ -70,20 +75,25 @@ tell_start(Reviver* const reviver)
     io_note(&reviver->io, "%s has no physical ports to connect to", reviver->name);
   }
   atomic_store(&session->links_changed, true);
+  jack->restore_ns = rt_now_ns();
+}
+
+static bool
+look_at_links(Jack* const jack, const uint64_t now_ns)
+{
+  const Io* const io = &jack->reviver.io;
+  const JackSession* const session = session_of(&jack->reviver);
+  return jack_links_look(&jack->links, session->client, session->ports, io->n_in + io->n_out,
+                         now_ns);
 }
 
 static void
 leave(Reviver* const reviver)
 {
-  Jack* const jack = (Jack*)reviver;
-  JackSession* const session = session_of(reviver);
-  // Connections made since the last poll are still to be seen in shared memory; those that the
-  // server itself took down while it ended are not, but known from before.
-  if (session->client && atomic_load(&session->links_changed)) {
-    jack_links_add(&jack->known, session->client, session->ports,
-                   reviver->io.n_in + reviver->io.n_out);
+  // Connections made since the last poll are still to be seen in shared memory.
+  if (session_of(reviver)->client) {
+    look_at_links((Jack*)reviver, rt_now_ns());
   }
-  keep_links(&reviver->io, &jack->known, &session->pending);
 }
 
 // ---- while it runs ----
@@ -114,14 +124,32 @@ follow_format(Jack* const jack)
 static void
 remember_links(Jack* const jack)
 {
-  const Io* const io = &jack->reviver.io;
-  JackSession* const session = session_of(&jack->reviver);
-  if (atomic_exchange(&session->links_changed, false)) {
-    jack_links_clear(&jack->known);
-    if (!jack_links_add(&jack->known, session->client, session->ports, io->n_in + io->n_out)) {
-      atomic_store(&session->links_changed, true); // out of memory: once more
-    }
+  const uint64_t now_ns = rt_now_ns();
+  if (atomic_exchange(&session_of(&jack->reviver)->links_changed, false)) {
+    jack->links_ns = now_ns;
+    jack->links_settled = false;
   }
+  if (!jack->links_settled) {
+    const bool is_late = now_ns - jack->links_ns >= SHOWN_NS;
+    jack->links_settled = look_at_links(jack, now_ns) && is_late;
+  }
+}
+
+// Restore what was not there when the session began; true when a call does.
+static bool
+restore_links(Jack* const jack)
+{
+  Reviver* const reviver = &jack->reviver;
+  JackSession* const session = session_of(reviver);
+  const uint64_t now_ns = rt_now_ns();
+  if (now_ns - jack->restore_ns < RESTORE_NS ||
+      !jack_links_can_restore(&jack->links, session->client)) {
+    return false;
+  }
+  jack->restore_ns = now_ns;
+  jack_links_clear(&session->to_restore);
+  return jack_links_add_lost(&session->to_restore, &jack->links) &&
+         reviver_call(reviver, jack_session_restore);
 }
 
 static void
@@ -138,7 +166,6 @@ static bool
 follow(Reviver* const reviver)
 {
   Jack* const jack = (Jack*)reviver;
-  JackSession* const session = session_of(reviver);
   if (has_other_format(reviver)) {
     return follow_format(jack);
   }
@@ -148,8 +175,7 @@ follow(Reviver* const reviver)
     jack->latency_changed = !reviver_call(reviver, jack_session_tell_latency);
     return !jack->latency_changed;
   }
-  return session->pending.n && jack_links_can_restore(&session->pending, session->client) &&
-         reviver_call(reviver, jack_session_restore);
+  return restore_links(jack);
 }
 
 static const ReviverKind kind = {
@@ -161,6 +187,7 @@ static const ReviverKind kind = {
   .follow = follow,
   .leave = leave,
   .close = jack_session_close,
+  .retry_ms = RETRY_MS,
   .may_abandon = true,
 };
 
@@ -171,7 +198,7 @@ jack_close(Io* const io)
 {
   Jack* const jack = (Jack*)io;
   if (reviver_close(&jack->reviver)) {
-    jack_links_clear(&jack->known);
+    jack_links_clear(&jack->links);
     free(jack->server_name);
     free(jack->client_name);
     free(jack);
@@ -188,8 +215,9 @@ start(Jack* const jack, const IoConfig* const config, Error* const error)
   words_catch();
   const Status status = reviver_start(&jack->reviver, error);
   const Io* const io = &jack->reviver.io;
-  if (!status && ((config->rate_hz > 0.0 && config->rate_hz != io->rate_hz) ||
-                  (config->block_frames && config->block_frames != io->block_frames))) {
+  if (jack->reviver.has_run &&
+      ((config->rate_hz > 0.0 && config->rate_hz != io->rate_hz) ||
+       (config->block_frames && config->block_frames != io->block_frames))) {
     io_note(io, "the JACK server decides: %g Hz, %u frames", io->rate_hz, io->block_frames);
   }
   return status;
@@ -214,6 +242,7 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
       (Io){ .driver = &io_jack, .events = *events, .n_in = config->n_in, .n_out = config->n_out };
   jack->reviver.kind = &kind;
   name_server(jack, config->server_name ? config->server_name : getenv("JACK_DEFAULT_SERVER"));
+  jack->reviver.wait = config->wait;
   jack->connect = config->connect;
   jack->client_name = strdup(config->client_name ? config->client_name : "warprack");
   jack->server_name = config->server_name ? strdup(config->server_name) : NULL;

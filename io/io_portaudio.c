@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define DEFAULT_BLOCK 256U
+#define RETRY_MS      240U        // every attempt looks at all devices anew
 #define SILENT_NS     2000000000U // without a period: lost
 
 typedef struct PortAudio {
@@ -51,7 +52,7 @@ on_period(const void* const in, void* const out, const unsigned long n_frames,
   if (flags & (paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow)) {
     atomic_fetch_add_explicit(&session->base.xruns, 1U, memory_order_relaxed);
   }
-  io_process(session->base.io, in, (float* const*)out, (uint32_t)n_frames, false);
+  session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false);
   atomic_fetch_add_explicit(&session->periods, 1U, memory_order_relaxed);
   return paContinue;
 }
@@ -212,6 +213,7 @@ static const ReviverKind kind = {
   .started = note_start,
   .follow = follow,
   .close = close_session,
+  .retry_ms = RETRY_MS,
 };
 
 // ---- the driver ----
@@ -240,6 +242,7 @@ portaudio_open(const IoConfig* const config, const IoEvents* const events, Io** 
     .driver = &io_portaudio, .events = *events, .n_in = config->n_in, .n_out = config->n_out
   };
   portaudio->reviver.kind = &kind;
+  portaudio->reviver.wait = config->wait;
   snprintf(portaudio->reviver.name, sizeof(portaudio->reviver.name), "PortAudio");
   portaudio->rate_hz = config->rate_hz;
   portaudio->block_frames = config->block_frames ? config->block_frames : DEFAULT_BLOCK;

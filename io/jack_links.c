@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 512U // more than client and port names of JACK and PipeWire together
+#define NAME_BYTES 512U        // more than client and port names of JACK and PipeWire together
+#define CUT_NS     100000000U  // a connection that was cut is forgotten after so long
+#define ENDLESS_NS 1000000000U // the same for one that has lost a port
 
 // A port's name as it is remembered: without the client's name when it is our own.
 static const char*
@@ -26,69 +28,134 @@ from_memory(const char* const name, jack_client_t* const client, char buffer[sta
   return buffer;
 }
 
-// Takes both names.
-static bool
-add(JackLinks* const links, char* const from, char* const to)
+static JackLink*
+find(const JackLinks* const links, const char* const from, const char* const to)
 {
-  bool is_known = false;
-  for (uint32_t i = 0; from && to && i < links->n; ++i) {
-    is_known |= !strcmp(links->links[i].from, from) && !strcmp(links->links[i].to, to);
+  for (uint32_t i = 0; i < links->n; ++i) {
+    if (!strcmp(links->links[i].from, from) && !strcmp(links->links[i].to, to)) {
+      return &links->links[i];
+    }
   }
+  return NULL;
+}
+
+static void
+clear_link(JackLink* const link)
+{
+  free(link->from);
+  free(link->to);
+}
+
+// Copies both names.  A link that is known gets the new `gone_ns`.
+static bool
+add(JackLinks* const links, const char* const from, const char* const to, const uint64_t gone_ns)
+{
+  JackLink* const known = find(links, from, to);
+  if (known) {
+    known->gone_ns = gone_ns;
+    return true;
+  }
+  JackLink link = { strdup(from), strdup(to), gone_ns };
   JackLink* const grown =
-      from && to && !is_known ? realloc(links->links, (links->n + 1U) * sizeof(JackLink)) : NULL;
+      link.from && link.to ? realloc(links->links, (links->n + 1U) * sizeof(JackLink)) : NULL;
   if (!grown) {
-    free(from);
-    free(to);
-    return is_known;
+    clear_link(&link);
+    return false;
   }
   links->links = grown;
-  links->links[links->n++] = (JackLink){ from, to };
+  links->links[links->n++] = link;
   return true;
 }
 
-bool
-jack_links_add(JackLinks* const links, jack_client_t* const client, jack_port_t* const* const ports,
-               const uint32_t n_ports)
+static bool
+add_present(JackLinks* const links, jack_client_t* const client, jack_port_t* const* const ports,
+            const uint32_t n_ports)
 {
   bool is_complete = true;
   for (uint32_t p = 0; p < n_ports; ++p) {
     const char** const peers = jack_port_get_all_connections(client, ports[p]);
+    const char* const own = to_memory(jack_port_name(ports[p]), client);
     const bool is_output = jack_port_flags(ports[p]) & JackPortIsOutput;
     for (uint32_t i = 0; peers && peers[i]; ++i) {
-      char* const own = strdup(to_memory(jack_port_name(ports[p]), client));
-      char* const peer = strdup(to_memory(peers[i], client));
-      is_complete &= is_output ? add(links, own, peer) : add(links, peer, own);
+      const char* const peer = to_memory(peers[i], client);
+      is_complete &= is_output ? add(links, own, peer, 0) : add(links, peer, own, 0);
     }
     jack_free(peers);
   }
   return is_complete;
 }
 
-bool
-jack_links_merge(JackLinks* const links, JackLinks* const other)
-{
-  bool is_complete = true;
-  for (uint32_t i = 0; i < other->n; ++i) {
-    is_complete &= add(links, other->links[i].from, other->links[i].to);
-  }
-  free(other->links);
-  *other = (JackLinks){ NULL, 0 };
-  return is_complete;
-}
-
+// The ends of a link that can be connected, or false.
 static bool
 has_ends(const JackLink* const link, jack_client_t* const client)
 {
   char name[NAME_BYTES];
-  return jack_port_by_name(client, from_memory(link->from, client, name)) &&
-         jack_port_by_name(client, from_memory(link->to, client, name));
+  const jack_port_t* const from = jack_port_by_name(client, from_memory(link->from, client, name));
+  const jack_port_t* const to = jack_port_by_name(client, from_memory(link->to, client, name));
+  return from && to && jack_port_flags(from) & JackPortIsOutput &&
+         jack_port_flags(to) & JackPortIsInput && !strcmp(jack_port_type(from), jack_port_type(to));
+}
+
+static bool
+is_forgotten(const JackLink* const link, jack_client_t* const client, const uint64_t now_ns)
+{
+  const uint64_t age_ns = now_ns - link->gone_ns;
+  return age_ns >= ENDLESS_NS || (age_ns >= CUT_NS && has_ends(link, client));
+}
+
+bool
+jack_links_look(JackLinks* const links, jack_client_t* const client,
+                jack_port_t* const* const ports, const uint32_t n_ports, const uint64_t now_ns)
+{
+  JackLinks present = { NULL, 0 };
+  bool is_settled = add_present(&present, client, ports, n_ports);
+  uint32_t n_kept = 0;
+  for (uint32_t i = 0; i < links->n; ++i) {
+    JackLink link = links->links[i];
+    if (find(&present, link.from, link.to)) {
+      link.gone_ns = 0;
+    } else if (link.gone_ns == 0) {
+      link.gone_ns = now_ns;
+    } else if (link.gone_ns != JACK_LINK_LOST && is_forgotten(&link, client, now_ns)) {
+      clear_link(&link);
+      continue;
+    }
+    is_settled &= link.gone_ns == 0 || link.gone_ns == JACK_LINK_LOST;
+    links->links[n_kept++] = link;
+  }
+  links->n = n_kept;
+  for (uint32_t i = 0; i < present.n; ++i) {
+    is_settled &= add(links, present.links[i].from, present.links[i].to, 0);
+  }
+  jack_links_clear(&present);
+  return is_settled;
+}
+
+void
+jack_links_lose(JackLinks* const links)
+{
+  for (uint32_t i = 0; i < links->n; ++i) {
+    links->links[i].gone_ns = JACK_LINK_LOST;
+  }
+}
+
+bool
+jack_links_add_lost(JackLinks* const links, const JackLinks* const from)
+{
+  bool is_complete = true;
+  for (uint32_t i = 0; i < from->n; ++i) {
+    const JackLink* const link = &from->links[i];
+    is_complete &=
+        link->gone_ns != JACK_LINK_LOST || add(links, link->from, link->to, JACK_LINK_LOST);
+  }
+  return is_complete;
 }
 
 bool
 jack_links_can_restore(const JackLinks* const links, jack_client_t* const client)
 {
   for (uint32_t i = 0; i < links->n; ++i) {
-    if (has_ends(&links->links[i], client)) {
+    if (links->links[i].gone_ns == JACK_LINK_LOST && has_ends(&links->links[i], client)) {
       return true;
     }
   }
@@ -96,34 +163,27 @@ jack_links_can_restore(const JackLinks* const links, jack_client_t* const client
 }
 
 uint32_t
-jack_links_restore(JackLinks* const links, jack_client_t* const client)
+jack_links_restore(const JackLinks* const links, jack_client_t* const client)
 {
   char from[NAME_BYTES];
   char to[NAME_BYTES];
-  uint32_t n_made = 0;
-  uint32_t n_kept = 0;
+  uint32_t n_there = 0;
   for (uint32_t i = 0; i < links->n; ++i) {
-    const JackLink link = links->links[i];
-    if (!has_ends(&link, client)) {
-      links->links[n_kept++] = link;
-      continue;
+    const JackLink* const link = &links->links[i];
+    if (link->gone_ns == JACK_LINK_LOST && has_ends(link, client)) {
+      const int result = jack_connect(client, from_memory(link->from, client, from),
+                                      from_memory(link->to, client, to));
+      n_there += !result || result == EEXIST;
     }
-    const int result = jack_connect(client, from_memory(link.from, client, from),
-                                    from_memory(link.to, client, to));
-    n_made += !result || result == EEXIST;
-    free(link.from);
-    free(link.to);
   }
-  links->n = n_kept;
-  return n_made;
+  return n_there;
 }
 
 void
 jack_links_clear(JackLinks* const links)
 {
   for (uint32_t i = 0; i < links->n; ++i) {
-    free(links->links[i].from);
-    free(links->links[i].to);
+    clear_link(&links->links[i]);
   }
   free(links->links);
   *links = (JackLinks){ NULL, 0 };

@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The connections of a JACK client, remembered by name so that they outlive the server.
+/**
+   The connections of a JACK client, remembered by name so that they outlive the server.
+
+   What comes is remembered when it is first seen; what goes is forgotten only after a while,
+   because not everything that goes was meant to:
+
+   - A server that ends in order, and the clients that end with it, take connections down before we
+     are told: a connection with both ports still there is forgotten after 100 ms, one whose other
+     port has gone after a second.
+   - A server tells of a connection before its shared memory shows it; a cycle of the graph lies
+     between (JackEngine.cpp, JackConnectionManager.cpp).  So one look after a message is not
+   enough.
+   - A client registers its ports before it is active, and connections to it are refused meanwhile.
+     So one attempt to restore is not enough; only what is seen again counts as restored.
+*/
 #ifndef WARPRACK_IO_JACK_LINKS_H
 #define WARPRACK_IO_JACK_LINKS_H
 
@@ -7,11 +21,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define JACK_LINK_LOST UINT64_MAX
+
 /// One connection, both ends by name.  A port of the client itself is written without the client's
 /// name (":in_1"), because a server that comes back may give it another.
 typedef struct JackLink {
   char* from;
   char* to;
+  uint64_t gone_ns; ///< 0: there; JACK_LINK_LOST: to be made again; else when it was missed first
 } JackLink;
 
 typedef struct JackLinks {
@@ -19,20 +36,29 @@ typedef struct JackLinks {
   uint32_t n;
 } JackLinks;
 
-/// Add the connections that ports[n_ports] of `client` have now; those that are there already stay
-/// single.  Reads shared memory only, so it also works after the server's death.  False when out of
-/// memory.
-bool jack_links_add(JackLinks* links, jack_client_t* client, jack_port_t* const* ports,
-                    uint32_t n_ports);
+/**
+   Bring the list up to date with the connections that ports[n_ports] of `client` have now.  Reads
+   shared memory only, so it also works after the server's death.
 
-/// Move everything from `other`, which becomes empty.  False when out of memory.
-bool jack_links_merge(JackLinks* links, JackLinks* other);
+   @param now_ns Monotonic time, not 0.
+   @return False when it is to be called again because something is missed but not forgotten yet, or
+   memory was short.
+*/
+bool jack_links_look(JackLinks* links, jack_client_t* client, jack_port_t* const* ports,
+                     uint32_t n_ports, uint64_t now_ns);
 
-/// True when both ends of at least one link are there.
+/// The session is over: all are to be made again.
+void jack_links_lose(JackLinks* links);
+
+/// Add copies of the links that are to be made again.  False when out of memory.
+bool jack_links_add_lost(JackLinks* links, const JackLinks* from);
+
+/// True when one of those that are to be made again has both its ends.
 bool jack_links_can_restore(const JackLinks* links, jack_client_t* client);
 
-/// Make the connections whose ends are both there, and drop those from the list; the number made.
-uint32_t jack_links_restore(JackLinks* links, jack_client_t* client);
+/// Try to make those that are to be made again and have both their ends.  The number of those that
+/// are there now.
+uint32_t jack_links_restore(const JackLinks* links, jack_client_t* client);
 
 void jack_links_clear(JackLinks* links);
 

@@ -30,8 +30,8 @@ on_process(const jack_nframes_t n_frames, void* const context)
   for (uint32_t c = 0; c < n_out; ++c) {
     session->out[c] = jack_port_get_buffer(session->ports[n_in + c], n_frames);
   }
-  io_process(session->base.io, session->in, session->out, n_frames,
-             atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
+  session_process(&session->base, session->in, session->out, n_frames,
+                  atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
   return 0;
 }
 
@@ -47,8 +47,9 @@ on_thread(void* const context)
 static int
 on_buffer_size(const jack_nframes_t n_frames, void* const context)
 {
-  Io* const io = ((Session*)context)->io;
-  if (n_frames != atomic_load(&io->block_frames)) {
+  Session* const session = context;
+  Io* const io = session->io;
+  if (n_frames != atomic_load(&io->block_frames) && !atomic_load(&session->retired)) {
     atomic_store(&io->open, false);
   }
   return 0;
@@ -135,7 +136,7 @@ jack_session_close(void* const context)
   if (session->client) {
     jack_client_close(session->client);
   }
-  jack_links_clear(&session->pending);
+  jack_links_clear(&session->to_restore);
   free(session->out);
   free(session->in);
   free(session->ports);
@@ -269,6 +270,16 @@ connect_physical(JackSession* const session, jack_port_t* const* const ports, co
   return n_made;
 }
 
+// A peer that is not active yet makes libjack complain.
+static uint32_t
+restore(JackSession* const session)
+{
+  char complaint[256];
+  const uint32_t n_there = jack_links_restore(&session->to_restore, session->client);
+  words_take(complaint, sizeof(complaint));
+  return n_there;
+}
+
 void
 jack_session_start(void* const context)
 {
@@ -278,7 +289,7 @@ jack_session_start(void* const context)
     session->base.status = fail(session, "JACK does not activate the client");
     return;
   }
-  session->n_connected = jack_links_restore(&session->pending, session->client);
+  session->n_connected = restore(session);
   snprintf(session->base.details, sizeof(session->base.details), ", %u connections restored",
            session->n_connected);
   if (session->connect) {
@@ -292,8 +303,7 @@ jack_session_start(void* const context)
 void
 jack_session_restore(void* const context)
 {
-  JackSession* const session = context;
-  jack_links_restore(&session->pending, session->client);
+  restore(context);
 }
 
 void

@@ -22,7 +22,7 @@ typedef struct JackSession {
   const char* server_name; ///< NULL: the default server
   const char* place;       ///< The server, for messages
   bool connect;            ///< jack_session_start() connects to the physical ports
-  JackLinks pending;       ///< Connections to restore; those that were leave the list
+  JackLinks to_restore;    ///< Changed only while no call runs
   // The client
   jack_client_t* client;
   jack_port_t** ports;  ///< [n_in + n_out], inputs first
@@ -40,7 +40,7 @@ JackSession* jack_session_new(Io* io);
 void jack_session_open(void* session);
 /// Let periods come, restore the connections that can be. [errand]
 void jack_session_start(void* session);
-/// Restore further connections. [errand]
+/// Try again to restore connections; what libjack says against it is dropped. [errand]
 void jack_session_restore(void* session);
 /// Tell the server that the latency has changed. [errand]
 void jack_session_tell_latency(void* session);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define NS_PER_MS   1000000U
-#define RETRY_NS    (240U * NS_PER_MS)  // a poll every 250 ms finds it due each time
 #define HANG_NS     (2000U * NS_PER_MS) // after which a call is said to hang
 #define FIRST_NS    (5000U * NS_PER_MS) // for the first start
 #define PATIENCE_MS 50U                 // of one poll; a healthy server answers within
@@ -66,10 +65,25 @@ abandon_call(Reviver* const reviver, const ErrandCall discard)
 
 // ---- the end of a session ----
 
+void
+session_process(Session* const session, const float* const* const in, float* const* const out,
+                const uint32_t n_frames, const bool wait)
+{
+  if (atomic_load_explicit(&session->retired, memory_order_acquire)) {
+    io_silence(session->io, out, n_frames);
+  } else {
+    io_process(session->io, in, out, n_frames, wait);
+  }
+}
+
+// No period of the session is heard any more.
 static void
-shut(Reviver* const reviver)
+retire(Reviver* const reviver)
 {
   Error error;
+  if (reviver->session) {
+    atomic_store_explicit(&reviver->session->retired, true, memory_order_release);
+  }
   if (io_shut(&reviver->io, &error)) {
     io_note(&reviver->io, "%s", error.text);
   }
@@ -79,7 +93,7 @@ shut(Reviver* const reviver)
 static bool
 close_session(Reviver* const reviver)
 {
-  shut(reviver);
+  retire(reviver);
   reviver->past_xruns += reviver->session->xruns;
   if (reviver->kind->leave) {
     reviver->kind->leave(reviver);
@@ -94,14 +108,14 @@ close_session(Reviver* const reviver)
 bool
 reviver_give_up(Reviver* const reviver, const Error* const error)
 {
-  const bool is_news = reviver->has_run && !reviver->session->absent &&
+  const bool is_news = reviver->is_open && !reviver->session->absent &&
                        strcmp(reviver->error.text, error->text) != 0;
   if (reviver->phase == RUNNING) {
     reviver->lost_ns = rt_now_ns();
   }
   reviver->error = *error;
   if (is_news) {
-    io_note(&reviver->io, "%s; trying again every 250 ms", error->text);
+    io_note(&reviver->io, "%s; trying again", error->text);
   }
   return close_session(reviver);
 }
@@ -111,8 +125,7 @@ lose_session(Reviver* const reviver)
 {
   reviver->lost_ns = rt_now_ns();
   reviver->attempt_ns = 0; // it may be back already
-  io_note(&reviver->io, "lost %s (%s); trying again every 250 ms", reviver->name,
-          reviver->session->reason);
+  io_note(&reviver->io, "lost %s (%s); trying again", reviver->name, reviver->session->reason);
   return close_session(reviver);
 }
 
@@ -164,6 +177,9 @@ run_session(Reviver* const reviver)
     io_note(&reviver->io, "%s is back after %.2f s: %g Hz, %u frames%s", reviver->name,
             (double)(rt_now_ns() - reviver->lost_ns) * 1e-9, reviver->io.rate_hz,
             reviver->io.block_frames, session->details);
+  } else if (reviver->is_open) {
+    io_note(&reviver->io, "%s is there: %g Hz, %u frames", reviver->name, reviver->io.rate_hz,
+            reviver->io.block_frames);
   }
   reviver->has_run = true;
   return true;
@@ -199,7 +215,7 @@ abandon_session(Reviver* const reviver)
 {
   if (reviver->phase != CLOSING) {
     reviver->lost_ns = rt_now_ns();
-    shut(reviver);
+    retire(reviver);
   }
   abandon_call(reviver, NULL);
 }
@@ -236,7 +252,8 @@ advance(Reviver* const reviver)
   if (reviver->phase == RUNNING) {
     return is_lost(reviver) ? lose_session(reviver) : reviver->kind->follow(reviver);
   }
-  return rt_now_ns() - reviver->attempt_ns >= RETRY_NS && open_session(reviver);
+  const uint64_t retry_ns = (uint64_t)reviver->kind->retry_ms * NS_PER_MS;
+  return rt_now_ns() - reviver->attempt_ns >= retry_ns && open_session(reviver);
 }
 
 void
@@ -246,8 +263,8 @@ reviver_poll(Reviver* const reviver)
   }
 }
 
-Status
-reviver_start(Reviver* const reviver, Error* const error)
+static Status
+start_once(Reviver* const reviver, Error* const error)
 {
   const uint64_t began_ns = rt_now_ns();
   open_session(reviver);
@@ -262,10 +279,21 @@ reviver_start(Reviver* const reviver, Error* const error)
              : error_set(error, reviver->error.status, "%s", reviver->error.text);
 }
 
+Status
+reviver_start(Reviver* const reviver, Error* const error)
+{
+  const Status status = start_once(reviver, error);
+  reviver->is_open = !status || (status == STATUS_AUDIO_IO && reviver->wait);
+  if (status && reviver->is_open) {
+    io_note(&reviver->io, "%s; waiting for it", error->text);
+  }
+  return reviver->is_open ? STATUS_OK : status;
+}
+
 bool
 reviver_close(Reviver* const reviver)
 {
-  shut(reviver);
+  retire(reviver);
   if (!has_returned(reviver, CLOSE_MS)) {
     abandon_call(reviver, reviver->phase == OPENING ? reviver->kind->close : NULL);
   } else if (reviver->phase == CLOSING) {

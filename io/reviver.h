@@ -2,14 +2,15 @@
 /**
    Keeps a driver alive across the death of its server or device: one session after the other.
 
-              ┌──────── every 250 ms ────────┐
+              ┌────── every retry_ms ────────┐
               ▼                              │
       AWAY ─open─▶ OPENING ─arm─▶ STARTING ─▶ RUNNING ─lost─▶ CLOSING ─▶ AWAY
                       └─────────────── failed ──────────────▶ ┘
 
-   Every call to the server is an errand, so that none can hang the main thread.  A call that hangs
-   after the session was lost is left to itself where its library allows another session beside it,
-   and what it may still touch is never freed; else its return is waited for.
+   The first start may find nothing; then it either fails or, where the driver waits, goes on
+   trying. Every call to the server is an errand, so that none can hang the main thread.  A call
+   that hangs after the session was lost is left to itself where its library allows another session
+   beside it, and what it may still touch is never freed; else its return is waited for.
 
    A driver puts a Reviver first in its own struct and a Session first in what one session needs;
    the ReviverKind says what is particular.
@@ -25,10 +26,11 @@ typedef struct Session {
   Io* io;
   Status status; ///< Result of the last call, with `error`
   Error error;
-  bool absent;      ///< After `open`: there is no server or device, which is no news later
-  char details[64]; ///< After `start`: for the line that tells of its return, or ""
-  atomic_bool lost; ///< It is over (release: after `reason`)
-  char reason[128]; ///< In words
+  bool absent;         ///< After `open`: there is no server or device, which is no news later
+  char details[64];    ///< After `start`: for the line that tells of its return, or ""
+  atomic_bool lost;    ///< It is over (release: after `reason`)
+  atomic_bool retired; ///< Its periods are nobody's any more: it is being closed, or was left
+  char reason[128];    ///< In words
   _Atomic uint64_t xruns;
 } Session;
 
@@ -46,8 +48,9 @@ typedef struct ReviverKind {
   bool (*follow)(Reviver* reviver);
   /// It is about to be closed: keep what the next one needs.  May be NULL. [main]
   void (*leave)(Reviver* reviver);
-  ErrandCall close; ///< Close and free the session, in whatever state it is. [errand]
-  bool may_abandon; ///< A new session can be opened beside one that hangs
+  ErrandCall close;  ///< Close and free the session, in whatever state it is. [errand]
+  uint32_t retry_ms; ///< Between two attempts to open, at least
+  bool may_abandon;  ///< A new session can be opened beside one that hangs
 } ReviverKind;
 
 typedef enum Phase { AWAY, OPENING, STARTING, RUNNING, CLOSING } Phase;
@@ -58,11 +61,13 @@ struct Reviver {
   char name[96]; ///< Of the server or device, for messages: "JACK server 'default'"
   Phase phase;
   Session* session; ///< NULL only when AWAY
-  bool has_run;     ///< The first start has succeeded
+  bool has_run;     ///< A session has run
+  bool wait;        ///< Set by the driver: no server at the first start is waited for
   // For reviver.c alone
   Errand* errand;      ///< The running call; NULL for none
   uint64_t errand_ns;  ///< When it began
   uint64_t attempt_ns; ///< When the last opening began
+  bool is_open;        ///< The first start is over, what happens from now on is told by notes
   uint64_t lost_ns;    ///< When the last session ended
   bool hang_told;
   bool leaks;          ///< A call was left to itself
@@ -72,7 +77,13 @@ struct Reviver {
   Reviver* next; ///< Closed, but never freed, see `leaks`
 };
 
-/// The first start; waits 5 s for it at most.  On an error call reviver_close(). [main]
+/// One period of a session; silence when it is retired, because a session whose close hangs may
+/// come to life again beside its successor. [rt]
+REALTIME void session_process(Session* session, const float* const* in, float* const* out,
+                              uint32_t n_frames, bool wait);
+
+/// The first start; waits 5 s for it at most.  Where the driver waits and no server is there, this
+/// is no error but a note.  On an error call reviver_close(). [main]
 NODISCARD Status reviver_start(Reviver* reviver, Error* error);
 
 void reviver_poll(Reviver* reviver); // [main]
@@ -85,7 +96,7 @@ bool reviver_close(Reviver* reviver);
 /// it.
 bool reviver_call(Reviver* reviver, ErrandCall call);
 
-/// From `follow`: the session cannot go on; close it and try again every 250 ms.
+/// From `follow`: the session cannot go on; close it and try again.
 bool reviver_give_up(Reviver* reviver, const Error* error);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "../io/audio_file.h"
 #include "../io/frame_ring.h"
-#include "../io/io_driver.h"
+#include "../io/io.h"
 #include "support/fake_events.h"
 #include "support/scratch.h"
 #include "support/signals.h"
@@ -257,59 +257,6 @@ START_TEST(a_full_disk_ends_the_recording_and_not_the_audio)
 }
 END_TEST
 
-START_TEST(a_period_of_another_length_is_silent)
-{
-  FakeEvents fake = { 0 };
-  Io io = { .events = fake_events(&fake, 1, 1), .n_in = 1, .n_out = 1 };
-  const float in[64] = { 1.0F, 1.0F };
-  float out[64];
-  const float* const ins[] = { in };
-  float* const outs[] = { out };
-  out[0] = 7.0F;
-  io_process(&io, ins, outs, 64, false); // not armed yet
-  ck_assert(out[0] == 0.0F);
-  ck_assert_int_eq(io_arm(&io, 48000.0, 64, NULL), STATUS_OK);
-  io_process(&io, ins, outs, 64, false);
-  ck_assert(out[0] == 1.0F);
-  io_process(&io, ins, outs, 63, false);
-  ck_assert(out[0] == 0.0F);
-  ck_assert_uint_eq(fake.periods, 1);
-}
-END_TEST
-
-static atomic_bool keep_going;
-
-static void*
-process_for_ever(void* const context)
-{
-  float sample[64] = { 0.0F };
-  const float* const ins[] = { sample };
-  float out[64];
-  float* const outs[] = { out };
-  while (keep_going) {
-    io_process(context, ins, outs, 64, false);
-  }
-  return NULL;
-}
-
-START_TEST(the_format_never_changes_inside_a_period)
-{
-  FakeEvents fake = { 0 };
-  Io io = { .events = fake_events(&fake, 1, 1), .n_in = 1, .n_out = 1 };
-  pthread_t thread;
-  keep_going = true;
-  ck_assert_int_eq(pthread_create(&thread, NULL, process_for_ever, &io), 0);
-  for (unsigned n = 0; n < 200U || (!fake.periods && n < 100000U); ++n) {
-    ck_assert_int_eq(io_arm(&io, 48000.0, 64, NULL), STATUS_OK);
-    usleep(10);
-  }
-  keep_going = false;
-  pthread_join(thread, NULL);
-  ck_assert(!fake.overlapped);
-  ck_assert_uint_gt(fake.periods, 0);
-}
-END_TEST
-
 static void*
 write_count(void* const context)
 {
@@ -359,5 +306,4 @@ SUITE_MAIN("io_dummy", fast_and_live_runs_play_and_record_every_frame,
            what_cannot_be_played_or_recorded_is_refused_before_it_starts,
            a_refused_format_refuses_to_open_and_leaves_no_file,
            a_damaged_file_is_told_once_and_audio_goes_on,
-           a_full_disk_ends_the_recording_and_not_the_audio, a_period_of_another_length_is_silent,
-           the_format_never_changes_inside_a_period, a_frame_ring_loses_and_repeats_nothing)
+           a_full_disk_ends_the_recording_and_not_the_audio, a_frame_ring_loses_and_repeats_nothing)

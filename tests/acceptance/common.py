@@ -233,10 +233,15 @@ class Jackd:
         self.env = {"JACK_DEFAULT_SERVER": name, "JACK_NO_START_SERVER": "1", "JACK_NO_AUDIO_RESERVATION": "1"}
         self.start()
 
-    def start(self):
+    def launch(self):
+        """Start it without waiting."""
         command = ["jackd", "-r", "-n", self.name, "-d", "dummy"]
         command += ["-r", str(self.rate), "-p", str(self.period)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def start(self):
+        """Start it and wait until it accepts clients."""
+        self.launch()
         while self.run("jack_lsp").returncode:
             assert self.process.poll() is None, "jackd ended"
             time.sleep(0.02)
@@ -246,10 +251,11 @@ class Jackd:
             command, env={**os.environ, **self.env}, capture_output=True, text=True, timeout=timeout, check=False
         )
 
-    def wait_for(self, port):
+    def wait_for(self, port, there=True):
+        """Until a port is there, or is not."""
         deadline = time.monotonic() + 10.0
-        while port not in self.run("jack_lsp").stdout.split():
-            assert time.monotonic() < deadline, f"no port {port}"
+        while (port in self.run("jack_lsp").stdout.split()) != there:
+            assert time.monotonic() < deadline, f"{'no ' if there else ''}port {port}"
             time.sleep(0.02)
 
     def kill(self):

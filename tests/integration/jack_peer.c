@@ -1,12 +1,71 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Another program on the JACK server, for tests: "peer:out" plays a constant 0.25, "peer:in" only
 // listens.  Ends with the server.
+//
+//     jack_peer                joins the server that runs
+//     jack_peer watch LEVEL    tries every 2 ms until a server accepts it, and prints, as soon as
+//     it
+//                              knows them, the monotonic times in ns when it was accepted
+//                              ("accepted N"), when the first sound came in ("heard N") and when a
+//                              sound of this level did ("settled N")
 
+#include <errno.h>
+#include <inttypes.h>
 #include <jack/jack.h>
+#include <math.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#define LEVEL_ERROR 1e-5F
+
+// One thing to wait for.
+typedef struct Moment {
+  bool is_over;
+  uint64_t ns;
+  sem_t come;
+} Moment;
+
+static jack_port_t* in;
 static jack_port_t* out;
+static float level;
+static Moment heard;
+static Moment settled;
+
+static uint64_t
+now_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static void
+come(Moment* const moment)
+{
+  if (!moment->is_over) {
+    moment->is_over = true;
+    moment->ns = now_ns();
+    sem_post(&moment->come);
+  }
+}
+
+static void
+listen_to(const float* const samples, const jack_nframes_t n_frames)
+{
+  const float last = samples[n_frames - 1U];
+  if (last != 0.0F) {
+    come(&heard);
+  }
+  if (fabsf(last - level) < LEVEL_ERROR) {
+    come(&settled);
+  }
+}
 
 static int
 process(const jack_nframes_t n_frames, void* const context)
@@ -16,6 +75,7 @@ process(const jack_nframes_t n_frames, void* const context)
   for (jack_nframes_t i = 0; i < n_frames; ++i) {
     samples[i] = 0.25F;
   }
+  listen_to(jack_port_get_buffer(in, n_frames), n_frames);
   return 0;
 }
 
@@ -26,19 +86,62 @@ shutdown(void* const context)
   _exit(EXIT_SUCCESS);
 }
 
-int
-main(void)
+static void
+say_nothing(const char* const text)
 {
-  jack_client_t* const client = jack_client_open("peer", JackNoStartServer, NULL);
+  (void)text;
+}
+
+static jack_client_t*
+join(const bool watch)
+{
+  jack_client_t* client = jack_client_open("peer", JackNoStartServer, NULL);
+  while (!client && watch) {
+    usleep(2000);
+    client = jack_client_open("peer", JackNoStartServer, NULL);
+  }
+  return client;
+}
+
+static void
+say(const char* const what, const uint64_t ns)
+{
+  printf("%s %" PRIu64 "\n", what, ns);
+  fflush(stdout);
+}
+
+static void
+wait_and_say(const char* const what, Moment* const moment)
+{
+  while (sem_wait(&moment->come) && errno == EINTR) {
+  }
+  say(what, moment->ns);
+}
+
+int
+main(const int argc, char** const argv)
+{
+  const bool watch = argc == 3 && !strcmp(argv[1], "watch");
+  level = watch ? strtof(argv[2], NULL) : 0.0F;
+  sem_init(&heard.come, 0, 0);
+  sem_init(&settled.come, 0, 0);
+  jack_set_error_function(say_nothing); // of the attempts in vain
+  jack_client_t* const client = join(watch);
+  const uint64_t accepted_ns = now_ns();
   if (!client) {
     return EXIT_FAILURE;
   }
   jack_set_process_callback(client, process, NULL);
   jack_on_shutdown(client, shutdown, NULL);
   out = jack_port_register(client, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
-  jack_port_register(client, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
-  if (jack_activate(client)) {
+  in = jack_port_register(client, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
+  if (!in || !out || jack_activate(client)) {
     return EXIT_FAILURE;
+  }
+  if (watch) {
+    say("accepted", accepted_ns);
+    wait_and_say("heard", &heard);
+    wait_and_say("settled", &settled);
   }
   for (;;) {
     pause();

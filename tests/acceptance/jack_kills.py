@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""jackd dies and returns N times (argument, default 20): audio is back, connected as before, and nothing piles up.
+
+Each round kills jackd (SIGKILL, every fourth time SIGTERM) and starts it again after a pause of a random length.  A bare client
+that tries every 2 ms says when the server accepts clients; it is also the rack's peer, so that what it hears has gone through a
+restored input, the graph with its parameters, and a restored output.
+"""
+
+import random
+import threading
+
+from common import *
+
+need("jackd", "jack_lsp", "jack_connect")
+
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+PEER = os.environ.get("WARPRACK_JACK_PEER", os.path.join(os.path.dirname(PROGRAM), "tests", "jack_peer"))
+PROMISE_MS = 500.0
+GAIN_DB = -6.0
+WIRES = {("peer:out", "rack:in_1"), ("rack:out_1", "peer:in"), ("rack:out_2", "system:playback_1")}
+
+
+def wires(jack):
+    """All connections, as (output, input)."""
+    found, port, is_input = set(), None, {}
+    for line in jack.run("jack_lsp", "-p").stdout.splitlines():
+        if line.startswith("\t"):
+            is_input[port] = "input" in line
+        else:
+            port = line
+    for line in jack.run("jack_lsp", "-c").stdout.splitlines():
+        if line.startswith("   "):
+            other = line.strip()
+            found.add((other, port) if is_input[port] else (port, other))
+        else:
+            port = line
+    return found
+
+
+class Peer:
+    """tests/integration/jack_peer.c, watching."""
+
+    def __init__(self, jack):
+        env, level = {**os.environ, **jack.env}, 0.25 * 10.0 ** (GAIN_DB / 20.0)
+        self.process = subprocess.Popen([PEER, "watch", str(level)], stdout=subprocess.PIPE, text=True, env=env)
+
+    def read(self, word):
+        """The time in ns that it prints after `word`; None when 10 s pass without one."""
+        timer = threading.Timer(10.0, self.process.kill)
+        timer.start()
+        line = self.process.stdout.readline().split()
+        timer.cancel()
+        return float(line[1]) if line and line[0] == word else None
+
+    def end(self, jack):
+        """Until the server has seen it: one that is to end beside a client that has just died takes seconds."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        jack.wait_for("peer:in", there=False)
+
+
+def holdings(pid):
+    """What a process holds: file descriptors, threads, mapped shared memory, kB of memory; and its dead children."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        status = dict(line.split(":", 1) for line in file)
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+        shm = sum("/dev/shm/" in line for line in file)
+    children = subprocess.run(["ps", "--ppid", str(pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
+    return {
+        "fds": len(os.listdir(f"/proc/{pid}/fd")),
+        "threads": int(status["Threads"]),
+        "shm": shm,
+        "rss_kb": int(status["VmRSS"].split()[0]),
+        "zombies": sum(state.startswith("Z") for state in children.split()),
+    }
+
+
+def one_round(jack, server, number, chance):
+    """Milliseconds from the server's first acceptance of a client until that client hears the rack, and until it is as it was."""
+    if number % 4 == 3:
+        jack.process.terminate()
+        jack.process.wait()
+    else:
+        jack.kill()
+    peer = Peer(jack)
+    try:
+        time.sleep(chance.uniform(0.05, 0.55))
+        jack.launch()
+        accepted, heard, settled = (peer.read(word) for word in ("accepted", "heard", "settled"))
+        assert settled is not None, f"round {number + 1} does not come back as it was: {wires(jack)}\n{server.output()}"
+        found = wires(jack)
+        assert found == WIRES, (found ^ WIRES, server.output())
+        return (heard - accepted) * 1e-6, (settled - accepted) * 1e-6
+    finally:
+        peer.end(jack)
+
+
+with scratch(), Jackd(48000, 64) as jack:
+    chance = random.Random(4)
+    rack = ("--io", "jack", "--channels", "2:2", "--no-connect", "--name", "rack")
+    with Server(*rack, "g: gain", env=jack.env) as server:
+        peer = Peer(jack)
+        jack.wait_for("peer:in")
+        server.osc.do("/node/g/gain", GAIN_DB)
+        for source, target in WIRES:
+            done = jack.run("jack_connect", source, target)
+            assert done.returncode == 0, (source, target, done.stderr)
+        peer.read("accepted")
+        assert peer.read("heard") and peer.read("settled"), "no sound before the first kill"
+        time.sleep(0.2)
+        peer.end(jack)
+        times, before = [], None
+        for number in range(ROUNDS):
+            times.append(one_round(jack, server, number, chance))
+            if number == min(4, ROUNDS - 1):
+                before = holdings(server.process.pid)  # libraries have what they keep
+        after = holdings(server.process.pid)
+        reconnects = server.status()["reconnects"]
+        server.stop()
+
+print(f"{ROUNDS} rounds, {reconnects} reconnects; from the first client that the server accepts, in ms:")
+for what, column in zip(("first sound", "sound as before"), np.transpose(times)):
+    print(f"  {what:16} p50 {np.median(column):4.0f}, p99 {np.percentile(column, 99):4.0f}, max {column.max():4.0f}")
+print(f"held after round {min(5, ROUNDS)}: {before}")
+print(f"held at the end:    {after}")
+assert reconnects == ROUNDS
+assert after["zombies"] == 0
+for kind in ("fds", "threads", "shm"):
+    assert after[kind] <= before[kind], kind
+assert after["rss_kb"] - before["rss_kb"] < 1024 + 8 * ROUNDS, "memory grows"
+assert np.median(times, axis=0)[1] < PROMISE_MS, "the usual return is late"  # one round may meet a machine that stalls

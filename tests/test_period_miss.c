@@ -7,7 +7,11 @@
 #include "support/signals.h"
 #include "support/suite.h"
 
-#include <math.h>
+#include "../engine/period_state.h"
+#include "../engine/ring_region.h"
+#include "../engine/rt.h"
+
+#include <sched.h>
 #include <string.h>
 
 START_TEST(whoever_starts_to_wait_hears_wet_again_at_once)
@@ -164,31 +168,217 @@ START_TEST(dropped_blocks_never_shift_the_latency)
 }
 END_TEST
 
-START_TEST(any_pattern_of_misses_keeps_latency_and_level)
+START_TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts)
+{
+  for (uint32_t good = PERIOD_GOOD_BLOCKS - 1U; good <= PERIOD_GOOD_BLOCKS; ++good) {
+    PeriodRig rig;
+    period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+    period_rig_run_served(&rig);
+    period_rig_run(&rig);
+    for (uint32_t k = 0; k < good; ++k) {
+      period_rig_run_served(&rig);
+      expect(&rig, dry_at, BLOCK);
+    }
+    period_rig_run(&rig);
+    expect(&rig, dry_at, BLOCK);
+    for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+      period_rig_run_served(&rig);
+      expect(&rig, dry_at, BLOCK);
+    }
+    period_rig_run_served(&rig);
+    expect_fade(&rig, dry_at, wet_at, BLOCK, BLOCK);
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+/// Block `b` of the last period, of `n` blocks, as a period of its own.
+static PeriodRig
+slice_of(const PeriodRig* const rig, const uint32_t b, const uint32_t n)
+{
+  PeriodRig slice = *rig;
+  slice.frame -= (uint64_t)(n - 1U - b) * BLOCK;
+  for (uint32_t c = 0; c < CHANNELS; ++c) {
+    memcpy(slice.out[c], rig->out[c] + (size_t)b * BLOCK, BLOCK * sizeof(float));
+  }
+  return slice;
+}
+
+START_TEST(blocks_of_one_period_are_missed_one_by_one)
 {
   PeriodRig rig;
-  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
-  uint64_t state = 7;
-  uint32_t n_wet = 0;
-  for (uint32_t k = 0; k < 20000U; ++k) {
-    if (signal_random(&state) % 32U) {
-      period_rig_serve(&rig);
-    }
-    const uint64_t dry_before = period_counts(rig.period).dry;
-    period_rig_run(&rig);
-    if (k > 0 && period_counts(rig.period).dry == dry_before) {
-      expect(&rig, wet_at, BLOCK);
-      ++n_wet;
-    }
-    for (uint32_t i = 0; i < BLOCK; ++i) {
-      ck_assert(fabsf(rig.out[0][i]) < 1.5F); // odd reflection reaches three times the wet level
-    }
+  period_rig_new(&rig, (PeriodConfig){ .depth = 2 });
+  period_rig_run_served(&rig);
+  period_rig_run_served(&rig);
+  period_rig_serve(&rig);
+  period_rig_run_frames(&rig, 4U * BLOCK, false); // two are there, two are not
+  for (uint32_t b = 0; b < 2U; ++b) {
+    const PeriodRig slice = slice_of(&rig, b, 4U);
+    expect(&slice, wet_at, 2U * BLOCK);
   }
-  const PeriodCounts counts = period_counts(rig.period);
-  ck_assert_uint_gt(counts.late, 400);
-  ck_assert_uint_gt(n_wet, 5000);
-  ck_assert_uint_eq(counts.blocks, 20000);
+  const PeriodRig third = slice_of(&rig, 2U, 4U);
+  expect_miss(&third, 2U * BLOCK, 2U * BLOCK);
+  const PeriodRig fourth = slice_of(&rig, 3U, 4U);
+  expect(&fourth, dry_at, 2U * BLOCK);
+  ck_assert_uint_eq(period_counts(rig.period).late, 2);
+  for (uint32_t p = 0; p < PERIOD_GOOD_BLOCKS / 2U; ++p) { // all due ones are there
+    period_rig_serve(&rig);
+    period_rig_run_frames(&rig, 2U * BLOCK, false);
+    expect_frames(&rig, dry_at, 2U * BLOCK, 2U * BLOCK);
+  }
+  period_rig_serve(&rig);
+  period_rig_run_frames(&rig, 2U * BLOCK, false);
+  const PeriodRig back = slice_of(&rig, 0, 2U);
+  expect_fade(&back, dry_at, wet_at, 2U * BLOCK, 2U * BLOCK);
+  const PeriodRig wet = slice_of(&rig, 1U, 2U);
+  expect(&wet, wet_at, 2U * BLOCK);
   period_rig_free(&rig);
+}
+END_TEST
+
+// ---- any pattern, against the rule in closed form ----
+
+typedef enum Outcome { GOOD, LATE, FAILED, WRONG, N_OUTCOMES } Outcome;
+
+#define PATTERN_BLOCKS 4000U
+#define NEVER          INT64_MIN
+
+/// A worker that is told what becomes of each block, and when.
+typedef struct Puppet {
+  PeriodRig rig;
+  Outcome outcomes[PATTERN_BLOCKS]; ///< By sequence number
+  _Atomic uint64_t allowed;         ///< Blocks before this one may come back
+  _Atomic bool stop;
+  pthread_t thread;
+} Puppet;
+
+/// A miss every 30 blocks or so, in clusters now and then.
+static void
+draw_outcomes(Outcome* const outcomes, uint64_t seed)
+{
+  uint64_t odds = 30U;
+  for (uint32_t k = 0; k < PATTERN_BLOCKS; ++k) {
+    const uint64_t draw = signal_random(&seed);
+    outcomes[k] = draw % odds ? GOOD : (Outcome)(1U + (draw >> 32U) % (N_OUTCOMES - 1U));
+    odds = (draw >> 48U) % 64U == 0 ? (odds == 30U ? 3U : 30U) : odds;
+  }
+}
+
+static void
+puppet_finish(Puppet* const puppet, const uint64_t sequence)
+{
+  const Outcome outcome = puppet->outcomes[sequence];
+  if (outcome == FAILED) {
+    ring_fail(puppet->rig.ring);
+  } else if (outcome == WRONG) { // comes back as the block before
+    RingSlot* const slot = ring_slot_at(puppet->rig.ring, sequence);
+    ring_finish(puppet->rig.ring);
+    slot->result = sequence;
+  } else {
+    period_rig_finish(&puppet->rig, sequence);
+  }
+}
+
+/// Finish what is allowed, late blocks included: nobody may hear those.
+static void
+puppet_move(Puppet* const puppet)
+{
+  uint64_t sequence = 0;
+  while (ring_take(puppet->rig.ring, 0U, &sequence) && sequence < atomic_load(&puppet->allowed)) {
+    puppet_finish(puppet, sequence);
+  }
+}
+
+static void*
+puppet_main(void* const context)
+{
+  Puppet* const puppet = context;
+  while (!atomic_load(&puppet->stop)) {
+    puppet_move(puppet);
+    sched_yield();
+  }
+  return NULL;
+}
+
+/// What block `due` must sound like, where `missed` was the last one before it that was not good.
+static void
+expect_by_rule(const Puppet* const puppet, const int64_t due, const int64_t missed,
+               const uint32_t latency)
+{
+  const PeriodRig* const rig = &puppet->rig;
+  const bool never = missed == NEVER;
+  const bool was_wet = never || due - 1 - missed > (int64_t)PERIOD_GOOD_BLOCKS;
+  if (due < 0) {
+    expect(rig, silence_at, latency);
+  } else if (puppet->outcomes[due] != GOOD) {
+    if (!was_wet) {
+      expect(rig, dry_at, latency);
+    } else if (due == 0) {
+      expect_fade(rig, silence_at, dry_at, latency, latency);
+    } else {
+      expect_miss(rig, latency, latency);
+    }
+  } else if (was_wet) {
+    expect(rig, wet_at, latency);
+  } else if (due - missed > (int64_t)PERIOD_GOOD_BLOCKS) {
+    expect_fade(rig, dry_at, wet_at, latency, latency);
+  } else {
+    expect(rig, dry_at, latency);
+  }
+}
+
+/// One period; with depth 0 the worker's thread answers within it, or not.
+static void
+puppet_run(Puppet* const puppet, const int64_t due)
+{
+  const bool is_late = due >= 0 && puppet->outcomes[due] == LATE;
+  atomic_store(&puppet->allowed, (uint64_t)(due + !is_late));
+  if (puppet->rig.period->config.depth == 0) {
+    puppet->rig.period->config.deadline = is_late ? 0.0 : 1e5; // at once, or half a minute
+  } else {
+    puppet_move(puppet);
+  }
+  period_rig_run(&puppet->rig);
+}
+
+START_TEST(any_pattern_of_misses_sounds_as_the_rule_says)
+{
+  static Puppet puppet;
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    memset(&puppet, 0, sizeof(puppet));
+    period_rig_new(&puppet.rig, (PeriodConfig){ .depth = depth });
+    draw_outcomes(puppet.outcomes, depth);
+    if (depth == 0) {
+      ck_assert(rt_thread_start("test-puppet", puppet_main, &puppet, &puppet.thread, NULL) ==
+                STATUS_OK);
+    }
+    uint64_t n[N_OUTCOMES] = { 0 };
+    int64_t missed = NEVER;
+    for (int64_t k = 0; k < PATTERN_BLOCKS; ++k) {
+      const int64_t due = k - depth;
+      if (depth == 0 && puppet.outcomes[k] == WRONG) {
+        puppet.outcomes[k] = FAILED; // read at once, so that it cannot be made wrong in time
+      }
+      puppet_run(&puppet, due);
+      expect_by_rule(&puppet, due, missed, depth * BLOCK);
+      if (due >= 0) {
+        ++n[puppet.outcomes[due]];
+        missed = puppet.outcomes[due] == GOOD ? missed : due;
+      }
+    }
+    const PeriodCounts counts = period_counts(puppet.rig.period);
+    ck_assert_uint_gt(n[LATE], 50);
+    ck_assert_uint_eq(counts.late, n[LATE]);
+    ck_assert_uint_eq(counts.failed, n[FAILED]);
+    ck_assert_uint_eq(counts.wrong, n[WRONG]);
+    ck_assert_uint_eq(counts.faults, n[WRONG]);
+    ck_assert_uint_eq(counts.dropped, 0);
+    if (depth == 0) {
+      atomic_store(&puppet.stop, true);
+      pthread_join(puppet.thread, NULL);
+    }
+    period_rig_free(&puppet.rig);
+  }
 }
 END_TEST
 
@@ -220,4 +410,6 @@ SUITE_MAIN("period_miss", whoever_starts_to_wait_hears_wet_again_at_once,
            a_late_block_fades_to_dry_for_eight_good_blocks_and_back,
            a_block_without_sound_is_a_late_one, the_good_blocks_must_follow_each_other,
            a_miss_while_fading_back_fades_to_dry_again, dropped_blocks_never_shift_the_latency,
-           any_pattern_of_misses_keeps_latency_and_level, a_miss_does_not_click)
+           a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts,
+           blocks_of_one_period_are_missed_one_by_one,
+           any_pattern_of_misses_sounds_as_the_rule_says, a_miss_does_not_click)

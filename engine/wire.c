@@ -247,10 +247,10 @@ wire_queued(Wire* const wire)
 
 // ---- in ----
 
-/// Take descriptors that came: the first byte of a frame to the worker may bring one.  The others
-/// are closed.
+/// Take descriptors that came: the header of a frame to the worker may bring one.  The others are
+/// closed.
 static Status
-take_descriptors(Wire* const wire, struct msghdr* const message, const bool is_first_byte)
+take_descriptors(Wire* const wire, struct msghdr* const message, const bool is_header)
 {
   bool is_good = !(message->msg_flags & MSG_CTRUNC);
   for (struct cmsghdr* c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
@@ -258,7 +258,7 @@ take_descriptors(Wire* const wire, struct msghdr* const message, const bool is_f
     for (size_t i = 0; c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && i < n; ++i) {
       int fd = -1;
       memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-      if (wire->side == WIRE_WORKER && is_first_byte && wire->fd < 0) {
+      if (wire->side == WIRE_WORKER && is_header && wire->fd < 0) {
         wire->fd = fd;
       } else {
         close(fd);
@@ -272,7 +272,7 @@ take_descriptors(Wire* const wire, struct msghdr* const message, const bool is_f
 
 /// Read up to n bytes; *n_read is 0 when nothing is there.
 static Status
-read_some(Wire* const wire, void* const to, const size_t n, const bool is_first_byte,
+read_some(Wire* const wire, void* const to, const size_t n, const bool is_header,
           uint32_t* const n_read)
 {
   struct iovec piece = { to, n };
@@ -299,7 +299,7 @@ read_some(Wire* const wire, void* const to, const size_t n, const bool is_first_
     return error_set(&wire->broken, STATUS_NET, "the other side has closed%s",
                      wire->n_header ? " in the middle of a message" : "");
   }
-  return take_descriptors(wire, &message, is_first_byte);
+  return take_descriptors(wire, &message, is_header);
 }
 
 /// Check a whole header, and make room for its body.
@@ -329,7 +329,7 @@ read_frame(Wire* const wire, bool* const is_whole)
   Status status = STATUS_OK;
   while (!status && n && wire->n_header < sizeof(Header)) {
     status = read_some(wire, (unsigned char*)&wire->header + wire->n_header,
-                       sizeof(Header) - wire->n_header, wire->n_header == 0U, &n);
+                       sizeof(Header) - wire->n_header, true, &n);
     wire->n_header += n;
   }
   const bool has_header = wire->n_header == sizeof(Header);

@@ -87,6 +87,9 @@ write_rack(Coder* const coder, const Rack* const rack)
     return;
   }
   uint32_t n_text = (uint32_t)strlen(text);
+  if (n_text > RACK_MAX_TEXT) {
+    coder_fail(coder, STATUS_LIMIT, "a document of %u bytes; at most %u", n_text, RACK_MAX_TEXT);
+  }
   uint32_t n_nodes = rack->n_nodes;
   uint32_t next_uid = rack->next_uid;
   coder_u32(coder, &next_uid, RACK_UID_FIRST, UINT32_MAX, "next uid");

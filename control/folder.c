@@ -77,11 +77,18 @@ open_file(const Folder* const folder, const char* const name, int* const fd,
 }
 
 Status
+folder_open_file(const Folder* const folder, const char* const name, int* const fd,
+                 Error* const error)
+{
+  uint64_t n_bytes = 0;
+  return open_file(folder, name, fd, &n_bytes, error);
+}
+
+Status
 folder_check(const Folder* const folder, const char* const name, Error* const error)
 {
   int fd = -1;
-  uint64_t n_bytes = 0;
-  const Status status = open_file(folder, name, &fd, &n_bytes, error);
+  const Status status = folder_open_file(folder, name, &fd, error);
   if (status == STATUS_OK) {
     close(fd);
   }

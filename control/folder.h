@@ -19,6 +19,10 @@ NODISCARD Status folder_open(Folder* folder, const char* path, Error* error);
 
 void folder_close(Folder* folder);
 
+/// Open a regular file in the folder for reading, without waiting for anything: a pipe is refused
+/// like all else that is no regular file.  The caller closes it.
+NODISCARD Status folder_open_file(const Folder* folder, const char* name, int* fd, Error* error);
+
 /// STATUS_FILE unless `name` is a regular file in the folder that may be read.
 NODISCARD Status folder_check(const Folder* folder, const char* name, Error* error);
 

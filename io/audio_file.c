@@ -25,22 +25,30 @@ typedef struct LoadedFile {
 } LoadedFile;
 
 Status
+source_check(const int fd, const char* const name, Error* const error)
+{
+  struct stat info;
+  if (fstat(fd, &info)) {
+    error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno));
+  } else if (S_ISREG(info.st_mode) && info.st_size > 0) {
+    return STATUS_OK;
+  } else {
+    error_set(error, STATUS_FILE, "cannot read '%s': it is %s", name,
+              S_ISREG(info.st_mode)   ? "empty (0 bytes)"
+              : S_ISDIR(info.st_mode) ? "a directory"
+                                      : "no regular file");
+  }
+  close(fd);
+  return STATUS_FILE;
+}
+
+Status
 source_open(const char* const name, int* const fd, Error* const error)
 {
-  const int opened = open(name, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (opened < 0 || fstat(opened, &info)) {
-    return error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno));
-  }
-  if (S_ISREG(info.st_mode) && info.st_size > 0) {
-    *fd = opened;
-    return STATUS_OK;
-  }
-  close(opened);
-  return error_set(error, STATUS_FILE, "cannot read '%s': it is %s", name,
-                   S_ISREG(info.st_mode)   ? "empty (0 bytes)"
-                   : S_ISDIR(info.st_mode) ? "a directory"
-                                           : "no regular file");
+  // Not to wait for who writes into a pipe.
+  *fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  return *fd < 0 ? error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno))
+                 : source_check(*fd, name, error);
 }
 
 FxFile*
@@ -227,28 +235,50 @@ load_audio(AudioReader* const reader, const char* const name, const double rate_
   return STATUS_OK;
 }
 
+/// Audio, or rows of numbers; `again` is the same file for the second try.  Both are given away.
+static Status
+load_any(const int fd, const int again, const char* const name, const double rate_hz,
+         FxFile** const file, Error* const error)
+{
+  AudioReader* reader = NULL;
+  Error no_audio = { STATUS_OK, "" };
+  if (!audio_reader_open_fd(fd, name, &reader, &no_audio)) {
+    close(again);
+    const Status status = load_audio(reader, name, rate_hz, file, error);
+    audio_reader_close(reader);
+    return status;
+  }
+  Error no_text = { STATUS_OK, "" };
+  (void)lseek(again, 0, SEEK_SET);
+  const Status status = number_table_load(again, name, file, &no_text);
+  return status ? error_set(error, status, "%.250s; nor is it rows of numbers: %.200s",
+                            no_audio.text, no_text.text)
+                : STATUS_OK;
+}
+
+Status
+audio_file_load_fd(const int fd, const char* const name, const double rate_hz, FxFile** const file,
+                   Error* const error)
+{
+  const Status status = source_check(fd, name, error);
+  if (status) {
+    return status;
+  }
+  const int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (again < 0) {
+    close(fd);
+    return error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno));
+  }
+  (void)lseek(fd, 0, SEEK_SET);
+  return load_any(fd, again, name, rate_hz, file, error);
+}
+
 Status
 audio_file_load(void* const context, const char* const name, const double rate_hz,
                 FxFile** const file, Error* const error)
 {
   (void)context;
   int fd = -1;
-  Status status = source_open(name, &fd, error);
-  if (status) {
-    return status;
-  }
-  close(fd);
-
-  AudioReader* reader = NULL;
-  Error no_audio = { STATUS_OK, "" };
-  if (!audio_reader_open(name, &reader, &no_audio)) {
-    status = load_audio(reader, name, rate_hz, file, error);
-    audio_reader_close(reader);
-    return status;
-  }
-  Error no_text = { STATUS_OK, "" };
-  status = number_table_load(name, file, &no_text);
-  return status ? error_set(error, status, "%.250s; nor is it rows of numbers: %.200s",
-                            no_audio.text, no_text.text)
-                : STATUS_OK;
+  const Status status = source_open(name, &fd, error);
+  return status ? status : audio_file_load_fd(fd, name, rate_hz, file, error);
 }

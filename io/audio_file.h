@@ -22,6 +22,11 @@
 */
 NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
+
+/// The same for a regular file that is open for reading, whatever `name` leads to by now; it is for
+/// messages only.  The descriptor is given away.
+NODISCARD Status audio_file_load_fd(int fd, const char* name, double rate_hz, FxFile** file,
+                                    Error* error);
 void audio_file_free(void* context, FxFile* file);
 
 typedef struct AudioReader AudioReader;

@@ -8,6 +8,12 @@
 /// Open for reading what is a file, is readable and is not empty.
 NODISCARD Status source_open(const char* name, int* fd, Error* error);
 
+/// The same for what is open already; on error it is closed.
+NODISCARD Status source_check(int fd, const char* name, Error* error);
+
+/// As audio_reader_open(), from the beginning of a file that is open; given away.
+NODISCARD Status audio_reader_open_fd(int fd, const char* name, AudioReader** reader, Error* error);
+
 /// A file with zeroed samples for [n_channels][n_frames]; free with audio_file_free().  NULL when
 /// out of memory.
 FxFile* loaded_file_new(const char* name, uint32_t n_channels, uint64_t n_frames, bool is_audio);
@@ -15,7 +21,7 @@ FxFile* loaded_file_new(const char* name, uint32_t n_channels, uint64_t n_frames
 /// The samples of such a file, for whoever fills it.
 float* loaded_file_samples(FxFile* file);
 
-/// Read a text file with rows of numbers, all of one length.
-NODISCARD Status number_table_load(const char* name, FxFile** file, Error* error);
+/// Read a text file with rows of numbers, all of one length; `fd` is given away.
+NODISCARD Status number_table_load(int fd, const char* name, FxFile** file, Error* error);
 
 #endif

@@ -19,14 +19,9 @@ struct AudioReader {
 };
 
 static Status
-open_by_libsndfile(AudioReader* const reader, Error* const error)
+open_by_libsndfile(AudioReader* const reader, const int fd, Error* const error)
 {
-  int fd = -1;
-  const Status status = source_open(reader->name, &fd, error);
-  if (status) {
-    return status;
-  }
-  reader->file = sf_open_fd(fd, SFM_READ, &reader->info, SF_TRUE);
+  reader->file = sf_open_fd(fd, SFM_READ, &reader->info, SF_TRUE); // closes it in any case
   if (!reader->file) {
     return error_set(error, STATUS_FILE,
                      "'%s' is not audio that libsndfile reads (\"%s\"); WAV, FLAC, AIFF, Ogg and "
@@ -38,23 +33,33 @@ open_by_libsndfile(AudioReader* const reader, Error* const error)
 }
 
 Status
-audio_reader_open(const char* const name, AudioReader** const out, Error* const error)
+audio_reader_open_fd(const int fd, const char* const name, AudioReader** const out,
+                     Error* const error)
 {
   AudioReader* const reader = calloc(1, sizeof(AudioReader));
   char* const copy = strdup(name);
   if (!reader || !copy) {
     free(copy);
     free(reader);
+    close(fd);
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   reader->name = copy;
-  const Status status = open_by_libsndfile(reader, error);
+  const Status status = open_by_libsndfile(reader, fd, error);
   if (status) {
     audio_reader_close(reader);
     return status;
   }
   *out = reader;
   return STATUS_OK;
+}
+
+Status
+audio_reader_open(const char* const name, AudioReader** const out, Error* const error)
+{
+  int fd = -1;
+  const Status status = source_open(name, &fd, error);
+  return status ? status : audio_reader_open_fd(fd, name, out, error);
 }
 
 uint32_t

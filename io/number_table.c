@@ -109,13 +109,8 @@ read_rows(FILE* const in, Table* const table, Error* const error)
 }
 
 Status
-number_table_load(const char* const name, FxFile** const file, Error* const error)
+number_table_load(const int fd, const char* const name, FxFile** const file, Error* const error)
 {
-  int fd = -1;
-  Status status = source_open(name, &fd, error);
-  if (status) {
-    return status;
-  }
   FILE* const in = fdopen(fd, "r");
   if (!in) {
     close(fd);
@@ -123,9 +118,9 @@ number_table_load(const char* const name, FxFile** const file, Error* const erro
   }
   struct stat info;
   Table table = { 0 };
-  status = fstat(fd, &info) || info.st_size > MAX_BYTES
-               ? error_set(error, STATUS_FILE, "over 64 MiB of text")
-               : read_rows(in, &table, error);
+  Status status = fstat(fd, &info) || info.st_size > MAX_BYTES
+                      ? error_set(error, STATUS_FILE, "over 64 MiB of text")
+                      : read_rows(in, &table, error);
   if (!status) {
     *file = loaded_file_new(name, table.n_rows, table.n_columns, false);
     if (*file) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A RACK on a command line is a chain or a file; what cannot be read is refused with its place.
+// A RACK on a command line is a chain or a file; what cannot be read is refused with its place. The
+// files that it names may be anywhere; any others are loaded from below its root, or not at all.
 
 #include "../tools/rack_arg.h"
 #include "support/scratch.h"
 #include "support/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static Error error;
 static RackArg arg;
@@ -92,6 +96,115 @@ START_TEST(files_that_cannot_be_read_are_refused)
 }
 END_TEST
 
+/// A folder with a rack file, some audio, and names that lead elsewhere.
+static Scratch
+make_folder(void)
+{
+  static const float sample[] = { 1.0F };
+  const float* const samples[] = { sample };
+  const Scratch scratch = scratch_new();
+  ck_assert_int_eq(mkdir(scratch_path(&scratch, "racks"), 0700), 0);
+  ck_assert_int_eq(mkdir(scratch_path(&scratch, "racks/sub"), 0700), 0);
+  scratch_write(&scratch, "racks/one.rack", "chain convolver ../named.wav\n", 29);
+  scratch_write_wav(&scratch, "named.wav", samples, 1, 1, 48000);
+  scratch_write_wav(&scratch, "unnamed.wav", samples, 1, 1, 48000);
+  scratch_write_wav(&scratch, "racks/in.wav", samples, 1, 1, 48000);
+  scratch_write_wav(&scratch, "racks/sub/in.wav", samples, 1, 1, 48000);
+  ck_assert_int_eq(symlink("sub/in.wav", scratch_path(&scratch, "racks/link_in.wav")), 0);
+  ck_assert_int_eq(symlink("../unnamed.wav", scratch_path(&scratch, "racks/link_out.wav")), 0);
+  ck_assert_int_eq(symlink("..", scratch_path(&scratch, "racks/up")), 0);
+  ck_assert_int_eq(symlink("/dev/zero", scratch_path(&scratch, "racks/zero.wav")), 0);
+  ck_assert_int_eq(mkfifo(scratch_path(&scratch, "racks/pipe.wav"), 0600), 0);
+  scratch_write(&scratch, "racks/empty.wav", "", 0);
+  return scratch;
+}
+
+static void
+assert_loads(const char* const name)
+{
+  FxFile* file = NULL;
+  ck_assert_msg(!rack_arg_load_file(&arg, name, 48000.0, &file, &error), "%s: %s", name,
+                error.text);
+  ck_assert_uint_eq(file->n_frames, 1);
+  rack_arg_free_file(&arg, file);
+}
+
+static void
+assert_loads_not(const char* const name)
+{
+  FxFile* file = NULL;
+  ck_assert_msg(rack_arg_load_file(&arg, name, 48000.0, &file, &error) == STATUS_FILE, "%s", name);
+  ck_assert_ptr_null(file);
+  ck_assert_uint_gt(strlen(error.text), 0);
+}
+
+START_TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
+{
+  const Scratch scratch = make_folder();
+  ck_assert_msg(!rack_arg_read(scratch_path(&scratch, "racks/one.rack"), &arg, &error), "%s",
+                error.text);
+  assert_loads("../named.wav"); // by the rack of the command line
+  assert_loads("in.wav");
+  assert_loads("sub/in.wav");
+  assert_loads("sub/../in.wav");
+  assert_loads("link_in.wav");
+  static const char* const bad[] = { "../unnamed.wav",
+                                     "sub/../../unnamed.wav",
+                                     "link_out.wav",
+                                     "up/unnamed.wav",
+                                     "/etc/passwd",
+                                     "/dev/zero",
+                                     "zero.wav",
+                                     "pipe.wav",
+                                     "sub",
+                                     ".",
+                                     "empty.wav",
+                                     "none.wav",
+                                     "",
+                                     "../racks/../named.wav",
+                                     "/proc/self/fd/0",
+                                     "named.wav" };
+  for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
+    assert_loads_not(bad[i]);
+  }
+  assert_loads_not(scratch_path(&scratch, "racks/in.wav")); // absolute, even if it leads inside
+  rack_arg_clear(&arg);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(another_root_can_be_given)
+{
+  const Scratch scratch = make_folder();
+  char path[256];
+  snprintf(path, sizeof(path), "%s", scratch_path(&scratch, "racks/one.rack"));
+  ck_assert_int_eq(rack_arg_read(path, &arg, &error), STATUS_OK);
+  char* name = rack_arg_name(&arg, path);
+  ck_assert_str_eq(name, "one.rack");
+  free(name);
+
+  ck_assert_int_eq(rack_arg_set_root(&arg, scratch.directory, &error), STATUS_OK);
+  assert_loads("unnamed.wav");
+  assert_loads("racks/in.wav");
+  assert_loads_not("in.wav");
+  name = rack_arg_name(&arg, path);
+  ck_assert_str_eq(name, "racks/one.rack");
+  free(name);
+
+  ck_assert_int_eq(rack_arg_set_root(&arg, scratch_path(&scratch, "racks/sub"), &error), STATUS_OK);
+  ck_assert_ptr_null(rack_arg_name(&arg, path)); // it is not there
+  ck_assert_int_eq(rack_arg_set_root(&arg, path, &error), STATUS_FILE);
+  ck_assert_int_eq(rack_arg_set_root(&arg, "no/such/folder", &error), STATUS_FILE);
+  rack_arg_clear(&arg);
+  ck_assert_int_eq(rack_arg_read("gain", &arg, &error), STATUS_OK);
+  ck_assert_ptr_null(rack_arg_name(&arg, "gain")); // no file at all
+  rack_arg_clear(&arg);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 SUITE_MAIN("rack argument", a_chain_is_read_and_its_files_are_here, nothing_is_the_empty_rack,
            a_file_is_read_and_its_files_are_beside_it, an_existing_file_needs_no_ending,
-           what_is_wrong_is_said_with_its_place, files_that_cannot_be_read_are_refused)
+           what_is_wrong_is_said_with_its_place, files_that_cannot_be_read_are_refused,
+           files_that_the_rack_does_not_name_are_loaded_from_below_the_root,
+           another_root_can_be_given)

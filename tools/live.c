@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -150,12 +151,14 @@ start_control(Live* const live, Error* const error)
                                   .audio = on_audio,
                                   .latency_changed = on_latency_changed,
                                   .quit = on_quit };
-  const Status status = control_start(&control, live->rack.rack, &live->control, error);
-  if (status || !live->rack.is_file) {
-    return status;
+  Status status = control_start(&control, live->rack.rack, &live->control, error);
+  char* const name = status ? NULL : rack_arg_name(&live->rack, live->config->rack);
+  if (name) {
+    status = reload_open(&live->reload, live->config->bind_address, control_port(live->control),
+                         name, error);
   }
-  return reload_open(&live->reload, live->config->bind_address, control_port(live->control),
-                     live->config->rack, error);
+  free(name);
+  return status;
 }
 
 static Status
@@ -281,9 +284,8 @@ static void
 reload_rack(Live* const live)
 {
   Error error;
-  if (!live->rack.is_file) {
-    live_log_note(&live->log,
-                  "SIGHUP: the rack came from the command line, there is no file to read");
+  if (live->reload.socket < 0) {
+    live_log_note(&live->log, "SIGHUP: there is no rack file in the server's folder to read");
   } else if (reload_ask(&live->reload, &error)) {
     live_log_note(&live->log, error.text);
   }
@@ -383,7 +385,11 @@ live_run(const LiveConfig* const config, Error* const error)
                 .audio_lock = PTHREAD_MUTEX_INITIALIZER,
                 .audio.state = "opening" };
   Status status = rack_arg_read(config->rack, &live.rack, error);
+  if (!status && config->root) {
+    status = rack_arg_set_root(&live.rack, config->root, error);
+  }
   if (status) {
+    rack_arg_clear(&live.rack);
     return status;
   }
   block_signals(&live);

@@ -24,6 +24,7 @@ typedef struct LiveConfig {
   EngineConfig engine;      ///< Channels and files are filled in here
   uint16_t osc_port;        ///< 0: any free one
   const char* bind_address; ///< Of the OSC port, numeric
+  const char* root;         ///< Folder that file names lead to, NULL: that of the rack file
   const Allow* osc_allow;   ///< See ControlConfig
   bool json, verbose;
 } LiveConfig;

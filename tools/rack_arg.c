@@ -3,6 +3,7 @@
 
 #include "rack_arg.h"
 
+#include "../control/folder.h"
 #include "../io/audio_file.h"
 
 #include <errno.h>
@@ -119,11 +120,82 @@ rack_arg_clear(RackArg* const arg)
   *arg = (RackArg){ 0 };
 }
 
+// ---- below a root ----
+
 Status
-rack_arg_load_file(void* const arg, const char* const name, const double rate_hz,
-                   FxFile** const file, Error* const error)
+rack_arg_set_root(RackArg* const arg, const char* const root, Error* const error)
 {
-  const char* const root = ((const RackArg*)arg)->root;
+  struct stat facts;
+  if (stat(root, &facts) || !S_ISDIR(facts.st_mode)) {
+    return error_set(error, STATUS_FILE, "--root %s: there is no such folder", root);
+  }
+  char* const copy = strdup(root);
+  if (!copy) {
+    return error_set(error, STATUS_NO_MEM, "%s: out of memory", root);
+  }
+  free(arg->root);
+  arg->root = copy;
+  return STATUS_OK;
+}
+
+/// What is left of `path` below `folder`, both without links; NULL when it is not there.
+static const char*
+below(const char* const path, const char* const folder)
+{
+  const size_t length = strlen(folder);
+  if (length == 1U) { // "/"
+    return path + 1;
+  }
+  const bool is_below = !strncmp(path, folder, length) && (path[length] == '/' || !path[length]);
+  return is_below ? path + length + (path[length] == '/') : NULL;
+}
+
+char*
+rack_arg_name(const RackArg* const arg, const char* const word)
+{
+  const char* const slash = strrchr(word, '/');
+  char* const folder = folder_of(word);
+  char* const path = folder ? realpath(folder, NULL) : NULL;
+  char* const root = realpath(arg->root, NULL);
+  const char* const rest = arg->is_file && path && root ? below(path, root) : NULL;
+  char* name = NULL;
+  if (rest && asprintf(&name, "%s%s%s", rest, *rest ? "/" : "", slash ? slash + 1 : word) < 0) {
+    name = NULL;
+  }
+  free(folder);
+  free(path);
+  free(root);
+  return name;
+}
+
+static bool
+names_this(const RackNode* const node, const char* const name)
+{
+  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+    const char* const text = node->fx->params[p].kind == PARAM_FILE ? rack_text(node, p) : NULL;
+    if (text && !strcmp(text, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// True when the rack of the command line names this file, which it may do wherever it is.
+static bool
+is_named(const RackArg* const arg, const char* const name)
+{
+  for (uint32_t n = 0; arg->rack && n < arg->rack->n_nodes; ++n) {
+    if (names_this(&arg->rack->nodes[n], name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static Status
+load_anywhere(const char* const root, const char* const name, const double rate_hz,
+              FxFile** const file, Error* const error)
+{
   if (name[0] == '/' || !strcmp(root, ".")) {
     return audio_file_load(NULL, name, rate_hz, file, error);
   }
@@ -134,6 +206,30 @@ rack_arg_load_file(void* const arg, const char* const name, const double rate_hz
   const Status status = audio_file_load(NULL, path, rate_hz, file, error);
   free(path);
   return status;
+}
+
+static Status
+load_below(const char* const root, const char* const name, const double rate_hz,
+           FxFile** const file, Error* const error)
+{
+  Folder folder;
+  Status status = folder_open(&folder, root, error);
+  if (status) {
+    return status;
+  }
+  int fd = -1;
+  status = folder_open_file(&folder, name, &fd, error);
+  folder_close(&folder);
+  return status ? status : audio_file_load_fd(fd, name, rate_hz, file, error);
+}
+
+Status
+rack_arg_load_file(void* const context, const char* const name, const double rate_hz,
+                   FxFile** const file, Error* const error)
+{
+  const RackArg* const arg = context;
+  return is_named(arg, name) ? load_anywhere(arg->root, name, rate_hz, file, error)
+                             : load_below(arg->root, name, rate_hz, file, error);
 }
 
 void

@@ -26,7 +26,16 @@ NODISCARD Status rack_arg_read(const char* word, RackArg* arg, Error* error);
 
 void rack_arg_clear(RackArg* arg);
 
-/// Loaders for EngineConfig with a RackArg as the context: audio_file_load() below its root.
+/// Put another folder in place of the root, `--root`.
+NODISCARD Status rack_arg_set_root(RackArg* arg, const char* root, Error* error);
+
+/// How the rack file that `word` names is called below the root; the caller frees it.  NULL when
+/// the word named no file, or one that is not there.
+char* rack_arg_name(const RackArg* arg, const char* word);
+
+/// Loaders for EngineConfig with a RackArg as the context.  Files that its rack names may be
+/// anywhere; others, of racks that came later and from elsewhere, are found below the root only, as
+/// control/folder.h has it. [builder]
 Status rack_arg_load_file(void* arg, const char* name, double rate_hz, FxFile** file, Error* error);
 void rack_arg_free_file(void* arg, FxFile* file);
 

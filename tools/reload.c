@@ -27,11 +27,10 @@ reachable(const char* const bind_address)
 
 Status
 reload_open(Reload* const reload, const char* const bind_address, const uint16_t port,
-            const char* const path, Error* const error)
+            const char* const name, Error* const error)
 {
-  const char* const slash = strrchr(path, '/');
   *reload = (Reload){ .socket = -1 };
-  snprintf(reload->name, sizeof(reload->name), "%s", slash ? slash + 1 : path);
+  snprintf(reload->name, sizeof(reload->name), "%s", name);
   char service[8];
   snprintf(service, sizeof(service), "%u", port);
   const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,

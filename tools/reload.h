@@ -14,12 +14,12 @@
 
 typedef struct Reload {
   int socket; ///< -1: none
-  char name[256];
+  char name[4096];
 } Reload;
 
-/// Connect to the OSC port.  `path` is the rack file as it was named, in the server's folder.
+/// Connect to the OSC port.  `name` is that of the rack file in the server's folder; copied.
 NODISCARD Status reload_open(Reload* reload, const char* bind_address, uint16_t port,
-                             const char* path, Error* error);
+                             const char* name, Error* error);
 
 void reload_close(Reload* reload);
 

@@ -8,11 +8,14 @@
 #include "../support/scratch.h"
 #include "../support/suite.h"
 
+#include "../../engine/status.h"
+
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RATE    48000
@@ -232,5 +235,53 @@ START_TEST(a_storm_of_commands_is_answered_to_the_last_one)
 }
 END_TEST
 
+START_TEST(a_rack_that_comes_by_osc_names_files_of_the_root_only)
+{
+  scratch = scratch_new();
+  static const float one[] = { 1.0F };
+  ck_assert_int_eq(mkdir(scratch_path(&scratch, "root"), 0700), 0);
+  scratch_write_wav(&scratch, "root/in.wav", (const float* const[]){ one }, 1, 1, RATE);
+  scratch_write_wav(&scratch, "out.wav", (const float* const[]){ one }, 1, 1, RATE);
+  ck_assert_int_eq(symlink("../out.wav", scratch_path(&scratch, "root/link.wav")), 0);
+  ck_assert_int_eq(mkfifo(scratch_path(&scratch, "root/pipe.wav"), 0600), 0);
+  static const char* const racks[] = { "/etc/passwd", "../out.wav", "link.wav", "pipe.wav",
+                                       ".",           "/dev/zero",  "out.wav" };
+  for (uint32_t i = 0; i < ARRAY_LEN(racks); ++i) {
+    char name[32];
+    char text[64];
+    snprintf(name, sizeof(name), "root/%u.rack", i);
+    const int n = snprintf(text, sizeof(text), "chain hall: convolver %s\n", racks[i]);
+    scratch_write(&scratch, name, text, (size_t)n);
+  }
+  const char* const words[] = {
+    "run",  "--io", "dummy", "--osc-port", "0", "--root", scratch_path(&scratch, "root"),
+    "gain", NULL
+  };
+  program_start(&program, words);
+  program_expect(&program, "OSC port");
+  client = client_new((uint16_t)atoi(strstr(program_peek(&program), "OSC port ") + 9));
+
+  client_send(client, "/rack/add", "ssss", "hall", "convolver", "ir", "in.wav");
+  client_expect_start(client, "/done /rack/add");
+  for (uint32_t i = 0; i < ARRAY_LEN(racks); ++i) {
+    char name[32];
+    snprintf(name, sizeof(name), "%u.rack", i);
+    client_send(client, "/rack/load", "s", name);
+    client_expect_start(client, "/fail /rack/load 9 ");
+    client_send(client, "/node/hall/ir", "s", racks[i]);
+    client_expect_start(client, "/fail /node/hall/ir 9 ");
+  }
+  client_send(client, "/node/hall/ir", "");
+  client_expect(client, "/node/hall/ir in.wav");
+  kill(program.pid, SIGTERM);
+  program_wait(&program);
+  ck_assert_int_eq(program.exit_code, 0);
+  program_clear(&program);
+  client_free(client);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 SUITE_MAIN("osc", values_of_a_bundle_begin_at_one_frame, ten_edits_in_a_bundle_are_one_plan,
-           a_storm_of_commands_is_answered_to_the_last_one)
+           a_storm_of_commands_is_answered_to_the_last_one,
+           a_rack_that_comes_by_osc_names_files_of_the_root_only)

@@ -332,6 +332,12 @@ put_engine(const lo_message to, const EngineStatus* const engine)
   put_count(to, "params_applied", engine->params_applied);
   put_count(to, "params_dropped", engine->params_dropped);
   put_count(to, "units_reset", engine->units_reset);
+  put_text(to, "worker", engine->worker);
+  put_count(to, "worker_pid", (uint64_t)engine->worker_pid);
+  put_count(to, "worker_blocks", engine->worker_blocks);
+  put_count(to, "worker_restarts", engine->worker_restarts);
+  put_text(to, "worker_note", engine->worker_note);
+  put_count(to, "quarantined", engine->quarantined);
   put_number(to, "load_p50", engine->load_p50);
   put_number(to, "load_p99", engine->load_p99);
   put_number(to, "load_max", engine->load_max);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The engine: one rack that runs.  Owns the ring, the callback's half (period.h), the worker
-   thread, the builder thread that makes plans, and the plan that is heard.
+   The engine: one rack that runs.  Owns the ring and the callback's half (period.h); its other half
+   (runner.h) makes the plans and runs the blocks.
 
    Threads: [main] sets up and tears down; [rt] is the audio driver's thread, in engine_process();
    [control] edits and sets parameters (one thread at a time); [builder] and [worker] belong to the
-   engine.
+   runner.
 */
 #ifndef WARPRACK_ENGINE_ENGINE_H
 #define WARPRACK_ENGINE_ENGINE_H
@@ -54,6 +54,8 @@ typedef struct EngineConfig {
   void* file_context;
   void (*note)(void* context, const char* text); ///< engine_new() takes long, and why; may be NULL
   void* note_context;
+  const char* const* worker_argv; ///< Program, and its arguments, in which the rack is planned and
+                                  ///< run; NULL: in this process
 } EngineConfig;
 
 typedef struct Engine Engine;
@@ -154,7 +156,13 @@ typedef struct EngineStatus {
   uint64_t plans; ///< Plans heard so far
   uint64_t edits_refused;
   uint64_t params_applied, params_dropped;
-  uint64_t units_reset; ///< Units whose output was not finite
+  uint64_t units_reset;   ///< Units whose output was not finite
+  uint64_t worker_blocks; ///< Blocks that the worker has finished
+  char worker[16];        ///< "in-process": the worker is a thread of this process
+  int32_t worker_pid;     ///< Its process; 0: this one
+  uint64_t worker_restarts;
+  uint64_t quarantined;  ///< Nodes left out since the worker died of them
+  char worker_note[256]; ///< "" or why it died last, in words
   double load_p50, load_p99,
       load_max; ///< Time of a block over its period, since the last engine_reset_load()
   PeriodCounts counts;

@@ -58,9 +58,7 @@ name_backends(const Engine* const engine, EnginePrediction* const prediction)
   memcpy(prediction->cost_us, status.cost_us, sizeof(prediction->cost_us));
   memcpy(prediction->device, status.device, sizeof(prediction->device));
   memcpy(prediction->backend_note, status.backend_note, sizeof(prediction->backend_note));
-  prediction->gpu = !engine->device                         ? ENGINE_BACKEND_CPU
-                    : !strcmp(engine->device->name, "cuda") ? ENGINE_BACKEND_CUDA
-                                                            : ENGINE_BACKEND_OPENCL;
+  prediction->gpu = runner_gpu(engine->runner);
 }
 
 Status

@@ -67,7 +67,7 @@ typedef struct RunnerEvents {
 /// What a runner can be asked for; `runner` is what its maker returned.
 typedef struct RunnerCalls {
   /// Plan the present rack for a format, and run what comes through the ring.  When it fails, the
-  /// runner stays disarmed. [main]
+  /// runner stays disarmed; `facts` are those of the plan that it has then. [main]
   Status (*arm)(void* runner, const RunnerStart* start, RunnerFacts* facts, Error* error);
   /// Leave the ring, with all messages in it applied. [main]
   void (*disarm)(void* runner);
@@ -75,8 +75,8 @@ typedef struct RunnerCalls {
   /// by RunnerEvents::replied, in the order of the calls.  How many wait is the caller's to bound.
   /// `stamp`: parameter messages that were sent before it. [control]
   Status (*edit)(void* runner, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
-  /// Apply messages while there is no ring to send them through; false when there is one by now.
-  /// [control]
+  /// Apply messages while there is no ring to send them through; false, and nothing is changed,
+  /// when there is one or too many wait. [control]
   bool (*set)(void* runner, const ParamMessage* messages, uint32_t n);
   /// These went through the ring.  May be NULL. [control]
   void (*sent)(void* runner, const ParamMessage* messages, uint32_t n);

@@ -6,8 +6,8 @@
 #include "support/signals.h"
 #include "support/suite.h"
 
-#include "../engine/engine_private.h"
 #include "../engine/plan.h"
+#include "../engine/worker.h"
 
 #include <math.h>
 #include <stdlib.h>

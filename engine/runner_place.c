@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of an engine that chooses between the CPU and its GPU by itself: the model of placement.h
+// Plans of a runner that chooses between the CPU and its GPU by itself: the model of placement.h
 // says which is quicker, and the plan that is made says whether there is memory for it.
 
-#include "engine_private.h"
+#include "runner_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,17 +67,17 @@ describe(const PlanRequest* const request, const Plan* const plan, PlacementNode
 
 /// Predicted times of a block, ns by PlacementSide; false without memory.
 static bool
-predict(const Engine* const engine, const PlanRequest* const request, const Plan* const plan,
+predict(const Runner* const runner, const PlanRequest* const request, const Plan* const plan,
         double* const ns)
 {
   PlacementNode* const nodes = calloc(plan->n_living + 1U, sizeof(PlacementNode));
   const uint32_t n_in = request->format->n_in;
   const PlacementShape shape = { .block_frames = request->format->block_frames,
                                  .n_channels = n_in > plan->n_out ? n_in : plan->n_out,
-                                 .n_cores = pool_size(engine->pool) };
+                                 .n_cores = pool_size(runner->pool) };
   for (uint32_t s = 0; nodes && s < PLACEMENT_SIDES; ++s) {
     describe(request, plan, nodes); // the order is lost each time
-    ns[s] = placement_predict(engine->costs, &shape, nodes, plan->n_living, (PlacementSide)s);
+    ns[s] = placement_predict(runner->costs, &shape, nodes, plan->n_living, (PlacementSide)s);
   }
   free(nodes);
   return nodes != NULL;
@@ -96,16 +96,16 @@ set_reason(const PlanRequest* const request, Plan* const plan, const char* const
 
 /// Note a choice, and what it was made by.
 static void
-settle_on(Engine* const engine, const Backend* const backend, const double* const ns,
+settle_on(Runner* const runner, const Backend* const backend, const double* const ns,
           const char* const note)
 {
-  pthread_mutex_lock(&engine->pointers);
-  engine->backend = backend;
+  pthread_mutex_lock(&runner->told);
+  runner->backend = backend;
   for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
-    engine->cost_ns[s] = ns[s];
+    runner->cost_ns[s] = ns[s];
   }
-  snprintf(engine->backend_note, sizeof(engine->backend_note), "%s", note);
-  pthread_mutex_unlock(&engine->pointers);
+  snprintf(runner->backend_note, sizeof(runner->backend_note), "%s", note);
+  pthread_mutex_unlock(&runner->told);
 }
 
 /// Make the same plan on the other side; on failure the one at hand stays.
@@ -127,52 +127,52 @@ move(const PlanRequest* const request, const Backend* const to, Plan** const pla
 
 /// Choose a side for a plan that was made on one.
 static void
-decide(Engine* const engine, const PlanRequest* const request, Plan** const plan)
+decide(Runner* const runner, const PlanRequest* const request, Plan** const plan)
 {
   double ns[PLACEMENT_SIDES] = { 0.0 };
-  if (!predict(engine, request, *plan, ns)) {
+  if (!predict(runner, request, *plan, ns)) {
     return; // out of memory: it plays where it is
   }
   const Backend* const sides[] = {
-    [PLACEMENT_CPU] = &backend_cpu, [PLACEMENT_GPU] = engine->device
+    [PLACEMENT_CPU] = &backend_cpu, [PLACEMENT_GPU] = runner->device
   };
   const bool has_past = request->previous && request->previous->n_living;
   const PlacementSide now = side_of(request->backend);
   const PlacementSide side = placement_decide(has_past, now, ns[PLACEMENT_CPU], ns[PLACEMENT_GPU]);
-  char note[sizeof(engine->backend_note)]; // without numbers: whoever follows it is told of changes
+  char note[sizeof(runner->backend_note)]; // without numbers: whoever follows it is told of changes
   snprintf(note, sizeof(note), "effects run on %s, by measured costs", sides[side]->name);
   Error error = { STATUS_OK, "" };
   if (side == now || !move(request, sides[side], plan, &error)) {
-    settle_on(engine, sides[side], ns, note);
+    settle_on(runner, sides[side], ns, note);
     return;
   }
   snprintf(note, sizeof(note), "effects run on %s, although %s would be quicker: %s",
            request->backend->name, sides[side]->name, error.text);
   set_reason(request, *plan, error.status == STATUS_NO_MEM ? "memory" : "failed");
-  settle_on(engine, request->backend, ns, note);
+  settle_on(runner, request->backend, ns, note);
 }
 
 Status
-engine_make_plan(Engine* const engine, const PlanRequest* const request, Plan** const out,
+runner_make_plan(Runner* const runner, const PlanRequest* const request, Plan** const out,
                  bool* const tangled, Error* const error)
 {
   Plan* plan = NULL;
   Status status = plan_new(request, &plan, tangled, error);
-  const bool chooses = engine->costs && engine->device && !engine->is_lost && !request->keep_values;
+  const bool chooses = runner->costs && runner->device && !runner->is_lost && !request->keep_values;
   const bool is_full = status == STATUS_NO_MEM;
   const bool refuses = status == STATUS_NO_BACKEND || status == STATUS_BAD_ARG; // does not compile
   if ((is_full || refuses) && chooses && request->backend != &backend_cpu) {
-    char note[sizeof(engine->backend_note)];
+    char note[sizeof(runner->backend_note)];
     snprintf(note, sizeof(note), "effects run on cpu: %s",
              is_full ? "the GPU has not enough memory for the rack" : error->text);
     // The CPU has memory of its own, and refuses for itself what is wrong with the rack.
     status = move(request, &backend_cpu, &plan, error);
     if (!status) {
       set_reason(request, plan, is_full ? "memory" : "failed");
-      settle_on(engine, &backend_cpu, engine->cost_ns, note);
+      settle_on(runner, &backend_cpu, runner->cost_ns, note);
     }
   } else if (!status && chooses && is_restructured(plan, request->previous)) {
-    decide(engine, request, &plan);
+    decide(runner, request, &plan);
   }
   if (!status) {
     *out = plan;

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the engine tells about itself: its clock, its latency, its status.
+
+#include "engine_private.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Queries look at the period under this lock, so that disarming does not free it meanwhile.
+static void
+lock_pointers(const Engine* const engine)
+{
+  pthread_mutex_lock((pthread_mutex_t*)&engine->pointers);
+}
+
+static void
+unlock_pointers(const Engine* const engine)
+{
+  pthread_mutex_unlock((pthread_mutex_t*)&engine->pointers);
+}
+
+// ---- clock ----
+
+static uint64_t
+clock_frame(const Engine* const engine)
+{
+  const Period* const period = atomic_load_explicit(&engine->period, memory_order_acquire);
+  return period ? engine_period_frame(period)
+                : atomic_load_explicit(&engine->next_frame, memory_order_relaxed);
+}
+
+uint64_t
+engine_frame_now(const Engine* const engine)
+{
+  lock_pointers(engine);
+  const uint64_t frame = clock_frame(engine);
+  unlock_pointers(engine);
+  return frame;
+}
+
+uint64_t
+engine_frame_at(const Engine* const engine, const uint64_t monotonic_ns)
+{
+  lock_pointers(engine);
+  uint64_t frame = clock_frame(engine);
+  const Period* const period = atomic_load(&engine->period);
+  if (period) {
+    uint64_t began_ns = 0;
+    period_clock(period, &frame, &began_ns);
+    const double ahead = ((double)monotonic_ns - (double)began_ns) * 1e-9 * engine->format.rate_hz;
+    frame += ahead > 0.0 ? (uint64_t)llrint(ahead) : 0U;
+  }
+  unlock_pointers(engine);
+  return frame;
+}
+
+// ---- what follows from the rack ----
+
+static RunnerFacts
+facts_of(const Engine* const engine)
+{
+  lock_pointers(engine);
+  const RunnerFacts facts = engine->facts;
+  unlock_pointers(engine);
+  return facts;
+}
+
+uint32_t
+engine_rack_latency(const Engine* const engine)
+{
+  return facts_of(engine).rack_latency_frames;
+}
+
+/// [pointers held]
+static uint32_t
+whole_latency(const Engine* const engine)
+{
+  return engine->config.depth * engine->format.block_frames + engine->facts.rack_latency_frames;
+}
+
+uint32_t
+engine_latency(const Engine* const engine)
+{
+  lock_pointers(engine);
+  const uint32_t latency = whole_latency(engine);
+  unlock_pointers(engine);
+  return latency;
+}
+
+uint64_t
+engine_tail(const Engine* const engine)
+{
+  return facts_of(engine).tail_frames;
+}
+
+uint32_t
+engine_n_out(const Engine* const engine)
+{
+  return facts_of(engine).n_out;
+}
+
+uint32_t
+engine_places(const Engine* const engine, EnginePlace* const places, const uint32_t max)
+{
+  return engine->calls->places(engine->runner, places, max);
+}
+
+// ---- status ----
+
+/// [pointers held]
+static PeriodCounts
+all_counts(const Engine* const engine)
+{
+  PeriodCounts counts = engine->past;
+  const Period* const period = atomic_load(&engine->period);
+  if (period) {
+    const PeriodCounts now = period_counts(period);
+    engine_add_counts(&counts, &now);
+  }
+  return counts;
+}
+
+/// What the runner says of itself.
+static void
+put_runner(EngineStatus* const status, const RunnerStatus* const runner)
+{
+  status->n_nodes = runner->facts.n_nodes;
+  status->n_units = runner->facts.n_units;
+  status->n_levels = runner->facts.n_levels;
+  status->plans = runner->plans;
+  status->params_applied = runner->params_applied;
+  status->params_dropped = runner->params_dropped;
+  status->units_reset = runner->units_reset;
+  status->load_p50 = runner->load_p50;
+  status->load_p99 = runner->load_p99;
+  status->load_max = runner->load_max;
+  status->n_gpu_nodes = runner->n_gpu_nodes;
+  status->device_errors = runner->device_errors;
+  status->worker_blocks = runner->blocks;
+  memcpy(status->cost_us, runner->cost_us, sizeof(status->cost_us));
+  memcpy(status->backend, runner->backend, sizeof(status->backend));
+  memcpy(status->device, runner->device, sizeof(status->device));
+  memcpy(status->backend_note, runner->backend_note, sizeof(status->backend_note));
+  memcpy(status->realtime_note, runner->realtime_note, sizeof(status->realtime_note));
+}
+
+void
+engine_status(const Engine* const engine, EngineStatus* const status)
+{
+  RunnerStatus runner;
+  engine->calls->status(engine->runner, &runner);
+  lock_pointers(engine);
+  *status = (EngineStatus){ .armed = engine->armed,
+                            .rate_hz = engine->format.rate_hz,
+                            .block_frames = engine->format.block_frames,
+                            .depth = engine->config.depth,
+                            .n_in = engine->format.n_in,
+                            .n_out = engine->facts.n_out,
+                            .latency_frames = whole_latency(engine),
+                            .rack_latency_frames = engine->facts.rack_latency_frames,
+                            .edits_refused = atomic_load(&engine->edits_refused),
+                            .counts = all_counts(engine),
+                            .worker = "in-process" };
+  unlock_pointers(engine);
+  put_runner(status, &runner);
+}
+
+void
+engine_reset_load(Engine* const engine)
+{
+  engine->calls->reset_load(engine->runner);
+}
+
+// ---- fading out and in ----
+
+void
+engine_fade(Engine* const engine, const bool to_silence)
+{
+  lock_pointers(engine);
+  Period* const period = atomic_load(&engine->period);
+  if (period) {
+    period_fade(period, to_silence);
+  }
+  unlock_pointers(engine);
+}
+
+bool
+engine_is_silent(const Engine* const engine)
+{
+  lock_pointers(engine);
+  const Period* const period = atomic_load(&engine->period);
+  const bool silent = !period || period_is_silent(period);
+  unlock_pointers(engine);
+  return silent;
+}

@@ -76,6 +76,18 @@ control_look_at_audio(Control* const control)
   control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
 }
 
+/// Tell what is heard now, unless it is what was told last.
+static void
+tell_heard(Control* const control)
+{
+  const SessionCounts counts = session_counts(control->session);
+  const uint64_t document = 1U + counts.revision + counts.values_set;
+  if (control->config.heard && document != control->heard) {
+    control->heard = document;
+    control->config.heard(control->config.context, rack_print(session_rack(control->session)));
+  }
+}
+
 static void
 do_reply(Control* const control)
 {
@@ -146,9 +158,11 @@ control_run(void* const context)
 {
   Control* const control = context;
   while (!inbox_is_closed(control->inbox)) {
+    atomic_fetch_add_explicit(&control->rounds, 1U, memory_order_relaxed);
     control->now_ns = instant_now().monotonic_ns;
     if (control->now_ns >= control->next_look_ns) {
       control_look_at_audio(control);
+      tell_heard(control);
     }
     do_reply(control);
     do_packets(control);
@@ -157,6 +171,7 @@ control_run(void* const context)
     notify_flush(&control->notify, control->now_ns);
     wait_for_work(control);
   }
+  tell_heard(control);
   return NULL;
 }
 
@@ -330,6 +345,12 @@ uint16_t
 control_port(const Control* const control)
 {
   return control->port;
+}
+
+uint64_t
+control_rounds(const Control* const control)
+{
+  return atomic_load_explicit(&control->rounds, memory_order_relaxed);
 }
 
 void

@@ -28,14 +28,27 @@ typedef struct ControlAudio {
   bool freewheeling;
 } ControlAudio;
 
+/// What the program around says for /server/status.
+typedef struct ControlProgram {
+  uint64_t log_lines, log_left_out, log_dropped;
+  uint64_t watchdog_fed;
+  uint64_t state_saved, state_failed;
+  uint32_t starts; ///< In a row that have not lived; 0: none counted
+  bool muted;
+} ControlProgram;
+
 typedef struct ControlConfig {
   Engine* engine;           ///< Borrowed until control_stop()
   const char* bind_address; ///< Numeric, default "127.0.0.1"
   uint16_t port;            ///< 0: any free one, see control_port()
   const Allow* allow;       ///< Who may send, beside this machine; copied.  NULL: nobody
   const char* root;         ///< Folder that file names in commands are relative to, default "."
-  void* context;            ///< For the functions below, all of which are called
-  void (*audio)(void* context, ControlAudio* audio); ///< [control] Fill in the audio side
+  void* context;            ///< For the functions below; those that may be NULL say so
+  void (*audio)(void* context, ControlAudio* audio);       ///< [control] Fill in the audio side
+  void (*program)(void* context, ControlProgram* program); ///< [control] Fill in; may be NULL
+  /// [control] The rack that is heard from now on, as text that is given away: at the start, at
+  /// most every 250 ms after changes, at the end.  May be NULL.
+  void (*heard)(void* context, char* rack_text);
   void (*latency_changed)(void* context); ///< [any] After an edit that changed the rack's latency
   void (*quit)(void* context);            ///< [control] /server/quit
 } ControlConfig;
@@ -48,6 +61,9 @@ NODISCARD Status control_start(const ControlConfig* config, const Rack* rack, Co
                                Error* error);
 
 uint16_t control_port(const Control* control);
+
+/// Rounds that the thread has done: four a second at least, while it is alive. [any]
+uint64_t control_rounds(const Control* control);
 
 /// Stop, join, free.  Accepts NULL. [main]
 void control_stop(Control* control);

@@ -15,6 +15,7 @@
 #include "sync.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 typedef struct ControlCounts {
   uint64_t messages;                ///< In packets that passed the gate
@@ -38,6 +39,8 @@ struct Control {
   Notify notify;
   Syncs syncs;
   ControlCounts counts;
+  _Atomic uint64_t rounds; ///< [control] writes, [any] reads
+  uint64_t heard;          ///< Number of the document that ControlConfig::heard was last given
   ControlAudio audio;      ///< As last asked for
   uint32_t latency_frames; ///< As last told to subscribers
   uint32_t rack_latency_frames;

@@ -16,6 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define LEFTOVER_BEGINS ".warprack-"
+#define LEFTOVER_ENDS   ".tmp"
+
 static int
 open_beneath(const int folder_fd, const char* const name, const int flags)
 {
@@ -163,7 +166,7 @@ static int
 replace_file(const int fd, const char* const base, const char* const text)
 {
   char temporary[64];
-  snprintf(temporary, sizeof(temporary), ".warprack-%ld.tmp", (long)getpid());
+  snprintf(temporary, sizeof(temporary), LEFTOVER_BEGINS "%ld" LEFTOVER_ENDS, (long)getpid());
   unlinkat(fd, temporary, 0); // left by a server of the same number that was killed
   const int file =
       openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -183,10 +186,36 @@ replace_file(const int fd, const char* const base, const char* const text)
 }
 
 static bool
-ends_in_rack(const char* const name)
+ends_in(const char* const name, const char* const end)
 {
   const size_t length = strlen(name);
-  return length > 5U && strcmp(name + length - 5U, ".rack") == 0 && name[length - 6U] != '/';
+  const size_t n = strlen(end);
+  return length >= n && strcmp(name + length - n, end) == 0;
+}
+
+static bool
+ends_in_rack(const char* const name)
+{
+  return ends_in(name, ".rack") && strcmp(name, ".rack") != 0 && !ends_in(name, "/.rack");
+}
+
+bool
+folder_is_leftover(const char* const name)
+{
+  return strncmp(name, LEFTOVER_BEGINS, strlen(LEFTOVER_BEGINS)) == 0 &&
+         ends_in(name, LEFTOVER_ENDS);
+}
+
+Status
+folder_replace(const Folder* const folder, const char* const name, const char* const text,
+               Error* const error)
+{
+  const int fd = open_beneath(folder->fd, ".", O_RDONLY | O_DIRECTORY);
+  const int code = fd >= 0 ? replace_file(fd, name, text) : errno;
+  if (fd >= 0) {
+    close(fd);
+  }
+  return code ? say_why(error, name, code) : STATUS_OK;
 }
 
 Status

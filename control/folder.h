@@ -10,6 +10,8 @@
 
 #include "../engine/status.h"
 
+#include <stdbool.h>
+
 typedef struct Folder {
   int fd; ///< -1: none
 } Folder;
@@ -33,5 +35,13 @@ NODISCARD Status folder_read(const Folder* folder, const char* name, char** text
 /// must end in ".rack", so that a slip cannot overwrite a recording.
 NODISCARD Status folder_write(const Folder* folder, const char* name, const char* text,
                               Error* error);
+
+/// Write a file of the folder itself, whatever its name, as a whole or not at all: its content and
+/// then its name are on the disk before this returns.
+NODISCARD Status folder_replace(const Folder* folder, const char* name, const char* text,
+                                Error* error);
+
+/// True for the name of a file that folder_write() or folder_replace() was killed over.
+bool folder_is_leftover(const char* name);
 
 #endif

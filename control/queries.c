@@ -373,6 +373,23 @@ put_session(const lo_message to, const SessionCounts* const session)
 }
 
 static void
+put_program(const lo_message to, const ControlConfig* const config)
+{
+  ControlProgram program = { 0 };
+  if (config->program) {
+    config->program(config->context, &program);
+  }
+  put_count(to, "log_lines", program.log_lines);
+  put_count(to, "log_left_out", program.log_left_out);
+  put_count(to, "log_dropped", program.log_dropped);
+  put_count(to, "watchdog_fed", program.watchdog_fed);
+  put_count(to, "state_saved", program.state_saved);
+  put_count(to, "state_failed", program.state_failed);
+  put_count(to, "starts", program.starts);
+  put_count(to, "muted", program.muted);
+}
+
+static void
 put_control(const lo_message to, const Control* const control)
 {
   const IntakeCounts intake = intake_counts(control->intake);
@@ -417,6 +434,7 @@ query_status(Control* const control, const Peer* const peer, const Message* cons
   put_engine(arguments, &engine);
   put_period(arguments, &engine.counts);
   put_session(arguments, &session);
+  put_program(arguments, &control->config);
   put_control(arguments, control);
   answer(control, peer, message, message->address, arguments);
   return STATUS_OK;

@@ -9,6 +9,8 @@
 #include "../control/control.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define DEADLINE 0.75 // of the period, that depth 0 waits for its own block
 
@@ -49,10 +51,21 @@ misplaced_option(const RunArgs* const args)
   if (args->io != IO_PORTAUDIO && (io->device || io->host_api)) {
     return "--device and --host-api need --io portaudio";
   }
+  if (args->io != IO_JACK && args->io != IO_PORTAUDIO && io->wait) {
+    return "--wait needs --io jack or --io portaudio";
+  }
   if (args->io != IO_JACK && io->server_name) {
     return "--server needs --io jack";
   }
   return NULL;
+}
+
+/// The folder that a service manager has made for our state; of several the first.  NULL: none.
+static const char*
+state_folder(void)
+{
+  char* const folders = getenv("STATE_DIRECTORY");
+  return folders && folders[0] ? strtok(folders, ":") : NULL;
 }
 
 static int
@@ -89,7 +102,7 @@ run(RunArgs* const args)
   live->engine.n_helpers = args->n_helpers < 0 ? UINT32_MAX : (uint32_t)args->n_helpers;
   live->engine.priority = (int)args->priority;
   live->osc_port = (uint16_t)args->osc_port;
-  return live_run(live, &error) ? command_fail(&cmd_run, &error) : 0;
+  return status_exit_code(live_run(live));
 }
 
 static int
@@ -97,7 +110,8 @@ run_run(const int argc, char** const argv)
 {
   RunArgs args = { .live = { .rack = "",
                              .io = { .client_name = PROGRAM_NAME, .connect = true },
-                             .engine = { .realtime = true, .note = engine_say },
+                             .engine = { .realtime = true },
+                             .state = state_folder(),
                              .bind_address = "127.0.0.1" },
                    .backend.gpu_index = BACKEND_ANY_GPU,
                    .channels = "2:2",
@@ -111,6 +125,9 @@ run_run(const int argc, char** const argv)
     { "io", 0, OPTION_CHOICE, .choices = io_choices,
       .help = "Audio driver (default auto: the first that opens at the start, in this order)",
       .to.choice = &args.io },
+    { "wait", 0, OPTION_FLAG,
+      .help = "JACK, PortAudio: start without a server or device, and wait for it",
+      .to.flag = &io->wait },
     { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000,
       .help = "Frames per second, default the driver's (dummy: 48000)", .to.number = &io->rate_hz },
     { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK,
@@ -165,6 +182,11 @@ run_run(const int argc, char** const argv)
       .help = "Dummy: file that keeps the outputs (32-bit float WAV)", .to.text = &io->record },
     { "fast", 0, OPTION_FLAG, .help = "Dummy: as fast as it goes, nothing is ever late",
       .to.flag = &io->fast },
+    { "state", 0, OPTION_TEXT, "DIR",
+      .help = "Keep the rack here, and begin with it; default $STATE_DIRECTORY, else nowhere",
+      .to.text = &args.live.state },
+    { "fresh", 0, OPTION_FLAG, .help = "Begin with RACK, whatever played last",
+      .to.flag = &args.live.fresh },
     { "duration", 't', OPTION_NUMBER, "S", 0, 1e9,
       .help = "Stop after so many seconds; 0, the default, is never",
       .to.number = &io->duration_s },

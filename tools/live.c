@@ -3,103 +3,24 @@
 
 #include "live.h"
 
-#include "live_log.h"
-#include "rack_arg.h"
-#include "reload.h"
+#include "commands.h"
+#include "live_private.h"
 
-#include "../control/control.h"
 #include "../engine/rt.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NS_PER_S      1000000000ULL
 #define POLL_NS       50000000ULL  // what is asked for by other threads is done within 50 ms
 #define FADE_LIMIT_NS 100000000ULL // a stop takes no longer than this and two periods
 #define FADE_STEP_NS  2000000ULL
 #define STATUS_NS     NS_PER_S
-
-// For the trial before any driver is open.
-#define TRIAL_RATE_HZ 48000.0
-#define TRIAL_BLOCK   256U
-
-typedef struct Live {
-  const LiveConfig* config;
-  LiveLog log;
-  sigset_t signals; ///< Taken by sigtimedwait() in the main loop only
-  RackArg rack;
-  Engine* engine;
-  Control* control;
-  const IoDriver* driver;
-  Io* io;
-  Reload reload;               ///< Open when the rack came from a file
-  atomic_bool quit;            ///< [control] writes, [main] reads
-  atomic_bool latency_changed; ///< [any] sets, [main] clears
-  pthread_mutex_t audio_lock;  ///< Guards `audio`: [main] writes, [control] reads
-  ControlAudio audio;
-  char backend_note[640]; ///< As it was said last
-} Live;
-
-// ---- what the driver calls ----
-
-static void
-on_process(void* const context, const float* const* const in, float* const* const out,
-           const uint32_t n_frames, const bool wait)
-{
-  engine_process(((Live*)context)->engine, in, out, n_frames, wait);
-}
-
-static Status
-on_format(void* const context, const double rate_hz, const uint32_t block_frames,
-          Error* const error)
-{
-  const Live* const live = context;
-  return engine_arm(live->engine, rate_hz, block_frames, live->config->io.n_in,
-                    live->config->io.n_out, error);
-}
-
-static uint32_t
-on_latency(void* const context)
-{
-  return engine_latency(((const Live*)context)->engine);
-}
-
-static void
-on_note(void* const context, const char* const text)
-{
-  live_log_note(&((Live*)context)->log, text);
-}
-
-// ---- what the control calls ----
-
-static void
-on_audio(void* const context, ControlAudio* const audio)
-{
-  Live* const live = context;
-  pthread_mutex_lock(&live->audio_lock);
-  *audio = live->audio;
-  pthread_mutex_unlock(&live->audio_lock);
-}
-
-static void
-on_latency_changed(void* const context)
-{
-  atomic_store(&((Live*)context)->latency_changed, true);
-}
-
-static void
-on_quit(void* const context)
-{
-  atomic_store(&((Live*)context)->quit, true);
-}
-
-// ---- start ----
+#define END_LIMIT_NS  1900000000ULL // after a signal: whatever hangs then, hangs without us
+#define STATE_MS      1000U         // that the disk has at the end
 
 /// From here on the signals wait until the main loop takes them; threads inherit that.
 static void
@@ -113,103 +34,6 @@ block_signals(Live* const live)
   signal(SIGPIPE, SIG_IGN); // who reads our lines may go away, the sound does not
 }
 
-/// Plan the rack before any driver is open, in the format that the driver is likely to have: a file
-/// that is missing or channels that do not fit are said at once.
-static Status
-try_rack(const Live* const live, Error* const error)
-{
-  const IoConfig* const io = &live->config->io;
-  const Status status = engine_edit_wait(live->engine, live->rack.rack, error);
-  return status ? status
-                : engine_arm(live->engine, io->rate_hz > 0.0 ? io->rate_hz : TRIAL_RATE_HZ,
-                             io->block_frames ? io->block_frames : TRIAL_BLOCK, io->n_in, io->n_out,
-                             error);
-}
-
-static Status
-start_engine(Live* const live, Error* const error)
-{
-  EngineConfig engine = live->config->engine;
-  engine.n_in = live->config->io.n_in;
-  engine.n_out = live->config->io.n_out;
-  engine.load_file = rack_arg_load_file;
-  engine.free_file = rack_arg_free_file;
-  engine.file_context = &live->rack;
-  const Status status = engine_new(&engine, &live->engine, error);
-  return status ? status : try_rack(live, error);
-}
-
-static Status
-start_control(Live* const live, Error* const error)
-{
-  const ControlConfig control = { .engine = live->engine,
-                                  .bind_address = live->config->bind_address,
-                                  .port = live->config->osc_port,
-                                  .allow = live->config->osc_allow,
-                                  .root = live->rack.root,
-                                  .context = live,
-                                  .audio = on_audio,
-                                  .latency_changed = on_latency_changed,
-                                  .quit = on_quit };
-  Status status = control_start(&control, live->rack.rack, &live->control, error);
-  char* const name = status ? NULL : rack_arg_name(&live->rack, live->config->rack);
-  if (name) {
-    status = reload_open(&live->reload, live->config->bind_address, control_port(live->control),
-                         name, error);
-  }
-  free(name);
-  return status;
-}
-
-static Status
-open_driver(Live* const live, const IoDriver* const driver, Error* const error)
-{
-  const IoEvents events = { .context = live,
-                            .process = on_process,
-                            .format = on_format,
-                            .latency = on_latency,
-                            .note = on_note };
-  const Status status = io_open(driver, &live->config->io, &events, &live->io, error);
-  live->driver = status ? NULL : driver;
-  return status;
-}
-
-/// The driver asked for, or the first that opens; what was tried in vain is said.
-static Status
-start_io(Live* const live, Error* const error)
-{
-  if (live->config->driver) {
-    return open_driver(live, live->config->driver, error);
-  }
-  uint32_t n = 0;
-  const IoDriver* const* const drivers = io_drivers(&n);
-  Status status = error_set(error, STATUS_AUDIO_IO, "this build has no audio driver");
-  for (uint32_t i = 0; i < n; ++i) {
-    status = open_driver(live, drivers[i], error);
-    if (status != STATUS_AUDIO_IO) {
-      return status;
-    }
-    if (i + 1U < n) {
-      char note[sizeof(error->text) + 64U];
-      snprintf(note, sizeof(note), "%s; trying %s", error->text, drivers[i + 1U]->name);
-      live_log_note(&live->log, note);
-    }
-  }
-  return status;
-}
-
-/// The engine first, so that a bad rack opens nothing; then the port, so that a busy one opens no
-/// audio.
-static Status
-start(Live* const live, Error* const error)
-{
-  Status status = start_engine(live, error);
-  if (!status) {
-    status = start_control(live, error);
-  }
-  return status ? status : start_io(live, error);
-}
-
 // ---- running ----
 
 static const char* const state_names[] = {
@@ -217,6 +41,20 @@ static const char* const state_names[] = {
   [IO_STATE_RUNNING] = "running",
   [IO_STATE_ENDED] = "ended",
 };
+
+/// What the driver has said in this look, by what has become of it.
+static void
+say_audio(Live* const live, const IoState state)
+{
+  if (live->io_state == IO_STATE_RUNNING && state == IO_STATE_WAITING) {
+    live_pass_on_note(live, EVENT_AUDIO_LOST);
+  } else if (live->io_state == IO_STATE_WAITING && state == IO_STATE_RUNNING) {
+    live_pass_on_note(live, EVENT_AUDIO_BACK);
+  } else {
+    live_pass_on_note(live, EVENT_AUDIO_NOTE);
+  }
+  live->io_state = state;
+}
 
 /// Let the driver do its main-thread work, and keep its state for the control's answers.
 static IoStatus
@@ -228,6 +66,7 @@ poll_io(Live* const live)
   }
   IoStatus io;
   io_status(live->io, &io);
+  say_audio(live, io.state);
   pthread_mutex_lock(&live->audio_lock);
   ControlAudio* const audio = &live->audio;
   snprintf(audio->driver, sizeof(audio->driver), "%s", live->driver->name);
@@ -240,26 +79,50 @@ poll_io(Live* const live)
   return io;
 }
 
-static void
-say_running(Live* const live, const IoStatus* const io)
+static VitalSigns
+vital_signs(const Live* const live, const IoStatus* const io, const EngineStatus* const engine)
 {
-  EngineStatus engine;
-  engine_status(live->engine, &engine);
-  live_log_running(&live->log, live->driver->name, io, &engine, control_port(live->control));
-  if (engine.realtime_note[0]) {
-    live_log_note(&live->log, engine.realtime_note);
+  const PeriodCounts* const counts = &engine->counts;
+  return (VitalSigns){ .has_audio = io->state == IO_STATE_RUNNING,
+                       .callback_blocks = counts->blocks,
+                       .worker_blocks = counts->blocks - counts->late - counts->dropped,
+                       .control_rounds = control_rounds(live->control) };
+}
+
+static void
+say_running(Live* const live, const IoStatus* const io, const EngineStatus* const engine)
+{
+  live_log_running(&live->log, live->driver->name, io, engine, control_port(live->control));
+  if (engine->realtime_note[0]) {
+    live_log_event(&live->log, EVENT_REALTIME_MISSING, engine->realtime_note);
   }
 }
 
 /// What runs the effects, when there is something new to say about it.
 static void
-say_backend(Live* const live)
+say_backend(Live* const live, const EngineStatus* const engine)
+{
+  if (strcmp(engine->backend_note, live->backend_note) != 0) {
+    memcpy(live->backend_note, engine->backend_note, sizeof(live->backend_note));
+    live_log_event(&live->log, EVENT_BACKEND_CHOSEN, live->backend_note);
+  }
+}
+
+/// All that is said and told four times a second at least.
+static void
+look_around(Live* const live, const IoStatus* const io, const uint64_t now_ns)
 {
   EngineStatus engine;
   engine_status(live->engine, &engine);
-  if (strcmp(engine.backend_note, live->backend_note) != 0) {
-    memcpy(live->backend_note, engine.backend_note, sizeof(live->backend_note));
-    live_log_note(&live->log, live->backend_note);
+  say_backend(live, &engine);
+  live_watch_look(&live->watch, &live->log, &engine);
+  const VitalSigns signs = vital_signs(live, io, &engine);
+  service_look(&live->service, &signs, live->driver->name, io, &engine, now_ns);
+  atomic_store(&live->watchdog_fed, live->service.vitals.n_fed);
+  if (atomic_load(&live->muted) && now_ns >= live->muted_until_ns) {
+    atomic_store(&live->muted, false);
+    engine_fade(live->engine, false);
+    live_log_event(&live->log, EVENT_STATE_NOTE, "has lived long enough: no longer muted");
   }
 }
 
@@ -281,22 +144,44 @@ wait_for_signal(const Live* const live, const uint64_t timeout_ns)
 }
 
 static void
-reload_rack(Live* const live)
+want_reload(Live* const live, const uint64_t now_ns)
 {
-  Error error;
   if (live->reload.socket < 0) {
-    live_log_note(&live->log, "SIGHUP: there is no rack file in the server's folder to read");
-  } else if (reload_ask(&live->reload, &error)) {
-    live_log_note(&live->log, error.text);
+    live_log_event(&live->log, EVENT_RACK_REFUSED,
+                   "SIGHUP: there is no rack file in the server's folder to read");
+    return;
+  }
+  if (!reload_is_open(&live->reload)) {
+    service_reloading(&live->service, now_ns);
+  }
+  reload_want(&live->reload);
+}
+
+/// The file on the command line is another one now: a restart begins with what plays, not with it.
+static void
+renew_origin(Live* const live)
+{
+  RackArg again;
+  if (live->state && !rack_arg_read(live->config->rack, &again, NULL)) {
+    live_set_origin(live, again.rack);
+    rack_arg_clear(&again);
   }
 }
 
 static void
-hear_reload(Live* const live)
+look_at_reload(Live* const live, const uint64_t now_ns)
 {
   char text[1024];
-  if (reload_answer(&live->reload, text, sizeof(text))) {
-    live_log_note(&live->log, text);
+  const ReloadNews news = reload_look(&live->reload, now_ns, text, sizeof(text));
+  if (news == RELOAD_NOTHING) {
+    return;
+  }
+  live_log_event(&live->log, news == RELOAD_DONE ? EVENT_RACK_RELOADED : EVENT_RACK_REFUSED, text);
+  if (news == RELOAD_DONE) {
+    renew_origin(live);
+  }
+  if (!reload_is_open(&live->reload)) {
+    service_reloaded(&live->service);
   }
 }
 
@@ -312,16 +197,16 @@ main_loop(Live* const live)
     if (taken == SIGINT || taken == SIGTERM) {
       return taken == SIGINT ? "interrupted" : "terminated";
     }
+    const uint64_t now_ns = rt_now_ns();
     if (taken == SIGHUP) {
-      reload_rack(live);
+      want_reload(live, now_ns);
     }
-    hear_reload(live);
+    look_at_reload(live, now_ns);
     const IoStatus io = poll_io(live);
-    say_backend(live);
+    look_around(live, &io, now_ns);
     if (atomic_load(&live->quit)) {
       return "asked by /server/quit";
     }
-    const uint64_t now_ns = rt_now_ns();
     const bool is_over = !live->config->io.fast && duration_s > 0.0 &&
                          (double)(now_ns - began_ns) >= duration_s * (double)NS_PER_S;
     if (io.state == IO_STATE_ENDED || is_over) {
@@ -336,11 +221,34 @@ main_loop(Live* const live)
 
 // ---- end ----
 
-/// A second signal ends the process at once, by its default action.
+/// A second SIGINT ends the process at once, by its default action; SIGTERM and SIGHUP may come as
+/// often as they like.
 static void
 release_signals(const Live* const live)
 {
+  signal(SIGHUP, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
   pthread_sigmask(SIG_UNBLOCK, &live->signals, NULL);
+}
+
+static void*
+end_at_last(void* const context)
+{
+  (void)context;
+  const struct timespec limit = { END_LIMIT_NS / NS_PER_S, (long)(END_LIMIT_NS % NS_PER_S) };
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &limit, NULL);
+  _exit(EXIT_SUCCESS);
+}
+
+/// Audio servers, disks and drivers may hang when they are left: end anyway.  A recording is not
+/// cut off by this.
+static void
+limit_end(const Live* const live)
+{
+  pthread_t thread;
+  if (!live->config->io.record && !rt_thread_start("end", end_at_last, NULL, &thread, NULL)) {
+    pthread_detach(thread);
+  }
 }
 
 static void
@@ -364,46 +272,67 @@ static void
 run(Live* const live)
 {
   const IoStatus io = poll_io(live);
-  say_running(live, &io);
-  say_backend(live);
+  EngineStatus engine;
+  engine_status(live->engine, &engine);
+  const uint64_t now_ns = rt_now_ns();
+  live->muted_until_ns = now_ns + STATE_LIVED_S * NS_PER_S;
+  say_running(live, &io, &engine);
+  const VitalSigns signs = vital_signs(live, &io, &engine);
+  service_ready(&live->service, &signs, now_ns);
   const char* const why = main_loop(live);
   release_signals(live);
+  limit_end(live);
+  service_stopping(&live->service, why);
   fade_out(live);
   IoStatus last;
   io_status(live->io, &last);
-  EngineStatus engine;
   engine_status(live->engine, &engine);
   live_log_stopped(&live->log, why, &last, &engine);
 }
 
-Status
-live_run(const LiveConfig* const config, Error* const error)
+static Status
+start_and_run(Live* const live, Error* const error)
 {
-  Live live = { .config = config,
-                .log = live_log_new(config->json, config->verbose),
-                .reload = { .socket = -1 },
-                .audio_lock = PTHREAD_MUTEX_INITIALIZER,
-                .audio.state = "opening" };
-  Status status = rack_arg_read(config->rack, &live.rack, error);
-  if (!status && config->root) {
-    status = rack_arg_set_root(&live.rack, config->root, error);
+  Status status = live_start(live, error);
+  if (!status && live->state) {
+    status = state_run(live->state, error);
   }
-  if (status) {
-    rack_arg_clear(&live.rack);
-    return status;
-  }
-  block_signals(&live);
-  status = start(&live, error);
   if (!status) {
-    run(&live);
+    run(live);
   }
-  const Status closed = io_close(live.io);
+  // Racks first, then all that may hang.
+  reload_close(&live->reload);
+  control_stop(live->control);
+  const bool in_order = status != STATUS_BAD_RACK && status != STATUS_FILE; // it was the rack
+  state_close(live->state, in_order, STATE_MS);
+  const Status closed = io_close(live->io);
   if (closed && !status) { // a note said why
     status = error_set(error, closed, "the recording is not complete");
   }
-  reload_close(&live.reload);
-  control_stop(live.control);
-  engine_free(live.engine);
-  rack_arg_clear(&live.rack);
+  live_pass_on_note(live, EVENT_AUDIO_NOTE);
+  engine_free(live->engine);
+  rack_arg_clear(&live->rack);
+  return status;
+}
+
+Status
+live_run(const LiveConfig* const config)
+{
+  Live live = { .config = config,
+                .reload = { .socket = -1 },
+                .audio_lock = PTHREAD_MUTEX_INITIALIZER,
+                .audio.state = "opening" };
+  Error error;
+  block_signals(&live);
+  if (live_log_open(&live.log, config->json, config->verbose, &error)) {
+    fprintf(stderr, PROGRAM_NAME " run: %s\n", error.text);
+    return error.status;
+  }
+  const Status status = start_and_run(&live, &error);
+  if (status) {
+    live_log_failed(&live.log, &error);
+  }
+  service_close(&live.service);
+  live_log_close(&live.log);
   return status;
 }

@@ -4,7 +4,9 @@
 
        driver's thread ── IoEvents::process ──▶ engine_process()
        control's thread ── edits, parameters ─▶ engine
-       main thread: signals, io_poll() every 50 ms, what is said
+                        └─ what is heard ─────▶ state's thread ──▶ disk
+       main thread: signals, io_poll() every 50 ms, events ──▶ log's thread ──▶ stdout, stderr
+                                                └─▶ service manager
 */
 #ifndef WARPRACK_TOOLS_LIVE_H
 #define WARPRACK_TOOLS_LIVE_H
@@ -22,6 +24,8 @@ typedef struct LiveConfig {
   const IoDriver* driver;   ///< NULL: the first that opens, in the order of io_drivers()
   IoConfig io;              ///< Channels count for the engine, too
   EngineConfig engine;      ///< Channels and files are filled in here
+  const char* state;        ///< Folder to keep the rack in, NULL: none
+  bool fresh;               ///< Begin with `rack` in any case, see first_rack.h
   uint16_t osc_port;        ///< 0: any free one
   const char* bind_address; ///< Of the OSC port, numeric
   const char* root;         ///< Folder that file names lead to, NULL: that of the rack file
@@ -29,8 +33,8 @@ typedef struct LiveConfig {
   bool json, verbose;
 } LiveConfig;
 
-/// Run until a signal, /server/quit or the duration ends it.  Blocks the signals that it waits for,
-/// in the calling thread and those it starts. [main]
-NODISCARD Status live_run(const LiveConfig* config, Error* error);
+/// Run until a signal, /server/quit or the duration ends it; what went wrong has been said.  Blocks
+/// the signals that it waits for, in the calling thread and those it starts. [main]
+NODISCARD Status live_run(const LiveConfig* config);
 
 #endif

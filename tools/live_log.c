@@ -6,44 +6,119 @@
 #include "commands.h"
 #include "engine_args.h"
 
+#include "../engine/rt.h"
+
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <syslog.h>
 #include <unistd.h>
 
-LiveLog
-live_log_new(const bool json, const bool verbose)
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+#define CLOSE_MS  500U // a reader that takes nothing for so long will not
+#define ONCE_S    1U
+#define SELDOM_S  10U // what may go on for hours
+#define N_CLASSES (N_LIVE_EVENTS + 1U)
+#define FAILED    N_LIVE_EVENTS // the class of the last words
+
+static const struct {
+  const char* name;
+  int level;
+  uint64_t interval_s;
+} events[N_CLASSES] = {
+  [EVENT_AUDIO_BACK] = { "audio.back", LOG_NOTICE, ONCE_S },
+  [EVENT_AUDIO_LOST] = { "audio.lost", LOG_WARNING, ONCE_S },
+  [EVENT_AUDIO_NOTE] = { "audio.note", LOG_NOTICE, ONCE_S },
+  [EVENT_BACKEND_CHOSEN] = { "backend.chosen", LOG_NOTICE, ONCE_S },
+  [EVENT_BLOCKS_LATE] = { "blocks.late", LOG_WARNING, SELDOM_S },
+  [EVENT_ENGINE_FAULT] = { "engine.fault", LOG_ERR, SELDOM_S },
+  [EVENT_ENGINE_NOTE] = { "engine.note", LOG_INFO, ONCE_S },
+  [EVENT_INPUT_BAD] = { "input.bad", LOG_WARNING, SELDOM_S },
+  [EVENT_LOG_DROPPED] = { "log.dropped", LOG_WARNING, SELDOM_S },
+  [EVENT_NODE_RESET] = { "node.reset", LOG_WARNING, SELDOM_S },
+  [EVENT_RACK_REFUSED] = { "rack.refused", LOG_WARNING, ONCE_S },
+  [EVENT_RACK_RELOADED] = { "rack.reloaded", LOG_NOTICE, ONCE_S },
+  [EVENT_REALTIME_MISSING] = { "realtime.missing", LOG_WARNING, ONCE_S },
+  [EVENT_RUNNING] = { "running", LOG_INFO, ONCE_S },
+  [EVENT_SERVICE_LOST] = { "service.lost", LOG_WARNING, ONCE_S },
+  [EVENT_STATE_LOOP] = { "state.loop", LOG_ERR, ONCE_S },
+  [EVENT_STATE_NOTE] = { "state.note", LOG_NOTICE, ONCE_S },
+  [EVENT_STATE_REFUSED] = { "state.refused", LOG_WARNING, ONCE_S },
+  [EVENT_STATE_RESTORED] = { "state.restored", LOG_NOTICE, ONCE_S },
+  [EVENT_STATE_UNSAVED] = { "state.unsaved", LOG_ERR, SELDOM_S },
+  [EVENT_STATUS] = { "status", LOG_INFO, 0 },
+  [EVENT_STOPPED] = { "stopped", LOG_INFO, ONCE_S },
+  [FAILED] = { "failed", LOG_ERR, ONCE_S },
+};
+
+Status
+live_log_open(LiveLog* const log, const bool json, const bool verbose, Error* const error)
 {
-  return (LiveLog){ .json = json, .verbose = verbose, .on_terminal = isatty(STDERR_FILENO) == 1 };
+  *log = (LiveLog){ .json = json,
+                    .verbose = verbose,
+                    .on_terminal = isatty(STDERR_FILENO) == 1,
+                    .began_ns = rt_now_ns() };
+  return log_open(STDOUT_FILENO, STDERR_FILENO, &log->log, error);
 }
 
-/// End a status line that stands open, so that the next text begins on its own line.
-static void
-close_line(LiveLog* const log)
+void
+live_log_close(LiveLog* const log)
 {
-  if (log->line_open) {
-    fputc('\n', stderr);
-    log->line_open = false;
-  }
+  log_close(log->log, CLOSE_MS);
+  log->log = NULL;
 }
 
-/// A reader that went away must not end the sound: failures to print are ignored here.
+// ---- lines ----
+
 static void
-print_event(json_t* const event)
+say(const LiveLog* const log, const uint32_t event, const LogForm form, const bool to_err,
+    char* const text)
 {
-  if (event) {
-    json_dumpf(event, stdout, JSON_COMPACT);
-    putchar('\n');
-    fflush(stdout);
-    json_decref(event);
-  }
+  const LogClass class = { event, events[event].level, events[event].interval_s * NS_PER_S };
+  log_say(log->log, &class, form, to_err, text);
 }
+
+/// Say a line of text.
+static void
+    PRINTF_LIKE(5, 6) say_text(const LiveLog* const log, const uint32_t event, const LogForm form,
+                               const bool to_err, const char* const format, ...)
+{
+  char* text = NULL;
+  va_list args;
+  va_start(args, format);
+  if (vasprintf(&text, format, args) < 0) {
+    text = NULL; // which counts as dropped
+  }
+  va_end(args);
+  say(log, event, form, to_err, text);
+}
+
+/// Say an event as JSON: what every event has, then the members of `more`, which is given away.
+static void
+say_json(const LiveLog* const log, const uint32_t event, json_t* const more)
+{
+  static const char* const words[] = {
+    [LOG_ERR] = "error", [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice", [LOG_INFO] = "info"
+  };
+  json_t* const object =
+      json_pack("{ss ss sf}", "event", events[event].name, "level", words[events[event].level],
+                "uptime_s", (double)((rt_now_ns() - log->began_ns) / NS_PER_MS) * 1e-3);
+  const bool is_whole = object && more && !json_object_update(object, more);
+  say(log, event, LOG_JSON, false,
+      is_whole ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL);
+  json_decref(object);
+  json_decref(more);
+}
+
+// ---- events ----
 
 static json_t*
-counters_json(const char* const event, const IoStatus* const io, const EngineStatus* const engine)
+counters_json(const IoStatus* const io, const EngineStatus* const engine)
 {
   const PeriodCounts* const counts = &engine->counts;
-  return json_pack("{ss sI sI sI sI sI sI sI sI sI sI sf sf sf ss}", "event", event,       //
-                   "blocks", (json_int_t)counts->blocks, "late", (json_int_t)counts->late, //
+  return json_pack("{sI sI sI sI sI sI sI sI sI sI sf sf sf ss}", "blocks",
+                   (json_int_t)counts->blocks, "late", (json_int_t)counts->late, //
                    "failed", (json_int_t)counts->failed, "device_errors",
                    (json_int_t)engine->device_errors, "dry", (json_int_t)counts->dry, "clipped",
                    (json_int_t)counts->clipped, "bad_samples",
@@ -54,44 +129,52 @@ counters_json(const char* const event, const IoStatus* const io, const EngineSta
 }
 
 void
-live_log_running(LiveLog* const log, const char* const driver, const IoStatus* const io,
+live_log_running(const LiveLog* const log, const char* const driver, const IoStatus* const io,
                  const EngineStatus* const engine, const uint16_t osc_port)
 {
   if (log->json) {
-    print_event(json_pack("{ss ss so sf si si si si si ss ss si}", "event", "running", "driver",
-                          driver, "device", command_json_text(io->device), "rate_hz", io->rate_hz,
-                          "block_frames", (int)io->block_frames, "depth", (int)engine->depth,
-                          "latency_frames", (int)engine->latency_frames, "n_in", (int)engine->n_in,
-                          "n_out", (int)engine->n_out, "backend", engine->backend, "gpu",
-                          engine->device, "osc_port", (int)osc_port));
+    say_json(log, EVENT_RUNNING,
+             json_pack("{ss so ss sf si si si si si ss ss si}", "driver", driver, "device",
+                       command_json_text(io->device), "state",
+                       io->state == IO_STATE_WAITING ? "waiting" : "running", "rate_hz",
+                       io->rate_hz, "block_frames", (int)io->block_frames, "depth",
+                       (int)engine->depth, "latency_frames", (int)engine->latency_frames, "n_in",
+                       (int)engine->n_in, "n_out", (int)engine->n_out, "backend", engine->backend,
+                       "gpu", engine->device, "osc_port", (int)osc_port));
     return;
   }
-  close_line(log);
   char words[BACKEND_WORDS_BYTES];
-  printf("running on %s (%s): %.0f Hz, blocks of %u frames, %u in, %u out, "
-         "latency %u frames (%.2f ms), effects on %s, OSC port %u\n",
-         driver, io->device, io->rate_hz, io->block_frames, engine->n_in, engine->n_out,
-         engine->latency_frames, 1e3 * engine->latency_frames / io->rate_hz,
-         backend_words(engine->backend, engine->device, words), osc_port);
-  fflush(stdout);
-}
-
-void
-live_log_note(LiveLog* const log, const char* const text)
-{
-  if (log->json) {
-    print_event(json_pack("{ss so}", "event", "note", "text", command_json_text(text)));
+  if (io->state == IO_STATE_WAITING) {
+    say_text(log, EVENT_RUNNING, LOG_TEXT, false,
+             "running, and waiting for %s: %u in, %u out, effects on %s, OSC port %u", driver,
+             engine->n_in, engine->n_out, backend_words(engine->backend, engine->device, words),
+             osc_port);
     return;
   }
-  close_line(log);
-  fprintf(stderr, PROGRAM_NAME " run: %s\n", text);
+  say_text(log, EVENT_RUNNING, LOG_TEXT, false,
+           "running on %s (%s): %.0f Hz, blocks of %u frames, %u in, %u out, "
+           "latency %u frames (%.2f ms), effects on %s, OSC port %u",
+           driver, io->device, io->rate_hz, io->block_frames, engine->n_in, engine->n_out,
+           engine->latency_frames, 1e3 * engine->latency_frames / io->rate_hz,
+           backend_words(engine->backend, engine->device, words), osc_port);
 }
 
 void
-live_log_status(LiveLog* const log, const IoStatus* const io, const EngineStatus* const engine)
+live_log_event(const LiveLog* const log, const LiveEvent event, const char* const text)
 {
   if (log->json) {
-    print_event(counters_json("status", io, engine));
+    say_json(log, event, json_pack("{so}", "text", command_json_text(text)));
+  } else {
+    say_text(log, event, LOG_TEXT, true, PROGRAM_NAME " run: %s: %s", events[event].name, text);
+  }
+}
+
+void
+live_log_status(const LiveLog* const log, const IoStatus* const io,
+                const EngineStatus* const engine)
+{
+  if (log->json) {
+    say_json(log, EVENT_STATUS, counters_json(io, engine));
     return;
   }
   if (!log->verbose) {
@@ -99,33 +182,39 @@ live_log_status(LiveLog* const log, const IoStatus* const io, const EngineStatus
   }
   const PeriodCounts* const counts = &engine->counts;
   const char* const state = io->state == IO_STATE_RUNNING ? "" : "waiting for audio; ";
-  fprintf(stderr,
-          "%s%sload %.1f %% (p99 %.1f, max %.1f), late %llu, xruns %llu, clipped %llu, "
-          "%u nodes on %s, plan %llu%s",
-          log->on_terminal ? "\r\033[K" : "", state, 100.0 * engine->load_p50,
-          100.0 * engine->load_p99, 100.0 * engine->load_max, (unsigned long long)counts->late,
-          (unsigned long long)io->xruns, (unsigned long long)counts->clipped, engine->n_nodes,
-          engine->backend, (unsigned long long)engine->plans, log->on_terminal ? "" : "\n");
-  log->line_open = log->on_terminal;
+  say_text(log, EVENT_STATUS, log->on_terminal ? LOG_REWRITE : LOG_TEXT, true,
+           "%sload %.1f %% (p99 %.1f, max %.1f), late %llu, xruns %llu, clipped %llu, "
+           "%u nodes on %s, plan %llu",
+           state, 100.0 * engine->load_p50, 100.0 * engine->load_p99, 100.0 * engine->load_max,
+           (unsigned long long)counts->late, (unsigned long long)io->xruns,
+           (unsigned long long)counts->clipped, engine->n_nodes, engine->backend,
+           (unsigned long long)engine->plans);
 }
 
 void
-live_log_stopped(LiveLog* const log, const char* const why, const IoStatus* const io,
+live_log_stopped(const LiveLog* const log, const char* const why, const IoStatus* const io,
                  const EngineStatus* const engine)
 {
   if (log->json) {
-    json_t* const event = counters_json("stopped", io, engine);
-    if (event) {
-      json_object_set_new(event, "why", json_string(why));
+    json_t* const members = counters_json(io, engine);
+    if (members) {
+      json_object_set_new(members, "why", json_string(why));
     }
-    print_event(event);
+    say_json(log, EVENT_STOPPED, members);
     return;
   }
-  close_line(log);
   const PeriodCounts* const counts = &engine->counts;
-  printf("stopped (%s): %llu blocks, %llu late, %llu xruns, %llu samples clipped, "
-         "load %.1f %% (p99 %.1f, max %.1f)\n",
-         why, (unsigned long long)counts->blocks, (unsigned long long)counts->late,
-         (unsigned long long)io->xruns, (unsigned long long)counts->clipped,
-         100.0 * engine->load_p50, 100.0 * engine->load_p99, 100.0 * engine->load_max);
+  say_text(log, EVENT_STOPPED, LOG_TEXT, false,
+           "stopped (%s): %llu blocks, %llu late, %llu xruns, %llu samples clipped, "
+           "load %.1f %% (p99 %.1f, max %.1f)",
+           why, (unsigned long long)counts->blocks, (unsigned long long)counts->late,
+           (unsigned long long)io->xruns, (unsigned long long)counts->clipped,
+           100.0 * engine->load_p50, 100.0 * engine->load_p99, 100.0 * engine->load_max);
+}
+
+void
+live_log_failed(const LiveLog* const log, const Error* const error)
+{
+  say_text(log, FAILED, LOG_TEXT, true, PROGRAM_NAME " run: %s",
+           error->text[0] ? error->text : status_text(error->status));
 }

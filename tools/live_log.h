@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What a live run says: readable lines (results on stdout, notes and the status line on stderr), or
-   with --json one object per line on stdout, each with its "event".  [main] only.
+   What a live run says: one event per line, each with a stable name, as lines for people
+   ("warprack run: audio.lost: …" on stderr) or, with --json, as one object per line on stdout.
+   Nothing here waits for whoever reads it; see log.h.
 */
 #ifndef WARPRACK_TOOLS_LIVE_LOG_H
 #define WARPRACK_TOOLS_LIVE_LOG_H
+
+#include "log.h"
 
 #include "../engine/engine.h"
 #include "../io/io.h"
@@ -12,27 +15,63 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/// The names are in live_log.c, what they tell in tools/README.md.
+typedef enum LiveEvent {
+  EVENT_AUDIO_BACK,
+  EVENT_AUDIO_LOST,
+  EVENT_AUDIO_NOTE,
+  EVENT_BACKEND_CHOSEN,
+  EVENT_BLOCKS_LATE,
+  EVENT_ENGINE_FAULT,
+  EVENT_ENGINE_NOTE,
+  EVENT_INPUT_BAD,
+  EVENT_LOG_DROPPED,
+  EVENT_NODE_RESET,
+  EVENT_RACK_REFUSED,
+  EVENT_RACK_RELOADED,
+  EVENT_REALTIME_MISSING,
+  EVENT_RUNNING,
+  EVENT_SERVICE_LOST,
+  EVENT_STATE_LOOP,
+  EVENT_STATE_NOTE,
+  EVENT_STATE_REFUSED,
+  EVENT_STATE_RESTORED,
+  EVENT_STATE_UNSAVED,
+  EVENT_STATUS,
+  EVENT_STOPPED,
+  N_LIVE_EVENTS
+} LiveEvent;
+
 typedef struct LiveLog {
+  Log* log;
   bool json;
   bool verbose;     ///< A status line every second
   bool on_terminal; ///< stderr is one: the status line is rewritten in place
-  bool line_open;   ///< ... and is there now
+  uint64_t began_ns;
 } LiveLog;
 
-LiveLog live_log_new(bool json, bool verbose);
+/// Begin to log to stdout and stderr. [main]
+NODISCARD Status live_log_open(LiveLog* log, bool json, bool verbose, Error* error);
+
+/// Write what waits, as far as somebody takes it in half a second. [main]
+void live_log_close(LiveLog* log);
 
 /// The one line that says what runs: driver, device, rate, block, latency, channels, OSC port.
-void live_log_running(LiveLog* log, const char* driver, const IoStatus* io,
+/// [main]
+void live_log_running(const LiveLog* log, const char* driver, const IoStatus* io,
                       const EngineStatus* engine, uint16_t osc_port);
 
-/// Something happened: a server lost, a driver tried, a privilege missing.
-void live_log_note(LiveLog* log, const char* text);
+/// Something happened: a server lost, a driver tried, a privilege missing. [any, not rt]
+void live_log_event(const LiveLog* log, LiveEvent event, const char* text);
 
-/// Counters and load, now.
-void live_log_status(LiveLog* log, const IoStatus* io, const EngineStatus* engine);
+/// Counters and load, now. [main]
+void live_log_status(const LiveLog* log, const IoStatus* io, const EngineStatus* engine);
 
-/// The end and why, with the counters of the whole run.
-void
-live_log_stopped(LiveLog* log, const char* why, const IoStatus* io, const EngineStatus* engine);
+/// The end and why, with the counters of the whole run. [main]
+void live_log_stopped(const LiveLog* log, const char* why, const IoStatus* io,
+                      const EngineStatus* engine);
+
+/// Why the run has failed: on stderr, with --json, too. [main]
+void live_log_failed(const LiveLog* log, const Error* error);
 
 #endif

@@ -73,8 +73,9 @@ read_file(const char* const name, char** const text, Error* const error)
   return status;
 }
 
-static Status
-parse(const char* const text, const char* const place, Rack** const rack, Error* const error)
+Status
+rack_arg_parse(const char* const text, const char* const place, Rack** const rack,
+               Error* const error)
 {
   Rack* parsed = NULL;
   Status status = rack_parse(text, place, NULL, &parsed, error);
@@ -90,22 +91,27 @@ parse(const char* const text, const char* const place, Rack** const rack, Error*
 }
 
 Status
-rack_arg_read(const char* const word, RackArg* const arg, Error* const error)
+rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
 {
   *arg = (RackArg){ .is_file = names_file(word) };
+  arg->root = arg->is_file ? folder_of(word) : strdup(".");
+  if (!arg->root) {
+    return error_set(error, STATUS_NO_MEM, "%s: out of memory", word);
+  }
   char* text = NULL;
   Status status = arg->is_file ? read_file(word, &text, error) : STATUS_OK;
   if (!status) {
-    status =
-        parse(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE, &arg->rack, error);
+    status = rack_arg_parse(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE,
+                            &arg->rack, error);
   }
   free(text);
-  if (!status) {
-    arg->root = arg->is_file ? folder_of(word) : strdup(".");
-    if (!arg->root) {
-      status = error_set(error, STATUS_NO_MEM, "%s: out of memory", word);
-    }
-  }
+  return status;
+}
+
+Status
+rack_arg_read(const char* const word, RackArg* const arg, Error* const error)
+{
+  const Status status = rack_arg_try(word, arg, error);
   if (status) {
     rack_arg_clear(arg);
   }

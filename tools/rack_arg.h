@@ -24,6 +24,12 @@ typedef struct RackArg {
 /// Read and check (rack_check()) the rack that `word` names.  On error `arg` is empty.
 NODISCARD Status rack_arg_read(const char* word, RackArg* arg, Error* error);
 
+/// The same, but on error `arg` has all that does not depend on the rack; clear it anyway.
+NODISCARD Status rack_arg_try(const char* word, RackArg* arg, Error* error);
+
+/// Parse and check a text; `place` is how messages name it.
+NODISCARD Status rack_arg_parse(const char* text, const char* place, Rack** rack, Error* error);
+
 void rack_arg_clear(RackArg* arg);
 
 /// Put another folder in place of the root, `--root`.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define LARGEST_ANSWER 4096U
+#define PATIENCE_NS    UINT64_C(10000000000) // then the answer has been lost
 
 /// Where a server that is bound to `bind_address` can be reached from here.
 static const char*
@@ -60,8 +61,20 @@ reload_close(Reload* const reload)
   reload->socket = -1;
 }
 
-Status
-reload_ask(const Reload* const reload, Error* const error)
+void
+reload_want(Reload* const reload)
+{
+  reload->is_wanted = true;
+}
+
+bool
+reload_is_open(const Reload* const reload)
+{
+  return reload->is_wanted || reload->asked_ns;
+}
+
+static Status
+ask(const Reload* const reload, Error* const error)
 {
   lo_message const message = lo_message_new();
   size_t n_bytes = 0;
@@ -77,28 +90,60 @@ reload_ask(const Reload* const reload, Error* const error)
                           strerror(errno));
 }
 
-bool
-reload_answer(const Reload* const reload, char* const text, const size_t n_bytes)
+static ReloadNews
+read_answer(const Reload* const reload, const char* const address, const lo_message message,
+            char* const text, const size_t n_bytes)
 {
-  if (reload->socket < 0) {
-    return false;
-  }
-  char packet[LARGEST_ANSWER];
-  const ssize_t n = recv(reload->socket, packet, sizeof(packet), 0);
-  const char* const address = n > 0 ? lo_get_path(packet, n) : NULL;
-  lo_message const message = address ? lo_message_deserialise(packet, (size_t)n, NULL) : NULL;
-  if (!message) {
-    return false;
-  }
   const int last = lo_message_get_argc(message) - 1;
   if (!strcmp(address, "/done")) {
     snprintf(text, n_bytes, "%s has been read again", reload->name);
-  } else if (last >= 0 && lo_message_get_types(message)[last] == LO_STRING) {
+    return RELOAD_DONE;
+  }
+  if (last >= 0 && lo_message_get_types(message)[last] == LO_STRING) {
     snprintf(text, n_bytes, "%s, as it is now, is refused: %s", reload->name,
              &lo_message_get_argv(message)[last]->s);
   } else {
     snprintf(text, n_bytes, "%s: an answer that makes no sense", reload->name);
   }
+  return RELOAD_REFUSED;
+}
+
+static ReloadNews
+hear(const Reload* const reload, char* const text, const size_t n_bytes)
+{
+  char packet[LARGEST_ANSWER];
+  const ssize_t n = recv(reload->socket, packet, sizeof(packet), 0);
+  const char* const address = n > 0 ? lo_get_path(packet, n) : NULL;
+  lo_message const message = address ? lo_message_deserialise(packet, (size_t)n, NULL) : NULL;
+  if (!message) {
+    return RELOAD_NOTHING;
+  }
+  const ReloadNews news = read_answer(reload, address, message, text, n_bytes);
   lo_message_free(message);
-  return true;
+  return news;
+}
+
+ReloadNews
+reload_look(Reload* const reload, const uint64_t now_ns, char* const text, const size_t n_bytes)
+{
+  ReloadNews news = RELOAD_NOTHING;
+  if (reload->socket < 0) {
+    return news;
+  }
+  if (!reload->asked_ns && reload->is_wanted) {
+    Error error;
+    reload->is_wanted = false;
+    if (ask(reload, &error)) {
+      snprintf(text, n_bytes, "%s", error.text);
+      return RELOAD_REFUSED;
+    }
+    reload->asked_ns = now_ns;
+  }
+  news = hear(reload, text, n_bytes);
+  if (news == RELOAD_NOTHING && reload->asked_ns && now_ns - reload->asked_ns > PATIENCE_NS) {
+    snprintf(text, n_bytes, "%s: no answer", reload->name);
+    news = RELOAD_REFUSED;
+  }
+  reload->asked_ns = news == RELOAD_NOTHING ? reload->asked_ns : 0U;
+  return news;
 }

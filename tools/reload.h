@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Reads the rack file again on SIGHUP: a `/rack/load` to our own OSC port, so that it is one more
-   edit in the control's order, with undo, and nobody else touches the document. [main]
+   edit in the control's order, with undo, and nobody else touches the document.  One at a time: of
+   many that are asked for meanwhile only one more follows. [main]
 */
 #ifndef WARPRACK_TOOLS_RELOAD_H
 #define WARPRACK_TOOLS_RELOAD_H
@@ -15,7 +16,15 @@
 typedef struct Reload {
   int socket; ///< -1: none
   char name[4096];
+  uint64_t asked_ns; ///< When; 0: there is no question open
+  bool is_wanted;    ///< Once more, when the question that is open has been answered
 } Reload;
+
+typedef enum ReloadNews {
+  RELOAD_NOTHING, ///< Has been heard
+  RELOAD_DONE,
+  RELOAD_REFUSED, ///< Or not answered within 10 s
+} ReloadNews;
 
 /// Connect to the OSC port.  `name` is that of the rack file in the server's folder; copied.
 NODISCARD Status reload_open(Reload* reload, const char* bind_address, uint16_t port,
@@ -23,10 +32,13 @@ NODISCARD Status reload_open(Reload* reload, const char* bind_address, uint16_t 
 
 void reload_close(Reload* reload);
 
-/// Ask for it; never waits.
-NODISCARD Status reload_ask(const Reload* reload, Error* error);
+/// Want it.
+void reload_want(Reload* reload);
 
-/// True when an answer has come: `text` says what became of it.
-bool reload_answer(const Reload* reload, char* text, size_t n_bytes);
+/// True while it is wanted or asked for.
+bool reload_is_open(const Reload* reload);
+
+/// Ask when it is wanted and its turn, and hear what became of it, in words; never waits.
+ReloadNews reload_look(Reload* reload, uint64_t now_ns, char* text, size_t n_bytes);
 
 #endif

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The units of systemd are what systemd understands, and the system's exposes less than 2.5 of 10.
+set -eu
+command -v systemd-analyze >/dev/null || exit 77
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export XDG_RUNTIME_DIR="$folder"
+
+# Verify a unit; what it says besides its exit status counts, too.
+verify() {
+  if ! words=$(systemd-analyze verify --man=no "$@" 2>&1) || [ -n "$words" ]; then
+    echo "$words"
+    return 1
+  fi
+}
+
+for unit in warprack warprack-user; do
+  sed "s#@PROGRAM@#$2#" "$1/tools/systemd/$unit.service.in" >"$folder/$unit.service"
+done
+verify "$folder/warprack.service"
+verify --user "$folder/warprack-user.service"
+systemd-analyze security --offline=true --threshold=25 "$folder/warprack.service" | tail -n 1
+
+sed 's/^Type=/Tyype=/' "$folder/warprack.service" >"$folder/wrong.service"
+if verify "$folder/wrong.service" >/dev/null; then
+  echo "a unit with a wrong key was not found"
+  exit 1
+fi

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is kept is a rack that has lived, whole, with the starts that have not; a full disk is said
+// and tried again; damaged files are as if they were not there.
+
+#include "../control/folder.h"
+#include "../tools/state.h"
+#include "support/scratch.h"
+#include "support/suite.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define S           UINT64_C(1000000000)
+#define PATIENCE_MS 10000U
+
+static Scratch scratch;
+static State* state;
+static Error error;
+static char said[1024];
+static unsigned n_said;
+
+static void
+on_failed(void* const context, const char* const text)
+{
+  (void)context;
+  snprintf(said, sizeof(said), "%s", text);
+  ++n_said;
+}
+
+static void
+make_scratch(void)
+{
+  if (!scratch.directory[0]) {
+    scratch = scratch_new();
+  }
+}
+
+static void
+open_state(void)
+{
+  make_scratch();
+  ck_assert_msg(!state_open(scratch_path(&scratch, "state"), on_failed, NULL, &state, &error), "%s",
+                error.text);
+}
+
+/// As if it had been killed.
+static void
+drop_state(void)
+{
+  ck_assert(state_close(state, false, PATIENCE_MS));
+}
+
+static void
+end(void)
+{
+  drop_state();
+  scratch_remove(&scratch);
+}
+
+/// What a file has now, as the next start sees it; NULL: not there.
+static const char*
+kept(const StateFile file)
+{
+  static char text[256];
+  drop_state();
+  open_state();
+  const char* const found = state_text(state, file);
+  snprintf(text, sizeof(text), "%s", found ? found : "");
+  return found ? text : NULL;
+}
+
+START_TEST(a_rack_is_kept_once_it_has_lived)
+{
+  open_state();
+  ck_assert_ptr_null(state_text(state, STATE_PRESENT));
+  state_set_origin(state, 7);
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_step(state, 100U * S);
+  state_step(state, 104U * S);
+  ck_assert_uint_eq(state_counts(state).saved, 0);
+  state_step(state, 105U * S);
+  ck_assert_uint_eq(state_counts(state).saved, 1);
+  ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
+  ck_assert_uint_eq(state_text_origin(state), 7);
+  ck_assert_ptr_null(state_text(state, STATE_GOOD));
+  end();
+}
+END_TEST
+
+START_TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
+{
+  open_state();
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_step(state, 105U * S);
+  state_offer(state, strdup("crash\n"), 106U * S);
+  state_step(state, 110U * S);
+  ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
+  end();
+}
+END_TEST
+
+START_TEST(a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago)
+{
+  open_state();
+  for (uint64_t s = 100; s < 131; ++s) {
+    char text[32];
+    snprintf(text, sizeof(text), "at %u\n", (unsigned)s);
+    state_offer(state, strdup(text), s * S);
+    state_step(state, s * S);
+  }
+  ck_assert_uint_ge(state_counts(state).saved, 4);
+  unsigned at = 0;
+  ck_assert_int_eq(sscanf(kept(STATE_PRESENT), "at %u", &at), 1);
+  ck_assert_uint_ge(at, 120);
+  ck_assert_uint_le(at, 125);
+  end();
+}
+END_TEST
+
+START_TEST(the_same_rack_is_not_written_twice)
+{
+  open_state();
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_step(state, 105U * S);
+  state_offer(state, strdup("one\n"), 106U * S);
+  state_step(state, 111U * S);
+  ck_assert_uint_eq(state_counts(state).saved, 1);
+  end();
+}
+END_TEST
+
+START_TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
+{
+  open_state();
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_step(state, 105U * S);
+  state_offer(state, strdup("two\n"), 160U * S);
+  state_step(state, 164U * S);
+  ck_assert_ptr_null(kept(STATE_GOOD));
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_step(state, 105U * S);
+  state_offer(state, strdup("two\n"), 160U * S);
+  state_step(state, 165U * S); // two is present, one good
+  ck_assert_str_eq(kept(STATE_GOOD), "one\n");
+  ck_assert_str_eq(state_text(state, STATE_PRESENT), "two\n");
+  end();
+}
+END_TEST
+
+START_TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
+{
+  open_state();
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_step(state, 105U * S);
+  state_offer(state, strdup("two\n"), 160U * S);
+  state_step(state, 165U * S);
+  for (uint64_t s = 166; s <= 240; ++s) {
+    state_step(state, s * S);
+  }
+  ck_assert_str_eq(kept(STATE_GOOD), "two\n");
+  end();
+}
+END_TEST
+
+START_TEST(starts_that_have_not_lived_are_counted)
+{
+  for (uint32_t n = 1; n <= 4; ++n) {
+    open_state();
+    ck_assert_uint_eq(state_starts(state), n);
+    state_step(state, 100U * S);
+    state_step(state, 119U * S);
+    drop_state();
+  }
+  open_state();
+  state_step(state, 100U * S);
+  state_step(state, 120U * S); // has lived
+  drop_state();
+  open_state();
+  ck_assert_uint_eq(state_starts(state), 1);
+  end();
+}
+END_TEST
+
+START_TEST(an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack)
+{
+  open_state();
+  drop_state();
+  open_state();
+  ck_assert(!state_run(state, &error));
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_offer(state, strdup("two\n"), 100U * S);
+  ck_assert(state_close(state, true, PATIENCE_MS));
+  open_state();
+  ck_assert_uint_eq(state_starts(state), 1);
+  ck_assert_str_eq(state_text(state, STATE_PRESENT), "two\n");
+  end();
+}
+END_TEST
+
+START_TEST(damaged_files_are_as_if_they_were_not_there)
+{
+  open_state();
+  drop_state();
+  scratch_write(&scratch, "state/starts", "garbage\0\xff", 9);
+  scratch_write(&scratch, "state/present.rack", "gain\0gain", 9);
+  scratch_write(&scratch, "state/good.rack", "gain -6dB\n", 10); // by hand: has no first line
+  open_state();
+  ck_assert_uint_eq(state_starts(state), 1);
+  ck_assert_ptr_null(state_text(state, STATE_PRESENT));
+  ck_assert_str_eq(state_text(state, STATE_GOOD), "gain -6dB\n");
+  ck_assert_uint_eq(state_text_origin(state), 0);
+  end();
+}
+END_TEST
+
+START_TEST(what_a_killed_run_was_writing_is_removed)
+{
+  open_state();
+  drop_state();
+  scratch_write(&scratch, "state/.warprack-1.tmp", "half", 4);
+  open_state();
+  ck_assert_int_ne(access(scratch_path(&scratch, "state/.warprack-1.tmp"), F_OK), 0);
+  end();
+}
+END_TEST
+
+START_TEST(a_folder_has_one_user)
+{
+  open_state();
+  State* second = NULL;
+  ck_assert_int_eq(state_open(scratch_path(&scratch, "state"), on_failed, NULL, &second, &error),
+                   STATUS_EXISTS);
+  end();
+  ck_assert_int_eq(state_open(scratch_path(&scratch, "no/such"), on_failed, NULL, &second, &error),
+                   STATUS_FILE);
+}
+END_TEST
+
+START_TEST(an_origin_is_the_text_and_never_none)
+{
+  ck_assert_uint_eq(state_origin("one"), state_origin("one"));
+  ck_assert_uint_ne(state_origin("one"), state_origin("onf"));
+  ck_assert_uint_ne(state_origin(""), 0);
+}
+END_TEST
+
+/// Fill the file system of the state folder.
+static void
+fill(void)
+{
+  char page[4096] = { 0 };
+  const int fd = open(scratch_path(&scratch, "state/filler"), O_WRONLY | O_CREAT, 0666);
+  while (write(fd, page, sizeof(page)) > 0) {
+  }
+  close(fd);
+}
+
+START_TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
+{
+  make_scratch();
+  mkdir(scratch_path(&scratch, "state"), 0777);
+  if (mount("tmpfs", scratch_path(&scratch, "state"), "tmpfs", 0, "size=64k")) {
+    printf("skipped: no tmpfs can be mounted\n");
+    scratch_remove(&scratch);
+    return;
+  }
+  open_state();
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_step(state, 105U * S);
+  ck_assert_uint_eq(state_counts(state).failed, 0);
+  fill();
+  n_said = 0;
+  state_offer(state, strdup("two\n"), 110U * S);
+  for (uint64_t s = 115; s <= 144; ++s) {
+    state_step(state, s * S);
+  }
+  ck_assert_uint_eq(n_said, 3); // every ten seconds
+  ck_assert_uint_eq(state_counts(state).failed, 3);
+  ck_assert_msg(strstr(said, "No space left"), "%s", said);
+  ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
+  unlink(scratch_path(&scratch, "state/filler"));
+  state_offer(state, strdup("two\n"), 200U * S);
+  state_step(state, 205U * S);
+  ck_assert_str_eq(kept(STATE_PRESENT), "two\n");
+  drop_state();
+  umount2(scratch_path(&scratch, "state"), MNT_DETACH);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(files_of_the_folder_are_replaced_as_a_whole)
+{
+  make_scratch();
+  Folder folder;
+  ck_assert(!folder_open(&folder, scratch_path(&scratch, "."), &error));
+  ck_assert(!folder_replace(&folder, "name", "one", &error));
+  ck_assert(!folder_replace(&folder, "name", "two", &error));
+  char* text = NULL;
+  ck_assert(!folder_read(&folder, "name", &text, &error));
+  ck_assert_str_eq(text, "two");
+  free(text);
+  ck_assert_uint_eq(scratch_count(&scratch), 1);
+  ck_assert(folder_is_leftover(".warprack-42.tmp"));
+  ck_assert(!folder_is_leftover("warprack-42.tmp") && !folder_is_leftover(".warprack-42.rack"));
+  folder_close(&folder);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived,
+           a_rack_that_was_heard_just_before_a_crash_is_not_kept,
+           a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago,
+           the_same_rack_is_not_written_twice, a_rack_that_has_lived_for_a_minute_is_a_good_one,
+           what_follows_a_good_rack_becomes_good_a_minute_later,
+           starts_that_have_not_lived_are_counted,
+           an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack,
+           damaged_files_are_as_if_they_were_not_there, what_a_killed_run_was_writing_is_removed,
+           a_folder_has_one_user, an_origin_is_the_text_and_never_none,
+           a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack,
+           files_of_the_folder_are_replaced_as_a_whole)

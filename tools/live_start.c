@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a live run is made of, and how its parts call each other.
+
+#include "first_rack.h"
+#include "live_private.h"
+
+#include "../engine/rt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// For the trial before any driver is open.
+#define TRIAL_RATE_HZ 48000.0
+#define TRIAL_BLOCK   256U
+
+// ---- what the driver calls ----
+
+static void
+on_process(void* const context, const float* const* const in, float* const* const out,
+           const uint32_t n_frames, const bool wait)
+{
+  const Live* const live = context;
+  engine_process(live->engine, in, out, n_frames, wait);
+  if (atomic_load_explicit(&live->muted, memory_order_relaxed)) {
+    for (uint32_t c = 0; c < live->config->io.n_out; ++c) {
+      memset(out[c], 0, n_frames * sizeof(float));
+    }
+  }
+}
+
+static Status
+on_format(void* const context, const double rate_hz, const uint32_t block_frames,
+          Error* const error)
+{
+  const Live* const live = context;
+  const Status status = engine_arm(live->engine, rate_hz, block_frames, live->config->io.n_in,
+                                   live->config->io.n_out, error);
+  engine_fade(live->engine, atomic_load(&live->muted)); // so that it can fade in from silence
+  return status;
+}
+
+static uint32_t
+on_latency(void* const context)
+{
+  return engine_latency(((const Live*)context)->engine);
+}
+
+void
+live_pass_on_note(Live* const live, const LiveEvent event)
+{
+  if (live->io_note[0]) {
+    live_log_event(&live->log, event, live->io_note);
+  }
+  live->io_note[0] = '\0';
+}
+
+/// Kept until the driver's state tells what kind of event it is.
+static void
+on_note(void* const context, const char* const text)
+{
+  Live* const live = context;
+  live_pass_on_note(live, EVENT_AUDIO_NOTE);
+  snprintf(live->io_note, sizeof(live->io_note), "%s", text);
+}
+
+// ---- what the control calls ----
+
+static void
+on_audio(void* const context, ControlAudio* const audio)
+{
+  Live* const live = context;
+  pthread_mutex_lock(&live->audio_lock);
+  *audio = live->audio;
+  pthread_mutex_unlock(&live->audio_lock);
+}
+
+static void
+on_program(void* const context, ControlProgram* const program)
+{
+  Live* const live = context;
+  const LogCounts log = log_counts(live->log.log);
+  const StateCounts state = live->state ? state_counts(live->state) : (StateCounts){ 0 };
+  *program = (ControlProgram){ .log_lines = log.written,
+                               .log_left_out = log.left_out,
+                               .log_dropped = log.dropped,
+                               .watchdog_fed = atomic_load(&live->watchdog_fed),
+                               .state_saved = state.saved,
+                               .state_failed = state.failed,
+                               .starts = live->state ? state_starts(live->state) : 0U,
+                               .muted = atomic_load(&live->muted) };
+}
+
+static void
+on_heard(void* const context, char* const rack_text)
+{
+  state_offer(((const Live*)context)->state, rack_text, rt_now_ns());
+}
+
+static void
+on_latency_changed(void* const context)
+{
+  atomic_store(&((Live*)context)->latency_changed, true);
+}
+
+static void
+on_quit(void* const context)
+{
+  atomic_store(&((Live*)context)->quit, true);
+}
+
+// ---- what the others call ----
+
+static void
+on_engine_note(void* const context, const char* const text)
+{
+  Live* const live = context;
+  live_log_event(&live->log, EVENT_ENGINE_NOTE, text);
+  service_slow_start(&live->service, text);
+}
+
+static void
+on_state_failed(void* const context, const char* const text)
+{
+  live_log_event(&((const Live*)context)->log, EVENT_STATE_UNSAVED, text);
+}
+
+// ---- start ----
+
+static void
+open_service(Live* const live)
+{
+  Error error;
+  if (service_open(&live->service, &error)) {
+    live_log_event(&live->log, EVENT_SERVICE_LOST, error.text);
+  }
+}
+
+/// A folder that cannot be used is said, and the sound begins without.
+static void
+open_state(Live* const live)
+{
+  Error error;
+  const char* const path = live->config->state;
+  if (path && state_open(path, on_state_failed, live, &live->state, &error)) {
+    live_log_event(&live->log, EVENT_STATE_UNSAVED, error.text);
+  }
+}
+
+void
+live_set_origin(Live* const live, const Rack* const rack)
+{
+  char* const text = rack_print(rack);
+  live->origin = text ? state_origin(text) : 0U;
+  free(text);
+  if (live->state) {
+    state_set_origin(live->state, live->origin);
+  }
+}
+
+/// Plan a rack before any driver is open, in the format that the driver is likely to have: a file
+/// that is missing or channels that do not fit are said at once.
+static Status
+try_rack(void* const context, const Rack* const rack, Error* const error)
+{
+  const Live* const live = context;
+  const IoConfig* const io = &live->config->io;
+  const Status status = engine_edit_wait(live->engine, rack, error);
+  return status ? status
+                : engine_arm(live->engine, io->rate_hz > 0.0 ? io->rate_hz : TRIAL_RATE_HZ,
+                             io->block_frames ? io->block_frames : TRIAL_BLOCK, io->n_in, io->n_out,
+                             error);
+}
+
+static Status
+new_engine(Live* const live, Error* const error)
+{
+  EngineConfig engine = live->config->engine;
+  engine.n_in = live->config->io.n_in;
+  engine.n_out = live->config->io.n_out;
+  engine.load_file = rack_arg_load_file;
+  engine.free_file = rack_arg_free_file;
+  engine.file_context = &live->rack;
+  engine.note = on_engine_note;
+  engine.note_context = live;
+  return engine_new(&engine, &live->engine, error);
+}
+
+/// Read the RACK of the command line; `why` when it cannot be, which is the end unless the state
+/// folder may have another.
+static Status
+read_rack(Live* const live, Error* const why, Error* const error)
+{
+  const char* const root = live->config->root;
+  *why = (Error){ STATUS_OK, "" };
+  if (rack_arg_try(live->config->rack, &live->rack, why) && !live->state) {
+    *error = *why;
+    return error->status;
+  }
+  if (live->rack.rack) {
+    live_set_origin(live, live->rack.rack);
+  }
+  return root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;
+}
+
+/// A RACK that is wrong is said before a device is opened.
+static Status
+start_engine(Live* const live, Error* const error)
+{
+  Error why;
+  Status status = read_rack(live, &why, error);
+  if (!status) {
+    status = new_engine(live, error);
+  }
+  if (status) {
+    return status;
+  }
+  const FirstRack first = { .arg = &live->rack,
+                            .unread = why.status ? &why : NULL,
+                            .state = live->state,
+                            .fresh = live->config->fresh,
+                            .log = &live->log,
+                            .plan = try_rack,
+                            .context = live };
+  atomic_store(&live->muted, !first.fresh && first_rack_is_muted(live->state));
+  return first_rack_choose(&first, error);
+}
+
+static Status
+start_control(Live* const live, Error* const error)
+{
+  const ControlConfig control = { .engine = live->engine,
+                                  .bind_address = live->config->bind_address,
+                                  .port = live->config->osc_port,
+                                  .allow = live->config->osc_allow,
+                                  .root = live->rack.root,
+                                  .context = live,
+                                  .audio = on_audio,
+                                  .program = on_program,
+                                  .heard = live->state ? on_heard : NULL,
+                                  .latency_changed = on_latency_changed,
+                                  .quit = on_quit };
+  Status status = control_start(&control, live->rack.rack, &live->control, error);
+  char* const name = status ? NULL : rack_arg_name(&live->rack, live->config->rack);
+  if (name) {
+    status = reload_open(&live->reload, live->config->bind_address, control_port(live->control),
+                         name, error);
+  }
+  free(name);
+  return status;
+}
+
+static Status
+open_driver(Live* const live, const IoDriver* const driver, Error* const error)
+{
+  const IoEvents events = { .context = live,
+                            .process = on_process,
+                            .format = on_format,
+                            .latency = on_latency,
+                            .note = on_note };
+  const Status status = io_open(driver, &live->config->io, &events, &live->io, error);
+  live->driver = status ? NULL : driver;
+  return status;
+}
+
+/// The driver asked for, or the first that opens; what was tried in vain is said.
+static Status
+start_io(Live* const live, Error* const error)
+{
+  if (live->config->driver) {
+    return open_driver(live, live->config->driver, error);
+  }
+  uint32_t n = 0;
+  const IoDriver* const* const drivers = io_drivers(&n);
+  Status status = error_set(error, STATUS_AUDIO_IO, "this build has no audio driver");
+  for (uint32_t i = 0; i < n; ++i) {
+    status = open_driver(live, drivers[i], error);
+    if (status != STATUS_AUDIO_IO) {
+      return status;
+    }
+    if (i + 1U < n) {
+      char note[sizeof(error->text) + 64U];
+      snprintf(note, sizeof(note), "%s; trying %s", error->text, drivers[i + 1U]->name);
+      live_log_event(&live->log, EVENT_AUDIO_NOTE, note);
+    }
+  }
+  return status;
+}
+
+Status
+live_start(Live* const live, Error* const error)
+{
+  open_service(live);
+  open_state(live);
+  Status status = start_engine(live, error);
+  if (!status) {
+    status = start_control(live, error);
+  }
+  return status ? status : start_io(live, error);
+}

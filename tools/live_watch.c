@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Events from counters.
+
+#include "live_watch.h"
+
+#include <stdio.h>
+
+static void
+look(uint64_t* const told, const LiveLog* const log, const LiveEvent event, const uint64_t count,
+     const char* const what)
+{
+  if (count > *told) {
+    char text[128];
+    snprintf(text, sizeof(text), "%llu %s, %llu in all", (unsigned long long)(count - *told), what,
+             (unsigned long long)count);
+    live_log_event(log, event, text);
+  }
+  *told = count;
+}
+
+void
+live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
+{
+  const PeriodCounts* const counts = &engine->counts;
+  const struct {
+    LiveEvent event;
+    uint64_t count;
+    const char* what;
+  } rows[] = {
+    { EVENT_BLOCKS_LATE, counts->late + counts->dropped, "blocks late" },
+    { EVENT_ENGINE_FAULT, counts->faults, "counters of the worker out of range" },
+    { EVENT_INPUT_BAD, counts->bad_in, "input samples were NaN or infinite" },
+    { EVENT_LOG_DROPPED, log_counts(log->log).dropped, "lines could not be written" },
+    { EVENT_NODE_RESET, engine->units_reset, "units made NaN or infinity and began anew" },
+  };
+  _Static_assert(ARRAY_LEN(rows) <= LIVE_WATCH_MAX, "one place per row");
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    look(&watch->told[r], log, rows[r].event, rows[r].count, rows[r].what);
+  }
+}

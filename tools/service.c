@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a live run tells its service manager.
+
+#include "service.h"
+
+#include <stdio.h>
+
+#define SLOW_START_S 120U // a GPU's kernels are compiled and measured in less
+
+Status
+service_open(Service* const service, Error* const error)
+{
+  *service = (Service){ .socket.fd = -1 };
+  return notify_socket_open(&service->socket, error);
+}
+
+void
+service_close(Service* const service)
+{
+  notify_socket_close(&service->socket);
+}
+
+void
+service_slow_start(Service* const service, const char* const why)
+{
+  char text[768];
+  snprintf(text, sizeof(text), "EXTEND_TIMEOUT_USEC=%u000000\nSTATUS=%.512s", SLOW_START_S, why);
+  notify_socket_send(&service->socket, text);
+}
+
+void
+service_ready(Service* const service, const VitalSigns* const signs, const uint64_t now_ns)
+{
+  vitals_begin(&service->vitals, service->socket.watchdog_ns, signs, now_ns);
+  notify_socket_send(&service->socket, "READY=1");
+}
+
+void
+service_look(Service* const service, const VitalSigns* const signs, const char* const driver,
+             const IoStatus* const io, const EngineStatus* const engine, const uint64_t now_ns)
+{
+  if (vitals_feed(&service->vitals, signs, now_ns)) {
+    notify_socket_send(&service->socket, "WATCHDOG=1");
+  }
+  char text[192];
+  if (io->state == IO_STATE_RUNNING) {
+    snprintf(text, sizeof(text), "%s (%.64s): %.0f Hz, %u frames, latency %u, %u nodes on %s",
+             driver, io->device, io->rate_hz, io->block_frames, engine->latency_frames,
+             engine->n_nodes, engine->backend);
+  } else {
+    snprintf(text, sizeof(text), "waiting for %s", driver);
+  }
+  notify_socket_status(&service->socket, text, now_ns);
+}
+
+void
+service_reloading(Service* const service, const uint64_t now_ns)
+{
+  char text[64];
+  snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
+           (unsigned long long)(now_ns / 1000U));
+  notify_socket_send(&service->socket, text);
+}
+
+void
+service_reloaded(Service* const service)
+{
+  notify_socket_send(&service->socket, "READY=1");
+}
+
+void
+service_stopping(Service* const service, const char* const why)
+{
+  char text[160];
+  snprintf(text, sizeof(text), "STOPPING=1\nSTATUS=stopping (%.100s)", why);
+  notify_socket_send(&service->socket, text);
+}

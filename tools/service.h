@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What a live run tells the service manager that started it, if one did: that it is ready, what it
+   does, that it is alive (vitals.h), that it reads its rack again, that it ends. [main]
+*/
+#ifndef WARPRACK_TOOLS_SERVICE_H
+#define WARPRACK_TOOLS_SERVICE_H
+
+#include "notify_socket.h"
+#include "vitals.h"
+
+#include "../engine/engine.h"
+#include "../io/io.h"
+
+typedef struct Service {
+  NotifySocket socket;
+  Vitals vitals;
+} Service;
+
+/// Find the manager; STATUS_NET when there is one that cannot be reached.
+NODISCARD Status service_open(Service* service, Error* error);
+
+void service_close(Service* service);
+
+/// The start takes longer than a manager may think, and why.
+void service_slow_start(Service* service, const char* why);
+
+/// The start is over: commands are heard, and audio runs or is waited for.
+void service_ready(Service* service, const VitalSigns* signs, uint64_t now_ns);
+
+/// Feed the watchdog when it is time to, and say what is new.  At least four times a second.
+void service_look(Service* service, const VitalSigns* signs, const char* driver, const IoStatus* io,
+                  const EngineStatus* engine, uint64_t now_ns);
+
+void service_reloading(Service* service, uint64_t now_ns);
+void service_reloaded(Service* service);
+
+void service_stopping(Service* service, const char* why);
+
+#endif

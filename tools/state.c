@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a live run keeps on disk, and when.
+
+#include "state.h"
+
+#include "../control/folder.h"
+#include "../engine/rt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S      UINT64_C(1000000000)
+#define STEP_NS       (NS_PER_S / 4U)
+#define STARTS_FILE   "starts"
+#define ORIGIN_FORMAT "# warprack state, begun with %016" PRIx64 "\n"
+#define ORIGIN_BYTES  64U
+
+static const char* const file_names[STATE_N_FILES] = { "present.rack", "good.rack" };
+
+/// A rack and when it was first heard; `text` is NULL for none.
+typedef struct HeardRack {
+  char* text;
+  uint64_t since_ns;
+} HeardRack;
+
+struct State {
+  Folder folder;
+  int lock_fd; ///< Held while this run uses the folder
+  StateFailed failed;
+  void* context;
+  uint32_t starts;
+  uint64_t text_origin;
+  char* texts[STATE_N_FILES]; ///< [state's thread] As they are on disk, without their first line
+  bool has_thread;
+  pthread_t thread;
+
+  // State's thread only.
+  HeardRack promising; ///< Is on its way to good.rack
+  uint64_t began_ns;
+  uint64_t retry_ns; ///< Nothing is written before
+  bool has_lived;
+
+  pthread_mutex_t lock; ///< Guards what follows
+  pthread_cond_t changed;
+  uint64_t origin;
+  HeardRack candidate; ///< Is on its way to present.rack
+  HeardRack newest;    ///< Comes after it
+  StateCounts counts;
+  bool is_closing, in_order;
+};
+
+uint64_t
+state_origin(const char* const rack_text)
+{
+  uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a
+  for (const char* c = rack_text; *c; ++c) {
+    hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+  }
+  return hash ? hash : 1U;
+}
+
+// ---- files ----
+
+/// Write a file, or say why not and wait for a while.
+static bool
+write_file(State* const state, const char* const name, const char* const text,
+           const uint64_t now_ns)
+{
+  Error error;
+  const Status status = folder_replace(&state->folder, name, text, &error);
+  if (status) {
+    char said[sizeof(error.text) + 64U];
+    snprintf(said, sizeof(said), "%s; trying again every %u s", error.text, STATE_RETRY_S);
+    state->failed(state->context, said);
+    state->retry_ns = now_ns + STATE_RETRY_S * NS_PER_S;
+  }
+  pthread_mutex_lock(&state->lock);
+  state->counts.failed += status != STATUS_OK;
+  pthread_mutex_unlock(&state->lock);
+  return !status;
+}
+
+static bool
+write_starts(State* const state, const uint32_t starts, const uint64_t now_ns)
+{
+  char text[16];
+  snprintf(text, sizeof(text), "%u\n", starts);
+  return write_file(state, STARTS_FILE, text, now_ns);
+}
+
+/// Write a rack unless the file has it already.
+static bool
+write_rack(State* const state, const StateFile file, const char* const rack_text,
+           const uint64_t now_ns)
+{
+  if (state->texts[file] && !strcmp(state->texts[file], rack_text)) {
+    return true;
+  }
+  pthread_mutex_lock(&state->lock);
+  const uint64_t origin = state->origin;
+  pthread_mutex_unlock(&state->lock);
+  char* text = NULL;
+  char* const kept = strdup(rack_text);
+  const bool done = kept && asprintf(&text, ORIGIN_FORMAT "%s", origin, rack_text) >= 0 &&
+                    write_file(state, file_names[file], text, now_ns);
+  free(text);
+  if (!done) {
+    free(kept);
+    return false;
+  }
+  free(state->texts[file]);
+  state->texts[file] = kept;
+  pthread_mutex_lock(&state->lock);
+  ++state->counts.saved;
+  pthread_mutex_unlock(&state->lock);
+  return true;
+}
+
+// ---- what is due ----
+
+/// Take the candidate when it has lived, or in any case; the caller frees the text.
+static HeardRack
+take_candidate(State* const state, const bool in_any_case, const uint64_t now_ns)
+{
+  HeardRack taken = { NULL, 0 };
+  pthread_mutex_lock(&state->lock);
+  const HeardRack* const candidate = &state->candidate;
+  if (candidate->text &&
+      (in_any_case || now_ns - candidate->since_ns >= STATE_PRESENT_S * NS_PER_S)) {
+    taken = *candidate;
+    state->candidate = state->newest;
+    state->newest.text = NULL;
+  }
+  pthread_mutex_unlock(&state->lock);
+  return taken;
+}
+
+/// It could not be written: it is the candidate again, unless it is out of date by now.
+static void
+give_back(State* const state, const HeardRack* const taken)
+{
+  pthread_mutex_lock(&state->lock);
+  if (state->candidate.text) {
+    free(taken->text);
+  } else {
+    state->candidate = *taken;
+  }
+  pthread_mutex_unlock(&state->lock);
+}
+
+static void
+keep_present(State* const state, const bool in_any_case, const uint64_t now_ns)
+{
+  const HeardRack taken = take_candidate(state, in_any_case, now_ns);
+  if (!taken.text) {
+    return;
+  }
+  if (!write_rack(state, STATE_PRESENT, taken.text, now_ns)) {
+    give_back(state, &taken);
+  } else if (state->promising.text) {
+    free(taken.text);
+  } else {
+    state->promising = taken;
+  }
+}
+
+static void
+keep_good(State* const state, const uint64_t now_ns)
+{
+  HeardRack* const promising = &state->promising;
+  if (promising->text &&
+      now_ns - promising->since_ns >= (STATE_PRESENT_S + STATE_GOOD_S) * NS_PER_S &&
+      write_rack(state, STATE_GOOD, promising->text, now_ns)) {
+    free(promising->text);
+    promising->text = NULL;
+    if (strcmp(state->texts[STATE_GOOD], state->texts[STATE_PRESENT]) != 0) {
+      *promising = (HeardRack){ strdup(state->texts[STATE_PRESENT]), now_ns };
+    }
+  }
+}
+
+void
+state_step(State* const state, const uint64_t now_ns)
+{
+  state->began_ns = state->began_ns ? state->began_ns : now_ns;
+  if (now_ns < state->retry_ns) {
+    return;
+  }
+  if (!state->has_lived && now_ns - state->began_ns >= STATE_LIVED_S * NS_PER_S) {
+    state->has_lived = write_starts(state, 0, now_ns);
+    if (!state->has_lived) {
+      return;
+    }
+  }
+  keep_present(state, false, now_ns);
+  if (now_ns >= state->retry_ns) {
+    keep_good(state, now_ns);
+  }
+}
+
+static void
+step_in_order(State* const state, const uint64_t now_ns)
+{
+  keep_present(state, true, now_ns); // the candidate
+  keep_present(state, true, now_ns); // the newest
+  if (!state->has_lived) {
+    write_starts(state, 0, now_ns);
+  }
+}
+
+// ---- the thread ----
+
+static void
+wait_a_step(State* const state)
+{
+  const uint64_t until_ns = rt_now_ns() + STEP_NS;
+  const struct timespec until = { (time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S) };
+  pthread_mutex_lock(&state->lock);
+  if (!state->is_closing) {
+    pthread_cond_timedwait(&state->changed, &state->lock, &until);
+  }
+  pthread_mutex_unlock(&state->lock);
+}
+
+static bool
+is_closing(State* const state)
+{
+  pthread_mutex_lock(&state->lock);
+  const bool closing = state->is_closing;
+  pthread_mutex_unlock(&state->lock);
+  return closing;
+}
+
+static void*
+state_main(void* const context)
+{
+  State* const state = context;
+  while (!is_closing(state)) {
+    state_step(state, rt_now_ns());
+    wait_a_step(state);
+  }
+  if (state->in_order) {
+    step_in_order(state, rt_now_ns());
+  }
+  return NULL;
+}
+
+// ---- open and close ----
+
+static void
+state_free(State* const state)
+{
+  for (uint32_t f = 0; f < STATE_N_FILES; ++f) {
+    free(state->texts[f]);
+  }
+  free(state->promising.text);
+  free(state->candidate.text);
+  free(state->newest.text);
+  pthread_cond_destroy(&state->changed);
+  pthread_mutex_destroy(&state->lock);
+  if (state->lock_fd >= 0) {
+    close(state->lock_fd);
+  }
+  folder_close(&state->folder);
+  free(state);
+}
+
+static State*
+state_alloc(const StateFailed failed, void* const context)
+{
+  State* const state = calloc(1, sizeof(State));
+  if (!state) {
+    return NULL;
+  }
+  state->folder.fd = -1;
+  state->lock_fd = -1;
+  state->failed = failed;
+  state->context = context;
+  pthread_mutex_init(&state->lock, NULL);
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&state->changed, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  return state;
+}
+
+/// Remove what runs that were killed while they wrote have left.
+static void
+remove_leftovers(const State* const state)
+{
+  const int fd = openat(state->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const folder = fd >= 0 ? fdopendir(fd) : NULL;
+  if (!folder && fd >= 0) {
+    close(fd);
+  }
+  for (const struct dirent* entry = NULL; folder && (entry = readdir(folder));) {
+    if (folder_is_leftover(entry->d_name)) {
+      unlinkat(state->folder.fd, entry->d_name, 0);
+    }
+  }
+  if (folder) {
+    closedir(folder);
+  }
+}
+
+static Status
+open_folder(State* const state, const char* const path, Error* const error)
+{
+  if (mkdir(path, 0777) && errno != EEXIST) {
+    return error_set(error, STATUS_FILE, "state folder %s: %s", path, strerror(errno));
+  }
+  const Status status = folder_open(&state->folder, path, error);
+  if (status) {
+    return status;
+  }
+  state->lock_fd = openat(state->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (state->lock_fd < 0 || flock(state->lock_fd, LOCK_EX | LOCK_NB)) {
+    return errno == EWOULDBLOCK
+               ? error_set(error, STATUS_EXISTS, "state folder %s: another warprack uses it", path)
+               : error_set(error, STATUS_FILE, "state folder %s: %s", path, strerror(errno));
+  }
+  remove_leftovers(state);
+  return STATUS_OK;
+}
+
+/// Read what is there; what is not, or is damaged, is as if it never had been.
+static void
+read_files(State* const state)
+{
+  char* starts = NULL;
+  if (!folder_read(&state->folder, STARTS_FILE, &starts, NULL)) {
+    state->starts = (uint32_t)strtoul(starts, NULL, 10);
+  }
+  free(starts);
+  for (uint32_t f = 0; f < STATE_N_FILES; ++f) {
+    char* text = NULL;
+    uint64_t origin = 0;
+    if (folder_read(&state->folder, file_names[f], &text, NULL)) {
+      continue;
+    }
+    if (sscanf(text, ORIGIN_FORMAT, &origin) == 1) {
+      memmove(text, strchr(text, '\n') + 1, strlen(strchr(text, '\n')));
+    }
+    state->texts[f] = text;
+    state->text_origin = f == STATE_PRESENT ? origin : state->text_origin;
+  }
+}
+
+Status
+state_open(const char* const path, const StateFailed failed, void* const context, State** const out,
+           Error* const error)
+{
+  State* const state = state_alloc(failed, context);
+  if (!state) {
+    return error_set(error, STATUS_NO_MEM, "state folder %s: out of memory", path);
+  }
+  const Status status = open_folder(state, path, error);
+  if (status) {
+    state_free(state);
+    return status;
+  }
+  read_files(state);
+  state->starts = state->starts < UINT32_MAX ? state->starts + 1U : state->starts;
+  write_starts(state, state->starts, 0);
+  state->retry_ns = 0;
+  *out = state;
+  return STATUS_OK;
+}
+
+uint32_t
+state_starts(const State* const state)
+{
+  return state->starts;
+}
+
+const char*
+state_text(const State* const state, const StateFile file)
+{
+  return state->texts[file];
+}
+
+uint64_t
+state_text_origin(const State* const state)
+{
+  return state->text_origin;
+}
+
+void
+state_set_origin(State* const state, const uint64_t origin)
+{
+  pthread_mutex_lock(&state->lock);
+  state->origin = origin;
+  pthread_mutex_unlock(&state->lock);
+}
+
+Status
+state_run(State* const state, Error* const error)
+{
+  const Status status = rt_thread_start("warprack-state", state_main, state, &state->thread, error);
+  state->has_thread = !status;
+  return status;
+}
+
+void
+state_offer(State* const state, char* const rack_text, const uint64_t now_ns)
+{
+  if (!rack_text) {
+    return;
+  }
+  pthread_mutex_lock(&state->lock);
+  HeardRack* const to = state->candidate.text ? &state->newest : &state->candidate;
+  free(to->text);
+  *to = (HeardRack){ rack_text, now_ns };
+  pthread_mutex_unlock(&state->lock);
+}
+
+StateCounts
+state_counts(State* const state)
+{
+  pthread_mutex_lock(&state->lock);
+  const StateCounts counts = state->counts;
+  pthread_mutex_unlock(&state->lock);
+  return counts;
+}
+
+bool
+state_close(State* const state, const bool in_order, const uint32_t timeout_ms)
+{
+  if (!state) {
+    return true;
+  }
+  const uint64_t until_ns = rt_now_ns() + timeout_ms * UINT64_C(1000000);
+  const struct timespec until = { (time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S) };
+  pthread_mutex_lock(&state->lock);
+  state->is_closing = true;
+  state->in_order = in_order;
+  pthread_cond_signal(&state->changed);
+  pthread_mutex_unlock(&state->lock);
+  if (state->has_thread && pthread_clockjoin_np(state->thread, NULL, CLOCK_MONOTONIC, &until)) {
+    pthread_detach(state->thread); // the disk hangs
+    return false;
+  }
+  if (!state->has_thread && in_order) {
+    step_in_order(state, rt_now_ns());
+  }
+  state_free(state);
+  return true;
+}

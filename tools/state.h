@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What a live run keeps on disk, so that it comes back as it was after a power failure, and comes
+   back at all when it crashes again and again.  One folder, used by one run at a time:
+
+     present.rack   the rack that plays, once it has lived for STATE_PRESENT_S
+     good.rack      such a rack, after the run has lived for STATE_GOOD_S more
+     starts         how many starts in a row, the present one included, have not lived for
+                    STATE_LIVED_S nor ended in order
+
+   Files change as a whole or not at all (folder_replace()).  They are written by a thread of its
+   own: a disk that is slow, full or hangs is said and counted, and nothing waits for it.
+
+   No clock on the wall is asked: starts are counted, not timed.
+*/
+#ifndef WARPRACK_TOOLS_STATE_H
+#define WARPRACK_TOOLS_STATE_H
+
+#include "../engine/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STATE_PRESENT_S 5U
+#define STATE_GOOD_S    60U
+#define STATE_LIVED_S   20U
+#define STATE_RETRY_S   10U // between tries to write what could not be written
+
+typedef enum StateFile { STATE_PRESENT, STATE_GOOD, STATE_N_FILES } StateFile;
+
+typedef struct StateCounts {
+  uint64_t saved;  ///< Racks written
+  uint64_t failed; ///< Times that something could not be written
+} StateCounts;
+
+/// Called when something could not be written. [state's thread, main]
+typedef void (*StateFailed)(void* context, const char* text);
+
+typedef struct State State;
+
+/**
+   Use a folder, which is made if its parent is there, and count this start.
+
+   @return STATUS_FILE when it cannot be used, STATUS_EXISTS when another run uses it. [main]
+*/
+NODISCARD Status state_open(const char* path, StateFailed failed, void* context, State** out,
+                            Error* error);
+
+/// Starts in a row that have not lived, this one included: at least 1. [main]
+uint32_t state_starts(const State* state);
+
+/// The text of a file as it was when the folder was opened, NULL: there is none.  Valid until
+/// state_run(). [main]
+const char* state_text(const State* state, StateFile file);
+
+/// A number for a rack that a run begins with, of its canonical text. [any]
+uint64_t state_origin(const char* rack_text);
+
+/// The origin of STATE_PRESENT, as it was given when that was written; 0: none. [main]
+uint64_t state_text_origin(const State* state);
+
+/// From now on racks are kept under this origin, and state_offer() is heard. [main]
+void state_set_origin(State* state, uint64_t origin);
+
+/// Start the thread. [main]
+NODISCARD Status state_run(State* state, Error* error);
+
+/// This rack is heard from now on; the text is given away, NULL (out of memory) is ignored. [any,
+/// not rt]
+void state_offer(State* state, char* rack_text, uint64_t now_ns);
+
+/// Do what is due at `now_ns`; the thread does it four times a second. [state's thread, or any one
+/// instead of it]
+void state_step(State* state, uint64_t now_ns);
+
+StateCounts state_counts(State* state); // [any, not rt]
+
+/// End: when in order, the newest rack is kept and the starts are forgotten.  False when the disk
+/// has not done that within timeout_ms: then the thread is left to itself.  Accepts NULL. [main]
+bool state_close(State* state, bool in_order, uint32_t timeout_ms);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// When a watchdog is fed.
+
+#include "vitals.h"
+
+#include <stddef.h>
+
+void
+vitals_begin(Vitals* const vitals, const uint64_t watchdog_ns, const VitalSigns* const signs,
+             const uint64_t now_ns)
+{
+  *vitals = (Vitals){ .interval_ns = watchdog_ns / 2U, .fed_ns = now_ns, .fed = *signs };
+}
+
+const char*
+vitals_idle(const Vitals* const vitals, const VitalSigns* const signs)
+{
+  const VitalSigns* const fed = &vitals->fed;
+  if (signs->control_rounds == fed->control_rounds) {
+    return "control";
+  }
+  if (signs->has_audio && signs->callback_blocks == fed->callback_blocks) {
+    return "callback";
+  }
+  return signs->has_audio && signs->worker_blocks == fed->worker_blocks ? "worker" : "";
+}
+
+bool
+vitals_feed(Vitals* const vitals, const VitalSigns* const signs, const uint64_t now_ns)
+{
+  if (!vitals->interval_ns || now_ns - vitals->fed_ns < vitals->interval_ns ||
+      vitals_idle(vitals, signs)[0]) {
+    return false;
+  }
+  vitals->fed = *signs;
+  vitals->fed_ns = now_ns;
+  ++vitals->n_fed;
+  return true;
+}

@@ -2,34 +2,37 @@
 /**
    The worker process: carries out what the server asks for over a wire (wire.h) on a Runner of its
    own, and tells what it hears from it.
+
+   One thread receives and answers; the runner's threads send what they have to tell themselves.
+   Twenty times a second the status goes over, when something in it is new.
 */
 #ifndef WARPRACK_ENGINE_SERVE_H
 #define WARPRACK_ENGINE_SERVE_H
 
 #include "engine.h"
-#include "effect.h"
+#include "rack.h"
 #include "status.h"
 
-/// What of an EngineConfig cannot travel.
-typedef struct ServeCalls {
-  /// Make the context of the loaders for file names relative to `root`. [main]
-  Status (*open_root)(void** context, const char* root, Error* error);
-  void (*close_root)(void* context);
-  EngineLoadFile load_file; ///< With that context
+/// How the worker comes by the files that racks name: what of an EngineConfig cannot travel.
+typedef struct ServeFiles {
+  /// Make the loaders' context for names below `root`.  Files that `rack` (NULL: none) names may be
+  /// anywhere; borrowed until close(). [main]
+  Status (*open)(const char* root, const Rack* rack, void** context, Error* error);
+  void (*close)(void* context);
+  EngineLoadFile load_file; ///< With that context [builder]
   EngineFreeFile free_file;
-} ServeCalls;
+} ServeFiles;
 
-/// How a worker ends: its exit code.
+/// How a worker ends: its exit code.  None is one that a program ends with by itself.
 typedef enum ServeEnd {
-  SERVE_CLOSED = 0,   ///< The server has closed the socket
-  SERVE_FAILED = 3,   ///< The config cannot be carried out; the server was told why
-  SERVE_PROTOCOL = 4, ///< The server sent what cannot be
-  SERVE_NO_MEMORY = 5,
-  SERVE_ORPHAN = 6 ///< There was no server any more at the start
+  SERVE_CLOSED = 0,    ///< The server has closed the socket
+  SERVE_FAILED = 10,   ///< The config cannot be carried out; the server was told why
+  SERVE_PROTOCOL = 11, ///< The server sent what cannot be, or would have been sent it
+  SERVE_ORPHAN = 12    ///< There was no server any more at the start
 } ServeEnd;
 
-/// Serve until the end; says on stderr why it is another one than SERVE_CLOSED.  Owns the socket.
+/// Serve until the end; `error` says why it is another one than SERVE_CLOSED.  Owns the socket.
 /// [main]
-ServeEnd serve_worker(int socket, const ServeCalls* calls);
+ServeEnd serve_worker(int socket, const ServeFiles* files, Error* error);
 
 #endif

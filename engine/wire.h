@@ -44,8 +44,9 @@
 #define WIRE_PATH_BYTES   4096U                 // with the final zero
 #define WIRE_TEXT_BYTES   512U                  // with the final zero
 
-/// The largest body: a document and its uids.
-#define WIRE_MAX_BYTES (RACK_MAX_TEXT + RACK_MAX_NODES * (uint32_t)sizeof(RackUid) + 64U)
+/// The largest body: a document, its uids, and what a CONFIG has beside them.
+#define WIRE_MAX_BYTES                                                                             \
+  (RACK_MAX_TEXT + RACK_MAX_NODES * (uint32_t)sizeof(RackUid) + WIRE_PATH_BYTES + 256U)
 
 /// What may wait for a worker that does not read: four of the largest.
 #define WIRE_QUEUE_BYTES (4U * (size_t)WIRE_MAX_BYTES)
@@ -86,6 +87,8 @@ typedef struct WireConfig {
   /// gpu_deadline_ns and gpu_may_sleep; what else is there arrives as zero.
   EngineConfig engine;
   char root[WIRE_PATH_BYTES]; ///< Folder that file names in racks are relative to
+  const Rack* rack; ///< Files that this one names may be outside of `root`; NULL: none.  As
+                    ///< WireEdit::rack
 } WireConfig;
 
 typedef struct WireArm {
@@ -107,7 +110,7 @@ typedef struct WireSet {
 
 typedef struct WireArmed {
   Error error;       ///< STATUS_OK when armed
-  RunnerFacts facts; ///< Zero when not
+  RunnerFacts facts; ///< Of the plan that there is, armed or not
 } WireArmed;
 
 typedef struct WireReply {

@@ -17,7 +17,7 @@ static const struct {
   WireSide side; ///< That receives it
   uint32_t max_bytes;
 } kinds[WIRE_N_KINDS] = {
-  [WIRE_CONFIG] = { "CONFIG", WIRE_WORKER, WIRE_PATH_BYTES + 256U },
+  [WIRE_CONFIG] = { "CONFIG", WIRE_WORKER, WIRE_MAX_BYTES },
   [WIRE_ARM] = { "ARM", WIRE_WORKER, 64U },
   [WIRE_DISARM] = { "DISARM", WIRE_WORKER, 0U },
   [WIRE_EDIT] = { "EDIT", WIRE_WORKER, WIRE_MAX_BYTES },
@@ -111,12 +111,10 @@ Status
 wire_encode(const WireMessage* const message, unsigned char** const body, uint32_t* const n_bytes,
             Error* const error)
 {
-  Coder coder = { .writes = true, .max = WIRE_MAX_BYTES };
+  const bool is_known = message->kind < WIRE_N_KINDS;
+  Coder coder = { .writes = true, .max = is_known ? kinds[message->kind].max_bytes : 0U };
   WireMessage copy = *message; // its texts are made printable
   code_message(&coder, &copy);
-  if (!coder.error.status && coder.at > kinds[message->kind].max_bytes) {
-    coder_fail(&coder, STATUS_LIMIT, "larger than the message may be");
-  }
   if (coder.error.status) {
     free(coder.out);
     return say(&coder, message->kind, error);
@@ -159,6 +157,9 @@ void
 wire_message_clear(WireMessage* const message)
 {
   switch (message->kind) { // what was received is the message's own
+  case WIRE_CONFIG:
+    rack_free((Rack*)message->config.rack);
+    break;
   case WIRE_ARM:
     if (message->arm.ring_fd >= 0) {
       close(message->arm.ring_fd);

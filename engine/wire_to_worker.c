@@ -36,33 +36,6 @@ identity(void)
 }
 
 void
-wire_code_config(Coder* const coder, WireConfig* const config)
-{
-  EngineConfig* const engine = &config->engine;
-  const uint32_t own = identity();
-  uint32_t build = own;
-  coder_bytes(coder, &build, sizeof(build));
-  if (build != own) {
-    coder_fail(coder, STATUS_BAD_ARG, "server and worker are not the same program");
-  }
-  coder_u32(coder, &engine->n_in, 0U, FX_MAX_CHANNELS, "n_in");
-  coder_u32(coder, &engine->n_out, 0U, FX_MAX_CHANNELS, "n_out");
-  coder_u32(coder, &engine->depth, 0U, 2U, "depth");
-  coder_bool(coder, &engine->realtime, "realtime");
-  uint32_t priority = (uint32_t)engine->priority;
-  coder_u32(coder, &priority, 0U, 99U, "priority");
-  engine->priority = (int)priority;
-  coder_u32(coder, &engine->n_helpers, 0U, UINT32_MAX, "n_helpers");
-  uint32_t backend = engine->backend;
-  coder_u32(coder, &backend, 0U, ENGINE_BACKEND_OPENCL, "backend");
-  engine->backend = (EngineBackend)backend;
-  coder_u32(coder, &engine->gpu_index, 0U, UINT32_MAX, "gpu_index");
-  coder_u64(coder, &engine->gpu_deadline_ns);
-  coder_bool(coder, &engine->gpu_may_sleep, "gpu_may_sleep");
-  coder_path(coder, config->root, sizeof(config->root), "root");
-}
-
-void
 wire_code_arm(Coder* const coder, WireArm* const arm)
 {
   coder_double(coder, &arm->format.rate_hz, 1000.0, WIRE_MAX_RATE_HZ, "rate");
@@ -143,6 +116,48 @@ read_rack(Coder* const coder)
   free(text);
   free(uids);
   return rack;
+}
+
+static void
+code_rack(Coder* const coder, const Rack** const rack)
+{
+  if (coder->writes) {
+    write_rack(coder, *rack);
+  } else {
+    *rack = read_rack(coder);
+  }
+}
+
+void
+wire_code_config(Coder* const coder, WireConfig* const config)
+{
+  EngineConfig* const engine = &config->engine;
+  const uint32_t own = identity();
+  uint32_t build = own;
+  coder_bytes(coder, &build, sizeof(build));
+  if (build != own) {
+    coder_fail(coder, STATUS_BAD_ARG, "server and worker are not the same program");
+  }
+  coder_u32(coder, &engine->n_in, 0U, FX_MAX_CHANNELS, "n_in");
+  coder_u32(coder, &engine->n_out, 0U, FX_MAX_CHANNELS, "n_out");
+  coder_u32(coder, &engine->depth, 0U, 2U, "depth");
+  coder_bool(coder, &engine->realtime, "realtime");
+  uint32_t priority = (uint32_t)engine->priority;
+  coder_u32(coder, &priority, 0U, 99U, "priority");
+  engine->priority = (int)priority;
+  coder_u32(coder, &engine->n_helpers, 0U, UINT32_MAX, "n_helpers");
+  uint32_t backend = engine->backend;
+  coder_u32(coder, &backend, 0U, ENGINE_BACKEND_OPENCL, "backend");
+  engine->backend = (EngineBackend)backend;
+  coder_u32(coder, &engine->gpu_index, 0U, UINT32_MAX, "gpu_index");
+  coder_u64(coder, &engine->gpu_deadline_ns);
+  coder_bool(coder, &engine->gpu_may_sleep, "gpu_may_sleep");
+  coder_path(coder, config->root, sizeof(config->root), "root");
+  bool has_rack = config->rack;
+  coder_bool(coder, &has_rack, "rack");
+  if (has_rack) {
+    code_rack(coder, &config->rack);
+  }
 }
 
 void

@@ -38,7 +38,7 @@ START_TEST(a_header_that_cannot_be_ends_it_before_its_body)
     { WIRE_SERVER, { WIRE_EDIT, 100 } },         { WIRE_SERVER, { WIRE_ARM, 41 } },
     { WIRE_WORKER, { WIRE_EDIT, 5U << 20U } },   { WIRE_WORKER, { WIRE_EDIT, UINT32_MAX } },
     { WIRE_WORKER, { WIRE_DISARM, 1 } },         { WIRE_WORKER, { WIRE_NOTE, 8 } },
-    { WIRE_WORKER, { WIRE_CONFIG, 1U << 16U } },
+    { WIRE_WORKER, { WIRE_CONFIG, 5U << 20U } },
   };
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
     const WireEnds pair = wire_ends_half(rows[r].side);

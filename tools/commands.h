@@ -25,7 +25,7 @@ typedef struct Command {
   bool may_lose_output; ///< Goes on when nobody takes what it prints any more, and that is no error
 } Command;
 
-/// All subcommands in alphabetical order, from the build's list.
+/// All subcommands but "worker", in alphabetical order, from the build's list.
 const Command* const* program_commands(uint32_t* n_commands);
 
 /// The subcommand of that name, or NULL.

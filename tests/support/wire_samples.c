@@ -95,7 +95,8 @@ wire_sample(const WireKind kind)
                                          .gpu_index = 5,
                                          .gpu_deadline_ns = 1ULL << 60U,
                                          .gpu_may_sleep = true },
-                             .root = "/a folder/\xFF" };
+                             .root = "/a folder/\xFF",
+                             .rack = sample_rack() };
     break;
   case WIRE_ARM:
     m.arm =
@@ -211,7 +212,8 @@ configs_equal(const WireConfig* const a, const WireConfig* const b)
          v->realtime == w->realtime && v->priority == w->priority && v->n_helpers == w->n_helpers &&
          v->backend == w->backend && v->gpu_index == w->gpu_index &&
          v->gpu_deadline_ns == w->gpu_deadline_ns && v->gpu_may_sleep == w->gpu_may_sleep &&
-         !strcmp(a->root, b->root);
+         !strcmp(a->root, b->root) && !a->rack == !b->rack &&
+         (!a->rack || wire_racks_equal(a->rack, b->rack));
 }
 
 static bool

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// warprack worker: the other process of `warprack run`, which starts it by itself.  Plans, effects
+// and GPU drivers are here, so that none of them can silence the server.
+
+#include "commands.h"
+#include "rack_arg.h"
+
+#include "../engine/process.h"
+#include "../engine/serve.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static int worker_run(int argc, char** argv);
+
+const Command cmd_worker = {
+  .name = "worker",
+  .usage = "",
+  .summary = "What \"run\" starts to plan and to run its rack",
+  .run = worker_run,
+  .may_lose_output = true,
+};
+
+/// The loaders' context: the folder, and the rack that may name files elsewhere.
+static Status
+open_files(const char* const root, const Rack* const rack, void** const context, Error* const error)
+{
+  RackArg* const arg = calloc(1, sizeof(RackArg));
+  char* const copy = strdup(root);
+  if (!arg || !copy) {
+    free(copy);
+    free(arg);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  *arg = (RackArg){ .rack = (Rack*)rack, .root = copy }; // is read only
+  *context = arg;
+  return STATUS_OK;
+}
+
+static void
+close_files(void* const context)
+{
+  RackArg* const arg = context;
+  free(arg->root);
+  free(arg);
+}
+
+/// The server decides when its worker ends, however many processes a service manager or a closed
+/// terminal tells to.
+static void
+ignore_signals(void)
+{
+  static const int ignored[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
+  for (uint32_t s = 0; s < ARRAY_LEN(ignored); ++s) {
+    signal(ignored[s], SIG_IGN);
+  }
+}
+
+static bool
+is_socket(const int fd)
+{
+  int domain = 0;
+  socklen_t n_bytes = sizeof(domain);
+  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n_bytes) == 0 && domain == AF_UNIX;
+}
+
+static int
+worker_run(const int argc, char** const argv)
+{
+  static const ServeFiles files = { .open = open_files,
+                                    .close = close_files,
+                                    .load_file = rack_arg_load_file,
+                                    .free_file = rack_arg_free_file };
+  (void)argv;
+  if (argc > 1 || !is_socket(PROCESS_SOCKET)) {
+    fprintf(stderr, PROGRAM_NAME " worker: plans and runs the rack of a " PROGRAM_NAME
+                                 " run, which starts it by itself; there is nothing to run by "
+                                 "hand\n");
+    return status_exit_code(STATUS_BAD_ARG);
+  }
+  ignore_signals();
+  Error error = { STATUS_OK, "" };
+  const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);
+  if (end != SERVE_CLOSED && end != SERVE_FAILED) { // the server says itself what it was told
+    fprintf(stderr, PROGRAM_NAME " worker: %s\n", error.text);
+  }
+  return (int)end;
+}

@@ -355,9 +355,37 @@ put_period(const lo_message to, const PeriodCounts* const counts)
   put_count(to, "clipped", counts->clipped);
   put_count(to, "bad_in", counts->bad_in);
   put_count(to, "bad_out", counts->bad_out);
+  put_count(to, "denormal_in", counts->denormal_in);
+  put_count(to, "denormal_out", counts->denormal_out);
   put_count(to, "odd_periods", counts->odd_periods);
   put_count(to, "faults", counts->faults);
   put_count(to, "callback_ns_max", counts->callback_ns_max);
+}
+
+/// Add " in:CHANNEL=N" or " out:…" for the channels where a guard changed N samples, while there is
+/// room.
+static void
+list_ports(char* const text, const size_t n_bytes, const Engine* const engine, const bool is_output,
+           const uint32_t n_channels)
+{
+  for (uint32_t c = 0; c < n_channels; ++c) {
+    const PeriodPort port = engine_port(engine, is_output, c);
+    const uint64_t n = port.bad + port.denormal + port.clipped;
+    const size_t used = strlen(text);
+    if (n) {
+      snprintf(text + used, n_bytes - used, "%s%s:%u=%llu", used ? " " : "",
+               is_output ? "out" : "in", c + 1U, (unsigned long long)n);
+    }
+  }
+}
+
+static void
+put_ports(const lo_message to, const Engine* const engine, const EngineStatus* const status)
+{
+  char text[512] = "";
+  list_ports(text, sizeof(text), engine, false, status->n_in);
+  list_ports(text, sizeof(text), engine, true, status->n_out);
+  put_text(to, "guarded_ports", text);
 }
 
 static void
@@ -433,6 +461,7 @@ query_status(Control* const control, const Peer* const peer, const Message* cons
   put_audio(arguments, &control->audio);
   put_engine(arguments, &engine);
   put_period(arguments, &engine.counts);
+  put_ports(arguments, control->config.engine, &engine);
   put_session(arguments, &session);
   put_program(arguments, &control->config);
   put_control(arguments, control);

@@ -177,6 +177,10 @@ typedef struct EngineStatus {
 
 void engine_status(const Engine* engine, EngineStatus* status);
 
+/// Counters of a port of the rack since the audio server was joined, or began anew with another
+/// format; zeros for one that is not there. [any but rt]
+PeriodPort engine_port(const Engine* engine, bool is_output, uint32_t channel);
+
 /// Where a node of the rack that is heard runs.
 typedef struct EnginePlace {
   RackUid uid;

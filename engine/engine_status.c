@@ -165,6 +165,16 @@ engine_status(const Engine* const engine, EngineStatus* const status)
   put_runner(status, &runner);
 }
 
+PeriodPort
+engine_port(const Engine* const engine, const bool is_output, const uint32_t channel)
+{
+  lock_pointers(engine);
+  const Period* const period = atomic_load(&engine->period);
+  const PeriodPort port = period ? period_port(period, is_output, channel) : (PeriodPort){ 0 };
+  unlock_pointers(engine);
+  return port;
+}
+
 void
 engine_reset_load(Engine* const engine)
 {

@@ -9,11 +9,9 @@
 
 #include "period.h"
 
-#include "guard.h"
 #include "period_state.h"
 #include "rt.h"
 
-#include <float.h>
 #include <string.h>
 
 typedef enum Due { DUE_NOT_YET, DUE_MISSING, DUE_READY } Due;
@@ -29,16 +27,6 @@ typedef struct Slice {
 } Slice;
 
 // ---- steps ----
-
-/// Add to a counter that only this thread writes.
-static void
-count(_Atomic uint64_t* const counter, const uint64_t n)
-{
-  if (n) {
-    const uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
-    atomic_store_explicit(counter, before + n, memory_order_relaxed);
-  }
-}
 
 /// Go over to a ring that is offered.  What is in flight in the present one is lost; nothing of
 /// that ring's memory is looked at again.  Put off while the last ring waits to be collected.
@@ -56,7 +44,7 @@ take_offer(Period* const period)
   }
   for (uint64_t b = 1; b <= period->config.depth && b <= period->n_blocks; ++b) {
     uint64_t* const sequence = &period->submitted[(period->n_blocks - b) % PERIOD_HISTORY];
-    count(&period->counters.late, *sequence != PERIOD_NO_BLOCK);
+    period_count(&period->counters.late, *sequence != PERIOD_NO_BLOCK);
     *sequence = PERIOD_NO_BLOCK;
   }
   period->past_faults += ring_faults(period->ring);
@@ -65,13 +53,13 @@ take_offer(Period* const period)
   return true;
 }
 
-/// Copy input channel c into `row` and keep it for the dry signal.
+/// Copy `n_frames` of input channel c into `row`, cleaned, and keep them for the dry signal.
 static void
-take_input(Period* const period, const Slice* const slice, const uint32_t c, float* const row)
+take_input(Period* const period, const float* const in, const uint32_t c, float* const row,
+           const uint32_t n_frames)
 {
-  const uint32_t n_frames = period->shape.block_frames;
-  const float* const in = slice->in[c] ? slice->in[c] + slice->first : period->rows.silence;
-  count(&period->counters.bad_in, guard_copy(row, in, n_frames, FLT_MAX).bad);
+  const GuardCounts met = guard_clean(row, in, n_frames);
+  period_count_guard(period, false, c, &met);
   if (c < dry_line_channels(period->dry_line)) {
     dry_line_feed(period->dry_line, c, row, n_frames);
   }
@@ -90,7 +78,8 @@ submit_block(Period* const period, const Slice* const slice)
   }
   const bool has_room = ring_can_submit(ring);
   for (uint32_t c = 0; c < period->shape.n_in; ++c) {
-    take_input(period, slice, c, has_room ? ring_input(ring, next, c) : period->rows.input);
+    const float* const in = slice->in[c] ? slice->in[c] + slice->first : period->rows.silence;
+    take_input(period, in, c, has_room ? ring_input(ring, next, c) : period->rows.input, n_frames);
   }
   dry_line_advance(period->dry_line, n_frames);
   if (has_room) {
@@ -99,10 +88,10 @@ submit_block(Period* const period, const Slice* const slice)
                                            .flags = slice->wait ? SLOT_WAITED : 0 };
     ring_submit(ring);
   }
-  count(&period->counters.blocks, 1U);
+  period_count(&period->counters.blocks, 1U);
   period->submitted[period->n_blocks % PERIOD_HISTORY] = has_room ? next : PERIOD_NO_BLOCK;
   period->frame += n_frames;
-  count(&period->counters.dropped, !has_room);
+  period_count(&period->counters.dropped, !has_room);
 }
 
 /// True when sequence number `due` is finished in time.
@@ -131,7 +120,7 @@ take_due_block(Period* const period, const Slice* const slice)
   }
   if (slice->is_first_of_ring) {
     // At depth 0 this one is in the new ring, but its worker knows nothing of the sound so far.
-    count(&period->counters.late, period->config.depth == 0);
+    period_count(&period->counters.late, period->config.depth == 0);
     return DUE_MISSING;
   }
   period->due = period->submitted[(block - period->config.depth) % PERIOD_HISTORY];
@@ -139,12 +128,12 @@ take_due_block(Period* const period, const Slice* const slice)
     return DUE_MISSING; // counted when it was lost
   }
   if (!is_in_time(period, slice)) {
-    count(&period->counters.late, 1U);
+    period_count(&period->counters.late, 1U);
     return DUE_MISSING;
   }
   const RingResult result = ring_result(period->ring, period->due);
-  count(&period->counters.failed, result == RING_NO_SOUND);
-  count(&period->counters.wrong, result == RING_WRONG);
+  period_count(&period->counters.failed, result == RING_NO_SOUND);
+  period_count(&period->counters.wrong, result == RING_WRONG);
   return result == RING_SOUND ? DUE_READY : DUE_MISSING;
 }
 
@@ -210,14 +199,13 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
     if (is_fading) {
       row = faded_row(period, row);
     }
-    const GuardCounts met = guard_copy(slice->out[c] + slice->first, row,
-                                       period->shape.block_frames, period->config.ceiling);
-    count(&period->counters.bad_out, met.bad);
-    count(&period->counters.clipped, met.clipped);
+    const GuardCounts met =
+        guard_limit(slice->out[c] + slice->first, row, period->shape.block_frames, &period->curve);
+    period_count_guard(period, true, c, &met);
   }
   period->tap = period->next_tap;
   period->has_wet = sound == SOUND_WET || sound == SOUND_DRY_TO_WET;
-  count(&period->counters.dry, sound >= SOUND_WET_TO_DRY);
+  period_count(&period->counters.dry, sound >= SOUND_WET_TO_DRY);
 }
 
 /// A period that is no multiple of the block: silence, and the pipeline starts afresh after it.
@@ -228,10 +216,8 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   const uint32_t block = period->shape.block_frames;
   for (uint32_t first = 0; first < n_frames; first += block) {
     const uint32_t n = n_frames - first < block ? n_frames - first : block;
-    for (uint32_t c = 0; c < dry_line_channels(period->dry_line); ++c) {
-      const float* const row = in[c] ? in[c] + first : period->rows.silence;
-      count(&period->counters.bad_in, guard_copy(period->rows.input, row, n, FLT_MAX).bad);
-      dry_line_feed(period->dry_line, c, period->rows.input, n);
+    for (uint32_t c = 0; c < period->shape.n_in; ++c) {
+      take_input(period, in[c] ? in[c] + first : period->rows.silence, c, period->rows.input, n);
     }
     dry_line_advance(period->dry_line, n);
   }
@@ -244,7 +230,7 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   period->has_wet = false;
   const bool down = atomic_load_explicit(&period->fade_to_silence, memory_order_relaxed);
   period->n_faded = down ? period->fade_frames : 0;
-  count(&period->counters.odd_periods, 1U);
+  period_count(&period->counters.odd_periods, 1U);
 }
 
 /// Let others read a frame time and the moment it belongs to as a pair.  The version is odd while
@@ -265,7 +251,7 @@ count_period(Period* const period, const uint64_t began, const bool wait)
   PeriodCounters* const counters = &period->counters;
   if (!wait) {
     const uint64_t ns = rt_now_ns() - began;
-    count(&counters->callback_ns_sum, ns);
+    period_count(&counters->callback_ns_sum, ns);
     if (ns > atomic_load_explicit(&counters->callback_ns_max, memory_order_relaxed)) {
       atomic_store_explicit(&counters->callback_ns_max, ns, memory_order_relaxed);
     }

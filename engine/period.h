@@ -14,8 +14,9 @@
    finished block by odd reflection about its last sample (2 x[0] - x[-t]): value and slope go on,
    no click. Late results are dropped, never played late.  A block that came back in time but
    without sound (a device has failed), or as another block than the one that is due (the worker is
-   out of step), is treated as a late one is.  Last in the chain, always: NaN and Inf become 0,
-   samples are limited to the ceiling, both are counted.
+   out of step), is treated as a late one is.  First and last in the chain, always: NaN, Inf and
+   denormals become 0, and what leaves is limited to the ceiling (guard.h); all of it is counted, in
+   sum and for each port.
 
    The worker may be another process, which may die, hang, or write anything anywhere in the ring's
    region.  ring.h lists what that can do; here, what it made is copied away first, and what leaves
@@ -44,25 +45,32 @@ typedef struct PeriodConfig {
   uint32_t depth;              ///< 0, 1 or 2
   double deadline;             ///< depth 0: fraction of the period to wait, usually 0.75
   bool dry_is_silent;          ///< Play silence instead of the dry signal
-  float ceiling;               ///< Largest absolute sample that leaves, linear; 0: none
+  float ceiling;               ///< Largest absolute sample that leaves, linear, 1e-6..1e3; 0: none
   uint32_t max_latency_frames; ///< Of the rack; sizes the dry delay line
 } PeriodConfig;
 
 /// Counters since the start, readable from any thread while audio runs.
 typedef struct PeriodCounts {
-  uint64_t blocks;      ///< Blocks processed
-  uint64_t late;        ///< Blocks not finished when due, or in flight in a ring that was left
-  uint64_t failed;      ///< Blocks that came back without sound: a device has failed
-  uint64_t wrong;       ///< Blocks that came back as another one: the worker is out of step
-  uint64_t dropped;     ///< Blocks not submitted: the worker was n_slots behind, or gone
-  uint64_t dry;         ///< Blocks played dry, wholly or in part
-  uint64_t clipped;     ///< Samples limited by the ceiling
-  uint64_t bad_in;      ///< NaN or Inf samples that came in
-  uint64_t bad_out;     ///< NaN or Inf samples that would have gone out
+  uint64_t blocks;  ///< Blocks processed
+  uint64_t late;    ///< Blocks not finished when due, or in flight in a ring that was left
+  uint64_t failed;  ///< Blocks that came back without sound: a device has failed
+  uint64_t wrong;   ///< Blocks that came back as another one: the worker is out of step
+  uint64_t dropped; ///< Blocks not submitted: the worker was n_slots behind, or gone
+  uint64_t dry;     ///< Blocks played dry, wholly or in part
+  uint64_t clipped; ///< Samples above the knee of the output guard
+  uint64_t bad_in;  ///< NaN or Inf samples that came in
+  uint64_t bad_out; ///< NaN or Inf samples that would have gone out
+  uint64_t denormal_in, denormal_out; ///< Denormal samples, likewise
   uint64_t odd_periods; ///< Periods whose length was not the block's, played as silence
   uint64_t faults;      ///< Times that ring_faults() counted, in all rings
   uint64_t callback_ns_max, callback_ns_sum; ///< Time inside period_run(), waiting periods aside
 } PeriodCounts;
+
+/// Counters of one port since the period was made; the fields as in PeriodCounts.
+typedef struct PeriodPort {
+  uint64_t bad, denormal;
+  uint64_t clipped; ///< Outputs
+} PeriodPort;
 
 typedef struct Period Period;
 
@@ -102,6 +110,9 @@ void period_clock(const Period* period, uint64_t* next_frame, uint64_t* began_ns
 
 PeriodCounts // [any]
 period_counts(const Period* period);
+
+/// Zeros for a channel that is not there. [any]
+PeriodPort period_port(const Period* period, bool is_output, uint32_t channel);
 
 // ---- another ring ----
 

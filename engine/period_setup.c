@@ -4,14 +4,17 @@
 #include "period_state.h"
 #include "rt.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FADE_S      0.05        // short enough for a stop within 100 ms, too long to click
 #define MAX_LATENCY (1U << 26U) // frames; minutes at any rate
-#define ROW_FRAMES  16U         // rows start on cache lines: 64 bytes
+// Amplitudes: -120 and 60 dBFS.
+#define MIN_CEILING 1e-6F
+#define MAX_CEILING 1e3F
+#define LINE_BYTES  64U
+#define ROW_FRAMES  (LINE_BYTES / sizeof(float)) // rows start on cache lines
 
 static Status
 check_config(const PeriodConfig* const config, Error* const error)
@@ -20,7 +23,9 @@ check_config(const PeriodConfig* const config, Error* const error)
     return error_set(error, STATUS_BAD_ARG, "depth is %u, must be 0..%u", config->depth,
                      PERIOD_MAX_DEPTH);
   }
-  if (!(config->rate_hz > 0.0) || !(config->ceiling >= 0.0F) || !(config->deadline >= 0.0)) {
+  const float ceiling = config->ceiling;
+  const bool has_curve = ceiling == 0.0F || (ceiling >= MIN_CEILING && ceiling <= MAX_CEILING);
+  if (!(config->rate_hz > 0.0) || !has_curve || !(config->deadline >= 0.0)) {
     return error_set(error, STATUS_BAD_ARG, "rate %g, ceiling %g or deadline %g is out of range",
                      config->rate_hz, (double)config->ceiling, config->deadline);
   }
@@ -31,6 +36,24 @@ check_config(const PeriodConfig* const config, Error* const error)
   return STATUS_OK;
 }
 
+/// Zeroed, and ours page by page: memory of calloc() would appear when first written.
+static void*
+make_memory(size_t n_bytes)
+{
+  n_bytes += LINE_BYTES - n_bytes % LINE_BYTES; // never 0
+  void* const memory = aligned_alloc(LINE_BYTES, n_bytes);
+  return memory ? memset(memory, 0, n_bytes) : NULL;
+}
+
+static Status
+make_ports(Period* const period, Error* const error)
+{
+  const size_t n_ports = (size_t)period->shape.n_in + period->shape.n_out;
+  period->ports = make_memory(n_ports * sizeof(PeriodPortCounters));
+  return period->ports ? STATUS_OK
+                       : error_set(error, STATUS_NO_MEM, "no memory for the counters of the ports");
+}
+
 static Status
 make_rows(Period* const period, Error* const error)
 {
@@ -38,12 +61,11 @@ make_rows(Period* const period, Error* const error)
   PeriodRows* const rows = &period->rows;
   float** const single[] = { &rows->silence, &rows->input,     &rows->mixed,
                              &rows->dry,     &rows->other_tap, &rows->gains };
-  const size_t n_bytes = (ARRAY_LEN(single) + period->shape.n_out) * stride * sizeof(float);
-  period->row_memory = aligned_alloc(ROW_FRAMES * sizeof(float), n_bytes);
+  const size_t n_rows = ARRAY_LEN(single) + period->shape.n_out;
+  period->row_memory = make_memory(n_rows * stride * sizeof(float));
   if (!period->row_memory) {
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }
-  memset(period->row_memory, 0, n_bytes);
   for (size_t r = 0; r < ARRAY_LEN(single); ++r) {
     *single[r] = period->row_memory + r * stride;
   }
@@ -75,7 +97,7 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }
   period->config = *config;
-  period->config.ceiling = config->ceiling > 0.0F ? fminf(config->ceiling, FLT_MAX) : FLT_MAX;
+  period->curve = guard_curve(config->ceiling);
   period->ring = config->ring;
   period->shape = *ring_shape(config->ring);
   period->exchange.newest = period->exchange.before = config->ring;
@@ -86,7 +108,10 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   atomic_init(&period->clock_ns, rt_now_ns()); // until the first period: as if one began now
   period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
   period->is_wet = true;
-  status = make_rows(period, error);
+  status = make_ports(period, error);
+  if (!status) {
+    status = make_rows(period, error);
+  }
   if (!status) {
     status = make_dry_line(period, error);
   }
@@ -103,6 +128,7 @@ period_free(Period* const period)
 {
   if (period) {
     dry_line_free(period->dry_line);
+    free(period->ports);
     free(period->row_memory);
     pthread_mutex_destroy(&period->exchange.mutex);
     free(period);

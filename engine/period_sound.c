@@ -2,10 +2,29 @@
 // The signals that a block is made of: what the worker made, the input as late as that, and the
 // fades from one to the other.
 
-#include "guard.h"
 #include "period_state.h"
 
 #include <string.h>
+
+PeriodPortCounters*
+period_port_counters(const Period* const period, const bool is_output, const uint32_t channel)
+{
+  return &period->ports[(is_output ? period->shape.n_in : 0) + channel];
+}
+
+void
+period_count_guard(Period* const period, const bool is_output, const uint32_t channel,
+                   const GuardCounts* const met)
+{
+  PeriodCounters* const sums = &period->counters;
+  PeriodPortCounters* const port = period_port_counters(period, is_output, channel);
+  period_count(&port->bad, met->bad);
+  period_count(&port->denormal, met->denormal);
+  period_count(&port->clipped, met->bent);
+  period_count(is_output ? &sums->bad_out : &sums->bad_in, met->bad);
+  period_count(is_output ? &sums->denormal_out : &sums->denormal_in, met->denormal);
+  period_count(&sums->clipped, met->bent);
+}
 
 /// Input channel whose dry signal output channel c plays: a mono input goes everywhere.
 static uint32_t
@@ -40,14 +59,15 @@ wet_row(const Period* const period, const uint32_t c)
   return period->rows.wet + c * period->rows.stride;
 }
 
-/// Copy away what the worker made of this block.  It may be writing there still, if it has gone
-/// mad: whatever is played, and guarded, is this copy.
+/// Copy away what the worker made of this block, cleaned.  The worker may be writing there still,
+/// if it has gone mad: that none of it leaves is up to the guard behind this, which reads the copy.
 static const float*
 take_wet_row(Period* const period, const uint32_t c)
 {
   float* const row = wet_row(period, c);
-  memcpy(row, ring_output(period->ring, period->due, c),
-         period->shape.block_frames * sizeof(float));
+  const GuardCounts met =
+      guard_clean(row, ring_output(period->ring, period->due, c), period->shape.block_frames);
+  period_count_guard(period, true, c, &met);
   return row;
 }
 

@@ -5,6 +5,7 @@
 #define WARPRACK_ENGINE_PERIOD_STATE_H
 
 #include "dry_line.h"
+#include "guard.h"
 #include "period.h"
 
 #include <pthread.h>
@@ -16,10 +17,15 @@
 
 /// PeriodCounts as one thread writes and others read them.
 typedef struct PeriodCounters {
-  _Atomic uint64_t blocks, late, failed, wrong, dropped, dry, clipped, bad_in, bad_out, odd_periods,
-      faults;
+  _Atomic uint64_t blocks, late, failed, wrong, dropped, dry, clipped, bad_in, bad_out, denormal_in,
+      denormal_out, odd_periods, faults;
   _Atomic uint64_t callback_ns_max, callback_ns_sum;
 } PeriodCounters;
+
+/// PeriodPort, likewise.
+typedef struct PeriodPortCounters {
+  _Atomic uint64_t bad, denormal, clipped;
+} PeriodPortCounters;
 
 /// Rows of [block] frames for what is computed on the way.
 typedef struct PeriodRows {
@@ -64,7 +70,9 @@ struct Period {
   uint32_t tap, next_tap; ///< Rack latency that the dry signal has, and gets in this block
   uint32_t n_faded;       ///< 0: full level, fade_frames: silent
 
-  uint64_t past_faults; ///< Of rings that were left
+  GuardCurve curve;
+  PeriodPortCounters* ports; ///< [n_in + n_out]
+  uint64_t past_faults;      ///< Of rings that were left
 
   PeriodCounters counters;
   PeriodExchange exchange;
@@ -76,6 +84,23 @@ struct Period {
   _Atomic uint32_t clock_version;
   _Atomic uint64_t clock_frame, clock_ns;
 };
+
+/// The counters of one port. [any]
+PeriodPortCounters* period_port_counters(const Period* period, bool is_output, uint32_t channel);
+
+/// Add what a guard met at a port to its counters and to the sums. [rt]
+REALTIME void
+period_count_guard(Period* period, bool is_output, uint32_t channel, const GuardCounts* met);
+
+/// Add to a counter that only the callback writes. [rt]
+static inline void
+period_count(_Atomic uint64_t* const counter, const uint64_t n)
+{
+  if (n) {
+    const uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, before + n, memory_order_relaxed);
+  }
+}
 
 /// The samples of output channel c in this block, before level and guard; in private memory, valid
 /// until the next call.  Each channel is asked for once. [rt]

@@ -59,10 +59,24 @@ period_counts(const Period* const period)
                          .clipped = read_counter(&counters->clipped),
                          .bad_in = read_counter(&counters->bad_in),
                          .bad_out = read_counter(&counters->bad_out),
+                         .denormal_in = read_counter(&counters->denormal_in),
+                         .denormal_out = read_counter(&counters->denormal_out),
                          .odd_periods = read_counter(&counters->odd_periods),
                          .faults = read_counter(&counters->faults),
                          .callback_ns_max = read_counter(&counters->callback_ns_max),
                          .callback_ns_sum = read_counter(&counters->callback_ns_sum) };
+}
+
+PeriodPort
+period_port(const Period* const period, const bool is_output, const uint32_t channel)
+{
+  if (channel >= (is_output ? period->shape.n_out : period->shape.n_in)) {
+    return (PeriodPort){ 0 };
+  }
+  const PeriodPortCounters* const port = period_port_counters(period, is_output, channel);
+  return (PeriodPort){ .bad = read_counter(&port->bad),
+                       .denormal = read_counter(&port->denormal),
+                       .clipped = read_counter(&port->clipped) };
 }
 
 // ---- rings ----

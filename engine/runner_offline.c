@@ -6,7 +6,6 @@
 #include "rt.h"
 #include "runner_private.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +84,7 @@ runner_process(Runner* const runner, const float* const* const in, float* const*
   float* guarded[FX_MAX_CHANNELS];
   for (uint32_t c = 0; c < runner->format.n_in; ++c) {
     guarded[c] = rows + c * block;
-    counts->bad_in += guard_copy(guarded[c], in[c], n_frames, FLT_MAX).bad;
+    counts->bad_in += guard_clean(guarded[c], in[c], n_frames).bad;
   }
   const uint64_t frame = runner->next_frame;
   runner->next_frame += n_frames;

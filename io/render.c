@@ -8,7 +8,6 @@
 #include "../engine/guard.h"
 #include "../engine/rt.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +165,7 @@ process_block(Render* const render, Error* const error)
   const uint32_t block = render->config->block_frames;
   engine_process(render->engine, (const float* const*)render->in, render->raw, block, true);
   for (uint32_t c = 0; c < render->report->n_out; ++c) {
-    render->report->bad_out += guard_copy(render->out[c], render->raw[c], block, FLT_MAX).bad;
+    render->report->bad_out += guard_clean(render->out[c], render->raw[c], block).bad;
   }
   return engine_failure(render->engine, error);
 }

@@ -240,9 +240,9 @@ play_samples(PeriodRig* const rig, const float* const wet)
 START_TEST(what_leaves_is_finite_and_within_the_ceiling)
 {
   static const float wet[BLOCK] = { 0.5F,  NAN,   2.0F, -3.0F,  INFINITY, -INFINITY, 0.7F, -0.7F,
-                                    1e38F, -0.0F, -NAN, 1e-30F, 0.8F,     -0.8F,     0.0F, 0.1F };
+                                    1e38F, -0.0F, -NAN, 1e-40F, 0.8F,     -0.8F,     0.0F, 0.1F };
   static const float limited[BLOCK] = { 0.5F,  0.0F,  0.75F, -0.75F, 0.0F,  0.0F,   0.7F, -0.7F,
-                                        0.75F, -0.0F, 0.0F,  1e-30F, 0.75F, -0.75F, 0.0F, 0.1F };
+                                        0.75F, -0.0F, 0.0F,  0.0F,   0.75F, -0.75F, 0.0F, 0.1F };
   PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.75F }, 1, 1);
   period_rig_run(&rig);
@@ -250,6 +250,7 @@ START_TEST(what_leaves_is_finite_and_within_the_ceiling)
   ck_assert(memcmp(rig.out[0], limited, sizeof(limited)) == 0);
   PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.bad_out, 4);
+  ck_assert_uint_eq(counts.denormal_out, 1);
   ck_assert_uint_eq(counts.clipped, 5);
   period_rig_free(&rig);
 
@@ -268,7 +269,7 @@ START_TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
 {
   PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 2, 2);
-  float left[BLOCK] = { NAN, 0.25F, INFINITY, -INFINITY, 2e20F };
+  float left[BLOCK] = { NAN, 0.25F, INFINITY, -INFINITY, 2e20F, 1e-40F };
   float out[2][BLOCK];
   const float* const ins[] = { left, NULL };
   float* const outs[] = { out[0], out[1] };
@@ -278,9 +279,54 @@ START_TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
   ck_assert(memcmp(ring_input(rig.ring, 0, 0), clean, sizeof(clean)) == 0);
   ck_assert(memcmp(ring_input(rig.ring, 0, 1), zeroes, sizeof(zeroes)) == 0); // NULL is silence
   ck_assert_uint_eq(period_counts(rig.period).bad_in, 3);
+  ck_assert_uint_eq(period_counts(rig.period).denormal_in, 1);
   memset(left, 0, sizeof(left));
   period_run(rig.period, ins, outs, BLOCK, false); // late
   ck_assert_double_eq_tol(out[0][1], 0.25 * fade_gain(1), 1e-7);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(each_port_has_counters_of_its_own)
+{
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.5F }, 2, 3);
+  float in[2][BLOCK] = { { 0.0F }, { NAN, NAN, 1e-40F } };
+  float out[3][BLOCK];
+  const float* const ins[] = { in[0], in[1] };
+  float* const outs[] = { out[0], out[1], out[2] };
+  period_run(rig.period, ins, outs, BLOCK, false);
+  uint64_t sequence = 0;
+  ck_assert(ring_take(rig.ring, 0U, &sequence));
+  static const float wet[3][BLOCK] = { { 0.0F }, { INFINITY, 1e-39F, -1e-39F }, { 1.0F, 2.0F } };
+  for (uint32_t c = 0; c < 3U; ++c) {
+    memcpy(ring_output(rig.ring, sequence, c), wet[c], sizeof(wet[c]));
+  }
+  ring_finish(rig.ring);
+  period_run(rig.period, ins, outs, BLOCK, false);
+  period_run(rig.period, ins, outs, 5U, false); // an odd one plays nothing, and listens
+
+  const PeriodPort zero = { 0 };
+  const PeriodPort right = period_port(rig.period, false, 1);
+  ck_assert_uint_eq(right.bad, 3U * 2U);
+  ck_assert_uint_eq(right.denormal, 3);
+  const PeriodPort middle = period_port(rig.period, true, 1);
+  ck_assert_uint_eq(middle.bad, 1);
+  ck_assert_uint_eq(middle.denormal, 2);
+  ck_assert_uint_eq(middle.clipped, 0);
+  ck_assert_uint_eq(period_port(rig.period, true, 2).clipped, 2);
+  const PeriodPort others[] = { period_port(rig.period, false, 0), period_port(rig.period, true, 0),
+                                period_port(rig.period, false, 2),  // not there
+                                period_port(rig.period, true, 3) }; // not there
+  for (uint32_t i = 0; i < ARRAY_LEN(others); ++i) {
+    ck_assert(memcmp(&others[i], &zero, sizeof(zero)) == 0);
+  }
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.bad_in, right.bad);
+  ck_assert_uint_eq(counts.denormal_in, right.denormal);
+  ck_assert_uint_eq(counts.bad_out, middle.bad);
+  ck_assert_uint_eq(counts.denormal_out, middle.denormal);
+  ck_assert_uint_eq(counts.clipped, 2);
   period_rig_free(&rig);
 }
 END_TEST
@@ -367,6 +413,8 @@ START_TEST(a_wrong_configuration_is_refused)
     { .ring = ring, .rate_hz = NAN },
     { .ring = ring, .rate_hz = RATE, .ceiling = NAN },
     { .ring = ring, .rate_hz = RATE, .ceiling = -1.0F },
+    { .ring = ring, .rate_hz = RATE, .ceiling = 1e-7F },
+    { .ring = ring, .rate_hz = RATE, .ceiling = INFINITY },
     { .ring = ring, .rate_hz = RATE, .deadline = -0.5 },
     { .ring = ring, .rate_hz = RATE, .max_latency_frames = UINT32_MAX },
   };
@@ -388,6 +436,6 @@ SUITE_MAIN("period", a_block_comes_out_depth_periods_later_to_the_bit,
            a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent,
            an_odd_period_is_silent_and_the_pipeline_starts_afresh,
            the_output_fades_to_silence_and_back, what_leaves_is_finite_and_within_the_ceiling,
-           bad_input_samples_reach_neither_worker_nor_dry_signal,
+           bad_input_samples_reach_neither_worker_nor_dry_signal, each_port_has_counters_of_its_own,
            the_clock_tells_the_frame_of_the_next_period,
            others_read_the_clock_as_a_pair_while_audio_runs, a_wrong_configuration_is_refused)

@@ -115,6 +115,7 @@ run_run(const int argc, char** const argv)
                              .bind_address = "127.0.0.1" },
                    .backend.gpu_index = BACKEND_ANY_GPU,
                    .channels = "2:2",
+                   .ceiling_db = -0.3, // peaks between the samples of a converter stay below 0
                    .depth = 1,
                    .n_helpers = -1,
                    .osc_port = CONTROL_DEFAULT_PORT,
@@ -142,7 +143,8 @@ run_run(const int argc, char** const argv)
       .help = "What plays while blocks are late (default dry: the input, aligned)",
       .to.choice = &args.on_late },
     { "ceiling", 0, OPTION_NUMBER, "DB", -60, 24,
-      .help = "Level that no output sample passes, default 0", .to.number = &args.ceiling_db },
+      .help = "Level that no output sample passes, with a soft knee of 0.5 dB; default -0.3",
+      .to.number = &args.ceiling_db },
     BACKEND_OPTIONS(&args.backend),
     { "gpu-sleep", 0, OPTION_FLAG,
       .help = "Let a GPU's clocks fall between blocks: cooler and slower",

@@ -248,11 +248,21 @@ engine_places(const Engine* const engine, EnginePlace* const places, const uint3
 void
 engine_status(const Engine* const engine, EngineStatus* const status)
 {
-  *status = (EngineStatus){
-    .armed = true, .rate_hz = FAKE_RATE_HZ, .block_frames = FAKE_BLOCK_FRAMES, .depth = FAKE_DEPTH
-  };
+  *status = (EngineStatus){ .armed = true,
+                            .rate_hz = FAKE_RATE_HZ,
+                            .block_frames = FAKE_BLOCK_FRAMES,
+                            .depth = FAKE_DEPTH,
+                            .n_in = FAKE_CHANNELS,
+                            .n_out = FAKE_CHANNELS };
   pthread_mutex_lock((pthread_mutex_t*)&engine->lock);
   memcpy(status->backend, engine->backend, sizeof(engine->backend));
   memcpy(status->backend_note, engine->backend_note, sizeof(engine->backend_note));
   pthread_mutex_unlock((pthread_mutex_t*)&engine->lock);
+}
+
+PeriodPort
+engine_port(const Engine* const engine, const bool is_output, const uint32_t channel)
+{
+  (void)engine;
+  return (PeriodPort){ .bad = channel, .denormal = is_output ? 0 : channel, .clipped = is_output };
 }

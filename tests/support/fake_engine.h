@@ -14,6 +14,7 @@
 #define FAKE_RATE_HZ      48000.0
 #define FAKE_BLOCK_FRAMES 64U
 #define FAKE_DEPTH        1U
+#define FAKE_CHANNELS     2U
 #define FAKE_EDIT_FRAME   640U // first frame of every edit
 
 /// One group of parameters as engine_set() was given it; of longer groups the first ones.

@@ -128,7 +128,8 @@ PeriodPort period_port(const Period* period, bool is_output, uint32_t channel);
 */
 Ring* period_offer_ring(Period* period, Ring* ring);
 
-/// The ring that the callback has left since the last call: now the caller's again.  Else NULL.
+/// The ring that the callback has left since the last call: now the caller's again.  Else NULL.  To
+/// be called until an offer is taken: that may be put off for what was left meanwhile.
 /// [any but rt]
 Ring* period_collect_ring(Period* period);
 

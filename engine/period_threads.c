@@ -99,7 +99,11 @@ period_offer_ring(Period* const period, Ring* const ring)
 Ring*
 period_collect_ring(Period* const period)
 {
-  return atomic_exchange_explicit(&period->exchange.left, NULL, memory_order_acq_rel);
+  PeriodExchange* const exchange = &period->exchange;
+  pthread_mutex_lock(&exchange->mutex); // or period_abandon() might look into it behind our back
+  Ring* const left = atomic_exchange_explicit(&exchange->left, NULL, memory_order_acq_rel);
+  pthread_mutex_unlock(&exchange->mutex);
+  return left;
 }
 
 void

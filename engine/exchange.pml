@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+   A model of how the callback goes over from one block ring to another, for the model checker spin.
+   tests/models.sh looks at every interleaving of it.
+
+   What is proved, for a supervisor that exchanges the ring EXCHANGES times, at any time, and another
+   thread that abandons and collects when it likes:
+     - the callback never looks into a ring that has been given back, nor does period_abandon()
+     - no ring is lost, and none is given back twice
+     - before the next ring is offered, the one whose worker is gone is abandoned or was taken back
+     - the callback comes to the ring that was offered last
+
+   | here             | C                                                            |
+   |------------------|--------------------------------------------------------------|
+   | offered ...      | PeriodExchange, period_state.h                               |
+   | present          | Period.ring                                                  |
+   | callback()       | period.c: take_offer(), then the period in that ring         |
+   | offer()          | period_threads.c: period_offer_ring()                        |
+   | collect()        | period_threads.c: period_collect_ring()                      |
+   | abandon()        | period_threads.c: period_abandon()                           |
+   | give_back()      | ring_free(), by whoever got the ring                         |
+   | lose()           | the supervisor hears that the worker of its ring is gone     |
+   | pulse()          | the supervisor looks now and then what was left              |
+
+   The model has one order of all accesses.  In the code every ring is handed over by a store or an
+   exchange with release, against a load or an exchange with acquire.
+
+   Each MUTANT_ is an error of which spin must find the consequence; see tests/models.sh.
+*/
+
+#ifndef EXCHANGES
+#define EXCHANGES 3
+#endif
+#define IDLE_PERIODS 3
+#define NONE 0 /* rings are numbered from 1 */
+#define LAST (EXCHANGES + 1)
+
+byte offered, left;
+byte present = 1;
+byte newest = 1, before;
+bool mutex;
+
+bool is_freed[LAST + 1], is_abandoned[LAST + 1];
+bool audio_stops, callback_ended, other_ended;
+
+inline lock()
+{
+  atomic {
+    !mutex;
+    mutex = true
+  }
+}
+
+inline unlock()
+{
+  mutex = false
+}
+
+inline look_into(which)
+{
+  assert(which != NONE && !is_freed[which])
+}
+
+inline give_back(given)
+{
+  if
+  :: given == NONE
+  :: else ->
+    look_into(given);
+    is_freed[given] = true
+  fi
+}
+
+/* ---- the callback ---- */
+
+inline take_offer()
+{
+  if
+  :: offered == NONE
+#ifndef MUTANT_NOT_PUT_OFF
+  :: offered != NONE && left != NONE
+  :: offered != NONE && left == NONE ->
+#else
+  :: offered != NONE ->
+#endif
+#ifdef MUTANT_NOT_EXCHANGED
+    ring = offered;
+    offered = NONE;
+#else
+    atomic {
+      ring = offered;
+      offered = NONE
+    }
+#endif
+    if
+    :: ring == NONE /* taken back */
+    :: else ->
+#ifdef MUTANT_LEFT_LATE
+      old = present;
+      present = ring;
+      left = old;
+      look_into(old); /* what is in flight there */
+      old = NONE
+#else
+      left = present;
+      present = ring
+#endif
+    fi;
+    ring = NONE
+  fi
+}
+
+/* Periods in which there is nothing to take are some only, so that whoever waits for more than the
+   callback can bring is found waiting. */
+proctype callback()
+{
+  byte ring, n_idle;
+#ifdef MUTANT_LEFT_LATE
+  byte old;
+#endif
+  do
+  :: audio_stops -> break
+  :: !audio_stops && (offered != NONE && left == NONE || n_idle < IDLE_PERIODS) ->
+    if
+    :: n_idle < IDLE_PERIODS -> n_idle++
+    :: else
+    fi;
+    take_offer();
+    look_into(present);
+    look_into(present)
+  od;
+  callback_ended = true
+}
+
+/* ---- the control side ---- */
+
+inline offer(new)
+{
+  lock();
+  atomic {
+    old = offered;
+    offered = new
+  }
+  if
+  :: old == NONE -> before = newest
+  :: else
+  fi;
+  newest = (new != NONE -> new : before);
+  unlock()
+}
+
+inline collect()
+{
+#ifndef MUTANT_COLLECTED_UNLOCKED
+  lock();
+#endif
+  atomic {
+    old = left;
+    left = NONE
+  }
+#ifndef MUTANT_COLLECTED_UNLOCKED
+  unlock()
+#endif
+}
+
+inline abandon()
+{
+  lock();
+  gone = (offered != NONE -> before : newest);
+  look_into(gone);
+  is_abandoned[gone] = true;
+  gone = NONE;
+  unlock()
+}
+
+inline lose()
+{
+#ifndef MUTANT_OFFER_LEFT_OPEN
+  offer(NONE);
+  give_back(old);
+#endif
+  abandon();
+  assert(is_abandoned[mine] || is_freed[mine])
+}
+
+inline pulse()
+{
+  collect();
+  give_back(old)
+}
+
+proctype supervisor()
+{
+  byte mine = 1, old, gone;
+  do
+  :: mine == LAST -> break
+  :: mine < LAST ->
+    lose();
+#ifdef MUTANT_COLLECTED_WHEN_LOST_ONLY
+    pulse();
+#else
+    if
+    :: pulse()
+    :: true
+    fi;
+#endif
+    mine++;
+    offer(mine);
+    assert(old == NONE)
+  od;
+#ifndef MUTANT_COLLECTED_WHEN_LOST_ONLY
+  do
+  :: present == LAST -> break
+  :: left != NONE -> pulse()
+  od;
+#endif
+  present == LAST; /* or it waits for ever */
+  audio_stops = true;
+  callback_ended;
+  other_ended;
+  pulse();
+  assert(offered == NONE);
+  give_back(present);
+  for (mine : 1 .. LAST) {
+    assert(is_freed[mine])
+  }
+}
+
+proctype other()
+{
+  byte old, gone;
+  abandon();
+  collect();
+  give_back(old);
+  other_ended = true
+}
+
+init
+{
+  atomic {
+    run callback();
+    run supervisor();
+    run other()
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Packets: the gate, and behind it what takes messages apart and finds their commands.
+
+#include "fuzz.h"
+
+#include "../support/osc_corpus.h"
+
+#include "../../control/commands.h"
+#include "../../control/gate.h"
+#include "../../control/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOW UINT64_C(0xE8754C0000000000)
+
+/// Look at all that a message holds.
+static double
+read_message(const Message* const message)
+{
+  double sum = 0.0;
+  for (uint32_t a = 0; a < message_n_arguments(message); ++a) {
+    const char type = message_type(message, a);
+    sum += type == 's' || type == 'S' ? (double)strlen(message_text(message, a))
+                                      : message_number(message, a);
+  }
+  const CommandInfo* info = NULL;
+  Error error;
+  if (command_find(message, &info, &error) == STATUS_OK) {
+    fuzz_check(info != NULL, "a command that was found has a row");
+  }
+  return sum;
+}
+
+static uint32_t
+read_batches(const uint8_t* const bytes, const size_t n_bytes)
+{
+  const Peer peer = { .n_bytes = 0 };
+  const Instant arrival = { NOW, 1000000000U };
+  Batch* batch = NULL;
+  uint32_t n_messages = 0;
+  fuzz_check(batches_read(bytes, n_bytes, &peer, &arrival, &batch) == STATUS_OK,
+             "what passes the gate can be read");
+  while (batch) {
+    Batch* const next = batch->next;
+    fuzz_check(batch->due_ns <= arrival.monotonic_ns + (GATE_HORIZON_S + 1U) * UINT64_C(1000000000),
+               "nothing is due beyond the horizon");
+    for (uint32_t m = 0; m < batch->n_messages; ++m) {
+      (void)read_message(&batch->messages[m]);
+    }
+    n_messages += batch->n_messages;
+    batch_free(batch);
+    batch = next;
+  }
+  return n_messages;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
+{
+  uint32_t n_messages = 0;
+  const GateReason reason = gate_check(bytes, n_bytes, NOW, &n_messages);
+  fuzz_check(reason < GATE_N_REASONS && gate_text(reason) != NULL, "each reason has words");
+  if (reason == GATE_OK) {
+    uint8_t* const padded = calloc(1, n_bytes + 8U); // as the intake hands it on
+    memcpy(padded, bytes, n_bytes);
+    fuzz_check(read_batches(padded, n_bytes) == n_messages, "the gate counts messages rightly");
+    free(padded);
+  }
+  return 0;
+}
+
+void
+fuzz_examples(FuzzVisit* const visit, void* const context)
+{
+  char path[512];
+  snprintf(path, sizeof(path), "%s/packets.txt", getenv("WARPRACK_TEST_DATA"));
+  OscCorpus corpus = osc_corpus_read(path, NOW);
+  for (uint32_t i = 0; i < corpus.n; ++i) {
+    visit(context, corpus.packets[i].bytes, corpus.packets[i].n_bytes);
+  }
+  osc_corpus_clear(&corpus);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The rack language: whole documents, and statements applied to one that is there.
+
+#include "fuzz.h"
+
+#include "../../engine/rack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/// What is printed is read back as the same.
+static void
+check_print(const Rack* const rack)
+{
+  char* const text = rack_print(rack);
+  Rack* again = NULL;
+  Error error;
+  fuzz_check(text != NULL, "a rack can be printed");
+  fuzz_check(rack_parse(text, "printed", rack, &again, &error) == STATUS_OK,
+             "what is printed can be read");
+  fuzz_check(rack_equal(rack, again), "what is printed is read back as the same");
+  rack_free(again);
+  free(text);
+}
+
+static void
+try_rack(const char* const text, const Rack* const before)
+{
+  Rack* rack = NULL;
+  Error error = { STATUS_OK, "" };
+  if (rack_parse(text, "fuzz", before, &rack, &error) != STATUS_OK) {
+    fuzz_check(error.text[0] != '\0', "a refusal says why");
+    return;
+  }
+  if (rack_check(rack, &error) == STATUS_OK) {
+    check_print(rack);
+  }
+  rack_free(rack);
+}
+
+static void
+try_statement(const char* const text, const Rack* const before)
+{
+  Rack* const rack = rack_copy(before);
+  Error error = { STATUS_OK, "" };
+  if (rack && rack_apply(rack, text, "fuzz", &error) == STATUS_OK &&
+      rack_check(rack, &error) == STATUS_OK) {
+    check_print(rack);
+  }
+  rack_free(rack);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
+{
+  static Rack* before;
+  Error error;
+  if (!before) {
+    fuzz_check(
+        rack_parse("lowcut: highpass 80 order=4 | (hall: convolver hall.wav + echo: delay 250ms)"
+                   " | vol: gain -6dB",
+                   "before", NULL, &before, &error) == STATUS_OK,
+        "the rack that statements are applied to");
+  }
+  char* const text = strndup((const char*)bytes, n_bytes); // files with zeros are refused before
+  if (text) {
+    try_rack(text, NULL);
+    try_rack(text, before);
+    try_statement(text, before);
+  }
+  free(text);
+  return 0;
+}
+
+void
+fuzz_examples(FuzzVisit* const visit, void* const context)
+{
+  static const char* const statements[] = {
+    "add pk peaking 1000 6dB q=2",  "set vol.gain 10%",       "remove echo",
+    "connect in:1-2 vol gain=-3dB", "disconnect lowcut hall", "chain gain | delay 1s",
+  };
+  for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); ++i) {
+    visit(context, statements[i], strlen(statements[i]));
+  }
+  fuzz_visit_files("WARPRACK_RACKS", ".", visit, context);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   A fuzz target without libFuzzer: it survives its examples, what was once found, all of these cut
+   short, and a few thousand changes of them.
+
+       test_fuzz_<name>                the test
+       test_fuzz_<name> examples DIR   writes the examples as files, for libFuzzer to begin with
+*/
+
+#include "fuzz.h"
+
+#include "../support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CUTS    64U // of one example
+#define MAX_CHANGED 4096U
+#define N_CHANGES   40U // of one example
+
+static uint32_t n_visited;
+
+static void
+run_exactly(const void* const bytes, const size_t n_bytes)
+{
+  uint8_t* const exact = malloc(n_bytes + !n_bytes); // a sanitizer sees each step too far
+  memcpy(exact, bytes, n_bytes);
+  (void)LLVMFuzzerTestOneInput(exact, n_bytes);
+  free(exact);
+}
+
+static void
+run_whole(void* const context, const void* const bytes, const size_t n_bytes)
+{
+  (void)context;
+  run_exactly(bytes, n_bytes);
+  ++n_visited;
+}
+
+static void
+run_cut(void* const context, const void* const bytes, const size_t n_bytes)
+{
+  (void)context;
+  const size_t step = n_bytes / MAX_CUTS + 1U;
+  for (size_t n = 0; n < n_bytes; n += step) {
+    run_exactly(bytes, n);
+  }
+}
+
+static void
+run_changed(void* const context, const void* const bytes, const size_t n_bytes)
+{
+  uint64_t* const random = context;
+  if (n_bytes == 0 || n_bytes > MAX_CHANGED) {
+    return;
+  }
+  uint8_t changed[MAX_CHANGED];
+  for (uint32_t n = 0; n < N_CHANGES; ++n) {
+    memcpy(changed, bytes, n_bytes);
+    for (uint32_t k = 0; k < 1U + n % 4U; ++k) {
+      *random = *random * 6364136223846793005U + 1442695040888963407U;
+      changed[(*random >> 33U) % n_bytes] = (uint8_t)(*random >> 20U);
+    }
+    run_exactly(changed, n_bytes);
+  }
+}
+
+START_TEST(examples_are_survived)
+{
+  fuzz_examples(run_whole, NULL);
+  ck_assert_uint_gt(n_visited, 0);
+  fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", run_whole, NULL);
+}
+END_TEST
+
+START_TEST(examples_that_are_cut_short_are_survived)
+{
+  fuzz_examples(run_cut, NULL);
+  fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", run_cut, NULL);
+}
+END_TEST
+
+START_TEST(examples_that_are_changed_are_survived)
+{
+  uint64_t random = 1;
+  fuzz_examples(run_changed, &random);
+  fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", run_changed, &random);
+}
+END_TEST
+
+static void
+write_example(void* const context, const void* const bytes, const size_t n_bytes)
+{
+  char path[512];
+  snprintf(path, sizeof(path), "%s/example-%03u", (const char*)context, n_visited++);
+  FILE* const file = fopen(path, "wbe");
+  if (!file || fwrite(bytes, 1, n_bytes, file) != n_bytes || fclose(file)) {
+    perror(path);
+    exit(2);
+  }
+}
+
+int
+main(const int argc, char** const argv)
+{
+  if (argc == 3 && !strcmp(argv[1], "examples")) {
+    fuzz_examples(write_example, argv[2]);
+    fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", write_example, argv[2]);
+    return 0;
+  }
+  const TTest* const tests[] = { examples_are_survived, examples_that_are_cut_short_are_survived,
+                                 examples_that_are_changed_are_survived };
+  return suite_run("fuzz", tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -3,12 +3,12 @@
 #ifndef WARPRACK_CONTROL_COMMANDS_H
 #define WARPRACK_CONTROL_COMMANDS_H
 
-#include "folder.h"
 #include "message.h"
 
 #include "../engine/rack.h"
 #include "../engine/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct Control;
@@ -37,7 +37,11 @@ typedef struct CommandInfo {
 
   /// COMMAND_EDIT: change `*rack` (which may be replaced) or say why not.  A rack that was half
   /// changed is thrown away by the caller.
-  Status (*apply)(Rack** rack, const Message* message, const Folder* folder, Error* error);
+  Status (*apply)(Rack** rack, const Message* message, Error* error);
+
+  /// COMMAND_EDIT: the first argument names a file, which is read into Message::file before
+  /// `apply`.
+  bool reads_file;
 
   /// COMMAND_NOW and COMMAND_BEHIND: do it and answer, or say why not.
   Status (*run)(struct Control* control, const Peer* peer, const Message* message, Error* error);

@@ -103,6 +103,23 @@ do_reply(Control* const control)
   }
 }
 
+/// Files that have been read or written.
+static void
+do_files(Control* const control)
+{
+  for (ClerkJob* job = NULL; (job = clerk_take(control->clerk));) {
+    if (!job->is_write) {
+      session_read(control->session, job->message, job->text, &job->error, control->now_ns);
+      job->text = NULL;
+    } else if (job->error.status == STATUS_OK) {
+      outlet_done(&control->outlet, &job->peer, job->address, job->n_bytes);
+    } else {
+      outlet_fail(&control->outlet, &job->peer, job->n_bytes, job->address, &job->error);
+    }
+    clerk_job_free(job);
+  }
+}
+
 static void
 do_syncs(Control* const control)
 {
@@ -149,7 +166,8 @@ wait_for_work(Control* const control)
   const struct timespec timeout = { (time_t)(sleep_ns / 1000000000U),
                                     (long)(sleep_ns % 1000000000U) };
   struct pollfd fds[] = { { control->outlet.socket, POLLIN, 0 },
-                          { inbox_fd(control->inbox), POLLIN, 0 } };
+                          { inbox_fd(control->inbox), POLLIN, 0 },
+                          { clerk_fd(control->clerk), POLLIN, 0 } };
   (void)ppoll(fds, ARRAY_LEN(fds), &timeout, NULL);
 }
 
@@ -165,6 +183,7 @@ control_run(void* const context)
       tell_heard(control);
     }
     do_reply(control);
+    do_files(control);
     do_packets(control);
     dispatch_due(control);
     do_syncs(control);
@@ -275,6 +294,7 @@ start_thread(Control* const control)
 static void
 control_free(Control* const control)
 {
+  clerk_free(control->clerk);
   schedule_clear(&control->schedule);
   session_free(control->session);
   inbox_release(control->inbox);
@@ -293,6 +313,9 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   Status status = folder_open(&control->folder, config->root ? config->root : ".", error);
   if (status == STATUS_OK) {
     status = open_socket(config, &control->outlet.socket, error);
+  }
+  if (status == STATUS_OK) {
+    status = clerk_new(&control->folder, &control->clerk, error);
   }
   if (status != STATUS_OK) {
     return status;

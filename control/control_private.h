@@ -3,6 +3,7 @@
 #ifndef WARPRACK_CONTROL_CONTROL_PRIVATE_H
 #define WARPRACK_CONTROL_CONTROL_PRIVATE_H
 
+#include "clerk.h"
 #include "control.h"
 #include "folder.h"
 #include "gate.h"
@@ -30,6 +31,7 @@ struct Control {
   uint16_t port;
   pthread_t thread;
   Folder folder;
+  Clerk* clerk;
   Allow allow;
   Intake* intake;
   Inbox* inbox;

@@ -22,12 +22,20 @@ on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
   return status;
 }
 
+static Status
+on_read(void* const context, Message* const message, Error* const error)
+{
+  const Control* const control = context;
+  return clerk_read(control->clerk, message_text(message, 0), message, error);
+}
+
 static void
 on_values_done(void* const context, const Batch* const batch)
 {
   Control* const control = context;
   for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    outlet_done(&control->outlet, &batch->peer, &batch->messages[m]);
+    outlet_done(&control->outlet, &batch->peer, batch->messages[m].address,
+                batch->messages[m].n_bytes);
   }
 }
 
@@ -262,6 +270,7 @@ dispatch_events(Control* const control)
 {
   return (SessionEvents){ .context = control,
                           .edit = on_edit,
+                          .read = on_read,
                           .values_done = on_values_done,
                           .edit_done = on_edit_done,
                           .failed = on_failed,

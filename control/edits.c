@@ -46,10 +46,8 @@ edit_value(Rack* const rack, const char* const node, const char* const param,
 }
 
 Status
-edit_add(Rack** const rack, const Message* const message, const Folder* const folder,
-         Error* const error)
+edit_add(Rack** const rack, const Message* const message, Error* const error)
 {
-  (void)folder;
   const char* const name = message_text(message, 0);
   Status status = rack_add(*rack, name, message_text(message, 1), error);
   for (uint32_t i = 2; i < message_n_arguments(message) && status == STATUS_OK; i += 2U) {
@@ -59,19 +57,15 @@ edit_add(Rack** const rack, const Message* const message, const Folder* const fo
 }
 
 Status
-edit_chain(Rack** const rack, const Message* const message, const Folder* const folder,
-           Error* const error)
+edit_chain(Rack** const rack, const Message* const message, Error* const error)
 {
-  (void)folder;
   return replace_by_text(rack, message_text(message, 0), "chain", error);
 }
 
 Status
-edit_clear(Rack** const rack, const Message* const message, const Folder* const folder,
-           Error* const error)
+edit_clear(Rack** const rack, const Message* const message, Error* const error)
 {
   (void)message;
-  (void)folder;
   Rack* const empty = rack_new();
   if (!empty) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
@@ -81,10 +75,8 @@ edit_clear(Rack** const rack, const Message* const message, const Folder* const 
 }
 
 Status
-edit_connect(Rack** const rack, const Message* const message, const Folder* const folder,
-             Error* const error)
+edit_connect(Rack** const rack, const Message* const message, Error* const error)
 {
-  (void)folder;
   const double gain_db = message_n_arguments(message) > 2U ? message_number(message, 2) : 0.0;
   if (!isfinite(gain_db)) {
     return error_set(error, STATUS_BAD_ARG, "gain: not a finite number");
@@ -93,40 +85,26 @@ edit_connect(Rack** const rack, const Message* const message, const Folder* cons
 }
 
 Status
-edit_disconnect(Rack** const rack, const Message* const message, const Folder* const folder,
-                Error* const error)
+edit_disconnect(Rack** const rack, const Message* const message, Error* const error)
 {
-  (void)folder;
   return rack_disconnect(*rack, message_text(message, 0), message_text(message, 1), error);
 }
 
 Status
-edit_do(Rack** const rack, const Message* const message, const Folder* const folder,
-        Error* const error)
+edit_do(Rack** const rack, const Message* const message, Error* const error)
 {
-  (void)folder;
   return rack_apply(*rack, message_text(message, 0), "statement", error);
 }
 
 Status
-edit_load(Rack** const rack, const Message* const message, const Folder* const folder,
-          Error* const error)
+edit_load(Rack** const rack, const Message* const message, Error* const error)
 {
-  const char* const name = message_text(message, 0);
-  char* text = NULL;
-  Status status = folder_read(folder, name, &text, error);
-  if (status == STATUS_OK) {
-    status = replace_by_text(rack, text, name, error);
-    free(text);
-  }
-  return status;
+  return replace_by_text(rack, message->file, message_text(message, 0), error);
 }
 
 Status
-edit_remove(Rack** const rack, const Message* const message, const Folder* const folder,
-            Error* const error)
+edit_remove(Rack** const rack, const Message* const message, Error* const error)
 {
-  (void)folder;
   return rack_remove(*rack, message_text(message, 0), error);
 }
 

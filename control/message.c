@@ -27,6 +27,7 @@ static void
 message_clear(Message* const message)
 {
   free(message->address);
+  free(message->file);
   if (message->arguments) {
     lo_message_free(message->arguments);
   }

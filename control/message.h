@@ -29,6 +29,7 @@ typedef struct Message {
   lo_message arguments;           ///< Owned
   size_t n_bytes;                 ///< Its size in the packet: the bound for answers to strangers
   const struct CommandInfo* info; ///< Row of the table of commands, once it is known
+  char* file;                     ///< Text of the file that it names, once it is read; owned
 } Message;
 
 typedef struct Batch {

@@ -12,11 +12,12 @@ may_be_sent(const Peer* const to, const size_t request_bytes, const size_t answe
   return answer_bytes <= request_bytes || peer_is_loopback(to);
 }
 
-void
+size_t
 outlet_send(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
             const char* const address, const lo_message arguments)
 {
   size_t n_bytes = 0;
+  size_t n_sent = 0;
   void* const packet = arguments ? lo_message_serialise(arguments, address, NULL, &n_bytes) : NULL;
   if (!packet) {
     ++outlet->failed;
@@ -27,21 +28,24 @@ outlet_send(Outlet* const outlet, const Peer* const to, const size_t request_byt
     ++outlet->failed;
   } else {
     ++outlet->sent;
+    n_sent = n_bytes;
   }
   free(packet);
   if (arguments) {
     lo_message_free(arguments);
   }
+  return n_sent;
 }
 
 void
-outlet_done(Outlet* const outlet, const Peer* const to, const Message* const message)
+outlet_done(Outlet* const outlet, const Peer* const to, const char* const address,
+            const size_t request_bytes)
 {
   const lo_message answer = lo_message_new();
   if (answer) {
-    lo_message_add_string(answer, message->address);
+    lo_message_add_string(answer, address);
   }
-  outlet_send(outlet, to, message->n_bytes, "/done", answer);
+  outlet_send(outlet, to, request_bytes, "/done", answer);
 }
 
 void

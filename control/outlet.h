@@ -24,14 +24,16 @@ typedef struct Outlet {
    otherwise the server would amplify an attack on somebody else.  Loopback cannot be forged from
    outside.
 
-   @param request_bytes Size of the message that is being answered.
+   @param request_bytes Size of the message that is being answered, less that of answers to it that
+   have been sent.
    @param arguments Given away; NULL (out of memory) counts as failed.
+   @return Size of the answer, 0 when it was not sent.
 */
-void outlet_send(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
-                 lo_message arguments);
+size_t outlet_send(Outlet* outlet, const Peer* to, size_t request_bytes, const char* address,
+                   lo_message arguments);
 
 /// `/done address`, and for an edit its revision and first frame.
-void outlet_done(Outlet* outlet, const Peer* to, const Message* message);
+void outlet_done(Outlet* outlet, const Peer* to, const char* address, size_t request_bytes);
 void outlet_done_edit(Outlet* outlet, const Peer* to, const Message* message, uint32_t revision,
                       uint64_t frame);
 

@@ -25,7 +25,7 @@ query_ping(Control* const control, const Peer* const peer, const Message* const 
            Error* const error)
 {
   (void)error;
-  outlet_done(&control->outlet, peer, message);
+  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;
 }
 
@@ -34,7 +34,7 @@ query_quit(Control* const control, const Peer* const peer, const Message* const 
            Error* const error)
 {
   (void)error;
-  outlet_done(&control->outlet, peer, message);
+  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
   control->config.quit(control->config.context);
   return STATUS_OK;
 }
@@ -66,7 +66,7 @@ query_notify(Control* const control, const Peer* const peer, const Message* cons
     return error_set(error, STATUS_BAD_ARG, "1 to be told, 0 not to be told any more");
   }
   notify_subscribe(&control->notify, peer, wanted != 0.0, control->now_ns);
-  outlet_done(&control->outlet, peer, message);
+  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;
 }
 
@@ -82,15 +82,7 @@ query_save(Control* const control, const Peer* const peer, const Message* const 
            Error* const error)
 {
   char* const text = rack_print(session_rack(control->session));
-  if (!text) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  const Status status = folder_write(&control->folder, message_text(message, 0), text, error);
-  free(text);
-  if (status == STATUS_OK) {
-    outlet_done(&control->outlet, peer, message);
-  }
-  return status;
+  return clerk_write(control->clerk, text, peer, message, error); // answered when it is written
 }
 
 static void
@@ -202,14 +194,14 @@ rate_hz(const Control* const control)
   return status.rate_hz;
 }
 
-/// Send `/node/<node>/<param> value`.
-static void
+/// Send `/node/<node>/<param> value`; the size of what was sent.
+static size_t
 say_value(Control* const control, const Peer* const peer, const size_t request_bytes,
           const NotifyKey* const key, const double rate)
 {
   const RackNode* const node = rack_find_uid(session_rack(control->session), key->uid);
   if (!node) {
-    return; // gone since
+    return 0; // gone since
   }
   char address[GATE_MAX_ADDRESS + 1U];
   snprintf(address, sizeof(address), "/node/%s/%s", node->name, node->fx->params[key->param].id);
@@ -217,7 +209,7 @@ say_value(Control* const control, const Peer* const peer, const size_t request_b
   if (arguments) {
     values_append(arguments, node, key->param, rate);
   }
-  outlet_send(&control->outlet, peer, request_bytes, address, arguments);
+  return outlet_send(&control->outlet, peer, request_bytes, address, arguments);
 }
 
 Status
@@ -227,9 +219,11 @@ query_values(Control* const control, const Peer* const peer, const Message* cons
   Changes found = { NULL, 0, 0, 0 };
   const Status status = values_find(session_rack(control->session), message, &found, error);
   const double rate = rate_hz(control);
+  size_t n_left = message->n_bytes; // a pattern has many answers: all of them together count
   for (uint32_t i = 0; i < found.n && status == STATUS_OK; ++i) {
     const NotifyKey key = { found.items[i].uid, found.items[i].param };
-    say_value(control, peer, message->n_bytes, &key, rate);
+    const size_t n_sent = say_value(control, peer, n_left, &key, rate);
+    n_left -= n_sent < n_left ? n_sent : n_left;
   }
   changes_clear(&found);
   return status;

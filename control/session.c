@@ -96,10 +96,9 @@ apply_messages(Session* const session, const Batch* const batch, const Message**
   for (uint32_t m = 0; m < batch->n_messages; ++m) {
     const Message* const message = &batch->messages[m];
     const CommandInfo* const info = message->info;
-    const Status status =
-        info->kind == COMMAND_SET
-            ? values_set_any(session->candidate, message, error)
-            : info->apply(&session->candidate, message, session->config.folder, error);
+    const Status status = info->kind == COMMAND_SET
+                              ? values_set_any(session->candidate, message, error)
+                              : info->apply(&session->candidate, message, error);
     if (status != STATUS_OK) {
       *failing = message;
       return status;
@@ -197,8 +196,9 @@ is_nothing(const Session* const session, const Batch* const batch)
          rack_equal(session->candidate, session->committed);
 }
 
+/// Plan the edit of a batch that has all its files.
 static void
-start_edit(Session* const session, Batch* const batch)
+plan_edit(Session* const session, Batch* const batch)
 {
   const SessionConfig* const config = &session->config;
   const Message* failing = NULL;
@@ -223,6 +223,53 @@ start_edit(Session* const session, Batch* const batch)
     drop_candidate(session);
     fail(session, batch, failing, &error);
   }
+}
+
+static void
+note_read_error(Session* const session, const Message* const message, const Error* const error)
+{
+  if (!session->unread) {
+    session->unread = message;
+    session->read_error = *error;
+  }
+}
+
+/// One file less to wait for; with the last one the edit goes on.
+static void
+end_read(Session* const session)
+{
+  if (--session->n_reads > 0) {
+    return;
+  }
+  Batch* const batch = session->flight;
+  session->flight = NULL;
+  if (session->unread) {
+    fail(session, batch, session->unread, &session->read_error);
+  } else {
+    plan_edit(session, batch);
+  }
+}
+
+/// Read the files that a batch names, if it does, then plan its edit.
+static void
+start_edit(Session* const session, Batch* const batch)
+{
+  const SessionEvents* const events = &session->config.events;
+  session->flight = batch;
+  session->unread = NULL;
+  session->n_reads = 1; // until all have been asked for
+  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+    Message* const message = &batch->messages[m];
+    Error error;
+    if (message->info->reads_file) {
+      ++session->n_reads;
+      if (events->read(events->context, message, &error) != STATUS_OK) {
+        note_read_error(session, message, &error);
+        --session->n_reads;
+      }
+    }
+  }
+  end_read(session);
 }
 
 // ---- order ----
@@ -359,6 +406,27 @@ session_ahead(Session* const session, const Batch* const batch)
   return status == STATUS_OK ? AHEAD_SENT : AHEAD_LATER;
 }
 
+/// Nothing may be in flight any more: those that wait have their turn.
+static void
+go_on(Session* const session, const uint64_t now_ns)
+{
+  while (!session->flight && session->first) {
+    take_turn(session, take_first(session), now_ns);
+  }
+}
+
+void
+session_read(Session* const session, Message* const message, char* const text,
+             const Error* const error, const uint64_t now_ns)
+{
+  message->file = text;
+  if (error->status != STATUS_OK) {
+    note_read_error(session, message, error);
+  }
+  end_read(session);
+  go_on(session, now_ns);
+}
+
 void
 session_reply(Session* const session, const EngineReply* const reply, const uint64_t now_ns)
 {
@@ -379,9 +447,7 @@ session_reply(Session* const session, const EngineReply* const reply, const uint
     drop_candidate(session);
     fail(session, batch, NULL, &error);
   }
-  while (!session->flight && session->first) {
-    take_turn(session, take_first(session), now_ns);
-  }
+  go_on(session, now_ns);
 }
 
 const Rack*

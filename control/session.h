@@ -36,6 +36,8 @@ typedef struct SessionEvents {
   void* context;
   /// Give a document to engine_edit(), and its reply to session_reply().
   Status (*edit)(void* context, const Rack* rack, uint64_t at_frame);
+  /// Read the file that a message names, for session_read().
+  Status (*read)(void* context, Message* message, Error* error);
   /// The batch's values have been set.
   void (*values_done)(void* context, const Batch* batch);
   /// The batch's edit is heard from `frame` on, as document number `revision`.
@@ -94,6 +96,11 @@ typedef enum SessionAhead {
 
 /// Hand the values of a batch of the future to the engine, stamped with the batch's frame.
 SessionAhead session_ahead(Session* session, const Batch* batch);
+
+/// The file that a message of the batch in flight names has been read: its text, given away, or why
+/// not.
+void
+session_read(Session* session, Message* message, char* text, const Error* error, uint64_t now_ns);
 
 /// The engine's answer to the edit in flight.
 void session_reply(Session* session, const EngineReply* reply, uint64_t now_ns);

@@ -10,11 +10,14 @@
 struct Session {
   SessionConfig config;
   Rack* committed;
-  Rack* candidate;  ///< NULL: nothing in flight
-  Batch* flight;    ///< The batch that made the candidate
-  Batch* first;     ///< Waiting, in order
-  Batch** last;     ///< Where the next one goes
-  Changes overtook; ///< Values set while the candidate was being planned
+  Rack* candidate;       ///< NULL: nothing in flight
+  Batch* flight;         ///< The batch that made the candidate, or waits for its files
+  uint32_t n_reads;      ///< Files that it waits for
+  const Message* unread; ///< The first of its messages whose file could not be read ...
+  Error read_error;      ///< ... and why
+  Batch* first;          ///< Waiting, in order
+  Batch** last;          ///< Where the next one goes
+  Changes overtook;      ///< Values set while the candidate was being planned
   History history;
   RackUid next_uid; ///< Of all documents so far, refused and undone ones too
   SessionCounts counts;

@@ -6,10 +6,12 @@
 #include "support/peers.h"
 #include "support/suite.h"
 
+#include "../control/control_private.h"
 #include "../control/history.h"
 #include "../control/notify.h"
 #include "../control/outlet.h"
 #include "../control/peer.h"
+#include "../control/queries.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +70,54 @@ START_TEST(strangers_get_no_answer_that_is_larger_than_their_request)
   outlet_send(&outlet, &friend, 0, "/abc", lo_message_new());
   ck_assert_uint_eq(outlet.withheld, 1);
   close(outlet.socket);
+}
+END_TEST
+
+/// A message as it comes from the network.
+static Batch*
+read_message(const Peer* const peer, const void* const packet, const size_t n_bytes)
+{
+  const Instant arrival = instant_now();
+  Batch* batch = NULL;
+  ck_assert_int_eq(batches_read(packet, n_bytes, peer, &arrival, &batch), STATUS_OK);
+  return batch;
+}
+
+START_TEST(many_answers_to_one_message_of_a_stranger_are_no_larger_either)
+{
+  // A peer that is no IP address is no loopback address, and can be on this machine.
+  static Control control;
+  int pair[2];
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
+  const Peer stranger = { .n_bytes = 0 }; // whoever is at the other end of the pair
+  Rack* rack = NULL;
+  Error error;
+  ck_assert_int_eq(rack_parse("a: gain | b: gain | c: gain | d: gain | e: gain | f: gain", "rack",
+                              NULL, &rack, &error),
+                   STATUS_OK);
+  control.config.engine = fake_engine_new();
+  control.outlet.socket = pair[0];
+  const SessionConfig config = { .engine = control.config.engine };
+  ck_assert_int_eq(session_new(&config, rack, &control.session, &error), STATUS_OK);
+
+  static const char packet[64] = "/node/***************************************/gain\0\0,";
+  Batch* const batch = read_message(&stranger, packet, 56);
+  ck_assert_int_eq(query_values(&control, &stranger, &batch->messages[0], &error), STATUS_OK);
+  size_t n_bytes = 0;
+  char answer[256];
+  for (ssize_t n = 0; (n = recv(pair[1], answer, sizeof(answer), 0)) > 0;) {
+    n_bytes += (size_t)n;
+  }
+  ck_assert_uint_gt(n_bytes, 0);
+  ck_assert_uint_le(n_bytes, 56);
+  ck_assert_uint_eq(control.outlet.sent + control.outlet.withheld, 6);
+  ck_assert_uint_eq(control.outlet.failed, 0);
+  batch_free(batch);
+  session_free(control.session);
+  fake_engine_free(control.config.engine);
+  rack_free(rack);
+  close(pair[0]);
+  close(pair[1]);
 }
 END_TEST
 
@@ -191,6 +241,7 @@ END_TEST
 
 SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_address,
            strangers_get_no_answer_that_is_larger_than_their_request,
+           many_answers_to_one_message_of_a_stranger_are_no_larger_either,
            undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
            the_subscriber_that_is_silent_for_longest_makes_way)

@@ -63,6 +63,7 @@ typedef struct IoStatus {
   uint64_t xruns;
   uint64_t overlaps; ///< Periods silenced because the driver called from two threads at once
   uint64_t reconnects;
+  double hang_s; ///< How long a call to the server has not been answered, 0: none waits
   bool freewheeling;
   Status file_status; ///< Dummy: not STATUS_OK once `play` or `record` has failed; a note said why
   char device[128];   ///< Server or device in words

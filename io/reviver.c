@@ -19,6 +19,12 @@
 // does not take it for lost.
 static Reviver* left_behind;
 
+static double
+seconds_since(const uint64_t then_ns)
+{
+  return (double)(rt_now_ns() - then_ns) * 1e-9;
+}
+
 // ---- calls ----
 
 // True when the call has been started.
@@ -175,8 +181,8 @@ run_session(Reviver* const reviver)
   if (reviver->has_run) {
     ++reviver->reconnects;
     io_note(&reviver->io, "%s is back after %.2f s: %g Hz, %u frames%s", reviver->name,
-            (double)(rt_now_ns() - reviver->lost_ns) * 1e-9, reviver->io.rate_hz,
-            reviver->io.block_frames, session->details);
+            seconds_since(reviver->lost_ns), reviver->io.rate_hz, reviver->io.block_frames,
+            session->details);
   } else if (reviver->is_open) {
     io_note(&reviver->io, "%s is there: %g Hz, %u frames", reviver->name, reviver->io.rate_hz,
             reviver->io.block_frames);
@@ -321,7 +327,8 @@ reviver_status(const Reviver* const reviver, IoStatus* const status)
                         .rate_hz = io->rate_hz,
                         .block_frames = io->block_frames,
                         .xruns = reviver->past_xruns,
-                        .reconnects = reviver->reconnects };
+                        .reconnects = reviver->reconnects,
+                        .hang_s = reviver->errand ? seconds_since(reviver->errand_ns) : 0.0 };
   if (reviver->phase == RUNNING) {
     status->xruns += reviver->session->xruns;
   }

@@ -361,6 +361,52 @@ START_TEST(a_server_may_come_back_with_another_format)
 }
 END_TEST
 
+/// A client of this process with one port each way, which is not active yet.
+static jack_client_t*
+open_late_peer(const Jackd* const jackd)
+{
+  jack_client_t* const peer =
+      jack_client_open("late", JackNoStartServer | JackServerName, NULL, jackd->name);
+  ck_assert_ptr_nonnull(peer);
+  jack_port_register(peer, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
+  jack_port_register(peer, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
+  return peer;
+}
+
+START_TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake, 1, 1, false);
+  jack_client_t* peer = open_late_peer(&jackd);
+  ck_assert_int_eq(jack_activate(peer), 0);
+  ck_assert_int_eq(jack_connect(peer, "late:out", "rack:in_1"), 0);
+  ck_assert_int_eq(jack_connect(peer, "rack:out_1", "late:in"), 0);
+  POLL_UNTIL(io, is_connected(peer, "late:out", "rack:in_1"));
+  POLL_UNTIL(io, is_connected(peer, "rack:out_1", "late:in"));
+  jackd_kill(&jackd, SIGKILL);
+  jack_client_close(peer);
+  POLL_UNTIL(io, !driver_is_running(io));
+  jackd_start(&jackd, 48000, 64);
+  POLL_UNTIL(io, driver_is_running(io));
+  peer = open_late_peer(&jackd);
+  const uint32_t notes = fake.notes;
+  for (unsigned n = 0; n < 50U; ++n) { // attempts that are refused
+    io_poll(io);
+    usleep(10000);
+  }
+  ck_assert(!is_connected(peer, "late:out", "rack:in_1"));
+  ck_assert_uint_eq(fake.notes, notes);
+  ck_assert_int_eq(jack_activate(peer), 0);
+  POLL_UNTIL(io, is_connected(peer, "late:out", "rack:in_1"));
+  POLL_UNTIL(io, is_connected(peer, "rack:out_1", "late:in"));
+  jack_client_close(peer);
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
 START_TEST(no_server_is_an_error_in_words_and_prints_nothing)
 {
   FILE* const caught = tmpfile();
@@ -478,18 +524,21 @@ main(void)
     printf("no jackd\n");
     return TEST_SKIPPED;
   }
-  const TTest* const tests[] = { an_errand_is_waited_for_or_left_to_itself,
-                                 no_server_is_an_error_in_words_and_prints_nothing,
-                                 ports_have_names_order_and_physical_connections,
-                                 without_connect_nothing_is_connected,
-                                 latency_is_told_in_both_directions_and_again_when_it_changes,
-                                 the_period_may_change_to_any_length,
-                                 freewheel_waits_for_every_block,
-                                 xruns_are_counted,
-                                 a_killed_server_comes_back_with_all_connections,
-                                 a_server_that_ends_in_order_comes_back_with_all_connections,
-                                 a_server_may_come_back_with_another_format,
-                                 a_taken_client_name_is_told,
-                                 a_server_that_hangs_hangs_nobody_else };
+  const TTest* const tests[] = {
+    an_errand_is_waited_for_or_left_to_itself,
+    no_server_is_an_error_in_words_and_prints_nothing,
+    ports_have_names_order_and_physical_connections,
+    without_connect_nothing_is_connected,
+    latency_is_told_in_both_directions_and_again_when_it_changes,
+    the_period_may_change_to_any_length,
+    freewheel_waits_for_every_block,
+    xruns_are_counted,
+    a_killed_server_comes_back_with_all_connections,
+    a_server_that_ends_in_order_comes_back_with_all_connections,
+    a_server_may_come_back_with_another_format,
+    a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected,
+    a_taken_client_name_is_told,
+    a_server_that_hangs_hangs_nobody_else
+  };
   return suite_run("jack", tests, (uint32_t)ARRAY_LEN(tests));
 }

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// libjack may hang in the calls that end a client, for ever, when the server has died (jack2 #395).
+// This file stands before those calls and hangs on demand: the driver goes on with a new client.
+
+#include "../../io/io.h"
+#include "../support/fake_events.h"
+#include "../support/jackd.h"
+#include "../support/suite.h"
+
+#include <dlfcn.h>
+#include <jack/jack.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+// ---- calls of libjack's, and of ours to it ----
+
+typedef enum Hang {
+  HANG_NOWHERE,
+  HANG_BEFORE, // as a wrapper around libjack does: libjack itself is not in the call
+  HANG_INSIDE, // libjack waits for the end of its audio thread, and keeps its lock
+} Hang;
+
+static _Atomic Hang hang;
+static atomic_uint n_hanging, n_closed;
+static _Thread_local bool is_closing;
+
+static void
+hang_at(const Hang where)
+{
+  if (hang == where) {
+    ++n_hanging;
+    while (hang == where) {
+      usleep(1000);
+    }
+    --n_hanging;
+  }
+}
+
+int
+jack_client_close(jack_client_t* const client)
+{
+  int (*close_client)(jack_client_t*) = NULL;
+  *(void**)&close_client = dlsym(RTLD_NEXT, "jack_client_close");
+  hang_at(HANG_BEFORE);
+  is_closing = true;
+  const int result = close_client(client);
+  is_closing = false;
+  ++n_closed;
+  return result;
+}
+
+int
+pthread_join(const pthread_t thread, void** const result)
+{
+  int (*join)(pthread_t, void**) = NULL;
+  *(void**)&join = dlsym(RTLD_NEXT, "pthread_join");
+  if (is_closing) {
+    hang_at(HANG_INSIDE);
+  }
+  return join(thread, result);
+}
+
+// ---- tests ----
+
+static Io*
+open_jack(const Jackd* const jackd, FakeEvents* const fake)
+{
+  const IoConfig config = {
+    .client_name = "rack", .server_name = jackd->name, .n_in = 2, .n_out = 2, .connect = true
+  };
+  Io* io = NULL;
+  Error error = { STATUS_OK, "" };
+  const IoEvents events = fake_events(fake, 2, 2);
+  ck_assert_msg(!io_open(io_find("jack"), &config, &events, &io, &error), "%s", error.text);
+  return io;
+}
+
+static bool
+is_connected(const Jackd* const jackd, const char* const from, const char* const to)
+{
+  return jackd_tool(jackd, "jack_connect", from, to, NULL) != 0; // refused: it is there already
+}
+
+static void
+come_back(Jackd* const jackd, Io* const io, FakeEvents* const fake)
+{
+  const uint64_t periods = fake->periods;
+  jackd_start(jackd, 48000, 64);
+  POLL_UNTIL(io, driver_is_running(io) && fake->periods > periods + 10U);
+  ck_assert(is_connected(jackd, "system:capture_1", "rack:in_1"));
+  ck_assert(is_connected(jackd, "rack:out_2", "system:playback_2"));
+}
+
+START_TEST(a_close_that_hangs_is_left_and_a_new_client_goes_on)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake);
+  for (unsigned n = 1; n <= 2U; ++n) {
+    POLL_UNTIL(io, fake.periods > 10U);
+    hang = HANG_BEFORE;
+    jackd_kill(&jackd, SIGKILL);
+    POLL_UNTIL(io, n_hanging == n);
+    POLL_UNTIL(io, strstr(fake.note, "hangs and is left to itself"));
+    come_back(&jackd, io, &fake);
+    ck_assert_uint_eq(n_hanging, n); // and still hang there
+    ck_assert_uint_eq(driver_status(io).reconnects, n);
+  }
+  ck_assert(!fake.overlapped);
+  ck_assert_uint_eq(driver_status(io).overlaps, 0);
+  struct timespec before;
+  struct timespec after;
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  io_close(io);
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  printf("closing while the close hangs took %.2f s\n",
+         (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec));
+  jackd_stop(&jackd);
+}
+END_TEST
+
+// libjack opens no client while it closes one (JackGlobals::fOpenMutex), so that nobody can go on;
+// but nobody else hangs either, and the moment it returns all goes on.
+START_TEST(a_close_that_returns_late_is_followed_by_a_new_client_at_once)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64);
+  Io* const io = open_jack(&jackd, &fake);
+  POLL_UNTIL(io, fake.periods > 10U);
+  hang = HANG_INSIDE;
+  jackd_kill(&jackd, SIGKILL);
+  POLL_UNTIL(io, n_hanging == 1U);
+  jackd_start(&jackd, 48000, 64);
+  POLL_UNTIL(io, strstr(fake.log, "does not answer"));
+  ck_assert(!driver_is_running(io));
+  ck_assert_uint_eq(n_closed, 0);
+  ck_assert_double_gt(driver_status(io).hang_s, 2.0);
+  hang = HANG_NOWHERE;
+  const uint64_t periods = fake.periods;
+  POLL_UNTIL(io, driver_is_running(io) && fake.periods > periods + 10U);
+  ck_assert(driver_status(io).hang_s == 0.0);
+  ck_assert_uint_eq(driver_status(io).reconnects, 1);
+  POLL_UNTIL(io, is_connected(&jackd, "system:capture_1", "rack:in_1"));
+  io_close(io);
+  ck_assert_uint_eq(n_closed, 2);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+int
+main(void)
+{
+  if (!jackd_is_there()) {
+    printf("no jackd\n");
+    return TEST_SKIPPED;
+  }
+  const TTest* const tests[] = { a_close_that_hangs_is_left_and_a_new_client_goes_on,
+                                 a_close_that_returns_late_is_followed_by_a_new_client_at_once };
+  return suite_run("jack_hang", tests, (uint32_t)ARRAY_LEN(tests));
+}

@@ -24,7 +24,9 @@ typedef struct ControlAudio {
   char state[32];  ///< "opening" at the start, then "running", "waiting", "ended"
   char device[128];
   uint64_t xruns;
+  uint64_t overlaps; ///< Periods silenced because the driver called from two threads at once
   uint64_t reconnects;
+  double hang_s; ///< How long a call to the server has not been answered, 0: none waits
   bool freewheeling;
 } ControlAudio;
 

@@ -295,7 +295,9 @@ put_audio(const lo_message to, const ControlAudio* const audio)
   put_text(to, "state", audio->state);
   put_text(to, "device", audio->device);
   put_count(to, "xruns", audio->xruns);
+  put_count(to, "overlaps", audio->overlaps);
   put_count(to, "reconnects", audio->reconnects);
+  put_number(to, "audio_hang_s", audio->hang_s);
   put_count(to, "freewheeling", audio->freewheeling);
 }
 

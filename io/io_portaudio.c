@@ -3,9 +3,11 @@
 //
 // PortAudio does not tell when a device goes away, and what it knows of devices is as old as its
 // initialisation.  So a stream without a period for two seconds counts as lost, and every attempt
-// to come back initialises PortAudio anew.
+// to come back initialises PortAudio anew.  Of a JACK server's death libjack does tell, see
+// pa_jack.h.
 
 #include "pa_device.h"
+#include "pa_jack.h"
 #include "reviver.h"
 #include "words.h"
 
@@ -16,6 +18,7 @@
 #include <string.h>
 
 #define DEFAULT_BLOCK 256U
+#define WAKE_MS       20U
 #define RETRY_MS      240U        // every attempt looks at all devices anew
 #define SILENT_NS     2000000000U // without a period: lost
 
@@ -31,6 +34,7 @@ typedef struct PaSession {
   Session base; // First, so that a Session* is a PaSession*
   const PortAudio* config;
   bool is_initialised;
+  bool is_on_jack; // The stream is one of PortAudio's JACK part
   PaStream* stream;
   char device[64];
   _Atomic uint64_t periods;
@@ -105,8 +109,9 @@ open_stream(PaSession* const session)
   const PaStreamParameters to =
       out >= 0 ? parameters(out, io->n_out, false) : (PaStreamParameters){ 0 };
   const PaDeviceInfo* const info = Pa_GetDeviceInfo(out >= 0 ? out : in);
-  snprintf(session->device, sizeof(session->device), "%s: %s",
-           Pa_GetHostApiInfo(info->hostApi)->name, info->name);
+  const PaHostApiInfo* const api = Pa_GetHostApiInfo(info->hostApi);
+  session->is_on_jack = api->type == paJACK;
+  snprintf(session->device, sizeof(session->device), "%s: %s", api->name, info->name);
   const PaError code =
       Pa_OpenStream(&session->stream, in >= 0 ? &from : NULL, out >= 0 ? &to : NULL,
                     config->rate_hz > 0.0 ? config->rate_hz : info->defaultSampleRate,
@@ -144,11 +149,34 @@ start_session(void* const context)
 }
 
 static void
+abort_stream(void* const context)
+{
+  Pa_AbortStream(((PaSession*)context)->stream);
+}
+
+// In two steps, because PortAudio may wait in the first one for a JACK server that is dead, and
+// must not be woken in the second.
+static void
+stop_stream(PaSession* const session)
+{
+  Errand* errand = NULL;
+  if (errand_start(abort_stream, session, &errand, &session->base.error)) {
+    abort_stream(session);
+    return;
+  }
+  while (!errand_wait(errand, WAKE_MS)) {
+    if (session->is_on_jack) {
+      pa_jack_wake();
+    }
+  }
+}
+
+static void
 close_session(void* const context)
 {
   PaSession* const session = context;
   if (session->stream) {
-    Pa_AbortStream(session->stream);
+    stop_stream(session);
     Pa_CloseStream(session->stream);
   }
   if (session->is_initialised) {
@@ -195,12 +223,18 @@ follow(Reviver* const reviver)
     session->seen = periods;
     session->seen_ns = now_ns;
   }
-  const bool ended = atomic_load(&session->ended);
-  if (!ended && now_ns - session->seen_ns < SILENT_NS) {
+  const char* reason = NULL;
+  if (atomic_load(&session->ended)) {
+    reason = "it ended the stream";
+  } else if (session->is_on_jack && pa_jack_is_down()) {
+    reason = "the JACK server has ended";
+  } else if (now_ns - session->seen_ns >= SILENT_NS) {
+    reason = "no period for 2 s";
+  }
+  if (!reason) {
     return false;
   }
-  snprintf(session->base.reason, sizeof(session->base.reason), "%s",
-           ended ? "it ended the stream" : "no period for 2 s");
+  snprintf(session->base.reason, sizeof(session->base.reason), "%s", reason);
   atomic_store_explicit(&session->base.lost, true, memory_order_release);
   return true;
 }

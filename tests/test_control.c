@@ -328,6 +328,8 @@ START_TEST(the_status_counts_what_was_refused)
   client_send(rig.client, "/server/status", "");
   ck_assert_ptr_nonnull(
       strstr(client_receive(rig.client), " guarded_ports in:2=2 out:1=1 out:2=2 "));
+  ck_assert_double_eq(control_rig_status(&rig, "overlaps"), 3.0);
+  ck_assert_double_eq(control_rig_status(&rig, "audio_hang_s"), 2.5);
   ck_assert_double_eq(control_rig_status(&rig, "refused_blob"), 0.0);
   client_send_bytes(rig.client, "/a\0\0,b\0\0\0\0\0\1", 12);
   client_expect(rig.client, "/fail  1 packet refused: a blob longer than its packet");

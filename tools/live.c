@@ -73,7 +73,9 @@ poll_io(Live* const live)
   snprintf(audio->state, sizeof(audio->state), "%s", state_names[io.state]);
   snprintf(audio->device, sizeof(audio->device), "%s", io.device);
   audio->xruns = io.xruns;
+  audio->overlaps = io.overlaps;
   audio->reconnects = io.reconnects;
+  audio->hang_s = io.hang_s;
   audio->freewheeling = io.freewheeling;
   pthread_mutex_unlock(&live->audio_lock);
   return io;

@@ -117,15 +117,15 @@ static json_t*
 counters_json(const IoStatus* const io, const EngineStatus* const engine)
 {
   const PeriodCounts* const counts = &engine->counts;
-  return json_pack("{sI sI sI sI sI sI sI sI sI sI sf sf sf ss}", "blocks",
-                   (json_int_t)counts->blocks, "late", (json_int_t)counts->late, //
-                   "failed", (json_int_t)counts->failed, "device_errors",
-                   (json_int_t)engine->device_errors, "dry", (json_int_t)counts->dry, "clipped",
-                   (json_int_t)counts->clipped, "bad_samples",
-                   (json_int_t)(counts->bad_in + counts->bad_out), //
-                   "xruns", (json_int_t)io->xruns, "reconnects", (json_int_t)io->reconnects,
-                   "plans", (json_int_t)engine->plans, "load_p50", engine->load_p50, "load_p99",
-                   engine->load_p99, "load_max", engine->load_max, "backend", engine->backend);
+  return json_pack(
+      "{sI sI sI sI sI sI sI sI sI sI sI sf sf sf ss}", "blocks", (json_int_t)counts->blocks,
+      "late", (json_int_t)counts->late, //
+      "failed", (json_int_t)counts->failed, "device_errors", (json_int_t)engine->device_errors,
+      "dry", (json_int_t)counts->dry, "clipped", (json_int_t)counts->clipped, "bad_samples",
+      (json_int_t)(counts->bad_in + counts->bad_out), //
+      "xruns", (json_int_t)io->xruns, "overlaps", (json_int_t)io->overlaps, "reconnects",
+      (json_int_t)io->reconnects, "plans", (json_int_t)engine->plans, "load_p50", engine->load_p50,
+      "load_p99", engine->load_p99, "load_max", engine->load_max, "backend", engine->backend);
 }
 
 void

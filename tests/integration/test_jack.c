@@ -429,6 +429,58 @@ START_TEST(no_server_is_an_error_in_words_and_prints_nothing)
 }
 END_TEST
 
+START_TEST(a_server_that_is_not_there_yet_can_be_waited_for)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { 0 };
+  jackd_start(&jackd, 48000, 64); // so that it has a name
+  jackd_stop(&jackd);
+  const IoConfig config = { .client_name = "rack",
+                            .server_name = jackd.name,
+                            .n_in = 2,
+                            .n_out = 2,
+                            .connect = true,
+                            .wait = true };
+  Io* io = NULL;
+  Error error = { STATUS_OK, "" };
+  const IoEvents events = fake_events(&fake, 2, 2);
+  ck_assert_int_eq(io_open(io_find("jack"), &config, &events, &io, &error), STATUS_OK);
+  ck_assert(!driver_is_running(io));
+  for (unsigned n = 0; n < 30U; ++n) { // attempts in vain
+    io_poll(io);
+    usleep(10000);
+  }
+  ck_assert_uint_eq(fake.formats, 0);
+  ck_assert_uint_eq(fake.notes, 1);
+  ck_assert_ptr_nonnull(strstr(fake.note, "does not run"));
+  ck_assert_ptr_nonnull(strstr(fake.note, "waiting for it"));
+  jackd_start(&jackd, 48000, 64);
+  POLL_UNTIL(io, driver_is_running(io) && fake.periods > 10U);
+  ck_assert_ptr_nonnull(strstr(fake.log, "is there: 48000 Hz, 64 frames"));
+  ck_assert_uint_eq(driver_status(io).reconnects, 0);
+  jack_client_t* const probe = open_probe(&jackd);
+  ck_assert(is_connected(probe, "rack:out_1", "system:playback_1")); // as at any first start
+  jack_client_close(probe);
+  io_close(io);
+  jackd_stop(&jackd);
+}
+END_TEST
+
+START_TEST(a_format_that_is_refused_is_not_waited_for)
+{
+  Jackd jackd = { "", 0 };
+  FakeEvents fake = { .refuse = STATUS_LIMIT };
+  jackd_start(&jackd, 48000, 64);
+  const IoConfig config = { .server_name = jackd.name, .n_out = 1, .wait = true };
+  Io* io = NULL;
+  Error error = { STATUS_OK, "" };
+  const IoEvents events = fake_events(&fake, 0, 1);
+  ck_assert_int_eq(io_open(io_find("jack"), &config, &events, &io, &error), STATUS_LIMIT);
+  ck_assert_str_eq(error.text, "refused by the test");
+  jackd_stop(&jackd);
+}
+END_TEST
+
 START_TEST(a_taken_client_name_is_told)
 {
   Jackd jackd = { "", 0 };
@@ -537,6 +589,8 @@ main(void)
     a_server_that_ends_in_order_comes_back_with_all_connections,
     a_server_may_come_back_with_another_format,
     a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected,
+    a_server_that_is_not_there_yet_can_be_waited_for,
+    a_format_that_is_refused_is_not_waited_for,
     a_taken_client_name_is_told,
     a_server_that_hangs_hangs_nobody_else
   };

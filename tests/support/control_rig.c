@@ -12,7 +12,9 @@ static void
 fill_audio(void* const context, ControlAudio* const audio)
 {
   const ControlRig* const rig = context;
-  *audio = (ControlAudio){ .driver = "dummy", .device = "none", .xruns = 7 };
+  *audio = (ControlAudio){
+    .driver = "dummy", .device = "none", .xruns = 7, .overlaps = 3, .hang_s = 2.5
+  };
   strcpy(audio->state, rig->audio_state ? "waiting" : "running");
 }
 

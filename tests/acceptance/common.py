@@ -176,9 +176,9 @@ def free_port():
 class Server:
     """`warprack run` in the background, with its OSC client."""
 
-    def __init__(self, *arguments, env=None):
+    def __init__(self, *arguments, env=None, program=PROGRAM):
         self.port = free_port()
-        command = [PROGRAM, "run", "--osc-port", str(self.port), *arguments]
+        command = [program, "run", "--osc-port", str(self.port), *arguments]
         self.log = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(
             command, stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Messages between server and worker, as they come over a socket.  The first byte says to whom; the
+// rest is what the other side sends.
+
+#include "fuzz.h"
+
+#include "../../engine/wire.h"
+#include "../support/wire_samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MAX_BYTES 32768U // fit into a socket that nobody reads
+
+/// Every field is in its range, and the message can be sent again as it came.
+static void
+check_message(const WireMessage* const message)
+{
+  unsigned char* body = NULL;
+  uint32_t n_bytes = 0;
+  WireMessage again;
+  const WireSide side = wire_sample_side(message->kind);
+  fuzz_check(!wire_field_out_of_range(message), "a received field is in its range");
+  fuzz_check(!wire_encode(message, &body, &n_bytes, NULL), "what was received can be sent");
+  fuzz_check(!wire_decode(side, message->kind, body, n_bytes, -1, &again, NULL),
+             "what can be sent is received");
+  fuzz_check(wire_messages_equal(message, &again), "what is received is what was sent");
+  wire_message_clear(&again);
+  free(body);
+}
+
+/// All that comes until the end, which is that of the bytes or an error.
+static void
+receive_all(Wire* const wire)
+{
+  WireMessage message;
+  Error error = { STATUS_OK, "" };
+  Status status = STATUS_OK;
+  while (!(status = wire_receive(wire, &message, &error))) {
+    fuzz_check(message.kind != WIRE_NONE, "the end of the socket is an error");
+    check_message(&message);
+    wire_message_clear(&message);
+  }
+  fuzz_check(status == STATUS_NET || status == STATUS_BAD_ARG, "an end, or what cannot be");
+  fuzz_check(error.text[0] != '\0', "an error says why");
+  fuzz_check(wire_receive(wire, &message, &error) == status, "an error is for good");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
+{
+  int sockets[2];
+  Wire* wire = NULL;
+  Error error;
+  if (n_bytes < 1U || n_bytes > MAX_BYTES) {
+    return 0;
+  }
+  fuzz_check(!wire_pair(sockets, &error), "sockets");
+  fuzz_check(!wire_new(sockets[0], bytes[0] % 2U ? WIRE_WORKER : WIRE_SERVER, &wire, &error),
+             "one end");
+  fuzz_check(write(sockets[1], bytes + 1U, n_bytes - 1U) == (ssize_t)(n_bytes - 1U), "bytes sent");
+  shutdown(sockets[1], SHUT_WR);
+  receive_all(wire);
+  wire_free(wire);
+  close(sockets[1]);
+  return 0;
+}
+
+void
+fuzz_examples(FuzzVisit* const visit, void* const context)
+{
+  static uint8_t all[2][MAX_BYTES]; // of one side, one behind the other
+  size_t n_all[2] = { 1, 1 };
+  for (WireKind kind = WIRE_CONFIG; kind < WIRE_N_KINDS; ++kind) {
+    const WireMessage message = wire_sample(kind);
+    const bool is_to_worker = wire_sample_side(kind) == WIRE_WORKER;
+    unsigned char* body = NULL;
+    uint32_t header[2] = { kind, 0 };
+    fuzz_check(!wire_encode(&message, &body, &header[1], NULL), "a sample can be sent");
+    uint8_t one[MAX_BYTES] = { is_to_worker };
+    memcpy(one + 1, header, sizeof(header));
+    if (header[1]) {
+      memcpy(one + 1 + sizeof(header), body, header[1]);
+    }
+    free(body);
+    const size_t n = sizeof(header) + header[1];
+    visit(context, one, 1U + n);
+    all[is_to_worker][0] = is_to_worker;
+    if (kind != WIRE_ARM) { // whose descriptor no bytes can bring
+      memcpy(all[is_to_worker] + n_all[is_to_worker], one + 1, n);
+      n_all[is_to_worker] += n;
+    }
+  }
+  visit(context, all[0], n_all[0]);
+  visit(context, all[1], n_all[1]);
+  wire_samples_clear();
+}

@@ -84,10 +84,9 @@ poll_io(Live* const live)
 static VitalSigns
 vital_signs(const Live* const live, const IoStatus* const io, const EngineStatus* const engine)
 {
-  const PeriodCounts* const counts = &engine->counts;
   return (VitalSigns){ .has_audio = io->state == IO_STATE_RUNNING,
-                       .callback_blocks = counts->blocks,
-                       .worker_blocks = counts->blocks - counts->late - counts->dropped,
+                       .callback_blocks = engine->counts.blocks,
+                       .worker_blocks = engine->worker_blocks,
                        .control_rounds = control_rounds(live->control) };
 }
 

@@ -95,6 +95,30 @@ START_TEST(each_good_packet_is_taken_in)
 }
 END_TEST
 
+START_TEST(messages_of_bundles_count_for_the_rate)
+{
+  enum { N_BUNDLES = 40, N_MESSAGES = 1000 };
+  control_rig_start(&rig);
+  for (uint32_t b = 0; b < N_BUNDLES; ++b) {
+    const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+    for (uint32_t m = 0; m < N_MESSAGES; ++m) {
+      bundle_add(bundle, "/server/version", "");
+    }
+    client_send_bundle(rig.other, bundle);
+  }
+  double n_asked = 0.0;
+  double n_packets = 0.0;
+  do { // each bundle is carried out or dropped as a whole
+    ++n_asked;
+    const double n_messages = control_rig_status(&rig, "osc_messages") - 2.0 * n_asked + 1.0;
+    n_packets = n_messages / N_MESSAGES + control_rig_status(&rig, "osc_slowed");
+  } while (n_packets < N_BUNDLES);
+  ck_assert_double_eq(n_packets, N_BUNDLES);
+  ck_assert_double_gt(control_rig_status(&rig, "osc_slowed"), N_BUNDLES / 4);
+  control_rig_stop(&rig);
+}
+END_TEST
+
 static void
 fill_nothing(void* const context, ControlAudio* const audio)
 {
@@ -134,4 +158,5 @@ START_TEST(an_address_that_others_can_reach_needs_a_list)
 END_TEST
 
 SUITE_MAIN("osc_packets", each_bad_packet_is_answered_and_counted_with_its_reason,
-           each_good_packet_is_taken_in, an_address_that_others_can_reach_needs_a_list)
+           each_good_packet_is_taken_in, messages_of_bundles_count_for_the_rate,
+           an_address_that_others_can_reach_needs_a_list)

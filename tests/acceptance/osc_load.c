@@ -174,7 +174,7 @@ mutate(Mutator* const mutator, uint8_t* const bytes, size_t n_bytes)
 {
   static const uint8_t interesting[] = { 0,   1,   4,   ',',  '/',  '#', '[',
                                          '}', 's', 'b', 0x7F, 0x80, 0xFF };
-  for (uint64_t n = 1U + next_random(mutator) % 4U; n > 0 && n_bytes; --n) {
+  for (uint64_t n = 1U + next_random(mutator) % 3U; n > 0 && n_bytes; --n) {
     const size_t at = next_random(mutator) % n_bytes;
     const uint64_t choice = next_random(mutator);
     bytes[at] =
@@ -195,8 +195,9 @@ next_packet(Mutator* const mutator, uint8_t* const bytes, GateReason* const reas
   for (;;) {
     const OscPacket* const origin =
         &mutator->corpus.packets[next_random(mutator) % mutator->corpus.n];
-    if (origin->n_bytes > MAX_BYTES) {
-      continue; // a few changes are lost in so many bytes
+    const bool is_wanted = origin->reason == GATE_OK || next_random(mutator) % 8U == 0;
+    if (!is_wanted || origin->n_bytes > MAX_BYTES) {
+      continue; // good ones lead further, and a few changes are lost in very many bytes
     }
     memcpy(bytes, origin->bytes, origin->n_bytes);
     const size_t n_bytes = mutate(mutator, bytes, origin->n_bytes);

@@ -47,10 +47,19 @@ set_descriptors(posix_spawn_file_actions_t* const actions, const int socket)
   return failed ? failed : posix_spawn_file_actions_addclosefrom_np(actions, PROCESS_SOCKET + 1);
 }
 
+static bool
+is_realtime(void)
+{
+  const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+  return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
 static int
 set_attributes(posix_spawnattr_t* const attributes)
 {
   const struct sched_param usual = { .sched_priority = 0 };
+  const int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID |
+                    (is_realtime() ? POSIX_SPAWN_SETSCHEDULER : 0);
   sigset_t none;
   sigset_t all;
   sigemptyset(&none);
@@ -59,10 +68,7 @@ set_attributes(posix_spawnattr_t* const attributes)
   failed = failed ? failed : posix_spawnattr_setsigdefault(attributes, &all);
   failed = failed ? failed : posix_spawnattr_setschedpolicy(attributes, SCHED_OTHER);
   failed = failed ? failed : posix_spawnattr_setschedparam(attributes, &usual);
-  return failed ? failed
-                : posix_spawnattr_setflags(attributes,
-                                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                               POSIX_SPAWN_SETSCHEDULER | POSIX_SPAWN_SETSID);
+  return failed ? failed : posix_spawnattr_setflags(attributes, (short)flags);
 }
 
 /// An error number, 0 when the child runs.

@@ -7,7 +7,7 @@
    the new program is there (with 1 GiB of locked memory 0.2 ms, where fork(2) takes 25).
 
    The child has descriptors 0 (/dev/null), 1 and 2 (the server's stderr), 3 (the socket) and no
-   other; no blocked signal and no handler; the usual scheduling; a session of its own, so that ^C
+   other; no blocked signal and no handler; no real-time priority; a session of its own, so that ^C
    at the terminal reaches the server only.  It dies with the server if it calls
    process_follow_parent().
 */

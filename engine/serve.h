@@ -4,7 +4,8 @@
    own, and tells what it hears from it.
 
    One thread receives and answers; the runner's threads send what they have to tell themselves.
-   Twenty times a second the status goes over, when something in it is new.
+   Twenty times a second, but not while a format is planned, the status goes over when something in
+   it is new.
 */
 #ifndef WARPRACK_ENGINE_SERVE_H
 #define WARPRACK_ENGINE_SERVE_H

@@ -6,6 +6,7 @@
 #include "support/suite.h"
 
 #include "../engine/engine_private.h"
+#include "../engine/period_state.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -93,6 +94,48 @@ START_TEST(so_many_edits_wait_and_no_more)
 }
 END_TEST
 
+/// The present level of a rack that is fed ones.
+static float
+level_of(Player* const player)
+{
+  player->position = 0;
+  for (size_t i = 0; i < player->n_frames; ++i) {
+    player->in[0][i] = 1.0F;
+  }
+  player_play(player, 60);
+  return player->out[0][player->position - 1U];
+}
+
+START_TEST(documents_and_messages_keep_their_order_through_a_new_start)
+{
+  Player player = player_new("g: gain 0dB", 1, 1, 1, false, 100U * PLAYER_BLOCK);
+  Rack* const rack = player_rack("g: gain 0dB");
+  const EngineParam down = { rack->nodes[0].uid, 0U, -20.0 };
+  Error error = { STATUS_OK, "" };
+  ck_assert_float_eq(level_of(&player), 1.0F);
+  engine_disarm(player.engine);
+  ck_assert_int_eq(engine_set(player.engine, &down, 1U, 0U), STATUS_OK); // without a ring
+  ck_assert_int_eq(engine_arm(player.engine, PLAYER_RATE_HZ, PLAYER_BLOCK, 1, 1, &error),
+                   STATUS_OK);
+  ck_assert_double_eq_tol(level_of(&player), 0.1, 1e-6);
+  ck_assert_int_eq(engine_edit_wait(player.engine, rack, &error), STATUS_OK);
+  ck_assert_float_eq(level_of(&player), 1.0F); // the document is newer than the message
+  const uint64_t soon = engine_frame_now(player.engine) + 10U * PLAYER_BLOCK;
+  ck_assert_int_eq(engine_edit(player.engine, rack, soon, NULL, NULL), STATUS_OK);
+  ck_assert_int_eq(engine_set(player.engine, &down, 1U, 0U), STATUS_OK);
+  ck_assert_double_eq_tol(level_of(&player), 0.1, 1e-6); // and this message than the document
+  rack_free(rack);
+  player_free(&player);
+}
+END_TEST
+
+/// By which the period delays the dry signal.
+static uint32_t
+dry_latency(const Player* const player)
+{
+  return atomic_load(&atomic_load(&player->engine->period)->rack_latency);
+}
+
 START_TEST(words_that_come_too_late_count_for_nothing)
 {
   Player player = player_new("l: limiter lookahead=1ms", 1, 1, 1, false, 1000U);
@@ -102,14 +145,17 @@ START_TEST(words_that_come_too_late_count_for_nothing)
   engine_status(player.engine, &status);
   ck_assert_uint_eq(status.rack_latency_frames, latency_frames);
   ck_assert_uint_eq(status.latency_frames, latency_frames + PLAYER_BLOCK);
+  ck_assert_uint_eq(dry_latency(&player), latency_frames);
   RunnerFacts facts = player.engine->facts;
   facts.rack_latency_frames = 7U;
   --facts.serial;
   engine_take_facts(player.engine, &facts);
   ck_assert_uint_eq(engine_rack_latency(player.engine), latency_frames);
+  ck_assert_uint_eq(dry_latency(&player), latency_frames);
   facts.serial += 2U;
   engine_take_facts(player.engine, &facts);
   ck_assert_uint_eq(engine_rack_latency(player.engine), 7U);
+  ck_assert_uint_eq(dry_latency(&player), 7U);
   player_free(&player);
 }
 END_TEST
@@ -159,5 +205,6 @@ START_TEST(only_files_leave_the_outputs_to_the_rack)
 END_TEST
 
 SUITE_MAIN("engine_edits", so_many_edits_wait_and_no_more,
+           documents_and_messages_keep_their_order_through_a_new_start,
            words_that_come_too_late_count_for_nothing, a_reply_that_nobody_waits_for_is_left_alone,
            the_worker_is_told, only_files_leave_the_outputs_to_the_rack)

@@ -109,6 +109,22 @@ START_TEST(an_edit_without_memory_changes_nothing)
 }
 END_TEST
 
+START_TEST(edits_that_were_not_taken_do_not_wait)
+{
+  Engine* const engine = playing(before, false);
+  Rack* const rack = parsed(before, NULL);
+  for (uint32_t n = 0; n < 1000U; ++n) { // more than may wait
+    failing_alloc_arm(0);
+    const Status status = engine_edit(engine, rack, 0U, NULL, NULL);
+    ck_assert(failing_alloc_disarm());
+    ck_assert_int_eq(status, STATUS_NO_MEM);
+  }
+  ck_assert_int_eq(engine_edit_wait(engine, rack, &error), STATUS_OK);
+  engine_free(engine);
+  rack_free(rack);
+}
+END_TEST
+
 START_TEST(neither_does_one_in_two_steps)
 {
   check_edit("b: gain -6dB | a: gain -6dB", true); // offline, where nothing waits for the fades
@@ -139,5 +155,5 @@ START_TEST(a_format_without_memory_leaves_silence_and_the_rack)
 END_TEST
 
 SUITE_MAIN("engine_memory", an_engine_is_made_whole_or_not_at_all,
-           an_edit_without_memory_changes_nothing, neither_does_one_in_two_steps,
-           a_format_without_memory_leaves_silence_and_the_rack)
+           an_edit_without_memory_changes_nothing, edits_that_were_not_taken_do_not_wait,
+           neither_does_one_in_two_steps, a_format_without_memory_leaves_silence_and_the_rack)

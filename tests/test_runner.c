@@ -235,6 +235,22 @@ START_TEST(what_waits_at_the_end_is_refused)
 }
 END_TEST
 
+START_TEST(time_that_stands_still_hurries_what_waits_for_it)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench.frame = 100U * BLOCK;
+  bench_arm(&bench, false, 0U);
+  bench_edit(&bench, 1U, levels[1], UINT64_MAX / 2U);
+  while (!read_count(&bench, &bench.n_replies)) { // no block comes
+    usleep(POLL_US);
+  }
+  ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
+  ck_assert_uint_eq(bench.replies[0].reply.frame, 100U * BLOCK);
+  bench_clear(&bench);
+}
+END_TEST
+
 START_TEST(the_end_of_a_tail_is_told)
 {
   static Bench bench;
@@ -292,6 +308,27 @@ START_TEST(messages_are_applied_with_a_ring_and_without)
 }
 END_TEST
 
+START_TEST(a_new_runner_counts_messages_from_where_they_are)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  Rack* const rack = player_rack(levels[0]);
+  const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
+  ck_assert_int_eq(runner_calls.edit(bench.runner, 1U, rack, 0U, 90U), STATUS_OK);
+  bench_arm(&bench, false, 100U);
+  bench_play_until(&bench, &bench.n_replies, 1U);
+  ck_assert(ring_send(bench.ring, &down, 1U)); // number 101
+  ck_assert_int_eq(runner_calls.edit(bench.runner, 2U, rack, 0U, 100U), STATUS_OK);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6);
+  ck_assert_int_eq(runner_calls.edit(bench.runner, 3U, rack, 0U, 101U), STATUS_OK);
+  bench_play_until(&bench, &bench.n_replies, 3U);
+  ck_assert_float_eq(bench_level(&bench), 1.0F); // the newer document
+  rack_free(rack);
+  bench_clear(&bench);
+}
+END_TEST
+
 START_TEST(it_holds_no_lock_when_it_calls_back)
 {
   static Bench bench;
@@ -337,6 +374,7 @@ START_TEST(without_a_thread_it_answers_within_the_call)
 END_TEST
 
 SUITE_MAIN("runner", edits_are_answered_once_each_and_in_their_order,
-           what_waits_at_the_end_is_refused, the_end_of_a_tail_is_told,
-           messages_are_applied_with_a_ring_and_without, it_holds_no_lock_when_it_calls_back,
+           what_waits_at_the_end_is_refused, time_that_stands_still_hurries_what_waits_for_it,
+           the_end_of_a_tail_is_told, messages_are_applied_with_a_ring_and_without,
+           a_new_runner_counts_messages_from_where_they_are, it_holds_no_lock_when_it_calls_back,
            without_a_thread_it_answers_within_the_call)

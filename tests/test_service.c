@@ -77,7 +77,7 @@ START_TEST(without_a_manager_nothing_happens)
   setenv("WATCHDOG_USEC", "1000000", 1); // left from somebody else
   ck_assert(!service_open(&service, &error));
   ck_assert_uint_eq(service.socket.watchdog_ns, 0);
-  const VitalSigns signs = { .has_audio = true };
+  const VitalSigns signs = { .has_audio = true, .has_worker = true };
   service_ready(&service, &signs, 0);
   service_look(&service, &signs, "dummy", &running, &engine, 100U * S);
   service_stopping(&service, "test");
@@ -89,7 +89,7 @@ START_TEST(a_manager_hears_of_the_start_and_the_end)
 {
   open_service(NULL);
   ck_assert_ptr_null(getenv("NOTIFY_SOCKET")); // not for children
-  const VitalSigns signs = { .has_audio = true };
+  const VitalSigns signs = { .has_audio = true, .has_worker = true };
   service_slow_start(&service, "measuring");
   ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring");
   service_ready(&service, &signs, 0);
@@ -143,7 +143,7 @@ END_TEST
 START_TEST(the_state_is_told_when_it_is_new_and_once_a_second_at_most)
 {
   open_service(NULL);
-  const VitalSigns signs = { .has_audio = true };
+  const VitalSigns signs = { .has_audio = true, .has_worker = true };
   service_look(&service, &signs, "jack", &running, &engine, S);
   ck_assert_str_eq(heard(), "STATUS=jack (card): 48000 Hz, 64 frames, latency 64, 3 nodes on cpu");
   service_look(&service, &signs, "jack", &waiting, &engine, S + 10U * MS);
@@ -171,11 +171,11 @@ is_fed(const VitalSigns* const signs, const uint64_t now_ns)
 START_TEST(the_watchdog_is_fed_at_half_of_its_time)
 {
   open_service("10000000");
-  VitalSigns signs = { .has_audio = true };
+  VitalSigns signs = { .has_audio = true, .has_worker = true };
   service_ready(&service, &signs, 0);
   unsigned n_fed = 0;
   for (uint64_t now_ns = 0; now_ns <= 60U * S; now_ns += 50U * MS) {
-    signs = (VitalSigns){ true, now_ns, now_ns, now_ns };
+    signs = (VitalSigns){ true, true, now_ns, now_ns, now_ns };
     n_fed += is_fed(&signs, now_ns);
   }
   ck_assert_uint_eq(n_fed, 12);
@@ -188,7 +188,7 @@ START_TEST(the_watchdog_starves_when_one_part_does_nothing)
   static const char* const words[] = { "control", "callback", "worker" };
   for (int part = 0; part < 3; ++part) {
     open_service("10000000");
-    VitalSigns signs = { .has_audio = true };
+    VitalSigns signs = { .has_audio = true, .has_worker = true };
     service_ready(&service, &signs, 0);
     uint64_t now_ns = 0;
     for (; now_ns < 60U * S; now_ns += 50U * MS) {
@@ -201,7 +201,7 @@ START_TEST(the_watchdog_starves_when_one_part_does_nothing)
         ck_assert_str_eq(vitals_idle(&service.vitals, &signs), words[part]);
       }
     }
-    signs = (VitalSigns){ true, UINT64_MAX, UINT64_MAX, UINT64_MAX }; // it lives again
+    signs = (VitalSigns){ true, true, UINT64_MAX, UINT64_MAX, UINT64_MAX }; // it lives again
     ck_assert(is_fed(&signs, now_ns));
     close_service();
   }
@@ -211,7 +211,7 @@ END_TEST
 START_TEST(while_audio_is_waited_for_control_alone_counts)
 {
   open_service("10000000");
-  VitalSigns signs = { .has_audio = false };
+  VitalSigns signs = { .has_audio = false, .has_worker = true };
   service_ready(&service, &signs, 0);
   signs.control_rounds = 1;
   ck_assert(is_fed(&signs, 5U * S));
@@ -225,7 +225,24 @@ START_TEST(while_audio_is_waited_for_control_alone_counts)
 }
 END_TEST
 
-SUITE_MAIN("service", without_a_manager_nothing_happens, a_manager_hears_of_the_start_and_the_end,
+START_TEST(a_worker_that_is_being_restarted_does_not_count)
+{
+  open_service("10000000");
+  VitalSigns signs = { .has_audio = true, .has_worker = false };
+  service_ready(&service, &signs, 0);
+  signs.control_rounds = signs.callback_blocks = 1;
+  ck_assert(is_fed(&signs, 5U * S));
+  signs.control_rounds = signs.callback_blocks = 2;
+  signs.has_worker = true; // it is there again, but does nothing
+  ck_assert(!is_fed(&signs, 10U * S));
+  signs.worker_blocks = 1;
+  ck_assert(is_fed(&signs, 10U * S));
+  close_service();
+}
+END_TEST
+
+SUITE_MAIN("service", a_worker_that_is_being_restarted_does_not_count,
+           without_a_manager_nothing_happens, a_manager_hears_of_the_start_and_the_end,
            a_socket_may_be_a_file, a_socket_that_cannot_be_is_refused,
            a_watchdog_of_another_process_is_not_ours,
            the_state_is_told_when_it_is_new_and_once_a_second_at_most,

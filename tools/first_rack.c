@@ -54,17 +54,42 @@ order_sources(const FirstRack* const first, Source sources[3])
   return 3;
 }
 
-/// Parse the rack of a source that is not the command line; false when there is none.
-static bool
-read_source(const FirstRack* const first, const Source source, Rack** const rack,
-            Status* const status, Error* const error)
+/// The text of a source that is not the command line, NULL: there is none.
+static const char*
+source_text(const FirstRack* const first, const Source source)
 {
-  const char* const text =
-      source == SOURCE_EMPTY
-          ? ""
-          : state_text(first->state, source == SOURCE_GOOD ? STATE_GOOD : STATE_PRESENT);
-  *status = text ? rack_arg_parse(text, source_names[source], rack, error) : STATUS_NOT_FOUND;
-  return text != NULL;
+  return source == SOURCE_EMPTY
+             ? ""
+             : state_text(first->state, source == SOURCE_GOOD ? STATE_GOOD : STATE_PRESENT);
+}
+
+/// Read the rack of the command line; the caller frees it.
+static Status
+copy_given(const FirstRack* const first, Rack** const rack, Error* const error)
+{
+  if (first->unread) {
+    *error = *first->unread;
+    return error->status;
+  }
+  *rack = rack_copy(first->arg->rack);
+  return *rack ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
+/// Read and plan the rack of a source; the caller frees it.
+static Status
+plan_source(const FirstRack* const first, const Source source, Rack** const rack,
+            Error* const error)
+{
+  Status status = source == SOURCE_GIVEN ? copy_given(first, rack, error)
+                                         : rack_arg_parse(source_text(first, source),
+                                                          source_names[source], rack, error);
+  if (!status) {
+    status = first->plan(first->context, *rack, error);
+    if (status) {
+      rack_free(*rack);
+    }
+  }
+  return status;
 }
 
 static void
@@ -73,50 +98,6 @@ say_refused(const FirstRack* const first, const Source source, const Error* cons
   char text[sizeof(error->text) + 64U];
   snprintf(text, sizeof(text), "%s cannot be played: %s", source_names[source], error->text);
   live_log_event(first->log, EVENT_STATE_REFUSED, text);
-}
-
-/// Plan a rack as `arg->rack`, whose files may be anywhere; on error nothing has changed, else the
-/// rack is given away.
-static Status
-plan_as_ours(const FirstRack* const first, Rack* const rack, Error* const error)
-{
-  RackArg* const arg = first->arg;
-  Rack* const before = arg->rack;
-  arg->rack = rack;
-  const Status status = first->plan(first->context, rack, error);
-  if (status) {
-    arg->rack = before;
-  } else if (rack != before) {
-    rack_free(before);
-  }
-  return status;
-}
-
-/// Try a source; true when its rack is planned, and `arg->rack`.  What speaks against it is said,
-/// and `error`.
-static bool
-use_source(const FirstRack* const first, const Source source, Error* const error)
-{
-  Rack* rack = first->arg->rack;
-  Status status = STATUS_OK;
-  if (source == SOURCE_GIVEN && first->unread) {
-    *error = *first->unread;
-    status = error->status;
-  } else if (source != SOURCE_GIVEN && !read_source(first, source, &rack, &status, error)) {
-    return false;
-  }
-  if (!status) {
-    status = plan_as_ours(first, rack, error);
-    if (status && source != SOURCE_GIVEN) {
-      rack_free(rack);
-    }
-  }
-  if (status) {
-    say_refused(first, source, error);
-  } else if (source != SOURCE_GIVEN) {
-    live_log_event(first->log, EVENT_STATE_RESTORED, source_names[source]);
-  }
-  return !status;
 }
 
 static void
@@ -131,35 +112,31 @@ say_loop(const FirstRack* const first)
   }
 }
 
-static Status
-use_given(const FirstRack* const first, Error* const error)
-{
-  if (first->unread) {
-    *error = *first->unread;
-    return error->status;
-  }
-  return first->plan(first->context, first->arg->rack, error);
-}
-
 Status
-first_rack_choose(const FirstRack* const first, Error* const error)
+first_rack_choose(const FirstRack* const first, Rack** const rack, Error* const error)
 {
   if (!first->state || first->fresh) {
-    return use_given(first, error);
+    return plan_source(first, SOURCE_GIVEN, rack, error);
   }
   say_loop(first);
   Source sources[3];
   const uint32_t n = order_sources(first, sources);
-  Error given = { STATUS_NOT_FOUND, "there is no rack to begin with" };
+  error_set(error, STATUS_NOT_FOUND, "there is no rack to begin with");
   for (uint32_t s = 0; s < n; ++s) {
     Error why;
-    if (use_source(first, sources[s], &why)) {
+    if (sources[s] != SOURCE_GIVEN && !source_text(first, sources[s])) {
+      continue;
+    }
+    if (!plan_source(first, sources[s], rack, &why)) {
+      if (sources[s] != SOURCE_GIVEN) {
+        live_log_event(first->log, EVENT_STATE_RESTORED, source_names[sources[s]]);
+      }
       return STATUS_OK;
     }
+    say_refused(first, sources[s], &why);
     if (sources[s] == SOURCE_GIVEN) {
-      given = why;
+      *error = why;
     }
   }
-  *error = given;
   return error->status;
 }

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 typedef struct FirstRack {
-  RackArg* arg;        ///< As rack_arg_try() left it
+  const RackArg* arg;  ///< As rack_arg_try() left it
   const Error* unread; ///< Why, when that failed, else NULL
   const State* state;  ///< NULL: none
   bool fresh;          ///< Only the RACK of the command line
@@ -33,7 +33,7 @@ typedef struct FirstRack {
 /// True when the run is to begin muted: it crashes again and again.
 bool first_rack_is_muted(const State* state);
 
-/// Choose; `arg->rack` is the one, planned.  The error is that of the command line's RACK. [main]
-NODISCARD Status first_rack_choose(const FirstRack* first, Error* error);
+/// Choose and plan; the caller frees `*rack`.  The error is that of the command line's RACK. [main]
+NODISCARD Status first_rack_choose(const FirstRack* first, Rack** rack, Error* error);
 
 #endif

@@ -85,6 +85,8 @@ static VitalSigns
 vital_signs(const Live* const live, const IoStatus* const io, const EngineStatus* const engine)
 {
   return (VitalSigns){ .has_audio = io->state == IO_STATE_RUNNING,
+                       .has_worker = !strcmp(engine->worker, "in-process") ||
+                                     !strcmp(engine->worker, "running"),
                        .callback_blocks = engine->counts.blocks,
                        .worker_blocks = engine->worker_blocks,
                        .control_rounds = control_rounds(live->control) };
@@ -312,6 +314,7 @@ start_and_run(Live* const live, Error* const error)
   }
   live_pass_on_note(live, EVENT_AUDIO_NOTE);
   engine_free(live->engine);
+  rack_free(live->first);
   rack_arg_clear(&live->rack);
   return status;
 }

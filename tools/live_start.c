@@ -197,8 +197,12 @@ read_rack(Live* const live, Error* const why, Error* const error)
     *error = *why;
     return error->status;
   }
+  // Where the command line's cannot be read, its files are those of the rack that it became.
+  const char* const kept = live->state ? state_text(live->state, STATE_PRESENT) : NULL;
   if (live->rack.rack) {
     live_set_origin(live, live->rack.rack);
+  } else if (kept && rack_arg_parse(kept, "", &live->rack.rack, NULL)) {
+    live->rack.rack = NULL; // which is said when it is tried
   }
   return root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;
 }
@@ -223,7 +227,7 @@ start_engine(Live* const live, Error* const error)
                             .plan = try_rack,
                             .context = live };
   atomic_store(&live->muted, !first.fresh && first_rack_is_muted(live->state));
-  return first_rack_choose(&first, error);
+  return first_rack_choose(&first, &live->first, error);
 }
 
 static Status
@@ -240,7 +244,7 @@ start_control(Live* const live, Error* const error)
                                   .heard = live->state ? on_heard : NULL,
                                   .latency_changed = on_latency_changed,
                                   .quit = on_quit };
-  Status status = control_start(&control, live->rack.rack, &live->control, error);
+  Status status = control_start(&control, live->first, &live->control, error);
   char* const name = status ? NULL : rack_arg_name(&live->rack, live->config->rack);
   if (name) {
     status = reload_open(&live->reload, live->config->bind_address, control_port(live->control),

@@ -22,7 +22,8 @@ vitals_idle(const Vitals* const vitals, const VitalSigns* const signs)
   if (signs->has_audio && signs->callback_blocks == fed->callback_blocks) {
     return "callback";
   }
-  return signs->has_audio && signs->worker_blocks == fed->worker_blocks ? "worker" : "";
+  const bool is_idle = signs->worker_blocks == fed->worker_blocks;
+  return signs->has_audio && signs->has_worker && is_idle ? "worker" : "";
 }
 
 bool

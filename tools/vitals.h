@@ -6,7 +6,9 @@
 
    The audio callback and the worker cannot do work while the driver waits for an audio server or
    device.  Then they do not count: the main loop, which tries to come back and asks here, proves
-   itself by asking, and the control thread by its rounds.
+   itself by asking, and the control thread by its rounds.  Nor does a worker count while its
+   supervisor starts it or lets it rest: the dry signal that plays meanwhile is better than a
+   restart.
 */
 #ifndef WARPRACK_TOOLS_VITALS_H
 #define WARPRACK_TOOLS_VITALS_H
@@ -16,6 +18,7 @@
 
 typedef struct VitalSigns {
   bool has_audio;           ///< The driver runs, so that blocks are due
+  bool has_worker;          ///< There is one that takes blocks
   uint64_t callback_blocks; ///< Periods that the audio callback was through with
   uint64_t worker_blocks;   ///< Blocks that came back from the worker
   uint64_t control_rounds;  ///< Of the control thread

@@ -334,6 +334,7 @@ put_engine(const lo_message to, const EngineStatus* const engine)
   put_count(to, "worker_restarts", engine->worker_restarts);
   put_text(to, "worker_note", engine->worker_note);
   put_count(to, "quarantined", engine->quarantined);
+  put_text(to, "quarantine_note", engine->quarantine_note);
   put_number(to, "load_p50", engine->load_p50);
   put_number(to, "load_p99", engine->load_p99);
   put_number(to, "load_max", engine->load_max);
@@ -349,7 +350,6 @@ put_period(const lo_message to, const PeriodCounts* const counts)
   put_count(to, "dropped", counts->dropped);
   put_count(to, "dry", counts->dry);
   put_count(to, "clipped", counts->clipped);
-  put_count(to, "feedback", counts->feedback);
   put_count(to, "bad_in", counts->bad_in);
   put_count(to, "bad_out", counts->bad_out);
   put_count(to, "denormal_in", counts->denormal_in);
@@ -362,8 +362,8 @@ put_period(const lo_message to, const PeriodCounts* const counts)
 /// Add " in:CHANNEL=N" or " out:…" for the channels where a guard changed N samples, while there is
 /// room.
 static void
-list_guarded(char* const text, const size_t n_bytes, const Engine* const engine,
-             const bool is_output, const uint32_t n_channels)
+list_ports(char* const text, const size_t n_bytes, const Engine* const engine, const bool is_output,
+           const uint32_t n_channels)
 {
   for (uint32_t c = 0; c < n_channels; ++c) {
     const PeriodPort port = engine_port(engine, is_output, c);
@@ -376,33 +376,13 @@ list_guarded(char* const text, const size_t n_bytes, const Engine* const engine,
   }
 }
 
-/// Add " out:CHANNEL=-NdB" or " out:CHANNEL=muted" for the outputs that feed back, likewise.
-static void
-list_attenuated(char* const text, const size_t n_bytes, const Engine* const engine,
-                const uint32_t n_channels)
-{
-  for (uint32_t c = 0; c < n_channels; ++c) {
-    const PeriodPort port = engine_port(engine, true, c);
-    const size_t used = strlen(text);
-    const char* const space = used ? " " : "";
-    if (port.is_muted) {
-      snprintf(text + used, n_bytes - used, "%sout:%u=muted", space, c + 1U);
-    } else if (port.attenuation_db) {
-      snprintf(text + used, n_bytes - used, "%sout:%u=-%udB", space, c + 1U, port.attenuation_db);
-    }
-  }
-}
-
 static void
 put_ports(const lo_message to, const Engine* const engine, const EngineStatus* const status)
 {
-  char guarded[512] = "";
-  char attenuated[512] = "";
-  list_guarded(guarded, sizeof(guarded), engine, false, status->n_in);
-  list_guarded(guarded, sizeof(guarded), engine, true, status->n_out);
-  list_attenuated(attenuated, sizeof(attenuated), engine, status->n_out);
-  put_text(to, "guarded_ports", guarded);
-  put_text(to, "attenuated_ports", attenuated);
+  char text[512] = "";
+  list_ports(text, sizeof(text), engine, false, status->n_in);
+  list_ports(text, sizeof(text), engine, true, status->n_out);
+  put_text(to, "guarded_ports", text);
 }
 
 static void

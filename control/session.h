@@ -19,6 +19,7 @@
 #ifndef WARPRACK_CONTROL_SESSION_H
 #define WARPRACK_CONTROL_SESSION_H
 
+#include "folder.h"
 #include "message.h"
 
 #include "../engine/engine.h"
@@ -52,7 +53,8 @@ typedef struct SessionEvents {
 } SessionEvents;
 
 typedef struct SessionConfig {
-  Engine* engine; ///< Borrowed
+  Engine* engine;       ///< Borrowed
+  const Folder* folder; ///< Borrowed
   SessionEvents events;
 } SessionConfig;
 

@@ -39,7 +39,6 @@ engine_add_counts(PeriodCounts* const sum, const PeriodCounts* const counts)
   sum->bad_out += counts->bad_out;
   sum->denormal_in += counts->denormal_in;
   sum->denormal_out += counts->denormal_out;
-  sum->feedback += counts->feedback;
   sum->odd_periods += counts->odd_periods;
   sum->faults += counts->faults;
   sum->callback_ns_sum += counts->callback_ns_sum;
@@ -68,17 +67,44 @@ withdraw_period(Engine* const engine)
   }
 }
 
+bool
+engine_keep_ring(Engine* const engine, Ring* const ring)
+{
+  for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
+    if (!engine->rings[r]) {
+      engine->rings[r] = ring;
+      return true;
+    }
+  }
+  return false;
+}
+
+void
+engine_drop_ring(Engine* const engine, Ring* const ring)
+{
+  for (uint32_t r = 0; ring && r < ENGINE_MAX_RINGS; ++r) {
+    if (engine->rings[r] == ring) {
+      engine->rings[r] = NULL;
+      ring_free(ring);
+    }
+  }
+}
+
 /// [arming held]
 static void
 disarm(Engine* const engine)
 {
   withdraw_period(engine);
   pthread_mutex_lock(&engine->pointers);
-  Ring* const ring = engine->ring;
   engine->ring = NULL; // no more messages
   pthread_mutex_unlock(&engine->pointers);
   engine->calls->disarm(engine->runner);
-  ring_free(ring);
+  pthread_mutex_lock(&engine->pointers);
+  for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
+    engine_drop_ring(engine, engine->rings[r]);
+  }
+  engine->is_lost = false;
+  pthread_mutex_unlock(&engine->pointers);
   engine->armed = false;
 }
 
@@ -137,8 +163,12 @@ publish(Engine* const engine, const RunnerStart* const start, Period* const peri
 {
   pthread_mutex_lock(&engine->pointers);
   engine->format = start->format;
-  engine->ring = start->ring;
   if (period) {
+    engine->rings[0] = start->ring; // disarm() has left none
+    engine->ring = engine->is_lost ? NULL : start->ring;
+    if (engine->is_lost) {
+      period_abandon(period); // while it began
+    }
     period_set_latency(period, engine->facts.rack_latency_frames);
     atomic_store(&engine->process_out, start->format.n_out);
     atomic_store(&engine->period, period);
@@ -233,6 +263,16 @@ on_changed(void* const context, const RunnerFacts* const facts)
   engine_take_facts(context, facts);
 }
 
+static Status
+start_runner(Engine* const engine, const RunnerEvents* const events, Error* const error)
+{
+  Runner* runner = NULL;
+  const Status status = runner_new(&engine->config, events, &runner, error);
+  engine->calls = &runner_calls;
+  engine->runner = runner;
+  return status;
+}
+
 Status
 engine_new(const EngineConfig* const config, Engine** const out, Error* const error)
 {
@@ -246,10 +286,8 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   pthread_mutex_init(&engine->edits, NULL);
   pthread_mutex_init(&engine->pointers, NULL);
   const RunnerEvents events = { engine, engine_replied, on_changed };
-  Runner* runner = NULL;
-  const Status status = runner_new(config, &events, &runner, error);
-  engine->calls = &runner_calls;
-  engine->runner = runner;
+  const Status status = config->worker_argv ? engine_start_remote(engine, &events, error)
+                                            : start_runner(engine, &events, error);
   if (status) {
     engine_free(engine);
     return status;

@@ -54,8 +54,10 @@ typedef struct EngineConfig {
   void* file_context;
   void (*note)(void* context, const char* text); ///< engine_new() takes long, and why; may be NULL
   void* note_context;
-  const char* const* worker_argv; ///< Program, and its arguments, in which the rack is planned and
-                                  ///< run; NULL: in this process
+  const char* const* worker_argv; ///< Program and its arguments, NULL-terminated: a process of its
+                                  ///< own plans and runs the rack; NULL: this one does.  Borrowed
+  const char* worker_root; ///< Folder that file names are relative to there; NULL: ".".  Borrowed
+  const Rack* worker_rack; ///< Files that this one names may be elsewhere; may be NULL.  Borrowed
 } EngineConfig;
 
 typedef struct Engine Engine;
@@ -122,6 +124,11 @@ NODISCARD Status engine_edit_wait(Engine* engine, const Rack* rack, Error* error
 NODISCARD Status engine_set(Engine* engine, const EngineParam* params, uint32_t n,
                             uint64_t at_frame);
 
+/// A copy of the rack that is heard, for the caller to free: what to go on with when
+/// EngineStatus::quarantined has grown.  NULL when out of memory, and in this process, where no
+/// rack is ever taken back. [any but rt]
+Rack* engine_rack(const Engine* engine);
+
 // ---- offline [main] ----
 
 /// Whether a device has failed: STATUS_DEVICE_LOST and its words.  What was processed since is not
@@ -156,13 +163,15 @@ typedef struct EngineStatus {
   uint64_t plans; ///< Plans heard so far
   uint64_t edits_refused;
   uint64_t params_applied, params_dropped;
-  uint64_t units_reset;   ///< Units whose output was not finite
-  uint64_t worker_blocks; ///< Blocks that the worker has finished
-  char worker[16];        ///< "in-process": the worker is a thread of this process
-  int32_t worker_pid;     ///< Its process; 0: this one
-  uint64_t worker_restarts;
-  uint64_t quarantined;  ///< Nodes left out since the worker died of them
-  char worker_note[256]; ///< "" or why it died last, in words
+  uint64_t units_reset;     ///< Units whose output was not finite
+  uint64_t worker_blocks;   ///< Blocks that the worker has finished
+  char worker[16];          ///< "in-process": a thread of this process; else of the worker process:
+                            ///< "running", "starting" or "resting"
+  int32_t worker_pid;       ///< Of that process; 0: there is none
+  uint64_t worker_restarts; ///< Processes that have taken the place of one that was lost
+  uint64_t quarantined;     ///< Racks taken back because two processes in a row crashed on them
+  char worker_note[320];    ///< "" or why one was lost last, in words
+  char quarantine_note[320]; ///< "" or why a rack was taken back last
   double load_p50, load_p99,
       load_max; ///< Time of a block over its period, since the last engine_reset_load()
   PeriodCounts counts;

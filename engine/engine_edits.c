@@ -133,17 +133,17 @@ send_by_ring(Engine* const engine, const ParamMessage* const messages, const uin
   const bool has_ring = engine->ring != NULL;
   const bool sent = has_ring && ring_send(engine->ring, messages, n);
   engine->n_sent += sent ? n : 0U;
-  pthread_mutex_unlock(&engine->pointers);
   if (sent && engine->calls->sent) {
     engine->calls->sent(engine->runner, messages, n);
   }
+  pthread_mutex_unlock(&engine->pointers);
   if (has_ring) {
     *status = sent ? STATUS_OK : STATUS_LIMIT;
   }
   return has_ring;
 }
 
-/// Straight to the runner; false when it cannot take them. [arming held]
+/// Straight to the runner; false when there is a ring by now. [arming held]
 static bool
 send_without_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
@@ -159,11 +159,11 @@ send_without_ring(Engine* const engine, const ParamMessage* const messages, cons
 static Status
 send_messages(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
-  Status status = STATUS_LIMIT;
+  Status status = STATUS_OK;
   if (!send_by_ring(engine, messages, n, &status)) {
     pthread_mutex_lock(&engine->arming);
-    if (!send_by_ring(engine, messages, n, &status) && send_without_ring(engine, messages, n)) {
-      status = STATUS_OK;
+    // Again only when a worker took over, or was lost, between the two.
+    while (!send_by_ring(engine, messages, n, &status) && !send_without_ring(engine, messages, n)) {
     }
     pthread_mutex_unlock(&engine->arming);
   }

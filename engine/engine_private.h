@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    What the files of the engine share: its life and the callback (engine.c), edits and parameters
-   (engine_edits.c), what it tells (engine_status.c).
+   (engine_edits.c), what it tells (engine_status.c), a runner in another process (engine_remote.c).
 
    Locks, none of which an audio thread ever takes, in the order in which they may be nested:
      arming    who arms or disarms, or sets parameters without a ring; held long
      edits     the edits that wait for a reply
      pointers  the rest that more than one thread sees; held for an instant
-   The last two are taken by what the runner calls, and so not held when it is called.
+   The last two are taken by what the runner calls, and so not held when it is called, but for
+   RunnerCalls::sent, which belongs to the message in the ring.
 */
 #ifndef WARPRACK_ENGINE_ENGINE_PRIVATE_H
 #define WARPRACK_ENGINE_ENGINE_PRIVATE_H
 
 #include "engine.h"
+#include "remote.h"
 #include "runner.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #define ENGINE_MAX_EDITS 256U
+#define ENGINE_MAX_RINGS 4U // the period's: the one in use, one that it has left, one on offer
 
 /// An edit without a reply yet.
 typedef struct PendingEdit {
@@ -30,7 +33,8 @@ typedef struct PendingEdit {
 struct Engine {
   EngineConfig config;
   const RunnerCalls* calls;
-  void* runner;
+  void* runner;   ///< A Runner, or a Remote
+  Remote* remote; ///< The same, NULL when the runner is in this process
 
   pthread_mutex_t arming;
   _Atomic bool armed;
@@ -41,11 +45,13 @@ struct Engine {
   _Atomic uint64_t edits_refused;
 
   pthread_mutex_t pointers;
-  Format format;     ///< Of the last time that it was armed
-  Ring* ring;        ///< NULL while disarmed, and offline
-  uint64_t n_sent;   ///< Parameter messages
-  RunnerFacts facts; ///< The newest
-  PeriodCounts past; ///< Counters of periods that are over; offline, of all blocks
+  Format format; ///< Of the last time that it was armed
+  Ring* ring; ///< Parameters go through it; NULL while disarmed or the worker is lost, and offline
+  Ring* rings[ENGINE_MAX_RINGS]; ///< That the period has; NULL: free
+  bool is_lost;                  ///< The worker behind the last ring is gone
+  uint64_t n_sent;               ///< Parameter messages
+  RunnerFacts facts;             ///< The newest
+  PeriodCounts past;             ///< Counters of periods that are over; offline, of all blocks
 
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
   _Atomic(Period*) period;      ///< NULL while disarmed, and offline; taken away under `pointers`
@@ -63,6 +69,20 @@ uint64_t engine_period_frame(const Period* period);
 
 /// `sum` becomes what both have counted.
 void engine_add_counts(PeriodCounts* sum, const PeriodCounts* counts);
+
+/// Free a ring that the period has given back.  Accepts NULL. [pointers held]
+void engine_drop_ring(Engine* engine, Ring* ring);
+
+/// The reverse: false when there are too many. [pointers held]
+bool engine_keep_ring(Engine* engine, Ring* ring);
+
+// ---- engine_remote.c ----
+
+/// Start the worker process that the configuration names. [main]
+NODISCARD Status engine_start_remote(Engine* engine, const RunnerEvents* events, Error* error);
+
+/// Fill what engine_status() says of it. [any but rt]
+void engine_tell_remote(const Engine* engine, EngineStatus* status);
 
 // ---- engine_edits.c ----
 

@@ -105,6 +105,12 @@ engine_places(const Engine* const engine, EnginePlace* const places, const uint3
   return engine->calls->places(engine->runner, places, max);
 }
 
+Rack*
+engine_rack(const Engine* const engine)
+{
+  return engine->remote ? remote_rack(engine->remote) : NULL;
+}
+
 // ---- status ----
 
 /// [pointers held]
@@ -162,6 +168,9 @@ engine_status(const Engine* const engine, EngineStatus* const status)
                             .counts = all_counts(engine),
                             .worker = "in-process" };
   unlock_pointers(engine);
+  if (engine->remote) {
+    engine_tell_remote(engine, status);
+  }
   put_runner(status, &runner);
 }
 

@@ -26,6 +26,7 @@ struct Process {
   int fd;         ///< pidfd
   bool is_killed; ///< By process_kill()
   bool has_ended;
+  int signal; ///< That has ended it, or 0
   char reason[PROCESS_REASON_BYTES];
 };
 
@@ -170,6 +171,7 @@ process_has_ended(Process* const process, char reason[const PROCESS_REASON_BYTES
       snprintf(process->reason, sizeof(process->reason), "ended");
     } else if (end.si_pid) {
       process->has_ended = true;
+      process->signal = end.si_code == CLD_EXITED ? 0 : end.si_status;
       say_reason(process, &end);
     }
   }
@@ -177,6 +179,12 @@ process_has_ended(Process* const process, char reason[const PROCESS_REASON_BYTES
     memcpy(reason, process->reason, PROCESS_REASON_BYTES);
   }
   return process->has_ended;
+}
+
+int
+process_signal(const Process* const process)
+{
+  return process->signal;
 }
 
 bool

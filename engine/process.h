@@ -52,6 +52,9 @@ int process_fd(const Process* process);
 /// time]
 bool process_has_ended(Process* process, char reason[PROCESS_REASON_BYTES]);
 
+/// Once it has ended: the signal that ended it, 0 when it exited. [one thread at a time]
+int process_signal(const Process* process);
+
 /// Whether it was stopped from outside (SIGSTOP). [any but rt]
 bool process_is_stopped(const Process* process);
 

@@ -255,6 +255,12 @@ ring_n_submitted(const Ring* const ring)
   return atomic_load_explicit(&ring->header->submitted, memory_order_relaxed);
 }
 
+uint64_t
+ring_n_finished(const Ring* const ring)
+{
+  return atomic_load_explicit(&ring->header->finished, memory_order_relaxed);
+}
+
 void
 ring_wake(Ring* const ring)
 {

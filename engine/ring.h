@@ -160,6 +160,9 @@ REALTIME void ring_fail(Ring* ring);
 /// Blocks submitted since the ring was made, as the region says: whether more still come. [any]
 uint64_t ring_n_submitted(const Ring* ring);
 
+/// Blocks finished since then, as the region says: whether the consumer goes on. [any]
+uint64_t ring_n_finished(const Ring* ring);
+
 /// Make ring_wait_take() return false, once: the one that sleeps, else the next one. [any]
 void ring_wake(Ring* ring);
 

@@ -78,7 +78,7 @@ typedef struct RunnerCalls {
   /// Apply messages while there is no ring to send them through; false, and nothing is changed,
   /// when there is one or too many wait. [control]
   bool (*set)(void* runner, const ParamMessage* messages, uint32_t n);
-  /// These went through the ring.  May be NULL. [control]
+  /// These went through the ring, whose writer's lock is held.  May be NULL. [control]
   void (*sent)(void* runner, const ParamMessage* messages, uint32_t n);
   void (*status)(const void* runner, RunnerStatus* status); // [any but rt]
   /// As engine_places(). [any but rt]

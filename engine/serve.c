@@ -26,8 +26,9 @@ typedef struct Server {
   void* file_context;
   WireMessage config; ///< Its rack is borrowed by the files
   Runner* runner;
-  Ring* ring;        ///< While armed
-  RunnerStatus told; ///< The last STATUS
+  Ring* ring;              ///< While armed
+  pthread_mutex_t telling; ///< Held from a look at the status until it is on its way
+  RunnerStatus told;       ///< The last STATUS
   int64_t next_status_ns;
 
   pthread_mutex_t lock; ///< Of `broken`
@@ -81,13 +82,48 @@ tell_places(Server* const server)
   free(places);
 }
 
+/// A message with the runner's status as it is now.  Of two, the newer one arrives last.
+static void
+tell_status_as(Server* const server, const WireKind kind)
+{
+  WireMessage message = { .kind = kind };
+  pthread_mutex_lock(&server->telling);
+  runner_calls.status(server->runner, &message.status);
+  server->told = message.status;
+  tell(server, &message);
+  pthread_mutex_unlock(&server->telling);
+}
+
+/// STATUS, unless nothing in it is new.
+static void
+tell_news(Server* const server)
+{
+  RunnerStatus now;
+  runner_calls.status(server->runner, &now);
+  pthread_mutex_lock(&server->telling);
+  const bool is_new = memcmp(&now, &server->told, sizeof(now)) != 0;
+  pthread_mutex_unlock(&server->telling);
+  if (is_new) {
+    tell_status_as(server, WIRE_STATUS);
+  }
+}
+
+/// Where its nodes are, and all that counts: before the message after which the server may be
+/// asked.
+static void
+tell_plan(Server* const server)
+{
+  tell_places(server);
+  tell_status_as(server, WIRE_STATUS);
+}
+
 static void
 on_replied(void* const context, const uint64_t id, const EngineReply* const reply,
            const RunnerFacts* const facts)
 {
   Server* const server = context;
   if (!reply->status) {
-    tell_places(server); // first: who has the reply may ask
+    tell_plan(server);
   }
   tell(server, &(WireMessage){ .kind = WIRE_REPLY, .reply = { id, *reply, *facts } });
 }
@@ -96,7 +132,7 @@ static void
 on_changed(void* const context, const RunnerFacts* const facts)
 {
   Server* const server = context;
-  tell_places(server);
+  tell_plan(server);
   tell(server, &(WireMessage){ .kind = WIRE_CHANGED, .changed = *facts });
 }
 
@@ -106,18 +142,6 @@ on_note(void* const context, const char* const text)
   WireMessage message = { .kind = WIRE_NOTE };
   snprintf(message.note, sizeof(message.note), "%s", text);
   tell(context, &message);
-}
-
-/// STATUS, unless nothing in it is new; or READY.
-static void
-tell_status(Server* const server, const WireKind kind)
-{
-  WireMessage message = { .kind = kind };
-  runner_calls.status(server->runner, &message.status);
-  if (kind == WIRE_READY || memcmp(&message.status, &server->told, sizeof(server->told)) != 0) {
-    server->told = message.status;
-    tell(server, &message);
-  }
 }
 
 // ---- from the server [main] ----
@@ -187,7 +211,7 @@ on_arm(Server* const server, const WireArm* const wanted)
 {
   WireMessage answer = { .kind = WIRE_ARMED, .armed.facts = facts_now(server) };
   answer.armed.error.status = start_ring(server, wanted, &answer.armed.facts, &answer.armed.error);
-  tell_places(server);
+  tell_plan(server);
   tell(server, &answer);
 }
 
@@ -269,10 +293,10 @@ static Status
 serve(Server* const server, Error* const error)
 {
   Status status = STATUS_OK;
-  tell_status(server, WIRE_READY);
+  tell_status_as(server, WIRE_READY);
   while (!status) {
     if (monotonic_ns() >= server->next_status_ns) {
-      tell_status(server, WIRE_STATUS);
+      tell_news(server);
       server->next_status_ns = monotonic_ns() + STATUS_EVERY_NS;
     }
     WireMessage message;
@@ -319,7 +343,9 @@ run(Server* const server, Error* const error)
 ServeEnd
 serve_worker(const int socket, const ServeFiles* const files, Error* const error)
 {
-  Server server = { .files = files, .lock = PTHREAD_MUTEX_INITIALIZER };
+  Server server = { .files = files,
+                    .telling = PTHREAD_MUTEX_INITIALIZER,
+                    .lock = PTHREAD_MUTEX_INITIALIZER };
   if (!process_follow_parent(socket)) {
     close(socket);
     error_set(error, STATUS_NET, "there is no server");

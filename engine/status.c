@@ -22,6 +22,7 @@ static const struct {
   [STATUS_DEVICE_LOST] = { "device lost", 4 },
   [STATUS_FILE] = { "file error", 5 },
   [STATUS_NET] = { "network error", 3 },
+  [STATUS_WORKER] = { "worker process failed", 4 },
 };
 
 const char*

@@ -34,6 +34,7 @@ typedef enum Status {
   STATUS_FILE,        ///< A file is missing, unreadable, corrupt, empty, or cannot be written
   STATUS_NET,         ///< A socket could not be opened, or nobody answered
   STATUS_DEVICE_LOST, ///< A GPU's context is beyond use: all that was on it must be made anew
+  STATUS_WORKER,      ///< The process that runs the effects cannot be started, or crashed
   STATUS_N_STATUSES
 } Status;
 

@@ -27,6 +27,8 @@ const Command cmd_run = {
 enum { IO_AUTO, IO_JACK, IO_PORTAUDIO, IO_DUMMY };
 
 static const char* const io_choices[] = { "auto", "jack", "portaudio", "dummy", NULL };
+static const char* const worker_argv[] = { "/proc/self/exe", "worker", NULL };
+
 static const char* const late_choices[] = { "dry", "silence", NULL };
 
 typedef struct RunArgs {
@@ -38,6 +40,7 @@ typedef struct RunArgs {
   Allow allow;
   int64_t block_frames, depth, n_helpers, osc_port, priority;
   double ceiling_db;
+  bool in_process;
 } RunArgs;
 
 /// Options that only one driver understands are refused with any other, not ignored.
@@ -101,6 +104,7 @@ run(RunArgs* const args)
   live->engine.dry_is_silent = args->on_late == 1;
   live->engine.n_helpers = args->n_helpers < 0 ? UINT32_MAX : (uint32_t)args->n_helpers;
   live->engine.priority = (int)args->priority;
+  live->engine.worker_argv = args->in_process ? NULL : worker_argv;
   live->osc_port = (uint16_t)args->osc_port;
   return status_exit_code(live_run(live));
 }
@@ -120,7 +124,6 @@ run_run(const int argc, char** const argv)
                    .n_helpers = -1,
                    .osc_port = CONTROL_DEFAULT_PORT,
                    .priority = 10 };
-  bool in_process = true; // the only way there is until the worker is a process of its own
   IoConfig* const io = &args.live.io;
   const Option table[] = {
     { "io", 0, OPTION_CHOICE, .choices = io_choices,
@@ -155,8 +158,9 @@ run_run(const int argc, char** const argv)
       .to.flag = &args.live.engine.realtime },
     { "priority", 0, OPTION_INTEGER, "N", 1, 95,
       .help = "Real-time priority of the effects, default 10", .to.integer = &args.priority },
-    { "in-process", 0, OPTION_FLAG, .help = "Effects in this process: always so in this version",
-      .to.flag = &in_process },
+    { "in-process", 0, OPTION_FLAG,
+      .help = "Effects in this process; default in one of their own, which may crash",
+      .to.flag = &args.in_process },
     { "osc-port", 'p', OPTION_INTEGER, "N", 0, 65535,
       .help = "UDP port for OSC, default 9770; 0: any free one, it is printed",
       .to.integer = &args.osc_port },

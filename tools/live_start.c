@@ -181,6 +181,8 @@ new_engine(Live* const live, Error* const error)
   engine.load_file = rack_arg_load_file;
   engine.free_file = rack_arg_free_file;
   engine.file_context = &live->rack;
+  engine.worker_root = live->rack.root;
+  engine.worker_rack = live->rack.rack;
   engine.note = on_engine_note;
   engine.note_context = live;
   return engine_new(&engine, &live->engine, error);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Crashes counted, rests doubled.
+
+#include "remote_blame.h"
+
+void
+blame_new_rack(Blame* const blame, const uint32_t n_crashes, const uint64_t now_ns)
+{
+  blame->n_crashes = n_crashes;
+  blame->heard_ns = now_ns;
+}
+
+void
+blame_heard(Blame* const blame, const uint64_t now_ns)
+{
+  blame->heard_ns = now_ns;
+}
+
+Verdict
+blame_loss(Blame* const blame, const Loss* const loss, uint32_t* const n_edit_crashes,
+           const uint64_t now_ns)
+{
+  const bool has_stood = blame->heard_ns && now_ns - blame->heard_ns >= BLAME_TRIAL_NS;
+  blame->heard_ns = 0;
+  if (has_stood) {
+    blame->n_crashes = 0;
+  }
+  if (loss->from_outside || !loss->had_rack) {
+    return VERDICT_NONE;
+  }
+  if (loss->had_edit) {
+    return ++*n_edit_crashes >= BLAME_CRASHES ? VERDICT_EDIT : VERDICT_NONE;
+  }
+  if (has_stood || ++blame->n_crashes < BLAME_CRASHES) {
+    return VERDICT_NONE;
+  }
+  blame->n_crashes = 0;
+  return VERDICT_RACK;
+}
+
+uint64_t
+blame_rest(Blame* const blame, const bool was_healthy, const bool cured)
+{
+  if (was_healthy || cured) {
+    blame->rest_ns = 0;
+  }
+  const uint64_t rest_ns = blame->rest_ns;
+  const uint64_t next_ns = rest_ns ? 2U * rest_ns : BLAME_FIRST_REST_NS;
+  blame->rest_ns = next_ns < BLAME_LONGEST_REST_NS ? next_ns : BLAME_LONGEST_REST_NS;
+  return rest_ns;
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  The link: the thread that starts worker processes and ends them.  One round: wait for something to
+  happen, hear what the children say and look how they do, go on with what is wanted.
+*/
+
+#include "remote_private.h"
+#include "rt.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_MS 20  // between looks at a child
+#define REST_MS 100 // while there is none
+
+static void
+lock(Remote* const remote)
+{
+  pthread_mutex_lock(&remote->lock);
+}
+
+static void
+unlock(Remote* const remote)
+{
+  pthread_mutex_unlock(&remote->lock);
+}
+
+// ---- waiting ----
+
+static uint32_t
+add_child(const Child* const child, struct pollfd* const fds, uint32_t n)
+{
+  if (child) {
+    const short events = wire_queued(child->wire) ? POLLIN | POLLOUT : POLLIN;
+    fds[n++] = (struct pollfd){ wire_fd(child->wire), events, 0 };
+    fds[n++] = (struct pollfd){ process_fd(child->process), POLLIN, 0 };
+  }
+  return n;
+}
+
+static void
+wait_for_news(const Remote* const remote)
+{
+  struct pollfd fds[5] = { { remote->wake, POLLIN, 0 } };
+  uint32_t n = add_child(remote->worker, fds, 1U);
+  n = add_child(remote->next, fds, n);
+  (void)poll(fds, n, n > 1U ? LOOK_MS : REST_MS);
+  uint64_t count = 0;
+  (void)!read(remote->wake, &count, sizeof(count)); // nothing to read is as good
+}
+
+// ---- a child is lost ----
+
+/// Take it out of sight; from here on it is the link's alone.
+static Loss
+unlink_child(Remote* const remote, const Child* const child, const bool from_outside)
+{
+  lock(remote);
+  const Loss loss = { .from_outside = from_outside,
+                      .was_healthy = child->is_healthy,
+                      .had_edit = child->has_edit,
+                      .had_rack = child->state > CHILD_STARTING };
+  RunnerStatus* const past = &remote->past;
+  past->blocks += child->status.blocks;
+  past->plans += child->status.plans;
+  past->params_applied += child->status.params_applied;
+  past->params_dropped += child->status.params_dropped;
+  past->units_reset += child->status.units_reset;
+  past->device_errors += child->status.device_errors;
+  *(remote->worker == child ? &remote->worker : &remote->next) = NULL;
+  pthread_cond_broadcast(&remote->changed);
+  unlock(remote);
+  return loss;
+}
+
+/// The edit on its way has crashed too often. [lock held]
+static void
+refuse_edit(Remote* const remote, const char* const why)
+{
+  error_set(&remote->book.first->refusal, STATUS_WORKER,
+            "the worker crashed twice while planning it (%s)", why);
+}
+
+/// The rack that is heard has crashed too often.  False when it has to stay. [lock held]
+static bool
+quarantine(Remote* const remote, const char* const why)
+{
+  const bool has_before = remote->book.before != NULL;
+  char words[REMOTE_NOTE_BYTES];
+  snprintf(words, sizeof(words), "this rack has crashed the worker twice (%.180s)", why);
+  if (!book_quarantine(&remote->book, words, rt_now_ns())) {
+    return false;
+  }
+  book_refuse_all(&remote->book, "the rack that it was made from has crashed the worker twice");
+  ++remote->n_quarantined;
+  snprintf(remote->quarantine, sizeof(remote->quarantine),
+           "the rack has crashed the worker twice (%.180s); %s", why,
+           has_before ? "the one before it is heard again" : "the empty one is heard");
+  return true;
+}
+
+/// Judge a loss; true when what was to blame has been taken away. [lock held]
+static bool
+judge(Remote* const remote, const Loss* const loss, const char* const why)
+{
+  BookEdit* const edit = remote->book.first;
+  uint32_t none = 0;
+  switch (
+      blame_loss(&remote->blame, loss, loss->had_edit ? &edit->n_crashes : &none, rt_now_ns())) {
+  case VERDICT_EDIT:
+    refuse_edit(remote, why);
+    return true;
+  case VERDICT_RACK:
+    return quarantine(remote, why);
+  case VERDICT_NONE:
+    break;
+  }
+  return false;
+}
+
+/// Say what was lost, and when the next one comes. [lock held]
+static void
+note_loss(Remote* const remote, const int64_t pid, const char* const why, const uint64_t rest_ns)
+{
+  char when[32] = "";
+  if (rest_ns) {
+    snprintf(when, sizeof(when), " in %.0f s", (double)rest_ns * 1e-9);
+  }
+  snprintf(remote->note, sizeof(remote->note), "worker %lld: %.200s; the next one starts%s",
+           (long long)pid, why, when);
+}
+
+static void
+lose(Remote* const remote, Child* const child, const Cause* const cause)
+{
+  const bool was_worker = child == remote->worker;
+  const int64_t pid = process_id(child->process);
+  const Loss loss = unlink_child(remote, child, cause->from_outside);
+  if (was_worker) {
+    remote->host.lost(remote->host.context);
+  }
+  child_free(child, false);
+  lock(remote);
+  const bool cured = judge(remote, &loss, cause->text);
+  const uint64_t rest_ns = blame_rest(&remote->blame, loss.was_healthy, cured);
+  remote->start_at_ns = rt_now_ns() + rest_ns;
+  note_loss(remote, pid, cause->text, rest_ns);
+  if (!remote->started.is_there) {
+    remote->started.is_there = true;
+    if (!remote->started.error.status) {
+      error_set(&remote->started.error, STATUS_WORKER, "the worker process %s", cause->text);
+    }
+  }
+  pthread_cond_broadcast(&remote->changed);
+  unlock(remote);
+}
+
+// ---- a child takes over ----
+
+/// [lock held]
+static void
+note_start(Remote* const remote)
+{
+  if (remote->started.is_there) {
+    ++remote->n_starts;
+  }
+  remote->started.is_there = true;
+  pthread_cond_broadcast(&remote->changed);
+}
+
+/// The next worker is the worker; returns the one before, for child_free(). [lock held]
+static Child*
+exchange(Remote* const remote)
+{
+  Child* const left = remote->worker;
+  remote->worker = remote->next;
+  remote->next = NULL;
+  note_start(remote);
+  return left;
+}
+
+/// The next one is ready for all that is wanted but sound.
+static void
+take_over_idle(Remote* const remote)
+{
+  lock(remote);
+  Child* const left = exchange(remote);
+  child_give_edit(remote->worker, &remote->book);
+  unlock(remote);
+  remote_publish(remote, remote->worker);
+  child_free(left, true);
+}
+
+/// Give its ring to the callback; the first that goes through it is what the worker has missed.
+static bool
+serve(Remote* const remote, Child* const child)
+{
+  lock(remote);
+  Ring* const ring = child->ring;
+  const bool is_wanted = child->state == CHILD_ARMED && remote->wanted.armed &&
+                         child->generation == remote->wanted.generation &&
+                         child->n_missed <= remote->wanted.shape.n_messages;
+  if (is_wanted) {
+    child->ring = NULL;
+    child_set_state(child, CHILD_SERVING);
+  }
+  unlock(remote);
+  const bool is_served =
+      is_wanted && remote->host.offer(remote->host.context, ring, child->missed, child->n_missed);
+  lock(remote);
+  if (is_served) {
+    child->n_sent += child->n_missed;
+    child->n_missed = 0;
+  } else if (is_wanted && child->state == CHILD_SERVING) {
+    child->ring = ring;
+    child_set_state(child, CHILD_ARMED);
+  } else if (is_wanted) {
+    ring_free(ring); // disarmed meanwhile
+  }
+  unlock(remote);
+  return is_served;
+}
+
+/// Its ring is ready: let it be heard.
+static void
+take_over_armed(Remote* const remote, Child* const child)
+{
+  remote->host.hold(remote->host.context);
+  Child* left = NULL;
+  const bool is_served = serve(remote, child);
+  lock(remote);
+  if (is_served && child == remote->next) {
+    left = exchange(remote);
+  }
+  unlock(remote);
+  remote->host.release(remote->host.context);
+  if (is_served) {
+    remote_publish(remote, child);
+    blame_heard(&remote->blame, rt_now_ns());
+    lock(remote);
+    child_give_edit(child, &remote->book);
+    unlock(remote);
+  }
+  child_free(left, true);
+}
+
+// ---- going on ----
+
+/// Disarm it when it has been armed for what is not wanted any more, with a ring of the link's.
+static void
+drop_old_format(Remote* const remote, Child* const child)
+{
+  lock(remote);
+  if (child->ring && (child->generation != remote->wanted.generation ||
+                      child->n_missed > remote->wanted.shape.n_messages)) {
+    child_disarm(child);
+  }
+  unlock(remote);
+}
+
+static bool
+can_be_armed(const Remote* const remote, const Child* const child, const uint64_t now_ns)
+{
+  return child->state == CHILD_IDLE && remote->wanted.armed && now_ns >= child->arm_at_ns;
+}
+
+/// Arm an idle child with a ring of its own.
+static void
+arm(Remote* const remote, Child* const child, const uint64_t now_ns)
+{
+  lock(remote);
+  const Wanted wanted = remote->wanted;
+  const bool is_due = can_be_armed(remote, child, now_ns);
+  unlock(remote);
+  Ring* ring = NULL;
+  Error error;
+  if (!is_due) {
+    return;
+  }
+  if (ring_new(&wanted.shape, &ring, &error)) {
+    child->arm_at_ns = now_ns + BLAME_FIRST_REST_NS;
+    return;
+  }
+  const uint64_t frame = remote->host.frame_now(remote->host.context);
+  lock(remote);
+  if (can_be_armed(remote, child, now_ns) && wanted.generation == remote->wanted.generation) {
+    child_arm(child, remote, ring, true, frame);
+    ring = NULL;
+  }
+  unlock(remote);
+  ring_free(ring);
+}
+
+/// Whether a child that is idle is as far as it can come.
+static bool
+is_ready(Remote* const remote, const Child* const child)
+{
+  lock(remote);
+  const bool is_put_off = child->arm_at_ns && !remote->worker;
+  const bool ready = child->state == CHILD_IDLE && (!remote->wanted.armed || is_put_off);
+  unlock(remote);
+  return ready;
+}
+
+static void
+go_on(Remote* const remote, Child* const child, const uint64_t now_ns)
+{
+  drop_old_format(remote, child);
+  if (child == remote->next && is_ready(remote, child)) {
+    take_over_idle(remote);
+  } else {
+    arm(remote, child, now_ns);
+    take_over_armed(remote, child);
+  }
+}
+
+/// Start the next worker when it is time.
+static void
+start_next(Remote* const remote, const uint64_t now_ns)
+{
+  if (remote->worker || remote->next || now_ns < remote->start_at_ns ||
+      remote->started.error.status) {
+    return;
+  }
+  Child* child = NULL;
+  Error error;
+  const Status status = child_start(&remote->config, &child, &error);
+  lock(remote);
+  remote->next = child;
+  if (status) {
+    const uint64_t rest_ns = blame_rest(&remote->blame, false, false);
+    remote->start_at_ns = now_ns + rest_ns;
+    snprintf(remote->note, sizeof(remote->note), "%.240s; tried again in %.0f s", error.text,
+             (double)rest_ns * 1e-9);
+    if (!remote->started.is_there) {
+      remote->started = (Answer){ true, error };
+      pthread_cond_broadcast(&remote->changed);
+    }
+  }
+  unlock(remote);
+}
+
+/// Answer the edits that are refused by now, as far as they are first.
+static void
+refuse_edits(Remote* const remote)
+{
+  for (;;) {
+    EngineReply reply = { 0 };
+    lock(remote);
+    const BookEdit* const edit = remote->book.first;
+    const bool is_refused = edit && edit->refusal.status;
+    const uint64_t id = is_refused ? edit->id : 0U;
+    if (is_refused) {
+      reply.status = edit->refusal.status;
+      memcpy(reply.text, edit->refusal.text, sizeof(reply.text));
+      reply.latency_frames = remote->facts.rack_latency_frames;
+      book_drop_first(&remote->book);
+    }
+    if (remote->worker && !remote->next) {
+      child_give_edit(remote->worker, &remote->book);
+    }
+    const RunnerFacts facts = remote->facts;
+    unlock(remote);
+    if (!is_refused) {
+      return;
+    }
+    remote->events.replied(remote->events.context, id, &reply, &facts);
+  }
+}
+
+static void
+attend(Remote* const remote, Child* const child, const uint64_t now_ns)
+{
+  Cause cause = { 0 };
+  Error error;
+  if (!child) {
+    return;
+  }
+  (void)!wire_flush(child->wire, &error); // that it is gone is heard
+  if (remote_hear(remote, child, &cause) && remote_watch(remote, child, &cause)) {
+    go_on(remote, child, now_ns);
+  } else {
+    lose(remote, child, &cause);
+  }
+}
+
+static bool
+quits(Remote* const remote)
+{
+  lock(remote);
+  const bool quits = remote->quits;
+  unlock(remote);
+  return quits;
+}
+
+/// The engine stops: edits that wait are told.
+static void
+end_all(Remote* const remote)
+{
+  child_free(remote->next, false);
+  child_free(remote->worker, true);
+  remote->next = remote->worker = NULL;
+  book_refuse_all(&remote->book, "the engine stops");
+  refuse_edits(remote);
+}
+
+void*
+remote_link(void* const context)
+{
+  Remote* const remote = context;
+  while (!quits(remote)) {
+    wait_for_news(remote);
+    const uint64_t now_ns = rt_now_ns();
+    attend(remote, remote->worker, now_ns);
+    attend(remote, remote->next, now_ns);
+    refuse_edits(remote);
+    start_next(remote, now_ns);
+  }
+  end_all(remote);
+  return NULL;
+}

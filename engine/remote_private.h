@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What the files of a remote runner share: the calls (remote.c), one worker process
+   (remote_child.c), the thread that watches it (remote_link.c).
+
+   Locks: `lock` guards everything here that is not said to be the link's own; it is held for an
+   instant, and never while RunnerEvents or the host are called, whose locks come before it.  The
+   link waits for nobody; who waits for the link holds no lock.
+*/
+#ifndef WARPRACK_ENGINE_REMOTE_PRIVATE_H
+#define WARPRACK_ENGINE_REMOTE_PRIVATE_H
+
+#include "process.h"
+#include "remote.h"
+#include "remote_blame.h"
+#include "remote_book.h"
+#include "wire.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef enum ChildState {
+  CHILD_STARTING, ///< It was given CONFIG
+  CHILD_LOADING,  ///< It was given the rack that is heard
+  CHILD_IDLE,     ///< It has no format
+  CHILD_ARMING,   ///< It was given a format and a ring
+  CHILD_ARMED,    ///< Its ring is not served to the callback yet
+  CHILD_SERVING
+} ChildState;
+
+/// A worker process.
+typedef struct Child {
+  Process* process;
+  Wire* wire;
+  ChildState state;
+  uint64_t since_ns;   ///< When it came into this state, or last said that it is busy
+  Ring* ring;          ///< That it is armed with, until the host has taken it; NULL: the engine's
+  uint64_t generation; ///< Of the format that it is armed with
+  uint32_t n_arms_out; ///< ARM without an ARMED yet
+  uint32_t n_disarms_out;
+  uint32_t n_loads_out;
+  bool has_plan;     ///< It has been armed once
+  bool has_edit;     ///< It was given the first pending edit
+  uint64_t edit_ns;  ///< When that was
+  uint64_t n_sent;   ///< Parameter messages that it gets, or that are in its documents
+  RunnerFacts facts; ///< The newest
+  RunnerStatus status;
+  EnginePlace* places; ///< [n_places]
+  uint32_t n_places;
+  Error broken;         ///< Why nothing can be sent to it any more
+  uint64_t arm_at_ns;   ///< When to try again to arm it, after that has failed
+  uint64_t arm_rest_ns; ///< How long that was put off the last time
+
+  /// [n_missed] values since it was given the rack, or armed, for when its ring is served.
+  ParamMessage* missed;
+  uint32_t n_missed, max_missed;
+
+  // [link]
+  RemotePulse pulse;    ///< At the last look
+  RemotePulse finished; ///< When a block was last finished
+  uint64_t looked_ns;
+  uint64_t stalled_ns;   ///< For how long it has finished none
+  uint64_t wet_since_ns; ///< 0: it is not heard
+  bool is_healthy;
+} Child;
+
+/// What the engine wants.
+typedef struct Wanted {
+  bool armed;
+  uint64_t generation; ///< Counts arm and disarm
+  Format format;
+  RingShape shape;
+} Wanted;
+
+/// What a call waits for that the link brings.
+typedef struct Answer {
+  bool is_there;
+  Error error;
+} Answer;
+
+struct Remote {
+  EngineConfig config;
+  RunnerEvents events;
+  RemoteHost host;
+  char realtime_note[512]; ///< What this process lacks; constant
+  pthread_t thread;
+  bool has_thread;
+  int wake; ///< eventfd: the link has something to do
+
+  pthread_mutex_t lock;
+  pthread_cond_t changed; ///< `started`, `armed` or `worker`
+  bool quits;
+  Answer started; ///< Of the first worker
+  Answer armed;   ///< To the ARM that arm() has sent
+  bool is_arming; ///< arm() waits for that
+  Book book;
+  Wanted wanted;
+  Child* worker;     ///< Plays, or stands ready; NULL: none
+  Child* next;       ///< Is made ready to take over; NULL: none
+  RunnerFacts facts; ///< The newest of all workers, with a serial that goes on
+  RunnerStatus past; ///< Counters of workers that are gone
+  uint64_t n_starts, n_quarantined;
+  char note[REMOTE_NOTE_BYTES], quarantine[REMOTE_NOTE_BYTES];
+
+  // [link]
+  Blame blame;
+  uint64_t start_at_ns; ///< When to start the next worker, while there is none
+};
+
+// ---- remote_child.c ----
+
+/// Start a process and give it CONFIG. [link]
+NODISCARD Status child_start(const EngineConfig* config, Child** out, Error* error);
+
+/**
+   Close its socket and reap it.  Accepts NULL. [link]
+
+   @param asked Give it a moment to end by itself, then kill it; else kill it at once.
+*/
+void child_free(Child* child, bool asked);
+
+// The rest is for a child that others may see as well, with the remote's lock held.  What cannot be
+// sent makes it Child::broken, for the link to find. [any but rt]
+
+void child_set_state(Child* child, ChildState state);
+
+/// Give it the rack that is heard.
+void child_load(Child* child, const Book* book);
+
+/// The same again, for the values in it that it has missed.
+void child_reload(Child* child, const Book* book);
+
+/// Give it the first pending edit, if it has none and there is one to try.
+void child_give_edit(Child* child, const Book* book);
+
+/// Arm it with a ring that is the engine's, or `own`: then the child's.
+void child_arm(Child* child, const Remote* remote, Ring* ring, bool own, uint64_t first_frame);
+
+/// Disarm it, unless it is not armed.
+void child_disarm(Child* child);
+
+/// Values that were set: by its socket, or kept until its ring is served.
+void child_set(Child* child, const ParamMessage* messages, uint32_t n);
+
+// ---- remote_hear.c [link] ----
+
+/// Why a child is lost.
+typedef struct Cause {
+  char text[REMOTE_NOTE_BYTES / 2U];
+  bool from_outside; ///< Not by its own doing
+} Cause;
+
+/// Do what a child says, as far as it has come; false when the child is lost by that.
+NODISCARD bool remote_hear(Remote* remote, Child* child, Cause* cause);
+
+/// Let the engine know what is heard of the worker now.
+void remote_publish(Remote* remote, const Child* child);
+
+// ---- remote_watch.c [link] ----
+
+/// Whether it does what it should; else why it is lost.
+NODISCARD bool remote_watch(Remote* remote, Child* child, Cause* cause);
+
+// ---- remote_link.c ----
+
+/// The thread.
+void* remote_link(void* remote);
+
+/// Let the link look. [any]
+void remote_wake(const Remote* remote);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How a child does: answers in time, blocks finished, counters that can be.
+
+#include "remote_private.h"
+#include "rt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define START_LIMIT_NS                                                                             \
+  (60U * NS_PER_S) // until READY; a device is opened, and it says when it is busy
+#define LOAD_LIMIT_NS (10U * NS_PER_S)
+#define ARM_LIMIT_NS  (60U * NS_PER_S) // kernels are compiled, at worst
+#define EDIT_LIMIT_NS (60U * NS_PER_S) // beside the time that it is stamped for
+#define STOPPED_NS    (NS_PER_S / 2U)  // an answer overdue for so long: is the process stopped?
+#define STALL_NS      (NS_PER_S / 2U)  // no block finished for so long, and for STALL_BLOCKS
+#define STALL_BLOCKS  8U
+#define STARVED_NS                                                                                 \
+  (2U * NS_PER_S) // the same without real-time priority: it may just not be its turn
+#define WAITED_NS  (10U * NS_PER_S) // the same, where the callback waits for each block
+#define LOOK_NS    (NS_PER_S / 10U) // more between two looks, and this thread was kept waiting
+#define HEALTHY_NS (NS_PER_S / 2U)  // heard for so long
+#define AGE_NS     (10U * NS_PER_S) // or alive, where no audio runs
+
+static bool
+is_lost(Cause* const cause, const char* const text, const bool from_outside)
+{
+  cause->from_outside = from_outside;
+  snprintf(cause->text, sizeof(cause->text), "%s", text);
+  return false;
+}
+
+// ---- answers ----
+
+/// What the link looks at, and others may change.
+typedef struct View {
+  uint64_t now_ns; ///< Never before since_ns and edit_ns
+  ChildState state;
+  bool has_edit;
+  uint64_t since_ns, edit_ns;
+  Format format;
+  bool is_realtime;
+} View;
+
+static View
+view(Remote* const remote, const Child* const child)
+{
+  pthread_mutex_lock(&remote->lock);
+  const View view = { .now_ns = rt_now_ns(),
+                      .state = child->state,
+                      .has_edit = child->has_edit,
+                      .since_ns = child->since_ns,
+                      .edit_ns = child->edit_ns,
+                      .format = remote->wanted.format,
+                      .is_realtime = remote->config.realtime && !child->status.realtime_note[0] };
+  pthread_mutex_unlock(&remote->lock);
+  return view;
+}
+
+static bool
+answers_in_time(const Child* const child, const View* const now, Cause* const cause)
+{
+  static const struct {
+    uint64_t limit_ns;
+    const char* text;
+  } limits[] = {
+    [CHILD_STARTING] = { START_LIMIT_NS, "was not ready in 60 s" },
+    [CHILD_LOADING] = { LOAD_LIMIT_NS, "did not take its rack in 10 s" },
+    [CHILD_ARMING] = { ARM_LIMIT_NS, "had no plan in 60 s" },
+    [CHILD_SERVING] = { 0, "" },
+  };
+  const uint64_t waited_ns = now->now_ns - now->since_ns;
+  const uint64_t limit_ns = limits[now->state].limit_ns;
+  if (limit_ns && waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
+    return is_lost(cause, "stopped from outside", true);
+  }
+  if (limit_ns && waited_ns >= limit_ns) {
+    return is_lost(cause, limits[now->state].text, false);
+  }
+  if (now->has_edit && now->now_ns - now->edit_ns >= EDIT_LIMIT_NS) {
+    return is_lost(cause, "did not answer an edit in 60 s", false);
+  }
+  return true;
+}
+
+// ---- blocks ----
+
+/// For how long no block may be finished, where some are due.
+static uint64_t
+stall_limit(const View* const now)
+{
+  const uint64_t least_ns = now->is_realtime ? STALL_NS : STARVED_NS;
+  const double blocks_ns =
+      STALL_BLOCKS * (double)now->format.block_frames / now->format.rate_hz * (double)NS_PER_S;
+  return blocks_ns > (double)least_ns ? (uint64_t)blocks_ns : least_ns;
+}
+
+static bool
+finishes_blocks(Child* const child, const View* const now, const RemotePulse* const pulse,
+                Cause* const cause)
+{
+  const uint64_t since_ns = child->looked_ns > now->since_ns ? child->looked_ns : now->since_ns;
+  const uint64_t passed_ns = now->now_ns - since_ns;
+  // What the callback counts cannot be forged; what the region says is asked only where the
+  // callback stands still, waiting.
+  const bool is_due = pulse->blocks - child->finished.blocks >= STALL_BLOCKS;
+  const bool is_waited_for =
+      pulse->blocks == child->pulse.blocks && pulse->n_submitted != pulse->n_finished;
+  if (pulse->n_finished != child->finished.n_finished || !(is_due || is_waited_for)) {
+    child->stalled_ns = 0;
+    return true;
+  }
+  child->stalled_ns += passed_ns < LOOK_NS ? passed_ns : LOOK_NS;
+  if (child->stalled_ns >= STOPPED_NS && process_is_stopped(child->process)) {
+    return is_lost(cause, "stopped from outside", true);
+  }
+  const uint64_t limit_ns = is_due ? stall_limit(now) : WAITED_NS;
+  return child->stalled_ns < limit_ns || is_lost(cause, "finished no more blocks", false);
+}
+
+/// Note for how long it has been heard.
+static void
+note_health(Child* const child, const RemotePulse* const pulse, const uint64_t now_ns)
+{
+  if (pulse->dry != child->pulse.dry) {
+    child->wet_since_ns = 0;
+  } else if (!child->wet_since_ns && pulse->blocks != child->pulse.blocks) {
+    child->wet_since_ns = now_ns;
+  }
+  child->is_healthy |= child->wet_since_ns && now_ns - child->wet_since_ns >= HEALTHY_NS;
+}
+
+static bool
+serves_well(const Remote* const remote, Child* const child, const View* const now,
+            Cause* const cause)
+{
+  RemotePulse pulse;
+  if (!remote->host.pulse(remote->host.context, &pulse)) {
+    return true;
+  }
+  if (pulse.faults) {
+    return is_lost(cause, "wrote what cannot be into the block ring", false);
+  }
+  note_health(child, &pulse, now->now_ns);
+  const bool is_fine = finishes_blocks(child, now, &pulse, cause);
+  if (pulse.n_finished != child->finished.n_finished) {
+    child->finished = pulse;
+  }
+  child->pulse = pulse;
+  child->looked_ns = now->now_ns;
+  return is_fine;
+}
+
+bool
+remote_watch(Remote* const remote, Child* const child, Cause* const cause)
+{
+  const View now = view(remote, child);
+  child->is_healthy |= now.state >= CHILD_IDLE && now.now_ns - now.since_ns >= AGE_NS;
+  return answers_in_time(child, &now, cause) &&
+         (now.state != CHILD_SERVING || serves_well(remote, child, &now, cause));
+}

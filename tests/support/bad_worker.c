@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  A worker process that goes wrong when it is told to.  It is a whole one (engine/serve.h), but for
+  the files: the name of a file that a rack names says what happens when it is loaded, and each is
+  one sample, 1.0.
+
+    segv, abort, exit, hang, stop   at once: while the rack is planned
+    segv200                         200 ms after it was planned: while it is heard
+    anything else                   nothing
+
+  With the argument `exit` it ends before it has said anything, with `mute` it never says anything,
+  with `babble` it says what is no message.
+*/
+
+#include "../../engine/process.h"
+#include "../../engine/serve.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct Deed {
+  char what[16];
+  unsigned after_ms;
+} Deed;
+
+static void
+do_it(const char* const what)
+{
+  if (!strcmp(what, "segv")) {
+    raise(SIGSEGV);
+  } else if (!strcmp(what, "abort")) {
+    abort();
+  } else if (!strcmp(what, "exit")) {
+    _exit(3);
+  } else if (!strcmp(what, "stop")) {
+    raise(SIGSTOP);
+  } else if (!strcmp(what, "hang")) {
+    for (;;) {
+      pause();
+    }
+  }
+}
+
+static void*
+do_it_later(void* const context)
+{
+  const Deed deed = *(Deed*)context;
+  free(context);
+  nanosleep(&(struct timespec){ .tv_nsec = deed.after_ms * 1000000L }, NULL);
+  do_it(deed.what);
+  return NULL;
+}
+
+static void
+obey(const char* const name)
+{
+  Deed* const deed = calloc(1, sizeof(Deed));
+  size_t n = 0;
+  while (isalpha((unsigned char)name[n]) && n + 1U < sizeof(deed->what)) {
+    deed->what[n] = name[n];
+    ++n;
+  }
+  deed->after_ms = (unsigned)strtoul(name + n, NULL, 10);
+  pthread_t thread;
+  if (!deed->after_ms) {
+    do_it(deed->what);
+    free(deed);
+  } else if (pthread_create(&thread, NULL, do_it_later, deed) == 0) {
+    pthread_detach(thread);
+  }
+}
+
+static Status
+open_files(const char* const root, const Rack* const rack, void** const context, Error* const error)
+{
+  (void)root;
+  (void)rack;
+  (void)error;
+  *context = NULL;
+  return STATUS_OK;
+}
+
+static void
+close_files(void* const context)
+{
+  (void)context;
+}
+
+static Status
+load(void* const context, const char* const name, const double rate_hz, FxFile** const out,
+     Error* const error)
+{
+  static const float one[] = { 1.0F };
+  (void)context;
+  (void)rate_hz;
+  obey(name);
+  FxFile* const file = calloc(1, sizeof(FxFile));
+  if (!file) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  *file =
+      (FxFile){ .name = "one", .n_channels = 1, .n_frames = 1, .samples = one, .is_audio = true };
+  *out = file;
+  return STATUS_OK;
+}
+
+static void
+unload(void* const context, FxFile* const file)
+{
+  (void)context;
+  free(file);
+}
+
+int
+main(const int argc, char** const argv)
+{
+  const char* const how = argc > 1 ? argv[1] : "";
+  prctl(PR_SET_DUMPABLE, 0); // no core files of crashes that are wanted
+  if (!strcmp(how, "exit")) {
+    return 7;
+  }
+  if (!strcmp(how, "mute")) {
+    for (;;) {
+      pause();
+    }
+  }
+  if (!strcmp(how, "babble")) {
+    const char text[] = "GET / HTTP/1.1\r\n\r\n";
+    return write(PROCESS_SOCKET, text, sizeof(text)) < 0 || pause() == 0;
+  }
+  const ServeFiles files = { open_files, close_files, load, unload };
+  Error error;
+  const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);
+  if (end != SERVE_CLOSED) {
+    fprintf(stderr, "bad_worker: %s\n", error.text);
+  }
+  return (int)end;
+}

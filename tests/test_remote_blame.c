@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who is to blame for a lost worker, and how long to rest: two crashes in a row are once too often,
+// what was heard for ten seconds is not to blame, nor is anybody for a kill from outside; rests
+// double from one second to sixty, and playing takes them back.
+
+#include "support/suite.h"
+
+#include "../engine/remote_blame.h"
+
+#define S UINT64_C(1000000000)
+
+static const Loss crash = { .had_rack = true };
+static const Loss crash_in_edit = { .had_rack = true, .had_edit = true };
+static const Loss kill_from_outside = { .had_rack = true, .had_edit = true, .from_outside = true };
+static const Loss crash_at_start = { .had_rack = false };
+
+START_TEST(the_second_crash_of_a_rack_in_a_row_is_once_too_often)
+{
+  Blame blame = { 0 };
+  uint32_t none = 0;
+  blame_new_rack(&blame, 0, 100U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &none, 101U * S), VERDICT_NONE);
+  blame_heard(&blame, 102U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &none, 103U * S), VERDICT_RACK);
+  // The one that is heard instead begins anew.
+  blame_heard(&blame, 104U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &none, 105U * S), VERDICT_NONE);
+  ck_assert_uint_eq(none, 0);
+}
+END_TEST
+
+START_TEST(a_crash_before_it_is_heard_again_counts_as_well)
+{
+  Blame blame = { 0 };
+  uint32_t none = 0;
+  blame_new_rack(&blame, 0, 100U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &none, 101U * S), VERDICT_NONE);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &none, 900U * S), VERDICT_RACK);
+}
+END_TEST
+
+START_TEST(what_was_heard_for_ten_seconds_is_not_to_blame)
+{
+  Blame blame = { 0 };
+  uint32_t none = 0;
+  blame_new_rack(&blame, 0, 100U * S);
+  for (uint64_t t = 200U * S; t < 210U * S; t += S) { // one crash each, long after it was heard
+    ck_assert_int_eq(blame_loss(&blame, &crash, &none, t), VERDICT_NONE);
+    blame_heard(&blame, t - BLAME_TRIAL_NS);
+  }
+  blame_heard(&blame, 300U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &none, 301U * S), VERDICT_NONE);
+  blame_heard(&blame, 302U * S); // it stood, which forgets the crash before
+  ck_assert_int_eq(blame_loss(&blame, &crash, &none, 302U * S + BLAME_TRIAL_NS), VERDICT_NONE);
+  blame_heard(&blame, 320U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &none, 321U * S), VERDICT_NONE);
+}
+END_TEST
+
+START_TEST(an_edit_on_its_way_is_blamed_before_the_rack)
+{
+  Blame blame = { 0 };
+  uint32_t n_crashes = 0;
+  blame_new_rack(&blame, 0, 100U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &n_crashes, 101U * S), VERDICT_NONE);
+  ck_assert_uint_eq(n_crashes, 1);
+  blame_heard(&blame, 102U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &n_crashes, 103U * S), VERDICT_EDIT);
+  blame_heard(&blame, 104U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &n_crashes, 105U * S), VERDICT_NONE);
+  ck_assert_uint_eq(n_crashes, 2);
+}
+END_TEST
+
+START_TEST(an_edit_takes_its_crash_along_when_it_is_heard)
+{
+  Blame blame = { 0 };
+  uint32_t n_crashes = 0;
+  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &n_crashes, 101U * S), VERDICT_NONE);
+  blame_new_rack(&blame, n_crashes, 102U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &n_crashes, 103U * S), VERDICT_RACK);
+}
+END_TEST
+
+START_TEST(nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails)
+{
+  Blame blame = { 0 };
+  uint32_t n_crashes = 0;
+  blame_new_rack(&blame, 0, 100U * S);
+  for (uint32_t i = 0; i < 100U; ++i) {
+    ck_assert_int_eq(blame_loss(&blame, &kill_from_outside, &n_crashes, 101U * S), VERDICT_NONE);
+    ck_assert_int_eq(blame_loss(&blame, &crash_at_start, &n_crashes, 101U * S), VERDICT_NONE);
+    blame_heard(&blame, 101U * S);
+  }
+  ck_assert_uint_eq(n_crashes, 0);
+}
+END_TEST
+
+START_TEST(rests_double_from_one_second_to_sixty)
+{
+  const uint64_t rests_s[] = { 0, 1, 2, 4, 8, 16, 32, 60, 60, 60 };
+  Blame blame = { 0 };
+  for (uint32_t round = 0; round < 2U; ++round) { // the second after one that has played
+    for (uint32_t i = 0; i < sizeof(rests_s) / sizeof(rests_s[0]); ++i) {
+      ck_assert_uint_eq(blame_rest(&blame, i == 0, false), rests_s[i] * S);
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_thousand_failures_take_a_long_time)
+{
+  Blame blame = { 0 };
+  uint64_t sum_ns = 0;
+  for (uint32_t i = 0; i < 1000U; ++i) {
+    sum_ns += blame_rest(&blame, false, false);
+  }
+  ck_assert_uint_gt(sum_ns, 990U * 60U * S);
+}
+END_TEST
+
+START_TEST(what_was_cured_starts_at_once)
+{
+  Blame blame = { 0 };
+  for (uint32_t i = 0; i < 5U; ++i) {
+    (void)blame_rest(&blame, false, false);
+  }
+  ck_assert_uint_eq(blame_rest(&blame, false, true), 0);
+  ck_assert_uint_eq(blame_rest(&blame, false, false), S);
+}
+END_TEST
+
+SUITE_MAIN("remote_blame", the_second_crash_of_a_rack_in_a_row_is_once_too_often,
+           a_crash_before_it_is_heard_again_counts_as_well,
+           what_was_heard_for_ten_seconds_is_not_to_blame,
+           an_edit_on_its_way_is_blamed_before_the_rack,
+           an_edit_takes_its_crash_along_when_it_is_heard,
+           nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails,
+           rests_double_from_one_second_to_sixty, a_thousand_failures_take_a_long_time,
+           what_was_cured_starts_at_once)

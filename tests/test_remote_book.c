@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The documents that a new worker is told: what is heard has every value that was set, edits keep
+// their order, what is taken back is banned for its time and not longer.
+
+#include "support/suite.h"
+
+#include "../engine/remote_book.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Book book;
+
+static void
+begin(void)
+{
+  ck_assert_int_eq(book_init(&book), STATUS_OK);
+}
+
+static void
+end(void)
+{
+  book_clear(&book);
+}
+
+static Rack*
+read_rack(const char* const text, const Rack* const previous)
+{
+  Rack* rack = NULL;
+  Error error;
+  ck_assert_msg(!rack_parse(text, "test", previous, &rack, &error), "%s", error.text);
+  return rack;
+}
+
+/// Take up an edit; its uids go on from what was taken up last.
+static RackUid
+add(const uint64_t id, const char* const text)
+{
+  static RackUid next_uid = RACK_UID_FIRST;
+  Rack* const rack = read_rack(text, book.heard);
+  rack->next_uid = next_uid = rack->next_uid > next_uid ? rack->next_uid : next_uid;
+  ck_assert_int_eq(book_add(&book, id, rack, 0, 1), STATUS_OK);
+  const RackUid uid = rack->n_nodes ? rack->nodes[0].uid : RACK_UID_NONE;
+  rack_free(rack);
+  return uid;
+}
+
+static void
+assert_is(const Rack* const rack, const char* const text)
+{
+  Rack* const expected = read_rack(text, NULL);
+  char* const is = rack_print(rack);
+  ck_assert_msg(rack_equal(rack, expected), "%s, not %s", is, text);
+  free(is);
+  rack_free(expected);
+}
+
+static void
+note(const RackUid uid, const uint32_t param, const double value)
+{
+  book_note(&book, &(ParamMessage){ .uid = uid, .param = param, .value = value }, 1);
+}
+
+START_TEST(edits_are_heard_in_their_order)
+{
+  begin();
+  assert_is(book.heard, "");
+  add(1, "g: gain -3dB");
+  add(2, "g: gain -6dB");
+  ck_assert_uint_eq(book.first->id, 1);
+  book_first_heard(&book);
+  assert_is(book.heard, "g: gain -3dB");
+  assert_is(book.before, "");
+  book_drop_first(&book); // refused
+  ck_assert(!book.first);
+  add(3, "g: gain -9dB");
+  ck_assert_uint_eq(book.first->id, 3);
+  book_first_heard(&book);
+  assert_is(book.heard, "g: gain -9dB");
+  assert_is(book.before, "g: gain -3dB");
+  end();
+}
+END_TEST
+
+START_TEST(values_are_noted_in_what_is_heard_and_in_what_waits)
+{
+  begin();
+  const RackUid uid = add(1, "g: gain -3dB");
+  book_first_heard(&book);
+  add(2, "g: gain -3dB | invert");
+  note(uid, 0, -12.0);
+  assert_is(book.heard, "g: gain -12dB");
+  assert_is(book.first->rack, "g: gain -12dB | invert");
+  note(uid, 0, 0.0); // the table's initial value
+  assert_is(book.heard, "g: gain");
+  end();
+}
+END_TEST
+
+START_TEST(values_that_cannot_be_are_left_out)
+{
+  begin();
+  const RackUid uid = add(1, "f: highpass 100 order=4");
+  book_first_heard(&book);
+  note(uid + 1U, 0, 200.0); // no such node
+  note(uid, 99, 200.0);     // no such parameter
+  note(uid, 0, -1.0);       // out of range
+  for (uint32_t p = 0; p < book.heard->nodes[0].fx->n_params; ++p) {
+    if (book.heard->nodes[0].fx->params[p].structural) {
+      note(uid, p, book.heard->nodes[0].fx->params[p].max);
+    }
+  }
+  assert_is(book.heard, "f: highpass 100 order=4");
+  note(uid, 0, 200.0);
+  assert_is(book.heard, "f: highpass 200 order=4");
+  end();
+}
+END_TEST
+
+START_TEST(what_crashed_is_taken_back_and_banned_for_its_time)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  book_first_heard(&book);
+  add(2, "g: gain -6dB");
+  book_first_heard(&book);
+  ck_assert(book_quarantine(&book, "it crashed", 1000));
+  assert_is(book.heard, "g: gain -3dB");
+  ck_assert(!book.before);
+  add(3, "g: gain -6dB");
+  ck_assert_int_eq(book.first->refusal.status, STATUS_WORKER);
+  ck_assert_str_eq(book.first->refusal.text, "it crashed");
+  book_drop_first(&book);
+  add(4, "g: gain -7dB"); // another one
+  ck_assert_int_eq(book.first->refusal.status, STATUS_OK);
+  book_drop_first(&book);
+
+  Rack* const again = read_rack("g: gain -6dB", NULL);
+  ck_assert_int_eq(book_add(&book, 5, again, 0, 1000 + BOOK_BAN_NS - 1U), STATUS_OK);
+  ck_assert_int_eq(book.first->refusal.status, STATUS_WORKER);
+  book_drop_first(&book);
+  ck_assert_int_eq(book_add(&book, 6, again, 0, 1000 + BOOK_BAN_NS), STATUS_OK);
+  ck_assert_int_eq(book.first->refusal.status, STATUS_OK);
+  rack_free(again);
+  end();
+}
+END_TEST
+
+START_TEST(when_the_one_before_crashes_too_the_empty_rack_is_left)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  book_first_heard(&book);
+  const RackUid uid = add(2, "h: gain -6dB");
+  book_first_heard(&book);
+  ck_assert(book_quarantine(&book, "it crashed", 1000));
+  ck_assert(book_quarantine(&book, "this one, too", 2000));
+  assert_is(book.heard, "");
+  ck_assert_uint_gt(book.heard->next_uid, uid); // no identity is given out twice
+  add(3, "g: gain -3dB");
+  ck_assert_str_eq(book.first->refusal.text, "this one, too");
+  end();
+}
+END_TEST
+
+START_TEST(the_oldest_ban_makes_way)
+{
+  begin();
+  char text[32];
+  for (uint32_t b = 0; b < BOOK_MAX_BANNED + 1U; ++b) {
+    snprintf(text, sizeof(text), "g: gain -%udB", b + 1U);
+    add(b + 1U, text);
+    book_first_heard(&book);
+    ck_assert(book_quarantine(&book, text, b));
+  }
+  add(100, "g: gain -1dB");
+  ck_assert_int_eq(book.first->refusal.status, STATUS_OK);
+  add(101, "g: gain -2dB");
+  ck_assert_int_eq(book.first->next->refusal.status, STATUS_WORKER);
+  end();
+}
+END_TEST
+
+START_TEST(all_that_wait_can_be_refused)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  add(2, "g: gain -6dB");
+  book_refuse_all(&book, "no longer");
+  ck_assert_str_eq(book.first->refusal.text, "no longer");
+  ck_assert_str_eq(book.first->next->refusal.text, "no longer");
+  end();
+}
+END_TEST
+
+SUITE_MAIN("remote_book", edits_are_heard_in_their_order,
+           values_are_noted_in_what_is_heard_and_in_what_waits, values_that_cannot_be_are_left_out,
+           what_crashed_is_taken_back_and_banned_for_its_time,
+           when_the_one_before_crashes_too_the_empty_rack_is_left, the_oldest_ban_makes_way,
+           all_that_wait_can_be_refused)

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A worker process that crashes: an edit that does it twice is refused, a rack that does it twice
+// is taken back and refused from then on, a program that does not even start is tried again with
+// rests.
+
+#include "support/player.h"
+#include "support/remote_rig.h"
+#include "support/scratch.h"
+#include "support/suite.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static Scratch scratch;
+
+START_TEST(an_edit_that_crashes_two_workers_is_refused)
+{
+  const struct {
+    const char *rack, *why;
+  } edits[] = {
+    { HALVED " | convolver segv", "killed by SIGSEGV" },
+    { HALVED " | convolver abort", "killed by SIGABRT" },
+    { HALVED " | convolver exit", "exited with 3" },
+  };
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  clocked_faults(rig.audio);
+  for (uint32_t e = 0; e < 3U; ++e) {
+    const EngineReply reply = rig_edit(&rig, edits[e].rack);
+    ck_assert_int_eq(reply.status, STATUS_WORKER);
+    ck_assert_msg(strstr(reply.text, "the worker crashed twice while planning it"), "%s",
+                  reply.text);
+    ck_assert_msg(strstr(reply.text, edits[e].why), "%s", reply.text);
+    assert_it_comes_back(&rig, 2U * (e + 1U), HALF);
+  }
+  ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
+  const EngineReply good = rig_edit(&rig, HALVED " | convolver fine");
+  ck_assert_msg(!good.status, "%s", good.text);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_rack_that_crashes_two_workers_is_taken_back)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  clocked_faults(rig.audio);
+  const char* const crashing = HALVED " | gain " HALF_DB " | convolver segv200";
+  ck_assert_int_eq(rig_edit(&rig, crashing).status, STATUS_OK);
+  await_quarantine(&rig);
+  await_level(&rig, HALF); // the rack before
+  const ClockedFaults faults = clocked_faults(rig.audio);
+  ck_assert_float_ge(faults.smallest, HALF / 2.0F - 1e-6F);
+
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_uint_eq(status.quarantined, 1);
+  ck_assert_uint_eq(status.worker_restarts, 2);
+  ck_assert_msg(strstr(status.quarantine_note, "SIGSEGV"), "%s", status.quarantine_note);
+  Rack* const heard = engine_rack(rig.engine);
+  Rack* const before = player_rack(HALVED);
+  ck_assert(rack_equal(heard, before));
+  rack_free(before);
+  rack_free(heard);
+
+  const EngineReply again = rig_edit(&rig, crashing);
+  ck_assert_int_eq(again.status, STATUS_WORKER);
+  ck_assert_msg(strstr(again.text, "crashed the worker twice"), "%s", again.text);
+  const EngineReply other = rig_edit(&rig, HALVED " | gain 0dB");
+  ck_assert_msg(!other.status, "%s", other.text);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 2);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(without_a_good_rack_before_the_empty_one_is_left)
+{
+  const char* const argv[] = { bad_worker(), NULL };
+  const EngineConfig config = rig_config(argv);
+  Rig rig = { .engine = NULL };
+  Error error;
+  ck_assert_int_eq(engine_new(&config, &rig.engine, &error), STATUS_OK);
+  rig.rack = player_rack("gain -6dB | convolver segv"); // crashes when it is armed
+  ck_assert_int_eq(engine_edit_wait(rig.engine, rig.rack, &error), STATUS_OK);
+  rig_arm(&rig);
+  rig.audio = clocked_start(rig.engine);
+  await_quarantine(&rig);
+  await_restarts(&rig, 1);
+  await_dry(&rig);
+  ck_assert_uint_eq(rig_status(&rig).n_nodes, 0);
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
+  await_level(&rig, HALF);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(kills_from_outside_are_nobodys_fault)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED); // warprack's own heeds no SIGTERM
+  for (uint64_t n = 1; n <= 3U; ++n) {   // each well within the time that a rack is on trial
+    await_health(&rig, HALF);
+    send_signal(&rig, n % 2U ? SIGKILL : SIGTERM);
+    await_restarts(&rig, n);
+  }
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
+  rig_stop(&rig);
+}
+END_TEST
+
+static void
+link_to(const char* const target)
+{
+  char path[256];
+  char fresh[256];
+  snprintf(path, sizeof(path), "%s", scratch_path(&scratch, "program"));
+  snprintf(fresh, sizeof(fresh), "%s", scratch_path(&scratch, "fresh"));
+  ck_assert_int_eq(symlink(target, fresh), 0);
+  ck_assert_int_eq(rename(fresh, path), 0);
+}
+
+START_TEST(a_program_that_does_not_start_is_tried_again_with_rests)
+{
+  Rig rig;
+  scratch = scratch_new();
+  link_to(bad_worker());
+  rig_start(&rig, scratch_path(&scratch, "program"), HALVED);
+  await_level(&rig, HALF);
+  clocked_faults(rig.audio);
+  link_to("/bin/false");
+  const uint64_t began = clocked_blocks(rig.audio);
+  send_signal(&rig, SIGKILL);
+  await_dry(&rig);
+  uint32_t n_changes = 0;
+  char note[sizeof(rig_status(&rig).worker_note)] = "";
+  while (clocked_blocks(rig.audio) - began < 600U) { // 1.6 s
+    const EngineStatus status = rig_status(&rig);
+    n_changes += strcmp(note, status.worker_note) != 0;
+    memcpy(note, status.worker_note, sizeof(note));
+    usleep(1000);
+  }
+  // Killed, at once again, and a second later: three losses, and a look before and between.
+  ck_assert_uint_ge(n_changes, 2);
+  ck_assert_uint_le(n_changes, 5);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 0);
+  ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
+  link_to(bad_worker());
+  assert_it_comes_back(&rig, 1, HALF);
+  rig_stop(&rig);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("remote_crashes", an_edit_that_crashes_two_workers_is_refused,
+           a_rack_that_crashes_two_workers_is_taken_back,
+           without_a_good_rack_before_the_empty_one_is_left, kills_from_outside_are_nobodys_fault,
+           a_program_that_does_not_start_is_tried_again_with_rests)

@@ -461,7 +461,7 @@ run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t 
 
 START_TEST(every_effect_is_edited_live_and_no_audio_thread_does_what_it_must_not)
 {
-  const uint64_t n_blocks = environment_number("STORM_BLOCKS", 50000);
+  const uint64_t n_blocks = environment_number("STORM_BLOCKS", 40000);
   const bool is_locked = run_storm(0, BLOCK, n_blocks);
   const RtTrapCounts all = rt_trap_counts();
   const RtTrapCounts callback = rt_trap_thread_counts(NAME_CALLBACK);

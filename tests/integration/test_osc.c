@@ -282,6 +282,24 @@ START_TEST(a_rack_that_comes_by_osc_names_files_of_the_root_only)
 }
 END_TEST
 
+START_TEST(a_port_that_others_can_reach_is_opened_with_a_list_only)
+{
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--osc-bind", "0.0.0.0", "gain");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_ptr_nonnull(strstr(program.err, "--osc-allow"));
+  program_clear(&program);
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-allow", "10.0.0.1/8", "gain");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_ptr_nonnull(strstr(program.err, "10.0.0.1/8 is not a network"));
+  program_clear(&program);
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--osc-bind", "0.0.0.0",
+              "--osc-allow", "192.0.2.0/24,2001:db8::1", "--duration", "0.1", "gain");
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  program_clear(&program);
+}
+END_TEST
+
 SUITE_MAIN("osc", values_of_a_bundle_begin_at_one_frame, ten_edits_in_a_bundle_are_one_plan,
            a_storm_of_commands_is_answered_to_the_last_one,
-           a_rack_that_comes_by_osc_names_files_of_the_root_only)
+           a_rack_that_comes_by_osc_names_files_of_the_root_only,
+           a_port_that_others_can_reach_is_opened_with_a_list_only)

@@ -7,11 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void
 fill_audio(void* const context, ControlAudio* const audio)
 {
-  const ControlRig* const rig = context;
+  ControlRig* const rig = context;
+  while (rig->hold) {
+    rig->is_held = true;
+    usleep(1000);
+  }
+  rig->is_held = false;
   *audio = (ControlAudio){
     .driver = "dummy", .device = "none", .xruns = 7, .overlaps = 3, .hang_s = 2.5
   };

@@ -10,46 +10,6 @@
 
 #define WIRE_VERSION 1U
 
-static uint32_t
-hash_text(uint32_t hash, const char* text)
-{
-  for (; *text; ++text) {
-    hash = (hash ^ (unsigned char)*text) * 16777619U; // FNV-1a
-  }
-  return hash;
-}
-
-/// What both sides must have in common: documents name effects, messages count their parameters.
-static uint32_t
-identity(void)
-{
-  uint32_t hash = hash_text(2166136261U + WIRE_VERSION, WARPRACK_VERSION);
-  uint32_t n = 0;
-  const FxInfo* const* const table = fx_table(&n);
-  for (uint32_t e = 0; e < n; ++e) {
-    hash = hash_text(hash, table[e]->name);
-    for (uint32_t p = 0; p < table[e]->n_params; ++p) {
-      hash = hash_text(hash, table[e]->params[p].id);
-    }
-  }
-  return hash;
-}
-
-void
-wire_code_arm(Coder* const coder, WireArm* const arm)
-{
-  coder_double(coder, &arm->format.rate_hz, 1000.0, WIRE_MAX_RATE_HZ, "rate");
-  coder_u32(coder, &arm->format.block_frames, 1U, FX_MAX_BLOCK, "block");
-  coder_u32(coder, &arm->format.n_in, 0U, FX_MAX_CHANNELS, "n_in");
-  coder_u32(coder, &arm->format.n_out, 0U, FX_MAX_CHANNELS, "n_out");
-  coder_bool(coder, &arm->format.offline, "offline");
-  if (arm->format.offline) {
-    coder_fail(coder, STATUS_BAD_ARG, "there is no ring offline");
-  }
-  coder_u64(coder, &arm->first_frame);
-  coder_u64(coder, &arm->n_sent);
-}
-
 /// The uids in the order of the nodes, then the document.
 static void
 write_rack(Coder* const coder, const Rack* const rack)
@@ -128,6 +88,31 @@ code_rack(Coder* const coder, const Rack** const rack)
   }
 }
 
+static uint32_t
+hash_text(uint32_t hash, const char* text)
+{
+  for (; *text; ++text) {
+    hash = (hash ^ (unsigned char)*text) * 16777619U; // FNV-1a
+  }
+  return hash;
+}
+
+/// What both sides must have in common: documents name effects, messages count their parameters.
+static uint32_t
+identity(void)
+{
+  uint32_t hash = hash_text(2166136261U + WIRE_VERSION, WARPRACK_VERSION);
+  uint32_t n = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  for (uint32_t e = 0; e < n; ++e) {
+    hash = hash_text(hash, table[e]->name);
+    for (uint32_t p = 0; p < table[e]->n_params; ++p) {
+      hash = hash_text(hash, table[e]->params[p].id);
+    }
+  }
+  return hash;
+}
+
 void
 wire_code_config(Coder* const coder, WireConfig* const config)
 {
@@ -161,16 +146,27 @@ wire_code_config(Coder* const coder, WireConfig* const config)
 }
 
 void
+wire_code_arm(Coder* const coder, WireArm* const arm)
+{
+  coder_double(coder, &arm->format.rate_hz, 1000.0, WIRE_MAX_RATE_HZ, "rate");
+  coder_u32(coder, &arm->format.block_frames, 1U, FX_MAX_BLOCK, "block");
+  coder_u32(coder, &arm->format.n_in, 0U, FX_MAX_CHANNELS, "n_in");
+  coder_u32(coder, &arm->format.n_out, 0U, FX_MAX_CHANNELS, "n_out");
+  coder_bool(coder, &arm->format.offline, "offline");
+  if (arm->format.offline) {
+    coder_fail(coder, STATUS_BAD_ARG, "there is no ring offline");
+  }
+  coder_u64(coder, &arm->first_frame);
+  coder_u64(coder, &arm->n_sent);
+}
+
+void
 wire_code_edit(Coder* const coder, WireEdit* const edit)
 {
   coder_u64(coder, &edit->id);
   coder_u64(coder, &edit->at_frame);
   coder_u64(coder, &edit->stamp);
-  if (coder->writes) {
-    write_rack(coder, edit->rack);
-  } else {
-    edit->rack = read_rack(coder);
-  }
+  code_rack(coder, &edit->rack);
 }
 
 static void

@@ -26,9 +26,10 @@ struct Clerk {
   Folder folder; // our own descriptor
   pthread_t thread;
   pthread_mutex_t lock;
-  pthread_cond_t wanted; // there is something to do, or it is over
+  pthread_cond_t changed; // there is something to do, or an end is wanted, or reached
   int fd;
-  bool is_over;
+  bool is_over; // an end is wanted
+  bool has_ended;
   uint32_t n_jobs; // in either list, or being done
   JobList to_do;
   JobList done;
@@ -59,7 +60,7 @@ wait_for_job(Clerk* const clerk)
 {
   pthread_mutex_lock(&clerk->lock);
   while (!clerk->to_do.first && !clerk->is_over) {
-    pthread_cond_wait(&clerk->wanted, &clerk->lock);
+    pthread_cond_wait(&clerk->changed, &clerk->lock);
   }
   ClerkJob* const job = take_first(&clerk->to_do); // what has been asked for is written first
   pthread_mutex_unlock(&clerk->lock);
@@ -79,6 +80,10 @@ clerk_run(void* const context)
     pthread_mutex_unlock(&clerk->lock);
     eventfd_write(clerk->fd, 1);
   }
+  pthread_mutex_lock(&clerk->lock);
+  clerk->has_ended = true;
+  pthread_cond_signal(&clerk->changed);
+  pthread_mutex_unlock(&clerk->lock);
   return NULL;
 }
 
@@ -91,7 +96,7 @@ release(Clerk* const clerk)
   for (ClerkJob* job = NULL; (job = take_first(&clerk->done));) {
     clerk_job_free(job);
   }
-  pthread_cond_destroy(&clerk->wanted);
+  pthread_cond_destroy(&clerk->changed);
   pthread_mutex_destroy(&clerk->lock);
   folder_close(&clerk->folder);
   close(clerk->fd);
@@ -110,7 +115,11 @@ clerk_new(const Folder* const folder, Clerk** const out, Error* const error)
   clerk->to_do.last = &clerk->to_do.first;
   clerk->done.last = &clerk->done.first;
   pthread_mutex_init(&clerk->lock, NULL);
-  pthread_cond_init(&clerk->wanted, NULL);
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&clerk->changed, &attributes);
+  pthread_condattr_destroy(&attributes);
   const Status status =
       clerk->folder.fd < 0 || clerk->fd < 0
           ? error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno))
@@ -123,23 +132,36 @@ clerk_new(const Folder* const folder, Clerk** const out, Error* const error)
   return STATUS_OK;
 }
 
+/// Ask the thread to end; false when it does not in time.
+static bool
+end_thread(Clerk* const clerk)
+{
+  struct timespec limit;
+  clock_gettime(CLOCK_MONOTONIC, &limit);
+  limit.tv_sec += END_S;
+  pthread_mutex_lock(&clerk->lock);
+  clerk->is_over = true;
+  pthread_cond_signal(&clerk->changed);
+  while (!clerk->has_ended &&
+         pthread_cond_timedwait(&clerk->changed, &clerk->lock, &limit) != ETIMEDOUT) {
+  }
+  const bool has_ended = clerk->has_ended;
+  pthread_mutex_unlock(&clerk->lock);
+  return has_ended;
+}
+
 void
 clerk_free(Clerk* const clerk)
 {
   if (!clerk) {
     return;
   }
-  pthread_mutex_lock(&clerk->lock);
-  clerk->is_over = true;
-  pthread_cond_signal(&clerk->wanted);
-  pthread_mutex_unlock(&clerk->lock);
-  struct timespec limit;
-  clock_gettime(CLOCK_MONOTONIC, &limit);
-  limit.tv_sec += END_S;
-  if (pthread_clockjoin_np(clerk->thread, NULL, CLOCK_MONOTONIC, &limit) == 0) {
+  const pthread_t thread = clerk->thread;
+  if (end_thread(clerk)) {
+    pthread_join(thread, NULL);
     release(clerk);
   } else {
-    pthread_detach(clerk->thread);
+    pthread_detach(thread);
   }
 }
 
@@ -158,7 +180,7 @@ post(Clerk* const clerk, ClerkJob* const job, Error* const error)
   if (has_room) {
     ++clerk->n_jobs;
     append(&clerk->to_do, job);
-    pthread_cond_signal(&clerk->wanted);
+    pthread_cond_signal(&clerk->changed);
   }
   pthread_mutex_unlock(&clerk->lock);
   if (!has_room) {

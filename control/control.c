@@ -333,9 +333,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   (void)look_at_backend(control); // as it is at the start is no news
   control->notify.say = control_say;
   control->notify.context = control;
-  const SessionConfig session = { .engine = config->engine,
-                                  .folder = &control->folder,
-                                  .events = dispatch_events(control) };
+  const SessionConfig session = { .engine = config->engine, .events = dispatch_events(control) };
   return session_new(&session, rack, &control->session, error);
 }
 

@@ -107,37 +107,3 @@ edit_remove(Rack** const rack, const Message* const message, Error* const error)
 {
   return rack_remove(*rack, message_text(message, 0), error);
 }
-
-static Status
-check_node_files(const RackNode* const node, const RackNode* const before,
-                 const Folder* const folder, Error* const error)
-{
-  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
-    const char* const name = node->fx->params[p].kind == PARAM_FILE ? rack_text(node, p) : NULL;
-    if (!name || !*name) {
-      continue;
-    }
-    const char* const old = before && before->fx == node->fx ? rack_text(before, p) : NULL;
-    if (old && strcmp(old, name) == 0) {
-      continue; // heard already: chosen when the server was started, or checked then
-    }
-    Error reason;
-    const Status status = folder_check(folder, name, &reason);
-    if (status != STATUS_OK) {
-      return error_set(error, status, "%s.%s: %s", node->name, node->fx->params[p].id, reason.text);
-    }
-  }
-  return STATUS_OK;
-}
-
-Status
-edits_check_files(const Rack* const rack, const Rack* const before, const Folder* const folder,
-                  Error* const error)
-{
-  Status status = STATUS_OK;
-  for (uint32_t n = 0; n < rack->n_nodes && status == STATUS_OK; ++n) {
-    const RackNode* const node = &rack->nodes[n];
-    status = check_node_files(node, rack_find(before, node->name), folder, error);
-  }
-  return status;
-}

@@ -3,7 +3,6 @@
 #ifndef WARPRACK_CONTROL_EDITS_H
 #define WARPRACK_CONTROL_EDITS_H
 
-#include "folder.h"
 #include "message.h"
 
 #include "../engine/rack.h"
@@ -22,9 +21,5 @@ Status edit_remove(Rack** rack, const Message* message, Error* error);
 /// Set one parameter of a rack to an argument of type v.
 NODISCARD Status edit_value(Rack* rack, const char* node, const char* param, const Message* message,
                             uint32_t argument, Error* error);
-
-/// Every file that `rack` names and `before` does not must be in the folder.
-NODISCARD Status edits_check_files(const Rack* rack, const Rack* before, const Folder* folder,
-                                   Error* error);
 
 #endif

@@ -87,17 +87,6 @@ folder_open_file(const Folder* const folder, const char* const name, int* const 
   return open_file(folder, name, fd, &n_bytes, error);
 }
 
-Status
-folder_check(const Folder* const folder, const char* const name, Error* const error)
-{
-  int fd = -1;
-  const Status status = folder_open_file(folder, name, &fd, error);
-  if (status == STATUS_OK) {
-    close(fd);
-  }
-  return status;
-}
-
 static ssize_t
 read_all(const int fd, char* const text, const size_t n_bytes)
 {

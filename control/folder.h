@@ -25,9 +25,6 @@ void folder_close(Folder* folder);
 /// like all else that is no regular file.  The caller closes it.
 NODISCARD Status folder_open_file(const Folder* folder, const char* name, int* fd, Error* error);
 
-/// STATUS_FILE unless `name` is a regular file in the folder that may be read.
-NODISCARD Status folder_check(const Folder* folder, const char* name, Error* error);
-
 /// Read a text of at most RACK_MAX_TEXT bytes; the caller frees it.
 NODISCARD Status folder_read(const Folder* folder, const char* name, char** text, Error* error);
 

@@ -108,10 +108,6 @@ apply_messages(Session* const session, const Batch* const batch, const Message**
   if (status == STATUS_OK) {
     status = session_check_frames(session, session->candidate, error);
   }
-  if (status == STATUS_OK) {
-    status =
-        edits_check_files(session->candidate, session->committed, session->config.folder, error);
-  }
   return status;
 }
 

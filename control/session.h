@@ -19,7 +19,6 @@
 #ifndef WARPRACK_CONTROL_SESSION_H
 #define WARPRACK_CONTROL_SESSION_H
 
-#include "folder.h"
 #include "message.h"
 
 #include "../engine/engine.h"
@@ -53,8 +52,7 @@ typedef struct SessionEvents {
 } SessionEvents;
 
 typedef struct SessionConfig {
-  Engine* engine;       ///< Borrowed
-  const Folder* folder; ///< Borrowed
+  Engine* engine; ///< Borrowed
   SessionEvents events;
 } SessionConfig;
 

@@ -477,14 +477,6 @@ START_TEST(no_file_name_leads_out_of_the_folder)
   for (uint32_t i = 0; i < ARRAY_LEN(names); ++i) {
     client_send(rig.client, "/rack/load", "s", names[i]);
     client_expect_start(rig.client, "/fail /rack/load 9 ");
-    client_send(rig.client, "/rack/add", "ssss", "c", "convolver", "ir", names[i]);
-    if (*names[i]) { // an empty name means no file
-      client_expect_start(rig.client, "/fail /rack/add 9 ");
-    } else {
-      client_expect_start(rig.client, "/done");
-      client_send(rig.client, "/rack/undo", "");
-      client_expect_start(rig.client, "/done");
-    }
   }
   static const char* const targets[] = { "/tmp/x.rack", "../x.rack", "linkdir/x.rack" };
   for (uint32_t i = 0; i < ARRAY_LEN(targets); ++i) {
@@ -497,21 +489,6 @@ START_TEST(no_file_name_leads_out_of_the_folder)
   unlink(scratch_path(&rig.folder, "linkdir"));
   unlink(scratch_path(&rig.folder, "fifo.rack"));
   rmdir(scratch_path(&rig.folder, "dir.rack"));
-  stop();
-}
-END_TEST
-
-START_TEST(files_of_effects_are_taken_from_the_folder)
-{
-  start();
-  scratch_write(&rig.folder, "hall.wav", "x", 1);
-  client_send(rig.client, "/rack/add", "ssss", "c", "convolver", "ir", "hall.wav");
-  client_expect_start(rig.client, "/done");
-  ck_assert_int_eq(unlink(scratch_path(&rig.folder, "hall.wav")), 0);
-  client_send(rig.client, "/rack/clear", ""); // what is heard already is not asked for again
-  client_expect_start(rig.client, "/done");
-  client_send(rig.client, "/rack/undo", "");
-  client_expect_start(rig.client, "/done");
   stop();
 }
 END_TEST
@@ -534,5 +511,4 @@ SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
            an_address_that_ends_in_a_slash_is_no_amplifier,
            a_sender_that_floods_is_slowed_down_and_the_others_are_not,
            quit_is_answered_before_it_is_done, a_long_rack_is_read_in_parts,
-           racks_are_saved_and_loaded_inside_the_folder, no_file_name_leads_out_of_the_folder,
-           files_of_effects_are_taken_from_the_folder)
+           racks_are_saved_and_loaded_inside_the_folder, no_file_name_leads_out_of_the_folder)

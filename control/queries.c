@@ -350,6 +350,7 @@ put_period(const lo_message to, const PeriodCounts* const counts)
   put_count(to, "dropped", counts->dropped);
   put_count(to, "dry", counts->dry);
   put_count(to, "clipped", counts->clipped);
+  put_count(to, "feedback", counts->feedback);
   put_count(to, "bad_in", counts->bad_in);
   put_count(to, "bad_out", counts->bad_out);
   put_count(to, "denormal_in", counts->denormal_in);
@@ -362,8 +363,8 @@ put_period(const lo_message to, const PeriodCounts* const counts)
 /// Add " in:CHANNEL=N" or " out:…" for the channels where a guard changed N samples, while there is
 /// room.
 static void
-list_ports(char* const text, const size_t n_bytes, const Engine* const engine, const bool is_output,
-           const uint32_t n_channels)
+list_guarded(char* const text, const size_t n_bytes, const Engine* const engine,
+             const bool is_output, const uint32_t n_channels)
 {
   for (uint32_t c = 0; c < n_channels; ++c) {
     const PeriodPort port = engine_port(engine, is_output, c);
@@ -376,13 +377,33 @@ list_ports(char* const text, const size_t n_bytes, const Engine* const engine, c
   }
 }
 
+/// Add " out:CHANNEL=-NdB" or " out:CHANNEL=muted" for the outputs that feed back, likewise.
+static void
+list_attenuated(char* const text, const size_t n_bytes, const Engine* const engine,
+                const uint32_t n_channels)
+{
+  for (uint32_t c = 0; c < n_channels; ++c) {
+    const PeriodPort port = engine_port(engine, true, c);
+    const size_t used = strlen(text);
+    const char* const space = used ? " " : "";
+    if (port.is_muted) {
+      snprintf(text + used, n_bytes - used, "%sout:%u=muted", space, c + 1U);
+    } else if (port.attenuation_db) {
+      snprintf(text + used, n_bytes - used, "%sout:%u=-%udB", space, c + 1U, port.attenuation_db);
+    }
+  }
+}
+
 static void
 put_ports(const lo_message to, const Engine* const engine, const EngineStatus* const status)
 {
-  char text[512] = "";
-  list_ports(text, sizeof(text), engine, false, status->n_in);
-  list_ports(text, sizeof(text), engine, true, status->n_out);
-  put_text(to, "guarded_ports", text);
+  char guarded[512] = "";
+  char attenuated[512] = "";
+  list_guarded(guarded, sizeof(guarded), engine, false, status->n_in);
+  list_guarded(guarded, sizeof(guarded), engine, true, status->n_out);
+  list_attenuated(attenuated, sizeof(attenuated), engine, status->n_out);
+  put_text(to, "guarded_ports", guarded);
+  put_text(to, "attenuated_ports", attenuated);
 }
 
 static void

@@ -39,6 +39,7 @@ engine_add_counts(PeriodCounts* const sum, const PeriodCounts* const counts)
   sum->bad_out += counts->bad_out;
   sum->denormal_in += counts->denormal_in;
   sum->denormal_out += counts->denormal_out;
+  sum->feedback += counts->feedback;
   sum->odd_periods += counts->odd_periods;
   sum->faults += counts->faults;
   sum->callback_ns_sum += counts->callback_ns_sum;

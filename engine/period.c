@@ -60,6 +60,7 @@ take_input(Period* const period, const float* const in, const uint32_t c, float*
 {
   const GuardCounts met = guard_clean(row, in, n_frames);
   period_count_guard(period, false, c, &met);
+  feedback_hear(period->feedback, c, &met);
   if (c < dry_line_channels(period->dry_line)) {
     dry_line_feed(period->dry_line, c, row, n_frames);
   }
@@ -188,21 +189,30 @@ faded_row(Period* const period, const float* const row)
   return faded;
 }
 
-/// Write the outputs: sound, level, guard.
+static void
+advance_feedback(Period* const period, const uint32_t n_frames)
+{
+  period_count(&period->counters.feedback, feedback_advance(period->feedback, n_frames));
+}
+
+/// Write the outputs: sound, level, guard, attenuation of what feeds back.
 static void
 play_block(Period* const period, const Slice* const slice, const Sound sound)
 {
   period->next_tap = atomic_load_explicit(&period->rack_latency, memory_order_relaxed);
+  const uint32_t n_frames = period->shape.block_frames;
   const bool is_fading = move_fade(period);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
     const float* row = period_sound_row(period, sound, c);
     if (is_fading) {
       row = faded_row(period, row);
     }
-    const GuardCounts met =
-        guard_limit(slice->out[c] + slice->first, row, period->shape.block_frames, &period->curve);
+    float* const out = slice->out[c] + slice->first;
+    const GuardCounts met = guard_limit(out, row, n_frames, &period->curve);
     period_count_guard(period, true, c, &met);
+    feedback_play(period->feedback, c, &met, out, n_frames);
   }
+  advance_feedback(period, n_frames);
   period->tap = period->next_tap;
   period->has_wet = sound == SOUND_WET || sound == SOUND_DRY_TO_WET;
   period_count(&period->counters.dry, sound >= SOUND_WET_TO_DRY);
@@ -220,6 +230,7 @@ play_odd_period(Period* const period, const float* const* const in, float* const
       take_input(period, in[c] ? in[c] + first : period->rows.silence, c, period->rows.input, n);
     }
     dry_line_advance(period->dry_line, n);
+    advance_feedback(period, n);
   }
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
     memset(out[c], 0, n_frames * sizeof(float));

@@ -62,14 +62,17 @@ typedef struct PeriodCounts {
   uint64_t bad_out; ///< NaN or Inf samples that would have gone out
   uint64_t denormal_in, denormal_out; ///< Denormal samples, likewise
   uint64_t odd_periods; ///< Periods whose length was not the block's, played as silence
+  uint64_t feedback;    ///< Times that an output was found to feed back to an input
   uint64_t faults;      ///< Times that ring_faults() counted, in all rings
   uint64_t callback_ns_max, callback_ns_sum; ///< Time inside period_run(), waiting periods aside
 } PeriodCounts;
 
-/// Counters of one port since the period was made; the fields as in PeriodCounts.
+/// One port: counters since the period was made, as in PeriodCounts, and its state.
 typedef struct PeriodPort {
   uint64_t bad, denormal;
-  uint64_t clipped; ///< Outputs
+  uint64_t clipped;        ///< Outputs
+  uint32_t attenuation_db; ///< Outputs: at present, because of feedback (feedback.h)
+  bool is_muted;           ///< Outputs: so much that nothing passes
 } PeriodPort;
 
 typedef struct Period Period;

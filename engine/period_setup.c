@@ -115,6 +115,10 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   if (!status) {
     status = make_dry_line(period, error);
   }
+  if (!status) {
+    status = feedback_new(config->rate_hz, period->shape.n_in, period->shape.n_out,
+                          period->shape.block_frames, &period->feedback, error);
+  }
   if (status) {
     period_free(period);
     return status;
@@ -128,6 +132,7 @@ period_free(Period* const period)
 {
   if (period) {
     dry_line_free(period->dry_line);
+    feedback_free(period->feedback);
     free(period->ports);
     free(period->row_memory);
     pthread_mutex_destroy(&period->exchange.mutex);

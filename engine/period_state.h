@@ -5,6 +5,7 @@
 #define WARPRACK_ENGINE_PERIOD_STATE_H
 
 #include "dry_line.h"
+#include "feedback.h"
 #include "guard.h"
 #include "period.h"
 
@@ -18,7 +19,7 @@
 /// PeriodCounts as one thread writes and others read them.
 typedef struct PeriodCounters {
   _Atomic uint64_t blocks, late, failed, wrong, dropped, dry, clipped, bad_in, bad_out, denormal_in,
-      denormal_out, odd_periods, faults;
+      denormal_out, feedback, odd_periods, faults;
   _Atomic uint64_t callback_ns_max, callback_ns_sum;
 } PeriodCounters;
 
@@ -59,6 +60,7 @@ struct Period {
   float* row_memory;
   PeriodRows rows;
   DryLine* dry_line;
+  Feedback* feedback;
 
   uint64_t frame;                     ///< Frame time of the next slice
   uint64_t n_blocks;                  ///< Since the start or the last odd period

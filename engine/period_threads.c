@@ -62,6 +62,7 @@ period_counts(const Period* const period)
                          .denormal_in = read_counter(&counters->denormal_in),
                          .denormal_out = read_counter(&counters->denormal_out),
                          .odd_periods = read_counter(&counters->odd_periods),
+                         .feedback = read_counter(&counters->feedback),
                          .faults = read_counter(&counters->faults),
                          .callback_ns_max = read_counter(&counters->callback_ns_max),
                          .callback_ns_sum = read_counter(&counters->callback_ns_sum) };
@@ -74,9 +75,12 @@ period_port(const Period* const period, const bool is_output, const uint32_t cha
     return (PeriodPort){ 0 };
   }
   const PeriodPortCounters* const port = period_port_counters(period, is_output, channel);
+  const uint32_t n_steps = is_output ? feedback_steps(period->feedback, channel) : 0;
   return (PeriodPort){ .bad = read_counter(&port->bad),
                        .denormal = read_counter(&port->denormal),
-                       .clipped = read_counter(&port->clipped) };
+                       .clipped = read_counter(&port->clipped),
+                       .attenuation_db = n_steps * FEEDBACK_STEP_DB,
+                       .is_muted = n_steps == FEEDBACK_MUTE };
 }
 
 // ---- rings ----

@@ -326,8 +326,9 @@ START_TEST(the_status_counts_what_was_refused)
   start();
   ck_assert_double_eq(control_rig_status(&rig, "xruns"), 7.0);
   client_send(rig.client, "/server/status", "");
-  ck_assert_ptr_nonnull(
-      strstr(client_receive(rig.client), " guarded_ports in:2=2 out:1=1 out:2=2 "));
+  ck_assert_ptr_nonnull(strstr(client_receive(rig.client),
+                               " guarded_ports in:2=2 out:1=1 out:2=2 "
+                               "attenuated_ports out:1=muted out:2=-42dB "));
   ck_assert_double_eq(control_rig_status(&rig, "overlaps"), 3.0);
   ck_assert_double_eq(control_rig_status(&rig, "audio_hang_s"), 2.5);
   ck_assert_double_eq(control_rig_status(&rig, "refused_blob"), 0.0);

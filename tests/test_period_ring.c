@@ -420,7 +420,7 @@ END_TEST
 
 // ---- a worker gone mad ----
 
-#define MAD_ROUNDS  50U
+#define MAD_ROUNDS  8U
 #define MAD_PERIODS 100U
 #define CEILING     0.9F
 

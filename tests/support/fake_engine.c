@@ -264,5 +264,10 @@ PeriodPort
 engine_port(const Engine* const engine, const bool is_output, const uint32_t channel)
 {
   (void)engine;
-  return (PeriodPort){ .bad = channel, .denormal = is_output ? 0 : channel, .clipped = is_output };
+  if (is_output) {
+    return (PeriodPort){
+      .bad = channel, .clipped = 1, .attenuation_db = 48U - 6U * channel, .is_muted = !channel
+    };
+  }
+  return (PeriodPort){ .bad = channel, .denormal = channel };
 }

@@ -152,6 +152,18 @@ restore_links(Jack* const jack)
          reviver_call(reviver, jack_session_restore);
 }
 
+// Once, when nothing else is to be done; true when a call does.
+static bool
+describe_ports(Jack* const jack)
+{
+  JackSession* const session = session_of(&jack->reviver);
+  if (session->is_described || !jack->links_settled) {
+    return false;
+  }
+  session->is_described = true;
+  return reviver_call(&jack->reviver, jack_session_describe);
+}
+
 static void
 pass_on_words(const Io* const io)
 {
@@ -175,7 +187,7 @@ follow(Reviver* const reviver)
     jack->latency_changed = !reviver_call(reviver, jack_session_tell_latency);
     return !jack->latency_changed;
   }
-  return restore_links(jack);
+  return restore_links(jack) || describe_ports(jack);
 }
 
 static const ReviverKind kind = {

@@ -205,20 +205,6 @@ set_callbacks(JackSession* const session)
   jack_on_info_shutdown(client, on_shutdown, session);
 }
 
-// Patch bays show the pretty name and sort by the order; both are decoration, so a server without
-// metadata is no fault.
-static void
-describe_port(JackSession* const session, jack_port_t* const port, const char* const kind,
-              const uint32_t number, const uint32_t order)
-{
-  const jack_uuid_t uuid = jack_port_uuid(port);
-  char text[32];
-  snprintf(text, sizeof(text), "%s %u", kind, number);
-  jack_set_property(session->client, uuid, JACK_METADATA_PRETTY_NAME, text, "text/plain");
-  snprintf(text, sizeof(text), "%u", order);
-  jack_set_property(session->client, uuid, JACK_METADATA_ORDER, text, XSD_INTEGER);
-}
-
 static Status
 make_ports(JackSession* const session)
 {
@@ -235,7 +221,6 @@ make_ports(JackSession* const session)
       snprintf(what, sizeof(what), "JACK has no room for the port %s", name);
       return fail(session, what);
     }
-    describe_port(session, session->ports[p], is_input ? "Input" : "Output", number, p);
   }
   return STATUS_OK;
 }
@@ -304,6 +289,32 @@ void
 jack_session_restore(void* const context)
 {
   restore(context);
+}
+
+static void
+describe_port(JackSession* const session, jack_port_t* const port, const char* const kind,
+              const uint32_t number, const uint32_t order)
+{
+  const jack_uuid_t uuid = jack_port_uuid(port);
+  char text[32];
+  snprintf(text, sizeof(text), "%s %u", kind, number);
+  jack_set_property(session->client, uuid, JACK_METADATA_PRETTY_NAME, text, "text/plain");
+  snprintf(text, sizeof(text), "%u", order);
+  jack_set_property(session->client, uuid, JACK_METADATA_ORDER, text, XSD_INTEGER);
+}
+
+void
+jack_session_describe(void* const context)
+{
+  JackSession* const session = context;
+  const uint32_t n_in = session->base.io->n_in;
+  const uint32_t n_out = session->base.io->n_out;
+  for (uint32_t p = 0; p < n_in; ++p) {
+    describe_port(session, session->ports[p], "Input", p + 1U, p);
+  }
+  for (uint32_t p = 0; p < n_out; ++p) {
+    describe_port(session, session->ports[n_in + p], "Output", p + 1U, n_in + p);
+  }
 }
 
 void

@@ -29,6 +29,7 @@ typedef struct JackSession {
   const float** in;     ///< [n_in] this period's buffers
   float** out;          ///< [n_out]
   uint32_t n_connected; ///< Connections made by jack_session_start()
+  bool is_described;    ///< jack_session_describe() has been called
   // Set by JACK's callbacks
   atomic_bool freewheeling;
   atomic_bool links_changed;
@@ -42,6 +43,10 @@ void jack_session_open(void* session);
 void jack_session_start(void* session);
 /// Try again to restore connections; what libjack says against it is dropped. [errand]
 void jack_session_restore(void* session);
+/// Give the ports their pretty names and their order, which patch bays show.  Decoration, so a
+/// server without metadata is no fault.  Takes a millisecond for each port, and may hang where
+/// another client has died over the database behind it: nothing that sounds waits for it. [errand]
+void jack_session_describe(void* session);
 /// Tell the server that the latency has changed. [errand]
 void jack_session_tell_latency(void* session);
 /// Close the client, if it is open, and free it all. [errand]

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define NS_PER_MS   1000000U
-#define HANG_NS     (2000U * NS_PER_MS) // after which a call is said to hang
-#define FIRST_NS    (5000U * NS_PER_MS) // for the first start
-#define PATIENCE_MS 50U                 // of one poll; a healthy server answers within
-#define CLOSE_MS    900U                // twice that is the longest that reviver_close() takes
-#define MAX_STEPS   8U                  // of one poll; a return takes four
+#define HANG_NS     (2000U * NS_PER_MS)  // after which a call is said to hang
+#define FIRST_NS    (10000U * NS_PER_MS) // jackd is silent for 6 s when a client has died
+#define PATIENCE_MS 50U                  // of one poll; a healthy server answers within
+#define CLOSE_MS    900U                 // twice that is the longest that reviver_close() takes
+#define MAX_STEPS   8U                   // of one poll; a return takes four
 
 // What calls that were left to themselves may still touch: kept in reach, so that a leak checker
 // does not take it for lost.

@@ -82,7 +82,7 @@ struct Reviver {
 REALTIME void session_process(Session* session, const float* const* in, float* const* out,
                               uint32_t n_frames, bool wait);
 
-/// The first start; waits 5 s for it at most.  Where the driver waits and no server is there, this
+/// The first start; waits 10 s for it at most.  Where the driver waits and no server is there, this
 /// is no error but a note.  On an error call reviver_close(). [main]
 NODISCARD Status reviver_start(Reviver* reviver, Error* error);
 

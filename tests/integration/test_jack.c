@@ -67,6 +67,18 @@ is_connected(jack_client_t* const probe, const char* const from, const char* con
   return found;
 }
 
+static bool
+has_order(jack_client_t* const probe, const char* const port)
+{
+  char* value = NULL;
+  char* type = NULL;
+  const jack_uuid_t uuid = jack_port_uuid(jack_port_by_name(probe, port));
+  const bool found = !jack_get_property(uuid, JACK_METADATA_ORDER, &value, &type);
+  jack_free(value);
+  jack_free(type);
+  return found;
+}
+
 START_TEST(ports_have_names_order_and_physical_connections)
 {
   Jackd jackd = { "", 0 };
@@ -93,6 +105,7 @@ START_TEST(ports_have_names_order_and_physical_connections)
                 { "rack:in_2", "Input 2", "1" },
                 { "rack:out_1", "Output 1", "2" },
                 { "rack:out_3", "Output 3", "4" } };
+  POLL_UNTIL(io, has_order(probe, "rack:out_3")); // the last one to be described
   for (unsigned p = 0; p < ARRAY_LEN(ports); ++p) {
     const jack_uuid_t uuid = jack_port_uuid(jack_port_by_name(probe, ports[p].port));
     char* value = NULL;

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What io/README.md promises for faults of the JACK server: stops, other formats, freewheel, names that are taken.
+
+Another client plays the number of each frame, and knows from what comes back how old it is; so a rack that plays late, stale or
+repeated sound is found out, and so is a latency that is not what was announced.
+"""
+
+import collections
+
+from common import *
+
+need("jackd", "jack_lsp", "jack_connect", "jack_bufsize", "jack_freewheel")
+
+CLOCK = os.environ.get("WARPRACK_JACK_CLOCK", os.path.join(os.path.dirname(PROGRAM), "tests", "jack_clock"))
+RATE, PERIOD = 48000, 64
+STALE_FRAMES = RATE // 4  # older than any stall of a machine, younger than what is stopped here
+DELAY_MS = 10
+# A block that is late fades between what was and the dry signal; its sum of two numbers is no number of either.
+FADED_BLOCKS = 16
+
+
+class Clock:
+    """tests/integration/jack_clock.c, through the rack and back."""
+
+    def __init__(self, jack):
+        self.process = subprocess.Popen(
+            [CLOCK], stdout=subprocess.PIPE, text=True, env={**os.environ, **jack.env}
+        )
+        jack.wait_for("clock:in")
+        for source, target in (("clock:out", "rack:in_1"), ("rack:out_1", "clock:in")):
+            deadline = time.monotonic() + 10.0  # it has its ports a moment before it is active
+            while (done := jack.run("jack_connect", source, target)).returncode:
+                if "already connected" in done.stderr:
+                    break  # the rack was quicker: it knows the clock of before
+                assert time.monotonic() < deadline, done
+                time.sleep(0.02)
+
+    def runs(self):
+        """End it; [(frame, age, length)], silence left out."""
+        self.process.send_signal(signal.SIGTERM)
+        lines = self.process.communicate(timeout=10.0)[0].splitlines()
+        return [run for run in (tuple(map(int, line.split())) for line in lines) if run[1] >= 0]
+
+
+def advance(server, blocks=200):
+    """Wait until the rack has played so many more blocks."""
+    began, deadline = server.status()["blocks"], time.monotonic() + 10.0
+    while server.status()["blocks"] < began + blocks:
+        assert time.monotonic() < deadline, server.output()
+        time.sleep(0.01)
+
+
+def judge(name, runs, age, block):
+    """Most samples are `age` frames old, and none is stale.
+
+    Where the machine stalls, so that a client misses a cycle, a block is off by some, or JACK plays the last one again: that is not
+    the rack's, and nor is it old.
+    """
+    repeated = {this for last, this in zip(runs, runs[1:]) if this[0] - this[1] == last[0] - last[1]}
+    counts = collections.Counter()
+    for run in runs:
+        if run not in repeated:
+            counts[run[1]] += run[2]
+    usual = counts.most_common(1)[0][0] if counts else None
+    stale = sum(count for found, count in counts.items() if found > STALE_FRAMES)
+    print(f"{name:40} {counts[age]} of {counts.total()} samples are {age} frames old, {stale} stale")
+    assert usual == age, (name, runs)
+    assert stale <= FADED_BLOCKS * block, (name, runs)
+
+
+def server_stops(jack, server):
+    """B3: what was in flight comes once the server goes on, in its place, and nothing else."""
+    clock = Clock(jack)
+    advance(server)
+    jack.process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    jack.process.send_signal(signal.SIGCONT)
+    advance(server)
+    judge("server stopped for 1.5 s", clock.runs(), 2 * PERIOD, PERIOD)
+
+
+def engine_stops(jack, server):
+    """B9: the server goes on, and so does the engine when it may; what it missed is not played."""
+    clock = Clock(jack)
+    advance(server)
+    server.process.send_signal(signal.SIGSTOP)
+    time.sleep(2.0)
+    server.process.send_signal(signal.SIGCONT)
+    advance(server)
+    runs = clock.runs()
+    oldest = max(range(len(runs)), key=lambda number: runs[number][1])
+    assert runs[oldest][1] > RATE // 10, ("the engine was not stopped", runs)
+    judge("engine stopped for 2 s, from then on", runs[oldest + 1 :], 2 * PERIOD, PERIOD)
+    assert server.status()["reconnects"] == 0
+
+
+def period_changes(jack, server):
+    """B7: any period, live; the latency is a block, besides the period that JACK has for the loop."""
+    for period in (1024, 17, 256, PERIOD):
+        done = jack.run("jack_bufsize", str(period))
+        assert done.returncode == 0, done
+        deadline = time.monotonic() + 10.0
+        while server.status()["block_frames"] != period:
+            assert time.monotonic() < deadline, server.output()
+        advance(server, 20)
+        clock = Clock(jack)
+        advance(server, 100)
+        judge(f"period {period}", clock.runs(), 2 * period, period)
+        assert server.status()["latency_frames"] == period
+
+
+def freewheel(jack, server):
+    """B8: nothing is late while JACK freewheels, and none of it counts afterwards."""
+    assert jack.run("jack_freewheel", "y").returncode == 0
+    deadline = time.monotonic() + 10.0
+    while not (before := server.status())["freewheeling"]:
+        assert time.monotonic() < deadline, before
+    advance(server, 20000)
+    during = server.status()
+    assert during["freewheeling"] == 1, during
+    assert during["late"] == before["late"] and during["dry"] == before["dry"], (before, during)
+    assert jack.run("jack_freewheel", "n").returncode == 0
+    clock = Clock(jack)
+    advance(server)
+    judge("after 20000 blocks freewheeling", clock.runs(), 2 * PERIOD, PERIOD)
+    assert server.status()["freewheeling"] == 0
+
+
+def names_are_taken(jack, server):
+    """B10: a second one gets another JACK name and says so; the OSC port of the first it does not get."""
+    arguments = ("--io", "jack", "--channels", "1:1", "--no-connect", "--name", "rack")
+    with Server(*arguments, "", env=jack.env) as second:
+        jack.wait_for("rack-01:out_1")
+        assert "'rack' is taken; this one is called 'rack-01'" in second.stop()
+    command = [PROGRAM, "run", *arguments, "--osc-port", str(server.port), ""]
+    third = subprocess.run(
+        command, env={**os.environ, **jack.env}, capture_output=True, text=True, timeout=20.0, check=False
+    )
+    assert third.returncode == 3 and str(server.port) in third.stderr, third
+    assert server.status()["state"] == "running"
+    print(f"a second engine: called rack-01; the port of the first: {third.stderr.strip()}")
+
+
+def rate_changes(jack, server):
+    """B6: the server comes back at another rate, and a delay in milliseconds has other frames."""
+    server.osc.do("/rack/chain", f"delay time={DELAY_MS}ms mix=1 feedback=0")
+    for rate in (RATE, 44100):
+        jack.kill()
+        jack.rate = rate
+        jack.start()
+        deadline = time.monotonic() + 10.0
+        while server.status()["state"] != "running":
+            assert time.monotonic() < deadline, server.output()
+        assert server.status()["rate_hz"] == rate
+        clock = Clock(jack)
+        advance(server, 400)
+        judge(f"{DELAY_MS} ms at {rate} Hz", clock.runs(), 2 * PERIOD + rate * DELAY_MS // 1000, PERIOD)
+
+
+with scratch(), Jackd(RATE, PERIOD) as jack:
+    with Server("--io", "jack", "--channels", "1:1", "--no-connect", "--name", "rack", "", env=jack.env) as server:
+        for fault in (server_stops, engine_stops, period_changes, freewheel, names_are_taken, rate_changes):
+            fault(jack, server)
+        assert server.status()["overlaps"] == 0
+        server.stop()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A clock on the JACK server of JACK_DEFAULT_SERVER, for tests: "clock:out" plays the number of
+// each frame as a sample, "clock:in" reads what comes back, and so knows how old every sample is.
+// On SIGTERM prints what came as runs of consecutive numbers, a line "FRAME AGE LENGTH" for each:
+// the frame in which the run began, how old its samples were, -1 for silence, and how many they
+// are.
+
+#include <inttypes.h>
+#include <jack/jack.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#define FRAMES   (1U << 24) // numbers that a sample holds exactly: 349 s at 48 kHz
+#define MAX_RUNS 65536U     // those that come later are left out
+
+typedef struct Run {
+  uint32_t frame;
+  int32_t age;
+  uint64_t length;
+} Run;
+
+static jack_port_t* in;
+static jack_port_t* out;
+static uint32_t now; // number of the next frame
+static Run runs[MAX_RUNS];
+static uint32_t n_runs;
+
+static void
+hear(const uint32_t frame, const float sample)
+{
+  const int32_t age =
+      sample == 0.0F ? -1 : (int32_t)((frame - (uint32_t)(sample * (float)FRAMES)) % FRAMES);
+  if (n_runs && runs[n_runs - 1U].age == age) {
+    ++runs[n_runs - 1U].length;
+  } else if (n_runs < MAX_RUNS) {
+    runs[n_runs++] = (Run){ frame, age, 1U };
+  }
+}
+
+static int
+process(const jack_nframes_t n_frames, void* const context)
+{
+  (void)context;
+  float* const to = jack_port_get_buffer(out, n_frames);
+  const float* const from = jack_port_get_buffer(in, n_frames);
+  for (jack_nframes_t i = 0; i < n_frames; ++i) {
+    const uint32_t frame = (now + i) % FRAMES;
+    hear(frame, from[i]);
+    to[i] = (float)frame / (float)FRAMES;
+  }
+  now = (now + n_frames) % FRAMES;
+  return 0;
+}
+
+int
+main(void)
+{
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // no clock outlives its test
+  sigset_t end;
+  sigemptyset(&end);
+  sigaddset(&end, SIGTERM);
+  sigprocmask(SIG_BLOCK, &end, NULL);
+  jack_client_t* const client = jack_client_open("clock", JackNoStartServer, NULL);
+  if (!client) {
+    return EXIT_FAILURE;
+  }
+  jack_set_process_callback(client, process, NULL);
+  out = jack_port_register(client, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
+  in = jack_port_register(client, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
+  if (!in || !out || jack_activate(client)) {
+    return EXIT_FAILURE;
+  }
+  int taken;
+  sigwait(&end, &taken);
+  jack_client_close(client); // a server that finds a client dead answers nobody for a while
+  for (uint32_t r = 0; r < n_runs; ++r) {
+    printf("%" PRIu32 " %" PRId32 " %" PRIu64 "\n", runs[r].frame, runs[r].age, runs[r].length);
+  }
+  return EXIT_SUCCESS;
+}

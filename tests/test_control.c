@@ -479,6 +479,11 @@ START_TEST(no_file_name_leads_out_of_the_folder)
     client_send(rig.client, "/rack/load", "s", names[i]);
     client_expect_start(rig.client, "/fail /rack/load 9 ");
   }
+  static char large[RACK_MAX_TEXT + 1U];
+  memset(large, '#', sizeof(large));
+  scratch_write(&rig.folder, "large.rack", large, sizeof(large));
+  client_send(rig.client, "/rack/load", "s", "large.rack");
+  client_expect_start(rig.client, "/fail /rack/load 5 large.rack: larger than");
   static const char* const targets[] = { "/tmp/x.rack", "../x.rack", "linkdir/x.rack" };
   for (uint32_t i = 0; i < ARRAY_LEN(targets); ++i) {
     client_send(rig.client, "/rack/save", "s", targets[i]);

@@ -354,11 +354,12 @@ END_TEST
 
 // ---- the kernel's part ----
 
+/// A socket bound to an address of loopback; -1: this machine has none such.
 static int
-udp_socket(const int family, Peer* const own)
+udp_socket(const char* const address, Peer* const own)
 {
-  const int fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-  *own = peer_of(family == AF_INET ? "127.0.0.1" : "::1", 0);
+  *own = peer_of(address, 0);
+  const int fd = socket(own->address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK, 0);
   if (fd < 0 || bind(fd, (const struct sockaddr*)&own->address, own->n_bytes) != 0) {
     return -1;
   }
@@ -386,14 +387,14 @@ expect_letters(const int fd, const char* const letters)
 }
 
 static void
-check_sieve(const int family)
+check_sieve(const char* const address)
 {
   Peer server;
   Peer bad;
   Peer good;
-  const int to = udp_socket(family, &server);
-  const int from_bad = udp_socket(family, &bad);
-  const int from_good = udp_socket(family, &good);
+  const int to = udp_socket(address, &server);
+  const int from_bad = udp_socket(address, &bad);
+  const int from_good = udp_socket(address, &good);
   if (to < 0) {
     return; // this machine has no IPv6
   }
@@ -429,8 +430,33 @@ check_sieve(const int family)
 
 START_TEST(the_kernel_holds_senders_back)
 {
-  check_sieve(AF_INET);
-  check_sieve(AF_INET6);
+  check_sieve("127.0.0.1");
+  check_sieve("::1");
+}
+END_TEST
+
+START_TEST(an_ip4_sender_is_held_back_from_a_socket_for_both_families)
+{
+  Peer server;
+  Peer sender;
+  const int to = udp_socket("::ffff:127.0.0.1", &server);
+  const int from = udp_socket("127.0.0.1", &sender);
+  if (to < 0) {
+    return; // this machine has no IPv6
+  }
+  const Peer server_ip4 = peer_of("127.0.0.1", peer_key(&server).port);
+  send_to(from, &server_ip4, "a");
+  Peer seen = { .n_bytes = sizeof(seen.address) };
+  char letter = 0;
+  ck_assert_int_eq(recvfrom(to, &letter, 1, 0, (struct sockaddr*)&seen.address, &seen.n_bytes), 1);
+  ck_assert_int_eq(seen.address.ss_family, AF_INET6); // as ::ffff:127.0.0.1
+  ck_assert(peer_equal(&seen, &sender));
+  const PeerKey key = peer_key(&seen);
+  ck_assert(sieve_set(to, &key, 1));
+  send_to(from, &server_ip4, "b");
+  expect_letters(to, "");
+  close(to);
+  close(from);
 }
 END_TEST
 
@@ -439,9 +465,9 @@ START_TEST(a_flood_is_held_back_by_the_kernel_until_its_time_is_over)
   Peer server;
   Peer bad;
   Peer good;
-  const int to = udp_socket(AF_INET, &server);
-  const int from_bad = udp_socket(AF_INET, &bad);
-  const int from_good = udp_socket(AF_INET, &good);
+  const int to = udp_socket("127.0.0.1", &server);
+  const int from_bad = udp_socket("127.0.0.1", &bad);
+  const int from_good = udp_socket("127.0.0.1", &good);
   const Allow nobody = { .n_rules = 0 };
   Intake* const intake = intake_new(to, &nobody);
   uint64_t wake_ns = UINT64_MAX;
@@ -506,5 +532,7 @@ SUITE_MAIN("control_intake", a_list_names_addresses_and_networks,
            a_flood_is_shut_out_for_longer_each_time_and_forgiven, messages_of_a_bundle_are_paid_for,
            queues_are_bounded, more_senders_than_the_table_holds_are_served,
            new_ports_bring_no_new_tokens, a_host_elsewhere_is_one_sender_whatever_its_ports,
-           the_kernel_holds_senders_back, a_flood_is_held_back_by_the_kernel_until_its_time_is_over,
+           the_kernel_holds_senders_back,
+           an_ip4_sender_is_held_back_from_a_socket_for_both_families,
+           a_flood_is_held_back_by_the_kernel_until_its_time_is_over,
            who_is_not_on_the_list_is_not_listened_to)

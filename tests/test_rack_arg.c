@@ -173,6 +173,34 @@ START_TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
 }
 END_TEST
 
+/// Make a file seem large; it takes no room on the disk.
+static void
+stretch(const Scratch* const scratch, const char* const name, const off_t n_bytes)
+{
+  ck_assert_int_eq(truncate(scratch_path(scratch, name), n_bytes), 0);
+}
+
+START_TEST(files_that_are_too_large_are_refused_before_they_are_read)
+{
+  // A WAV of 8 bits, one channel, and one frame more than fits into 1 GiB of floats.
+  static const char wav[] = "RIFF\x25\0\0\x10WAVEfmt \x10\0\0\0\1\0\1\0\x80\xBB\0\0\x80\xBB\0\0"
+                            "\1\0\x08\0data\1\0\0\x10";
+  const Scratch scratch = scratch_new();
+  scratch_write(&scratch, "long.wav", wav, sizeof(wav) - 1U);
+  stretch(&scratch, "long.wav", 44 + 0x10000001);
+  scratch_write(&scratch, "long.txt", "1 2 3\n", 6);
+  stretch(&scratch, "long.txt", (64L << 20U) + 1);
+  ck_assert_int_eq(rack_arg_read("gain", &arg, &error), STATUS_OK);
+  ck_assert_int_eq(rack_arg_set_root(&arg, scratch.directory, &error), STATUS_OK);
+  assert_loads_not("long.wav");
+  ck_assert_msg(strstr(error.text, "over 1 GiB of samples") != NULL, "%s", error.text);
+  assert_loads_not("long.txt");
+  ck_assert_msg(strstr(error.text, "over 64 MiB of text") != NULL, "%s", error.text);
+  rack_arg_clear(&arg);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(another_root_can_be_given)
 {
   const Scratch scratch = make_folder();
@@ -207,4 +235,4 @@ SUITE_MAIN("rack argument", a_chain_is_read_and_its_files_are_here, nothing_is_t
            a_file_is_read_and_its_files_are_beside_it, an_existing_file_needs_no_ending,
            what_is_wrong_is_said_with_its_place, files_that_cannot_be_read_are_refused,
            files_that_the_rack_does_not_name_are_loaded_from_below_the_root,
-           another_root_can_be_given)
+           files_that_are_too_large_are_refused_before_they_are_read, another_root_can_be_given)

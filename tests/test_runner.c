@@ -18,6 +18,7 @@
 #define BLOCK       PLAYER_BLOCK
 #define MAX_REPLIES 128U
 #define POLL_US     200U
+#define WRAP_BLOCKS 60U
 
 typedef struct Bench {
   Runner* runner;
@@ -373,8 +374,56 @@ START_TEST(without_a_thread_it_answers_within_the_call)
 }
 END_TEST
 
-SUITE_MAIN("runner", edits_are_answered_once_each_and_in_their_order,
-           what_waits_at_the_end_is_refused, time_that_stands_still_hurries_what_waits_for_it,
-           the_end_of_a_tail_is_told, messages_are_applied_with_a_ring_and_without,
+/// What comes out of WRAP_BLOCKS blocks from a frame on, with changes of a gain every few blocks,
+/// within them.
+static void
+play_from(const uint64_t first_frame, float samples[WRAP_BLOCKS * BLOCK])
+{
+  static const char* const text = "d: delay 3ms mix=50% feedback=40% | g: gain 0dB | "
+                                  "p: compressor -20dB | l: lowpass 900";
+  static Bench bench;
+  Rack* const rack = player_rack(text);
+  bench_init(&bench, false);
+  bench.frame = first_frame;
+  bench_edit(&bench, 1U, text, 0U);
+  while (!read_count(&bench, &bench.n_replies)) {
+    usleep(POLL_US);
+  }
+  bench_arm(&bench, false, 0U);
+  for (uint32_t b = 0; b < WRAP_BLOCKS; ++b) {
+    if (b % 4U == 0) {
+      const ParamMessage message = { .frame = bench.frame + 3U * BLOCK + 7U,
+                                     .uid = rack->nodes[1].uid,
+                                     .value = b % 8U ? -20.0 : 0.0 };
+      ck_assert(ring_send(bench.ring, &message, 1U));
+    }
+    const uint64_t sequence = ring_next(bench.ring);
+    bench_play(&bench);
+    memcpy(samples + (size_t)b * BLOCK, ring_output(bench.ring, sequence, 0),
+           BLOCK * sizeof(float));
+  }
+  rack_free(rack);
+  bench_clear(&bench);
+}
+
+START_TEST(a_frame_counter_that_leaves_32_bits_behind_changes_nothing)
+{
+  static const uint64_t middles[] = { 1ULL << 31U, 1ULL << 32U, 3ULL << 32U };
+  static float from_zero[WRAP_BLOCKS * BLOCK];
+  static float over[WRAP_BLOCKS * BLOCK];
+  play_from(0, from_zero);
+  ck_assert_float_ne(from_zero[sizeof(from_zero) / sizeof(float) - 1U], 0.0F);
+  for (size_t m = 0; m < sizeof(middles) / sizeof(middles[0]); ++m) {
+    play_from(middles[m] - WRAP_BLOCKS / 2U * BLOCK - 3U, over); // within a block
+    ck_assert_msg(!memcmp(from_zero, over, sizeof(over)), "around %llu",
+                  (unsigned long long)middles[m]);
+  }
+}
+END_TEST
+
+SUITE_MAIN("runner", a_frame_counter_that_leaves_32_bits_behind_changes_nothing,
+           edits_are_answered_once_each_and_in_their_order, what_waits_at_the_end_is_refused,
+           time_that_stands_still_hurries_what_waits_for_it, the_end_of_a_tail_is_told,
+           messages_are_applied_with_a_ring_and_without,
            a_new_runner_counts_messages_from_where_they_are, it_holds_no_lock_when_it_calls_back,
            without_a_thread_it_answers_within_the_call)

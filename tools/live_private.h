@@ -26,7 +26,6 @@ typedef struct Live {
   RackArg rack;     ///< Of the command line; which files may be read goes by it
   Rack* first;      ///< What the run begins with
   State* state;     ///< NULL: nothing is kept
-  uint64_t origin;  ///< Of the RACK of the command line, 0: could not be read
   Engine* engine;
   Control* control;
   const IoDriver* driver;

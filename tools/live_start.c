@@ -151,11 +151,10 @@ void
 live_set_origin(Live* const live, const Rack* const rack)
 {
   char* const text = rack_print(rack);
-  live->origin = text ? state_origin(text) : 0U;
-  free(text);
-  if (live->state) {
-    state_set_origin(live->state, live->origin);
+  if (live->state && text) {
+    state_set_origin(live->state, state_origin(text));
   }
+  free(text);
 }
 
 /// Plan a rack before any driver is open, in the format that the driver is likely to have: a file

@@ -54,4 +54,6 @@ with scratch(), Jackd(48000, 64) as jack:
             assert sorted(times)[ROUNDS // 2] < LIMIT_S, times  # one round may meet a machine that stalls
             assert server.osc.ask("/node/g/gain") == ("/node/g/gain", [-6.0])
             other.stop()
+        said = server.output()
+        assert "audio.lost: lost" in said and "audio.back: " in said, said
         server.stop()

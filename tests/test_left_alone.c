@@ -148,7 +148,8 @@ START_TEST(a_thread_that_hangs_starves_the_watchdog)
   static const char* const threads[] = { "warprack-osc", "warprack-worker" };
   for (size_t t = 0; t < sizeof(threads) / sizeof(threads[0]); ++t) {
     be_manager();
-    const char* const words[] = { "run", "--io", "dummy", "--osc-port", "0", "gain", NULL };
+    const char* const words[] = { "run",        "--io", "dummy", "--in-process",
+                                  "--osc-port", "0",    "gain",  NULL };
     program_start(&live_run, words);
     ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
     const pid_t thread = stop_thread(threads[t]);
@@ -160,6 +161,38 @@ START_TEST(a_thread_that_hangs_starves_the_watchdog)
     live_end(SIGTERM);
     close(manager);
   }
+}
+END_TEST
+
+/// The worker process, as /server/status has it.
+static pid_t
+find_worker(void)
+{
+  const char* const key = "\"worker_pid\" ";
+  const char* const at = strstr(LIVE_ASK("/server/status"), key);
+  ck_assert_ptr_nonnull(at);
+  return (pid_t)atoi(at + strlen(key));
+}
+
+START_TEST(a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on)
+{
+  static const int deaths[] = { SIGKILL, SIGSTOP };
+  be_manager();
+  LIVE_START("gain");
+  ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
+  for (size_t d = 0; d < sizeof(deaths) / sizeof(deaths[0]); ++d) {
+    const pid_t worker = find_worker();
+    ck_assert_int_gt(worker, 1);
+    kill(worker, deaths[d]);
+    while (find_worker() == worker || find_worker() == 0) { // or the test's time runs out
+      sched_yield();
+    }
+    forget_messages();
+    ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
+  }
+  live_assert_said("\"event\":\"worker.lost\",\"level\":\"error\"");
+  live_assert_said("\"event\":\"worker.back\"");
+  live_end(SIGTERM);
 }
 END_TEST
 
@@ -334,7 +367,8 @@ END_TEST
 
 SUITE_MAIN("left_alone", a_manager_hears_that_it_is_ready_and_alive,
            a_thread_that_hangs_starves_the_watchdog,
-           it_is_ready_and_alive_while_it_waits_for_a_server, a_hangup_is_told_as_a_reload,
-           storms_of_signals_change_nothing_and_end_in_order,
+           it_is_ready_and_alive_while_it_waits_for_a_server,
+           a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on,
+           a_hangup_is_told_as_a_reload, storms_of_signals_change_nothing_and_end_in_order,
            a_thread_that_hangs_does_not_keep_it_from_ending, nobody_has_to_read_what_it_says,
            without_privileges_it_runs_and_says_so_once, one_processor_is_enough)

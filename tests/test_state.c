@@ -104,6 +104,19 @@ START_TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
 }
 END_TEST
 
+START_TEST(a_rack_that_a_worker_was_lost_with_has_to_live_anew)
+{
+  open_state();
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_shake(state, 104U * S);
+  state_step(state, 118U * S);
+  ck_assert_uint_eq(state_counts(state).saved, 0);
+  state_step(state, 119U * S);
+  ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
+  end();
+}
+END_TEST
+
 START_TEST(a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago)
 {
   open_state();
@@ -314,6 +327,7 @@ END_TEST
 
 SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived,
            a_rack_that_was_heard_just_before_a_crash_is_not_kept,
+           a_rack_that_a_worker_was_lost_with_has_to_live_anew,
            a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago,
            the_same_rack_is_not_written_twice, a_rack_that_has_lived_for_a_minute_is_a_good_one,
            what_follows_a_good_rack_becomes_good_a_minute_later,

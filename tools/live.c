@@ -85,8 +85,7 @@ static VitalSigns
 vital_signs(const Live* const live, const IoStatus* const io, const EngineStatus* const engine)
 {
   return (VitalSigns){ .has_audio = io->state == IO_STATE_RUNNING,
-                       .has_worker = !strcmp(engine->worker, "in-process") ||
-                                     !strcmp(engine->worker, "running"),
+                       .has_worker = live_has_worker(engine),
                        .callback_blocks = engine->counts.blocks,
                        .worker_blocks = engine->worker_blocks,
                        .control_rounds = control_rounds(live->control) };
@@ -118,7 +117,9 @@ look_around(Live* const live, const IoStatus* const io, const uint64_t now_ns)
   EngineStatus engine;
   engine_status(live->engine, &engine);
   say_backend(live, &engine);
-  live_watch_look(&live->watch, &live->log, &engine);
+  if (live_watch_look(&live->watch, &live->log, &engine) && live->state) {
+    state_shake(live->state, now_ns);
+  }
   const VitalSigns signs = vital_signs(live, io, &engine);
   service_look(&live->service, &signs, live->driver->name, io, &engine, now_ns);
   atomic_store(&live->watchdog_fed, live->service.vitals.n_fed);

@@ -37,6 +37,7 @@ static const struct {
   [EVENT_INPUT_BAD] = { "input.bad", LOG_WARNING, SELDOM_S },
   [EVENT_LOG_DROPPED] = { "log.dropped", LOG_WARNING, SELDOM_S },
   [EVENT_NODE_RESET] = { "node.reset", LOG_WARNING, SELDOM_S },
+  [EVENT_RACK_QUARANTINED] = { "rack.quarantined", LOG_ERR, ONCE_S },
   [EVENT_RACK_REFUSED] = { "rack.refused", LOG_WARNING, ONCE_S },
   [EVENT_RACK_RELOADED] = { "rack.reloaded", LOG_NOTICE, ONCE_S },
   [EVENT_REALTIME_MISSING] = { "realtime.missing", LOG_WARNING, ONCE_S },
@@ -49,6 +50,8 @@ static const struct {
   [EVENT_STATE_UNSAVED] = { "state.unsaved", LOG_ERR, SELDOM_S },
   [EVENT_STATUS] = { "status", LOG_INFO, 0 },
   [EVENT_STOPPED] = { "stopped", LOG_INFO, ONCE_S },
+  [EVENT_WORKER_BACK] = { "worker.back", LOG_NOTICE, ONCE_S },
+  [EVENT_WORKER_LOST] = { "worker.lost", LOG_ERR, ONCE_S },
   [FAILED] = { "failed", LOG_ERR, ONCE_S },
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Events from counters.
+// Events from what the engine tells of itself.
 
 #include "live_watch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void
 look(uint64_t* const told, const LiveLog* const log, const LiveEvent event, const uint64_t count,
@@ -18,7 +19,38 @@ look(uint64_t* const told, const LiveLog* const log, const LiveEvent event, cons
   *told = count;
 }
 
-void
+bool
+live_has_worker(const EngineStatus* const engine)
+{
+  return !strcmp(engine->worker, "in-process") || !strcmp(engine->worker, "running");
+}
+
+/// A worker may have been lost and replaced between two looks: the counter tells.
+static bool
+look_at_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
+{
+  const bool is_there = live_has_worker(engine);
+  const bool is_another = engine->worker_restarts > watch->worker_restarts;
+  const bool is_lost = watch->had_worker && (!is_there || is_another);
+  if (is_lost) {
+    live_log_event(log, EVENT_WORKER_LOST, engine->worker_note);
+    watch->had_worker = false;
+  }
+  if (is_there && is_another) {
+    char text[64];
+    snprintf(text, sizeof(text), "process %d has taken over", (int)engine->worker_pid);
+    live_log_event(log, EVENT_WORKER_BACK, text);
+    watch->worker_restarts = engine->worker_restarts;
+  }
+  watch->had_worker = watch->had_worker || is_there;
+  if (engine->quarantined > watch->quarantined) {
+    live_log_event(log, EVENT_RACK_QUARANTINED, engine->quarantine_note);
+    watch->quarantined = engine->quarantined;
+  }
+  return is_lost;
+}
+
+bool
 live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
 {
   const PeriodCounts* const counts = &engine->counts;
@@ -37,4 +69,5 @@ live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineSt
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
     look(&watch->told[r], log, rows[r].event, rows[r].count, rows[r].what);
   }
+  return look_at_worker(watch, log, engine);
 }

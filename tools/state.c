@@ -27,10 +27,10 @@
 
 static const char* const file_names[STATE_N_FILES] = { "present.rack", "good.rack" };
 
-/// A rack and when it was first heard; `text` is NULL for none.
+/// A rack on its way to a file; `text` is NULL for none.
 typedef struct HeardRack {
   char* text;
-  uint64_t since_ns;
+  uint64_t due_ns; ///< When it will have lived for long enough
 } HeardRack;
 
 struct State {
@@ -135,8 +135,7 @@ take_candidate(State* const state, const bool in_any_case, const uint64_t now_ns
   HeardRack taken = { NULL, 0 };
   pthread_mutex_lock(&state->lock);
   const HeardRack* const candidate = &state->candidate;
-  if (candidate->text &&
-      (in_any_case || now_ns - candidate->since_ns >= STATE_PRESENT_S * NS_PER_S)) {
+  if (candidate->text && (in_any_case || now_ns >= candidate->due_ns)) {
     taken = *candidate;
     state->candidate = state->newest;
     state->newest.text = NULL;
@@ -170,7 +169,7 @@ keep_present(State* const state, const bool in_any_case, const uint64_t now_ns)
   } else if (state->promising.text) {
     free(taken.text);
   } else {
-    state->promising = taken;
+    state->promising = (HeardRack){ taken.text, taken.due_ns + STATE_GOOD_S * NS_PER_S };
   }
 }
 
@@ -178,13 +177,13 @@ static void
 keep_good(State* const state, const uint64_t now_ns)
 {
   HeardRack* const promising = &state->promising;
-  if (promising->text &&
-      now_ns - promising->since_ns >= (STATE_PRESENT_S + STATE_GOOD_S) * NS_PER_S &&
+  if (promising->text && now_ns >= promising->due_ns &&
       write_rack(state, STATE_GOOD, promising->text, now_ns)) {
     free(promising->text);
     promising->text = NULL;
     if (strcmp(state->texts[STATE_GOOD], state->texts[STATE_PRESENT]) != 0) {
-      *promising = (HeardRack){ strdup(state->texts[STATE_PRESENT]), now_ns };
+      *promising =
+          (HeardRack){ strdup(state->texts[STATE_PRESENT]), now_ns + STATE_GOOD_S * NS_PER_S };
     }
   }
 }
@@ -421,7 +420,16 @@ state_offer(State* const state, char* const rack_text, const uint64_t now_ns)
   pthread_mutex_lock(&state->lock);
   HeardRack* const to = state->candidate.text ? &state->newest : &state->candidate;
   free(to->text);
-  *to = (HeardRack){ rack_text, now_ns };
+  *to = (HeardRack){ rack_text, now_ns + STATE_PRESENT_S * NS_PER_S };
+  pthread_mutex_unlock(&state->lock);
+}
+
+void
+state_shake(State* const state, const uint64_t now_ns)
+{
+  pthread_mutex_lock(&state->lock);
+  state->candidate.due_ns = now_ns + STATE_SHAKEN_S * NS_PER_S;
+  state->newest.due_ns = now_ns + STATE_SHAKEN_S * NS_PER_S;
   pthread_mutex_unlock(&state->lock);
 }
 

@@ -24,6 +24,7 @@
 #define STATE_PRESENT_S 5U
 #define STATE_GOOD_S    60U
 #define STATE_LIVED_S   20U
+#define STATE_SHAKEN_S  15U // that a rack must live on after a worker was lost with it
 #define STATE_RETRY_S   10U // between tries to write what could not be written
 
 typedef enum StateFile { STATE_PRESENT, STATE_GOOD, STATE_N_FILES } StateFile;
@@ -68,6 +69,10 @@ NODISCARD Status state_run(State* state, Error* error);
 /// This rack is heard from now on; the text is given away, NULL (out of memory) is ignored. [any,
 /// not rt]
 void state_offer(State* state, char* rack_text, uint64_t now_ns);
+
+/// A worker was lost: the rack that it played, and is played again, begins to live anew, for
+/// STATE_SHAKEN_S. [any, not rt]
+void state_shake(State* state, uint64_t now_ns);
 
 /// Do what is due at `now_ns`; the thread does it four times a second. [state's thread, or any one
 /// instead of it]

@@ -287,6 +287,29 @@ START_TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
 }
 END_TEST
 
+START_TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
+{
+  const float ceiling = (float)pow(10.0, -0.3 / 20.0);
+  for (int late = 0; late <= 1; ++late) {
+    PeriodRig rig;
+    period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = ceiling }, 1, 1);
+    float in[BLOCK] = { 0.5F, 0.5F, 1000.0F, -1000.0F, 0.5F };
+    float out[BLOCK];
+    for (uint32_t k = 0; k < 4U; ++k) {
+      period_run(rig.period, (const float*[]){ in }, (float*[]){ out }, BLOCK, false);
+      uint64_t sequence = 0;
+      while (!late && ring_take(rig.ring, 0U, &sequence)) {
+        memcpy(ring_output(rig.ring, sequence, 0), ring_input(rig.ring, sequence, 0), sizeof(in));
+        ring_finish(rig.ring);
+      }
+    }
+    ck_assert(out[1] == 0.5F && out[2] == ceiling && out[3] == -ceiling && out[4] == 0.5F);
+    ck_assert_uint_gt(period_counts(rig.period).clipped, 0);
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
 START_TEST(each_port_has_counters_of_its_own)
 {
   PeriodRig rig;
@@ -436,6 +459,7 @@ SUITE_MAIN("period", a_block_comes_out_depth_periods_later_to_the_bit,
            a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent,
            an_odd_period_is_silent_and_the_pipeline_starts_afresh,
            the_output_fades_to_silence_and_back, what_leaves_is_finite_and_within_the_ceiling,
-           bad_input_samples_reach_neither_worker_nor_dry_signal, each_port_has_counters_of_its_own,
+           bad_input_samples_reach_neither_worker_nor_dry_signal,
+           a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry, each_port_has_counters_of_its_own,
            the_clock_tells_the_frame_of_the_next_period,
            others_read_the_clock_as_a_pair_while_audio_runs, a_wrong_configuration_is_refused)

@@ -40,10 +40,11 @@ list_heirs(Plan* const plan, const PlanRequest* const request, Error* const erro
   if (!plan->heirs) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  for (uint32_t v = 0; request->previous && v < plan->n_living; ++v) {
+  const Plan* const heard = request->heard ? request->heard : request->previous;
+  for (uint32_t v = 0; heard && v < plan->n_living; ++v) {
     Node* const node = plan->nodes[v].node;
-    const int old = plan_find(request->previous, node->uid);
-    const Node* const from = old >= 0 ? request->previous->nodes[old].node : node;
+    const int old = plan_find(heard, node->uid);
+    const Node* const from = old >= 0 ? heard->nodes[old].node : node;
     if (from != node && from->fx == node->fx) {
       plan->heirs[plan->n_heirs++] = (PlanHeir){ node, from };
     }

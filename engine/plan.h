@@ -113,6 +113,7 @@ typedef struct Plan {
 typedef struct PlanRequest {
   const Rack* rack;
   const Plan* previous; ///< Heard now, or NULL: nothing is faded
+  const Plan* heard;    ///< The worker's, on which messages set values meanwhile; NULL: `previous`
   uint64_t now_frame;   ///< Dying parts that expired before are left out
   const Format* format;
   FileLoader* loader;

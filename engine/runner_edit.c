@@ -90,6 +90,7 @@ request_for(Runner* const runner, const Rack* const rack)
   const bool has_run = atomic_load(&runner->worker.counts.blocks) > 0U;
   PlanRequest request = { .rack = rack,
                           .previous = has_run ? runner->worker.plan : NULL,
+                          .heard = runner->worker.plan,
                           .now_frame = atomic_load(&runner->worker.next_frame),
                           .format = &runner->format,
                           .loader = &runner->loader,
@@ -195,7 +196,7 @@ plan_in_two_steps(Runner* const runner, const PlanRequest* const last, uint64_t*
     return status;
   }
   PlanRequest second = *last;
-  second.previous = runner->worker.plan;
+  second.previous = second.heard = runner->worker.plan;
   second.drop_silent = true;
   bool tangled = false;
   status = plan_once(runner, &second, &tangled, heard_at, error);

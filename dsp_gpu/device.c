@@ -281,7 +281,7 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
   status = device_measure_switch(device, error);
 #ifdef WARPRACK_FAULTS
   if (!status) {
-    status = gpu_faults_wrap(&device->api, error);
+    gpu_faults_wrap(&device->api);
   }
 #endif
   if (status) {

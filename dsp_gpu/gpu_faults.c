@@ -3,6 +3,7 @@
 
 #include "gpu_faults.h"
 
+#include "../engine/faults.h"
 #include "../engine/rt.h"
 
 #include <stdatomic.h>
@@ -10,47 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VARIABLE  "WARPRACK_FAULTS"
-#define NS_PER_MS 1000000U
-
-typedef enum FaultKind {
-  FAULT_BUILD,
-  FAULT_ERROR,
-  FAULT_HANG,
-  FAULT_LATE,
-  FAULT_NOMEM,
-  FAULT_RECORD,
-  N_FAULTS
-} FaultKind;
-
-static const struct {
-  const char* name;
-  bool has_value;
-} kinds[N_FAULTS] = {
-  [FAULT_BUILD] = { "gpu.build", false }, [FAULT_ERROR] = { "gpu.error", true },
-  [FAULT_HANG] = { "gpu.hang", false },   [FAULT_LATE] = { "gpu.late", true },
-  [FAULT_NOMEM] = { "gpu.nomem", false }, [FAULT_RECORD] = { "gpu.record", false },
-};
-
-/// What was asked for, and how far it is.  Builder and worker count at the same time.
-typedef struct Fault {
-  unsigned long at; ///< 0: never
-  unsigned long value;
-  atomic_ulong n_seen;
-} Fault;
+#define NS_PER_MS 1e6
 
 static const GpuApi* real;
 static GpuApi wrapped;
-static Fault faults[N_FAULTS];
 static atomic_bool is_lost, hangs, is_full;
 static _Atomic(GpuRecording*) late;
 static _Atomic uint64_t late_until_ns;
-
-static bool
-fires(const FaultKind kind)
-{
-  return atomic_fetch_add(&faults[kind].n_seen, 1U) + 1U == faults[kind].at;
-}
 
 // ---- the calls that can fail ----
 
@@ -58,8 +25,8 @@ static void
 last_error(GpuDevice* const device, Error* const error)
 {
   if (atomic_load(&is_lost)) {
-    error_set(error, STATUS_DEVICE_LOST, "%s: error %lu, asked for by " VARIABLE, real->name,
-              faults[FAULT_ERROR].value);
+    error_set(error, STATUS_DEVICE_LOST, "%s: error %.0f, a fault on demand", real->name,
+              fault_value(FAULT_GPU_ERROR));
   } else {
     real->last_error(device, error);
   }
@@ -80,11 +47,11 @@ static Status
 buffer_new(GpuDevice* const device, const size_t n_bytes, GpuBuffer** const buffer,
            Error* const error)
 {
-  if (fires(FAULT_NOMEM)) {
+  if (fault_befalls(FAULT_GPU_NOMEM)) {
     atomic_store(&is_full, true);
   }
   if (atomic_load(&is_full)) {
-    return error_set(error, STATUS_NO_MEM, "%s: %zu bytes asked for, 0 left, by " VARIABLE,
+    return error_set(error, STATUS_NO_MEM, "%s: %zu bytes asked for, 0 left, a fault on demand",
                      real->name, n_bytes);
   }
   const Status status = check(device, error);
@@ -106,7 +73,7 @@ module_new(GpuDevice* const device, const char* const name, const char* const so
   static const char mistake[] =
       "\nDEVICE f32\nmistaken(void)\n{\n  return asked_for_by_faults;\n}\n";
   Status status = check(device, error);
-  if (status || !fires(FAULT_BUILD)) {
+  if (status || !fault_befalls(FAULT_GPU_BUILD)) {
     return status ? status : real->module_new(device, name, source, options, module, error);
   }
   const size_t length = strlen(source);
@@ -125,8 +92,9 @@ static Status
 record(GpuDevice* const device, const GpuWork* const work, GpuRecording** const recording,
        Error* const error)
 {
-  if (fires(FAULT_RECORD)) {
-    return error_set(error, STATUS_NO_BACKEND, "%s: refused to record, by " VARIABLE, real->name);
+  if (fault_befalls(FAULT_GPU_RECORD)) {
+    return error_set(error, STATUS_NO_BACKEND, "%s: refused to record, a fault on demand",
+                     real->name);
   }
   const Status status = check(device, error);
   return status ? status : real->record(device, work, recording, error);
@@ -139,14 +107,14 @@ submit(GpuRecording* const recording, const uint64_t sequence)
   if (atomic_load(&is_lost)) {
     return STATUS_DEVICE_LOST;
   }
-  if (fires(FAULT_HANG)) {
+  if (fault_befalls(FAULT_GPU_HANG)) {
     atomic_store(&hangs, true);
   }
-  if (fires(FAULT_LATE)) {
-    atomic_store(&late_until_ns, rt_now_ns() + faults[FAULT_LATE].value * NS_PER_MS);
+  if (fault_befalls(FAULT_GPU_LATE)) {
+    atomic_store(&late_until_ns, rt_now_ns() + (uint64_t)(fault_value(FAULT_GPU_LATE) * NS_PER_MS));
     atomic_store(&late, recording);
   }
-  const bool fails = fires(FAULT_ERROR);
+  const bool fails = fault_befalls(FAULT_GPU_ERROR);
   if (fails) {
     atomic_store(&is_lost, true); // the submission itself is good, as errors come later
   }
@@ -170,7 +138,7 @@ static void
 must_not_hang(const char* const call)
 {
   if (atomic_load(&hangs)) {
-    fprintf(stderr, VARIABLE ": %s on a device that hangs would never return\n", call);
+    fprintf(stderr, "gpu.hang: %s on a device that hangs would never return\n", call);
     abort();
   }
 }
@@ -218,66 +186,14 @@ finish(GpuDevice* const device, Error* const error)
   return status ? status : real->finish(device, error);
 }
 
-// ---- the variable ----
-
-/// Read a number of at least 1 and move behind it.
-static bool
-read_number(const char** const at, unsigned long* const number)
+void
+gpu_faults_wrap(const GpuApi** const api)
 {
-  char* end = NULL;
-  *number = strtoul(*at, &end, 10);
-  const bool good = end != *at && **at != '-' && *number > 0U;
-  *at = end;
-  return good;
-}
-
-/// One name with its numbers; moves behind it.
-static bool
-read_fault(const char** const at)
-{
-  for (uint32_t k = 0; k < N_FAULTS; ++k) {
-    const size_t length = strlen(kinds[k].name);
-    if (strncmp(*at, kinds[k].name, length) != 0 || (*at)[length] != '@') {
-      continue;
-    }
-    *at += length + 1U;
-    bool good = read_number(at, &faults[k].at);
-    if (good && kinds[k].has_value) {
-      good = *(*at)++ == '=' && read_number(at, &faults[k].value);
-    }
-    return good && (**at == ',' || **at == '\0');
-  }
-  return false;
-}
-
-static void
-forget(void)
-{
-  for (uint32_t k = 0; k < N_FAULTS; ++k) {
-    faults[k].at = faults[k].value = 0;
-    atomic_store(&faults[k].n_seen, 0U);
-  }
+  faults_recount(FAULT_GPU_BUILD, FAULT_GPU_RECORD);
   atomic_store(&is_lost, false);
   atomic_store(&hangs, false);
   atomic_store(&is_full, false);
   atomic_store(&late, NULL);
-}
-
-Status
-gpu_faults_wrap(const GpuApi** const api, Error* const error)
-{
-  const char* const list = getenv(VARIABLE);
-  forget();
-  for (const char* at = list; at && *at; at += *at == ',') {
-    if (!read_fault(&at)) {
-      return error_set(error, STATUS_BAD_ARG,
-                       VARIABLE "=%s: a list such as gpu.hang@100,gpu.error@5=700 (gpu_faults.h)",
-                       list);
-    }
-  }
-  if (!list || !*list) {
-    return STATUS_OK;
-  }
   real = *api;
   wrapped = *real;
   wrapped.close = close_device;
@@ -294,5 +210,4 @@ gpu_faults_wrap(const GpuApi** const api, Error* const error)
   wrapped.finish = finish;
   wrapped.last_error = last_error;
   *api = &wrapped;
-  return STATUS_OK;
 }

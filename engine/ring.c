@@ -9,6 +9,7 @@
 
 #include "ring.h"
 
+#include "faults_worker.h"
 #include "ring_region.h"
 #include "rt.h"
 
@@ -232,7 +233,8 @@ static void
 give_back(Ring* const ring, const uint64_t failed)
 {
   RingSlot* const slot = ring_slot_at(ring, ring->finished++);
-  atomic_store_explicit(&slot->result, ring->finished | failed, memory_order_relaxed);
+  atomic_store_explicit(&slot->result, worker_faults_result(ring->finished | failed),
+                        memory_order_relaxed);
   atomic_store(&ring->header->finished, ring->finished);
   bell_ring_if_asleep(&ring->header->producer);
 }

@@ -2,6 +2,7 @@
 // Plans of a runner that chooses between the CPU and its GPU by itself: the model of placement.h
 // says which is quicker, and the plan that is made says whether there is memory for it.
 
+#include "faults_worker.h"
 #include "runner_private.h"
 
 #include <stdio.h>
@@ -157,6 +158,7 @@ runner_make_plan(Runner* const runner, const PlanRequest* const request, Plan** 
                  bool* const tangled, Error* const error)
 {
   Plan* plan = NULL;
+  worker_faults_plan(request->rack);
   Status status = plan_new(request, &plan, tangled, error);
   const bool chooses = runner->costs && runner->device && !runner->is_lost && !request->keep_values;
   const bool is_full = status == STATUS_NO_MEM;

@@ -2,6 +2,7 @@
 // The worker's thread: blocks from the ring, one after the other, the next one begun while a device
 // is at work on the last.
 
+#include "faults_worker.h"
 #include "rt.h"
 #include "runner_private.h"
 
@@ -24,6 +25,7 @@ begin_slot(Runner* const runner, const uint64_t sequence)
   }
   const SlotHeader* const slot = ring_slot(runner->ring, sequence);
   worker_begin(&runner->worker, runner->ring, slot->frame, slot->n_frames, in, out);
+  worker_faults_begin(runner->worker.plan);
 }
 
 /// Until the oldest block has come back, and begin the next one meanwhile if it comes.
@@ -38,7 +40,9 @@ end_slot(Runner* const runner)
     }
     rt_pause();
   }
-  if (worker_end(worker)) {
+  const bool has_sound = worker_end(worker);
+  worker_faults_end(runner->ring);
+  if (has_sound) {
     ring_finish(runner->ring);
   } else {
     ring_fail(runner->ring);

@@ -5,7 +5,7 @@
   the state of what was there already; a device that hangs holds nobody up; what does not fit or
   does not compile is refused with the reason, and what is heard goes on.
 
-  The faults are those of dsp_gpu/gpu_faults.h, in front of OpenCL.
+  The faults are those of engine/faults.h, in front of OpenCL.
 */
 
 #include "support/fx_checks.h"
@@ -13,6 +13,7 @@
 #include "support/signals.h"
 #include "support/suite.h"
 
+#include "../engine/faults.h"
 #include "../engine/rt.h"
 
 #include <stdio.h>
@@ -42,7 +43,8 @@ bench_open(const char* const faults, const uint64_t deadline_ns)
                   .out = planar_silence(N_CHANNELS, BLOCK) };
   const DeviceChoice choice = { .api = "opencl", .index = UINT32_MAX, .deadline_ns = deadline_ns };
   Error error = { STATUS_OK, "" };
-  setenv("WARPRACK_FAULTS", faults, 1);
+  faults_disarm();
+  ck_assert_int_eq(faults_arm(faults, &error), STATUS_OK);
   ck_assert_msg(device_backend_new(&choice, &bench.device, &error) == STATUS_OK, "%s", error.text);
   return bench;
 }
@@ -130,7 +132,7 @@ START_TEST(an_error_fails_its_block_and_all_after_it)
     ck_assert(!play(&bench, 1));
     assert_gain(&bench, 0.0F);
   }
-  assert_failure(&bench, "opencl: error 700, asked for by WARPRACK_FAULTS");
+  assert_failure(&bench, "opencl: error 700, a fault on demand");
   ck_assert(bench_free(&bench));
 }
 END_TEST
@@ -321,28 +323,12 @@ START_TEST(a_recording_that_is_refused_refuses_the_plan)
 }
 END_TEST
 
-START_TEST(the_variable_is_read_or_refused)
-{
-  static const char* const wrong[] = { "gpu.hang",   "gpu.hang@0",  "gpu.hang@x", "gpu.error@1",
-                                       "gpu.else@1", "gpu.hang@1;", "gpu.hang@-1" };
-  const DeviceChoice choice = { .api = "opencl", .index = UINT32_MAX, .deadline_ns = PATIENT_NS };
-  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
-    Backend* device = NULL;
-    Error error = { STATUS_OK, "" };
-    setenv("WARPRACK_FAULTS", wrong[w], 1);
-    ck_assert_int_eq(device_backend_new(&choice, &device, &error), STATUS_BAD_ARG);
-    ck_assert_ptr_nonnull(strstr(error.text, wrong[w]));
-  }
-}
-END_TEST
-
 int
 main(void)
 {
   const DeviceChoice choice = { .api = "opencl", .index = UINT32_MAX, .deadline_ns = PATIENT_NS };
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
-  unsetenv("WARPRACK_FAULTS");
   if (device_backend_new(&choice, &device, &error)) {
     puts(error.text);
     return TEST_SKIPPED;
@@ -356,7 +342,6 @@ main(void)
                                  a_device_that_is_late_gives_everything_back,
                                  without_memory_a_plan_is_refused_and_the_sound_goes_on,
                                  a_kernel_that_does_not_compile_names_file_line_and_mistake,
-                                 a_recording_that_is_refused_refuses_the_plan,
-                                 the_variable_is_read_or_refused };
+                                 a_recording_that_is_refused_refuses_the_plan };
   return suite_run("gpu_faults", tests, (uint32_t)ARRAY_LEN(tests));
 }

@@ -25,13 +25,14 @@ live_has_worker(const EngineStatus* const engine)
   return !strcmp(engine->worker, "in-process") || !strcmp(engine->worker, "running");
 }
 
-/// A worker may have been lost and replaced between two looks: the counter tells.
+/// A worker may have been lost and replaced between two looks: the counter tells.  One without a
+/// note was not lost but exchanged, or its note is yet to come.
 static bool
 look_at_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
 {
   const bool is_there = live_has_worker(engine);
   const bool is_another = engine->worker_restarts > watch->worker_restarts;
-  const bool is_lost = watch->had_worker && (!is_there || is_another);
+  const bool is_lost = watch->had_worker && (!is_there || is_another) && engine->worker_note[0];
   if (is_lost) {
     live_log_event(log, EVENT_WORKER_LOST, engine->worker_note);
     watch->had_worker = false;

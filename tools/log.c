@@ -4,6 +4,7 @@
 #include "log.h"
 
 #include "../engine/rt.h"
+#include "../io/errand.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +36,7 @@ struct Log {
   int out_fd, err_fd;
   bool out_is_journal, err_is_journal;
   bool line_is_open; ///< [writer] The last line may be rewritten
-  pthread_t thread;
+  Errand* writer;
   pthread_mutex_t lock; ///< Guards what follows
   pthread_cond_t changed;
   Class classes[LOG_MAX_CLASSES];
@@ -164,11 +165,12 @@ take_line(Log* const log, Line* const line)
   }
 }
 
-static void*
+static void
 log_run(void* const context)
 {
   Log* const log = context;
   Line line;
+  pthread_setname_np(pthread_self(), "warprack-log");
   pthread_mutex_lock(&log->lock);
   while (take_line(log, &line)) {
     pthread_mutex_unlock(&log->lock);
@@ -179,7 +181,6 @@ log_run(void* const context)
     free(line.text);
   }
   pthread_mutex_unlock(&log->lock);
-  return NULL;
 }
 
 // ---- open and close ----
@@ -200,8 +201,9 @@ is_journal(const int fd)
 }
 
 static void
-log_free(Log* const log)
+log_free(void* const context)
 {
+  Log* const log = context;
   pthread_cond_destroy(&log->changed);
   pthread_mutex_destroy(&log->lock);
   free(log);
@@ -224,7 +226,7 @@ log_open(const int out_fd, const int err_fd, Log** const out, Error* const error
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&log->changed, &monotonic);
   pthread_condattr_destroy(&monotonic);
-  const Status status = rt_thread_start("warprack-log", log_run, log, &log->thread, error);
+  const Status status = errand_start(log_run, log, &log->writer, error);
   if (status) {
     log_free(log);
     return status;
@@ -239,14 +241,12 @@ log_close(Log* const log, const uint32_t timeout_ms)
   if (!log) {
     return true;
   }
-  const uint64_t until_ns = rt_now_ns() + timeout_ms * UINT64_C(1000000);
-  const struct timespec until = { (time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S) };
   pthread_mutex_lock(&log->lock);
   log->is_closing = true;
   pthread_cond_signal(&log->changed);
   pthread_mutex_unlock(&log->lock);
-  if (pthread_clockjoin_np(log->thread, NULL, CLOCK_MONOTONIC, &until)) {
-    pthread_detach(log->thread); // it is inside write(), and keeps the log
+  if (!errand_wait(log->writer, timeout_ms)) { // it is inside write()
+    errand_abandon(log->writer, log_free);
     return false;
   }
   log_free(log);

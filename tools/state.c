@@ -5,6 +5,7 @@
 
 #include "../control/folder.h"
 #include "../engine/rt.h"
+#include "../io/errand.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,8 +42,7 @@ struct State {
   uint32_t starts;
   uint64_t text_origin;
   char* texts[STATE_N_FILES]; ///< [state's thread] As they are on disk, without their first line
-  bool has_thread;
-  pthread_t thread;
+  Errand* writer;             ///< NULL: state_run() has not been called
 
   // State's thread only.
   HeardRack promising; ///< Is on its way to good.rack
@@ -57,6 +57,7 @@ struct State {
   HeardRack newest;    ///< Comes after it
   StateCounts counts;
   bool is_closing, in_order;
+  bool is_abandoned; ///< Nobody is there any more who could be told
 };
 
 uint64_t
@@ -78,16 +79,19 @@ write_file(State* const state, const char* const name, const char* const text,
 {
   Error error;
   const Status status = folder_replace(&state->folder, name, text, &error);
-  if (status) {
-    char said[sizeof(error.text) + 64U];
-    snprintf(said, sizeof(said), "%s; trying again every %u s", error.text, STATE_RETRY_S);
-    state->failed(state->context, said);
-    state->retry_ns = now_ns + STATE_RETRY_S * NS_PER_S;
+  if (!status) {
+    return true;
   }
+  char said[sizeof(error.text) + 64U];
+  snprintf(said, sizeof(said), "%s; trying again every %u s", error.text, STATE_RETRY_S);
+  state->retry_ns = now_ns + STATE_RETRY_S * NS_PER_S;
   pthread_mutex_lock(&state->lock);
-  state->counts.failed += status != STATUS_OK;
+  ++state->counts.failed;
+  if (!state->is_abandoned) {
+    state->failed(state->context, said);
+  }
   pthread_mutex_unlock(&state->lock);
-  return !status;
+  return false;
 }
 
 static bool
@@ -240,10 +244,11 @@ is_closing(State* const state)
   return closing;
 }
 
-static void*
+static void
 state_main(void* const context)
 {
   State* const state = context;
+  pthread_setname_np(pthread_self(), "warprack-state");
   while (!is_closing(state)) {
     state_step(state, rt_now_ns());
     wait_a_step(state);
@@ -251,14 +256,14 @@ state_main(void* const context)
   if (state->in_order) {
     step_in_order(state, rt_now_ns());
   }
-  return NULL;
 }
 
 // ---- open and close ----
 
 static void
-state_free(State* const state)
+state_free(void* const context)
 {
+  State* const state = context;
   for (uint32_t f = 0; f < STATE_N_FILES; ++f) {
     free(state->texts[f]);
   }
@@ -406,9 +411,7 @@ state_set_origin(State* const state, const uint64_t origin)
 Status
 state_run(State* const state, Error* const error)
 {
-  const Status status = rt_thread_start("warprack-state", state_main, state, &state->thread, error);
-  state->has_thread = !status;
-  return status;
+  return errand_start(state_main, state, &state->writer, error);
 }
 
 void
@@ -448,18 +451,19 @@ state_close(State* const state, const bool in_order, const uint32_t timeout_ms)
   if (!state) {
     return true;
   }
-  const uint64_t until_ns = rt_now_ns() + timeout_ms * UINT64_C(1000000);
-  const struct timespec until = { (time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S) };
   pthread_mutex_lock(&state->lock);
   state->is_closing = true;
   state->in_order = in_order;
   pthread_cond_signal(&state->changed);
   pthread_mutex_unlock(&state->lock);
-  if (state->has_thread && pthread_clockjoin_np(state->thread, NULL, CLOCK_MONOTONIC, &until)) {
-    pthread_detach(state->thread); // the disk hangs
+  if (state->writer && !errand_wait(state->writer, timeout_ms)) { // the disk hangs
+    pthread_mutex_lock(&state->lock);
+    state->is_abandoned = true;
+    pthread_mutex_unlock(&state->lock);
+    errand_abandon(state->writer, state_free);
     return false;
   }
-  if (!state->has_thread && in_order) {
+  if (!state->writer && in_order) {
     step_in_order(state, rt_now_ns());
   }
   state_free(state);

@@ -34,7 +34,7 @@ typedef struct StateCounts {
   uint64_t failed; ///< Times that something could not be written
 } StateCounts;
 
-/// Called when something could not be written. [state's thread, main]
+/// Called when something could not be written; must not call back. [state's thread, main]
 typedef void (*StateFailed)(void* context, const char* text);
 
 typedef struct State State;

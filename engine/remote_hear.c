@@ -186,7 +186,10 @@ static bool
 hear_armed(Remote* const remote, Child* const child, const WireArmed* const message,
            Cause* const cause)
 {
-  if (!child->n_arms_out) {
+  lock(remote); // who has just asked still holds it
+  const bool was_asked = child->n_arms_out > 0U;
+  unlock(remote);
+  if (!was_asked) {
     return is_lost(cause, "was armed without being asked");
   }
   if (!take_facts(remote, child, &message->facts, cause)) {
@@ -220,13 +223,11 @@ hear_armed(Remote* const remote, Child* const child, const WireArmed* const mess
 static bool
 hear_disarmed(Remote* const remote, Child* const child, Cause* const cause)
 {
-  if (!child->n_disarms_out) {
-    return is_lost(cause, "was disarmed without being asked");
-  }
-  lock(remote);
-  --child->n_disarms_out;
+  lock(remote); // who has just asked still holds it
+  const bool was_asked = child->n_disarms_out > 0U;
+  child->n_disarms_out -= was_asked;
   unlock(remote);
-  return true;
+  return was_asked || is_lost(cause, "was disarmed without being asked");
 }
 
 static bool

@@ -43,9 +43,9 @@ LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
 }
 
 static void
-visit_format(const int format, FuzzVisit* const visit, void* const context)
+visit_format(const int format, const float first, FuzzVisit* const visit, void* const context)
 {
-  static const float samples[64] = { 1.0F, -0.5F, 0.25F, -0.125F };
+  const float samples[64] = { first, -0.5F, 0.25F, -0.125F };
   SF_INFO info = { .samplerate = RATE_HZ, .channels = 2, .format = format };
   const int fd = memfd_create("example", MFD_CLOEXEC);
   SNDFILE* const file = sf_open_fd(fd, SFM_WRITE, &info, SF_FALSE);
@@ -76,8 +76,10 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
   static const char* const tables[] = { "1 2 3\n4 5 6\n", "# taps\n0.5, 0.25; 1e-3\n", "nan 1\n",
                                         "1 2\n3\n", "" };
   for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); ++i) {
-    visit_format(formats[i], visit, context);
+    visit_format(formats[i], 1.0F, visit, context);
   }
+  visit_format(SF_FORMAT_WAV | SF_FORMAT_FLOAT, INFINITY, visit, context);
+  visit_format(SF_FORMAT_AIFF | SF_FORMAT_DOUBLE, NAN, visit, context);
   for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); ++i) {
     visit(context, tables[i], strlen(tables[i]));
   }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <math.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -333,6 +334,23 @@ START_TEST(nobody_has_to_read_what_it_says)
 }
 END_TEST
 
+START_TEST(what_is_wrong_has_its_event)
+{
+  static float bad[64];
+  const float* const samples[] = { bad, bad };
+  scratch = scratch_new();
+  for (uint32_t i = 0; i < 64U; ++i) {
+    bad[i] = NAN;
+  }
+  scratch_write_wav(&scratch, "in.wav", samples, 2, 64, 48000);
+  LIVE_START("--play", scratch_path(&scratch, "in.wav"), "gain");
+  program_expect(&live_run, "\"event\":\"input.bad\",\"level\":\"warning\"");
+  live_assert_said("128 input samples were NaN or infinite, 128 in all");
+  live_end(SIGTERM);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 // ---- poor machines ----
 
 START_TEST(without_privileges_it_runs_and_says_so_once)
@@ -371,4 +389,5 @@ SUITE_MAIN("left_alone", a_manager_hears_that_it_is_ready_and_alive,
            a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on,
            a_hangup_is_told_as_a_reload, storms_of_signals_change_nothing_and_end_in_order,
            a_thread_that_hangs_does_not_keep_it_from_ending, nobody_has_to_read_what_it_says,
-           without_privileges_it_runs_and_says_so_once, one_processor_is_enough)
+           what_is_wrong_has_its_event, without_privileges_it_runs_and_says_so_once,
+           one_processor_is_enough)

@@ -166,6 +166,8 @@ START_TEST(options_that_do_not_go_together_are_refused)
 {
   PROGRAM_RUN(&program, "run", "--io", "jack", "--fast", "");
   assert_refused(2, "--fast, --play and --record need --io dummy");
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--wait", "");
+  assert_refused(2, "--wait needs --io jack or --io portaudio");
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--channels", "2:", "");
   assert_refused(2, "--channels takes IN:OUT");
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--channels", "2:1025", "");

@@ -40,17 +40,49 @@ do_packets(Control* const control)
   }
 }
 
-/// True when it is not as it was.
-static bool
-look_at_backend(Control* const control)
+/// An event for subscribers.
+static void
+tell(Control* const control, const NotifyEvent event)
 {
-  EngineStatus engine;
-  engine_status(control->config.engine, &engine);
-  const bool is_new = strcmp(engine.backend, control->backend) != 0 ||
-                      strcmp(engine.backend_note, control->backend_note) != 0;
-  memcpy(control->backend, engine.backend, sizeof(control->backend));
-  memcpy(control->backend_note, engine.backend_note, sizeof(control->backend_note));
-  return is_new;
+  notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, event }, NULL, control->now_ns);
+}
+
+/// Racks have crashed the worker and were taken back: go on with what is heard instead.  False when
+/// there is no memory for that now.
+static bool
+follow_quarantine(Control* const control)
+{
+  Rack* const rack = engine_rack(control->config.engine);
+  if (rack) {
+    session_taken_back(control->session, rack);
+    tell(control, NOTIFY_QUARANTINE);
+  }
+  return rack;
+}
+
+static void
+look_at_engine(Control* const control)
+{
+  const EngineStatus before = control->engine;
+  EngineStatus* const now = &control->engine;
+  engine_status(control->config.engine, now);
+  if (now->latency_frames != before.latency_frames) {
+    tell(control, NOTIFY_LATENCY);
+  }
+  if (now->rack_latency_frames != before.rack_latency_frames) {
+    control->config.latency_changed(control->config.context);
+  }
+  if (strcmp(now->backend, before.backend) != 0 ||
+      strcmp(now->backend_note, before.backend_note) != 0) {
+    tell(control, NOTIFY_BACKEND);
+  }
+  if (now->worker_pid != before.worker_pid || strcmp(now->worker, before.worker) != 0 ||
+      strcmp(now->worker_note, before.worker_note) != 0) {
+    tell(control, NOTIFY_WORKER);
+  }
+  if (now->quarantined != before.quarantined && !follow_quarantine(control)) {
+    now->quarantined = before.quarantined; // again at the next look
+  }
 }
 
 void
@@ -60,19 +92,9 @@ control_look_at_audio(Control* const control)
   control->config.audio(control->config.context, &control->audio);
   if (strcmp(before.driver, control->audio.driver) != 0 ||
       strcmp(before.state, control->audio.state) != 0) {
-    notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_AUDIO }, NULL,
-                  control->now_ns);
+    tell(control, NOTIFY_AUDIO);
   }
-  const uint32_t latency_frames = engine_latency(control->config.engine);
-  if (latency_frames != control->latency_frames) {
-    control->latency_frames = latency_frames;
-    notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_LATENCY }, NULL,
-                  control->now_ns);
-  }
-  if (look_at_backend(control)) {
-    notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_BACKEND }, NULL,
-                  control->now_ns);
-  }
+  look_at_engine(control);
   control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
 }
 
@@ -96,9 +118,7 @@ do_reply(Control* const control)
     return;
   }
   session_reply(control->session, &reply, control->now_ns);
-  if (reply.status == STATUS_OK && reply.latency_frames != control->rack_latency_frames) {
-    control->rack_latency_frames = reply.latency_frames;
-    control->config.latency_changed(control->config.context);
+  if (reply.status == STATUS_OK && reply.latency_frames != control->engine.rack_latency_frames) {
     control_look_at_audio(control);
   }
 }
@@ -328,9 +348,8 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   }
   control->start_ns = instant_now().monotonic_ns;
   control->now_ns = control->start_ns;
-  control->latency_frames = engine_latency(config->engine);
-  control->rack_latency_frames = engine_rack_latency(config->engine);
-  (void)look_at_backend(control); // as it is at the start is no news
+  engine_status(config->engine, &control->engine); // as it is at the start is no news
+  control->engine.quarantined = 0;                 // but `rack` may have been taken back already
   control->notify.say = control_say;
   control->notify.context = control;
   const SessionConfig session = { .engine = config->engine, .events = dispatch_events(control) };

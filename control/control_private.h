@@ -44,10 +44,8 @@ struct Control {
   _Atomic uint64_t rounds; ///< [control] writes, [any] reads
   uint64_t heard;          ///< Number of the document that ControlConfig::heard was last given
   ControlAudio audio;      ///< As last asked for
-  uint32_t latency_frames; ///< As last told to subscribers
-  uint32_t rack_latency_frames;
-  char backend[16], backend_note[640]; ///< As last told
-  uint64_t now_ns;                     ///< Of this round
+  EngineStatus engine;     ///< As last looked at; its words as last told
+  uint64_t now_ns;         ///< Of this round
   uint64_t start_ns;
   uint64_t next_look_ns; ///< When to look at the audio side again
 };

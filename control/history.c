@@ -99,6 +99,28 @@ history_redone(History* const history, Rack* const before)
   end_gestures(history);
 }
 
+/// The newest step on the stack that is the same rack, counted from 1; 0 when there is none.
+static uint32_t
+find_step(const HistoryStack* const stack, const Rack* const rack)
+{
+  for (uint32_t step = stack->n; step; --step) {
+    if (rack_equal(stack->racks[step - 1U], rack)) {
+      return step;
+    }
+  }
+  return 0;
+}
+
+void
+history_taken_back(History* const history, Rack* const before, const Rack* const now)
+{
+  for (uint32_t step = find_step(&history->undo, now); step && history->undo.n >= step;) {
+    drop(&history->undo);
+  }
+  push(&history->redo, before);
+  end_gestures(history);
+}
+
 static const Rack*
 top(const HistoryStack* const stack)
 {

@@ -48,6 +48,10 @@ void history_edited(History* history, Rack* before);
 void history_undone(History* history, Rack* before);
 void history_redone(History* history, Rack* before);
 
+/// `before` (given away) has been taken back by the engine, and `now` is heard again: as an undo,
+/// to the newest step that is the same rack, however many back that is.
+void history_taken_back(History* history, Rack* before, const Rack* now);
+
 /// What the next undo or redo brings back; NULL when there is none.
 const Rack* history_undo(const History* history);
 const Rack* history_redo(const History* history);

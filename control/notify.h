@@ -26,7 +26,14 @@ typedef struct NotifyKey {
   uint32_t param; ///< Or NotifyEvent
 } NotifyKey;
 
-typedef enum NotifyEvent { NOTIFY_RACK, NOTIFY_LATENCY, NOTIFY_AUDIO, NOTIFY_BACKEND } NotifyEvent;
+typedef enum NotifyEvent {
+  NOTIFY_RACK,
+  NOTIFY_LATENCY,
+  NOTIFY_AUDIO,
+  NOTIFY_BACKEND,
+  NOTIFY_WORKER,
+  NOTIFY_QUARANTINE
+} NotifyEvent;
 
 typedef struct NotifyEntry {
   NotifyKey key;

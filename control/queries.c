@@ -238,10 +238,16 @@ event_arguments(const Control* const control, const uint32_t event)
   if (arguments && event == NOTIFY_RACK) {
     lo_message_add_int32(arguments, (int32_t)session_counts(control->session).revision);
   } else if (arguments && event == NOTIFY_LATENCY) {
-    lo_message_add_int32(arguments, (int32_t)control->latency_frames);
+    lo_message_add_int32(arguments, (int32_t)control->engine.latency_frames);
   } else if (arguments && event == NOTIFY_BACKEND) {
-    lo_message_add_string(arguments, control->backend);
-    lo_message_add_string(arguments, control->backend_note);
+    lo_message_add_string(arguments, control->engine.backend);
+    lo_message_add_string(arguments, control->engine.backend_note);
+  } else if (arguments && event == NOTIFY_WORKER) {
+    lo_message_add_string(arguments, control->engine.worker);
+    lo_message_add_int32(arguments, control->engine.worker_pid);
+    lo_message_add_string(arguments, control->engine.worker_note);
+  } else if (arguments && event == NOTIFY_QUARANTINE) {
+    lo_message_add_string(arguments, control->engine.quarantine_note);
   } else if (arguments) {
     lo_message_add_string(arguments, control->audio.driver);
     lo_message_add_string(arguments, control->audio.state);
@@ -252,10 +258,11 @@ event_arguments(const Control* const control, const uint32_t event)
 void
 control_say(void* const context, const Peer* const to, const NotifyKey* const key)
 {
-  static const char* const addresses[] = { [NOTIFY_RACK] = "/rack/changed",
-                                           [NOTIFY_LATENCY] = "/server/latency",
-                                           [NOTIFY_AUDIO] = "/server/audio",
-                                           [NOTIFY_BACKEND] = "/server/backend" };
+  static const char* const addresses[] = {
+    [NOTIFY_RACK] = "/rack/changed",    [NOTIFY_LATENCY] = "/server/latency",
+    [NOTIFY_AUDIO] = "/server/audio",   [NOTIFY_BACKEND] = "/server/backend",
+    [NOTIFY_WORKER] = "/server/worker", [NOTIFY_QUARANTINE] = "/server/quarantine"
+  };
   Control* const control = context;
   if (key->uid == RACK_UID_NONE) {
     outlet_send(&control->outlet, to, 0, addresses[key->param],

@@ -446,6 +446,17 @@ session_reply(Session* const session, const EngineReply* const reply, const uint
   go_on(session, now_ns);
 }
 
+void
+session_taken_back(Session* const session, Rack* const rack)
+{
+  Rack* const before = session->committed;
+  rack->next_uid = session->next_uid > rack->next_uid ? session->next_uid : rack->next_uid;
+  session->committed = rack;
+  ++session->counts.revision;
+  history_taken_back(&session->history, before, rack);
+  session->config.events.rack_changed(session->config.events.context, NULL);
+}
+
 const Rack*
 session_rack(const Session* const session)
 {

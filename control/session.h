@@ -103,6 +103,9 @@ session_read(Session* session, Message* message, char* text, const Error* error,
 /// The engine's answer to the edit in flight.
 void session_reply(Session* session, const EngineReply* reply, uint64_t now_ns);
 
+/// The engine has taken back what was heard: `rack`, given away, is heard instead.
+void session_taken_back(Session* session, Rack* rack);
+
 /// The document that is heard; valid until the next call that is not a query.
 const Rack* session_rack(const Session* session);
 

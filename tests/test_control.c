@@ -275,6 +275,12 @@ START_TEST(others_are_told_of_changes_and_the_maker_is_not)
   fake_engine_move(rig.engine, "cpu", "the GPU has gone");
   client_expect(rig.other, "/server/backend cpu the GPU has gone");
   client_expect(rig.client, "/server/backend cpu the GPU has gone");
+  fake_engine_tell_worker(rig.engine, "resting", 0, "killed by SIGSEGV");
+  client_expect(rig.other, "/server/worker resting 0 killed by SIGSEGV");
+  client_expect(rig.client, "/server/worker resting 0 killed by SIGSEGV");
+  fake_engine_tell_worker(rig.engine, "running", 77, "killed by SIGSEGV");
+  client_expect(rig.other, "/server/worker running 77 killed by SIGSEGV");
+  client_expect(rig.client, "/server/worker running 77 killed by SIGSEGV");
   client_send(rig.other, "/server/notify", "i", 2);
   client_expect_start(rig.other, "/fail /server/notify 1 ");
   client_send(rig.other, "/server/notify", "i", 0);

@@ -188,6 +188,70 @@ END_TEST
 
 // ---- undo ----
 
+/// The engine's words and the rack that it goes back to.
+static void
+take_back(const char* const text)
+{
+  Rack* rack = NULL;
+  Error error;
+  ck_assert_msg(!rack_parse(text, "test", NULL, &rack, &error), "%s", error.text);
+  fake_engine_take_back(rig.engine, rack, "it crashed twice");
+  rack_free(rack);
+}
+
+START_TEST(a_rack_that_is_taken_back_is_as_an_undo)
+{
+  start();
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  client_send(rig.client, "/rack/chain", "s", "a: gain -1dB");
+  client_expect(rig.client, "/done /rack/chain 1 640");
+  client_expect(rig.other, "/rack/changed 1");
+  client_send(rig.client, "/rack/chain", "s", "b: gain -2dB");
+  client_expect(rig.client, "/done /rack/chain 2 640");
+  client_expect(rig.other, "/rack/changed 2");
+  client_send(rig.client, "/node/b/gain", "f", -3.0); // one more step, of the rack that crashes
+  client_expect(rig.client, "/done /node/b/gain");
+  client_expect(rig.other, "/node/b/gain -3");
+  take_back("a: gain -1dB");
+  client_expect(rig.other, "/rack/changed 3");
+  client_expect(rig.other, "/server/quarantine it crashed twice");
+  control_rig_expect_rack(&rig, "add a gain gain=-1dB");
+
+  client_send(rig.client, "/rack/undo", ""); // what was before the one that is heard again
+  client_expect_start(rig.client, "/done /rack/undo 4");
+  control_rig_expect_rack(&rig, "add lowcut");
+  client_send(rig.client, "/rack/redo", "");
+  client_expect_start(rig.client, "/done /rack/redo 5");
+  control_rig_expect_rack(&rig, "add a gain gain=-1dB");
+  client_send(rig.client, "/rack/redo", ""); // the one that crashed, as it was last
+  client_expect_start(rig.client, "/done /rack/redo 6");
+  control_rig_expect_rack(&rig, "add b gain gain=-3dB");
+  stop();
+}
+END_TEST
+
+START_TEST(an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  take_back("b: gain -2dB");
+  client_expect(rig.other, "/rack/changed 1");
+  client_expect(rig.other, "/server/quarantine it crashed twice");
+  control_rig_expect_rack(&rig, "add b gain gain=-2dB");
+  fake_engine_answer(rig.engine, STATUS_WORKER, "made from a rack that crashed", 0);
+  client_expect(rig.client, "/fail /rack/add 12 made from a rack that crashed");
+  client_send(rig.client, "/rack/add", "ss", "c", "gain");
+  hear();
+  client_expect_start(rig.client, "/done /rack/add");
+  control_rig_expect_rack(&rig, "add b gain gain=-2dB\nadd c gain");
+  stop();
+}
+END_TEST
+
 START_TEST(undo_and_redo_walk_through_the_documents)
 {
   start();
@@ -580,6 +644,8 @@ SUITE_MAIN("control_session", one_edit_is_in_flight_and_the_others_wait_in_order
            values_of_a_node_that_is_refused_are_refused,
            a_node_made_anew_under_the_same_name_gets_its_own_values,
            the_last_word_wins_over_edits_that_waited, undo_and_redo_walk_through_the_documents,
+           a_rack_that_is_taken_back_is_as_an_undo,
+           an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered,
            a_fader_is_one_step_and_another_fader_another,
            a_value_set_during_an_undo_does_not_confuse_the_steps,
            what_is_undone_does_not_lend_its_identity, a_bundle_with_an_edit_is_one_edit,

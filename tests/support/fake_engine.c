@@ -27,6 +27,8 @@ struct Engine {
   uint64_t newest_frame;
   uint64_t frame;
   uint32_t latency_frames;
+  EngineStatus worker; ///< What is told of it
+  Rack* good;          ///< What is heard since a rack was taken back
   char backend[16], backend_note[64];
   FakeSet sets[MAX_SETS];
 };
@@ -51,8 +53,40 @@ fake_engine_move(Engine* const engine, const char* const backend, const char* co
 }
 
 void
+fake_engine_tell_worker(Engine* const engine, const char* const state, const int pid,
+                        const char* const note)
+{
+  pthread_mutex_lock(&engine->lock);
+  snprintf(engine->worker.worker, sizeof(engine->worker.worker), "%s", state);
+  snprintf(engine->worker.worker_note, sizeof(engine->worker.worker_note), "%s", note);
+  engine->worker.worker_pid = pid;
+  pthread_mutex_unlock(&engine->lock);
+}
+
+void
+fake_engine_take_back(Engine* const engine, const Rack* const rack, const char* const why)
+{
+  pthread_mutex_lock(&engine->lock);
+  rack_free(engine->good);
+  engine->good = rack_copy(rack);
+  ++engine->worker.quarantined;
+  snprintf(engine->worker.quarantine_note, sizeof(engine->worker.quarantine_note), "%s", why);
+  pthread_mutex_unlock(&engine->lock);
+}
+
+Rack*
+engine_rack(const Engine* const engine)
+{
+  pthread_mutex_lock((pthread_mutex_t*)&engine->lock);
+  Rack* const rack = rack_copy(engine->good);
+  pthread_mutex_unlock((pthread_mutex_t*)&engine->lock);
+  return rack;
+}
+
+void
 fake_engine_free(Engine* const engine)
 {
+  rack_free(engine->good);
   rack_free(engine->newest);
   pthread_mutex_destroy(&engine->lock);
   free(engine);
@@ -248,13 +282,16 @@ engine_places(const Engine* const engine, EnginePlace* const places, const uint3
 void
 engine_status(const Engine* const engine, EngineStatus* const status)
 {
-  *status = (EngineStatus){ .armed = true,
-                            .rate_hz = FAKE_RATE_HZ,
-                            .block_frames = FAKE_BLOCK_FRAMES,
-                            .depth = FAKE_DEPTH,
-                            .n_in = FAKE_CHANNELS,
-                            .n_out = FAKE_CHANNELS };
   pthread_mutex_lock((pthread_mutex_t*)&engine->lock);
+  *status = engine->worker;
+  status->armed = true;
+  status->rate_hz = FAKE_RATE_HZ;
+  status->block_frames = FAKE_BLOCK_FRAMES;
+  status->depth = FAKE_DEPTH;
+  status->n_in = FAKE_CHANNELS;
+  status->n_out = FAKE_CHANNELS;
+  status->rack_latency_frames = engine->latency_frames;
+  status->latency_frames = FAKE_DEPTH * FAKE_BLOCK_FRAMES + engine->latency_frames;
   memcpy(status->backend, engine->backend, sizeof(engine->backend));
   memcpy(status->backend_note, engine->backend_note, sizeof(engine->backend_note));
   pthread_mutex_unlock((pthread_mutex_t*)&engine->lock);

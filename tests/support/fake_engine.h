@@ -47,6 +47,12 @@ void fake_engine_be_full(Engine* engine, bool full);
 /// Say that effects run on `backend`, and how that came about.
 void fake_engine_move(Engine* engine, const char* backend, const char* note);
 
+/// Say how the worker process does.
+void fake_engine_tell_worker(Engine* engine, const char* state, int pid, const char* note);
+
+/// Take back what is heard, for `rack` (copied).
+void fake_engine_take_back(Engine* engine, const Rack* rack, const char* why);
+
 /// Let audio run on by n frames.
 void fake_engine_advance(Engine* engine, uint64_t n_frames);
 

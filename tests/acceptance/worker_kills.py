@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The process that runs the effects is killed or stopped at random: the sound goes on, dry and then wet again, and nothing is left behind.
+
+    worker_kills.py PROGRAM [N] [KILL|STOP]        N times, default 5; KILL is the default
+
+A sine plays through a rack that halves it, and the output is recorded.  Dry, it is as loud again: from the recording it is seen when each block
+was wet or dry, and that none was silent.  Descriptors, threads and memory of the server are counted after a tenth of the kills and at the end.
+"""
+
+import random
+import re
+
+from common import *
+
+N = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+SIGNAL = {"KILL": signal.SIGKILL, "STOP": signal.SIGSTOP}[sys.argv[3] if len(sys.argv) > 3 else "KILL"]
+RATE, BLOCK, FREQUENCY, LEVEL = 16000, 64, 1000.0, 0.5  # 4 whole periods of the sine in a block
+DRY = LEVEL / np.sqrt(2.0)  # RMS
+WET = DRY / 2.0
+SILENT = 0.9 * WET
+LIMIT_S = 3.0  # from the kill until it is wet
+LONGEST_PAUSE_S = 1.0  # from wet to the next kill
+MEMORY_KB = 1024  # that may be more at the end
+SEED = int.from_bytes(os.urandom(4), "little")
+
+
+def holdings(pid):
+    """What the server has: descriptors, threads, children (zombies among them), resident memory in KiB."""
+    with open(f"/proc/{pid}/status") as file:
+        resident = int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
+    tasks = os.listdir(f"/proc/{pid}/task")
+    children = 0
+    for task in tasks:
+        with open(f"/proc/{pid}/task/{task}/children") as file:
+            children += len(file.read().split())
+    return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")), "threads": len(tasks), "children": children, "memory": resident}
+
+
+def wait_for_worker(server, n_restarts):
+    """Until so many workers have taken over, and the last one is heard."""
+    deadline = time.monotonic() + 20.0
+    dry = None
+    while True:
+        status = server.status()
+        if status["worker_restarts"] >= n_restarts and status["dry"] == dry:
+            return status
+        dry = status["dry"]
+        assert time.monotonic() < deadline, status
+        time.sleep(0.02)
+
+
+def kill_all(server, chooser):
+    """Kill the worker N times; what the server held early on and at the end."""
+    early = None
+    for n in range(N):
+        status = wait_for_worker(server, n)
+        time.sleep(chooser.uniform(0.0, LONGEST_PAUSE_S))
+        os.kill(status["worker_pid"], SIGNAL)
+        if n == max(1, N // 10):
+            wait_for_worker(server, n + 1)
+            early = holdings(server.process.pid)
+    wait_for_worker(server, N)
+    return early, holdings(server.process.pid)
+
+
+def outages(is_wet):
+    """Lengths, in blocks, of the stretches that are not wet."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([1], is_wet.astype(int), [1]))))
+    return edges[1::2] - edges[0::2]
+
+
+def judge(recording, early, late):
+    blocks = recording[: len(recording) // BLOCK * BLOCK].reshape(-1, BLOCK)
+    level = np.sqrt(np.mean(np.square(blocks, dtype=np.float64), axis=1))[2:]  # the first comes after the latency
+    silent = int(np.sum(level < SILENT))
+    lengths = outages(np.abs(level - WET) < 0.01 * WET)
+    lengths = np.sort(lengths[lengths > 2]) * BLOCK / RATE  # shorter: a block was late
+    grown = {key: late[key] - early[key] for key in late}
+    print(f"{N} times {SIGNAL.name} (seed {SEED}): {silent} of {len(level)} blocks without signal")
+    print(f"{len(lengths)} outages; wet again after {1e3 * np.median(lengths):.0f} ms (median), {1e3 * lengths[-1]:.0f} ms (longest)")
+    print(f"held at the end: {late}, more than early on: {grown}")
+    step = second_difference(recording[2 * BLOCK :]) / second_difference(LEVEL * np.sin(2 * np.pi * FREQUENCY / RATE * np.arange(RATE)))
+    print(f"largest second difference {step:.3f} of the dry sine's")
+    # Killed twice before it has played for half a second, the next worker waits for a second.
+    assert silent == 0
+    assert len(lengths) >= 1 and lengths[-1] <= LIMIT_S
+    assert step < 1.2
+    assert grown["descriptors"] == grown["threads"] == grown["children"] == 0
+    assert grown["memory"] <= MEMORY_KB
+
+
+def main():
+    chooser = random.Random(SEED)
+    with scratch():
+        seconds = 20.0 + N * (LIMIT_S + LONGEST_PAUSE_S)
+        time_s = np.arange(int(seconds * RATE)) / RATE
+        write_wav("in.wav", RATE, LEVEL * np.sin(2 * np.pi * FREQUENCY * time_s))
+        arguments = ["--io", "dummy", "--rate", str(RATE), "--block", str(BLOCK), "--channels", "1:1"]
+        arguments += ["--play", "in.wav", "--record", "out.wav", "gain -6.020599913dB"]
+        with Server(*arguments) as server:
+            early, late = kill_all(server, chooser)
+            server.stop()
+        _, recording = read_wav("out.wav")
+        fade = RATE // 10  # the stop fades out
+        judge(recording[:-fade, 0], early, late)
+
+
+main()

@@ -48,6 +48,8 @@ typedef struct EngineConfig {
   uint64_t gpu_deadline_ns; ///< A GPU's block that takes longer has failed; 0: eight periods, 100
                             ///< ms at least (1 s where it is no GPU), 60 s offline
   bool gpu_may_sleep;       ///< Its clocks may fall between blocks, and blocks take longer
+  bool gpu_may_be_lost; ///< When it cannot be opened, begin as after a loss: on the CPU, and try
+                        ///< it again.  For a worker that takes the place of one that had it
   const PlacementCosts* costs; ///< AUTO chooses by these, copied; NULL: measured, once per machine
   EngineLoadFile load_file;    ///< May be NULL: racks that name files are refused
   EngineFreeFile free_file;

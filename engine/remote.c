@@ -36,6 +36,12 @@ remote_wake(const Remote* const remote)
   (void)!write(remote->wake, &one, sizeof(one));
 }
 
+bool
+remote_takes_edits(const Remote* const remote)
+{
+  return remote->worker && (!remote->next || remote->next->state == CHILD_STARTING);
+}
+
 // ---- arming ----
 
 /// The worker that can be armed at once, or NULL. [lock held]
@@ -116,7 +122,7 @@ remote_edit(void* const runner, const uint64_t id, const Rack* const rack, const
   Remote* const remote = runner;
   lock(remote);
   const Status status = book_add(&remote->book, id, rack, at_frame, rt_now_ns());
-  if (!status && remote->worker && !remote->next) {
+  if (!status && remote_takes_edits(remote)) {
     child_give_edit(remote->worker, &remote->book);
   }
   unlock(remote);

@@ -39,13 +39,14 @@ blame_loss(Blame* const blame, const Loss* const loss, uint32_t* const n_edit_cr
 }
 
 uint64_t
-blame_rest(Blame* const blame, const bool was_healthy, const bool cured)
+blame_rest(Blame* const blame, const Loss* const loss, const bool cured)
 {
-  if (was_healthy || cured) {
+  const uint64_t longest_ns = loss->from_outside ? BLAME_OUTSIDE_REST_NS : BLAME_LONGEST_REST_NS;
+  if (loss->was_healthy || cured) {
     blame->rest_ns = 0;
   }
-  const uint64_t rest_ns = blame->rest_ns;
+  const uint64_t rest_ns = blame->rest_ns < longest_ns ? blame->rest_ns : longest_ns;
   const uint64_t next_ns = rest_ns ? 2U * rest_ns : BLAME_FIRST_REST_NS;
-  blame->rest_ns = next_ns < BLAME_LONGEST_REST_NS ? next_ns : BLAME_LONGEST_REST_NS;
+  blame->rest_ns = next_ns < longest_ns ? next_ns : longest_ns;
   return rest_ns;
 }

@@ -11,6 +11,7 @@
 
 #define BLAME_FIRST_REST_NS   UINT64_C(1000000000)
 #define BLAME_LONGEST_REST_NS UINT64_C(60000000000)
+#define BLAME_OUTSIDE_REST_NS UINT64_C(2000000000) // the longest after a kill from outside
 #define BLAME_CRASHES         2U
 #define BLAME_TRIAL_NS        UINT64_C(10000000000) // heard for longer, a rack is not to blame
 
@@ -41,6 +42,6 @@ void blame_heard(Blame* blame, uint64_t now_ns);
 Verdict blame_loss(Blame* blame, const Loss* loss, uint32_t* n_edit_crashes, uint64_t now_ns);
 
 /// For how long to wait before the next start. `cured`: what was to blame has been taken away.
-uint64_t blame_rest(Blame* blame, bool was_healthy, bool cured);
+uint64_t blame_rest(Blame* blame, const Loss* loss, bool cured);
 
 #endif

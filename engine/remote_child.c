@@ -25,14 +25,16 @@ tell(Child* const child, const WireMessage* const message)
 // ---- start and end ----
 
 static Status
-send_config(Child* const child, const EngineConfig* const config, Error* const error)
+send_config(Child* const child, const Remote* const remote, Error* const error)
 {
+  const EngineConfig* const config = &remote->config;
   WireMessage* const message = calloc(1, sizeof(WireMessage));
   if (!message) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   message->kind = WIRE_CONFIG;
   message->config.engine = *config;
+  message->config.engine.gpu_may_be_lost = remote->had_gpu;
   const char* const root = config->worker_root ? config->worker_root : ".";
   const size_t n_bytes = strlen(root);
   if (n_bytes >= sizeof(message->config.root)) {
@@ -67,16 +69,16 @@ start_process(Child* const child, const EngineConfig* const config, Error* const
 }
 
 Status
-child_start(const EngineConfig* const config, Child** const out, Error* const error)
+child_start(const Remote* const remote, Child** const out, Error* const error)
 {
   Child* const child = calloc(1, sizeof(Child));
   if (!child) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   child_set_state(child, CHILD_STARTING);
-  Status status = start_process(child, config, error);
+  Status status = start_process(child, &remote->config, error);
   if (!status) {
-    status = send_config(child, config, error);
+    status = send_config(child, remote, error);
   }
   if (status) {
     child_free(child, false);

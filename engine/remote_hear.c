@@ -79,14 +79,18 @@ static bool
 hear_ready(Remote* const remote, Child* const child, const RunnerStatus* const status,
            Cause* const cause)
 {
-  lock(remote);
-  const bool is_first = child->state == CHILD_STARTING;
-  if (is_first) {
-    child->status = *status;
-    child_load(child, &remote->book);
+  if (child->is_ready) {
+    return is_lost(cause, "was ready twice");
   }
+  if (remote->worker && !status->device[0] && remote->config.backend != ENGINE_BACKEND_CPU) {
+    return is_lost(cause, "has no device either");
+  }
+  lock(remote);
+  child->status = *status;
+  child->is_ready = true;
+  remote->had_gpu |= status->device[0] != '\0';
   unlock(remote);
-  return is_first || is_lost(cause, "was ready twice");
+  return true;
 }
 
 static bool
@@ -115,7 +119,7 @@ settle_edit(Remote* const remote, Child* const child, const bool is_heard)
   if (child->n_missed && (child->state == CHILD_IDLE || child->state == CHILD_SERVING)) {
     child_reload(child, &remote->book);
   }
-  if (!remote->next) {
+  if (remote_takes_edits(remote)) {
     child_give_edit(child, &remote->book);
   }
 }
@@ -186,20 +190,15 @@ static bool
 hear_armed(Remote* const remote, Child* const child, const WireArmed* const message,
            Cause* const cause)
 {
-  lock(remote); // who has just asked still holds it
-  const bool was_asked = child->n_arms_out > 0U;
-  unlock(remote);
-  if (!was_asked) {
-    return is_lost(cause, "was armed without being asked");
-  }
   if (!take_facts(remote, child, &message->facts, cause)) {
     return false;
   }
   bool is_mistaken = false;
-  lock(remote);
-  --child->n_arms_out;
+  lock(remote); // who has just asked still holds it
+  const bool was_asked = child->n_arms_out != 0U;
+  child->n_arms_out -= was_asked;
   child->has_plan |= !message->error.status;
-  const bool is_newest = !child->n_arms_out && child->state == CHILD_ARMING;
+  const bool is_newest = was_asked && !child->n_arms_out && child->state == CHILD_ARMING;
   if (is_newest && message->error.status) {
     child_set_state(child, CHILD_IDLE);
   }
@@ -214,17 +213,22 @@ hear_armed(Remote* const remote, Child* const child, const WireArmed* const mess
     child->arm_rest_ns = 0;
   }
   unlock(remote);
+  if (!was_asked) {
+    return is_lost(cause, "was armed without being asked");
+  }
   if (is_mistaken) {
     remote->host.lost(remote->host.context);
   }
-  return true;
+  // Beside a worker that plays, one that cannot is of no use.
+  const bool is_useless = message->error.status && remote->worker && child == remote->next;
+  return !is_useless || is_lost(cause, message->error.text);
 }
 
 static bool
 hear_disarmed(Remote* const remote, Child* const child, Cause* const cause)
 {
   lock(remote); // who has just asked still holds it
-  const bool was_asked = child->n_disarms_out > 0U;
+  const bool was_asked = child->n_disarms_out != 0U;
   child->n_disarms_out -= was_asked;
   unlock(remote);
   return was_asked || is_lost(cause, "was disarmed without being asked");

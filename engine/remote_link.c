@@ -133,9 +133,41 @@ note_loss(Remote* const remote, const int64_t pid, const char* const why, const 
            (long long)pid, why, when);
 }
 
+/// Set when a worker is exchanged for its device: each time later, unless that has been well for
+/// long.
+static void
+put_off_exchange(Remote* const remote, const uint64_t now_ns)
+{
+  const uint64_t rest_ns = remote->exchange_rest_ns;
+  const bool is_first = !rest_ns || now_ns - remote->exchange_at_ns > BLAME_LONGEST_REST_NS;
+  const uint64_t next_ns = is_first ? BLAME_FIRST_REST_NS : 2U * rest_ns;
+  remote->exchange_rest_ns = next_ns < BLAME_LONGEST_REST_NS ? next_ns : BLAME_LONGEST_REST_NS;
+  remote->exchange_at_ns = now_ns + remote->exchange_rest_ns;
+}
+
+/// The next one will not do, and the worker plays on.
+static void
+give_up_exchange(Remote* const remote, Child* const child, const Cause* const cause)
+{
+  const int64_t pid = process_id(child->process);
+  (void)unlink_child(remote, child, true);
+  child_free(child, false);
+  put_off_exchange(remote, rt_now_ns());
+  lock(remote);
+  snprintf(remote->note, sizeof(remote->note),
+           "worker %lld was to bring the device back: %.160s; tried again in %.0f s",
+           (long long)pid, cause->text, (double)remote->exchange_rest_ns * 1e-9);
+  child_give_edit(remote->worker, &remote->book);
+  unlock(remote);
+}
+
 static void
 lose(Remote* const remote, Child* const child, const Cause* const cause)
 {
+  if (child == remote->next && remote->worker) {
+    give_up_exchange(remote, child, cause);
+    return;
+  }
   const bool was_worker = child == remote->worker;
   const int64_t pid = process_id(child->process);
   const Loss loss = unlink_child(remote, child, cause->from_outside);
@@ -145,7 +177,7 @@ lose(Remote* const remote, Child* const child, const Cause* const cause)
   child_free(child, false);
   lock(remote);
   const bool cured = judge(remote, &loss, cause->text);
-  const uint64_t rest_ns = blame_rest(&remote->blame, loss.was_healthy, cured);
+  const uint64_t rest_ns = blame_rest(&remote->blame, &loss, cured);
   remote->start_at_ns = rt_now_ns() + rest_ns;
   note_loss(remote, pid, cause->text, rest_ns);
   if (!remote->started.is_there) {
@@ -176,6 +208,12 @@ static Child*
 exchange(Remote* const remote)
 {
   Child* const left = remote->worker;
+  if (left) {
+    snprintf(remote->note, sizeof(remote->note),
+             "worker %d takes over from worker %d, whose device hung or was lost for good",
+             (int)process_id(remote->next->process), (int)process_id(left->process));
+  }
+  remote->wants_exchange = false;
   remote->worker = remote->next;
   remote->next = NULL;
   note_start(remote);
@@ -305,9 +343,22 @@ is_ready(Remote* const remote, const Child* const child)
   return ready;
 }
 
+/// Give it the rack, unless that is about to be another one.
+static void
+load(Remote* const remote, Child* const child)
+{
+  lock(remote);
+  if (child->is_ready && child->state == CHILD_STARTING &&
+      !(remote->worker && remote->worker->has_edit)) {
+    child_load(child, &remote->book);
+  }
+  unlock(remote);
+}
+
 static void
 go_on(Remote* const remote, Child* const child, const uint64_t now_ns)
 {
+  load(remote, child);
   drop_old_format(remote, child);
   if (child == remote->next && is_ready(remote, child)) {
     take_over_idle(remote);
@@ -317,21 +368,36 @@ go_on(Remote* const remote, Child* const child, const uint64_t now_ns)
   }
 }
 
+/// Whether it is time for another process beside the worker.
+static bool
+exchange_is_due(Remote* const remote, const uint64_t now_ns)
+{
+  const bool needs_one = remote->worker->status.needs_new_process;
+  if (needs_one && !remote->wants_exchange) {
+    put_off_exchange(remote, now_ns);
+  }
+  remote->wants_exchange = needs_one;
+  return needs_one && now_ns >= remote->exchange_at_ns;
+}
+
 /// Start the next worker when it is time.
 static void
 start_next(Remote* const remote, const uint64_t now_ns)
 {
-  if (remote->worker || remote->next || now_ns < remote->start_at_ns ||
-      remote->started.error.status) {
+  const bool is_due =
+      remote->worker ? exchange_is_due(remote, now_ns) : now_ns >= remote->start_at_ns;
+  if (remote->next || !is_due || remote->started.error.status) {
     return;
   }
   Child* child = NULL;
   Error error;
-  const Status status = child_start(&remote->config, &child, &error);
+  const Status status = child_start(remote, &child, &error);
   lock(remote);
   remote->next = child;
-  if (status) {
-    const uint64_t rest_ns = blame_rest(&remote->blame, false, false);
+  if (status && remote->worker) {
+    put_off_exchange(remote, now_ns);
+  } else if (status) {
+    const uint64_t rest_ns = blame_rest(&remote->blame, &(Loss){ 0 }, false);
     remote->start_at_ns = now_ns + rest_ns;
     snprintf(remote->note, sizeof(remote->note), "%.240s; tried again in %.0f s", error.text,
              (double)rest_ns * 1e-9);
@@ -359,7 +425,7 @@ refuse_edits(Remote* const remote)
       reply.latency_frames = remote->facts.rack_latency_frames;
       book_drop_first(&remote->book);
     }
-    if (remote->worker && !remote->next) {
+    if (remote_takes_edits(remote)) {
       child_give_edit(remote->worker, &remote->book);
     }
     const RunnerFacts facts = remote->facts;

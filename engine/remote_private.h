@@ -33,6 +33,7 @@ typedef struct Child {
   Process* process;
   Wire* wire;
   ChildState state;
+  bool is_ready;       ///< STARTING: it only waits for its rack
   uint64_t since_ns;   ///< When it came into this state, or last said that it is busy
   Ring* ring;          ///< That it is armed with, until the host has taken it; NULL: the engine's
   uint64_t generation; ///< Of the format that it is armed with
@@ -104,13 +105,17 @@ struct Remote {
 
   // [link]
   Blame blame;
-  uint64_t start_at_ns; ///< When to start the next worker, while there is none
+  uint64_t start_at_ns;    ///< When to start the next worker, while there is none
+  bool had_gpu;            ///< The first worker had opened one
+  bool wants_exchange;     ///< The worker's device can only be had by another process
+  uint64_t exchange_at_ns; ///< When to start that beside it
+  uint64_t exchange_rest_ns;
 };
 
 // ---- remote_child.c ----
 
 /// Start a process and give it CONFIG. [link]
-NODISCARD Status child_start(const EngineConfig* config, Child** out, Error* error);
+NODISCARD Status child_start(const Remote* remote, Child** out, Error* error);
 
 /**
    Close its socket and reap it.  Accepts NULL. [link]
@@ -165,6 +170,9 @@ NODISCARD bool remote_watch(Remote* remote, Child* child, Cause* cause);
 
 /// The thread.
 void* remote_link(void* remote);
+
+/// Whether edits go to the worker, and not to the next one, which has the rack already. [lock held]
+bool remote_takes_edits(const Remote* remote);
 
 /// Let the link look. [any]
 void remote_wake(const Remote* remote);

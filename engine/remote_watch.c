@@ -37,7 +37,7 @@ is_lost(Cause* const cause, const char* const text, const bool from_outside)
 typedef struct View {
   uint64_t now_ns; ///< Never before since_ns and edit_ns
   ChildState state;
-  bool has_edit;
+  bool is_ready, has_edit;
   uint64_t since_ns, edit_ns;
   Format format;
   bool is_realtime;
@@ -49,6 +49,7 @@ view(Remote* const remote, const Child* const child)
   pthread_mutex_lock(&remote->lock);
   const View view = { .now_ns = rt_now_ns(),
                       .state = child->state,
+                      .is_ready = child->is_ready,
                       .has_edit = child->has_edit,
                       .since_ns = child->since_ns,
                       .edit_ns = child->edit_ns,
@@ -71,7 +72,9 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
     [CHILD_SERVING] = { 0, "" },
   };
   const uint64_t waited_ns = now->now_ns - now->since_ns;
-  const uint64_t limit_ns = limits[now->state].limit_ns;
+  const uint64_t limit_ns = now->is_ready && now->state == CHILD_STARTING
+                                ? 0 // it is we who have it wait
+                                : limits[now->state].limit_ns;
   if (limit_ns && waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
     return is_lost(cause, "stopped from outside", true);
   }

@@ -112,6 +112,9 @@ choose_by_itself(Runner* const runner, Error* const error)
   snprintf(runner->backend_note, sizeof(runner->backend_note), "effects run on the CPU: %s",
            why.text);
   runner->why_backend = "no-gpu";
+  if (runner->config.gpu_may_be_lost) {
+    runner_begin_lost(runner, &why);
+  }
   return STATUS_OK;
 }
 
@@ -130,10 +133,17 @@ runner_open_backend(Runner* const runner, Error* const error)
   case ENGINE_BACKEND_OPENCL:
     break;
   }
-  const Status status = runner_open_device(runner, &runner->device, error);
-  runner->backend = runner->device;
   runner->why_backend = "option";
-  return status;
+  Error why = { STATUS_OK, "" };
+  const Status status = runner_open_device(runner, &runner->device, &why);
+  if (status && !runner->config.gpu_may_be_lost) {
+    return error_set(error, status, "%s", why.text);
+  }
+  runner->backend = runner->device;
+  if (status) {
+    runner_begin_lost(runner, &why);
+  }
+  return STATUS_OK;
 }
 
 void
@@ -243,5 +253,6 @@ runner_tell_backend(const Runner* const runner, RunnerStatus* const status)
   for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
     status->cost_us[s] = runner->cost_ns[s] * 1e-3;
   }
+  status->needs_new_process = runner->needs_new_process;
   memcpy(status->backend_note, runner->backend_note, sizeof(status->backend_note));
 }

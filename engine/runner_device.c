@@ -7,8 +7,8 @@
                                           … 1 s, 2 s, 4 s … 60 s later: opens it, plans anew on it
 
   In this process that helps against what comes and goes.  A device that hangs is never tried again,
-  and some errors of CUDA outlive every context of a process: then opening it goes on failing, until
-  the process is replaced.
+  and some errors of CUDA outlive every context of a process: then opening it goes on failing, and
+  RunnerStatus::needs_new_process says so to whoever can replace the process (remote_link.c).
 */
 
 #include "rt.h"
@@ -87,6 +87,7 @@ close_device(Runner* const runner)
   if (!gave_back) {
     runner->try_at_ns = UINT64_MAX;
     pthread_mutex_lock(&runner->told);
+    runner->needs_new_process = true;
     snprintf(runner->backend_note, sizeof(runner->backend_note),
              "%.300s; effects run on the CPU, and the device, which hangs, is left alone until the "
              "next start",
@@ -114,9 +115,13 @@ try_device(Runner* const runner)
   Error error = { STATUS_OK, "" };
   if (runner_open_device(runner, &device, &error)) {
     rest(runner);
+    pthread_mutex_lock(&runner->told);
+    runner->needs_new_process = true;
+    pthread_mutex_unlock(&runner->told);
     return;
   }
   pthread_mutex_lock(&runner->told);
+  runner->needs_new_process = false;
   runner->device = device;
   runner->backend = runner->was_used ? device : &backend_cpu;
   runner->is_lost = false;
@@ -131,6 +136,14 @@ try_device(Runner* const runner)
     take_words(runner, &error);
     close_device(runner);
   }
+}
+
+void
+runner_begin_lost(Runner* const runner, const Error* const why)
+{
+  take_words(runner, why);
+  rest(runner);
+  runner->needs_new_process = true;
 }
 
 bool

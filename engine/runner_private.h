@@ -45,6 +45,7 @@ struct Runner {
   bool was_used;                   ///< Then: nodes that leave the choice were there
   Error lost_why;                  ///< As `device`
   uint64_t rest_ns;                ///< For how long it stays out of use
+  bool needs_new_process;          ///< As `device`; see RunnerStatus
   uint64_t try_at_ns;              ///< When that is over, once it is closed; UINT64_MAX: never
 
   pthread_mutex_t planning;
@@ -164,6 +165,9 @@ void runner_note_failure(Runner* runner, const Plan* plan);
 /// A plan could not be made: when that is because the device has failed, leave it.  True when it is
 /// worth trying once more. [planning held]
 bool runner_take_loss(Runner* runner, Status status, const Error* why);
+
+/// Begin without a device that cannot be opened, as if it had failed just now. [main]
+void runner_begin_lost(Runner* runner, const Error* why);
 
 /// Leave a device that has failed, or try it again when it is time. [planning held]
 void runner_mind_device(Runner* runner);

@@ -42,6 +42,7 @@ wire_code_status(Coder* const coder, RunnerStatus* const status)
     coder_double(coder, &status->cost_us[s], 0.0, (double)INFINITY, "cost");
   }
   coder_u32(coder, &status->n_gpu_nodes, 0U, WIRE_MAX_NODES, "n_gpu_nodes");
+  coder_bool(coder, &status->needs_new_process, "needs_new_process");
   coder_text(coder, status->backend, sizeof(status->backend), "backend");
   coder_text(coder, status->device, sizeof(status->device), "device");
   coder_text(coder, status->backend_note, sizeof(status->backend_note), "backend note");

@@ -137,6 +137,7 @@ wire_code_config(Coder* const coder, WireConfig* const config)
   coder_u32(coder, &engine->gpu_index, 0U, UINT32_MAX, "gpu_index");
   coder_u64(coder, &engine->gpu_deadline_ns);
   coder_bool(coder, &engine->gpu_may_sleep, "gpu_may_sleep");
+  coder_bool(coder, &engine->gpu_may_be_lost, "gpu_may_be_lost");
   coder_path(coder, config->root, sizeof(config->root), "root");
   bool has_rack = config->rack;
   coder_bool(coder, &has_rack, "rack");

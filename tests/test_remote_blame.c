@@ -10,6 +10,7 @@
 #define S UINT64_C(1000000000)
 
 static const Loss crash = { .had_rack = true };
+static const Loss crash_after_sound = { .had_rack = true, .was_healthy = true };
 static const Loss crash_in_edit = { .had_rack = true, .had_edit = true };
 static const Loss kill_from_outside = { .had_rack = true, .had_edit = true, .from_outside = true };
 static const Loss crash_at_start = { .had_rack = false };
@@ -102,7 +103,7 @@ START_TEST(rests_double_from_one_second_to_sixty)
   Blame blame = { 0 };
   for (uint32_t round = 0; round < 2U; ++round) { // the second after one that has played
     for (uint32_t i = 0; i < sizeof(rests_s) / sizeof(rests_s[0]); ++i) {
-      ck_assert_uint_eq(blame_rest(&blame, i == 0, false), rests_s[i] * S);
+      ck_assert_uint_eq(blame_rest(&blame, i ? &crash : &crash_after_sound, false), rests_s[i] * S);
     }
   }
 }
@@ -113,7 +114,7 @@ START_TEST(a_thousand_failures_take_a_long_time)
   Blame blame = { 0 };
   uint64_t sum_ns = 0;
   for (uint32_t i = 0; i < 1000U; ++i) {
-    sum_ns += blame_rest(&blame, false, false);
+    sum_ns += blame_rest(&blame, &crash, false);
   }
   ck_assert_uint_gt(sum_ns, 990U * 60U * S);
 }
@@ -123,10 +124,20 @@ START_TEST(what_was_cured_starts_at_once)
 {
   Blame blame = { 0 };
   for (uint32_t i = 0; i < 5U; ++i) {
-    (void)blame_rest(&blame, false, false);
+    (void)blame_rest(&blame, &crash, false);
   }
-  ck_assert_uint_eq(blame_rest(&blame, false, true), 0);
-  ck_assert_uint_eq(blame_rest(&blame, false, false), S);
+  ck_assert_uint_eq(blame_rest(&blame, &crash, true), 0);
+  ck_assert_uint_eq(blame_rest(&blame, &crash, false), S);
+}
+END_TEST
+
+START_TEST(after_kills_from_outside_rests_are_short)
+{
+  const uint64_t rests_s[] = { 0, 1, 2, 2, 2 };
+  Blame blame = { 0 };
+  for (uint32_t i = 0; i < sizeof(rests_s) / sizeof(rests_s[0]); ++i) {
+    ck_assert_uint_eq(blame_rest(&blame, &kill_from_outside, false), rests_s[i] * S);
+  }
 }
 END_TEST
 
@@ -137,4 +148,4 @@ SUITE_MAIN("remote_blame", the_second_crash_of_a_rack_in_a_row_is_once_too_often
            an_edit_takes_its_crash_along_when_it_is_heard,
            nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails,
            rests_double_from_one_second_to_sixty, a_thousand_failures_take_a_long_time,
-           what_was_cured_starts_at_once)
+           after_kills_from_outside_rests_are_short, what_was_cured_starts_at_once)

@@ -98,6 +98,31 @@ START_TEST(without_a_good_rack_before_the_empty_one_is_left)
 }
 END_TEST
 
+START_TEST(a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  ck_assert_int_eq(rig_edit(&rig, HALVED " | convolver needy").status, STATUS_OK);
+  await_level(&rig, HALF);
+  set_gain(&rig, QUARTER_DB);
+  await_level(&rig, HALF / 2.0F);
+  const pid_t pid = rig_status(&rig).worker_pid;
+  const uint64_t dry = rig_status(&rig).counts.dry;
+  clocked_faults(rig.audio);
+  assert_it_comes_back(&rig, 1, HALF / 2.0F);
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_int_ne(status.worker_pid, pid);
+  ck_assert_msg(strstr(status.worker_note, "takes over"), "%s", status.worker_note);
+  // The fade out, eight good blocks, the fade in, and what was late on a busy machine: it was
+  // ready.
+  ck_assert_uint_lt(status.counts.dry - dry, 40);
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
+  await_level(&rig, HALF);
+  rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(kills_from_outside_are_nobodys_fault)
 {
   Rig rig;
@@ -158,5 +183,7 @@ END_TEST
 
 SUITE_MAIN("remote_crashes", an_edit_that_crashes_two_workers_is_refused,
            a_rack_that_crashes_two_workers_is_taken_back,
-           without_a_good_rack_before_the_empty_one_is_left, kills_from_outside_are_nobodys_fault,
+           without_a_good_rack_before_the_empty_one_is_left,
+           a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound,
+           kills_from_outside_are_nobodys_fault,
            a_program_that_does_not_start_is_tried_again_with_rests)

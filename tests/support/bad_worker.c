@@ -6,6 +6,7 @@
 
     segv, abort, exit, hang, stop   at once: while the rack is planned
     segv200                         200 ms after it was planned: while it is heard
+    needy                           says from then on that its device needs a new process
     anything else                   nothing
 
   With the argument `exit` it ends before it has said anything, with `mute` it never says anything,
@@ -13,17 +14,86 @@
 */
 
 #include "../../engine/process.h"
+#include "../../engine/runner.h" // where the build calls runner_calls so that serve.c takes ours
 #include "../../engine/serve.h"
 
 #include <ctype.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#undef runner_calls
+extern const RunnerCalls runner_calls;
+
+static atomic_bool is_needy;
+
+static Status
+arm(void* const runner, const RunnerStart* const start, RunnerFacts* const facts,
+    Error* const error)
+{
+  return runner_calls.arm(runner, start, facts, error);
+}
+
+static void
+disarm(void* const runner)
+{
+  runner_calls.disarm(runner);
+}
+
+static Status
+edit(void* const runner, const uint64_t id, const Rack* const rack, const uint64_t at_frame,
+     const uint64_t stamp)
+{
+  return runner_calls.edit(runner, id, rack, at_frame, stamp);
+}
+
+static bool
+set(void* const runner, const ParamMessage* const messages, const uint32_t n)
+{
+  return runner_calls.set(runner, messages, n);
+}
+
+static void
+tell_status(const void* const runner, RunnerStatus* const status)
+{
+  runner_calls.status(runner, status);
+  status->needs_new_process = is_needy;
+}
+
+static uint32_t
+tell_places(const void* const runner, EnginePlace* const places, const uint32_t max)
+{
+  return runner_calls.places(runner, places, max);
+}
+
+static void
+reset_load(void* const runner)
+{
+  runner_calls.reset_load(runner);
+}
+
+static void
+free_runner(void* const runner)
+{
+  runner_calls.free(runner);
+}
+
+const RunnerCalls bad_runner_calls = { .arm = arm,
+                                       .disarm = disarm,
+                                       .edit = edit,
+                                       .set = set,
+                                       .status = tell_status,
+                                       .places = tell_places,
+                                       .reset_load = reset_load,
+                                       .free = free_runner };
+
+// ---- what goes wrong ----
 
 typedef struct Deed {
   char what[16];
@@ -34,6 +104,7 @@ static void
 do_it(const char* const what)
 {
   if (!strcmp(what, "segv")) {
+    signal(SIGSEGV, SIG_DFL); // sanitizers have a handler that exits
     raise(SIGSEGV);
   } else if (!strcmp(what, "abort")) {
     abort();
@@ -41,6 +112,8 @@ do_it(const char* const what)
     _exit(3);
   } else if (!strcmp(what, "stop")) {
     raise(SIGSTOP);
+  } else if (!strcmp(what, "needy")) {
+    is_needy = true;
   } else if (!strcmp(what, "hang")) {
     for (;;) {
       pause();

@@ -67,6 +67,7 @@ sample_status(void)
                          .load_max = 17.0,
                          .cost_us = { 12.5, (double)INFINITY },
                          .n_gpu_nodes = 7,
+                         .needs_new_process = true,
                          .backend = "cpu+opencl",
                          .device = "a device, 8 GB \xC2\xB5",
                          .backend_note = "a note",
@@ -94,7 +95,8 @@ wire_sample(const WireKind kind)
                                          .backend = ENGINE_BACKEND_OPENCL,
                                          .gpu_index = 5,
                                          .gpu_deadline_ns = 1ULL << 60U,
-                                         .gpu_may_sleep = true },
+                                         .gpu_may_sleep = true,
+                                         .gpu_may_be_lost = true },
                              .root = "/a folder/\xFF",
                              .rack = sample_rack() };
     break;
@@ -212,8 +214,8 @@ configs_equal(const WireConfig* const a, const WireConfig* const b)
          v->realtime == w->realtime && v->priority == w->priority && v->n_helpers == w->n_helpers &&
          v->backend == w->backend && v->gpu_index == w->gpu_index &&
          v->gpu_deadline_ns == w->gpu_deadline_ns && v->gpu_may_sleep == w->gpu_may_sleep &&
-         !strcmp(a->root, b->root) && !a->rack == !b->rack &&
-         (!a->rack || wire_racks_equal(a->rack, b->rack));
+         v->gpu_may_be_lost == w->gpu_may_be_lost && !strcmp(a->root, b->root) &&
+         !a->rack == !b->rack && (!a->rack || wire_racks_equal(a->rack, b->rack));
 }
 
 static bool
@@ -249,8 +251,9 @@ statuses_equal(const RunnerStatus* const a, const RunnerStatus* const b)
          a->units_reset == b->units_reset && a->device_errors == b->device_errors &&
          a->load_p50 == b->load_p50 && a->load_p99 == b->load_p99 && a->load_max == b->load_max &&
          !memcmp(a->cost_us, b->cost_us, sizeof(a->cost_us)) && a->n_gpu_nodes == b->n_gpu_nodes &&
-         !strcmp(a->backend, b->backend) && !strcmp(a->device, b->device) &&
-         !strcmp(a->backend_note, b->backend_note) && !strcmp(a->realtime_note, b->realtime_note);
+         a->needs_new_process == b->needs_new_process && !strcmp(a->backend, b->backend) &&
+         !strcmp(a->device, b->device) && !strcmp(a->backend_note, b->backend_note) &&
+         !strcmp(a->realtime_note, b->realtime_note);
 }
 
 static bool

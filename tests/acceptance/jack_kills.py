@@ -88,7 +88,10 @@ def one_round(jack, server, number, chance):
         time.sleep(chance.uniform(0.05, 0.55))
         jack.launch()
         accepted, heard, settled = (peer.read(word) for word in ("accepted", "heard", "settled"))
-        assert settled is not None, f"round {number + 1} does not come back as it was: {wires(jack)}\n{server.output()}"
+        if settled is None:  # everything that may tell why
+            print(f"round {number + 1}: accepted {accepted}, heard {heard}, peer {peer.process.poll()}, jackd {jack.process.poll()}")
+            print(jack.run("jack_lsp", "-c"), server.status(), server.output(), sep="\n")
+        assert settled is not None, f"it is not as before after round {number + 1}"
         found = wires(jack)
         assert found == WIRES, (found ^ WIRES, server.output())
         return (heard - accepted) * 1e-6, (settled - accepted) * 1e-6

@@ -103,6 +103,16 @@ join(const bool watch)
   return client;
 }
 
+static bool
+begin(jack_client_t* const client)
+{
+  jack_set_process_callback(client, process, NULL);
+  jack_on_shutdown(client, shutdown, NULL);
+  out = jack_port_register(client, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
+  in = jack_port_register(client, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
+  return in && out && !jack_activate(client);
+}
+
 static void
 say(const char* const what, const uint64_t ns)
 {
@@ -126,16 +136,14 @@ main(const int argc, char** const argv)
   sem_init(&heard.come, 0, 0);
   sem_init(&settled.come, 0, 0);
   jack_set_error_function(say_nothing); // of the attempts in vain
-  jack_client_t* const client = join(watch);
+  jack_client_t* client = join(watch);
   const uint64_t accepted_ns = now_ns();
-  if (!client) {
-    return EXIT_FAILURE;
+  // libjack gives up on its own thread when a loaded machine does not run it within a second.
+  while (client && !begin(client)) {
+    jack_client_close(client);
+    client = watch ? join(watch) : NULL;
   }
-  jack_set_process_callback(client, process, NULL);
-  jack_on_shutdown(client, shutdown, NULL);
-  out = jack_port_register(client, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
-  in = jack_port_register(client, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
-  if (!in || !out || jack_activate(client)) {
+  if (!client) {
     return EXIT_FAILURE;
   }
   if (watch) {

@@ -48,17 +48,21 @@ engine_add_counts(PeriodCounts* const sum, const PeriodCounts* const counts)
   }
 }
 
-/// Take the period away from the driver's thread and wait until that has left it.
+/// Take the period away from the driver's thread and wait until that has left it.  It may be
+/// waiting for a worker that hangs, so that whoever ends this needs the locks: none but `arming` is
+/// held.
 static void
 withdraw_period(Engine* const engine)
 {
   Period* const period = atomic_load(&engine->period);
   if (period) {
-    pthread_mutex_lock(&engine->pointers);
-    atomic_store(&engine->period, NULL);
+    atomic_store(&engine->is_leaving, true);
     while (atomic_load(&engine->in_process)) {
       usleep(PROCESS_POLL_US);
     }
+    pthread_mutex_lock(&engine->pointers);
+    atomic_store(&engine->period, NULL);
+    atomic_store(&engine->is_leaving, false);
     atomic_store(&engine->next_frame,
                  engine_period_frame(period)); // its last block may just have begun
     const PeriodCounts counts = period_counts(period);
@@ -104,7 +108,6 @@ disarm(Engine* const engine)
   for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
     engine_drop_ring(engine, engine->rings[r]);
   }
-  engine->is_lost = false;
   pthread_mutex_unlock(&engine->pointers);
   engine->armed = false;
 }
@@ -188,6 +191,9 @@ begin(Engine* const engine, const Format* const format, Ring* const ring, Period
                               .first_frame = atomic_load(&engine->next_frame),
                               .n_sent = engine->n_sent }; // changed under `arming` without a ring
   RunnerFacts facts = { 0 };
+  pthread_mutex_lock(&engine->pointers);
+  engine->is_lost = false; // whoever was lost until now
+  pthread_mutex_unlock(&engine->pointers);
   const Status status = engine->calls->arm(engine->runner, &start, &facts, error);
   engine_take_facts(engine, &facts);
   if (!status) {
@@ -340,14 +346,14 @@ engine_process(Engine* const engine, const float* const* const in, float* const*
     process_offline(engine, in, out, n_frames);
     return;
   }
-  // Sequentially consistent, as in withdraw_period(): either it sees in_process, or this sees no
-  // period.
+  // Sequentially consistent, as in withdraw_period(): either it sees in_process, or this sees
+  // is_leaving.
   if (atomic_exchange(&engine->in_process, true)) {
     silence(engine, out,
             n_frames); // a second audio thread: the driver's fault, never ours to crash on
     return;
   }
-  Period* const period = atomic_load(&engine->period);
+  Period* const period = atomic_load(&engine->is_leaving) ? NULL : atomic_load(&engine->period);
   if (period) {
     period_run(period, in, out, n_frames, wait);
   } else {

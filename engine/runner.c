@@ -63,6 +63,15 @@ leave_ring(Runner* const runner)
   }
 }
 
+/// Take `planning`.  The builder may hold it until blocks come: none do any more.
+static void
+lock_to_end(Runner* const runner)
+{
+  atomic_fetch_add(&runner->n_ending, 1U);
+  pthread_mutex_lock(&runner->planning);
+  atomic_fetch_sub(&runner->n_ending, 1U);
+}
+
 /// [planning held]
 static void
 disarm(Runner* const runner)
@@ -75,7 +84,7 @@ static void
 runner_disarm(void* const context)
 {
   Runner* const runner = context;
-  pthread_mutex_lock(&runner->planning);
+  lock_to_end(runner);
   disarm(runner);
   pthread_mutex_unlock(&runner->planning);
 }
@@ -183,7 +192,7 @@ runner_arm(void* const context, const RunnerStart* const start, RunnerFacts* con
            Error* const error)
 {
   Runner* const runner = context;
-  pthread_mutex_lock(&runner->planning);
+  lock_to_end(runner);
   const Status status = arm(runner, start, error);
   *facts = runner_facts(runner);
   pthread_mutex_unlock(&runner->planning);

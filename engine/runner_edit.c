@@ -10,9 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#define HEARD_POLL_NS   200000U    // between looks whether the worker has taken a plan
-#define STANDSTILL_NS   200000000U // no block for so long and two periods: no audio runs
-#define HOUSEKEEPING_NS 50000000U  // between looks for what has finished dying
+#define HEARD_POLL_NS   200000U   // between looks whether the worker has taken a plan
+#define HOUSEKEEPING_NS 50000000U // between looks for what has finished dying
+// No block for so long and two periods: no audio runs.  A driver that stalls because its machine is
+// overloaded goes on before that, and frames that edits were meant for still come.
+#define STANDSTILL_NS 2000000000U
 
 static void
 sleep_ns(const uint64_t ns)
@@ -29,9 +31,13 @@ typedef struct Pulse {
   uint64_t n_submitted, since_ns;
 } Pulse;
 
+/// True when no use is in waiting for blocks any longer.
 static bool
 stands_still(const Runner* const runner, Pulse* const pulse)
 {
+  if (atomic_load(&runner->n_ending)) {
+    return true;
+  }
   const uint64_t n_submitted = ring_n_submitted(runner->ring);
   const uint64_t now = rt_now_ns();
   const double period_ns = 1e9 * runner->format.block_frames / runner->format.rate_hz;
@@ -39,6 +45,24 @@ stands_still(const Runner* const runner, Pulse* const pulse)
     *pulse = (Pulse){ n_submitted, now };
   }
   return now - pulse->since_ns > STANDSTILL_NS + (uint64_t)(2.0 * period_ns);
+}
+
+/// Until the worker has taken the plan that it was offered.
+static void
+wait_until_taken(Runner* const runner, const Plan* const plan)
+{
+  Worker* const worker = &runner->worker;
+  Pulse pulse = { 0 };
+  atomic_store(&runner->awaited_frame, plan->at_frame);
+  ring_wake(runner->ring);
+  while (!worker_has_taken(worker)) {
+    if (stands_still(runner, &pulse)) {
+      atomic_store(&worker->hurry, true);
+      ring_wake(runner->ring);
+    }
+    sleep_ns(HEARD_POLL_NS);
+  }
+  atomic_store(&runner->awaited_frame, 0U);
 }
 
 /// Give the plan to the worker and wait until it is heard; returns the frame.
@@ -49,15 +73,7 @@ hand_over(Runner* const runner, Plan* const plan)
   atomic_store(&worker->hurry, !runner->has_worker_thread);
   worker_offer(worker, plan);
   if (runner->has_worker_thread) {
-    Pulse pulse = { 0 };
-    ring_wake(runner->ring);
-    while (!worker_has_taken(worker)) {
-      if (stands_still(runner, &pulse)) {
-        atomic_store(&worker->hurry, true);
-        ring_wake(runner->ring);
-      }
-      sleep_ns(HEARD_POLL_NS);
-    }
+    wait_until_taken(runner, plan);
   } else {
     worker_idle(worker); // nobody else is there
   }
@@ -132,14 +148,16 @@ muted_rack(const Rack* const now, const Rack* const next)
 }
 
 static void
-wait_for_fades(const Runner* const runner, const uint64_t heard_at)
+wait_for_fades(Runner* const runner, const uint64_t heard_at)
 {
   const uint64_t until = heard_at + (uint64_t)(2.0 * LINK_RAMP_SECONDS * runner->format.rate_hz);
   Pulse pulse = { 0 };
+  atomic_store(&runner->awaited_frame, runner->has_worker_thread ? until : 0U);
   while (runner->has_worker_thread && atomic_load(&runner->worker.next_frame) < until &&
          !stands_still(runner, &pulse)) {
     sleep_ns(HEARD_POLL_NS);
   }
+  atomic_store(&runner->awaited_frame, 0U);
 }
 
 /// The first of two steps: fade what `next` does not have, and all tails, and wait until they are
@@ -360,7 +378,9 @@ runner_stop_builder(Runner* const runner)
     runner->builder_stops = true;
     pthread_cond_signal(&runner->edits_changed);
     pthread_mutex_unlock(&runner->edits);
+    atomic_fetch_add(&runner->n_ending, 1U);
     pthread_join(runner->builder, NULL);
+    atomic_fetch_sub(&runner->n_ending, 1U);
     runner->has_builder = false;
   }
   while (runner->first_edit) {

@@ -60,6 +60,8 @@ struct Runner {
   Edit** last_edit; ///< Where the next one is hooked in
   bool builder_stops;
   bool has_builder;
+  _Atomic uint64_t awaited_frame; ///< The builder waits for the blocks before it; 0: for none
+  _Atomic uint32_t n_ending;      ///< Calls because of which none of them will come
   pthread_t builder;
 
   pthread_mutex_t told;

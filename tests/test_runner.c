@@ -7,7 +7,7 @@
 #include "support/suite.h"
 
 #include "../engine/rt.h"
-#include "../engine/runner.h"
+#include "../engine/runner_private.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +19,10 @@
 #define MAX_REPLIES 128U
 #define POLL_US     200U
 #define WRAP_BLOCKS 60U
+
+#define STALL_US      500000U     // of a driver whose machine is overloaded
+#define LONG_STALL_NS 1500000000U // what might be taken for the end of all audio
+#define N_DISARMED    40U         // standing still for each would take longer than a test may
 
 typedef struct Bench {
   Runner* runner;
@@ -252,6 +256,53 @@ START_TEST(time_that_stands_still_hurries_what_waits_for_it)
 }
 END_TEST
 
+START_TEST(blocks_that_stall_for_a_moment_hurry_nothing)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_arm(&bench, false, 0U);
+  uint64_t stalled_ns = UINT64_MAX;
+  for (uint32_t n = 1; stalled_ns > LONG_STALL_NS; ++n) { // until this thread was not starved
+    const uint64_t at = bench.frame + 10U * BLOCK;
+    bench_play(&bench);
+    const uint64_t since_ns = rt_now_ns();
+    bench_edit(&bench, n, levels[n % 2U], at);
+    while (atomic_load(&bench.runner->awaited_frame) != at) {
+      usleep(POLL_US);
+    }
+    usleep(STALL_US);
+    bench_play_until(&bench, &bench.n_replies, n);
+    stalled_ns = rt_now_ns() - since_ns;
+    ck_assert_int_eq(bench.replies[n - 1U].reply.status, STATUS_OK);
+    ck_assert_msg(stalled_ns > LONG_STALL_NS || bench.replies[n - 1U].reply.frame == at,
+                  "heard at %llu, not %llu", (unsigned long long)bench.replies[n - 1U].reply.frame,
+                  (unsigned long long)at);
+  }
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(who_disarms_waits_for_no_frame_that_will_not_come)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  for (uint32_t n = 1; n <= N_DISARMED; ++n) {
+    bench_arm(&bench, false, 0U);
+    bench_edit(&bench, n, levels[n % 2U], UINT64_MAX / 2U);
+    while (!atomic_load(&bench.runner->awaited_frame)) {
+      usleep(POLL_US);
+    }
+    bench_disarm(&bench);
+    while (read_count(&bench, &bench.n_replies) < n) {
+      usleep(POLL_US);
+    }
+    ck_assert_int_eq(bench.replies[n - 1U].reply.status, STATUS_OK);
+    ck_assert_uint_eq(bench.replies[n - 1U].reply.frame, 0U);
+  }
+  bench_clear(&bench);
+}
+END_TEST
+
 START_TEST(the_end_of_a_tail_is_told)
 {
   static Bench bench;
@@ -423,7 +474,9 @@ END_TEST
 
 SUITE_MAIN("runner", a_frame_counter_that_leaves_32_bits_behind_changes_nothing,
            edits_are_answered_once_each_and_in_their_order, what_waits_at_the_end_is_refused,
-           time_that_stands_still_hurries_what_waits_for_it, the_end_of_a_tail_is_told,
+           time_that_stands_still_hurries_what_waits_for_it,
+           blocks_that_stall_for_a_moment_hurry_nothing,
+           who_disarms_waits_for_no_frame_that_will_not_come, the_end_of_a_tail_is_told,
            messages_are_applied_with_a_ring_and_without,
            a_new_runner_counts_messages_from_where_they_are, it_holds_no_lock_when_it_calls_back,
            without_a_thread_it_answers_within_the_call)

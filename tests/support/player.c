@@ -5,9 +5,14 @@
 
 #include "suite.h"
 
+#include "../../engine/engine_private.h"
+#include "../../engine/runner_private.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define POLL_US 200U
 
 Player
 player_from(const EngineConfig* const config, const char* const rack_text, const size_t n_frames)
@@ -79,8 +84,16 @@ take_answer(void* const context, const EngineReply* const reply)
   answer->arrived = true;
 }
 
-/// Edit the rack to `text` (with uids kept from *rack) while blocks go on; *rack becomes the new
-/// document.
+/// Whether an edit on its way waits for the next block.
+static bool
+awaits_block(const Player* const player)
+{
+  const Runner* const runner = player->engine->runner;
+  return engine_frame_now(player->engine) < atomic_load(&runner->awaited_frame);
+}
+
+/// The block in which the edit is heard depends on no clock: one is played while it is planned, and
+/// then those that it waits for.
 Status
 player_edit(Player* const player, Rack** const rack, const char* const text, Error* const error)
 {
@@ -88,9 +101,12 @@ player_edit(Player* const player, Rack** const rack, const char* const text, Err
   ck_assert_msg(rack_parse(text, "rack", *rack, &next, error) == STATUS_OK, "%s", error->text);
   Answer answer = { .arrived = false };
   ck_assert_int_eq(engine_edit(player->engine, next, 0, take_answer, &answer), STATUS_OK);
+  player_play(player, 1);
   while (!answer.arrived) {
-    player_play(player, 1);
-    usleep(500);
+    if (awaits_block(player)) {
+      player_play(player, 1);
+    }
+    usleep(POLL_US);
   }
   if (answer.reply.status) {
     rack_free(next);

@@ -29,7 +29,7 @@
      worker.crash-on=NODE      the same, when a rack with a node of that name is planned
      worker.crash-plays=NODE   the same, when a block of such a rack is run
      worker.exit=CODE    a block of the worker ends its process
-     worker.garbage      random words everywhere in the memory that the worker shares
+     worker.garbage      from a block on, random words everywhere in the memory that is shared
      worker.hang         a block of the worker never ends
      worker.late=MS      a block comes back MS milliseconds late
      worker.nan          a block comes back as NaN, infinities and 1e30

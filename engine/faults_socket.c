@@ -6,6 +6,7 @@
 
      arm LIST     "done", or "fail" and what cannot be read
      disarm       "done"
+     inherit LIST "done": workers that this process starts from now on begin with the list
      list         a line for each fault that is armed
 */
 
@@ -31,6 +32,8 @@ carry_out(const char* const command, char* const answer, const size_t n_bytes)
     if (faults_arm(command + 4, &error)) {
       snprintf(answer, n_bytes, "fail %s", error.text);
     }
+  } else if (!strncmp(command, "inherit ", 8)) {
+    setenv("WARPRACK_FAULTS", command + 8, 1);
   } else if (!strcmp(command, "disarm")) {
     faults_disarm();
   } else if (!strcmp(command, "list")) {

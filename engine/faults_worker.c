@@ -62,8 +62,23 @@ plays_crash(const Plan* const plan)
   return false;
 }
 
+/// Random words in all that is shared (xorshift, Marsaglia 2003), for ever.
+static void
+write_garbage(const Ring* const ring)
+{
+  uint64_t random = 88172645463325252U;
+  size_t n_bytes = 0;
+  _Atomic uint64_t* const words = ring_memory(ring, &n_bytes);
+  for (size_t w = 0;; w = (w + 1U) % (n_bytes / sizeof(uint64_t))) {
+    random ^= random << 13U;
+    random ^= random >> 7U;
+    random ^= random << 17U;
+    atomic_store_explicit(&words[w], random, memory_order_relaxed);
+  }
+}
+
 void
-worker_faults_begin(const Plan* const plan)
+worker_faults_begin(const Plan* const plan, const Ring* const ring)
 {
   if (fault_befalls(FAULT_WORKER_CRASH) ||
       (plays_crash(plan) && fault_befalls(FAULT_WORKER_CRASH_PLAYS))) {
@@ -75,25 +90,13 @@ worker_faults_begin(const Plan* const plan)
   if (fault_befalls(FAULT_WORKER_STOP)) {
     kill(getpid(), SIGSTOP);
   }
+  if (fault_befalls(FAULT_WORKER_GARBAGE)) {
+    write_garbage(ring);
+  }
   if (fault_befalls(FAULT_WORKER_HANG)) {
     for (;;) {
       rt_pause();
     }
-  }
-}
-
-/// Random words in all that is shared (xorshift, Marsaglia 2003): the same ones in every run.
-static void
-write_garbage(const Ring* const ring)
-{
-  static uint64_t random = 88172645463325252U;
-  size_t n_bytes = 0;
-  _Atomic uint64_t* const words = ring_memory(ring, &n_bytes);
-  for (size_t w = 0; w < n_bytes / sizeof(uint64_t); ++w) {
-    random ^= random << 13U;
-    random ^= random >> 7U;
-    random ^= random << 17U;
-    atomic_store_explicit(&words[w], random, memory_order_relaxed);
   }
 }
 
@@ -121,9 +124,6 @@ worker_faults_end(Ring* const ring)
   }
   if (fault_befalls(FAULT_WORKER_NAN)) {
     write_nan(ring);
-  }
-  if (fault_befalls(FAULT_WORKER_GARBAGE)) {
-    write_garbage(ring);
   }
 }
 

@@ -16,7 +16,7 @@ struct Ring;
 void worker_faults_plan(const struct Rack* rack);
 
 /// A block of a plan has begun. [worker]
-void worker_faults_begin(const struct Plan* plan);
+void worker_faults_begin(const struct Plan* plan, const struct Ring* ring);
 
 /// The oldest block of the ring is about to be given back. [worker]
 void worker_faults_end(struct Ring* ring);
@@ -26,7 +26,7 @@ uint64_t worker_faults_result(uint64_t result);
 
 #else
 #define worker_faults_plan(rack)
-#define worker_faults_begin(plan)
+#define worker_faults_begin(plan, ring)
 #define worker_faults_end(ring)
 #define worker_faults_result(result) (result)
 #endif

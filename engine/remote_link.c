@@ -89,6 +89,9 @@ static bool
 quarantine(Remote* const remote, const char* const why)
 {
   const bool has_before = remote->book.before != NULL;
+  if (!has_before && !remote->book.heard->n_nodes) {
+    return false; // it is none, and nothing worse can be taken back
+  }
   char words[REMOTE_NOTE_BYTES];
   snprintf(words, sizeof(words), "this rack has crashed the worker twice (%.180s)", why);
   if (!book_quarantine(&remote->book, words, rt_now_ns())) {

@@ -25,7 +25,7 @@ begin_slot(Runner* const runner, const uint64_t sequence)
   }
   const SlotHeader* const slot = ring_slot(runner->ring, sequence);
   worker_begin(&runner->worker, runner->ring, slot->frame, slot->n_frames, in, out);
-  worker_faults_begin(runner->worker.plan);
+  worker_faults_begin(runner->worker.plan, runner->ring);
 }
 
 /// Until the oldest block has come back, and begin the next one meanwhile if it comes.

@@ -29,6 +29,7 @@ warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # chunks Sci
 
 os.environ.setdefault("WARPRACK_AUTO_GPU", "none")  # the CPU, unless a test asks for more
 PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/warprack")
+FAULTS_PROGRAM = os.path.join(os.path.dirname(PROGRAM), "tests", "warprack_faults")
 
 
 def need(*programs):
@@ -221,6 +222,54 @@ class Server:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+
+class FaultyServer(Server):
+    """The build with faults on demand (engine/faults.h), which can be armed at any time in either of its processes."""
+
+    def __init__(self, *arguments, env=None):
+        self.name = f"warprack-test-{os.getpid()}"
+        super().__init__(*arguments, env={"WARPRACK_FAULT_SOCKET": self.name, **(env or {})}, program=FAULTS_PROGRAM)
+
+    def command(self, pid, text):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asking:
+            asking.bind("")
+            asking.settimeout(5.0)
+            asking.sendto(text.encode(), f"\0{self.name}.{pid}")
+            return asking.recv(65536).decode()
+
+    def arm(self, faults, pid=None):
+        """In a process, by default in the present worker, whose number it returns."""
+        pid = pid or self.worker()
+        answer = self.command(pid, f"arm {faults}")
+        assert answer == "done", answer
+        return pid
+
+    def befell(self, name, pid):
+        """How often a fault has befallen a process since it was armed."""
+        lines = [line.split() for line in self.command(pid, "list").splitlines()]
+        return {words[0].split("@")[0]: int(words[4]) for words in lines}[name]
+
+    def worker(self, other_than=0, limit_s=10.0):
+        """The process that runs the effects, once it does."""
+        deadline = time.monotonic() + limit_s
+        while True:
+            status = self.status()
+            if status["worker"] == "running" and status["worker_pid"] not in (0, other_than):
+                return status["worker_pid"]
+            assert time.monotonic() < deadline, (status, self.output())
+            time.sleep(0.02)
+
+    def wait_until_wet(self, limit_s=10.0):
+        """Until half a second has passed without a dry block."""
+        deadline = time.monotonic() + limit_s
+        dry, since = -1, time.monotonic()
+        while time.monotonic() - since < 0.5:
+            now = self.status()["dry"]
+            if now != dry:
+                dry, since = now, time.monotonic()
+            assert time.monotonic() < deadline, "still dry\n" + self.output()
+            time.sleep(0.02)
 
 
 class Jackd:

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The faults of tests/README.md's table that need the build with faults: what the two processes of `warprack run` make of each.
+
+    live_faults.py PROGRAM [NAME...]
+
+A sine plays and is recorded: through every fault it is heard, dry or wet, within the ceiling.
+"""
+
+from common import *
+
+RATE, BLOCK, LEVEL = 48000, 256, 0.5
+SINE = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "sine.wav")
+CEILING = 10.0 ** (-0.3 / 20.0) * (1.0 + 1e-6)
+RACK = "g: gain -3dB"
+LOWEST_DB = -13.0  # RMS of any 5 ms: dry it is -9 dBFS, wet -12 dBFS
+
+
+@contextlib.contextmanager
+def playing(*options, rack=RACK, env=None, lowest_db=LOWEST_DB):
+    """A server that plays the sine through the rack; its recording is judged at the end."""
+    with FaultyServer(*SINE, "--record", "out.wav", *options, rack, env=env) as server:
+        server.worker()
+        server.wait_until_wet()
+        yield server
+        server.stop()
+    out = read_wav("out.wav")[1][RATE // 10 : -RATE // 10, 0]
+    assert np.all(np.isfinite(out)) and np.max(np.abs(out)) <= CEILING
+    frames = out[: len(out) // 240 * 240].reshape(-1, 240)
+    lowest = db(np.sqrt(np.min(np.mean(frames**2, axis=1))))
+    print(f"  {len(out) / RATE:.1f} s, quietest 5 ms {lowest:.1f} dBFS")
+    assert lowest >= lowest_db, "it fell silent"
+
+
+def another_rack(server, number):
+    """As loud; what has crashed with one rack is not the next one's fault."""
+    server.osc.do("/rack/chain", f"{RACK} | n{number}: highpass 10")
+    server.wait_until_wet()
+
+
+# ---- the worker ----
+
+
+def replaced(server, faults, note):
+    """The worker with these faults is lost, for the reason given; another one is heard soon."""
+    old = server.arm(faults)
+    server.worker(other_than=old)
+    server.wait_until_wet()
+    status = server.status()
+    assert note in status["worker_note"], status["worker_note"]
+    assert not os.path.exists(f"/proc/{old}"), "it was left behind"
+    print(f"  {faults}: {status['worker_note']}")
+    return status
+
+
+def worker_lost():
+    """C5, C6, C10, C11, C12, C13: crash, hang, wrong block, garbage, stop, kill."""
+    with playing() as server:
+        for number, (faults, note) in enumerate(
+            (
+                ("worker.crash@100", "SIGSEGV"),
+                ("worker.hang", "blocks"),
+                ("worker.wrong", "what cannot be"),
+                ("worker.garbage", "what cannot be"),
+                ("worker.stop", "stopped"),
+                ("worker.exit=3", "3"),
+            )
+        ):
+            another_rack(server, number)
+            replaced(server, faults, note)
+        old = server.worker()
+        os.kill(old, signal.SIGKILL)  # as the kernel does when memory is short
+        server.worker(other_than=old)
+        server.wait_until_wet()
+        assert "SIGKILL" in server.status()["worker_note"]
+
+
+def worker_late():
+    """C7: one block in ten comes three blocks late; nothing is played out of place, nobody is replaced."""
+    with playing() as server:
+        pid = server.arm("worker.late@1+10=16")
+        before = server.status()
+        time.sleep(1.5)
+        after = server.status()
+        server.command(pid, "disarm")
+        server.wait_until_wet()
+        assert after["late"] - before["late"] >= 10 and after["dry"] > before["dry"], (before, after)
+        assert server.worker() == pid
+
+
+def worker_nan():
+    """A7 and C10: blocks of NaN, infinities and 1e30 leave as zeros and within the ceiling, and are counted."""
+    with playing(lowest_db=-200.0) as server:
+        before = server.status()["bad_out"]
+        pid = server.arm("worker.nan@1+2")
+        time.sleep(0.5)
+        server.command(pid, "disarm")
+        assert server.status()["bad_out"] > before
+
+
+def worker_gone_for_long():
+    """C8: every worker ends at its first block.  Dry for as long as that lasts, a few starts, not a storm."""
+    with FaultyServer(*SINE, "--record", "out.wav", RACK, env={"WARPRACK_FAULTS": "worker:worker.exit=1"}) as server:
+        time.sleep(4.0)
+        status = server.status()
+        server.stop()
+    out = read_wav("out.wav")[1][RATE // 2 : -RATE // 10, 0]
+    assert db(np.sqrt(np.mean(out**2))) > -10.0, "not the dry signal"
+    assert 1 <= status["worker_restarts"] <= 5, status
+    print(f"  {status['worker_restarts']} starts in 4 s; {status['worker_note']}")
+
+
+def crashing_edit():
+    """D1: an edit on which two workers crash is refused, what was heard goes on."""
+    with playing() as server:
+        assert server.command(server.process.pid, "inherit worker:worker.crash-on@1+=bad") == "done"
+        server.arm("worker.crash-on@1+=bad")
+        reply, values = server.osc.ask("/rack/chain", f"{RACK} | bad: highpass 10", timeout=20.0)
+        assert reply == "/fail", values
+        print(f"  {values}")
+        server.wait_until_wet()
+        assert "bad" not in str(server.osc.ask("/rack/get"))
+
+
+def crashing_rack():
+    """D1: a rack on which two workers crash once it plays goes into quarantine; the one before comes back."""
+    with playing() as server:
+        assert server.command(server.process.pid, "inherit worker:worker.crash-plays@20+=bad") == "done"
+        server.arm("worker.crash-plays@20+=bad")
+        server.osc.do("/rack/chain", f"{RACK} | bad: highpass 10")
+        deadline = time.monotonic() + 20.0
+        while not server.status()["quarantined"]:
+            assert time.monotonic() < deadline, server.output()
+            time.sleep(0.05)
+        print(f"  {server.status()['quarantine_note']}")
+        server.wait_until_wet()
+        assert "bad" not in str(server.osc.ask("/rack/get"))
+
+
+# ---- the GPU, as PoCL ----
+
+
+def no_gpu():
+    """C1, C2: no platform, or one that cannot be used: the CPU, which is said; exit code 0."""
+    for env in ({"OCL_ICD_VENDORS": "/nonexistent"}, {"POCL_CACHE_DIR": "/dev/null/no", "XDG_CACHE_HOME": "/dev/null/no"}):
+        env = {**env, "WARPRACK_AUTO_GPU": "any"}
+        with playing("--backend", "auto", env=env) as server:
+            assert server.status()["backend"] == "cpu", server.status()
+            assert "CPU" in server.output()
+
+
+def opencl_works():
+    done = subprocess.run([FAULTS_PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def gpu_refused():
+    """C3, C4: a kernel that does not compile, memory that runs out: the edit is refused, what was heard goes on."""
+    for faults, edit, words in (
+        ("gpu.build", "compressor", ".cu:"),
+        ("gpu.nomem", "delay 2s", "bytes asked for"),
+        ("gpu.record", "limiter", "refused to record"),
+    ):
+        with playing("--backend", "opencl") as server:
+            pid = server.arm(faults)
+            reply, values = server.osc.ask("/rack/chain", f"{RACK} | {edit}", timeout=30.0)
+            assert reply == "/fail" and words in values[2], (faults, reply, values)
+            assert server.befell(faults, pid) == 1
+            assert server.status()["nodes"] == 1 and server.worker() == pid
+            print(f"  {faults}: {values[2][:100]!r}")
+
+
+def gpu_hang():
+    """C6: a submission that is never done: the process that waits for it is replaced."""
+    with playing("--backend", "opencl") as server:
+        old = server.arm("gpu.hang@20")
+        server.worker(other_than=old, limit_s=20.0)
+        server.wait_until_wet(limit_s=20.0)
+        assert not os.path.exists(f"/proc/{old}"), "it was left behind"
+        print(f"  {server.status()['worker_note']}")
+
+
+def gpu_lost():
+    """C9: an error that ends a context, of a process that lives on: it is not used again, so that there is one error."""
+    with playing("--backend", "opencl") as server:
+        server.arm("gpu.error@20=700")
+        deadline = time.monotonic() + 20.0
+        while not server.status()["device_errors"]:
+            assert time.monotonic() < deadline, server.output()
+            time.sleep(0.02)
+        server.wait_until_wet(limit_s=20.0)
+        assert server.status()["device_errors"] == 1
+
+
+def gpu_late():
+    """C7: a submission that is 40 ms late."""
+    with playing("--backend", "opencl") as server:
+        dry = server.status()["dry"]
+        pid = server.arm("gpu.late@20=40")
+        deadline = time.monotonic() + 10.0
+        while server.status()["dry"] == dry:
+            assert time.monotonic() < deadline, server.output()
+            time.sleep(0.02)
+        server.wait_until_wet()
+        assert server.worker() == pid
+
+
+# ---- files and clocks ----
+
+
+def file_errors():
+    """F8: an impulse response that cannot be read is refused, the old one stays; short reads are no errors."""
+    rng = np.random.default_rng(1)
+    for name in ("ir0.wav", "ir1.wav"):
+        write_wav(name, RATE, rng.standard_normal(4000) * np.exp(-np.arange(4000) / 400.0) * 0.05)
+    with playing(rack=f"{RACK} | c: convolver ir0.wav mix=0%") as server:
+        for faults in ("fs.eio@1", "fs.eio@2", "fs.eio@1+"):
+            pid = server.arm(faults)
+            reply, values = server.osc.ask("/rack/chain", f"{RACK} | c: convolver ir1.wav mix=0%")
+            assert reply == "/fail" and "ir1.wav" in values[2], (faults, values)
+            assert server.befell("fs.eio", pid) >= 1
+            server.command(pid, "disarm")
+            assert "ir0.wav" in str(server.osc.ask("/rack/get"))
+        print(f"  {values[2]}")
+        pid = server.arm("fs.short@1+")
+        server.osc.do("/rack/chain", f"{RACK} | c: convolver ir1.wav mix=0%")
+        assert server.befell("fs.short", pid) >= 1
+
+
+def full_disk():
+    """F6: a rack that cannot be saved is refused; the file that was there stays whole."""
+    with playing() as server:
+        server.osc.do("/rack/save", "saved.rack")
+        with open("saved.rack") as file:
+            before = file.read()
+        server.osc.do("/rack/chain", f"{RACK} | h: highpass 10")
+        server.arm("fs.full@1+", server.process.pid)
+        reply, values = server.osc.ask("/rack/save", "saved.rack")
+        assert reply == "/fail", values
+        server.command(server.process.pid, "disarm")
+        with open("saved.rack") as file:
+            assert file.read() == before
+        server.osc.do("/rack/save", "saved.rack")
+        print(f"  {values}")
+
+
+def clock_jumps():
+    """F9: the wall clock jumps a day ahead, and back: no block is late, and bundles go by the clock as it is."""
+    with playing() as server:
+        before = server.status()
+        for ahead_s in (86400.0, -86400.0, 0.0):
+            for pid in (server.process.pid, server.worker()):
+                server.arm(f"clock.jump={ahead_s:.0f}", pid)
+            sent = time.time()
+            level = -3.0 + (ahead_s != 0.0) * 1e-3
+            server.osc.send(osc_bundle([osc_message("/node/g/gain", level)], at=sent + ahead_s + 0.2))
+            reply, values = server.osc.receive()
+            assert (reply, values[0]) == ("/done", "/node/g/gain"), (reply, values)
+            server.osc.sync()
+        after = server.status()
+        assert after["worker_pid"] == before["worker_pid"]
+        print(f"  {after['late'] - before['late']} blocks late")
+
+
+WORKER = [worker_lost, worker_late, worker_nan, worker_gone_for_long, crashing_edit, crashing_rack]
+GPU = [no_gpu, gpu_refused, gpu_hang, gpu_lost, gpu_late]
+SYSTEM = [file_errors, full_disk, clock_jumps]
+
+
+def main():
+    chosen = [row for row in WORKER + GPU + SYSTEM if not sys.argv[2:] or row.__name__ in sys.argv[2:]]
+    has_opencl = opencl_works()
+    with scratch():
+        t = np.arange(RATE * 60) / RATE
+        write_wav("sine.wav", RATE, LEVEL * np.sin(2 * np.pi * 1000.0 * t))
+        for row in chosen:
+            if row in GPU[1:] and not has_opencl:
+                print(f"{row.__name__}: skipped: no OpenCL device")
+                continue
+            began = time.monotonic()
+            print(f"{row.__name__}: {row.__doc__}", flush=True)
+            row()
+            print(f"  {time.monotonic() - began:.1f} s", flush=True)
+
+
+main()

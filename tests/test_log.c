@@ -61,6 +61,16 @@ START_TEST(lines_come_out_in_order)
 }
 END_TEST
 
+START_TEST(a_line_stays_one_line_without_control_characters)
+{
+  open_log();
+  log_say(journal, &plain, LOG_TEXT, true,
+          strdup("no \"x\n<0>forged\r\x1B[2J\x7F\xC2\x9B\" \xFF caf\xC3\xA9"));
+  log_say(journal, &plain, LOG_JSON, false, strdup("{\"a\":\"\xC2\x9B\"}"));
+  ck_assert_str_eq(close_and_read(), "no \"x?<0>forged??[2J???\" ? caf\xC3\xA9\n{\"a\":\"??\"}\n");
+}
+END_TEST
+
 START_TEST(of_a_class_the_first_and_the_newest_are_written)
 {
   open_log();
@@ -205,7 +215,8 @@ START_TEST(a_reader_that_went_away_is_counted)
 }
 END_TEST
 
-SUITE_MAIN("log", lines_come_out_in_order, of_a_class_the_first_and_the_newest_are_written,
+SUITE_MAIN("log", lines_come_out_in_order, a_line_stays_one_line_without_control_characters,
+           of_a_class_the_first_and_the_newest_are_written,
            json_lines_stay_json_when_lines_are_left_out,
            a_line_that_had_to_wait_comes_when_the_interval_is_over,
            a_status_line_is_rewritten_and_ended_by_the_next_one, the_journal_is_told_the_level,

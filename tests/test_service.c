@@ -104,6 +104,21 @@ START_TEST(a_manager_hears_of_the_start_and_the_end)
 }
 END_TEST
 
+START_TEST(no_text_adds_an_assignment_of_its_own)
+{
+  open_service(NULL);
+  service_slow_start(&service, "GPU\nMAINPID=1");
+  ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=GPU?MAINPID=1");
+  IoStatus io = running;
+  strcpy(io.device, "card\nREADY=0");
+  const VitalSigns signs = { .has_audio = true };
+  service_look(&service, &signs, "dummy", &io, &engine, S);
+  ck_assert_str_eq(heard(),
+                   "STATUS=dummy (card?READY=0): 48000 Hz, 64 frames, latency 64, 3 nodes on cpu");
+  close_service();
+}
+END_TEST
+
 START_TEST(a_socket_may_be_a_file)
 {
   const Scratch scratch = scratch_new();
@@ -243,8 +258,8 @@ END_TEST
 
 SUITE_MAIN("service", a_worker_that_is_being_restarted_does_not_count,
            without_a_manager_nothing_happens, a_manager_hears_of_the_start_and_the_end,
-           a_socket_may_be_a_file, a_socket_that_cannot_be_is_refused,
-           a_watchdog_of_another_process_is_not_ours,
+           no_text_adds_an_assignment_of_its_own, a_socket_may_be_a_file,
+           a_socket_that_cannot_be_is_refused, a_watchdog_of_another_process_is_not_ours,
            the_state_is_told_when_it_is_new_and_once_a_second_at_most,
            the_watchdog_is_fed_at_half_of_its_time, the_watchdog_starves_when_one_part_does_nothing,
            while_audio_is_waited_for_control_alone_counts)

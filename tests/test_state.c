@@ -227,6 +227,11 @@ START_TEST(damaged_files_are_as_if_they_were_not_there)
   ck_assert_ptr_null(state_text(state, STATE_PRESENT));
   ck_assert_str_eq(state_text(state, STATE_GOOD), "gain -6dB\n");
   ck_assert_uint_eq(state_text_origin(state), 0);
+  drop_state();
+  static const char cut_off[] = "# warprack state, begun with 0123456789abcdef";
+  scratch_write(&scratch, "state/present.rack", cut_off, strlen(cut_off));
+  open_state();
+  ck_assert_uint_eq(state_text_origin(state), 0);
   end();
 }
 END_TEST

@@ -4,6 +4,7 @@
 #include "log.h"
 
 #include "../engine/rt.h"
+#include "../engine/text.h"
 #include "../io/errand.h"
 
 #include <errno.h>
@@ -257,6 +258,9 @@ void
 log_say(Log* const log, const LogClass* const kind, const LogForm form, const bool to_err,
         char* const text)
 {
+  if (text) {
+    text_make_printable(text);
+  }
   Line line = { text, form, kind->level, to_err, 0 };
   const uint64_t now_ns = rt_now_ns();
   pthread_mutex_lock(&log->lock);

@@ -50,8 +50,8 @@ NODISCARD Status log_open(int out_fd, int err_fd, Log** out, Error* error);
 /// thread is left to itself.  Accepts NULL. [main]
 bool log_close(Log* log, uint32_t timeout_ms);
 
-/// Say a line without its newline to out_fd, or to err_fd.  `text` is given away; NULL (out of
-/// memory) counts as dropped.  [any, not rt]
+/// Say a line without its newline to out_fd, or to err_fd.  `text` is given away, and what is not
+/// printable in it becomes "?"; NULL (out of memory) counts as dropped.  [any, not rt]
 void log_say(Log* log, const LogClass* class, LogForm form, bool to_err, char* text);
 
 LogCounts log_counts(Log* log); // [any, not rt]

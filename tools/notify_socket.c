@@ -3,6 +3,8 @@
 
 #include "notify_socket.h"
 
+#include "../engine/text.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -90,6 +92,7 @@ notify_socket_status(NotifySocket* const notify, const char* const text, const u
   char line[sizeof("STATUS=") + sizeof(notify->status)];
   snprintf(notify->status, sizeof(notify->status), "%s", text);
   snprintf(line, sizeof(line), "STATUS=%s", notify->status);
+  text_make_printable(line); // a new line would be another assignment
   notify_socket_send(notify, line);
   notify->status_ns = now_ns;
 }

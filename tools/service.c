@@ -3,6 +3,8 @@
 
 #include "service.h"
 
+#include "../engine/text.h"
+
 #include <stdio.h>
 
 #define SLOW_START_S 120U // a GPU's kernels are compiled and measured in less
@@ -23,8 +25,11 @@ service_close(Service* const service)
 void
 service_slow_start(Service* const service, const char* const why)
 {
+  char shown[512];
   char text[768];
-  snprintf(text, sizeof(text), "EXTEND_TIMEOUT_USEC=%u000000\nSTATUS=%.512s", SLOW_START_S, why);
+  snprintf(shown, sizeof(shown), "%s", why);
+  text_make_printable(shown);
+  snprintf(text, sizeof(text), "EXTEND_TIMEOUT_USEC=%u000000\nSTATUS=%s", SLOW_START_S, shown);
   notify_socket_send(&service->socket, text);
 }
 

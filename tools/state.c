@@ -353,8 +353,9 @@ read_files(State* const state)
     if (folder_read(&state->folder, file_names[f], &text, NULL)) {
       continue;
     }
-    if (sscanf(text, ORIGIN_FORMAT, &origin) == 1) {
-      memmove(text, strchr(text, '\n') + 1, strlen(strchr(text, '\n')));
+    const char* const end = strchr(text, '\n');
+    if (end && sscanf(text, ORIGIN_FORMAT, &origin) == 1) {
+      memmove(text, end + 1, strlen(end));
     }
     state->texts[f] = text;
     state->text_origin = f == STATE_PRESENT ? origin : state->text_origin;

@@ -198,7 +198,8 @@ class Server:
 
     def status(self, **timeout):
         """/server/status as a dictionary."""
-        _, values = self.osc.ask("/server/status", **timeout)
+        reply, values = self.osc.ask("/server/status", **timeout)
+        assert reply == "/server/status", (reply, values)
         return dict(zip(values[0::2], values[1::2]))
 
     def output(self):

@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 /**
-   Load a file for an effect (EngineLoadFile): any format that libsndfile reads, resampled to
-   rate_hz by libsamplerate (best quality, sinc) as impulse responses are, that is, scaled by the
+   Load a file for an effect (EngineLoadFile): WAV, RF64, W64, AIFF, AU or CAF of PCM or floats, or
+   FLAC, resampled to rate_hz by libsamplerate (best quality, sinc) as impulse responses are, that is, scaled by the
    old rate over the new, so that their frequency response stays; or a text file with rows of
    numbers (n_channels rows of n_frames numbers, not resampled; spaces, commas or semicolons between
    them, # comments).  Refused with STATUS_FILE and a reason: missing, empty, corrupt, not finite,
-   over 1 GiB of samples, neither audio nor numbers.
+   over 1 GiB of samples, neither plain audio nor numbers.
 */
 NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
@@ -31,6 +31,7 @@ void audio_file_free(void* context, FxFile* file);
 
 typedef struct AudioReader AudioReader;
 
+/// The same formats.
 NODISCARD Status audio_reader_open(const char* name, AudioReader** reader, Error* error);
 uint32_t audio_reader_channels(const AudioReader* reader);
 double audio_reader_rate(const AudioReader* reader);

@@ -18,15 +18,47 @@ struct AudioReader {
   float* interleaved; // [CHUNK_FRAMES][channels]
 };
 
+/// What libsndfile understood, should it not be what audio_is_plain() did.
+static bool
+is_plain_format(const int format)
+{
+  switch (format & SF_FORMAT_SUBMASK) {
+  case SF_FORMAT_PCM_S8:
+  case SF_FORMAT_PCM_U8:
+  case SF_FORMAT_PCM_16:
+  case SF_FORMAT_PCM_24:
+  case SF_FORMAT_PCM_32:
+  case SF_FORMAT_FLOAT:
+  case SF_FORMAT_DOUBLE:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static Status
+say_not_plain(const AudioReader* const reader, Error* const error)
+{
+  return error_set(error, STATUS_FILE,
+                   "'%s' is no plain audio: WAV, RF64, W64, AIFF, AU and CAF of PCM or floats, and "
+                   "FLAC, are read; make it one of them first",
+                   reader->name);
+}
+
 static Status
 open_by_libsndfile(AudioReader* const reader, const int fd, Error* const error)
 {
+  if (!audio_is_plain(fd)) {
+    close(fd);
+    return say_not_plain(reader, error);
+  }
   reader->file = sf_open_fd(fd, SFM_READ, &reader->info, SF_TRUE); // closes it in any case
   if (!reader->file) {
-    return error_set(error, STATUS_FILE,
-                     "'%s' is not audio that libsndfile reads (\"%s\"); WAV, FLAC, AIFF, Ogg and "
-                     "MP3 would be",
+    return error_set(error, STATUS_FILE, "'%s' is not audio that libsndfile reads (\"%s\")",
                      reader->name, sf_strerror(NULL));
+  }
+  if (!is_plain_format(reader->info.format)) {
+    return say_not_plain(reader, error);
   }
   reader->interleaved = calloc((size_t)reader->info.channels * CHUNK_FRAMES, sizeof(float));
   return reader->interleaved ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");

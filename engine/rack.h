@@ -147,6 +147,10 @@ NODISCARD Status rack_set_text(Rack* rack, const char* name, const char* param, 
 NODISCARD Status rack_set_number(Rack* rack, const char* name, const char* param, double number,
                                  Error* error);
 
+/// The same for what is set while a rack is heard: nothing where there is no such node, or it takes
+/// no such value.
+void rack_set_value(const Rack* rack, RackUid uid, uint32_t param, double number);
+
 /// The rack as a whole: cycles (named node by node), dangling connections.  Channel widths are
 /// checked by the planner, which knows what files hold.
 NODISCARD Status rack_check(const Rack* rack, Error* error);

@@ -285,3 +285,19 @@ rack_set_number(Rack* const rack, const char* const name, const char* const para
   }
   return status;
 }
+
+void
+rack_set_value(const Rack* const rack, const RackUid uid, const uint32_t param, const double number)
+{
+  const RackNode* const node = rack_find_uid(rack, uid);
+  if (!node || param >= node->fx->n_params) {
+    return;
+  }
+  const FxParam* const fx_param = &node->fx->params[param];
+  if (!fx_param->structural && fx_param_accepts(fx_param, number)) {
+    replace_value(&node->values[param],
+                  number == fx_param->initial
+                      ? (RackValue){ .kind = VALUE_INITIAL }
+                      : (RackValue){ .kind = VALUE_NUMBER, .number = number });
+  }
+}

@@ -65,29 +65,14 @@ book_add(Book* const book, const uint64_t id, const Rack* const rack, const uint
   return STATUS_OK;
 }
 
-static void
-note_in(const Rack* const rack, const ParamMessage* const message)
-{
-  const RackNode* const node = rack_find_uid(rack, message->uid);
-  if (!node || message->param >= node->fx->n_params) {
-    return;
-  }
-  const FxParam* const param = &node->fx->params[message->param];
-  if (!param->structural && fx_param_accepts(param, message->value)) {
-    RackValue* const value = &node->values[message->param];
-    *value = message->value == param->initial
-                 ? (RackValue){ .kind = VALUE_INITIAL }
-                 : (RackValue){ .kind = VALUE_NUMBER, .number = message->value };
-  }
-}
-
 void
 book_note(Book* const book, const ParamMessage* const messages, const uint32_t n)
 {
   for (uint32_t m = 0; m < n; ++m) {
-    note_in(book->heard, &messages[m]);
+    const ParamMessage* const message = &messages[m];
+    rack_set_value(book->heard, message->uid, message->param, message->value);
     for (const BookEdit* edit = book->first; edit; edit = edit->next) {
-      note_in(edit->rack, &messages[m]);
+      rack_set_value(edit->rack, message->uid, message->param, message->value);
     }
   }
 }

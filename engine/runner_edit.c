@@ -261,13 +261,27 @@ reply_to(const Runner* const runner, const Edit* const edit, const Status status
   runner->events.replied(runner->events.context, edit->id, &reply, &facts);
 }
 
-/// Plan one edit, or keep its rack for the first runner_arm().
+/// Take an edit out of the queue, if it is there: it is the first then.
+static void
+unqueue(Runner* const runner, const Edit* const edit)
+{
+  pthread_mutex_lock(&runner->edits);
+  if (runner->first_edit == edit) {
+    runner->first_edit = edit->next;
+    runner->last_edit = runner->first_edit ? runner->last_edit : &runner->first_edit;
+  }
+  pthread_mutex_unlock(&runner->edits);
+}
+
+/// Plan one edit, or keep its rack for the first runner_arm().  Until `planning` is held it stays
+/// in the queue, where runner_set() finds it.
 static void
 perform(Runner* const runner, Edit* const edit)
 {
   Error error = { STATUS_OK, "" };
   uint64_t heard_at = 0;
   pthread_mutex_lock(&runner->planning);
+  unqueue(runner, edit);
   runner_mind_device(runner);
   Status status = rack_check(edit->rack, &error);
   if (!status && runner->has_format) {
@@ -316,8 +330,9 @@ keep_house(Runner* const runner)
   }
 }
 
+/// The first edit in the queue, if there is one.
 static Edit*
-next_edit(Runner* const runner)
+await_edit(Runner* const runner)
 {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -329,10 +344,6 @@ next_edit(Runner* const runner)
     pthread_cond_timedwait(&runner->edits_changed, &runner->edits, &until);
   }
   Edit* const edit = runner->first_edit;
-  if (edit) {
-    runner->first_edit = edit->next;
-    runner->last_edit = runner->first_edit ? runner->last_edit : &runner->first_edit;
-  }
   pthread_mutex_unlock(&runner->edits);
   return edit;
 }
@@ -351,7 +362,7 @@ builder_main(void* const context)
 {
   Runner* const runner = context;
   while (!builder_stops(runner)) {
-    Edit* const edit = next_edit(runner);
+    Edit* const edit = await_edit(runner);
     if (edit) {
       perform(runner, edit);
     } else {
@@ -421,6 +432,21 @@ runner_edit(void* const context, const uint64_t id, const Rack* const rack, cons
   return STATUS_OK;
 }
 
+/// Set values in all documents that are to be planned.  [planning held]
+static void
+set_in_racks(Runner* const runner, const ParamMessage* const messages, const uint32_t n)
+{
+  pthread_mutex_lock(&runner->edits);
+  for (uint32_t m = 0; m < n; ++m) {
+    const ParamMessage* const message = &messages[m];
+    rack_set_value(runner->rack, message->uid, message->param, message->value);
+    for (const Edit* edit = runner->first_edit; edit; edit = edit->next) {
+      rack_set_value(edit->rack, message->uid, message->param, message->value);
+    }
+  }
+  pthread_mutex_unlock(&runner->edits);
+}
+
 bool
 runner_set(void* const context, const ParamMessage* const messages, const uint32_t n)
 {
@@ -428,10 +454,11 @@ runner_set(void* const context, const ParamMessage* const messages, const uint32
   Worker* const worker = &runner->worker;
   pthread_mutex_lock(&runner->planning);
   const bool has_ring = runner->ring != NULL;
-  if (!has_ring && worker->plan) {
-    for (uint32_t m = 0; m < n; ++m) {
-      worker_apply(worker, &messages[m]); // no worker runs: the plan can be touched here
-    }
+  for (uint32_t m = 0; m < n && !has_ring && worker->plan; ++m) {
+    worker_apply(worker, &messages[m]); // no worker runs: the plan can be touched here
+  }
+  if (!worker->plan) {
+    set_in_racks(runner, messages, n);
   }
   pthread_mutex_unlock(&runner->planning);
   return !has_ring;

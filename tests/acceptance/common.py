@@ -308,6 +308,14 @@ class Jackd:
             assert time.monotonic() < deadline, f"{'no ' if there else ''}port {port}"
             time.sleep(0.02)
 
+    def ports(self, *options):
+        """Lines of jack_lsp, which a server that has no time turns away now and then."""
+        deadline = time.monotonic() + 10.0
+        while (listed := self.run("jack_lsp", *options)).returncode:
+            assert time.monotonic() < deadline, listed.stderr
+            time.sleep(0.02)
+        return listed.stdout.splitlines()
+
     def kill(self):
         self.process.kill()
         self.process.wait()

@@ -11,9 +11,8 @@ WIRES = [("rack:out_1", "other:in_2"), ("rack:out_2", "other:in_1"), ("system:ca
 
 def wires(jack):
     """Connections of our ports as the server sees them."""
-    lines = jack.run("jack_lsp", "-c").stdout.splitlines()
     found, port = set(), None
-    for line in lines:
+    for line in jack.ports("-c"):
         if line.startswith("   "):
             if port.startswith("rack:out") or line.strip().startswith("rack:in"):
                 found.add((port, line.strip()))

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What waits in a runner: edits for later frames while blocks come, stall, stand still or end, and
+// values of racks that are planned once there is a format.
+
+#include "support/player.h"
+#include "support/runner_bench.h"
+#include "support/suite.h"
+
+#include "../engine/rt.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#define BLOCK         BENCH_BLOCK
+#define STALL_US      500000U     // of a driver whose machine is overloaded
+#define LONG_STALL_NS 1500000000U // what might be taken for the end of all audio
+#define N_DISARMED    40U         // standing still for each would take longer than a test may
+
+static const char* const levels[] = { "g: gain 0dB", "g: gain -20dB | h: gain 0dB" };
+
+/// The builder waits for this frame.
+static void
+await_waiting(const Bench* const bench, const uint64_t frame)
+{
+  while (atomic_load(&bench->runner->awaited_frame) != frame) {
+    usleep(BENCH_POLL_US);
+  }
+}
+
+START_TEST(what_waits_at_the_end_is_refused)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_edit(&bench, 1U, levels[0], 0U);
+  bench_arm(&bench, false, 0U);
+  for (uint64_t id = 2; id <= 20U; ++id) {
+    bench_edit(&bench, id, levels[id % 2U], UINT64_MAX / 2U); // heard when time stands still
+  }
+  bench_clear(&bench);
+  ck_assert_uint_eq(bench.n_replies, 20U);
+  for (uint32_t n = 0; n < 20U; ++n) {
+    ck_assert_uint_eq(bench.replies[n].id, n + 1U);
+  }
+  ck_assert_int_eq(bench.replies[19].reply.status, STATUS_LIMIT);
+}
+END_TEST
+
+START_TEST(time_that_stands_still_hurries_what_waits_for_it)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench.frame = 100U * BLOCK;
+  bench_arm(&bench, false, 0U);
+  bench_edit(&bench, 1U, levels[1], UINT64_MAX / 2U);
+  bench_await(&bench, &bench.n_replies, 1U); // no block comes
+  ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
+  ck_assert_uint_eq(bench.replies[0].reply.frame, 100U * BLOCK);
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(blocks_that_stall_for_a_moment_hurry_nothing)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_arm(&bench, false, 0U);
+  uint64_t stalled_ns = UINT64_MAX;
+  for (uint32_t n = 1; stalled_ns > LONG_STALL_NS; ++n) { // until this thread was not starved
+    const uint64_t at = bench.frame + 10U * BLOCK;
+    bench_play(&bench);
+    const uint64_t since_ns = rt_now_ns();
+    bench_edit(&bench, n, levels[n % 2U], at);
+    await_waiting(&bench, at);
+    usleep(STALL_US);
+    bench_play_until(&bench, &bench.n_replies, n);
+    stalled_ns = rt_now_ns() - since_ns;
+    ck_assert_int_eq(bench.replies[n - 1U].reply.status, STATUS_OK);
+    ck_assert_msg(stalled_ns > LONG_STALL_NS || bench.replies[n - 1U].reply.frame == at,
+                  "heard at %llu, not %llu", (unsigned long long)bench.replies[n - 1U].reply.frame,
+                  (unsigned long long)at);
+  }
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(who_disarms_waits_for_no_frame_that_will_not_come)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  for (uint32_t n = 1; n <= N_DISARMED; ++n) {
+    bench_arm(&bench, false, 0U);
+    bench_edit(&bench, n, levels[n % 2U], UINT64_MAX / 2U);
+    await_waiting(&bench, UINT64_MAX / 2U);
+    bench_disarm(&bench);
+    bench_await(&bench, &bench.n_replies, n);
+    ck_assert_int_eq(bench.replies[n - 1U].reply.status, STATUS_OK);
+    ck_assert_uint_eq(bench.replies[n - 1U].reply.frame, 0U);
+  }
+  bench_clear(&bench);
+}
+END_TEST
+
+/// Set a gain of 0 dB to -20 dB before there is a plan: in the rack that is kept for it, or in one
+/// that waits behind.
+static void
+set_before_the_first_plan(const bool is_behind)
+{
+  static Bench bench;
+  Rack* const rack = player_rack(levels[0]);
+  const RackUid uid = rack->nodes[0].uid;
+  const ParamMessage down = { .uid = uid, .value = -20.0 };
+  const ParamMessage none[] = { { .uid = 99U, .value = 3.0 },
+                                { .uid = uid, .param = 99U, .value = 3.0 },
+                                { .uid = uid, .value = 1e9 } };
+  bench_init(&bench, false);
+  pthread_mutex_lock(&bench.gate);
+  ck_assert_int_eq(runner_calls.edit(bench.runner, 1U, rack, 0U, 0U), STATUS_OK);
+  bench_await(&bench, &bench.n_replies, 1U); // the builder is at the gate
+  if (is_behind) {
+    ck_assert_int_eq(runner_calls.edit(bench.runner, 2U, rack, 0U, 0U), STATUS_OK);
+  }
+  ck_assert(runner_calls.set(bench.runner, &down, 1U));
+  ck_assert(runner_calls.set(bench.runner, none, ARRAY_LEN(none)));
+  pthread_mutex_unlock(&bench.gate);
+  bench_await(&bench, &bench.n_replies, is_behind ? 2U : 1U);
+  bench_arm(&bench, false, 4U);
+  ck_assert_double_eq_tol(bench_play(&bench), 0.1, 1e-6);
+  rack_free(rack);
+  bench_clear(&bench);
+}
+
+START_TEST(values_that_are_set_before_the_first_plan_are_kept)
+{
+  set_before_the_first_plan(false);
+  set_before_the_first_plan(true);
+}
+END_TEST
+
+SUITE_MAIN("runner_waits", what_waits_at_the_end_is_refused,
+           time_that_stands_still_hurries_what_waits_for_it,
+           blocks_that_stall_for_a_moment_hurry_nothing,
+           who_disarms_waits_for_no_frame_that_will_not_come,
+           values_that_are_set_before_the_first_plan_are_kept)

@@ -121,9 +121,9 @@ def random_edits(server):
     wait_until_wet(server)
 
 
-def record(name, fault, *options, **server):
+def record(name, fault, *options, start=Server, **server):
     """One recording on the timer; returns its samples and the number of dry blocks."""
-    with Server(
+    with start(
         "--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "sine.wav", "--record",
         f"{name}.wav", *options, RACK, **server,
     ) as running:
@@ -137,10 +137,31 @@ def record(name, fault, *options, **server):
     return [samples[RATE // 2 : frames - RATE // 4]], status["dry"]
 
 
+def worker_fault(name, faults):
+    """A worker that goes wrong by itself, in the build with faults: it is replaced."""
+
+    def replaced(server):
+        server.worker(other_than=server.arm(faults))
+        wait_until_wet(server)
+
+    return record(name, replaced, start=FaultyServer) if os.access(FAULTS_PROGRAM, os.X_OK) else None
+
+
+def worker_late(name):
+    """One block in twenty comes back three blocks late, for three seconds."""
+
+    def late(server):
+        pid = server.arm("worker.late@1+20=16")
+        time.sleep(3.0)
+        server.command(pid, "disarm")
+        wait_until_wet(server)
+
+    return record(name, late, start=FaultyServer) if os.access(FAULTS_PROGRAM, os.X_OK) else None
+
+
 def gpu_error(name):
     """An error that ends a device's context, on PoCL, in the build with faults: the CPU goes on."""
-    program = os.path.join(os.path.dirname(PROGRAM), "tests", "warprack_faults")
-    if not os.access(program, os.X_OK):
+    if not os.access(FAULTS_PROGRAM, os.X_OK):
         return None
 
     def failed(server):
@@ -151,7 +172,7 @@ def gpu_error(name):
         wait_until_wet(server)
 
     env = {"WARPRACK_FAULTS": "gpu.error@300=700"}
-    return record(name, failed, "--backend", "opencl", program=program, env=env)
+    return record(name, failed, "--backend", "opencl", program=FAULTS_PROGRAM, env=env)
 
 
 def jack_kill(name):
@@ -194,6 +215,11 @@ def fill_folder():
 FAULTS = {
     "worker_kill": lambda name: record(name, worker_kill),
     "worker_stop": lambda name: record(name, worker_stop),
+    "worker_crash": lambda name: worker_fault(name, "worker.crash"),
+    "worker_garbage": lambda name: worker_fault(name, "worker.garbage"),
+    "worker_hang": lambda name: worker_fault(name, "worker.hang"),
+    "worker_late": worker_late,
+    "worker_wrong": lambda name: worker_fault(name, "worker.wrong"),
     "jack_kill": jack_kill,
     "gpu_error": gpu_error,
     "full_disk": lambda name: record(name, full_disk) if os.path.ismount("full") else None,

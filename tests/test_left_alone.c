@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <math.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -226,6 +228,44 @@ START_TEST(a_hangup_is_told_as_a_reload)
 }
 END_TEST
 
+/// Be in a network of one's own, whose only interface has 192.0.2.1 (RFC 5737) as well; false where
+/// that is not allowed.
+static bool
+enter_network(void)
+{
+  struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+  struct ifreq more = { .ifr_name = "lo:1", .ifr_addr.sa_family = AF_INET };
+  ck_assert_int_eq(
+      inet_pton(AF_INET, "192.0.2.1", &((struct sockaddr_in*)&more.ifr_addr)->sin_addr), 1);
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNET)) {
+    return false;
+  }
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ck_assert_int_eq(ioctl(fd, SIOCSIFFLAGS, &up), 0);
+  ck_assert_int_eq(ioctl(fd, SIOCSIFADDR, &more), 0);
+  close(fd);
+  return true;
+}
+
+// Strangers get no answer that is larger than the question.
+START_TEST(a_server_that_others_can_reach_is_no_stranger_to_itself)
+{
+  if (!enter_network()) {
+    printf("skipped: no network of its own can be made\n");
+    return;
+  }
+  scratch = scratch_new();
+  scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
+  LIVE_START("--osc-bind", "192.0.2.1", "--osc-allow", "192.0.2.7",
+             scratch_path(&scratch, "live.rack"));
+  kill(live_run.pid, SIGHUP);
+  program_expect(&live_run, "\"rack.re");
+  live_assert_said("\"rack.reloaded\"");
+  live_end(SIGTERM);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 // ---- ends ----
 
 START_TEST(storms_of_signals_change_nothing_and_end_in_order)
@@ -387,7 +427,8 @@ SUITE_MAIN("left_alone", a_manager_hears_that_it_is_ready_and_alive,
            a_thread_that_hangs_starves_the_watchdog,
            it_is_ready_and_alive_while_it_waits_for_a_server,
            a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on,
-           a_hangup_is_told_as_a_reload, storms_of_signals_change_nothing_and_end_in_order,
+           a_hangup_is_told_as_a_reload, a_server_that_others_can_reach_is_no_stranger_to_itself,
+           storms_of_signals_change_nothing_and_end_in_order,
            a_thread_that_hangs_does_not_keep_it_from_ending, nobody_has_to_read_what_it_says,
            what_is_wrong_has_its_event, without_privileges_it_runs_and_says_so_once,
            one_processor_is_enough)

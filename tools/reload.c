@@ -26,6 +26,18 @@ reachable(const char* const bind_address)
   return strcmp(bind_address, "::") ? bind_address : "::1";
 }
 
+/// Send from loopback wherever the server is bound: a stranger, whose address may be forged, would
+/// not be told all.
+static void
+bind_loopback(const int socket, const int family)
+{
+  const struct sockaddr_in ip4 = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+  const struct sockaddr_in6 ip6 = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+  (void)(family == AF_INET ? bind(socket, (const struct sockaddr*)&ip4, sizeof(ip4))
+                           : bind(socket, (const struct sockaddr*)&ip6, sizeof(ip6)));
+}
+
 Status
 reload_open(Reload* const reload, const char* const bind_address, const uint16_t port,
             const char* const name, Error* const error)
@@ -41,6 +53,7 @@ reload_open(Reload* const reload, const char* const bind_address, const uint16_t
     return error_set(error, STATUS_NET, "'%s' is no numeric address", bind_address);
   }
   reload->socket = socket(found->ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  bind_loopback(reload->socket, found->ai_family);
   const bool connected =
       reload->socket >= 0 && !connect(reload->socket, found->ai_addr, found->ai_addrlen);
   freeaddrinfo(found);

@@ -7,17 +7,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define LEFTOVER_BEGINS ".warprack-"
 #define LEFTOVER_ENDS   ".tmp"
+#define LEFTOVER_BYTES  64U
 
 static int
 open_beneath(const int folder_fd, const char* const name, const int flags)
@@ -150,15 +153,31 @@ write_all(const int fd, const char* text, size_t n_bytes)
   return fsync(fd) == 0;
 }
 
+/// A new file beside all others, with the permissions of the one whose place it will take; -1, and
+/// errno.
+static int
+create_beside(const int fd, const char* const base, char temporary[const LEFTOVER_BYTES])
+{
+  uint64_t number = 0; // others, also of other containers, may write into this folder
+  struct stat old;
+  if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number)) {
+    return -1;
+  }
+  snprintf(temporary, LEFTOVER_BYTES, LEFTOVER_BEGINS "%016" PRIx64 LEFTOVER_ENDS, number);
+  const int file =
+      openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (file >= 0 && fstatat(fd, base, &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode)) {
+    (void)fchmod(file, old.st_mode & 0777U); // else the usual ones
+  }
+  return file;
+}
+
 /// Write `text` to a new file in the folder `fd`, and give it the name `base`; errno on failure.
 static int
 replace_file(const int fd, const char* const base, const char* const text)
 {
-  char temporary[64];
-  snprintf(temporary, sizeof(temporary), LEFTOVER_BEGINS "%ld" LEFTOVER_ENDS, (long)getpid());
-  unlinkat(fd, temporary, 0); // left by a server of the same number that was killed
-  const int file =
-      openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  char temporary[LEFTOVER_BYTES];
+  const int file = create_beside(fd, base, temporary);
   if (file < 0) {
     return errno;
   }

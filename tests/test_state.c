@@ -8,6 +8,8 @@
 #include "support/suite.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,6 +332,59 @@ START_TEST(files_of_the_folder_are_replaced_as_a_whole)
 }
 END_TEST
 
+#define N_WRITES 50
+
+static void*
+write_often(void* const name)
+{
+  Folder folder;
+  Error why;
+  intptr_t n_failed = folder_open(&folder, scratch.directory, &why) != STATUS_OK;
+  for (int i = 0; i < N_WRITES; ++i) {
+    n_failed += folder_write(&folder, name, name, &why) != STATUS_OK;
+  }
+  folder_close(&folder);
+  return (void*)n_failed;
+}
+
+// The rack that is saved by a command and the one that is kept may be in one folder.
+START_TEST(two_who_write_into_one_folder_do_not_meet)
+{
+  static char names[2][8] = { "a.rack", "b.rack" };
+  make_scratch();
+  pthread_t threads[2];
+  for (int t = 0; t < 2; ++t) {
+    ck_assert_int_eq(pthread_create(&threads[t], NULL, write_often, names[t]), 0);
+  }
+  for (int t = 0; t < 2; ++t) {
+    void* n_failed = NULL;
+    pthread_join(threads[t], &n_failed);
+    ck_assert_int_eq((intptr_t)n_failed, 0);
+  }
+  ck_assert_uint_eq(scratch_count(&scratch), 2);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(a_file_that_is_replaced_keeps_its_permissions)
+{
+  make_scratch();
+  Folder folder;
+  ck_assert(!folder_open(&folder, scratch_path(&scratch, "."), &error));
+  umask(022);
+  ck_assert(!folder_replace(&folder, "name", "one", &error));
+  struct stat facts;
+  ck_assert_int_eq(stat(scratch_path(&scratch, "name"), &facts), 0);
+  ck_assert_uint_eq(facts.st_mode & 0777U, 0644);
+  ck_assert_int_eq(chmod(scratch_path(&scratch, "name"), 0660), 0);
+  ck_assert(!folder_replace(&folder, "name", "two", &error));
+  ck_assert_int_eq(stat(scratch_path(&scratch, "name"), &facts), 0);
+  ck_assert_uint_eq(facts.st_mode & 0777U, 0660);
+  folder_close(&folder);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived,
            a_rack_that_was_heard_just_before_a_crash_is_not_kept,
            a_rack_that_a_worker_was_lost_with_has_to_live_anew,
@@ -341,4 +396,5 @@ SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived,
            damaged_files_are_as_if_they_were_not_there, what_a_killed_run_was_writing_is_removed,
            a_folder_has_one_user, an_origin_is_the_text_and_never_none,
            a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack,
-           files_of_the_folder_are_replaced_as_a_whole)
+           files_of_the_folder_are_replaced_as_a_whole, two_who_write_into_one_folder_do_not_meet,
+           a_file_that_is_replaced_keeps_its_permissions)

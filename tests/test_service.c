@@ -104,6 +104,23 @@ START_TEST(a_manager_hears_of_the_start_and_the_end)
 }
 END_TEST
 
+START_TEST(a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed)
+{
+  open_service("1000000");
+  VitalSigns signs = { .has_audio = true, .has_worker = true };
+  service_ready(&service, &signs, 0);
+  ck_assert(!service_is_lost(&service, &error));
+  close(manager);
+  signs = (VitalSigns){ true, true, 1, 1, 1 };
+  service_look(&service, &signs, "dummy", &running, &engine, S);
+  ck_assert(service_is_lost(&service, &error));
+  ck_assert_ptr_nonnull(strstr(error.text, "refused"));
+  ck_assert(!service_is_lost(&service, &error));
+  ck_assert_uint_eq(service.n_fed, 0);
+  service_close(&service);
+}
+END_TEST
+
 START_TEST(no_text_adds_an_assignment_of_its_own)
 {
   open_service(NULL);
@@ -258,6 +275,7 @@ END_TEST
 
 SUITE_MAIN("service", a_worker_that_is_being_restarted_does_not_count,
            without_a_manager_nothing_happens, a_manager_hears_of_the_start_and_the_end,
+           a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed,
            no_text_adds_an_assignment_of_its_own, a_socket_may_be_a_file,
            a_socket_that_cannot_be_is_refused, a_watchdog_of_another_process_is_not_ours,
            the_state_is_told_when_it_is_new_and_once_a_second_at_most,

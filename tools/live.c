@@ -110,6 +110,15 @@ say_backend(Live* const live, const EngineStatus* const engine)
   }
 }
 
+static void
+say_service(Live* const live)
+{
+  Error why;
+  if (service_is_lost(&live->service, &why)) {
+    live_log_event(&live->log, EVENT_SERVICE_LOST, why.text);
+  }
+}
+
 /// All that is said and told four times a second at least.
 static void
 look_around(Live* const live, const IoStatus* const io, const uint64_t now_ns)
@@ -122,7 +131,8 @@ look_around(Live* const live, const IoStatus* const io, const uint64_t now_ns)
   }
   const VitalSigns signs = vital_signs(live, io, &engine);
   service_look(&live->service, &signs, live->driver->name, io, &engine, now_ns);
-  atomic_store(&live->watchdog_fed, live->service.vitals.n_fed);
+  atomic_store(&live->watchdog_fed, live->service.n_fed);
+  say_service(live);
   if (atomic_load(&live->muted) && now_ns >= live->muted_until_ns) {
     atomic_store(&live->muted, false);
     engine_fade(live->engine, false);

@@ -76,10 +76,14 @@ notify_socket_close(NotifySocket* const notify)
 bool
 notify_socket_send(NotifySocket* const notify, const char* const assignments)
 {
+  if (notify->fd < 0) {
+    return false;
+  }
   const size_t n_bytes = strlen(assignments);
-  return notify->fd >= 0 &&
-         sendto(notify->fd, assignments, n_bytes, MSG_NOSIGNAL,
-                (const struct sockaddr*)&notify->address, notify->n_bytes) == (ssize_t)n_bytes;
+  const bool sent = sendto(notify->fd, assignments, n_bytes, MSG_NOSIGNAL,
+                           (const struct sockaddr*)&notify->address, notify->n_bytes) >= 0;
+  notify->lost_errno = sent ? 0 : errno;
+  return sent;
 }
 
 void

@@ -23,6 +23,7 @@ typedef struct NotifySocket {
   uint64_t watchdog_ns; ///< The manager waits so long for a sign of life; 0: for ever
   char status[256];     ///< As it was said last
   uint64_t status_ns;   ///< When
+  int lost_errno;       ///< Why the last message could not be sent, 0 when it was
 } NotifySocket;
 
 /// Read the variables of the environment and remove them: they are not for child processes.

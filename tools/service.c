@@ -6,6 +6,7 @@
 #include "../engine/text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define SLOW_START_S 120U // a GPU's kernels are compiled and measured in less
 
@@ -20,6 +21,19 @@ void
 service_close(Service* const service)
 {
   notify_socket_close(&service->socket);
+}
+
+bool
+service_is_lost(Service* const service, Error* const why)
+{
+  const int code = service->socket.lost_errno;
+  const bool is_news = code && !service->was_lost;
+  service->was_lost = code != 0;
+  if (is_news) {
+    error_set(why, STATUS_NET, "the service manager is not told: NOTIFY_SOCKET: %s",
+              strerror(code));
+  }
+  return is_news;
 }
 
 void
@@ -45,7 +59,7 @@ service_look(Service* const service, const VitalSigns* const signs, const char* 
              const IoStatus* const io, const EngineStatus* const engine, const uint64_t now_ns)
 {
   if (vitals_feed(&service->vitals, signs, now_ns)) {
-    notify_socket_send(&service->socket, "WATCHDOG=1");
+    service->n_fed += notify_socket_send(&service->socket, "WATCHDOG=1");
   }
   char text[192];
   if (io->state == IO_STATE_RUNNING) {

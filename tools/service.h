@@ -15,12 +15,17 @@
 typedef struct Service {
   NotifySocket socket;
   Vitals vitals;
+  uint64_t n_fed; ///< Signs of life that the manager was sent
+  bool was_lost;  ///< When service_is_lost() was last asked
 } Service;
 
 /// Find the manager; STATUS_NET when there is one that cannot be reached.
 NODISCARD Status service_open(Service* service, Error* error);
 
 void service_close(Service* service);
+
+/// True once whenever the manager has begun not to take what it is told; why.
+bool service_is_lost(Service* service, Error* why);
 
 /// The start takes longer than a manager may think, and why.
 void service_slow_start(Service* service, const char* why);

@@ -28,7 +28,6 @@ typedef struct Vitals {
   uint64_t interval_ns; ///< 0: there is no watchdog
   uint64_t fed_ns;
   VitalSigns fed; ///< The counters when it was fed last
-  uint64_t n_fed;
 } Vitals;
 
 /// Begin with a watchdog of so many nanoseconds (0: none), which was fed just now.

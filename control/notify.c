@@ -3,6 +3,17 @@
 
 #include "notify.h"
 
+const char*
+notify_address(const NotifyEvent event)
+{
+  static const char* const addresses[N_NOTIFY_EVENTS] = {
+    [NOTIFY_RACK] = "/rack/changed",    [NOTIFY_LATENCY] = "/server/latency",
+    [NOTIFY_AUDIO] = "/server/audio",   [NOTIFY_BACKEND] = "/server/backend",
+    [NOTIFY_WORKER] = "/server/worker", [NOTIFY_QUARANTINE] = "/server/quarantine"
+  };
+  return addresses[event];
+}
+
 static Subscriber*
 find_subscriber(Notify* const notify, const Peer* const peer)
 {

@@ -32,8 +32,12 @@ typedef enum NotifyEvent {
   NOTIFY_AUDIO,
   NOTIFY_BACKEND,
   NOTIFY_WORKER,
-  NOTIFY_QUARANTINE
+  NOTIFY_QUARANTINE,
+  N_NOTIFY_EVENTS
 } NotifyEvent;
+
+/// The address at which subscribers are told of it. [any]
+const char* notify_address(NotifyEvent event);
 
 typedef struct NotifyEntry {
   NotifyKey key;

@@ -258,14 +258,9 @@ event_arguments(const Control* const control, const uint32_t event)
 void
 control_say(void* const context, const Peer* const to, const NotifyKey* const key)
 {
-  static const char* const addresses[] = {
-    [NOTIFY_RACK] = "/rack/changed",    [NOTIFY_LATENCY] = "/server/latency",
-    [NOTIFY_AUDIO] = "/server/audio",   [NOTIFY_BACKEND] = "/server/backend",
-    [NOTIFY_WORKER] = "/server/worker", [NOTIFY_QUARANTINE] = "/server/quarantine"
-  };
   Control* const control = context;
   if (key->uid == RACK_UID_NONE) {
-    outlet_send(&control->outlet, to, 0, addresses[key->param],
+    outlet_send(&control->outlet, to, 0, notify_address((NotifyEvent)key->param),
                 event_arguments(control, key->param));
   } else {
     say_value(control, to, 0, key, rate_hz(control));
@@ -319,7 +314,6 @@ put_engine(const lo_message to, const EngineStatus* const engine)
   put_number(to, "cost_gpu_us", engine->cost_us[PLACEMENT_GPU]);
   put_count(to, "device_errors", engine->device_errors);
   put_text(to, "realtime_note", engine->realtime_note);
-  put_count(to, "armed", engine->armed);
   put_number(to, "rate_hz", engine->rate_hz);
   put_count(to, "block_frames", engine->block_frames);
   put_count(to, "depth", engine->depth);

@@ -5,8 +5,7 @@
     tools/docs.py PROGRAM            writes the quotations anew
     tools/docs.py --check PROGRAM    changes nothing; exit status 1 when one is not as its source, a
                                      relative link leads nowhere, or README.md names an OSC address
-                                     that control/README.md does not describe, or this one lacks a
-                                     key of /server/status
+                                     that control/README.md does not describe
 
 README.md quotes racks, each in the fenced block after a comment `content of: FILE`.  tools/README.md
 ends with the help of every subcommand and benchmark, after the comment that names this script.
@@ -78,20 +77,12 @@ def unknown_addresses():
             yield f"README.md: {address} is not in control/README.md"
 
 
-def unknown_keys():
-    described = pathlib.Path("control/README.md").read_text()
-    source = pathlib.Path("control/queries.c").read_text()
-    for key in re.findall(r'put_[a-z]+\(to, "([a-z0-9_]+)"', source):
-        if f"`{key}`" not in described:
-            yield f"control/README.md: lacks `{key}` of /server/status"
-
-
 def main():
     program = str(pathlib.Path(sys.argv[-1]).resolve())
     if sys.argv[1] != "--check":
         renew(program)
         return 0
-    wrong = [*stale_quotations(program), *dead_links(), *unknown_addresses(), *unknown_keys()]
+    wrong = [*stale_quotations(program), *dead_links(), *unknown_addresses()]
     for line in wrong:
         print(line)
     return 1 if wrong else 0

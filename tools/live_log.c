@@ -55,6 +55,17 @@ static const struct {
   [FAILED] = { "failed", LOG_ERR, ONCE_S },
 };
 
+static const char* const level_words[] = {
+  [LOG_ERR] = "error", [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice", [LOG_INFO] = "info"
+};
+
+LiveEventInfo
+live_event_info(const LiveEvent event)
+{
+  return (LiveEventInfo){ events[event].name, level_words[events[event].level],
+                          events[event].interval_s };
+}
+
 Status
 live_log_open(LiveLog* const log, const bool json, const bool verbose, Error* const error)
 {
@@ -101,12 +112,9 @@ static void
 static void
 say_json(const LiveLog* const log, const uint32_t event, json_t* const more)
 {
-  static const char* const words[] = {
-    [LOG_ERR] = "error", [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice", [LOG_INFO] = "info"
-  };
-  json_t* const object =
-      json_pack("{ss ss sf}", "event", events[event].name, "level", words[events[event].level],
-                "uptime_s", (double)((rt_now_ns() - log->began_ns) / NS_PER_MS) * 1e-3);
+  json_t* const object = json_pack("{ss ss sf}", "event", events[event].name, "level",
+                                   level_words[events[event].level], "uptime_s",
+                                   (double)((rt_now_ns() - log->began_ns) / NS_PER_MS) * 1e-3);
   const bool is_whole = object && more && !json_object_update(object, more);
   say(log, event, LOG_JSON, false,
       is_whole ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL);
@@ -120,15 +128,18 @@ static json_t*
 counters_json(const IoStatus* const io, const EngineStatus* const engine)
 {
   const PeriodCounts* const counts = &engine->counts;
-  return json_pack(
-      "{sI sI sI sI sI sI sI sI sI sI sI sf sf sf ss}", "blocks", (json_int_t)counts->blocks,
-      "late", (json_int_t)counts->late, //
-      "failed", (json_int_t)counts->failed, "device_errors", (json_int_t)engine->device_errors,
-      "dry", (json_int_t)counts->dry, "clipped", (json_int_t)counts->clipped, "bad_samples",
-      (json_int_t)(counts->bad_in + counts->bad_out), //
-      "xruns", (json_int_t)io->xruns, "overlaps", (json_int_t)io->overlaps, "reconnects",
-      (json_int_t)io->reconnects, "plans", (json_int_t)engine->plans, "load_p50", engine->load_p50,
-      "load_p99", engine->load_p99, "load_max", engine->load_max, "backend", engine->backend);
+  return json_pack("{sI sI sI sI sI sI sI sI sI sI sI sI sI sI sf sf sf ss}",                    //
+                   "blocks", (json_int_t)counts->blocks, "late", (json_int_t)counts->late,       //
+                   "dropped", (json_int_t)counts->dropped, "failed", (json_int_t)counts->failed, //
+                   "dry", (json_int_t)counts->dry, "clipped", (json_int_t)counts->clipped,       //
+                   "bad_in", (json_int_t)counts->bad_in, "bad_out", (json_int_t)counts->bad_out, //
+                   "xruns", (json_int_t)io->xruns, "overlaps", (json_int_t)io->overlaps,         //
+                   "reconnects", (json_int_t)io->reconnects,                                     //
+                   "device_errors", (json_int_t)engine->device_errors,                           //
+                   "worker_restarts", (json_int_t)engine->worker_restarts,                       //
+                   "plans", (json_int_t)engine->plans, "load_p50", engine->load_p50,             //
+                   "load_p99", engine->load_p99, "load_max", engine->load_max, "backend",
+                   engine->backend);
 }
 
 void
@@ -141,8 +152,8 @@ live_log_running(const LiveLog* const log, const char* const driver, const IoSta
                        command_json_text(io->device), "state",
                        io->state == IO_STATE_WAITING ? "waiting" : "running", "rate_hz",
                        io->rate_hz, "block_frames", (int)io->block_frames, "depth",
-                       (int)engine->depth, "latency_frames", (int)engine->latency_frames, "n_in",
-                       (int)engine->n_in, "n_out", (int)engine->n_out, "backend", engine->backend,
+                       (int)engine->depth, "latency_frames", (int)engine->latency_frames, "inputs",
+                       (int)engine->n_in, "outputs", (int)engine->n_out, "backend", engine->backend,
                        "gpu", engine->device, "osc_port", (int)osc_port));
     return;
   }

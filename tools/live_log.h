@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// The names are in live_log.c, what they tell in tools/README.md.
+/// The names are in live_log.c, what they tell in OPERATING.md.
 typedef enum LiveEvent {
   EVENT_AUDIO_BACK,
   EVENT_AUDIO_LOST,
@@ -52,6 +52,16 @@ typedef struct LiveLog {
   bool on_terminal; ///< stderr is one: the status line is rewritten in place
   uint64_t began_ns;
 } LiveLog;
+
+/// What an event is called, its level in words, and the shortest time between two of its lines in
+/// s.
+typedef struct LiveEventInfo {
+  const char* name;
+  const char* level;
+  uint64_t interval_s;
+} LiveEventInfo;
+
+LiveEventInfo live_event_info(LiveEvent event); // [any]
 
 /// Begin to log to stdout and stderr. [main]
 NODISCARD Status live_log_open(LiveLog* log, bool json, bool verbose, Error* error);

@@ -177,7 +177,7 @@ def free_port():
 class Server:
     """`warprack run` in the background, with its OSC client."""
 
-    def __init__(self, *arguments, env=None, program=PROGRAM):
+    def __init__(self, *arguments, env=None, program=PROGRAM, patience=20.0):
         self.port = free_port()
         command = [program, "run", "--osc-port", str(self.port), *arguments]
         self.log = tempfile.TemporaryFile(mode="w+")
@@ -185,7 +185,7 @@ class Server:
             command, stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}
         )
         self.osc = Osc(self.port)
-        deadline = time.monotonic() + 20.0
+        deadline = time.monotonic() + patience
         while True:
             try:
                 if self.status(timeout=0.2)["state"] in ("running", "ended"):
@@ -193,7 +193,7 @@ class Server:
             except (socket.timeout, ConnectionRefusedError):
                 pass
             assert self.process.poll() is None, self.output()
-            assert time.monotonic() < deadline, "it does not run after 20 s\n" + self.output()
+            assert time.monotonic() < deadline, f"it does not run after {patience} s\n" + self.output()
             time.sleep(0.01)
 
     def status(self, **timeout):

@@ -2,10 +2,10 @@
 /**
    Load for the OSC port of a running server on this machine, and measurements beside it.
 
-       osc_load ask PORT N                  N commands one after the other; how long each took, in
-   ms osc_load flood PORT SECONDS PACKET   one sender at full speed: ping, status, value or noise
-       osc_load mutate PORT N SEED CORPUS   N mutated packets of packets.txt; what is refused must
-   be counted exactly
+       osc_load ask PORT N                  N commands in turn; how long each took, in ms
+       osc_load corpus PORT CORPUS          the bad packets of packets.txt, once each
+       osc_load flood PORT SECONDS PACKET   at full speed: ping, status, value or noise
+       osc_load mutate PORT N SEED CORPUS   N mutated packets of packets.txt, counted exactly
 
    Each prints one line of "key value" pairs.
 */
@@ -320,6 +320,26 @@ mutate_all(const char* const port, const uint64_t n_packets, const uint64_t seed
   return is_exact;
 }
 
+// ---- corpus ----
+
+static void
+send_bad(const char* const port, const char* const path)
+{
+  const int fd = connect_to(port);
+  OscCorpus corpus = osc_corpus_read(path, instant_now().ntp);
+  uint32_t n_sent = 0;
+  for (uint32_t p = 0; p < corpus.n; ++p) {
+    const OscPacket* const packet = &corpus.packets[p];
+    if (packet->reason != GATE_OK) {
+      n_sent += send(fd, packet->bytes, packet->n_bytes, 0) >= 0;
+    }
+  }
+  wait_for_ping(fd);
+  printf("sent %u\n", n_sent);
+  osc_corpus_clear(&corpus);
+  close(fd);
+}
+
 int
 main(const int argc, char** const argv)
 {
@@ -338,6 +358,10 @@ main(const int argc, char** const argv)
     } else {
       flood(argv[2], seconds, noise, sizeof(noise));
     }
+    return 0;
+  }
+  if (argc == 4 && !strcmp(argv[1], "corpus")) {
+    send_bad(argv[2], argv[3]);
     return 0;
   }
   if (argc == 6 && !strcmp(argv[1], "mutate")) {

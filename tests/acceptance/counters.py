@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every counter, event and news moves when its fault is injected; every address answers, every exit code is returned.
+
+    counters.py PROGRAM
+
+Runs the program as its users do, injects one fault after the other, and waits until what belongs to it has moved: the calls of
+`sees` are the table.  A key, an event, an address, a code that is in none of them fails the test, and so does a counter of
+faults that moves while there is none.  The test runs in a user namespace of its own, with addresses of strangers on its loopback.
+"""
+
+import ctypes
+import fcntl
+
+from seen import *
+
+LOAD = os.environ["WARPRACK_OSC_LOAD"]
+CORPUS = os.path.join(os.environ["WARPRACK_TEST_DATA"], "packets.txt")
+FAULTS = os.environ["WARPRACK_FAULTS_PROGRAM"]
+PEER = os.environ["WARPRACK_JACK_PEER"]
+ODD_JACK = os.environ["WARPRACK_ODD_JACK"]
+RATE = 48000
+FRIEND, STRANGER = "192.0.2.1", "198.51.100.1"
+
+# What does not move here, and where it is seen instead.
+ELSEWHERE = {
+    ("key", "version"): "two versions are not at hand",
+    ("key", "values_lost"): "thousands of values must wait behind one edit: see control/session.c",
+}
+
+
+def enter_namespace():
+    """Begin anew in a user and a network namespace; False where there are none."""
+    if os.environ.get("WARPRACK_NAMESPACE") == "yes":
+        return True
+    if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode:
+        return False
+    os.execvpe("unshare", ["unshare", "-rn", sys.executable, *sys.argv], {**os.environ, "WARPRACK_NAMESPACE": "yes"})
+
+
+def add_address(device, address):
+    """To a device of this namespace, and up it goes."""
+    SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP = 0x8916, 0x8914, 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        place = struct.pack("16sHH4s8x", device.encode(), socket.AF_INET, 0, socket.inet_aton(address))
+        fcntl.ioctl(any_socket, SIOCSIFADDR, place)
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", device.encode(), IFF_UP))
+
+
+# ---- sound, edits, the worker ----
+
+
+def write_faulty_input(path):
+    """Two seconds of quiet, then what no sound card should send, twice a second."""
+    samples = np.zeros((60 * RATE, 2), np.float32)
+    for at in range(2 * RATE, len(samples), RATE // 2):
+        samples[at, 0] = np.nan
+        samples[at + 1000, 0] = 1e-40
+        samples[at + 2000, 0] = 3e38  # twice that is infinite
+        samples[at + 3000, 0] = 1.0
+    write_wav(path, RATE, samples)
+
+
+def edit(live):
+    osc = live.osc
+    with live.sees("the rack is edited", "revision undo_steps plans nodes units latency_frames rack_latency_frames",
+                   news="/rack/changed /server/latency"):
+        osc.do("/rack/chain", "x: gain -3dB | y: limiter -1dB")
+    with live.sees("a chain that is longer and harder", "levels load_p99 load_max"):
+        osc.do("/rack/chain", "x: gain -3dB | " + " | ".join(["reverb"] * 6))
+    with live.sees("an undo", "redo_steps"):
+        osc.do("/rack/undo")
+    with live.sees("a parameter is set", "values_set params_applied notified", news="/node/x/gain"):
+        osc.do("/node/x/gain", -6.0)
+    with live.sees("a parameter is set again and again", "notify_merged"):
+        for step in range(20):
+            osc.do("/node/x/gain", -6.0 - step)
+    with live.sees("somebody else subscribes", "subscribers"):
+        osc.do("/server/notify", 1)
+    osc.do("/server/notify", 0)
+    with live.sees("a rack names a file that is not there", "edits_refused commands_failed"):
+        assert osc.ask("/rack/chain", "convolver none.wav")[0] == "/fail"
+
+
+def ask_everything(live):
+    """Each address once, and again, so that what they change is as it was."""
+    osc = live.osc
+    for address, *arguments in [
+        ("/rack/clear",), ("/rack/add", "n", "gain", "gain", -3.0), ("/rack/connect", "in", "n"), ("/rack/connect", "n", "out"),
+        ("/rack/disconnect", "in", "n"), ("/rack/do", "connect in n"), ("/rack/set", "n.gain", -6.0), ("/rack/get",),
+        ("/rack/save", "kept.rack"), ("/rack/load", "kept.rack"), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
+        ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",),
+        ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
+    ]:  # fmt: skip
+        reply, values = osc.ask(address, *arguments)
+        if reply == "/fail":
+            failures.append(f"{address} {arguments}: {values}")
+        note("address", ["/node/<node>/<param>" if address.startswith("/node/") else address], "it is asked")
+    osc.sync()
+    note("address", ["/server/sync"], "it is asked")
+
+
+def spoil(live, key, put):
+    """Write into the memory of the worker, between its writing and the callback's reading, until a counter has moved."""
+    before, deadline = live.status()[key], time.monotonic() + PATIENCE_S
+    while live.status()[key] == before and time.monotonic() < deadline:
+        live.worker()
+        with contextlib.suppress(FileNotFoundError, ValueError):  # it is being replaced
+            ring = Ring(live.process.pid)
+            for _ in range(100):
+                put(ring)
+
+
+def disturb_worker(live):
+    osc = live.osc
+    with live.sees("the worker is held for 0.2 s", "late dropped dry", "blocks.late"):
+        pid = live.worker()
+        os.kill(pid, signal.SIGSTOP)
+        osc.send(osc_message("/rack/chain", "x: gain -3dB"))
+        time.sleep(0.1)
+        note("key", ["edits_waiting"] if live.status()["edits_waiting"] else [], "the worker is held, an edit is on its way")
+        time.sleep(0.1)
+        os.kill(pid, signal.SIGCONT)
+    with live.sees("a node goes before its parameter's time", "params_dropped"):
+        for name in 10 * ["x", "y"]:
+            osc.do("/rack/chain", f"{name}: gain -3dB")
+            osc.send(osc_bundle([osc_message(f"/node/{name}/gain", -9.0)], time.time() + 0.09))
+    with live.sees("the worker is killed", "worker_pid worker_restarts worker_note", "worker.lost worker.back", "/server/worker"):
+        os.kill(live.worker(), signal.SIGKILL)
+    with live.sees("blocks of the worker have other numbers", "wrong"):
+        spoil(live, "wrong", lambda ring: ring.put_result(12345678))
+    with live.sees("the worker writes denormals", "denormal_out"):
+        spoil(live, "denormal_out", lambda ring: ring.put_sound(1e-40))
+    with live.sees("a counter of the worker cannot be", "faults", "engine.fault"):
+        spoil(live, "faults", lambda ring: ring.put(ring.finished, 1 << 60))
+    with live.sees("two workers crash on a new rack", "quarantined quarantine_note", "rack.quarantined", "/rack/changed /server/quarantine"):
+        live.worker()
+        osc.do("/rack/chain", "bad: gain -1dB")
+        for _ in range(2):
+            pid = live.worker()
+            os.kill(pid, signal.SIGSEGV)
+            while live.status()["worker_pid"] == pid:
+                time.sleep(0.01)
+
+
+def first_run(has_namespace):
+    """On a timer, in two processes, as a service."""
+    write_faulty_input("faulty.wav")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind("manager")
+        env = {"NOTIFY_SOCKET": os.path.abspath("manager"), "WATCHDOG_USEC": "500000"}
+        rack = "(a: gain 0dB + b: gain 0dB + c: gain 24dB)"
+        with Live("--io", "dummy", "--play", "faulty.wav", rack, env=env) as live:
+            first = live.status()
+            live.said("it starts", "running realtime.missing" if has_namespace else "running")
+            with live.sees("it runs", "uptime_s blocks worker_blocks watchdog_fed", "status"):
+                pass
+            with live.sees("it is asked", "osc_packets osc_messages osc_sent"):
+                pass
+            live.expect_quiet()
+            with live.sees(
+                "NaN, denormals and huge samples come in",
+                "bad_in bad_out denormal_in clipped units_reset guarded_ports log_lines",
+                "input.bad node.reset",
+            ):
+                pass
+            edit(live)
+            ask_everything(live)
+            disturb_worker(live)
+            live.stop()
+            live.said("it is ended", "stopped")
+            return first
+
+
+# ---- packets ----
+
+
+def send_badly(live):
+    osc, port = live.osc, str(live.port)
+    with live.sees("bad packets come", " ".join("refused_" + word for word in NAMES["reasons"])):
+        subprocess.run([LOAD, "corpus", port, CORPUS], check=True)
+    with live.sees("an address that is none", "osc_unknown"):
+        osc.ask("/rack/ad")
+    with live.sees("a bundle comes late", "osc_late"):
+        osc.send(osc_bundle([osc_message("/server/ping")], time.time() - 5.0))
+    with live.sees("bundles wait, and too many", "osc_scheduled osc_unscheduled"):
+        at = time.time() + 2.0
+        for _ in range(1100):
+            osc.send(osc_bundle([osc_message("/node/x/gain", -9.0)], at))
+    flood = subprocess.Popen([LOAD, "flood", port, "60", "noise"], stdout=subprocess.DEVNULL)
+    with live.sees("somebody floods the port", "osc_slowed osc_shut_out osc_lost"):
+        pass
+    flood.terminate()
+    flood.wait()
+
+
+def disturb_server(live):
+    with live.sees("the server is held for 0.3 s", "xruns"):
+        live.hold(live.process.pid, 0.3)
+    with live.sees("SIGHUP, ten times", "log_left_out", "rack.reloaded"):
+        for _ in range(10):
+            live.process.send_signal(signal.SIGHUP)
+            time.sleep(0.12)
+    with open("kept.rack", "a", encoding="utf-8") as file:
+        file.write("what is that\n")
+    with live.sees("SIGHUP, and the rack is wrong", "", "rack.refused"):
+        live.process.send_signal(signal.SIGHUP)
+
+
+def send_as(address, packet, port, own_port=None):
+    """From another address; with `own_port` from a port that only a raw socket can send from."""
+    if own_port is None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.bind((address, 0))
+            sender.sendto(packet, (FRIEND, port))
+    else:
+        with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as sender:
+            sender.bind((address, 0))
+            sender.sendto(struct.pack(">HHHH", own_port, port, 8 + len(packet), 0) + packet, (FRIEND, 0))
+
+
+def meet_strangers(live):
+    status = osc_message("/server/status")
+    with live.sees("an answer would be larger than a stranger's question", "osc_withheld"):
+        send_as(FRIEND, status, live.port)
+    with live.sees("somebody sends who may not", "osc_forbidden"):
+        send_as(STRANGER, status, live.port)
+    with live.sees("the system does not take an answer", "osc_send_failed"):
+        send_as("127.0.0.1", status, live.port, own_port=0)
+
+
+def second_run(has_namespace):
+    """Packets; in one process, with another format, and with nobody who reads the output."""
+    with open("kept.rack", "w", encoding="utf-8") as file:
+        file.write("chain x: gain -3dB\n")
+    arguments = ["--io", "auto", "--in-process", "--no-realtime", "--rate", "44100", "--block", "512", "--depth", "2"]
+    arguments += ["--channels", "4:4", "--ceiling", "0"]
+    if has_namespace:
+        arguments += ["--osc-bind", "0.0.0.0", "--osc-allow", "192.0.2.0/24"]
+    arguments += ["--state", "state"]
+    env = {"NOTIFY_SOCKET": os.path.abspath("nowhere"), "JACK_DEFAULT_SERVER": "nowhere", "JACK_NO_START_SERVER": "1"}
+    with Live(*arguments, "kept.rack", env=env) as live:
+        live.said("there is neither a service manager nor JACK", "service.lost audio.note")
+        second = live.status()
+        live.expect_quiet()
+        with live.sees("a rack has been heard for 5 s", "state_saved"):
+            live.osc.do("/rack/chain", "x: gain -1dB")
+            if has_namespace:
+                meet_strangers(live)
+            send_badly(live)
+        shutil.rmtree("state")
+        with live.sees("the state folder is gone, and a rack has been heard for 5 s", "state_failed", "state.unsaved"):
+            live.osc.do("/rack/chain", "x: gain -2dB")
+            disturb_server(live)
+        live.osc.ask("/server/quit")
+        assert live.wait(5.0) == 0
+        note("address", ["/server/quit"], "it is asked")
+        return second
+
+
+# ---- starts ----
+
+
+class Loop:
+    """A run that is killed again and again as soon as it plays; the last one plays on."""
+
+    ARGUMENTS = ("--io", "dummy", "--state", "loop", "x: gain -3dB")
+
+    def __init__(self):
+        with Live(*self.ARGUMENTS) as live:
+            live.osc.do("/node/x/gain", -4.0)
+            live.stop()
+        with Live(*self.ARGUMENTS) as live:
+            self.first = live.status()
+            live.said("a run ended in order", "state.restored")
+            live.process.kill()
+            live.wait()
+        with open("loop/present.rack", "a", encoding="utf-8") as file:
+            file.write("what is that\n")
+        with Live(*self.ARGUMENTS) as live:
+            live.said("the kept rack cannot be read", "state.refused")
+            live.process.kill()
+            live.wait()
+        self.live = Live(*self.ARGUMENTS)
+        self.live.said("two starts have not lived", "state.loop")
+        differs("two starts have not lived", self.first, self.live.status(), "starts muted")
+
+    def end(self):
+        """It is not muted any more after 20 s."""
+        time.sleep(max(0.0, 20.0 - self.live.status()["uptime_s"]))
+        self.live.said("the run has lived for 20 s", "state.note")
+        self.live.stop()
+
+
+def unread_run():
+    """Nobody takes what is printed on stdout."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    port = str(free_port())
+    words = [PROGRAM, "run", "--io", "dummy", "--osc-port", port, "gain"]
+    with open("unread.txt", "w+", encoding="utf-8") as log:
+        process = subprocess.Popen(words, stdout=writer, stderr=log)
+        os.close(writer)
+        deadline, text, dropped = time.monotonic() + PATIENCE_S, "", 0
+        while not ("log.dropped" in text and dropped) and time.monotonic() < deadline:
+            done = subprocess.run([PROGRAM, "send", "--osc-port", port, "--json", "/server/status"], capture_output=True, text=True)
+            dropped = done.returncode == 0 and "log_dropped" in done.stdout and status_of(done.stdout)["log_dropped"]
+            text = open("unread.txt", encoding="utf-8").read()
+        process.terminate()
+        process.wait()
+    note("key", ["log_dropped"] if dropped else [], "nobody takes what is printed")
+    note("event", ["log.dropped"] if "log.dropped" in text else [], "nobody takes what is printed")
+
+
+def status_of(text):
+    """What `warprack send --json /server/status` prints."""
+    values = json.loads(text)[0]["arguments"]
+    return dict(zip(values[0::2], values[1::2]))
+
+
+# ---- JACK ----
+
+
+def jack_run():
+    """A real server that stops, dies and comes back, and a client library that does what it should not (odd_jack.c)."""
+    with Jackd(RATE, 256) as jack:
+        env = {**jack.env, "LD_PRELOAD": ODD_JACK, "ODD_JACK": os.path.abspath(".")}
+        with Live("--io", "jack", "--no-connect", "--name", "rack", "gain 12dB", env=env) as live:
+            third = live.status()
+            live.expect_quiet()
+            for name, key in (("short", "odd_periods"), ("twice", "overlaps")):
+                with live.sees(f"periods come {name}", key):
+                    open(name, "w", encoding="utf-8").close()
+                    time.sleep(0.5)
+                os.remove(name)
+            with live.sees("an output is patched to its input", "feedback attenuated_ports"):
+                peer = subprocess.Popen([PEER], env={**os.environ, **jack.env})
+                jack.wait_for("peer:out")
+                for source in ("peer:out", "rack:out_1"):
+                    jack.run("jack_connect", source, "rack:in_1")
+            peer.terminate()
+            peer.wait()
+            with live.sees("freewheeling", "freewheeling"):
+                jack.run("jack_freewheel", "y")
+            jack.run("jack_freewheel", "n")
+            with live.sees("jackd is held", "audio_hang_s", news="/server/latency"):
+                os.kill(jack.process.pid, signal.SIGSTOP)
+                live.osc.send(osc_message("/rack/chain", "limiter -1dB"))
+                time.sleep(1.0)
+            os.kill(jack.process.pid, signal.SIGCONT)
+            with live.sees("jackd dies", "state", "audio.lost", "/server/audio"):
+                jack.kill()
+            with live.sees("jackd comes back", "reconnects state", "audio.back", "/server/audio"):
+                jack.start()
+            live.stop()
+        return third
+
+
+# ---- a GPU that fails ----
+
+OF_FAILURE = ("device_errors failed backend backend_note gpu gpu_nodes", "backend.chosen", "/server/backend")
+OF_GPUS = {"key": OF_FAILURE[0] + " cost_cpu_us cost_gpu_us", "event": "backend.chosen engine.note", "news": "/server/backend"}
+
+
+def forget_costs():
+    """Of what was kept by earlier runs in $XDG_CACHE_HOME, kernels may stay: the first run compiles them, which takes a minute."""
+    folder = os.path.join(os.environ["XDG_CACHE_HOME"], "warprack")
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        with open(os.path.join(folder, name), "rb") as file:
+            if b"\0costs " in file.read(1024):
+                os.remove(file.name)
+
+
+def gpu_run():
+    """OpenCL on the CPU, which fails on demand."""
+    probe = subprocess.run([PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, text=True, check=False)
+    if probe.returncode == 4:
+        for kind, names in OF_GPUS.items():
+            ELSEWHERE.update({(kind, name): f"no OpenCL here: {probe.stderr.strip()}" for name in names.split()})
+        return
+    env = {"WARPRACK_AUTO_GPU": "any"}
+    forget_costs()
+    with Live("--io", "dummy", "reverb", env=env, patience=300.0) as live:
+        live.said("a GPU is met, and costs are measured", "engine.note backend.chosen")
+        note("key", {key for key in ("cost_cpu_us", "cost_gpu_us") if live.status()[key] > 0.0}, "a GPU is met, and costs are measured")
+        live.stop()
+    env["WARPRACK_FAULTS"] = "gpu.error@600=700"
+    with Live("--io", "dummy", "--backend", "opencl", "reverb", program=FAULTS, env=env) as live:
+        with live.sees("the GPU fails", *OF_FAILURE):
+            pass
+        live.stop()
+
+
+# ---- codes ----
+
+
+def exit_with_each_code():
+    for code, *words in [
+        (0, "list", "effects"),
+        (2, "check", "nonsense"),
+        (3, "run", "--io", "jack", "--server", "nowhere"),
+        (4, "check", "--backend", "cuda", "--gpu", "63", "gain"),
+        (5, "render", "gain", "none.wav", "out.wav"),
+    ]:
+        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=30.0, check=False)
+        note("exit code", [done.returncode], " ".join(words))
+        tell(" ".join(words), [str(done.returncode)], [] if done.returncode == code else [str(code)], done.stderr)
+
+
+# ---- all of them ----
+
+
+def names_of(statuses):
+    keys = {("key", key) for status in statuses for key in status}
+    keys |= {("event", name) for name in NAMES["events"]} | {("news", name) for name in NAMES["news"]}
+    return keys | {("address", name) for name in NAMES["addresses"]} | {("exit code", code) for code in NAMES["exit_codes"]}
+
+
+def main():
+    has_namespace = enter_namespace()
+    if has_namespace:
+        for device, address in (("lo", "127.0.0.1"), ("lo:1", FRIEND), ("lo:2", STRANGER)):
+            add_address(device, address)
+    else:
+        for key in ("osc_withheld", "osc_forbidden", "osc_send_failed"):
+            ELSEWHERE["key", key] = "there are no user namespaces here: test_control_intake, test_osc"
+    need("jackd", "jack_lsp", "jack_freewheel")
+    with scratch():
+        loop = Loop()
+        statuses = [first_run(has_namespace), second_run(has_namespace), jack_run()]
+        gpu_run()
+        differs(
+            "started in other ways", statuses[0], statuses[1],
+            "inputs outputs rate_hz block_frames depth worker realtime_note callback_ns_max load_p50",
+        )  # fmt: skip
+        differs("on JACK", statuses[0], statuses[2], "driver device")
+        unread_run()
+        exit_with_each_code()
+        loop.end()
+    left = names_of(statuses) - set(moved) - set(ELSEWHERE)
+    needless = set(ELSEWHERE) & set(moved)
+    for kind, name in sorted(left, key=str):
+        failures.append(f"{kind} {name}: nothing here makes it move")
+    for kind, name in sorted(needless):
+        failures.append(f"{kind} {name}: is said not to move, but does")
+    print(f"{len(moved)} names moved; {len(ELSEWHERE)} do not here:")
+    for (kind, name), why in ELSEWHERE.items():
+        print(f"  {kind} {name}: {why}")
+    for line in failures:
+        print(f"FAILED {line}")
+    sys.exit(1 if failures else 0)
+
+
+main()

@@ -47,16 +47,17 @@ stands_still(const Runner* const runner, Pulse* const pulse)
   return now - pulse->since_ns > STANDSTILL_NS + (uint64_t)(2.0 * period_ns);
 }
 
-/// Until the worker has taken the plan that it was offered.
+/// Until the worker has left the plan `heard` for the one that it was offered.  Later blocks of a
+/// plan that a device has failed in have no sound: then only another plan helps.
 static void
-wait_until_taken(Runner* const runner, const Plan* const plan)
+wait_until_taken(Runner* const runner, const Plan* const heard, const Plan* const plan)
 {
   Worker* const worker = &runner->worker;
   Pulse pulse = { 0 };
   atomic_store(&runner->awaited_frame, plan->at_frame);
   ring_wake(runner->ring);
   while (!worker_has_taken(worker)) {
-    if (stands_still(runner, &pulse)) {
+    if (stands_still(runner, &pulse) || plan_has_failed(heard)) {
       atomic_store(&worker->hurry, true);
       ring_wake(runner->ring);
     }
@@ -70,10 +71,11 @@ static uint64_t
 hand_over(Runner* const runner, Plan* const plan)
 {
   Worker* const worker = &runner->worker;
+  const Plan* const heard = worker->plan;
   atomic_store(&worker->hurry, !runner->has_worker_thread);
   worker_offer(worker, plan);
   if (runner->has_worker_thread) {
-    wait_until_taken(runner, plan);
+    wait_until_taken(runner, heard, plan);
   } else {
     worker_idle(worker); // nobody else is there
   }

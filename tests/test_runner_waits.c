@@ -100,6 +100,37 @@ START_TEST(who_disarms_waits_for_no_frame_that_will_not_come)
 }
 END_TEST
 
+static void
+say_why(const Stage* const stage, Error* const error)
+{
+  (void)stage;
+  error_set(error, STATUS_DEVICE_LOST, "a device that fails");
+}
+
+START_TEST(a_device_that_fails_is_left_though_an_edit_waits)
+{
+  static Bench bench;
+  static const Backend device = { .name = "device", .stage_error = say_why };
+  static const PlanStage stage = { .backend = &device };
+  Error error = { STATUS_OK, "" };
+  bench_init(&bench, false);
+  bench_arm(&bench, false, 0U);
+  bench_play(&bench);
+  bench_edit(&bench, 1U, levels[1], UINT64_MAX / 2U);
+  await_waiting(&bench, UINT64_MAX / 2U);
+  ck_assert_int_eq(runner_calls.failure(bench.runner, &error), STATUS_OK);
+  plan_fail(bench.runner->worker.plan, &stage);
+  while (!bench_count(&bench, &bench.n_replies)) { // audio goes on
+    bench_play(&bench);
+    usleep(BENCH_POLL_US);
+  }
+  ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
+  ck_assert_int_eq(runner_calls.failure(bench.runner, &error), STATUS_DEVICE_LOST);
+  ck_assert_str_eq(error.text, "a device that fails");
+  bench_clear(&bench);
+}
+END_TEST
+
 /// Set a gain of 0 dB to -20 dB before there is a plan: in the rack that is kept for it, or in one
 /// that waits behind.
 static void
@@ -140,4 +171,5 @@ SUITE_MAIN("runner_waits", what_waits_at_the_end_is_refused,
            time_that_stands_still_hurries_what_waits_for_it,
            blocks_that_stall_for_a_moment_hurry_nothing,
            who_disarms_waits_for_no_frame_that_will_not_come,
+           a_device_that_fails_is_left_though_an_edit_waits,
            values_that_are_set_before_the_first_plan_are_kept)

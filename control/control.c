@@ -66,11 +66,11 @@ look_at_engine(Control* const control)
   const EngineStatus before = control->engine;
   EngineStatus* const now = &control->engine;
   engine_status(control->config.engine, now);
-  if (now->latency_frames != before.latency_frames) {
-    tell(control, NOTIFY_LATENCY);
-  }
   if (now->rack_latency_frames != before.rack_latency_frames) {
     control->config.latency_changed(control->config.context);
+  }
+  if (now->latency_frames != before.latency_frames) {
+    tell(control, NOTIFY_LATENCY);
   }
   if (strcmp(now->backend, before.backend) != 0 ||
       strcmp(now->backend_note, before.backend_note) != 0) {

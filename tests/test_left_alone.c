@@ -195,6 +195,7 @@ START_TEST(a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on)
   }
   live_assert_said("\"event\":\"worker.lost\",\"level\":\"error\"");
   live_assert_said("\"event\":\"worker.back\"");
+  ck_assert_ptr_null(strstr(program_peek(&live_run), "\"text\":\"\"")); // it has something to say
   live_end(SIGTERM);
 }
 END_TEST

@@ -186,6 +186,21 @@ START_TEST(what_is_not_there_has_its_exit_code)
 }
 END_TEST
 
+START_TEST(a_file_that_a_rack_misses_is_named)
+{
+  const Scratch scratch = scratch_new();
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "convolver no/hall.wav");
+  assert_refused(5, "no/hall.wav");
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--in-process",
+              "convolver no/hall.wav");
+  assert_refused(5, "no/hall.wav");
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--state",
+              scratch_path(&scratch, "state"), "convolver no/hall.wav");
+  assert_refused(5, "no/hall.wav");
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(a_busy_port_is_refused_with_the_way_out)
 {
   const int taken = socket(AF_INET, SOCK_DGRAM, 0);
@@ -205,4 +220,4 @@ SUITE_MAIN("live", it_says_what_it_runs_on_and_ends_by_a_signal, it_ends_when_as
            its_events_are_json_lines, what_is_recorded_is_what_was_played_through_the_rack,
            a_hangup_reads_the_rack_file_again, a_wrong_rack_opens_nothing,
            options_that_do_not_go_together_are_refused, what_is_not_there_has_its_exit_code,
-           a_busy_port_is_refused_with_the_way_out)
+           a_file_that_a_rack_misses_is_named, a_busy_port_is_refused_with_the_way_out)

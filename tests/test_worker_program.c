@@ -158,6 +158,22 @@ START_TEST(signals_to_end_are_for_the_server)
 }
 END_TEST
 
+START_TEST(it_is_seen_under_a_name_of_its_own)
+{
+  char path[64];
+  char name[32] = "";
+  Rig rig;
+  start(&rig, ".", "");
+  snprintf(path, sizeof(path), "/proc/%d/comm", (int)process_id(rig.worker));
+  FILE* const file = fopen(path, "r");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_ptr_nonnull(fgets(name, sizeof(name), file));
+  fclose(file);
+  ck_assert_str_eq(name, "warprack-worker\n");
+  stop(&rig);
+}
+END_TEST
+
 START_TEST(by_hand_it_says_what_it_is_for)
 {
   Program program;
@@ -173,4 +189,5 @@ START_TEST(by_hand_it_says_what_it_is_for)
 END_TEST
 
 SUITE_MAIN("worker program", files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them,
-           signals_to_end_are_for_the_server, by_hand_it_says_what_it_is_for)
+           signals_to_end_are_for_the_server, it_is_seen_under_a_name_of_its_own,
+           by_hand_it_says_what_it_is_for)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 static int worker_run(int argc, char** argv);
@@ -81,6 +82,7 @@ worker_run(const int argc, char** const argv)
                                  "hand\n");
     return status_exit_code(STATUS_BAD_ARG);
   }
+  prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // as it is seen beside its server, by ps or top
   ignore_signals();
   Error error = { STATUS_OK, "" };
   const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);

@@ -37,8 +37,8 @@ backend_read(const BackendArgs* const args, EngineConfig* const config, Error* c
 const char*
 backend_words(const char* const backend, const char* const device, char words[BACKEND_WORDS_BYTES])
 {
-  const bool has_device = strcmp(backend, "cpu") != 0;
-  snprintf(words, BACKEND_WORDS_BYTES, has_device ? "%.15s (%.255s)" : "%.15s", backend, device);
+  const char* const name = backend[0] ? backend : "no worker";
+  snprintf(words, BACKEND_WORDS_BYTES, device[0] ? "%.15s (%.255s)" : "%.15s", name, device);
   return words;
 }
 

@@ -38,7 +38,8 @@ NODISCARD Status backend_read(const BackendArgs* args, EngineConfig* config, Err
 
 #define BACKEND_WORDS_BYTES 288U
 
-/// The backends, as in EngineStatus, with the device behind them where it is one of them.
+/// The backends, as in EngineStatus, with the device behind them where there is one; "no worker"
+/// while there is none.
 const char* backend_words(const char* backend, const char* device, char words[BACKEND_WORDS_BYTES]);
 
 /// EngineConfig::note: a line on stderr.

@@ -87,6 +87,7 @@ plan_source(const FirstRack* const first, const Source source, Rack** const rack
     status = first->plan(first->context, *rack, error);
     if (status) {
       rack_free(*rack);
+      *rack = NULL;
     }
   }
   return status;
@@ -115,6 +116,7 @@ say_loop(const FirstRack* const first)
 Status
 first_rack_choose(const FirstRack* const first, Rack** const rack, Error* const error)
 {
+  *rack = NULL;
   if (!first->state || first->fresh) {
     return plan_source(first, SOURCE_GIVEN, rack, error);
   }

@@ -33,7 +33,8 @@ typedef struct FirstRack {
 /// True when the run is to begin muted: it crashes again and again.
 bool first_rack_is_muted(const State* state);
 
-/// Choose and plan; the caller frees `*rack`.  The error is that of the command line's RACK. [main]
+/// Choose and plan; the caller frees `*rack`, NULL on error.  The error is that of the command
+/// line's RACK. [main]
 NODISCARD Status first_rack_choose(const FirstRack* first, Rack** rack, Error* error);
 
 #endif

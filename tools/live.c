@@ -100,11 +100,12 @@ say_running(Live* const live, const IoStatus* const io, const EngineStatus* cons
   }
 }
 
-/// What runs the effects, when there is something new to say about it.
+/// What runs the effects, when there is something new to say about it; a worker that has just begun
+/// says nothing yet.
 static void
 say_backend(Live* const live, const EngineStatus* const engine)
 {
-  if (strcmp(engine->backend_note, live->backend_note) != 0) {
+  if (engine->backend_note[0] && strcmp(engine->backend_note, live->backend_note) != 0) {
     memcpy(live->backend_note, engine->backend_note, sizeof(live->backend_note));
     live_log_event(&live->log, EVENT_BACKEND_CHOSEN, live->backend_note);
   }

@@ -196,13 +196,14 @@ live_log_status(const LiveLog* const log, const IoStatus* const io,
   }
   const PeriodCounts* const counts = &engine->counts;
   const char* const state = io->state == IO_STATE_RUNNING ? "" : "waiting for audio; ";
+  char words[BACKEND_WORDS_BYTES];
   say_text(log, EVENT_STATUS, log->on_terminal ? LOG_REWRITE : LOG_TEXT, true,
            "%sload %.1f %% (p99 %.1f, max %.1f), late %llu, xruns %llu, clipped %llu, "
            "%u nodes on %s, plan %llu",
            state, 100.0 * engine->load_p50, 100.0 * engine->load_p99, 100.0 * engine->load_max,
            (unsigned long long)counts->late, (unsigned long long)io->xruns,
-           (unsigned long long)counts->clipped, engine->n_nodes, engine->backend,
-           (unsigned long long)engine->plans);
+           (unsigned long long)counts->clipped, engine->n_nodes,
+           backend_words(engine->backend, "", words), (unsigned long long)engine->plans);
 }
 
 void

@@ -60,7 +60,7 @@ live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineSt
     uint64_t count;
     const char* what;
   } rows[] = {
-    { EVENT_BLOCKS_LATE, counts->late + counts->dropped, "blocks late" },
+    { EVENT_BLOCKS_LATE, counts->late + counts->dropped, "blocks late or not begun" },
     { EVENT_ENGINE_FAULT, counts->faults, "counters of the worker out of range" },
     { EVENT_INPUT_BAD, counts->bad_in, "input samples were NaN or infinite" },
     { EVENT_LOG_DROPPED, log_counts(log->log).dropped, "lines could not be written" },

@@ -136,7 +136,8 @@ class Osc:
 
     def __init__(self, port):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
+        # Not the server's address: while it starts, its port may be given to the client, who would hear its own questions.
+        self.socket.bind(("127.0.0.2", 0))
         self.socket.connect(("127.0.0.1", port))
         self.n_syncs = 0
 

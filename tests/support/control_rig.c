@@ -4,6 +4,7 @@
 #include "control_rig.h"
 
 #include <check.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,10 @@ fill_audio(void* const context, ControlAudio* const audio)
 static void
 count_latency_change(void* const context)
 {
-  ++((ControlRig*)context)->n_latency_changes;
+  ControlRig* const rig = context;
+  struct pollfd watcher = { .fd = rig->other->fd, .events = POLLIN };
+  rig->is_watcher_ahead = poll(&watcher, 1, 0) != 0;
+  ++rig->n_latency_changes;
 }
 
 static void

@@ -19,9 +19,10 @@ typedef struct ControlRig {
   OscClient* client; ///< The one that does things
   OscClient* other;  ///< The one that watches
   _Atomic int n_quits, n_latency_changes;
-  _Atomic int audio_state; ///< 0 "running", 1 "waiting"
-  _Atomic bool hold;       ///< Keep the server's thread where it asks for the audio state ...
-  _Atomic bool is_held;    ///< ... as it is now
+  _Atomic bool is_watcher_ahead; ///< A message waited for it when the latency changed last
+  _Atomic int audio_state;       ///< 0 "running", 1 "waiting"
+  _Atomic bool hold;             ///< Keep the server's thread where it asks for the audio state ...
+  _Atomic bool is_held;          ///< ... as it is now
 } ControlRig;
 
 void control_rig_start(ControlRig* rig);

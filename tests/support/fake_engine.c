@@ -64,6 +64,14 @@ fake_engine_tell_worker(Engine* const engine, const char* const state, const int
 }
 
 void
+fake_engine_tell_latency(Engine* const engine, const uint32_t frames)
+{
+  pthread_mutex_lock(&engine->lock);
+  engine->latency_frames = frames;
+  pthread_mutex_unlock(&engine->lock);
+}
+
+void
 fake_engine_take_back(Engine* const engine, const Rack* const rack, const char* const why)
 {
   pthread_mutex_lock(&engine->lock);

@@ -50,6 +50,9 @@ void fake_engine_move(Engine* engine, const char* backend, const char* note);
 /// Say how the worker process does.
 void fake_engine_tell_worker(Engine* engine, const char* state, int pid, const char* note);
 
+/// Say that the rack has another latency.
+void fake_engine_tell_latency(Engine* engine, uint32_t frames);
+
 /// Take back what is heard, for `rack` (copied).
 void fake_engine_take_back(Engine* engine, const Rack* rack, const char* why);
 

@@ -400,7 +400,8 @@ tell(const Storm* const storm, const Edits* const edits, const EngineStatus* con
          (unsigned long long)edits->n_heard, (unsigned long long)edits->n_refused,
          (unsigned long long)status->plans, (unsigned long long)status->params_applied,
          (unsigned long long)status->counts.late, (unsigned long long)status->counts.dropped);
-  printf("%llu blocks, %llu allocations, %llu locks, %llu system calls but %llu wakes, %llu page "
+  printf("figure: %llu blocks, %llu allocations, %llu locks, %llu system calls but %llu wakes, "
+         "%llu page "
          "faults\n",
          (unsigned long long)storm->n_blocks, (unsigned long long)n_allocations,
          (unsigned long long)n_locks,

@@ -122,11 +122,11 @@ with scratch(), Jackd(48000, 64) as jack:
         reconnects = server.status()["reconnects"]
         server.stop()
 
-print(f"{ROUNDS} rounds, {reconnects} reconnects; from the first client that the server accepts, in ms:")
+print(f"figure: {ROUNDS} rounds, {reconnects} reconnects; from the first client that the server accepts, in ms:")
 for what, column in zip(("first sound", "sound as before"), np.transpose(times)):
-    print(f"  {what:16} p50 {np.median(column):4.0f}, p99 {np.percentile(column, 99):4.0f}, max {column.max():4.0f}")
+    print(f"figure: {what:16} p50 {np.median(column):4.0f}, p99 {np.percentile(column, 99):4.0f}, max {column.max():4.0f}")
 print(f"held after round {min(5, ROUNDS)}: {before}")
-print(f"held at the end:    {after}")
+print(f"figure: held at the end: {after}")
 assert reconnects == ROUNDS
 assert after["zombies"] == 0
 for kind in ("fds", "threads", "shm"):

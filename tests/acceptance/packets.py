@@ -29,7 +29,7 @@ with scratch(), Server("--backend", "cpu", "--io", "dummy", "lowcut: highpass 80
     quiet = server.status()
     assert load.returncode == 0, load.returncode
     result = pairs(load.stdout)
-    print(f"late blocks: {after['late'] - before['late']} of {after['blocks'] - before['blocks']} with the packets,", end=" ")
+    print(f"figure: {N} packets, late blocks: {after['late'] - before['late']} of {after['blocks'] - before['blocks']} with the packets,", end=" ")
     print(f"{quiet['late'] - after['late']} of {quiet['blocks'] - after['blocks']} without")
     print(f"memory: {open(f'/proc/{server.process.pid}/statm').read().split()[1]} pages")
     server.stop()

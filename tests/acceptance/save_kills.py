@@ -86,7 +86,7 @@ with scratch():
             wrong.append(f"kill {kill}: {why}")
     subprocess.run([PROGRAM, "check", "live.rack"], check=True, stdout=subprocess.DEVNULL)
     print(
-        f"seed {SEED}: {N_KILLS - len(wrong)} of {N_KILLS} files load after kill -9, {n_saves} saves, "
+        f"figure: seed {SEED}: {N_KILLS - len(wrong)} of {N_KILLS} files load after kill -9, {n_saves} saves, "
         f"{leftovers()} of the kills in the middle of one"
     )
     for line in wrong:

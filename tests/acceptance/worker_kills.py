@@ -76,11 +76,14 @@ def judge(recording, early, late):
     lengths = outages(np.abs(level - WET) < 0.01 * WET)
     lengths = np.sort(lengths[lengths > 2]) * BLOCK / RATE  # shorter: a block was late
     grown = {key: late[key] - early[key] for key in late}
-    print(f"{N} times {SIGNAL.name} (seed {SEED}): {silent} of {len(level)} blocks without signal")
-    print(f"{len(lengths)} outages; wet again after {1e3 * np.median(lengths):.0f} ms (median), {1e3 * lengths[-1]:.0f} ms (longest)")
-    print(f"held at the end: {late}, more than early on: {grown}")
+    print(f"figure: {N} times {SIGNAL.name} (seed {SEED}): {silent} of {len(level)} blocks without signal (0)")
+    print(
+        f"figure: {len(lengths)} outages; wet again after {1e3 * np.median(lengths):.0f} ms (median), {1e3 * lengths[-1]:.0f} ms "
+        f"(longest, {1e3 * LIMIT_S:.0f} ms at most)"
+    )
+    print(f"figure: held at the end: {late}, more than early on: {grown} (0, memory {MEMORY_KB} KiB at most)")
     step = second_difference(recording[2 * BLOCK :]) / second_difference(LEVEL * np.sin(2 * np.pi * FREQUENCY / RATE * np.arange(RATE)))
-    print(f"largest second difference {step:.3f} of the dry sine's")
+    print(f"figure: largest second difference {step:.3f} of the dry sine's (1.2 at most)")
     # Killed twice before it has played for half a second, the next worker waits for a second.
     assert silent == 0
     assert len(lengths) >= 1 and lengths[-1] <= LIMIT_S

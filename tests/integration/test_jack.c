@@ -68,15 +68,16 @@ is_connected(jack_client_t* const probe, const char* const from, const char* con
 }
 
 static bool
-has_order(jack_client_t* const probe, const char* const port)
+property_is(jack_client_t* const probe, const char* const port, const char* const key,
+            const char* const wanted)
 {
   char* value = NULL;
   char* type = NULL;
   const jack_uuid_t uuid = jack_port_uuid(jack_port_by_name(probe, port));
-  const bool found = !jack_get_property(uuid, JACK_METADATA_ORDER, &value, &type);
+  const bool is_wanted = !jack_get_property(uuid, key, &value, &type) && !strcmp(value, wanted);
   jack_free(value);
   jack_free(type);
-  return found;
+  return is_wanted;
 }
 
 START_TEST(ports_have_names_order_and_physical_connections)
@@ -105,19 +106,9 @@ START_TEST(ports_have_names_order_and_physical_connections)
                 { "rack:in_2", "Input 2", "1" },
                 { "rack:out_1", "Output 1", "2" },
                 { "rack:out_3", "Output 3", "4" } };
-  POLL_UNTIL(io, has_order(probe, "rack:out_3")); // the last one to be described
   for (unsigned p = 0; p < ARRAY_LEN(ports); ++p) {
-    const jack_uuid_t uuid = jack_port_uuid(jack_port_by_name(probe, ports[p].port));
-    char* value = NULL;
-    char* type = NULL;
-    ck_assert_int_eq(jack_get_property(uuid, JACK_METADATA_PRETTY_NAME, &value, &type), 0);
-    ck_assert_str_eq(value, ports[p].pretty);
-    jack_free(value);
-    jack_free(type);
-    ck_assert_int_eq(jack_get_property(uuid, JACK_METADATA_ORDER, &value, &type), 0);
-    ck_assert_str_eq(value, ports[p].order);
-    jack_free(value);
-    jack_free(type);
+    POLL_UNTIL(io, property_is(probe, ports[p].port, JACK_METADATA_PRETTY_NAME, ports[p].pretty));
+    POLL_UNTIL(io, property_is(probe, ports[p].port, JACK_METADATA_ORDER, ports[p].order));
   }
   io_close(io);
   ck_assert_ptr_null(jack_port_by_name(probe, "rack:in_1"));
@@ -398,6 +389,7 @@ START_TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connecte
   ck_assert_int_eq(jack_connect(peer, "rack:out_1", "late:in"), 0);
   POLL_UNTIL(io, is_connected(peer, "late:out", "rack:in_1"));
   POLL_UNTIL(io, is_connected(peer, "rack:out_1", "late:in"));
+  signal(SIGPIPE, SIG_IGN); // the peer is closed on this thread, beside a dead server
   jackd_kill(&jackd, SIGKILL);
   jack_client_close(peer);
   POLL_UNTIL(io, !driver_is_running(io));
@@ -574,7 +566,10 @@ START_TEST(an_errand_is_waited_for_or_left_to_itself)
   ck_assert_int_eq(discards, 1);
   ck_assert_int_eq(errand_start(hang, &calls, &errand, NULL), STATUS_OK);
   usleep(50000);
-  errand_abandon(errand, count_discard); // it has returned already
+  errand_abandon(errand, count_discard); // it has returned already, unless the machine stalls
+  for (unsigned n = 0; discards < 2 && n < 5000U; ++n) {
+    usleep(1000);
+  }
   ck_assert_int_eq(discards, 2);
   ck_assert_int_eq(errand_start(hang, &calls, &errand, NULL), STATUS_OK);
   ck_assert(errand_wait(errand, 10000));

@@ -11,7 +11,7 @@
 
 #define BLAME_FIRST_REST_NS   UINT64_C(1000000000)
 #define BLAME_LONGEST_REST_NS UINT64_C(60000000000)
-#define BLAME_OUTSIDE_REST_NS UINT64_C(2000000000) // the longest after a kill from outside
+#define BLAME_OUTSIDE_REST_NS UINT64_C(1000000000) // the longest after a kill from outside
 #define BLAME_CRASHES         2U
 #define BLAME_TRIAL_NS        UINT64_C(10000000000) // heard for longer, a rack is not to blame
 

@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -209,6 +210,28 @@ START_TEST(values_are_kept_whenever_they_are_set)
 }
 END_TEST
 
+START_TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
+{
+  enum { N_NODES = 40 };
+  Rig rig;
+  char rack[N_NODES * 16 + 32] = "";
+  for (uint32_t n = 0; n < N_NODES; ++n) {
+    strcat(rack, "gain | ");
+  }
+  rig_start(&rig, bad_worker(), strcat(rack, "convolver slow")); // so that arming takes its time
+  await_health(&rig, CLOCKED_INPUT);
+  send_signal(&rig, SIGKILL);
+  for (uint32_t n = 0; n < N_NODES; ++n) { // each once, from before the loss on until after it
+    const EngineParam param = { rig.rack->nodes[n].uid, 0, -0.5 };
+    ck_assert_int_eq(engine_set(rig.engine, &param, 1, 0), STATUS_OK);
+    usleep(30000);
+  }
+  await_restarts(&rig, 1);
+  await_level(&rig, CLOCKED_INPUT * powf(10.0F, -0.5F * N_NODES / 20.0F));
+  rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(an_edit_during_the_outage_is_heard_after_it)
 {
   Rig rig;
@@ -287,6 +310,8 @@ SUITE_MAIN("remote", it_sounds_exactly_as_in_this_process,
            a_worker_that_is_stopped_is_replaced_without_a_silent_block,
            a_callback_that_waits_for_its_blocks_is_not_left_waiting,
            a_worker_that_writes_nonsense_into_the_ring_is_replaced,
-           values_are_kept_whenever_they_are_set, an_edit_during_the_outage_is_heard_after_it,
+           values_are_kept_whenever_they_are_set,
+           each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives,
+           an_edit_during_the_outage_is_heard_after_it,
            a_new_format_during_the_outage_is_that_of_the_next_worker,
            workers_that_come_and_go_leave_nothing_behind)

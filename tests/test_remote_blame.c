@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(after_kills_from_outside_rests_are_short)
 {
-  const uint64_t rests_s[] = { 0, 1, 2, 2, 2 };
+  const uint64_t rests_s[] = { 0, 1, 1, 1, 1 };
   Blame blame = { 0 };
   for (uint32_t i = 0; i < sizeof(rests_s) / sizeof(rests_s[0]); ++i) {
     ck_assert_uint_eq(blame_rest(&blame, &kill_from_outside, false), rests_s[i] * S);

@@ -114,11 +114,14 @@ START_TEST(a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound)
   const EngineStatus status = rig_status(&rig);
   ck_assert_int_ne(status.worker_pid, pid);
   ck_assert_msg(strstr(status.worker_note, "takes over"), "%s", status.worker_note);
-  // The fade out, eight good blocks, the fade in, and what was late on a busy machine: it was
-  // ready.
-  ck_assert_uint_lt(status.counts.dry - dry, 40);
+  const uint64_t exchanged = status.counts.dry - dry;
   ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
-  await_level(&rig, HALF);
+  await_health(&rig, HALF);
+  const uint64_t before = rig_status(&rig).counts.dry;
+  clocked_faults(rig.audio);
+  send_signal(&rig, SIGKILL);
+  assert_it_comes_back(&rig, 2, HALF);
+  ck_assert_uint_lt(exchanged, rig_status(&rig).counts.dry - before); // that one was ready
   rig_stop(&rig);
 }
 END_TEST

@@ -6,7 +6,9 @@
 
     segv, abort, exit, hang, stop   at once: while the rack is planned
     segv200                         200 ms after it was planned: while it is heard
-    needy                           says from then on that its device needs a new process
+    slow                            half a second passes
+    needy                           says that its device needs a new process, while the rack has
+                                    another node beside this one
     anything else                   nothing
 
   With the argument `exit` it ends before it has said anything, with `mute` it never says anything,
@@ -63,7 +65,7 @@ static void
 tell_status(const void* const runner, RunnerStatus* const status)
 {
   runner_calls.status(runner, status);
-  status->needs_new_process = is_needy;
+  status->needs_new_process = is_needy && status->facts.n_nodes > 1U;
 }
 
 static uint32_t
@@ -114,6 +116,8 @@ do_it(const char* const what)
     raise(SIGSTOP);
   } else if (!strcmp(what, "needy")) {
     is_needy = true;
+  } else if (!strcmp(what, "slow")) {
+    nanosleep(&(struct timespec){ .tv_nsec = 500000000L }, NULL);
   } else if (!strcmp(what, "hang")) {
     for (;;) {
       pause();

@@ -41,6 +41,7 @@ add_source(Sources* const sources, const PeerKey* const key, const uint64_t now_
   if (source) {
     const bool is_free = source->heard_ns == 0;
     *source = (Source){ .key = *key,
+                        .heard_ns = now_ns,
                         .rate = is_free ? bucket_with(BUCKET_BURST, now_ns) : source->rate,
                         .excess = is_free ? bucket_with(BUCKET_BURST, now_ns) : source->excess };
     source->last = &source->first;

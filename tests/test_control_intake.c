@@ -281,6 +281,15 @@ START_TEST(a_flood_is_shut_out_for_longer_each_time_and_forgiven)
 }
 END_TEST
 
+START_TEST(a_sender_that_has_made_way_meanwhile_pays_as_well)
+{
+  const Peer peer = peer_of("127.0.0.1", 5000);
+  ck_assert(sources_charge(&sources, &peer, BEGIN_NS, (uint32_t)BUCKET_BURST));
+  ck_assert(!sources_charge(&sources, &peer, BEGIN_NS, 1));
+  sources_clear(&sources);
+}
+END_TEST
+
 START_TEST(messages_of_a_bundle_are_paid_for)
 {
   const Peer peer = peer_of("127.0.0.1", 1);
@@ -527,7 +536,8 @@ SUITE_MAIN("control_intake", a_list_names_addresses_and_networks,
            an_ip4_address_is_the_same_inside_ip6, this_machine_always_may, a_bad_list_is_refused,
            a_list_is_bounded_and_has_room_for_ourselves, a_bucket_fills_again,
            nobody_waits_behind_a_flood, all_senders_have_their_turn,
-           packets_of_one_sender_stay_in_order, a_sender_at_its_rate_loses_nothing,
+           a_sender_that_has_made_way_meanwhile_pays_as_well, packets_of_one_sender_stay_in_order,
+           a_sender_at_its_rate_loses_nothing,
            a_sender_that_is_a_little_too_fast_is_slowed_and_not_shut_out,
            a_flood_is_shut_out_for_longer_each_time_and_forgiven, messages_of_a_bundle_are_paid_for,
            queues_are_bounded, more_senders_than_the_table_holds_are_served,

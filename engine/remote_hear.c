@@ -267,7 +267,8 @@ hear_places(Remote* const remote, Child* const child, const WirePlaces* const me
 static void
 hear_note(const Remote* const remote, Child* const child, const char* const text)
 {
-  child->since_ns = rt_now_ns(); // it is busy
+  child->since_ns = rt_now_ns();
+  child->is_busy = true;
   if (remote->config.note) {
     remote->config.note(remote->config.note_context, text);
   }

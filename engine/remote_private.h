@@ -35,6 +35,7 @@ typedef struct Child {
   ChildState state;
   bool is_ready;       ///< STARTING: it only waits for its rack
   uint64_t since_ns;   ///< When it came into this state, or last said that it is busy
+  bool is_busy;        ///< It has said so: the costs of a GPU are being measured
   Ring* ring;          ///< That it is armed with, until the host has taken it; NULL: the engine's
   uint64_t generation; ///< Of the format that it is armed with
   uint32_t n_arms_out; ///< ARM without an ARMED yet

@@ -8,14 +8,16 @@
 #include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-#define START_LIMIT_NS                                                                             \
-  (60U * NS_PER_S) // until READY; a device is opened, and it says when it is busy
-#define LOAD_LIMIT_NS (10U * NS_PER_S)
-#define ARM_LIMIT_NS  (60U * NS_PER_S) // kernels are compiled, at worst
-#define EDIT_LIMIT_NS (60U * NS_PER_S) // beside the time that it is stamped for
-#define STOPPED_NS    (NS_PER_S / 2U)  // an answer overdue for so long: is the process stopped?
-#define STALL_NS      (NS_PER_S / 2U)  // no block finished for so long, and for STALL_BLOCKS
-#define STALL_BLOCKS  8U
+// Until READY, while a device is opened; and once it has said that it is busy, as it compiles and
+// times all kernels, which takes minutes on a slow machine.
+#define START_LIMIT_NS (60U * NS_PER_S)
+#define BUSY_LIMIT_NS  (600U * NS_PER_S)
+#define LOAD_LIMIT_NS  (10U * NS_PER_S)
+#define ARM_LIMIT_NS   (60U * NS_PER_S) // kernels are compiled, at worst
+#define EDIT_LIMIT_NS  (60U * NS_PER_S) // beside the time that it is stamped for
+#define STOPPED_NS     (NS_PER_S / 2U)  // an answer overdue for so long: is the process stopped?
+#define STALL_NS       (NS_PER_S / 2U)  // no block finished for so long, and for STALL_BLOCKS
+#define STALL_BLOCKS   8U
 #define STARVED_NS                                                                                 \
   (2U * NS_PER_S) // the same without real-time priority: it may just not be its turn
 #define WAITED_NS  (10U * NS_PER_S) // the same, where the callback waits for each block
@@ -37,7 +39,7 @@ is_lost(Cause* const cause, const char* const text, const bool from_outside)
 typedef struct View {
   uint64_t now_ns; ///< Never before since_ns and edit_ns
   ChildState state;
-  bool is_ready, has_edit;
+  bool is_busy, is_ready, has_edit;
   uint64_t since_ns, edit_ns;
   Format format;
   bool is_realtime;
@@ -49,6 +51,7 @@ view(Remote* const remote, const Child* const child)
   pthread_mutex_lock(&remote->lock);
   const View view = { .now_ns = rt_now_ns(),
                       .state = child->state,
+                      .is_busy = child->is_busy,
                       .is_ready = child->is_ready,
                       .has_edit = child->has_edit,
                       .since_ns = child->since_ns,
@@ -59,6 +62,17 @@ view(Remote* const remote, const Child* const child)
   return view;
 }
 
+/// For how long it may not answer; 0: for ever.
+static uint64_t
+answer_limit(const View* const now, const uint64_t usual_ns)
+{
+  if (now->state != CHILD_STARTING) {
+    return usual_ns;
+  }
+  return now->is_ready ? 0U // it is we who have it wait
+                       : (now->is_busy ? BUSY_LIMIT_NS : START_LIMIT_NS);
+}
+
 static bool
 answers_in_time(const Child* const child, const View* const now, Cause* const cause)
 {
@@ -66,15 +80,13 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
     uint64_t limit_ns;
     const char* text;
   } limits[] = {
-    [CHILD_STARTING] = { START_LIMIT_NS, "was not ready in 60 s" },
+    [CHILD_STARTING] = { START_LIMIT_NS, "was not ready in time" },
     [CHILD_LOADING] = { LOAD_LIMIT_NS, "did not take its rack in 10 s" },
     [CHILD_ARMING] = { ARM_LIMIT_NS, "had no plan in 60 s" },
     [CHILD_SERVING] = { 0, "" },
   };
   const uint64_t waited_ns = now->now_ns - now->since_ns;
-  const uint64_t limit_ns = now->is_ready && now->state == CHILD_STARTING
-                                ? 0 // it is we who have it wait
-                                : limits[now->state].limit_ns;
+  const uint64_t limit_ns = answer_limit(now, limits[now->state].limit_ns);
   if (limit_ns && waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
     return is_lost(cause, "stopped from outside", true);
   }

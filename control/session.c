@@ -212,7 +212,8 @@ plan_edit(Session* const session, Batch* const batch)
     status = config->events.edit(config->events.context, session->candidate, batch->frame);
     if (status != STATUS_OK) {
       session->flight = NULL;
-      error_set(&error, status, "the engine has too many edits waiting");
+      error_set(&error, status, "%s",
+                status == STATUS_LIMIT ? "the engine has too many edits waiting" : "out of memory");
     }
   }
   if (status != STATUS_OK) {

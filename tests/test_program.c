@@ -95,6 +95,17 @@ START_TEST(mistakes_are_refused_with_the_nearest_name)
 }
 END_TEST
 
+START_TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
+{
+  Program program;
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--duration", "1",
+              "convolver nowhere.wav");
+  ck_assert_int_eq(program.exit_code, 5);
+  ck_assert_ptr_nonnull(strstr(program.err, "nowhere.wav"));
+  program_clear(&program);
+}
+END_TEST
+
 START_TEST(list_effects_is_the_table)
 {
   json_t* list;
@@ -241,7 +252,8 @@ START_TEST(devices_are_listed_with_what_they_are)
 END_TEST
 
 SUITE_MAIN("program", help_lists_every_subcommand, every_subcommand_and_benchmark_has_help,
-           mistakes_are_refused_with_the_nearest_name, list_effects_is_the_table,
+           mistakes_are_refused_with_the_nearest_name,
+           a_rack_that_cannot_be_planned_is_refused_at_the_start, list_effects_is_the_table,
            info_describes_every_parameter, info_reads_well,
            what_cannot_be_printed_is_an_error_but_never_ends_the_sound,
            json_is_json_whatever_a_file_is_called, a_backend_is_available_where_it_has_a_device,

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whichever allocation fails, once or from then on: the program says so in words, crashes nowhere, and goes on where there is something to go on with.
+
+    no_memory.py PROGRAM [EVERY]
+
+The build with faults makes the n-th allocation fail, n = 1, 2, … until none is met, of: each OSC command of a server that plays, renders of a file,
+and starts of a live server and of its worker.  EVERY (default 7) leaves out all but each EVERY-th n, beginning at a random one.
+"""
+
+import random
+
+from common import *
+
+EVERY = int(sys.argv[2]) if len(sys.argv) > 2 else 7
+RATE = 48000
+SEED = int.from_bytes(os.urandom(4), "little")
+MOST = 5000  # allocations: an end, should none be reached
+
+BASE = ("/rack/chain", "g: gain -3dB")
+ADD = ("/rack/add", "x", "gain")
+CONNECT = ("/rack/connect", "in", "x")
+
+# Each with the commands that come before it.
+COMMANDS = [
+    [("/rack/chain", "g: gain -3dB | h: highpass 20")],
+    [BASE, ADD],
+    [BASE, ADD, CONNECT],
+    [BASE, ADD, CONNECT, ("/rack/disconnect", "in", "x")],
+    [BASE, ADD, ("/rack/remove", "x")],
+    [BASE, ADD, ("/rack/undo",)],
+    [BASE, ADD, ("/rack/undo",), ("/rack/redo",)],
+    [("/rack/set", "g.gain", -4.0)],
+    [("/node/g/gain", -3.0)],
+    [("/node/g/gain",)],
+    [("/rack/get",)],
+    [("/rack/save", "saved.rack")],
+    [("/rack/load", "saved.rack")],
+    [BASE, ("/rack/clear",)],
+    [BASE],
+    [("/server/ping",)],
+    [("/server/status",)],
+    [("/server/version",)],
+    [("/server/notify", 1)],
+    [("/server/notify", 0)],
+]
+
+
+def answer(server, packet, timeout=0.1):
+    """The next answer, or None."""
+    if packet:
+        server.osc.send(packet)
+    try:
+        return server.osc.receive(timeout)
+    except socket.timeout:
+        return None
+
+
+def commands():
+    """What a server answers to each of its commands when an allocation of its own fails."""
+    chooser = random.Random(SEED)
+    failed = refused = silent = 0
+    with FaultyServer("--io", "dummy", "--rate", str(RATE), "--channels", "1:1", "g: gain -3dB") as server:
+        server.worker()
+        server.wait_until_wet()
+        for *before, words in COMMANDS:
+            n = chooser.randint(1, EVERY)
+            befell = True
+            while befell:
+                for other in before:
+                    server.osc.do(*other)
+                pid = server.arm(f"alloc.fail@{n}", server.process.pid)
+                reply = answer(server, osc_message(*words))
+                if not reply and not server.befell("alloc.fail", pid):  # it is slowed: so many commands are a flood
+                    reply = answer(server, None, 5.0)
+                befell = server.befell("alloc.fail", pid)
+                server.command(pid, "disarm")
+                server.osc.sync()  # and what it did is over
+                failed += befell
+                refused += bool(reply) and reply[0] == "/fail"
+                silent += reply is None  # no memory for the answer
+                assert befell or reply, (words, n)
+                assert not reply or reply[0] != "/fail" or (befell and reply[1][2]), (words, n, reply)
+                n += EVERY
+        server.worker()
+        server.wait_until_wet()
+        restarts = server.status()["worker_restarts"]  # what could not be told to one is told to the next
+        server.osc.do("/rack/chain", "g: gain -3dB")
+        server.osc.do("/node/g/gain", -6.0)
+        server.stop()
+    print(f"commands: {failed} allocations failed: {refused} commands refused, {silent} without an answer, {restarts} workers replaced", flush=True)
+    assert failed > 20 and refused > 10
+
+
+def sweep(what, words, env, ends):
+    """Run a program for each EVERY-th n; how many failed. `ends` judges one run."""
+    n = 1 + random.Random(SEED).randrange(EVERY)
+    n_failed = 0
+    while n < MOST:
+        env["WARPRACK_FAULTS"] = env["WHOM"] + f"alloc.fail@{n}"
+        done = subprocess.run([FAULTS_PROGRAM, *words], env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode >= 0, f"{what}, allocation {n}: signal {-done.returncode}\n{done.stderr}"
+        if ends(done, n):
+            break
+        n_failed += 1
+        n += EVERY
+    print(f"{what}: failed {n_failed} times, each {EVERY}th allocation up to {n}", flush=True)
+    assert n_failed > 3 and n < MOST
+    return n
+
+
+def renders():
+    """A render fails with words and leaves no file behind, or it is whole."""
+    rng = np.random.default_rng(1)
+    write_wav("in.wav", RATE, 0.1 * rng.standard_normal((2000, 2)))
+    write_wav("ir.wav", RATE, 0.1 * rng.standard_normal(500))
+    rack = "h: highpass 80 order=4 | c: convolver ir.wav mix=30% | compressor | delay 5ms mix=20% | limiter"
+    assert render(rack, "in.wav", "whole.wav").returncode == 0
+    whole = read_wav("whole.wav")[1]
+    n_quiet = 0
+
+    def ends(done, n):
+        nonlocal n_quiet
+        if done.returncode:
+            assert done.stderr.strip(), f"allocation {n}: no word"
+            assert not os.path.exists("out.wav"), f"allocation {n}: {done.stderr}"
+            n_quiet = 0
+            return False
+        assert np.array_equal(read_wav("out.wav")[1], whole), f"allocation {n}: other samples"
+        os.remove("out.wav")
+        n_quiet += 1  # some can be done without
+        return n_quiet == 3
+
+    sweep("render", ["render", rack, "in.wav", "out.wav"], {"WHOM": ""}, ends)
+
+
+def starts():
+    """A live server starts, or ends with words; its worker, too, which is started again."""
+    words = ["run", "--io", "dummy", "--osc-port", "0", "--fast", "--duration", "0.2", "--channels", "1:1", "g: gain -3dB | l: limiter"]
+    for whom in ("server:", "worker:"):
+        n_quiet = 0
+
+        def ends(done, n):
+            nonlocal n_quiet
+            said = done.stderr + done.stdout
+            bad = done.returncode or "worker.lost" in said
+            assert not done.returncode or "memory" in said or "worker" in said, f"{whom} allocation {n}: {done.returncode}: {said}"
+            n_quiet = 0 if bad else n_quiet + 1
+            return n_quiet == 3
+
+        sweep(f"start, {whom[:-1]}", words, {"WHOM": whom}, ends)
+
+
+def main():
+    print(f"seed {SEED}")
+    with scratch():
+        for part in (commands, renders, starts):
+            if not sys.argv[3:] or part.__name__ in sys.argv[3:]:
+                part()
+
+
+main()

@@ -102,7 +102,7 @@ helper_main(void* const context)
   Pool* const pool = context;
   rt_flush_denormals();
   if (pool->realtime) {
-    (void)rt_become_realtime(pool->priority, NULL); // said by the worker, see pool_new()
+    (void)rt_become_realtime(pool->priority, NULL); // said by others, see pool_new()
   }
   for (uint32_t run = 0; !atomic_load_explicit(&pool->stop, memory_order_acquire);) {
     if (!spin_while(&pool->run, run)) {

@@ -21,7 +21,7 @@ typedef struct Pool Pool;
 
    @param n_helpers Threads beside the caller, 0..POOL_MAX_HELPERS; 0 runs everything on the caller.
    @param realtime Give helpers SCHED_FIFO at `priority`.  Without the privilege they go on as they
-   are: rt_become_realtime() on the worker fails for the same reason and says so.
+   are: who makes the pool tries whether there is one, rt_try_realtime(), and says so.
    @param[out] out New pool, owned by the caller; free with pool_free().  Untouched on error.
    @return #STATUS_BAD_ARG, #STATUS_NO_MEM, #STATUS_LIMIT when threads cannot be had, or #STATUS_OK.
 */

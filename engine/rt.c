@@ -85,6 +85,33 @@ rt_become_realtime(const int priority, Error* const error)
                    priority, strerror(errno));
 }
 
+typedef struct Trial {
+  int priority;
+  Status status;
+  Error error;
+} Trial;
+
+static void*
+run_trial(void* const context)
+{
+  Trial* const trial = context;
+  trial->status = rt_become_realtime(trial->priority, &trial->error);
+  return NULL;
+}
+
+Status
+rt_try_realtime(const int priority, Error* const error)
+{
+  Trial trial = { .priority = priority };
+  pthread_t thread;
+  const Status status = rt_thread_start("warprack-trial", run_trial, &trial, &thread, error);
+  if (status) {
+    return status;
+  }
+  pthread_join(thread, NULL);
+  return trial.status ? error_set(error, trial.status, "%s", trial.error.text) : STATUS_OK;
+}
+
 /// True when locked memory has no bound for this process.
 static bool
 may_lock_everything(void)

@@ -57,6 +57,10 @@ NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), 
 /// as it is). [any]
 Status rt_become_realtime(int priority, Error* error);
 
+/// Whether threads of this process may have SCHED_FIFO at `priority`: one of its own tries.  Errors
+/// as rt_become_realtime(). [main]
+Status rt_try_realtime(int priority, Error* error);
+
 /// Lock present and future memory; touches the stack.  STATUS_LIMIT when the limit is too small:
 /// then nothing is locked, because a lock under a limit makes later allocations fail. [main]
 Status rt_lock_memory(Error* error);

@@ -6,6 +6,7 @@
 #include "rt.h"
 #include "runner_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -205,10 +206,15 @@ runner_arm(void* const context, const RunnerStart* const start, RunnerFacts* con
 static void
 become_realtime(Runner* const runner)
 {
-  Error error = { STATUS_OK, "" };
-  if (runner->config.realtime && rt_lock_memory(&error)) {
-    memcpy(runner->realtime_note, error.text, sizeof(runner->realtime_note));
+  Error priority = { STATUS_OK, "" };
+  Error memory = { STATUS_OK, "" };
+  if (!runner->config.realtime) {
+    return;
   }
+  const bool has_priority = !rt_try_realtime(runner->config.priority, &priority);
+  const bool has_memory = !rt_lock_memory(&memory);
+  snprintf(runner->realtime_note, sizeof(runner->realtime_note), "%.240s%s%.240s", priority.text,
+           has_priority || has_memory ? "" : "; ", memory.text);
 }
 
 static uint32_t

@@ -55,8 +55,7 @@ worker_main(void* const context)
   Runner* const runner = context;
   rt_flush_denormals();
   if (runner->config.realtime) {
-    rt_become_realtime(runner->config.priority,
-                       NULL); // the failure was told when the runner was made
+    (void)rt_become_realtime(runner->config.priority, NULL); // said when the runner was made
   }
   while (!atomic_load_explicit(&runner->worker_stops, memory_order_acquire)) {
     uint64_t sequence = 0;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define RATE  PLAYER_RATE_HZ
@@ -342,6 +343,32 @@ START_TEST(the_widest_rack_keeps_its_channels_apart)
 }
 END_TEST
 
+/// As a user without privileges; for this test's process.
+static void
+drop_privileges(void)
+{
+  const struct rlimit none = { 0, 0 };
+  ck_assert_int_eq(setrlimit(RLIMIT_RTPRIO, &none), 0);
+  ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &none), 0);
+  ck_assert(geteuid() != 0 || setuid(65534) == 0);
+}
+
+START_TEST(each_privilege_that_real_time_lacks_is_noted)
+{
+  const EngineConfig config = { .n_in = 1, .n_out = 1, .realtime = true, .priority = 7 };
+  Error error = { STATUS_OK, "" };
+  Engine* engine = NULL;
+  EngineStatus status;
+  drop_privileges();
+  ck_assert_msg(!engine_new(&config, &engine, &error), "%s", error.text);
+  engine_status(engine, &status);
+  ck_assert_msg(strstr(status.realtime_note, "no real-time priority 7 ("), "%s",
+                status.realtime_note);
+  ck_assert_msg(strstr(status.realtime_note, "memory is not locked: "), "%s", status.realtime_note);
+  engine_free(engine);
+}
+END_TEST
+
 SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
            live_and_offline_give_the_same_samples, offline_a_block_ahead_begins_with_silence,
            a_parameter_changes_at_its_frame, edits_do_not_click, a_refused_edit_changes_nothing,
@@ -350,4 +377,4 @@ SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
            a_new_format_keeps_the_rack_and_its_values,
            mono_feeds_all_channels_and_what_cannot_be_is_refused,
            a_thousand_nodes_are_planned_and_dying_ones_left_out,
-           the_widest_rack_keeps_its_channels_apart)
+           the_widest_rack_keeps_its_channels_apart, each_privilege_that_real_time_lacks_is_noted)

@@ -286,7 +286,10 @@ fade_out(const Live* const live)
 static void
 run(Live* const live)
 {
-  const IoStatus io = poll_io(live);
+  IoStatus io;
+  io_status(live->io, &io);
+  live->io_state = io.state; // what has been said before is no change
+  io = poll_io(live);
   EngineStatus engine;
   engine_status(live->engine, &engine);
   const uint64_t now_ns = rt_now_ns();

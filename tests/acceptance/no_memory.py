@@ -128,7 +128,7 @@ def renders():
         assert np.array_equal(read_wav("out.wav")[1], whole), f"allocation {n}: other samples"
         os.remove("out.wav")
         n_quiet += 1  # some can be done without
-        return n_quiet == 3
+        return n_quiet == 8
 
     sweep("render", ["render", rack, "in.wav", "out.wav"], {"WHOM": ""}, ends)
 
@@ -145,7 +145,7 @@ def starts():
             bad = done.returncode or "worker.lost" in said
             assert not done.returncode or "memory" in said or "worker" in said, f"{whom} allocation {n}: {done.returncode}: {said}"
             n_quiet = 0 if bad else n_quiet + 1
-            return n_quiet == 3
+            return n_quiet == 8
 
         sweep(f"start, {whom[:-1]}", words, {"WHOM": whom}, ends)
 

@@ -186,6 +186,20 @@ START_TEST(what_is_not_there_has_its_exit_code)
 }
 END_TEST
 
+START_TEST(drivers_that_were_tried_in_vain_are_named_in_one_line)
+{
+  setenv("JACK_DEFAULT_SERVER", "warprack-none", 1);
+  setenv("JACK_NO_START_SERVER", "1", 1);
+  PROGRAM_RUN(&program, "run", "--osc-port", "0", "--duration", "0.1", "gain -120dB");
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  const char* const note = strstr(program.err, "audio.note: JACK server");
+  ck_assert_msg(note, "%s", program.err);
+  const char* const end = strstr(note, "; playing on ");
+  ck_assert_msg(end && end < strchr(note, '\n'), "%s", program.err);
+  program_clear(&program);
+}
+END_TEST
+
 START_TEST(a_file_that_a_rack_misses_is_named)
 {
   const Scratch scratch = scratch_new();
@@ -220,4 +234,5 @@ SUITE_MAIN("live", it_says_what_it_runs_on_and_ends_by_a_signal, it_ends_when_as
            its_events_are_json_lines, what_is_recorded_is_what_was_played_through_the_rack,
            a_hangup_reads_the_rack_file_again, a_wrong_rack_opens_nothing,
            options_that_do_not_go_together_are_refused, what_is_not_there_has_its_exit_code,
+           drivers_that_were_tried_in_vain_are_named_in_one_line,
            a_file_that_a_rack_misses_is_named, a_busy_port_is_refused_with_the_way_out)

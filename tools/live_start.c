@@ -268,7 +268,15 @@ open_driver(Live* const live, const IoDriver* const driver, Error* const error)
   return status;
 }
 
-/// The driver asked for, or the first that opens; what was tried in vain is said.
+/// Add to the words about drivers that were tried in vain, as far as there is room.
+static void
+add_tried(char* const tried, const size_t n_bytes, const Error* const error)
+{
+  const size_t used = strlen(tried);
+  snprintf(tried + used, n_bytes - used, "%s; ", error->text);
+}
+
+/// The driver asked for, or the first that opens; what was tried in vain is said in one line.
 static Status
 start_io(Live* const live, Error* const error)
 {
@@ -277,17 +285,18 @@ start_io(Live* const live, Error* const error)
   }
   uint32_t n = 0;
   const IoDriver* const* const drivers = io_drivers(&n);
+  char tried[2048] = "";
   Status status = error_set(error, STATUS_AUDIO_IO, "this build has no audio driver");
-  for (uint32_t i = 0; i < n; ++i) {
+  for (uint32_t i = 0; i < n && status == STATUS_AUDIO_IO; ++i) {
     status = open_driver(live, drivers[i], error);
-    if (status != STATUS_AUDIO_IO) {
-      return status;
+    if (status == STATUS_AUDIO_IO) {
+      add_tried(tried, sizeof(tried), error);
     }
-    if (i + 1U < n) {
-      char note[sizeof(error->text) + 64U];
-      snprintf(note, sizeof(note), "%s; trying %s", error->text, drivers[i + 1U]->name);
-      live_log_event(&live->log, EVENT_AUDIO_NOTE, note);
-    }
+  }
+  if (!status && tried[0]) {
+    char note[sizeof(tried) + 64U];
+    snprintf(note, sizeof(note), "%splaying on %s", tried, live->driver->name);
+    live_log_event(&live->log, EVENT_AUDIO_NOTE, note);
   }
   return status;
 }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whichever allocation fails, once or from then on: the program says so in words, crashes nowhere, and goes on where there is something to go on with.
+"""Whichever allocation fails, the program says so in words, crashes nowhere, and goes on where there is something to go on with.
 
-    no_memory.py PROGRAM [EVERY]
+    no_memory.py PROGRAM [EVERY [PART...]]
 
 The build with faults makes the n-th allocation fail, n = 1, 2, … until none is met, of: each OSC command of a server that plays, renders of a file,
-and starts of a live server and of its worker.  EVERY (default 7) leaves out all but each EVERY-th n, beginning at a random one.
+and starts of a live server and of its worker.  EVERY (default 7) leaves out all but each EVERY-th n, beginning at a random one.  The same for the
+n-th buffer, recording, module and submission of renders on a GPU.
 """
 
 import random
@@ -133,6 +134,26 @@ def renders():
     sweep("render", ["render", rack, "in.wav", "out.wav"], {"WHOM": ""}, ends)
 
 
+def device_calls():
+    """The same of buffers, recordings, modules and submissions of a GPU, which is PoCL."""
+    if subprocess.run([FAULTS_PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, check=False).returncode:
+        print("devices: skipped: no OpenCL device")
+        return
+    write_wav("short.wav", RATE, 0.1 * np.ones((8000, 1)))
+    words = [FAULTS_PROGRAM, "render", "--backend", "opencl", "g: gain -3dB | l: limiter", "short.wav", "out.wav"]
+    for fault, value in (("gpu.nomem", ""), ("gpu.record", ""), ("gpu.build", ""), ("gpu.error", "=700")):
+        for n in range(1, MOST):
+            env = {**os.environ, "WARPRACK_FAULTS": f"{fault}@{n}{value}"}
+            done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60, check=False)
+            if not done.returncode:
+                break
+            assert done.returncode > 0 and done.stderr.strip(), (fault, n, done)
+            assert not os.path.exists("out.wav"), (fault, n)
+        os.remove("out.wav")
+        print(f"{fault}: each of {n - 1} failed in words", flush=True)
+        assert n > 1
+
+
 def starts():
     """A live server starts, or ends with words; its worker, too, which is started again."""
     words = ["run", "--io", "dummy", "--osc-port", "0", "--fast", "--duration", "0.2", "--channels", "1:1", "g: gain -3dB | l: limiter"]
@@ -153,7 +174,7 @@ def starts():
 def main():
     print(f"seed {SEED}")
     with scratch():
-        for part in (commands, renders, starts):
+        for part in (commands, renders, device_calls, starts):
             if not sys.argv[3:] or part.__name__ in sys.argv[3:]:
                 part()
 

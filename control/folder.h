@@ -29,8 +29,8 @@ NODISCARD Status folder_open_file(const Folder* folder, const char* name, int* f
 NODISCARD Status folder_read(const Folder* folder, const char* name, char** text, Error* error);
 
 /// Write a rack's text as a whole or not at all: a new file that then takes the name, and the
-/// permissions of the one that had it.  The name must end in ".rack", so that a slip cannot overwrite
-/// a recording.
+/// permissions of the one that had it.  The name must end in ".rack", so that a slip cannot
+/// overwrite a recording.
 NODISCARD Status folder_write(const Folder* folder, const char* name, const char* text,
                               Error* error);
 

@@ -8,15 +8,17 @@
    that an input follows when the output is turned down.  So that is what is done, for each output
    by itself, in windows of 100 ms:
 
-     pinned   at least a quarter of the window's samples were at the ceiling (GuardCounts.full: 0.47
-   dB above it, or more, before the guard: for the default, above 0.17 dBFS) watch    after 5 pinned
-   windows in a row: 6 dB less, and probe    6 windows later, did some input follow?  Its peak, at
-   least -60 dBFS, must be 3 dB lower in each of the last 3 windows than in each of the 3 before the
-   step. no   it is no loop: up again, and this output is exempt until it has not been pinned for 10
-   s yes, and it is not pinned any more: hold yes, and it is: 6 dB less, probe once more; the second
-   yes is the last mute     6 dB less in each window, after -42 dB silence, and hold hold     1 s,
-   twice as long each time that it comes back, 64 s at most; then watch again, while 6 dB come back
-   every second.  A yes within 10 s after that counts as a second one.
+     pinned  At least a quarter of the window's samples were at the ceiling: GuardCounts.full, 0.47
+             dB above it or more before the guard; for the default, above 0.17 dBFS.
+     watch   After 5 pinned windows in a row: 6 dB less, and probe.
+     probe   6 windows later, did some input follow?  Its peak, at least -60 dBFS, must be 3 dB
+             lower in each of the last 3 windows than in each of the 3 before the step.
+        no   It is no loop: up again; exempt until it has not been pinned for 10 s.
+        yes  When it is not pinned any more, hold; when it is, 6 dB less and probe once more; a
+             second yes means mute.
+     mute    6 dB less in each window, after -42 dB silence, and hold.
+     hold    1 s, twice as long each time that it comes back, 64 s at most; then watch again, while
+             6 dB come back every second.  A yes within 10 s after that counts as a second one.
 
    Loops of up to 200 ms are found so.  Every change of gain takes a window, without a corner.  What
    is not pinned passes to the bit, and so does what is pinned, until the fifth window.

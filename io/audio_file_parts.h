@@ -11,8 +11,8 @@ NODISCARD Status source_open(const char* name, int* fd, Error* error);
 /// The same for what is open already; on error it is closed.
 NODISCARD Status source_check(int fd, const char* name, Error* error);
 
-/// True for WAV, RF64, W64, AIFF, AU, CAF and FLAC whose header says that samples are PCM or floats.
-/// Of a regular file; where it stands does not change.
+/// True for WAV, RF64, W64, AIFF, AU, CAF and FLAC whose header says that samples are PCM or
+/// floats. Of a regular file; where it stands does not change.
 bool audio_is_plain(int fd);
 
 /// As audio_reader_open(), from the beginning of a file that is open; given away.

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// The names are in live_log.c, what they tell in OPERATING.md.
+/// The names are in live_log.c, what they tell in control/OPERATING.md.
 typedef enum LiveEvent {
   EVENT_AUDIO_BACK,
   EVENT_AUDIO_LOST,

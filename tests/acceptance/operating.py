@@ -6,7 +6,7 @@ import re
 
 from seen import *
 
-PAGE = pathlib.Path(__file__).parents[2] / "OPERATING.md"
+PAGE = pathlib.Path(__file__).parents[2] / "control" / "OPERATING.md"
 OF_LINES = {"event", "level", "uptime_s", "text", "left_out", "why", "osc_port"}  # beside keys of the status
 
 

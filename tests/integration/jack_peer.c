@@ -3,11 +3,11 @@
 // listens.  Ends with the server.
 //
 //     jack_peer                joins the server that runs
-//     jack_peer watch LEVEL    tries every 2 ms until a server accepts it, and prints, as soon as
-//     it
-//                              knows them, the monotonic times in ns when it was accepted
-//                              ("accepted N"), when the first sound came in ("heard N") and when a
-//                              sound of this level did ("settled N")
+//     jack_peer watch LEVEL    tries every 2 ms until a server accepts it
+//
+// The second prints, as soon as it knows them, the monotonic times in ns when it was accepted
+// ("accepted N"), when the first sound came in ("heard N") and when a sound of this level did
+// ("settled N").
 
 #include <errno.h>
 #include <inttypes.h>

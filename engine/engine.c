@@ -72,16 +72,15 @@ withdraw_period(Engine* const engine)
   }
 }
 
-bool
-engine_keep_ring(Engine* const engine, Ring* const ring)
+Ring**
+engine_ring_place(Engine* const engine)
 {
   for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
     if (!engine->rings[r]) {
-      engine->rings[r] = ring;
-      return true;
+      return &engine->rings[r];
     }
   }
-  return false;
+  return NULL;
 }
 
 void
@@ -191,9 +190,6 @@ begin(Engine* const engine, const Format* const format, Ring* const ring, Period
                               .first_frame = atomic_load(&engine->next_frame),
                               .n_sent = engine->n_sent }; // changed under `arming` without a ring
   RunnerFacts facts = { 0 };
-  pthread_mutex_lock(&engine->pointers);
-  engine->is_lost = false; // whoever was lost until now
-  pthread_mutex_unlock(&engine->pointers);
   const Status status = engine->calls->arm(engine->runner, &start, &facts, error);
   engine_take_facts(engine, &facts);
   if (!status) {

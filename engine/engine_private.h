@@ -74,8 +74,8 @@ void engine_add_counts(PeriodCounts* sum, const PeriodCounts* counts);
 /// Free a ring that the period has given back.  Accepts NULL. [pointers held]
 void engine_drop_ring(Engine* engine, Ring* ring);
 
-/// The reverse: false when there are too many. [pointers held]
-bool engine_keep_ring(Engine* engine, Ring* ring);
+/// Where to keep one that the period is given; NULL when there are too many. [pointers held]
+Ring** engine_ring_place(Engine* engine);
 
 // ---- engine_remote.c ----
 

@@ -27,9 +27,11 @@ offer(void* const context, Ring* const ring, const ParamMessage* const messages,
 {
   Engine* const engine = context;
   Period* const period = atomic_load(&engine->period);
-  if (!period || !ring_send(ring, messages, n) || !engine_keep_ring(engine, ring)) {
+  Ring** const place = engine_ring_place(engine);
+  if (!period || !place || !ring_send(ring, messages, n)) { // sent last: it may be offered again
     return false;
   }
+  *place = ring;
   engine_drop_ring(engine, period_offer_ring(period, ring));
   engine->ring = ring;
   engine->n_sent += n;
@@ -37,11 +39,19 @@ offer(void* const context, Ring* const ring, const ParamMessage* const messages,
   return true;
 }
 
+/// [pointers held]
+static void
+given(void* const context)
+{
+  Engine* const engine = context;
+  engine->is_lost = false;
+}
+
+/// [pointers held]
 static void
 lost(void* const context)
 {
   Engine* const engine = context;
-  pthread_mutex_lock(&engine->pointers);
   Period* const period = atomic_load(&engine->period);
   engine->ring = NULL;
   engine->is_lost = true;
@@ -49,7 +59,6 @@ lost(void* const context)
     engine_drop_ring(engine, period_offer_ring(period, NULL)); // nobody is behind that one, too
     period_abandon(period);
   }
-  pthread_mutex_unlock(&engine->pointers);
 }
 
 static bool
@@ -83,7 +92,7 @@ frame_now(void* const context)
 Status
 engine_start_remote(Engine* const engine, const RunnerEvents* const events, Error* const error)
 {
-  const RemoteHost host = { engine, hold, release, offer, lost, pulse, frame_now };
+  const RemoteHost host = { engine, hold, release, offer, given, lost, pulse, frame_now };
   const Status status = remote_new(&engine->config, events, &host, &engine->remote, error);
   engine->calls = &remote_calls;
   engine->runner = engine->remote;

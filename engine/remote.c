@@ -54,14 +54,14 @@ ready_worker(const Remote* const remote)
 
 /// Until the worker has answered, or is lost, or the time is over. [lock held]
 static void
-await_armed(Remote* const remote, const Child* const worker)
+await_armed(Remote* const remote)
 {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_sec += ARM_LIMIT_S;
   int code = 0;
   remote->is_arming = true;
-  while (!remote->armed.is_there && remote->worker == worker && code != ETIMEDOUT) {
+  while (!remote->armed.is_there && code != ETIMEDOUT) {
     code = pthread_cond_timedwait(&remote->changed, &remote->lock, &until);
   }
   remote->is_arming = false;
@@ -72,6 +72,9 @@ remote_arm(void* const runner, const RunnerStart* const start, RunnerFacts* cons
            Error* const error)
 {
   Remote* const remote = runner;
+  // In one piece for the link: whom it lost before is not this worker, and whom it loses from here
+  // on is.
+  remote->host.hold(remote->host.context);
   lock(remote);
   remote->wanted = (Wanted){ .armed = true,
                              .generation = remote->wanted.generation + 1U,
@@ -81,16 +84,18 @@ remote_arm(void* const runner, const RunnerStart* const start, RunnerFacts* cons
   Child* const worker = ready_worker(remote);
   if (worker) {
     child_arm(worker, remote, start->ring, false, start->first_frame);
-    await_armed(remote, worker);
+    remote->host.given(remote->host.context);
+  } else {
+    remote->host.lost(remote->host.context);
   }
-  const bool is_lost = !worker || remote->worker != worker;
+  remote->host.release(remote->host.context);
+  if (worker) {
+    await_armed(remote);
+  }
   const Answer answer = remote->armed;
   *facts = remote->facts;
   unlock(remote);
   remote_wake(remote);
-  if (is_lost) {
-    remote->host.lost(remote->host.context);
-  }
   return answer.error.status ? error_set(error, answer.error.status, "%s", answer.error.text)
                              : STATUS_OK;
 }
@@ -164,6 +169,9 @@ remote_sent(void* const runner, const ParamMessage* const messages, const uint32
   book_note(&remote->book, messages, n);
   if (remote->worker) {
     remote->worker->n_sent += n;
+    if (remote->worker->state != CHILD_SERVING) { // what is in the ring is lost if it is not armed
+      child_set(remote->worker, messages, n);
+    }
   }
   if (remote->next) {
     child_set(remote->next, messages, n);

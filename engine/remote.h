@@ -55,7 +55,10 @@ typedef struct RemoteHost {
   /// Let the callback go over to `ring`, which is taken, and parameters through it, with
   /// `messages` as the first ones.  False, and nothing is taken, when there is no period. [held]
   bool (*offer)(void* context, Ring* ring, const ParamMessage* messages, uint32_t n);
-  /// The worker behind the ring is gone: the callback plays dry, parameters go by RunnerCalls::set.
+  /// The ring of RunnerCalls::arm has a worker: who was lost until now is not behind it. [held]
+  void (*given)(void* context);
+  /// The worker behind the ring is gone, or there is none: the callback plays dry, parameters go by
+  /// RunnerCalls::set. [held]
   void (*lost)(void* context);
   /// How the ring does that is served; false when none is. [any]
   bool (*pulse)(void* context, RemotePulse* pulse);

@@ -12,6 +12,7 @@
 #define END_LIMIT_MS  1000        // for a worker that is asked to end: a device is closed
 #define KILL_LIMIT_NS 2000000000U // a process that hangs in a driver stays for longer
 #define FIRST_MISSED  64U
+#define ASK_NS        1000000000U // between two questions to an idle worker
 
 static void
 tell(Child* const child, const WireMessage* const message)
@@ -116,6 +117,7 @@ child_set_state(Child* const child, const ChildState state)
 {
   child->state = state;
   child->since_ns = rt_now_ns();
+  child->busy_ns = 0;
 }
 
 void
@@ -182,14 +184,30 @@ send_values(Child* const child, const ParamMessage* const messages, const uint32
   child->n_sent += n;
 }
 
+static void
+tell_disarm(Child* const child)
+{
+  tell(child, &(WireMessage){ .kind = WIRE_DISARM });
+  ++child->n_disarms_out;
+  child->asked_ns = rt_now_ns();
+}
+
+void
+child_ask(Child* const child)
+{
+  if (child->state == CHILD_IDLE && !child->n_disarms_out &&
+      rt_now_ns() - child->asked_ns >= ASK_NS) {
+    tell_disarm(child);
+  }
+}
+
 void
 child_disarm(Child* const child)
 {
   if (child->state <= CHILD_IDLE) {
     return;
   }
-  tell(child, &(WireMessage){ .kind = WIRE_DISARM });
-  ++child->n_disarms_out;
+  tell_disarm(child);
   ring_free(child->ring);
   child->ring = NULL;
   child_set_state(child, CHILD_IDLE);

@@ -13,7 +13,9 @@
 #include <string.h>
 
 #define MESSAGES_A_ROUND 64U         // of one child: it can send without end
+#define MAX_NEW_PLANS    65536U      // from one message to the next
 #define END_WAIT_MS      500         // after its socket has closed
+#define KILL_LIMIT_NS    2000000000U // a process that hangs in a driver stays for longer
 #define FIRST_REST_NS    1000000000U // before a rack that cannot be planned is tried again
 #define LONGEST_REST_NS  60000000000U
 
@@ -39,18 +41,30 @@ is_lost(Cause* const cause, const char* const text)
 
 // ---- facts ----
 
+/// [lock held]
+static bool
+has_possible_latency(const Remote* const remote, const RunnerFacts* const facts)
+{
+  return facts->rack_latency_frames <= LATENCY_LIMIT_SECONDS * remote->wanted.format.rate_hz;
+}
+
 /// Keep facts, unless newer ones have come.
 static bool
 take_facts(Remote* const remote, Child* const child, const RunnerFacts* const facts,
            Cause* const cause)
 {
   lock(remote);
-  const double limit = LATENCY_LIMIT_SECONDS * remote->wanted.format.rate_hz;
-  const bool can_be = child->state < CHILD_ARMING || facts->rack_latency_frames <= limit;
-  if (can_be && facts->serial >= child->facts.serial) {
+  // Until it is armed, they may be of the format before.
+  const bool can_be = child->state <= CHILD_ARMING || has_possible_latency(remote, facts);
+  const bool is_new = facts->serial >= child->facts.serial;
+  const bool is_far = is_new && facts->serial - child->facts.serial > MAX_NEW_PLANS;
+  if (can_be && is_new && !is_far) {
     child->facts = *facts;
   }
   unlock(remote);
+  if (is_far) {
+    return is_lost(cause, "told of more plans than it can have made");
+  }
   return can_be || is_lost(cause, "told a latency that cannot be");
 }
 
@@ -193,17 +207,23 @@ hear_armed(Remote* const remote, Child* const child, const WireArmed* const mess
   if (!take_facts(remote, child, &message->facts, cause)) {
     return false;
   }
-  bool is_mistaken = false;
+  remote->host.hold(remote->host.context);
   lock(remote); // who has just asked still holds it
   const bool was_asked = child->n_arms_out != 0U;
   child->n_arms_out -= was_asked;
   child->has_plan |= !message->error.status;
   const bool is_newest = was_asked && !child->n_arms_out && child->state == CHILD_ARMING;
+  const bool can_be =
+      !is_newest || message->error.status || has_possible_latency(remote, &message->facts);
   if (is_newest && message->error.status) {
     child_set_state(child, CHILD_IDLE);
   }
-  if (is_newest && !child->ring) {
-    is_mistaken = answer_arm(remote, child, &message->error);
+  if (!can_be) {
+    // It stays as it is until it is lost, below.
+  } else if (is_newest && !child->ring) {
+    if (answer_arm(remote, child, &message->error)) {
+      remote->host.lost(remote->host.context);
+    }
   } else if (is_newest && message->error.status) {
     put_off_arming(remote, child, &message->error);
     ring_free(child->ring);
@@ -213,11 +233,12 @@ hear_armed(Remote* const remote, Child* const child, const WireArmed* const mess
     child->arm_rest_ns = 0;
   }
   unlock(remote);
+  remote->host.release(remote->host.context);
   if (!was_asked) {
     return is_lost(cause, "was armed without being asked");
   }
-  if (is_mistaken) {
-    remote->host.lost(remote->host.context);
+  if (!can_be) {
+    return is_lost(cause, "told a latency that cannot be");
   }
   // Beside a worker that plays, one that cannot is of no use.
   const bool is_useless = message->error.status && remote->worker && child == remote->next;
@@ -265,10 +286,11 @@ hear_places(Remote* const remote, Child* const child, const WirePlaces* const me
 }
 
 static void
-hear_note(const Remote* const remote, Child* const child, const char* const text)
+hear_note(Remote* const remote, Child* const child, const char* const text)
 {
-  child->since_ns = rt_now_ns();
-  child->is_busy = true;
+  lock(remote);
+  child->busy_ns = rt_now_ns();
+  unlock(remote);
   if (remote->config.note) {
     remote->config.note(remote->config.note_context, text);
   }
@@ -348,6 +370,16 @@ hear_end(const Child* const child, const Error* const error, Cause* const cause)
     cause->from_outside = error->status == STATUS_NO_MEM; // ours
   }
   return false;
+}
+
+void
+remote_end(Child* const child, Cause* const cause)
+{
+  char reason[PROCESS_REASON_BYTES];
+  if (process_kill(child->process, KILL_LIMIT_NS, reason) &&
+      is_own_signal(process_signal(child->process))) {
+    is_lost(cause, reason);
+  }
 }
 
 bool

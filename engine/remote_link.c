@@ -56,11 +56,10 @@ wait_for_news(const Remote* const remote)
 
 /// Take it out of sight; from here on it is the link's alone.
 static Loss
-unlink_child(Remote* const remote, const Child* const child, const bool from_outside)
+unlink_child(Remote* const remote, const Child* const child)
 {
   lock(remote);
-  const Loss loss = { .from_outside = from_outside,
-                      .was_healthy = child->is_healthy,
+  const Loss loss = { .was_healthy = child->is_healthy,
                       .had_edit = child->has_edit,
                       .had_rack = child->state > CHILD_STARTING };
   RunnerStatus* const past = &remote->past;
@@ -70,7 +69,12 @@ unlink_child(Remote* const remote, const Child* const child, const bool from_out
   past->params_dropped += child->status.params_dropped;
   past->units_reset += child->status.units_reset;
   past->device_errors += child->status.device_errors;
-  *(remote->worker == child ? &remote->worker : &remote->next) = NULL;
+  if (child == remote->worker) {
+    remote->worker = NULL;
+    remote->armed.is_there = true; // who waits for that waits no longer
+  } else {
+    remote->next = NULL;
+  }
   pthread_cond_broadcast(&remote->changed);
   unlock(remote);
   return loss;
@@ -150,10 +154,11 @@ put_off_exchange(Remote* const remote, const uint64_t now_ns)
 
 /// The next one will not do, and the worker plays on.
 static void
-give_up_exchange(Remote* const remote, Child* const child, const Cause* const cause)
+give_up_exchange(Remote* const remote, Child* const child, Cause* const cause)
 {
   const int64_t pid = process_id(child->process);
-  (void)unlink_child(remote, child, true);
+  (void)unlink_child(remote, child);
+  remote_end(child, cause);
   child_free(child, false);
   put_off_exchange(remote, rt_now_ns());
   lock(remote);
@@ -165,7 +170,7 @@ give_up_exchange(Remote* const remote, Child* const child, const Cause* const ca
 }
 
 static void
-lose(Remote* const remote, Child* const child, const Cause* const cause)
+lose(Remote* const remote, Child* const child, Cause* const cause)
 {
   if (child == remote->next && remote->worker) {
     give_up_exchange(remote, child, cause);
@@ -173,10 +178,14 @@ lose(Remote* const remote, Child* const child, const Cause* const cause)
   }
   const bool was_worker = child == remote->worker;
   const int64_t pid = process_id(child->process);
-  const Loss loss = unlink_child(remote, child, cause->from_outside);
+  remote->host.hold(remote->host.context);
+  Loss loss = unlink_child(remote, child);
   if (was_worker) {
     remote->host.lost(remote->host.context);
   }
+  remote->host.release(remote->host.context);
+  remote_end(child, cause);
+  loss.from_outside = cause->from_outside;
   child_free(child, false);
   lock(remote);
   const bool cured = judge(remote, &loss, cause->text);
@@ -355,6 +364,7 @@ load(Remote* const remote, Child* const child)
       !(remote->worker && remote->worker->has_edit)) {
     child_load(child, &remote->book);
   }
+  child_ask(child);
   unlock(remote);
 }
 

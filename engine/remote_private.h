@@ -4,8 +4,9 @@
    (remote_child.c), the thread that watches it (remote_link.c).
 
    Locks: `lock` guards everything here that is not said to be the link's own; it is held for an
-   instant, and never while RunnerEvents or the host are called, whose locks come before it.  The
-   link waits for nobody; who waits for the link holds no lock.
+   instant, and never while RunnerEvents or the host are called, whose locks come before it, but for
+   what of the host is called [held].  The link waits for nobody; who waits for the link holds no
+   lock.
 */
 #ifndef WARPRACK_ENGINE_REMOTE_PRIVATE_H
 #define WARPRACK_ENGINE_REMOTE_PRIVATE_H
@@ -34,12 +35,13 @@ typedef struct Child {
   Wire* wire;
   ChildState state;
   bool is_ready;       ///< STARTING: it only waits for its rack
-  uint64_t since_ns;   ///< When it came into this state, or last said that it is busy
-  bool is_busy;        ///< It has said so: the costs of a GPU are being measured
+  uint64_t since_ns;   ///< When it came into this state
+  uint64_t busy_ns;    ///< When it last said that this state takes long; 0: it has not
   Ring* ring;          ///< That it is armed with, until the host has taken it; NULL: the engine's
   uint64_t generation; ///< Of the format that it is armed with
   uint32_t n_arms_out; ///< ARM without an ARMED yet
   uint32_t n_disarms_out;
+  uint64_t asked_ns; ///< When the last one of these was sent
   uint32_t n_loads_out;
   bool has_plan;     ///< It has been armed once
   bool has_edit;     ///< It was given the first pending edit
@@ -93,7 +95,7 @@ struct Remote {
   pthread_cond_t changed; ///< `started`, `armed` or `worker`
   bool quits;
   Answer started; ///< Of the first worker
-  Answer armed;   ///< To the ARM that arm() has sent
+  Answer armed;   ///< To the ARM that arm() has sent; it is there, too, when the worker is lost
   bool is_arming; ///< arm() waits for that
   Book book;
   Wanted wanted;
@@ -145,6 +147,9 @@ void child_arm(Child* child, const Remote* remote, Ring* ring, bool own, uint64_
 /// Disarm it, unless it is not armed.
 void child_disarm(Child* child);
 
+/// Each second that it is idle: a DISARM, whose answer says no more than that it is alive.
+void child_ask(Child* child);
+
 /// Values that were set: by its socket, or kept until its ring is served.
 void child_set(Child* child, const ParamMessage* messages, uint32_t n);
 
@@ -158,6 +163,10 @@ typedef struct Cause {
 
 /// Do what a child says, as far as it has come; false when the child is lost by that.
 NODISCARD bool remote_hear(Remote* remote, Child* child, Cause* cause);
+
+/// Kill a child that is lost, for whatever cause.  Where it had been dying by its own doing, as a
+/// process that takes long to write its core, that is the cause.
+void remote_end(Child* child, Cause* cause);
 
 /// Let the engine know what is heard of the worker now.
 void remote_publish(Remote* remote, const Child* child);

@@ -7,17 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-// Until READY, while a device is opened; and once it has said that it is busy, as it compiles and
-// times all kernels, which takes minutes on a slow machine.
-#define START_LIMIT_NS (60U * NS_PER_S)
-#define BUSY_LIMIT_NS  (600U * NS_PER_S)
-#define LOAD_LIMIT_NS  (10U * NS_PER_S)
-#define ARM_LIMIT_NS   (60U * NS_PER_S) // kernels are compiled, at worst
-#define EDIT_LIMIT_NS  (60U * NS_PER_S) // beside the time that it is stamped for
-#define STOPPED_NS     (NS_PER_S / 2U)  // an answer overdue for so long: is the process stopped?
-#define STALL_NS       (NS_PER_S / 2U)  // no block finished for so long, and for STALL_BLOCKS
-#define STALL_BLOCKS   8U
+#define NS_PER_S       UINT64_C(1000000000)
+#define START_LIMIT_NS (60U * NS_PER_S) // until READY, while a device is opened
+// Until READY or ARMED in all, once it has said that it is busy, as it compiles and times all
+// kernels, which takes minutes on a slow machine.
+#define BUSY_LIMIT_NS (600U * NS_PER_S)
+#define LOAD_LIMIT_NS (10U * NS_PER_S)
+#define ARM_LIMIT_NS  (60U * NS_PER_S) // kernels are compiled, at worst
+#define IDLE_LIMIT_NS (60U * NS_PER_S) // to DISARM; it may have to finish an edit first
+#define EDIT_LIMIT_NS (60U * NS_PER_S) // beside the time that it is stamped for
+#define STOPPED_NS    (NS_PER_S / 2U)  // an answer overdue for so long: is the process stopped?
+#define STALL_NS      (NS_PER_S / 2U)  // no block finished for so long, and for STALL_BLOCKS
+#define STALL_BLOCKS  8U
 #define STARVED_NS                                                                                 \
   (2U * NS_PER_S) // the same without real-time priority: it may just not be its turn
 #define WAITED_NS  (10U * NS_PER_S) // the same, where the callback waits for each block
@@ -37,10 +38,10 @@ is_lost(Cause* const cause, const char* const text, const bool from_outside)
 
 /// What the link looks at, and others may change.
 typedef struct View {
-  uint64_t now_ns; ///< Never before since_ns and edit_ns
+  uint64_t now_ns; ///< Never before the others
   ChildState state;
-  bool is_busy, is_ready, has_edit;
-  uint64_t since_ns, edit_ns;
+  bool is_ready, is_asked, has_edit;
+  uint64_t since_ns, busy_ns, asked_ns, edit_ns;
   Format format;
   bool is_realtime;
 } View;
@@ -51,10 +52,12 @@ view(Remote* const remote, const Child* const child)
   pthread_mutex_lock(&remote->lock);
   const View view = { .now_ns = rt_now_ns(),
                       .state = child->state,
-                      .is_busy = child->is_busy,
                       .is_ready = child->is_ready,
+                      .is_asked = child->n_disarms_out != 0U,
                       .has_edit = child->has_edit,
                       .since_ns = child->since_ns,
+                      .busy_ns = child->busy_ns,
+                      .asked_ns = child->asked_ns,
                       .edit_ns = child->edit_ns,
                       .format = remote->wanted.format,
                       .is_realtime = remote->config.realtime && !child->status.realtime_note[0] };
@@ -62,36 +65,55 @@ view(Remote* const remote, const Child* const child)
   return view;
 }
 
-/// For how long it may not answer; 0: for ever.
+/// When a worker that plans began to be silent; only so late that it has BUSY_LIMIT_NS in all.
 static uint64_t
-answer_limit(const View* const now, const uint64_t usual_ns)
+silent_since(const View* const now)
 {
-  if (now->state != CHILD_STARTING) {
-    return usual_ns;
+  const uint64_t latest_ns = now->since_ns + BUSY_LIMIT_NS - ARM_LIMIT_NS;
+  const uint64_t busy_ns = now->busy_ns < latest_ns ? now->busy_ns : latest_ns;
+  return busy_ns > now->since_ns ? busy_ns : now->since_ns;
+}
+
+/// What is waited for now.
+typedef struct Wait {
+  uint64_t since_ns, limit_ns; ///< No limit, 0: nothing is
+  const char* text;            ///< What is to say when it is over
+} Wait;
+
+static Wait
+awaited(const View* const now)
+{
+  switch (now->state) {
+  case CHILD_STARTING:
+    if (now->is_ready) { // it is we who have it wait
+      return (Wait){ 0 };
+    }
+    return (Wait){ now->since_ns, now->busy_ns ? BUSY_LIMIT_NS : START_LIMIT_NS,
+                   "was not ready in time" };
+  case CHILD_LOADING:
+    return (Wait){ now->since_ns, LOAD_LIMIT_NS, "did not take its rack in 10 s" };
+  case CHILD_IDLE:
+    return now->is_asked ? (Wait){ now->asked_ns, IDLE_LIMIT_NS, "did not answer in 60 s" }
+                         : (Wait){ 0 };
+  case CHILD_ARMING:
+    return (Wait){ silent_since(now), ARM_LIMIT_NS, "had no plan in 60 s" };
+  case CHILD_ARMED:
+  case CHILD_SERVING:
+    break;
   }
-  return now->is_ready ? 0U // it is we who have it wait
-                       : (now->is_busy ? BUSY_LIMIT_NS : START_LIMIT_NS);
+  return (Wait){ 0 };
 }
 
 static bool
 answers_in_time(const Child* const child, const View* const now, Cause* const cause)
 {
-  static const struct {
-    uint64_t limit_ns;
-    const char* text;
-  } limits[] = {
-    [CHILD_STARTING] = { START_LIMIT_NS, "was not ready in time" },
-    [CHILD_LOADING] = { LOAD_LIMIT_NS, "did not take its rack in 10 s" },
-    [CHILD_ARMING] = { ARM_LIMIT_NS, "had no plan in 60 s" },
-    [CHILD_SERVING] = { 0, "" },
-  };
-  const uint64_t waited_ns = now->now_ns - now->since_ns;
-  const uint64_t limit_ns = answer_limit(now, limits[now->state].limit_ns);
-  if (limit_ns && waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
+  const Wait wait = awaited(now);
+  const uint64_t waited_ns = wait.limit_ns ? now->now_ns - wait.since_ns : 0U;
+  if (waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
     return is_lost(cause, "stopped from outside", true);
   }
-  if (limit_ns && waited_ns >= limit_ns) {
-    return is_lost(cause, limits[now->state].text, false);
+  if (wait.limit_ns && waited_ns >= wait.limit_ns) {
+    return is_lost(cause, wait.text, false);
   }
   if (now->has_edit && now->now_ns - now->edit_ns >= EDIT_LIMIT_NS) {
     return is_lost(cause, "did not answer an edit in 60 s", false);

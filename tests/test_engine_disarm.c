@@ -38,7 +38,7 @@ START_TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
   engine_disarm(rig.engine);
   ck_assert(!rig_status(&rig).armed);
   await_level(&rig, 0.0F); // disarmed
-  rig_arm(&rig); // where it was disarmed too soon, the worker is found to be stopped by this
+  rig_arm(&rig); // the worker was found to be stopped before, or, disarmed in time, is by this
   await_level(&rig, HALF);
   await_restarts(&rig, 1U);
   rig_stop(&rig);

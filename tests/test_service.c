@@ -90,8 +90,11 @@ START_TEST(a_manager_hears_of_the_start_and_the_end)
   open_service(NULL);
   ck_assert_ptr_null(getenv("NOTIFY_SOCKET")); // not for children
   const VitalSigns signs = { .has_audio = true, .has_worker = true };
-  service_slow_start(&service, "measuring");
+  service_slow_start(&service, "measuring", S);
+  service_slow_start(&service, "measuring more", S + 999U * MS); // too soon to be told
   ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring");
+  service_slow_start(&service, "measuring on", 2U * S);
+  ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring on");
   service_ready(&service, &signs, 0);
   ck_assert_str_eq(heard(), "READY=1");
   service_reloading(&service, 5U * MS);
@@ -124,7 +127,7 @@ END_TEST
 START_TEST(no_text_adds_an_assignment_of_its_own)
 {
   open_service(NULL);
-  service_slow_start(&service, "GPU\nMAINPID=1");
+  service_slow_start(&service, "GPU\nMAINPID=1", S);
   ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=GPU?MAINPID=1");
   IoStatus io = running;
   strcpy(io.device, "card\nREADY=0");

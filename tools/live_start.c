@@ -116,7 +116,7 @@ on_engine_note(void* const context, const char* const text)
 {
   Live* const live = context;
   live_log_event(&live->log, EVENT_ENGINE_NOTE, text);
-  service_slow_start(&live->service, text);
+  service_slow_start(&live->service, text, rt_now_ns());
 }
 
 static void

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLOW_START_S 120U // a GPU's kernels are compiled and measured in less
+#define SLOW_START_S  120U        // a GPU's kernels are compiled and measured in less
+#define SLOW_EVERY_NS 1000000000U // between two of these
 
 Status
 service_open(Service* const service, Error* const error)
@@ -37,10 +38,14 @@ service_is_lost(Service* const service, Error* const why)
 }
 
 void
-service_slow_start(Service* const service, const char* const why)
+service_slow_start(Service* const service, const char* const why, const uint64_t now_ns)
 {
   char shown[512];
   char text[768];
+  if (service->slow_ns && now_ns - service->slow_ns < SLOW_EVERY_NS) {
+    return;
+  }
+  service->slow_ns = now_ns;
   snprintf(shown, sizeof(shown), "%s", why);
   text_make_printable(shown);
   snprintf(text, sizeof(text), "EXTEND_TIMEOUT_USEC=%u000000\nSTATUS=%s", SLOW_START_S, shown);

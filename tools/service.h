@@ -15,8 +15,9 @@
 typedef struct Service {
   NotifySocket socket;
   Vitals vitals;
-  uint64_t n_fed; ///< Signs of life that the manager was sent
-  bool was_lost;  ///< When service_is_lost() was last asked
+  uint64_t slow_ns; ///< When it was last told of a slow start; 0: never
+  uint64_t n_fed;   ///< Signs of life that the manager was sent
+  bool was_lost;    ///< When service_is_lost() was last asked
 } Service;
 
 /// Find the manager; STATUS_NET when there is one that cannot be reached.
@@ -27,8 +28,8 @@ void service_close(Service* service);
 /// True once whenever the manager has begun not to take what it is told; why.
 bool service_is_lost(Service* service, Error* why);
 
-/// The start takes longer than a manager may think, and why.
-void service_slow_start(Service* service, const char* why);
+/// The start takes longer than a manager may think, and why.  Told once a second at most.
+void service_slow_start(Service* service, const char* why, uint64_t now_ns);
 
 /// The start is over: commands are heard, and audio runs or is waited for.
 void service_ready(Service* service, const VitalSigns* signs, uint64_t now_ns);

@@ -23,7 +23,7 @@ typedef struct Pool Pool;
    @param realtime Give helpers SCHED_FIFO at `priority`.  Without the privilege they go on as they
    are: who makes the pool tries whether there is one, rt_try_realtime(), and says so.
    @param[out] out New pool, owned by the caller; free with pool_free().  Untouched on error.
-   @return #STATUS_BAD_ARG, #STATUS_NO_MEM, #STATUS_LIMIT when threads cannot be had, or #STATUS_OK.
+   @return #STATUS_BAD_ARG, #STATUS_NO_MEM, also when threads cannot be had, or #STATUS_OK.
 */
 NODISCARD Status // [main]
 pool_new(uint32_t n_helpers, bool realtime, int priority, Pool** out, Error* error);

@@ -115,7 +115,7 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
   const int failed = spawn(path, argv, socket, &process->id);
   if (failed) {
     free(process);
-    return error_set(error, failed == EAGAIN || failed == ENOMEM ? STATUS_LIMIT : STATUS_FILE,
+    return error_set(error, failed == EAGAIN || failed == ENOMEM ? STATUS_NO_MEM : STATUS_FILE,
                      "%s cannot be started: %s", path, strerror(failed));
   }
   process->fd = (int)syscall(SYS_pidfd_open, process->id, 0U); // ours to reap: the id is still its
@@ -124,7 +124,7 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
     kill(process->id, SIGKILL);
     waitpid(process->id, NULL, 0);
     free(process);
-    return error_set(error, STATUS_LIMIT, "%s cannot be watched: %s", path, strerror(reason));
+    return error_set(error, STATUS_NO_MEM, "%s cannot be watched: %s", path, strerror(reason));
   }
   *out = process;
   return STATUS_OK;

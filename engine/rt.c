@@ -65,7 +65,7 @@ rt_thread_start(const char* const name, void* (*const run)(void* context), void*
   const int failure = pthread_create(thread, NULL, run, context);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (failure) {
-    return error_set(error, STATUS_LIMIT, "cannot start thread %s: %s", name, strerror(failure));
+    return error_set(error, STATUS_NO_MEM, "cannot start thread %s: %s", name, strerror(failure));
   }
   pthread_setname_np(*thread, name);
   return STATUS_OK;

@@ -48,7 +48,7 @@ REALTIME uint64_t rt_now_ns(void);
 REALTIME void rt_flush_denormals(void);
 
 /// Start a thread that is named `name` (15 bytes at most) and handles no asynchronous signals, so
-/// that Ctrl-C never runs on an audio thread.  STATUS_LIMIT when there is no thread to be had.
+/// that Ctrl-C never runs on an audio thread.  STATUS_NO_MEM when there is no thread to be had.
 /// [main]
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
                                  pthread_t* thread, Error* error);

@@ -16,7 +16,7 @@ static const struct {
   [STATUS_NOT_FOUND] = { "not found", 2 },
   [STATUS_EXISTS] = { "exists already", 2 },
   [STATUS_LIMIT] = { "limit reached", 2 },
-  [STATUS_NO_MEM] = { "out of memory", 2 },
+  [STATUS_NO_MEM] = { "out of memory", 6 },
   [STATUS_AUDIO_IO] = { "audio i/o failed", 3 },
   [STATUS_NO_BACKEND] = { "backend not available", 4 },
   [STATUS_DEVICE_LOST] = { "device lost", 4 },

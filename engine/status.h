@@ -28,7 +28,7 @@ typedef enum Status {
   STATUS_NOT_FOUND,   ///< A node, parameter or address that is not there
   STATUS_EXISTS,      ///< A name that is taken
   STATUS_LIMIT,       ///< A stated bound was reached (queue full, too many nodes, too large)
-  STATUS_NO_MEM,      ///< Out of host memory
+  STATUS_NO_MEM,      ///< Out of host memory, threads, processes or open files
   STATUS_AUDIO_IO,    ///< The audio server, device or driver failed
   STATUS_NO_BACKEND,  ///< A DSP backend was asked for that is not there
   STATUS_FILE,        ///< A file is missing, unreadable, corrupt, empty, or cannot be written

@@ -45,7 +45,7 @@ Status
 wire_pair(int sockets[const 2], Error* const error)
 {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
-    return error_set(error, STATUS_LIMIT, "no sockets for a worker: %s", strerror(errno));
+    return error_set(error, STATUS_NO_MEM, "no sockets for a worker: %s", strerror(errno));
   }
   return STATUS_OK;
 }

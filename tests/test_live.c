@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define RATE   48000
@@ -186,6 +187,21 @@ START_TEST(what_is_not_there_has_its_exit_code)
 }
 END_TEST
 
+/// A service manager tries again after this code, and not after 2.
+START_TEST(too_few_open_files_are_no_wrong_usage)
+{
+  char command[512];
+  for (uint32_t n = 9; n <= 11U; ++n) {
+    snprintf(command, sizeof(command),
+             "exec 2>/dev/null 3<&- 4<&- 5<&- 6<&- 7<&- 8<&-; ulimit -n %u; exec "
+             "\"$WARPRACK_PROGRAM\" run --io dummy --osc-port 0 --duration 0.1 gain",
+             n);
+    const int status = system(command);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 6, "%u files: %d", n, status);
+  }
+}
+END_TEST
+
 START_TEST(drivers_that_were_tried_in_vain_are_named_in_one_line)
 {
   setenv("JACK_DEFAULT_SERVER", "warprack-none", 1);
@@ -234,5 +250,6 @@ SUITE_MAIN("live", it_says_what_it_runs_on_and_ends_by_a_signal, it_ends_when_as
            its_events_are_json_lines, what_is_recorded_is_what_was_played_through_the_rack,
            a_hangup_reads_the_rack_file_again, a_wrong_rack_opens_nothing,
            options_that_do_not_go_together_are_refused, what_is_not_there_has_its_exit_code,
+           too_few_open_files_are_no_wrong_usage,
            drivers_that_were_tried_in_vain_are_named_in_one_line,
            a_file_that_a_rack_misses_is_named, a_busy_port_is_refused_with_the_way_out)

@@ -7,6 +7,9 @@
     segv, abort, exit, hang, stop   at once: while the rack is planned
     segv200                         200 ms after it was planned: while it is heard
     slow                            half a second passes
+    chatter                         all its threads hang but one, which sends notes
+    future, latent                  tells, when it is armed, of plans that it cannot have made, of a
+                                    latency that cannot be
     needy                           says that its device needs a new process, while the rack has
                                     another node beside this one
     anything else                   nothing
@@ -18,8 +21,10 @@
 #include "../../engine/process.h"
 #include "../../engine/runner.h" // where the build calls runner_calls so that serve.c takes ours
 #include "../../engine/serve.h"
+#include "../../engine/wire.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,19 +32,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #undef runner_calls
 extern const RunnerCalls runner_calls;
 
-static atomic_bool is_needy;
+static atomic_bool is_needy, is_in_future, is_latent;
 
 static Status
 arm(void* const runner, const RunnerStart* const start, RunnerFacts* const facts,
     Error* const error)
 {
-  return runner_calls.arm(runner, start, facts, error);
+  const Status status = runner_calls.arm(runner, start, facts, error);
+  facts->serial = is_in_future ? UINT64_MAX : facts->serial;
+  facts->rack_latency_frames =
+      is_latent ? 3U * (uint32_t)start->format.rate_hz : facts->rack_latency_frames;
+  return status;
 }
 
 static void
@@ -103,6 +113,56 @@ typedef struct Deed {
 } Deed;
 
 static void
+hang(const int number)
+{
+  (void)number;
+  for (;;) {
+    pause();
+  }
+}
+
+/// By a signal that none of them blocks.
+static void
+hang_the_others(void)
+{
+  signal(SIGTRAP, hang);
+  DIR* const threads = opendir("/proc/self/task");
+  for (const struct dirent* entry; threads && (entry = readdir(threads));) {
+    const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (id && id != gettid()) {
+      tgkill(getpid(), id, SIGTRAP);
+    }
+  }
+}
+
+/// A note as bytes, as another end of a wire gets them; 0 when it cannot be made.
+static ssize_t
+make_note(char* const bytes, const size_t max)
+{
+  WireMessage message = { .kind = WIRE_NOTE };
+  Wire* wire = NULL;
+  Error error;
+  int sockets[2];
+  strcpy(message.note, "busy");
+  if (wire_pair(sockets, &error) || wire_new(sockets[0], WIRE_WORKER, &wire, &error) ||
+      wire_send(wire, &message, &error)) {
+    return 0;
+  }
+  return recv(sockets[1], bytes, max, 0);
+}
+
+static void
+chatter(void)
+{
+  char note[WIRE_TEXT_BYTES + 64];
+  const ssize_t n = make_note(note, sizeof(note));
+  hang_the_others(); // locks that they hold are none that are needed from here on
+  while (send(PROCESS_SOCKET, note, (size_t)n, MSG_NOSIGNAL) == n) {
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
+  }
+}
+
+static void
 do_it(const char* const what)
 {
   if (!strcmp(what, "segv")) {
@@ -114,14 +174,18 @@ do_it(const char* const what)
     _exit(3);
   } else if (!strcmp(what, "stop")) {
     raise(SIGSTOP);
+  } else if (!strcmp(what, "chatter")) {
+    chatter();
+  } else if (!strcmp(what, "future")) {
+    is_in_future = true;
+  } else if (!strcmp(what, "latent")) {
+    is_latent = true;
   } else if (!strcmp(what, "needy")) {
     is_needy = true;
   } else if (!strcmp(what, "slow")) {
     nanosleep(&(struct timespec){ .tv_nsec = 500000000L }, NULL);
   } else if (!strcmp(what, "hang")) {
-    for (;;) {
-      pause();
-    }
+    hang(0);
   }
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A worker process that lives and yet is no good: it stands still while nothing is asked of it, it
+// talks instead of working, it tells what cannot be.
+
+#include "support/remote_rig.h"
+#include "support/suite.h"
+
+#include <signal.h>
+#include <string.h>
+
+START_TEST(an_idle_worker_that_is_stopped_is_replaced)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_health(&rig, HALF);
+  engine_disarm(rig.engine);
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK); // so that it has done that
+  send_signal(&rig, SIGSTOP);
+  await_restarts(&rig, 1); // before anybody needs it
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
+  rig_arm(&rig);
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_health(&rig, HALF);
+  clocked_faults(rig.audio);
+  ck_assert_int_eq(rig_edit(&rig, HALVED " | convolver chatter200").status, STATUS_OK);
+  assert_it_comes_back(&rig, 1, HALF);
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_msg(strstr(status.worker_note, "finished no more blocks"), "%s", status.worker_note);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_tells_what_cannot_be_is_replaced)
+{
+  const struct {
+    const char *rack, *why;
+  } lies[] = {
+    { HALVED " | convolver future", "more plans than it can have made" },
+    { HALVED " | convolver latent", "latency that cannot be" },
+  };
+  for (uint32_t l = 0; l < 2U; ++l) {
+    Rig rig;
+    rig_start(&rig, bad_worker(), HALVED);
+    await_level(&rig, HALF);
+    ck_assert_int_eq(rig_edit(&rig, lies[l].rack).status, STATUS_OK);
+    rig_arm(&rig); // it lies in its answer
+    await_quarantine(&rig);
+    const EngineStatus status = rig_status(&rig);
+    ck_assert_msg(strstr(status.quarantine_note, lies[l].why), "%s", status.quarantine_note);
+    await_level(&rig, HALF); // of the rack before
+    rig_stop(&rig);
+  }
+}
+END_TEST
+
+SUITE_MAIN("remote_watch", an_idle_worker_that_is_stopped_is_replaced,
+           a_worker_that_hangs_and_sends_notes_is_replaced,
+           a_worker_that_tells_what_cannot_be_is_replaced)

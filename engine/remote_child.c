@@ -99,7 +99,7 @@ child_free(Child* const child, const bool asked)
   if (child->process) {
     struct pollfd end = { process_fd(child->process), POLLIN, 0 };
     char reason[PROCESS_REASON_BYTES];
-    if (!asked || poll(&end, 1, END_LIMIT_MS) != 1) {
+    if (asked && poll(&end, 1, END_LIMIT_MS) != 1) {
       process_kill(child->process, KILL_LIMIT_NS, reason);
     }
     process_free(child->process);

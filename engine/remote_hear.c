@@ -7,7 +7,6 @@
 #include "rt.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #define MESSAGES_A_ROUND 64U         // of one child: it can send without end
 #define MAX_NEW_PLANS    65536U      // from one message to the next
 #define END_WAIT_MS      500         // after its socket has closed
-#define KILL_LIMIT_NS    2000000000U // a process that hangs in a driver stays for longer
 #define FIRST_REST_NS    1000000000U // before a rack that cannot be planned is tried again
 #define LONGEST_REST_NS  60000000000U
 
@@ -330,19 +328,6 @@ hear_message(Remote* const remote, Child* const child, const WireMessage* const 
 
 // ---- the end ----
 
-/// True for what a program does to itself.
-static bool
-is_own_signal(const int number)
-{
-  static const int own[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
-  for (size_t s = 0; s < ARRAY_LEN(own); ++s) {
-    if (own[s] == number) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// True when the process has ended; then why.
 static bool
 has_ended(const Child* const child, Cause* const cause)
@@ -353,7 +338,7 @@ has_ended(const Child* const child, Cause* const cause)
   }
   is_lost(cause, reason);
   const int number = process_signal(child->process);
-  cause->from_outside = number && !is_own_signal(number);
+  cause->from_outside = number && !remote_is_own_signal(number);
   return true;
 }
 
@@ -370,16 +355,6 @@ hear_end(const Child* const child, const Error* const error, Cause* const cause)
     cause->from_outside = error->status == STATUS_NO_MEM; // ours
   }
   return false;
-}
-
-void
-remote_end(Child* const child, Cause* const cause)
-{
-  char reason[PROCESS_REASON_BYTES];
-  if (process_kill(child->process, KILL_LIMIT_NS, reason) &&
-      is_own_signal(process_signal(child->process))) {
-    is_lost(cause, reason);
-  }
 }
 
 bool

@@ -52,156 +52,6 @@ wait_for_news(const Remote* const remote)
   (void)!read(remote->wake, &count, sizeof(count)); // nothing to read is as good
 }
 
-// ---- a child is lost ----
-
-/// Take it out of sight; from here on it is the link's alone.
-static Loss
-unlink_child(Remote* const remote, const Child* const child)
-{
-  lock(remote);
-  const Loss loss = { .was_healthy = child->is_healthy,
-                      .had_edit = child->has_edit,
-                      .had_rack = child->state > CHILD_STARTING };
-  RunnerStatus* const past = &remote->past;
-  past->blocks += child->status.blocks;
-  past->plans += child->status.plans;
-  past->params_applied += child->status.params_applied;
-  past->params_dropped += child->status.params_dropped;
-  past->units_reset += child->status.units_reset;
-  past->device_errors += child->status.device_errors;
-  if (child == remote->worker) {
-    remote->worker = NULL;
-    remote->armed.is_there = true; // who waits for that waits no longer
-  } else {
-    remote->next = NULL;
-  }
-  pthread_cond_broadcast(&remote->changed);
-  unlock(remote);
-  return loss;
-}
-
-/// The edit on its way has crashed too often. [lock held]
-static void
-refuse_edit(Remote* const remote, const char* const why)
-{
-  error_set(&remote->book.first->refusal, STATUS_WORKER,
-            "the worker crashed twice while planning it (%s)", why);
-}
-
-/// The rack that is heard has crashed too often.  False when it has to stay. [lock held]
-static bool
-quarantine(Remote* const remote, const char* const why)
-{
-  const bool has_before = remote->book.before != NULL;
-  if (!has_before && !remote->book.heard->n_nodes) {
-    return false; // it is none, and nothing worse can be taken back
-  }
-  char words[REMOTE_NOTE_BYTES];
-  snprintf(words, sizeof(words), "this rack has crashed the worker twice (%.180s)", why);
-  if (!book_quarantine(&remote->book, words, rt_now_ns())) {
-    return false;
-  }
-  book_refuse_all(&remote->book, "the rack that it was made from has crashed the worker twice");
-  ++remote->n_quarantined;
-  snprintf(remote->quarantine, sizeof(remote->quarantine),
-           "the rack has crashed the worker twice (%.180s); %s", why,
-           has_before ? "the one before it is heard again" : "the empty one is heard");
-  return true;
-}
-
-/// Judge a loss; true when what was to blame has been taken away. [lock held]
-static bool
-judge(Remote* const remote, const Loss* const loss, const char* const why)
-{
-  BookEdit* const edit = remote->book.first;
-  uint32_t none = 0;
-  switch (
-      blame_loss(&remote->blame, loss, loss->had_edit ? &edit->n_crashes : &none, rt_now_ns())) {
-  case VERDICT_EDIT:
-    refuse_edit(remote, why);
-    return true;
-  case VERDICT_RACK:
-    return quarantine(remote, why);
-  case VERDICT_NONE:
-    break;
-  }
-  return false;
-}
-
-/// Say what was lost, and when the next one comes. [lock held]
-static void
-note_loss(Remote* const remote, const int64_t pid, const char* const why, const uint64_t rest_ns)
-{
-  char when[32] = "";
-  if (rest_ns) {
-    snprintf(when, sizeof(when), " in %.0f s", (double)rest_ns * 1e-9);
-  }
-  snprintf(remote->note, sizeof(remote->note), "worker %lld: %.200s; the next one starts%s",
-           (long long)pid, why, when);
-}
-
-/// Set when a worker is exchanged for its device: each time later, unless that has been well for
-/// long.
-static void
-put_off_exchange(Remote* const remote, const uint64_t now_ns)
-{
-  const uint64_t rest_ns = remote->exchange_rest_ns;
-  const bool is_first = !rest_ns || now_ns - remote->exchange_at_ns > BLAME_LONGEST_REST_NS;
-  const uint64_t next_ns = is_first ? BLAME_FIRST_REST_NS : 2U * rest_ns;
-  remote->exchange_rest_ns = next_ns < BLAME_LONGEST_REST_NS ? next_ns : BLAME_LONGEST_REST_NS;
-  remote->exchange_at_ns = now_ns + remote->exchange_rest_ns;
-}
-
-/// The next one will not do, and the worker plays on.
-static void
-give_up_exchange(Remote* const remote, Child* const child, Cause* const cause)
-{
-  const int64_t pid = process_id(child->process);
-  (void)unlink_child(remote, child);
-  remote_end(child, cause);
-  child_free(child, false);
-  put_off_exchange(remote, rt_now_ns());
-  lock(remote);
-  snprintf(remote->note, sizeof(remote->note),
-           "worker %lld was to bring the device back: %.160s; tried again in %.0f s",
-           (long long)pid, cause->text, (double)remote->exchange_rest_ns * 1e-9);
-  child_give_edit(remote->worker, &remote->book);
-  unlock(remote);
-}
-
-static void
-lose(Remote* const remote, Child* const child, Cause* const cause)
-{
-  if (child == remote->next && remote->worker) {
-    give_up_exchange(remote, child, cause);
-    return;
-  }
-  const bool was_worker = child == remote->worker;
-  const int64_t pid = process_id(child->process);
-  remote->host.hold(remote->host.context);
-  Loss loss = unlink_child(remote, child);
-  if (was_worker) {
-    remote->host.lost(remote->host.context);
-  }
-  remote->host.release(remote->host.context);
-  remote_end(child, cause);
-  loss.from_outside = cause->from_outside;
-  child_free(child, false);
-  lock(remote);
-  const bool cured = judge(remote, &loss, cause->text);
-  const uint64_t rest_ns = blame_rest(&remote->blame, &loss, cured);
-  remote->start_at_ns = rt_now_ns() + rest_ns;
-  note_loss(remote, pid, cause->text, rest_ns);
-  if (!remote->started.is_there) {
-    remote->started.is_there = true;
-    if (!remote->started.error.status) {
-      error_set(&remote->started.error, STATUS_WORKER, "the worker process %s", cause->text);
-    }
-  }
-  pthread_cond_broadcast(&remote->changed);
-  unlock(remote);
-}
-
 // ---- a child takes over ----
 
 /// [lock held]
@@ -387,7 +237,7 @@ exchange_is_due(Remote* const remote, const uint64_t now_ns)
 {
   const bool needs_one = remote->worker->status.needs_new_process;
   if (needs_one && !remote->wants_exchange) {
-    put_off_exchange(remote, now_ns);
+    remote_put_off_exchange(remote, now_ns);
   }
   remote->wants_exchange = needs_one;
   return needs_one && now_ns >= remote->exchange_at_ns;
@@ -408,7 +258,7 @@ start_next(Remote* const remote, const uint64_t now_ns)
   lock(remote);
   remote->next = child;
   if (status && remote->worker) {
-    put_off_exchange(remote, now_ns);
+    remote_put_off_exchange(remote, now_ns);
   } else if (status) {
     const uint64_t rest_ns = blame_rest(&remote->blame, &(Loss){ 0 }, false);
     remote->start_at_ns = now_ns + rest_ns;
@@ -462,7 +312,7 @@ attend(Remote* const remote, Child* const child, const uint64_t now_ns)
   if (remote_hear(remote, child, &cause) && remote_watch(remote, child, &cause)) {
     go_on(remote, child, now_ns);
   } else {
-    lose(remote, child, &cause);
+    remote_lose(remote, child, &cause);
   }
 }
 

@@ -164,10 +164,6 @@ typedef struct Cause {
 /// Do what a child says, as far as it has come; false when the child is lost by that.
 NODISCARD bool remote_hear(Remote* remote, Child* child, Cause* cause);
 
-/// Kill a child that is lost, for whatever cause.  Where it had been dying by its own doing, as a
-/// process that takes long to write its core, that is the cause.
-void remote_end(Child* child, Cause* cause);
-
 /// Let the engine know what is heard of the worker now.
 void remote_publish(Remote* remote, const Child* child);
 
@@ -175,6 +171,18 @@ void remote_publish(Remote* remote, const Child* child);
 
 /// Whether it does what it should; else why it is lost.
 NODISCARD bool remote_watch(Remote* remote, Child* child, Cause* cause);
+
+// ---- remote_loss.c ----
+
+/// True for what a program does to itself.
+bool remote_is_own_signal(int number);
+
+/// End a child that is lost, judge, and set when the next one starts. [link]
+void remote_lose(Remote* remote, Child* child, Cause* cause);
+
+/// Set when a worker is exchanged for its device: each time later, unless that has been well for
+/// long. [link]
+void remote_put_off_exchange(Remote* remote, uint64_t now_ns);
 
 // ---- remote_link.c ----
 

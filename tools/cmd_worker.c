@@ -84,7 +84,6 @@ worker_run(const int argc, char** const argv)
   }
   prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // as it is seen beside its server, by ps or top
   ignore_signals();
-  prctl(PR_SET_NAME, PROGRAM_NAME " worker"); // it was started as /proc/self/exe
   Error error = { STATUS_OK, "" };
   const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);
   if (end != SERVE_CLOSED && end != SERVE_FAILED) { // the server says itself what it was told

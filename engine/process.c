@@ -19,12 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FREE_WAIT_NS 1000000000U // how long process_free() waits for a killed process
+#define FREE_WAIT_NS    1000000000U // how long process_free() waits for a killed process
+#define STAT_BYTES      1024U       // of /proc/PID/stat, at most
+#define STAT_EXIT_FIELD 52U         // proc(5): exit_code
 
 struct Process {
   pid_t id;
   int fd;         ///< pidfd
   bool is_killed; ///< By process_kill()
+  int crash;      ///< The signal that it was dying of then, or 0
   bool has_ended;
   int signal; ///< That has ended it, or 0
   char reason[PROCESS_REASON_BYTES];
@@ -171,6 +174,10 @@ process_has_ended(Process* const process, char reason[const PROCESS_REASON_BYTES
       snprintf(process->reason, sizeof(process->reason), "ended");
     } else if (end.si_pid) {
       process->has_ended = true;
+      // A kill ends the writing of a core, and is what the kernel tells then.
+      end.si_status = process->is_killed && process->crash && end.si_code != CLD_EXITED
+                          ? process->crash
+                          : end.si_status;
       process->signal = end.si_code == CLD_EXITED ? 0 : end.si_status;
       say_reason(process, &end);
     }
@@ -187,23 +194,46 @@ process_signal(const Process* const process)
   return process->signal;
 }
 
-bool
-process_is_stopped(const Process* const process)
+/// What the kernel says of it, from the state on: "R 1 2 …"; "" when it says nothing.
+static const char*
+read_stat(const Process* const process, char line[const STAT_BYTES])
 {
   char path[64];
-  char line[512];
   if (process->has_ended) {
-    return false; // the id may be another's by now
+    return ""; // the id may be another's by now
   }
   snprintf(path, sizeof(path), "/proc/%d/stat", (int)process->id);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t n = fd >= 0 ? read(fd, line, sizeof(line) - 1U) : -1;
+  const ssize_t n = fd >= 0 ? read(fd, line, STAT_BYTES - 1U) : -1;
   if (fd >= 0) {
     close(fd);
   }
   line[n > 0 ? n : 0] = '\0';
   const char* const after_name = strrchr(line, ')'); // proc(5): the name may hold anything
-  return after_name && !strncmp(after_name, ") T", 3U);
+  return after_name && after_name[1] == ' ' ? after_name + 2 : "";
+}
+
+bool
+process_is_stopped(const Process* const process)
+{
+  char line[STAT_BYTES];
+  return read_stat(process, line)[0] == 'T';
+}
+
+/// The signal that it is dying of, as while its core is written; 0 when it lives.
+static int
+find_crash(const Process* const process)
+{
+  char line[STAT_BYTES];
+  const char* field = read_stat(process, line);
+  if (field[0] == 'T') { // then it is the signal that has stopped it
+    return 0;
+  }
+  for (uint32_t f = 3U; field && f < STAT_EXIT_FIELD; ++f) {
+    field = strchr(field, ' ');
+    field = field ? field + 1 : NULL;
+  }
+  return field ? (int)(strtol(field, NULL, 10) & 0x7F) : 0; // as in a wait status
 }
 
 // ---- ending ----
@@ -240,6 +270,7 @@ process_kill(Process* const process, const uint64_t timeout_ns,
   if (process_has_ended(process, reason)) {
     return true;
   }
+  process->crash = find_crash(process);
   process->is_killed = syscall(SYS_pidfd_send_signal, process->fd, SIGKILL, NULL, 0U) == 0;
   wait_for_end(process, timeout_ns);
   return process_has_ended(process, reason);

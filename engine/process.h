@@ -58,7 +58,8 @@ int process_signal(const Process* process);
 /// Whether it was stopped from outside (SIGSTOP). [any but rt]
 bool process_is_stopped(const Process* process);
 
-/// SIGKILL, and wait until it is gone, but no longer than timeout_ns; then as process_has_ended().
+/// SIGKILL, and wait until it is gone, but no longer than timeout_ns; then as process_has_ended(),
+/// with the signal that it was dying of already, while its core was written, if it was.
 /// [any but rt, one thread at a time]
 bool process_kill(Process* process, uint64_t timeout_ns, char reason[PROCESS_REASON_BYTES]);
 

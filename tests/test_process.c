@@ -3,6 +3,7 @@
 // reason; it does not outlive its parent.  This program is its own child: its argument says what to
 // do.
 
+#include "support/scratch.h"
 #include "support/suite.h"
 #include "support/wire_ends.h"
 
@@ -28,6 +29,7 @@
 #define OWN_PROGRAM "/proc/self/exe"
 #define WAIT_MS     20000 // for what must happen at once
 #define WAIT_NS     20000000000ULL
+#define CORE_BYTES  ((size_t)256 << 20U) // so many take a while to be written
 
 // ---- children ----
 
@@ -126,10 +128,33 @@ be_parent(const char* const role_of_child)
   return EXIT_FAILURE;
 }
 
+/// Die with a core file in the present folder, where the machine has it so.
+static void
+dump_core(void)
+{
+  struct rlimit limit;
+  getrlimit(RLIMIT_CORE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_CORE, &limit);
+  unsigned char* const bytes = malloc(CORE_BYTES);
+  if (!bytes) {
+    _exit(99);
+  }
+  for (size_t b = 0; b < CORE_BYTES; ++b) {
+    bytes[b] = (unsigned char)(b * 167U);
+  }
+  signal(SIGSEGV, SIG_DFL); // sanitizers have a handler that exits
+  tell("here");
+  raise(SIGSEGV);
+}
+
 static int
 play_role(const char* const role)
 {
   const struct rlimit no_core = { 0, 0 };
+  if (!strcmp(role, "core")) {
+    dump_core();
+  }
   setrlimit(RLIMIT_CORE, &no_core);
   if (!strcmp(role, "look")) {
     return look_around();
@@ -298,6 +323,48 @@ START_TEST(one_that_is_stopped_is_told_from_one_that_runs)
 }
 END_TEST
 
+/// Whether the kernel writes its core just now.
+static bool
+is_dumping(const Process* const process)
+{
+  char line[128];
+  bool is_found = false;
+  snprintf(line, sizeof(line), "/proc/%d/status", (int)process_id(process));
+  FILE* const status = fopen(line, "r");
+  while (status && !is_found && fgets(line, sizeof(line), status)) {
+    is_found = !strcmp(line, "CoreDumping:\t1\n");
+  }
+  if (status) {
+    fclose(status);
+  }
+  return is_found;
+}
+
+START_TEST(one_that_is_killed_while_its_core_is_written_has_crashed)
+{
+  const Scratch scratch = scratch_new();
+  const int back = open(".", O_RDONLY | O_CLOEXEC);
+  ck_assert_int_eq(chdir(scratch.directory), 0);
+  int socket = -1;
+  char text[16];
+  char reason[PROCESS_REASON_BYTES];
+  Process* const process = start("core", &socket);
+  ck_assert_int_eq(fchdir(back), 0);
+  close(back);
+  hear(socket, text, sizeof(text));
+  // Where there are no core files, it ends of the same by itself.
+  while (!is_dumping(process) && !process_has_ended(process, reason)) {
+    usleep(1000);
+  }
+  ck_assert(process_kill(process, WAIT_NS, reason));
+  ck_assert_str_eq(reason, "killed by SIGSEGV");
+  ck_assert_int_eq(process_signal(process), SIGSEGV);
+  process_free(process);
+  close(socket);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(freeing_leaves_no_process_and_no_descriptor)
 {
   int socket = -1;
@@ -405,6 +472,7 @@ main(const int argc, char** const argv)
                                  a_child_has_nothing_of_its_parent,
                                  a_parent_without_standard_descriptors_has_a_child_with_them,
                                  one_that_is_stopped_is_told_from_one_that_runs,
+                                 one_that_is_killed_while_its_core_is_written_has_crashed,
                                  freeing_leaves_no_process_and_no_descriptor,
                                  an_ignored_SIGCHLD_hides_no_reason,
                                  one_that_somebody_else_has_reaped_has_ended,

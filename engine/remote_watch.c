@@ -21,6 +21,8 @@
 #define STALL_BLOCKS  8U
 #define STARVED_NS                                                                                 \
   (2U * NS_PER_S) // the same without real-time priority: it may just not be its turn
+// The same while an edit is planned beside a device: a driver that compiles may hold blocks up.
+#define COMPILE_NS (10U * NS_PER_S)
 #define WAITED_NS  (10U * NS_PER_S) // the same, where the callback waits for each block
 #define LOOK_NS    (NS_PER_S / 10U) // more between two looks, and this thread was kept waiting
 #define HEALTHY_NS (NS_PER_S / 2U)  // heard for so long
@@ -43,7 +45,7 @@ typedef struct View {
   bool is_ready, is_asked, has_edit;
   uint64_t since_ns, busy_ns, asked_ns, edit_ns;
   Format format;
-  bool is_realtime;
+  bool is_realtime, has_device;
 } View;
 
 static View
@@ -60,7 +62,8 @@ view(Remote* const remote, const Child* const child)
                       .asked_ns = child->asked_ns,
                       .edit_ns = child->edit_ns,
                       .format = remote->wanted.format,
-                      .is_realtime = remote->config.realtime && !child->status.realtime_note[0] };
+                      .is_realtime = remote->config.realtime && !child->status.realtime_note[0],
+                      .has_device = child->status.device[0] != '\0' };
   pthread_mutex_unlock(&remote->lock);
   return view;
 }
@@ -127,7 +130,8 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
 static uint64_t
 stall_limit(const View* const now)
 {
-  const uint64_t least_ns = now->is_realtime ? STALL_NS : STARVED_NS;
+  const bool may_compile = now->has_edit && now->has_device;
+  const uint64_t least_ns = may_compile ? COMPILE_NS : now->is_realtime ? STALL_NS : STARVED_NS;
   const double blocks_ns =
       STALL_BLOCKS * (double)now->format.block_frames / now->format.rate_hz * (double)NS_PER_S;
   return blocks_ns > (double)least_ns ? (uint64_t)blocks_ns : least_ns;

@@ -9,6 +9,7 @@ faults that moves while there is none.  The test runs in a user namespace of its
 """
 
 import fcntl
+import resource
 
 from seen import *
 
@@ -396,8 +397,10 @@ def exit_with_each_code():
         (3, "run", "--io", "jack", "--server", "nowhere"),
         (4, "check", "--backend", "cuda", "--gpu", "63", "gain"),
         (5, "render", "gain", "none.wav", "out.wav"),
+        (6, "run", "--io", "dummy", "--osc-port", "0", "gain"),
     ]:
-        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=30.0, check=False)
+        few = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))) if code == 6 else None
+        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=30.0, check=False, preexec_fn=few)
         note("exit code", [done.returncode], " ".join(words))
         tell(" ".join(words), [str(done.returncode)], [] if done.returncode == code else [str(code)], done.stderr)
 

@@ -50,8 +50,8 @@ with scratch(), Jackd(48000, 64) as jack:
                 print(f"round {number + 1}: back in {back * 1000:.0f} ms, {len(before)} connections")
                 times.append(back)
                 time.sleep(0.6)
-            # When two engines and jack_lsp join in the same instant, JACK holds one of them up for a second now and then; how
-            # long one engine takes by itself is what jack_kills.py judges.
+            # With two engines and jack_lsp at once, one of them joins a second late now and then; why is not known.  How long one
+            # engine takes by itself is what jack_kills.py judges.
             assert min(times) < LIMIT_S, times
             assert server.osc.ask("/node/g/gain") == ("/node/g/gain", [-6.0])
             other.stop()

@@ -16,14 +16,14 @@
 
 #define ARM_LIMIT_S 10 // then the engine goes on dry, and the worker may still come
 
-static void
-lock(const Remote* const remote)
+void
+remote_lock(const Remote* const remote)
 {
   pthread_mutex_lock((pthread_mutex_t*)&remote->lock);
 }
 
-static void
-unlock(const Remote* const remote)
+void
+remote_unlock(const Remote* const remote)
 {
   pthread_mutex_unlock((pthread_mutex_t*)&remote->lock);
 }
@@ -75,7 +75,7 @@ remote_arm(void* const runner, const RunnerStart* const start, RunnerFacts* cons
   // In one piece for the link: whom it lost before is not this worker, and whom it loses from here
   // on is.
   remote->host.hold(remote->host.context);
-  lock(remote);
+  remote_lock(remote);
   remote->wanted = (Wanted){ .armed = true,
                              .generation = remote->wanted.generation + 1U,
                              .format = start->format,
@@ -94,7 +94,7 @@ remote_arm(void* const runner, const RunnerStart* const start, RunnerFacts* cons
   }
   const Answer answer = remote->armed;
   *facts = remote->facts;
-  unlock(remote);
+  remote_unlock(remote);
   remote_wake(remote);
   return answer.error.status ? error_set(error, answer.error.status, "%s", answer.error.text)
                              : STATUS_OK;
@@ -104,7 +104,7 @@ static void
 remote_disarm(void* const runner)
 {
   Remote* const remote = runner;
-  lock(remote);
+  remote_lock(remote);
   remote->wanted.armed = false;
   ++remote->wanted.generation;
   if (remote->worker) {
@@ -113,7 +113,7 @@ remote_disarm(void* const runner)
   if (remote->next) {
     child_disarm(remote->next);
   }
-  unlock(remote);
+  remote_unlock(remote);
   remote_wake(remote);
 }
 
@@ -125,12 +125,12 @@ remote_edit(void* const runner, const uint64_t id, const Rack* const rack, const
 {
   (void)stamp; // a worker counts its own messages, see Child::n_sent
   Remote* const remote = runner;
-  lock(remote);
+  remote_lock(remote);
   const Status status = book_add(&remote->book, id, rack, at_frame, rt_now_ns());
   if (!status && remote_takes_edits(remote)) {
     child_give_edit(remote->worker, &remote->book);
   }
-  unlock(remote);
+  remote_unlock(remote);
   remote_wake(remote);
   return status;
 }
@@ -146,7 +146,7 @@ static bool
 remote_set(void* const runner, const ParamMessage* const messages, const uint32_t n)
 {
   Remote* const remote = runner;
-  lock(remote);
+  remote_lock(remote);
   const bool has_ring = is_served(remote->worker) || is_served(remote->next);
   if (!has_ring) {
     book_note(&remote->book, messages, n);
@@ -157,7 +157,7 @@ remote_set(void* const runner, const ParamMessage* const messages, const uint32_
       child_set(remote->next, messages, n);
     }
   }
-  unlock(remote);
+  remote_unlock(remote);
   return !has_ring;
 }
 
@@ -165,7 +165,7 @@ static void
 remote_sent(void* const runner, const ParamMessage* const messages, const uint32_t n)
 {
   Remote* const remote = runner;
-  lock(remote);
+  remote_lock(remote);
   book_note(&remote->book, messages, n);
   if (remote->worker) {
     remote->worker->n_sent += n;
@@ -176,7 +176,7 @@ remote_sent(void* const runner, const ParamMessage* const messages, const uint32
   if (remote->next) {
     child_set(remote->next, messages, n);
   }
-  unlock(remote);
+  remote_unlock(remote);
 }
 
 // ---- queries ----
@@ -185,7 +185,7 @@ static void
 tell_status(const void* const runner, RunnerStatus* const status)
 {
   const Remote* const remote = runner;
-  lock(remote);
+  remote_lock(remote);
   const RunnerStatus* const past = &remote->past;
   *status = remote->worker ? remote->worker->status : (RunnerStatus){ 0 };
   status->facts = remote->facts;
@@ -198,21 +198,21 @@ tell_status(const void* const runner, RunnerStatus* const status)
   if (!status->realtime_note[0]) {
     memcpy(status->realtime_note, remote->realtime_note, sizeof(status->realtime_note));
   }
-  unlock(remote);
+  remote_unlock(remote);
 }
 
 static uint32_t
 tell_places(const void* const runner, EnginePlace* const places, const uint32_t max)
 {
   const Remote* const remote = runner;
-  lock(remote);
+  remote_lock(remote);
   const Child* const worker = remote->worker;
   const uint32_t n = worker ? worker->n_places : 0U;
   const uint32_t n_told = n < max ? n : max;
   if (n_told) {
     memcpy(places, worker->places, n_told * sizeof(EnginePlace));
   }
-  unlock(remote);
+  remote_unlock(remote);
   return n;
 }
 
@@ -220,12 +220,12 @@ static void
 reset_load(void* const runner)
 {
   Remote* const remote = runner;
-  lock(remote);
+  remote_lock(remote);
   if (remote->worker && !remote->worker->broken.status) {
     // One that cannot be told is found by the link.
     (void)!wire_send(remote->worker->wire, &(WireMessage){ .kind = WIRE_RESET_LOAD }, NULL);
   }
-  unlock(remote);
+  remote_unlock(remote);
 }
 
 /// A device that fails is not the end of a live run: RunnerStatus tells of it.
@@ -249,7 +249,7 @@ state_word(const Remote* const remote)
 void
 remote_status(const Remote* const remote, RemoteStatus* const status)
 {
-  lock(remote);
+  remote_lock(remote);
   const Child* const child = remote->worker ? remote->worker : remote->next;
   *status = (RemoteStatus){ .state = state_word(remote),
                             .pid = child ? process_id(child->process) : 0,
@@ -257,15 +257,15 @@ remote_status(const Remote* const remote, RemoteStatus* const status)
                             .n_quarantined = remote->n_quarantined };
   memcpy(status->note, remote->note, sizeof(status->note));
   memcpy(status->quarantine, remote->quarantine, sizeof(status->quarantine));
-  unlock(remote);
+  remote_unlock(remote);
 }
 
 Rack*
 remote_rack(const Remote* const remote)
 {
-  lock(remote);
+  remote_lock(remote);
   Rack* const rack = rack_copy(remote->book.heard);
-  unlock(remote);
+  remote_unlock(remote);
   return rack;
 }
 
@@ -279,9 +279,9 @@ remote_free(void* const runner)
     return;
   }
   if (remote->has_thread) {
-    lock(remote);
+    remote_lock(remote);
     remote->quits = true;
-    unlock(remote);
+    remote_unlock(remote);
     remote_wake(remote);
     pthread_join(remote->thread, NULL);
   }
@@ -314,12 +314,12 @@ start_link(Remote* const remote, Error* const error)
     return status;
   }
   remote->has_thread = true;
-  lock(remote);
+  remote_lock(remote);
   while (!remote->started.is_there) {
     pthread_cond_wait(&remote->changed, &remote->lock);
   }
   status = remote->started.error.status;
-  unlock(remote);
+  remote_unlock(remote);
   return status ? error_set(error, status, "%s", remote->started.error.text) : STATUS_OK;
 }
 

@@ -17,26 +17,6 @@
 #define FIRST_REST_NS    1000000000U // before a rack that cannot be planned is tried again
 #define LONGEST_REST_NS  60000000000U
 
-static void
-lock(Remote* const remote)
-{
-  pthread_mutex_lock(&remote->lock);
-}
-
-static void
-unlock(Remote* const remote)
-{
-  pthread_mutex_unlock(&remote->lock);
-}
-
-static bool
-is_lost(Cause* const cause, const char* const text)
-{
-  *cause = (Cause){ .from_outside = false };
-  snprintf(cause->text, sizeof(cause->text), "%.*s", (int)sizeof(cause->text) - 1, text);
-  return false;
-}
-
 // ---- facts ----
 
 /// [lock held]
@@ -51,7 +31,7 @@ static bool
 take_facts(Remote* const remote, Child* const child, const RunnerFacts* const facts,
            Cause* const cause)
 {
-  lock(remote);
+  remote_lock(remote);
   // Until it is armed, they may be of the format before.
   const bool can_be = child->state <= CHILD_ARMING || has_possible_latency(remote, facts);
   const bool is_new = facts->serial >= child->facts.serial;
@@ -59,11 +39,11 @@ take_facts(Remote* const remote, Child* const child, const RunnerFacts* const fa
   if (can_be && is_new && !is_far) {
     child->facts = *facts;
   }
-  unlock(remote);
+  remote_unlock(remote);
   if (is_far) {
-    return is_lost(cause, "told of more plans than it can have made");
+    return remote_is_lost(cause, "told of more plans than it can have made", false);
   }
-  return can_be || is_lost(cause, "told a latency that cannot be");
+  return can_be || remote_is_lost(cause, "told a latency that cannot be", false);
 }
 
 /// The child's facts as the engine gets them: numbered over all children. [lock held]
@@ -79,9 +59,9 @@ number_facts(Remote* const remote, const Child* const child)
 void
 remote_publish(Remote* const remote, const Child* const child)
 {
-  lock(remote);
+  remote_lock(remote);
   const RunnerFacts facts = number_facts(remote, child);
-  unlock(remote);
+  remote_unlock(remote);
   remote->events.changed(remote->events.context, &facts);
 }
 
@@ -92,28 +72,28 @@ hear_ready(Remote* const remote, Child* const child, const RunnerStatus* const s
            Cause* const cause)
 {
   if (child->is_ready) {
-    return is_lost(cause, "was ready twice");
+    return remote_is_lost(cause, "was ready twice", false);
   }
   if (remote->worker && !status->device[0] && remote->config.backend != ENGINE_BACKEND_CPU) {
-    return is_lost(cause, "has no device either");
+    return remote_is_lost(cause, "has no device either", false);
   }
-  lock(remote);
+  remote_lock(remote);
   child->status = *status;
   child->is_ready = true;
   remote->had_gpu |= status->device[0] != '\0';
-  unlock(remote);
+  remote_unlock(remote);
   return true;
 }
 
 static bool
 hear_failed(Remote* const remote, const Error* const error, Cause* const cause)
 {
-  lock(remote);
+  remote_lock(remote);
   if (!remote->started.is_there) {
     remote->started.error = *error;
   }
-  unlock(remote);
-  return is_lost(cause, error->text);
+  remote_unlock(remote);
+  return remote_is_lost(cause, error->text, false);
 }
 
 /// The first pending edit is heard or refused.  [lock held]
@@ -145,7 +125,7 @@ hear_reply(Remote* const remote, Child* const child, const WireReply* const mess
   }
   const Status status = message->reply.status;
   RunnerFacts facts = { 0 };
-  lock(remote);
+  remote_lock(remote);
   const bool is_load = child->n_loads_out && message->id == 0U;
   const bool is_edit = child->has_edit && message->id == remote->book.first->id;
   if (is_load) {
@@ -157,11 +137,12 @@ hear_reply(Remote* const remote, Child* const child, const WireReply* const mess
     settle_edit(remote, child, !status);
     facts = number_facts(remote, child);
   }
-  unlock(remote);
+  remote_unlock(remote);
   if (is_edit) {
     remote->events.replied(remote->events.context, message->id, &message->reply, &facts);
   } else if (!is_load || status) {
-    return is_lost(cause, is_load ? message->reply.text : "answered what it was not asked");
+    return remote_is_lost(cause, is_load ? message->reply.text : "answered what it was not asked",
+                          false);
   }
   return true;
 }
@@ -206,7 +187,7 @@ hear_armed(Remote* const remote, Child* const child, const WireArmed* const mess
     return false;
   }
   remote->host.hold(remote->host.context);
-  lock(remote); // who has just asked still holds it
+  remote_lock(remote); // who has just asked still holds it
   const bool was_asked = child->n_arms_out != 0U;
   child->n_arms_out -= was_asked;
   child->has_plan |= !message->error.status;
@@ -230,27 +211,27 @@ hear_armed(Remote* const remote, Child* const child, const WireArmed* const mess
     child_set_state(child, CHILD_ARMED);
     child->arm_rest_ns = 0;
   }
-  unlock(remote);
+  remote_unlock(remote);
   remote->host.release(remote->host.context);
   if (!was_asked) {
-    return is_lost(cause, "was armed without being asked");
+    return remote_is_lost(cause, "was armed without being asked", false);
   }
   if (!can_be) {
-    return is_lost(cause, "told a latency that cannot be");
+    return remote_is_lost(cause, "told a latency that cannot be", false);
   }
   // Beside a worker that plays, one that cannot is of no use.
   const bool is_useless = message->error.status && remote->worker && child == remote->next;
-  return !is_useless || is_lost(cause, message->error.text);
+  return !is_useless || remote_is_lost(cause, message->error.text, false);
 }
 
 static bool
 hear_disarmed(Remote* const remote, Child* const child, Cause* const cause)
 {
-  lock(remote); // who has just asked still holds it
+  remote_lock(remote); // who has just asked still holds it
   const bool was_asked = child->n_disarms_out != 0U;
   child->n_disarms_out -= was_asked;
-  unlock(remote);
-  return was_asked || is_lost(cause, "was disarmed without being asked");
+  remote_unlock(remote);
+  return was_asked || remote_is_lost(cause, "was disarmed without being asked", false);
 }
 
 static bool
@@ -272,23 +253,23 @@ hear_places(Remote* const remote, Child* const child, const WirePlaces* const me
 {
   EnginePlace* const places = malloc((message->n + 1U) * sizeof(EnginePlace));
   if (!places) {
-    return is_lost(cause, "no memory for what it says");
+    return remote_is_lost(cause, "no memory for what it says", false);
   }
   memcpy(places, message->places, message->n * sizeof(EnginePlace));
-  lock(remote);
+  remote_lock(remote);
   free(child->places);
   child->places = places;
   child->n_places = message->n;
-  unlock(remote);
+  remote_unlock(remote);
   return true;
 }
 
 static void
 hear_note(Remote* const remote, Child* const child, const char* const text)
 {
-  lock(remote);
+  remote_lock(remote);
   child->busy_ns = rt_now_ns();
-  unlock(remote);
+  remote_unlock(remote);
   if (remote->config.note) {
     remote->config.note(remote->config.note_context, text);
   }
@@ -312,9 +293,9 @@ hear_message(Remote* const remote, Child* const child, const WireMessage* const 
   case WIRE_CHANGED:
     return hear_changed(remote, child, &message->changed, cause);
   case WIRE_STATUS:
-    lock(remote);
+    remote_lock(remote);
     child->status = message->status;
-    unlock(remote);
+    remote_unlock(remote);
     return true;
   case WIRE_PLACES:
     return hear_places(remote, child, &message->places, cause);
@@ -322,7 +303,7 @@ hear_message(Remote* const remote, Child* const child, const WireMessage* const 
     hear_note(remote, child, message->note);
     return true;
   default:
-    return is_lost(cause, "sent what is not for the server");
+    return remote_is_lost(cause, "sent what is not for the server", false);
   }
 }
 
@@ -336,7 +317,7 @@ has_ended(const Child* const child, Cause* const cause)
   if (!process_has_ended(child->process, reason)) {
     return false;
   }
-  is_lost(cause, reason);
+  remote_is_lost(cause, reason, false);
   const int number = process_signal(child->process);
   cause->from_outside = number && !remote_is_own_signal(number);
   return true;
@@ -351,7 +332,7 @@ hear_end(const Child* const child, const Error* const error, Cause* const cause)
     (void)poll(&end, 1, END_WAIT_MS);
   }
   if (!has_ended(child, cause)) {
-    is_lost(cause, error->text);
+    remote_is_lost(cause, error->text, false);
     cause->from_outside = error->status == STATUS_NO_MEM; // ours
   }
   return false;
@@ -377,8 +358,8 @@ remote_hear(Remote* const remote, Child* const child, Cause* const cause)
   if (!has_more && has_ended(child, cause)) {
     return false;
   }
-  lock(remote);
+  remote_lock(remote);
   const Error broken = child->broken;
-  unlock(remote);
+  remote_unlock(remote);
   return !broken.status || hear_end(child, &broken, cause);
 }

@@ -16,18 +16,6 @@
 #define LOOK_MS 20  // between looks at a child
 #define REST_MS 100 // while there is none
 
-static void
-lock(Remote* const remote)
-{
-  pthread_mutex_lock(&remote->lock);
-}
-
-static void
-unlock(Remote* const remote)
-{
-  pthread_mutex_unlock(&remote->lock);
-}
-
 // ---- waiting ----
 
 static uint32_t
@@ -86,10 +74,10 @@ exchange(Remote* const remote)
 static void
 take_over_idle(Remote* const remote)
 {
-  lock(remote);
+  remote_lock(remote);
   Child* const left = exchange(remote);
   child_give_edit(remote->worker, &remote->book);
-  unlock(remote);
+  remote_unlock(remote);
   remote_publish(remote, remote->worker);
   child_free(left, true);
 }
@@ -98,7 +86,7 @@ take_over_idle(Remote* const remote)
 static bool
 serve(Remote* const remote, Child* const child)
 {
-  lock(remote);
+  remote_lock(remote);
   Ring* const ring = child->ring;
   const bool is_wanted = child->state == CHILD_ARMED && remote->wanted.armed &&
                          child->generation == remote->wanted.generation &&
@@ -107,10 +95,10 @@ serve(Remote* const remote, Child* const child)
     child->ring = NULL;
     child_set_state(child, CHILD_SERVING);
   }
-  unlock(remote);
+  remote_unlock(remote);
   const bool is_served =
       is_wanted && remote->host.offer(remote->host.context, ring, child->missed, child->n_missed);
-  lock(remote);
+  remote_lock(remote);
   if (is_served) {
     child->n_sent += child->n_missed;
     child->n_missed = 0;
@@ -120,7 +108,7 @@ serve(Remote* const remote, Child* const child)
   } else if (is_wanted) {
     ring_free(ring); // disarmed meanwhile
   }
-  unlock(remote);
+  remote_unlock(remote);
   return is_served;
 }
 
@@ -131,18 +119,18 @@ take_over_armed(Remote* const remote, Child* const child)
   remote->host.hold(remote->host.context);
   Child* left = NULL;
   const bool is_served = serve(remote, child);
-  lock(remote);
+  remote_lock(remote);
   if (is_served && child == remote->next) {
     left = exchange(remote);
   }
-  unlock(remote);
+  remote_unlock(remote);
   remote->host.release(remote->host.context);
   if (is_served) {
     remote_publish(remote, child);
     blame_heard(&remote->blame, rt_now_ns());
-    lock(remote);
+    remote_lock(remote);
     child_give_edit(child, &remote->book);
-    unlock(remote);
+    remote_unlock(remote);
   }
   child_free(left, true);
 }
@@ -153,12 +141,12 @@ take_over_armed(Remote* const remote, Child* const child)
 static void
 drop_old_format(Remote* const remote, Child* const child)
 {
-  lock(remote);
+  remote_lock(remote);
   if (child->ring && (child->generation != remote->wanted.generation ||
                       child->n_missed > remote->wanted.shape.n_messages)) {
     child_disarm(child);
   }
-  unlock(remote);
+  remote_unlock(remote);
 }
 
 static bool
@@ -171,10 +159,10 @@ can_be_armed(const Remote* const remote, const Child* const child, const uint64_
 static void
 arm(Remote* const remote, Child* const child, const uint64_t now_ns)
 {
-  lock(remote);
+  remote_lock(remote);
   const Wanted wanted = remote->wanted;
   const bool is_due = can_be_armed(remote, child, now_ns);
-  unlock(remote);
+  remote_unlock(remote);
   Ring* ring = NULL;
   Error error;
   if (!is_due) {
@@ -185,12 +173,12 @@ arm(Remote* const remote, Child* const child, const uint64_t now_ns)
     return;
   }
   const uint64_t frame = remote->host.frame_now(remote->host.context);
-  lock(remote);
+  remote_lock(remote);
   if (can_be_armed(remote, child, now_ns) && wanted.generation == remote->wanted.generation) {
     child_arm(child, remote, ring, true, frame);
     ring = NULL;
   }
-  unlock(remote);
+  remote_unlock(remote);
   ring_free(ring);
 }
 
@@ -198,10 +186,10 @@ arm(Remote* const remote, Child* const child, const uint64_t now_ns)
 static bool
 is_ready(Remote* const remote, const Child* const child)
 {
-  lock(remote);
+  remote_lock(remote);
   const bool is_put_off = child->arm_at_ns && !remote->worker;
   const bool ready = child->state == CHILD_IDLE && (!remote->wanted.armed || is_put_off);
-  unlock(remote);
+  remote_unlock(remote);
   return ready;
 }
 
@@ -209,13 +197,13 @@ is_ready(Remote* const remote, const Child* const child)
 static void
 load(Remote* const remote, Child* const child)
 {
-  lock(remote);
+  remote_lock(remote);
   if (child->is_ready && child->state == CHILD_STARTING &&
       !(remote->worker && remote->worker->has_edit)) {
     child_load(child, &remote->book);
   }
   child_ask(child);
-  unlock(remote);
+  remote_unlock(remote);
 }
 
 static void
@@ -255,7 +243,7 @@ start_next(Remote* const remote, const uint64_t now_ns)
   Child* child = NULL;
   Error error;
   const Status status = child_start(remote, &child, &error);
-  lock(remote);
+  remote_lock(remote);
   remote->next = child;
   if (status && remote->worker) {
     remote_put_off_exchange(remote, now_ns);
@@ -269,7 +257,7 @@ start_next(Remote* const remote, const uint64_t now_ns)
       pthread_cond_broadcast(&remote->changed);
     }
   }
-  unlock(remote);
+  remote_unlock(remote);
 }
 
 /// Answer the edits that are refused by now, as far as they are first.
@@ -278,7 +266,7 @@ refuse_edits(Remote* const remote)
 {
   for (;;) {
     EngineReply reply = { 0 };
-    lock(remote);
+    remote_lock(remote);
     const BookEdit* const edit = remote->book.first;
     const bool is_refused = edit && edit->refusal.status;
     const uint64_t id = is_refused ? edit->id : 0U;
@@ -292,7 +280,7 @@ refuse_edits(Remote* const remote)
       child_give_edit(remote->worker, &remote->book);
     }
     const RunnerFacts facts = remote->facts;
-    unlock(remote);
+    remote_unlock(remote);
     if (!is_refused) {
       return;
     }
@@ -319,9 +307,9 @@ attend(Remote* const remote, Child* const child, const uint64_t now_ns)
 static bool
 quits(Remote* const remote)
 {
-  lock(remote);
+  remote_lock(remote);
   const bool quits = remote->quits;
-  unlock(remote);
+  remote_unlock(remote);
   return quits;
 }
 

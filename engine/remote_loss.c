@@ -10,19 +10,15 @@
 
 #define KILL_LIMIT_NS 2000000000U // a process that hangs in a driver stays for longer
 
-static void
-lock(Remote* const remote)
-{
-  pthread_mutex_lock(&remote->lock);
-}
-
-static void
-unlock(Remote* const remote)
-{
-  pthread_mutex_unlock(&remote->lock);
-}
-
 // ---- its end ----
+
+bool
+remote_is_lost(Cause* const cause, const char* const text, const bool from_outside)
+{
+  cause->from_outside = from_outside;
+  snprintf(cause->text, sizeof(cause->text), "%.*s", (int)sizeof(cause->text) - 1, text);
+  return false;
+}
 
 bool
 remote_is_own_signal(const int number)
@@ -53,7 +49,7 @@ end(const Child* const child, Cause* const cause)
 static Loss
 unlink_child(Remote* const remote, const Child* const child)
 {
-  lock(remote);
+  remote_lock(remote);
   const Loss loss = { .was_healthy = child->is_healthy,
                       .had_edit = child->has_edit,
                       .had_rack = child->state > CHILD_STARTING };
@@ -71,7 +67,7 @@ unlink_child(Remote* const remote, const Child* const child)
     remote->next = NULL;
   }
   pthread_cond_broadcast(&remote->changed);
-  unlock(remote);
+  remote_unlock(remote);
   return loss;
 }
 
@@ -158,12 +154,12 @@ give_up_exchange(Remote* const remote, Child* const child, Cause* const cause)
   end(child, cause);
   child_free(child, false);
   remote_put_off_exchange(remote, rt_now_ns());
-  lock(remote);
+  remote_lock(remote);
   snprintf(remote->note, sizeof(remote->note),
            "worker %lld was to bring the device back: %.160s; tried again in %.0f s",
            (long long)pid, cause->text, (double)remote->exchange_rest_ns * 1e-9);
   child_give_edit(remote->worker, &remote->book);
-  unlock(remote);
+  remote_unlock(remote);
 }
 
 void
@@ -184,7 +180,7 @@ remote_lose(Remote* const remote, Child* const child, Cause* const cause)
   end(child, cause);
   loss.from_outside = cause->from_outside;
   child_free(child, false);
-  lock(remote);
+  remote_lock(remote);
   const bool cured = judge(remote, &loss, cause->text);
   const uint64_t rest_ns = blame_rest(&remote->blame, &loss, cured);
   remote->start_at_ns = rt_now_ns() + rest_ns;
@@ -196,5 +192,5 @@ remote_lose(Remote* const remote, Child* const child, Cause* const cause)
     }
   }
   pthread_cond_broadcast(&remote->changed);
-  unlock(remote);
+  remote_unlock(remote);
 }

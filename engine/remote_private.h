@@ -153,13 +153,13 @@ void child_ask(Child* child);
 /// Values that were set: by its socket, or kept until its ring is served.
 void child_set(Child* child, const ParamMessage* messages, uint32_t n);
 
-// ---- remote_hear.c [link] ----
-
 /// Why a child is lost.
 typedef struct Cause {
   char text[REMOTE_NOTE_BYTES / 2U];
   bool from_outside; ///< Not by its own doing
 } Cause;
+
+// ---- remote_hear.c [link] ----
 
 /// Do what a child says, as far as it has come; false when the child is lost by that.
 NODISCARD bool remote_hear(Remote* remote, Child* child, Cause* cause);
@@ -173,6 +173,9 @@ void remote_publish(Remote* remote, const Child* child);
 NODISCARD bool remote_watch(Remote* remote, Child* child, Cause* cause);
 
 // ---- remote_loss.c ----
+
+/// Note why a child is lost: false, for whoever returns whether it is well.
+bool remote_is_lost(Cause* cause, const char* text, bool from_outside);
 
 /// True for what a program does to itself.
 bool remote_is_own_signal(int number);
@@ -191,6 +194,12 @@ void* remote_link(void* remote);
 
 /// Whether edits go to the worker, and not to the next one, which has the rack already. [lock held]
 bool remote_takes_edits(const Remote* remote);
+
+// ---- remote.c ----
+
+/// Remote::lock. [any but rt]
+void remote_lock(const Remote* remote);
+void remote_unlock(const Remote* remote);
 
 /// Let the link look. [any]
 void remote_wake(const Remote* remote);

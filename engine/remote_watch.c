@@ -28,14 +28,6 @@
 #define HEALTHY_NS (NS_PER_S / 2U)  // heard for so long
 #define AGE_NS     (10U * NS_PER_S) // or alive, where no audio runs
 
-static bool
-is_lost(Cause* const cause, const char* const text, const bool from_outside)
-{
-  cause->from_outside = from_outside;
-  snprintf(cause->text, sizeof(cause->text), "%s", text);
-  return false;
-}
-
 // ---- answers ----
 
 /// What the link looks at, and others may change.
@@ -51,7 +43,7 @@ typedef struct View {
 static View
 view(Remote* const remote, const Child* const child)
 {
-  pthread_mutex_lock(&remote->lock);
+  remote_lock(remote);
   const View view = { .now_ns = rt_now_ns(),
                       .state = child->state,
                       .is_ready = child->is_ready,
@@ -64,7 +56,7 @@ view(Remote* const remote, const Child* const child)
                       .format = remote->wanted.format,
                       .is_realtime = remote->config.realtime && !child->status.realtime_note[0],
                       .has_device = child->status.device[0] != '\0' };
-  pthread_mutex_unlock(&remote->lock);
+  remote_unlock(remote);
   return view;
 }
 
@@ -113,13 +105,13 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
   const Wait wait = awaited(now);
   const uint64_t waited_ns = wait.limit_ns ? now->now_ns - wait.since_ns : 0U;
   if (waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
-    return is_lost(cause, "stopped from outside", true);
+    return remote_is_lost(cause, "stopped from outside", true);
   }
   if (wait.limit_ns && waited_ns >= wait.limit_ns) {
-    return is_lost(cause, wait.text, false);
+    return remote_is_lost(cause, wait.text, false);
   }
   if (now->has_edit && now->now_ns - now->edit_ns >= EDIT_LIMIT_NS) {
-    return is_lost(cause, "did not answer an edit in 60 s", false);
+    return remote_is_lost(cause, "did not answer an edit in 60 s", false);
   }
   return true;
 }
@@ -154,10 +146,10 @@ finishes_blocks(Child* const child, const View* const now, const RemotePulse* co
   }
   child->stalled_ns += passed_ns < LOOK_NS ? passed_ns : LOOK_NS;
   if (child->stalled_ns >= STOPPED_NS && process_is_stopped(child->process)) {
-    return is_lost(cause, "stopped from outside", true);
+    return remote_is_lost(cause, "stopped from outside", true);
   }
   const uint64_t limit_ns = is_due ? stall_limit(now) : WAITED_NS;
-  return child->stalled_ns < limit_ns || is_lost(cause, "finished no more blocks", false);
+  return child->stalled_ns < limit_ns || remote_is_lost(cause, "finished no more blocks", false);
 }
 
 /// Note for how long it has been heard.
@@ -181,7 +173,7 @@ serves_well(const Remote* const remote, Child* const child, const View* const no
     return true;
   }
   if (pulse.faults) {
-    return is_lost(cause, "wrote what cannot be into the block ring", false);
+    return remote_is_lost(cause, "wrote what cannot be into the block ring", false);
   }
   note_health(child, &pulse, now->now_ns);
   const bool is_fine = finishes_blocks(child, now, &pulse, cause);

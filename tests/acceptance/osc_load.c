@@ -13,6 +13,7 @@
 #include "../support/osc_corpus.h"
 
 #include "../../control/clock.h"
+#include "../../engine/percentiles.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,14 +74,6 @@ receive(const int fd, char* const answer, const int timeout_ms)
 
 // ---- ask ----
 
-static int
-compare(const void* const a, const void* const b)
-{
-  const double x = *(const double*)a;
-  const double y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
 /// Send until it is acknowledged; how long that took, in ms.
 static double
 ask_once(const int fd, const void* const packet, const size_t n_bytes, uint32_t* const n_resent)
@@ -118,9 +111,9 @@ ask(const char* const port, const uint32_t n)
     ms[i] = ask_once(fd, is_ping ? ping : value, is_ping ? 20U : 24U, &n_resent);
     nanosleep(&(struct timespec){ .tv_nsec = ASK_INTERVAL_NS }, NULL);
   }
-  qsort(ms, n, sizeof(double), compare);
-  printf("asked %u p50_ms %.3f p99_ms %.3f max_ms %.3f resent %u\n", n, ms[n / 2U],
-         ms[(size_t)n * 99U / 100U], ms[n - 1U], n_resent);
+  const Percentiles times = percentiles_of(ms, n);
+  printf("asked %u p50_ms %.3f p99_ms %.3f max_ms %.3f resent %u\n", n, times.p50, times.p99,
+         times.max, n_resent);
   free(ms);
   close(fd);
 }

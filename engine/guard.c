@@ -52,6 +52,16 @@ guard_curve(const float ceiling)
   };
 }
 
+uint32_t
+guard_count_bad(const float* const in, const uint32_t n_frames)
+{
+  int32_t bad = 0;
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    bad += (bits_of(in[i]) & MAGNITUDE) >= INFINITE;
+  }
+  return (uint32_t)bad;
+}
+
 GuardCounts
 guard_clean(float* restrict const out, const float* restrict const in, const uint32_t n_frames)
 {

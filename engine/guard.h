@@ -40,6 +40,9 @@ typedef struct GuardCounts {
 /// The curve for a ceiling; of 0, one that limits nothing. [any]
 GuardCurve guard_curve(float ceiling);
 
+/// How many of `n_frames` samples are NaN or Inf. [rt]
+REALTIME uint32_t guard_count_bad(const float* in, uint32_t n_frames);
+
 /// Copy `n_frames` samples; NaN, Inf and denormals become 0. [rt]
 REALTIME GuardCounts guard_clean(float* restrict out, const float* restrict in, uint32_t n_frames);
 

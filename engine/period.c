@@ -133,9 +133,10 @@ take_due_block(Period* const period, const Slice* const slice)
     return DUE_MISSING;
   }
   const RingResult result = ring_result(period->ring, period->due);
-  period_count(&period->counters.failed, result == RING_NO_SOUND);
+  const bool has_sound = result == RING_SOUND && period_has_sound(period);
+  period_count(&period->counters.failed, !has_sound && result != RING_WRONG);
   period_count(&period->counters.wrong, result == RING_WRONG);
-  return result == RING_SOUND ? DUE_READY : DUE_MISSING;
+  return has_sound ? DUE_READY : DUE_MISSING;
 }
 
 /// The miss policy of period.h.  Whoever waits need not be careful: wet comes back at once.

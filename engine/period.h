@@ -13,10 +13,10 @@
    for). The late block has no wet samples yet, so the wet side of that one fade continues the last
    finished block by odd reflection about its last sample (2 x[0] - x[-t]): value and slope go on,
    no click. Late results are dropped, never played late.  A block that came back in time but
-   without sound (a device has failed), or as another block than the one that is due (the worker is
-   out of step), is treated as a late one is.  First and last in the chain, always: NaN, Inf and
-   denormals become 0, and what leaves is limited to the ceiling (guard.h); all of it is counted, in
-   sum and for each port.
+   without sound (a device has failed, or most of its samples are NaN or Inf), or as another block
+   than the one that is due (the worker is out of step), is treated as a late one is.  First and
+   last in the chain, always: NaN, Inf and denormals become 0, and what leaves is limited to the
+   ceiling (guard.h); all of it is counted, in sum and for each port.
 
    The worker may be another process, which may die, hang, or write anything anywhere in the ring's
    region.  ring.h lists what that can do; here, what it made is copied away first, and what leaves
@@ -53,7 +53,8 @@ typedef struct PeriodConfig {
 typedef struct PeriodCounts {
   uint64_t blocks;  ///< Blocks processed
   uint64_t late;    ///< Blocks not finished when due, or in flight in a ring that was left
-  uint64_t failed;  ///< Blocks that came back without sound: a device has failed
+  uint64_t failed;  ///< Blocks that came back without sound: a device has failed, or most of their
+                    ///< samples were NaN or Inf
   uint64_t wrong;   ///< Blocks that came back as another one: the worker is out of step
   uint64_t dropped; ///< Blocks not submitted: the worker was n_slots behind, or gone
   uint64_t dry;     ///< Blocks played dry, wholly or in part

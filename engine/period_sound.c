@@ -71,6 +71,25 @@ take_wet_row(Period* const period, const uint32_t c)
   return row;
 }
 
+bool
+period_has_sound(Period* const period)
+{
+  const uint32_t n_frames = period->shape.block_frames;
+  uint64_t n_bad = 0;
+  for (uint32_t c = 0; c < period->shape.n_out; ++c) {
+    n_bad += guard_count_bad(ring_output(period->ring, period->due, c), n_frames);
+  }
+  if (2U * n_bad <= (uint64_t)n_frames * period->shape.n_out) {
+    return true;
+  }
+  for (uint32_t c = 0; c < period->shape.n_out; ++c) {
+    const float* const row = ring_output(period->ring, period->due, c);
+    const GuardCounts met = { .bad = guard_count_bad(row, n_frames) };
+    period_count_guard(period, true, c, &met);
+  }
+  return false;
+}
+
 /// The last wet block, continued by odd reflection about its last sample x[0]: 2 x[0] - x[-t] at
 /// t = 1, 2, …  The last frame has no x[-t] in that block, and no weight in the fade.
 static const float*

@@ -104,6 +104,9 @@ period_count(_Atomic uint64_t* const counter, const uint64_t n)
   }
 }
 
+/// False when most samples of the block that is due are NaN or Inf, which are counted then. [rt]
+REALTIME bool period_has_sound(Period* period);
+
 /// The samples of output channel c in this block, before level and guard; in private memory, valid
 /// until the next call.  Each channel is asked for once. [rt]
 REALTIME const float* period_sound_row(Period* period, Sound sound, uint32_t c);

@@ -11,6 +11,7 @@
 #include "../engine/ring_region.h"
 #include "../engine/rt.h"
 
+#include <math.h>
 #include <sched.h>
 #include <string.h>
 
@@ -93,6 +94,56 @@ START_TEST(a_block_without_sound_is_a_late_one)
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.failed, 2);
   ck_assert_uint_eq(counts.late + counts.dropped, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+/// Blocks that come back with so many samples that are not finite, in the last channels.
+static void
+spoil_served(const PeriodRig* const rig, uint32_t n_bad)
+{
+  period_rig_serve(rig);
+  for (uint32_t c = CHANNELS; n_bad && c-- > 0U;) {
+    float* const out = ring_output(rig->ring, ring_next(rig->ring) - 1U, c);
+    for (uint32_t i = 0; n_bad && i < BLOCK; ++i, --n_bad) {
+      out[i] = i % 2U ? NAN : -INFINITY;
+    }
+  }
+}
+
+START_TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
+{
+  const uint32_t n_half = CHANNELS * BLOCK / 2U;
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  period_rig_run_served(&rig);
+  spoil_served(&rig, n_half);
+  period_rig_run(&rig);
+  for (uint32_t i = 0; i < BLOCK; ++i) { // half of it is played, and what is bad is silence
+    ck_assert(rig.out[0][i] == wet_at(0, (int64_t)(rig.frame - 2U * BLOCK + i)));
+    ck_assert(rig.out[CHANNELS - 1U][i] == 0.0F);
+  }
+  ck_assert_uint_eq(period_counts(rig.period).bad_out, n_half);
+  period_rig_run_served(&rig);
+  expect(&rig, wet_at, BLOCK);
+  spoil_served(&rig, n_half + 1U);
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK, BLOCK);
+  for (uint32_t k = 0; k < 3U * PERIOD_GOOD_BLOCKS; ++k) { // for as long as it lasts
+    spoil_served(&rig, CHANNELS * BLOCK);
+    period_rig_run(&rig);
+    expect(&rig, dry_at, BLOCK);
+  }
+  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+    period_rig_run_served(&rig);
+    expect(&rig, dry_at, BLOCK);
+  }
+  period_rig_run_served(&rig);
+  expect_fade(&rig, dry_at, wet_at, BLOCK, BLOCK);
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.failed, 1U + 3U * PERIOD_GOOD_BLOCKS);
+  ck_assert_uint_eq(counts.bad_out, 2U * n_half + 1U + 3U * PERIOD_GOOD_BLOCKS * CHANNELS * BLOCK);
+  ck_assert_uint_eq(period_port(rig.period, true, 0).bad, 3U * PERIOD_GOOD_BLOCKS * BLOCK);
   period_rig_free(&rig);
 }
 END_TEST
@@ -408,8 +459,9 @@ END_TEST
 
 SUITE_MAIN("period_miss", whoever_starts_to_wait_hears_wet_again_at_once,
            a_late_block_fades_to_dry_for_eight_good_blocks_and_back,
-           a_block_without_sound_is_a_late_one, the_good_blocks_must_follow_each_other,
-           a_miss_while_fading_back_fades_to_dry_again, dropped_blocks_never_shift_the_latency,
+           a_block_without_sound_is_a_late_one, a_block_that_is_mostly_not_finite_is_a_late_one,
+           the_good_blocks_must_follow_each_other, a_miss_while_fading_back_fades_to_dry_again,
+           dropped_blocks_never_shift_the_latency,
            a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts,
            blocks_of_one_period_are_missed_one_by_one,
            any_pattern_of_misses_sounds_as_the_rule_says, a_miss_does_not_click)

@@ -88,13 +88,17 @@ def worker_late():
 
 
 def worker_nan():
-    """A7 and C10: blocks of NaN, infinities and 1e30 leave as zeros and within the ceiling, and are counted."""
-    with playing(lowest_db=-200.0) as server:
-        before = server.status()["bad_out"]
-        pid = server.arm("worker.nan@1+2")
-        time.sleep(0.5)
-        server.command(pid, "disarm")
-        assert server.status()["bad_out"] > before
+    """A7 and C10: blocks of NaN, infinities and 1e30, every one or every other, are played dry, and counted."""
+    with playing() as server:
+        for faults in ("worker.nan@1+", "worker.nan@1+2"):
+            before = server.status()
+            pid = server.arm(faults)
+            time.sleep(0.5)
+            server.command(pid, "disarm")
+            server.wait_until_wet()
+            after = server.status()
+            assert all(after[key] > before[key] for key in ("bad_out", "failed", "dry")), (before, after)
+            assert server.worker() == pid
 
 
 def worker_gone_for_long():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What io/README.md promises for faults of the JACK server: stops, other formats, freewheel, names that are taken.
+"""What io/README.md promises for faults of the JACK server: stops, other formats, freewheel, names that are taken, cut connections.
+
+    jack_faults.py PROGRAM [RECONNECTIONS]
 
 Another client plays the number of each frame, and knows from what comes back how old it is; so a rack that plays late, stale or
 repeated sound is found out, and so is a latency that is not what was announced.
@@ -17,6 +19,7 @@ STALE_FRAMES = RATE // 4  # older than any stall of a machine, younger than what
 DELAY_MS = 10
 # A block that is late fades between what was and the dry signal; its sum of two numbers is no number of either.
 FADED_BLOCKS = 16
+RECONNECTIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 100
 
 
 class Clock:
@@ -24,7 +27,7 @@ class Clock:
 
     def __init__(self, jack):
         self.process = subprocess.Popen(
-            [CLOCK], stdout=subprocess.PIPE, text=True, env={**os.environ, **jack.env}
+            [CLOCK, "rack:in_1", str(RECONNECTIONS)], stdout=subprocess.PIPE, text=True, env={**os.environ, **jack.env}
         )
         jack.wait_for("clock:in")
         for source, target in (("clock:out", "rack:in_1"), ("rack:out_1", "clock:in")):
@@ -141,6 +144,26 @@ def names_are_taken(jack, server):
     print(f"a second engine: called rack-01; the port of the first: {third.stderr.strip()}")
 
 
+def ports_come_and_go(jack, server):
+    """A6: what an input hears is JACK's step from silence to the other client and back, and nothing else comes of it.
+
+    JACK connects between two periods and fades nothing; a rack that must not hear that step needs a fade in front of it.
+    """
+    clock = Clock(jack)
+    advance(server)
+    dry = server.status()["dry"]
+    clock.process.send_signal(signal.SIGUSR1)
+    assert clock.process.stdout.readline() == "reconnected\n"
+    advance(server)
+    dry, runs = server.status()["dry"] - dry, clock.runs()
+    # JACK may miss a cycle, or play one again, but always a whole one; a fade of ours has no number of any frame.
+    strange = [run for run in runs[1:-1] if run[1] % PERIOD or run[2] % PERIOD]
+    silences = sum(this[0] > last[0] + last[2] for last, this in zip(runs, runs[1:]))
+    print(f"{RECONNECTIONS} reconnections: {silences} silences, {len(strange)} runs that are not JACK's, {dry} blocks dry")
+    assert silences >= RECONNECTIONS // 2, runs
+    assert dry or not strange, strange
+
+
 def rate_changes(jack, server):
     """B6: the server comes back at another rate, and a delay in milliseconds has other frames."""
     server.osc.do("/rack/chain", f"delay time={DELAY_MS}ms mix=1 feedback=0")
@@ -159,7 +182,7 @@ def rate_changes(jack, server):
 
 with scratch(), Jackd(RATE, PERIOD) as jack:
     with Server("--io", "jack", "--channels", "1:1", "--no-connect", "--name", "rack", "", env=jack.env) as server:
-        for fault in (server_stops, engine_stops, period_changes, freewheel, names_are_taken, rate_changes):
+        for fault in (server_stops, engine_stops, period_changes, freewheel, names_are_taken, ports_come_and_go, rate_changes):
             fault(jack, server)
         assert server.status()["overlaps"] == 0
         server.stop()

@@ -3,15 +3,20 @@
 // each frame as a sample, "clock:in" reads what comes back, and so knows how old every sample is.
 // On SIGTERM prints what came as runs of consecutive numbers, a line "FRAME AGE LENGTH" for each:
 // the frame in which the run began, how old its samples were, -1 for silence, and how many they
-// are.
+// are.  On SIGUSR1 disconnects "clock:out" from PORT and connects it again, TIMES times, and prints
+// "reconnected".
+//
+//     jack_clock [PORT TIMES]
 
 #include <inttypes.h>
 #include <jack/jack.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #define FRAMES   (1U << 24) // numbers that a sample holds exactly: 349 s at 48 kHz
 #define MAX_RUNS 65536U     // those that come later are left out
@@ -24,7 +29,7 @@ typedef struct Run {
 
 static jack_port_t* in;
 static jack_port_t* out;
-static uint32_t now; // number of the next frame
+static _Atomic uint32_t now; // number of the next frame
 static Run runs[MAX_RUNS];
 static uint32_t n_runs;
 
@@ -55,14 +60,38 @@ process(const jack_nframes_t n_frames, void* const context)
   return 0;
 }
 
+/// Until a change has been heard.
+static void
+wait_frames(jack_client_t* const client)
+{
+  const uint32_t n_frames = 4U * jack_get_buffer_size(client);
+  for (const uint32_t began = now; (now - began) % FRAMES < n_frames;) {
+    usleep(500);
+  }
+}
+
+static bool
+reconnect(jack_client_t* const client, const char* const port, const int times)
+{
+  bool done = true;
+  for (int i = 0; i < times && done; ++i) {
+    done = !jack_disconnect(client, jack_port_name(out), port);
+    wait_frames(client);
+    done = done && !jack_connect(client, jack_port_name(out), port);
+    wait_frames(client);
+  }
+  return done;
+}
+
 int
-main(void)
+main(const int argc, char** const argv)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL); // no clock outlives its test
-  sigset_t end;
-  sigemptyset(&end);
-  sigaddset(&end, SIGTERM);
-  sigprocmask(SIG_BLOCK, &end, NULL);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &signals, NULL);
   jack_client_t* const client = jack_client_open("clock", JackNoStartServer, NULL);
   if (!client) {
     return EXIT_FAILURE;
@@ -73,8 +102,14 @@ main(void)
   if (!in || !out || jack_activate(client)) {
     return EXIT_FAILURE;
   }
-  int taken;
-  sigwait(&end, &taken);
+  int taken = 0;
+  while (!sigwait(&signals, &taken) && taken == SIGUSR1 && argc == 3) {
+    if (!reconnect(client, argv[1], atoi(argv[2]))) {
+      return EXIT_FAILURE;
+    }
+    puts("reconnected");
+    fflush(stdout);
+  }
   jack_client_close(client); // a server that finds a client dead answers nobody for a while
   for (uint32_t r = 0; r < n_runs; ++r) {
     printf("%" PRIu32 " %" PRId32 " %" PRIu64 "\n", runs[r].frame, runs[r].age, runs[r].length);

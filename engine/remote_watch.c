@@ -133,8 +133,7 @@ static bool
 finishes_blocks(Child* const child, const View* const now, const RemotePulse* const pulse,
                 Cause* const cause)
 {
-  const uint64_t since_ns = child->looked_ns > now->since_ns ? child->looked_ns : now->since_ns;
-  const uint64_t passed_ns = now->now_ns - since_ns;
+  const uint64_t passed_ns = now->now_ns - child->looked_ns;
   // What the callback counts cannot be forged; what the region says is asked only where the
   // callback stands still, waiting.
   const bool is_due = pulse->blocks - child->finished.blocks >= STALL_BLOCKS;
@@ -174,6 +173,11 @@ serves_well(const Remote* const remote, Child* const child, const View* const no
   }
   if (pulse.faults) {
     return remote_is_lost(cause, "wrote what cannot be into the block ring", false);
+  }
+  if (child->looked_ns < now->since_ns) { // the first look: what was before is none of its blocks
+    child->pulse = child->finished = pulse;
+    child->looked_ns = now->since_ns;
+    child->stalled_ns = 0;
   }
   note_health(child, &pulse, now->now_ns);
   const bool is_fine = finishes_blocks(child, now, &pulse, cause);

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 START_TEST(an_idle_worker_that_is_stopped_is_replaced)
 {
@@ -20,6 +21,23 @@ START_TEST(an_idle_worker_that_is_stopped_is_replaced)
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
   rig_arm(&rig);
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_health(&rig, HALF);
+  clocked_stop(rig.audio);
+  send_signal(&rig, SIGKILL);
+  await_restarts(&rig, 1);
+  // Longer than a worker may be silent for which blocks wait.
+  nanosleep(&(struct timespec){ .tv_sec = 2, .tv_nsec = 500000000L }, NULL);
+  rig.audio = clocked_start(rig.engine);
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
   rig_stop(&rig);
@@ -64,5 +82,6 @@ START_TEST(a_worker_that_tells_what_cannot_be_is_replaced)
 END_TEST
 
 SUITE_MAIN("remote_watch", an_idle_worker_that_is_stopped_is_replaced,
+           a_worker_that_comes_while_the_driver_stands_still_is_let_live,
            a_worker_that_hangs_and_sends_notes_is_replaced,
            a_worker_that_tells_what_cannot_be_is_replaced)

@@ -106,6 +106,9 @@ apply_messages(Session* const session, const Batch* const batch, const Message**
   }
   Status status = rack_check(session->candidate, error);
   if (status == STATUS_OK) {
+    status = rack_check_text(session->candidate, error);
+  }
+  if (status == STATUS_OK) {
     status = session_check_frames(session, session->candidate, error);
   }
   return status;

@@ -155,6 +155,9 @@ void rack_set_value(const Rack* rack, RackUid uid, uint32_t param, double number
 /// checked by the planner, which knows what files hold.
 NODISCARD Status rack_check(const Rack* rack, Error* error);
 
+/// Its canonical text is no longer than a document may be: STATUS_LIMIT.
+NODISCARD Status rack_check_text(const Rack* rack, Error* error);
+
 /// Times given in frames are in their parameter's range at this rate.
 NODISCARD Status rack_check_rate(const Rack* rack, double rate_hz, Error* error);
 

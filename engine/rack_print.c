@@ -114,3 +114,18 @@ rack_print(const Rack* const rack)
   }
   return text.bytes;
 }
+
+Status
+rack_check_text(const Rack* const rack, Error* const error)
+{
+  char* const text = rack_print(rack);
+  const size_t n_bytes = text ? strlen(text) : 0U;
+  free(text);
+  if (!text) {
+    return rack_no_memory(error);
+  }
+  return n_bytes > RACK_MAX_TEXT
+             ? error_set(error, STATUS_LIMIT, "the rack would be a text of %zu bytes; at most %u",
+                         n_bytes, RACK_MAX_TEXT)
+             : STATUS_OK;
+}

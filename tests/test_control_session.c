@@ -80,6 +80,25 @@ START_TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
 }
 END_TEST
 
+START_TEST(a_rack_that_no_document_can_hold_is_refused)
+{
+  static char row[60001];
+  start();
+  memset(row, ' ', sizeof(row) - 1U);
+  uint32_t n = 0;
+  const char* answer = "/done";
+  for (; !strncmp(answer, "/done", 5) && n <= RACK_MAX_TEXT / sizeof(row); ++n) {
+    char name[16];
+    snprintf(name, sizeof(name), "m%u", n);
+    client_send(rig.client, "/rack/add", "ssss", name, "matrix", "rows", row);
+    answer = client_receive(rig.client);
+  }
+  ck_assert_msg(!strncmp(answer, "/fail /rack/add 5 the rack would be a text of ", 46), "%s", answer);
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), n - 1U); // which could not tell it a worker
+  stop();
+}
+END_TEST
+
 START_TEST(an_edit_that_changes_nothing_is_done_without_the_engine)
 {
   start();
@@ -638,6 +657,7 @@ END_TEST
 
 SUITE_MAIN("control_session", one_edit_is_in_flight_and_the_others_wait_in_order,
            a_refused_edit_leaves_nothing_and_what_needed_it_is_refused,
+           a_rack_that_no_document_can_hold_is_refused,
            an_edit_that_changes_nothing_is_done_without_the_engine,
            values_that_are_heard_overtake_an_edit_in_flight,
            values_of_a_node_on_its_way_wait_until_it_is_heard,

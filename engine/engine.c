@@ -188,7 +188,8 @@ begin(Engine* const engine, const Format* const format, Ring* const ring, Period
   const RunnerStart start = { .format = *format,
                               .ring = ring,
                               .first_frame = atomic_load(&engine->next_frame),
-                              .n_sent = engine->n_sent }; // changed under `arming` without a ring
+                              .n_sent = engine->n_sent, // changed under `arming` without a ring
+                              .plays_on = engine->past.blocks > 0U };
   RunnerFacts facts = { 0 };
   const Status status = engine->calls->arm(engine->runner, &start, &facts, error);
   engine_take_facts(engine, &facts);

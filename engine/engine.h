@@ -74,8 +74,10 @@ void engine_free(Engine* engine);
 
 /**
    Set the format and (re)start the worker; plans the present rack anew, with fresh state, when the
-   format differs from the last one.  Between a driver's change of format and the end of this call
-   engine_process() plays silence. n_out 0 keeps EngineConfig's rule.  [main]
+   format differs from the last one.  When that fails it is an error, but where audio has run before
+   and the worker is a process: then the signal is dry, and it is tried again.  Between a driver's
+   change of format and the end of this call engine_process() plays silence. n_out 0 keeps
+   EngineConfig's rule.  [main]
 */
 NODISCARD Status engine_arm(Engine* engine, double rate_hz, uint32_t block_frames, uint32_t n_in,
                             uint32_t n_out, Error* error);

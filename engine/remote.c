@@ -81,6 +81,7 @@ remote_arm(void* const runner, const RunnerStart* const start, RunnerFacts* cons
                              .format = start->format,
                              .shape = *ring_shape(start->ring) };
   remote->armed = (Answer){ 0 };
+  remote->plays_on = start->plays_on;
   Child* const worker = ready_worker(remote);
   if (worker) {
     child_arm(worker, remote, start->ring, false, start->first_frame);

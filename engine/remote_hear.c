@@ -163,20 +163,22 @@ put_off_arming(Remote* const remote, Child* const child, const Error* const erro
 static bool
 answer_arm(Remote* const remote, Child* const child, const Error* const error)
 {
+  const bool is_refused = error->status && remote->is_arming && !remote->plays_on;
   if (!error->status) {
     child_set_state(child, CHILD_SERVING);
     if (child->n_missed && !child->has_edit) {
       child_reload(child, &remote->book);
     }
     number_facts(remote, child);
-  } else if (remote->is_arming) {
+  } else if (is_refused) {
     remote->wanted.armed = false;
+    remote->armed.error = *error;
   } else {
     put_off_arming(remote, child, error);
   }
-  remote->armed = (Answer){ true, *error };
+  remote->armed.is_there = true;
   pthread_cond_broadcast(&remote->changed);
-  return error->status && !remote->is_arming;
+  return error->status && !is_refused;
 }
 
 static bool

@@ -97,6 +97,7 @@ struct Remote {
   Answer started; ///< Of the first worker
   Answer armed;   ///< To the ARM that arm() has sent; it is there, too, when the worker is lost
   bool is_arming; ///< arm() waits for that
+  bool plays_on;  ///< RunnerStart, the last one
   Book book;
   Wanted wanted;
   Child* worker;     ///< Plays, or stands ready; NULL: none

@@ -53,6 +53,7 @@ typedef struct RunnerStart {
   Ring* ring;           ///< Where blocks come from; NULL offline.  Borrowed until disarm
   uint64_t first_frame; ///< Of the next block
   uint64_t n_sent;      ///< Parameter messages before the first in `ring`: stamps go on from there
+  bool plays_on;        ///< Audio has run before: what cannot be planned is dry rather than refused
 } RunnerStart;
 
 /// What the runner tells.  Called on a thread of its own, or within a call where it has none; never

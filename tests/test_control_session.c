@@ -93,7 +93,8 @@ START_TEST(a_rack_that_no_document_can_hold_is_refused)
     client_send(rig.client, "/rack/add", "ssss", name, "matrix", "rows", row);
     answer = client_receive(rig.client);
   }
-  ck_assert_msg(!strncmp(answer, "/fail /rack/add 5 the rack would be a text of ", 46), "%s", answer);
+  ck_assert_msg(!strncmp(answer, "/fail /rack/add 5 the rack would be a text of ", 46), "%s",
+                answer);
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), n - 1U); // which could not tell it a worker
   stop();
 }

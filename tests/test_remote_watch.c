@@ -44,6 +44,23 @@ START_TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
 }
 END_TEST
 
+START_TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED " | limiter lookahead=960frames"); // 20 ms, the most
+  await_level(&rig, HALF);
+  Error error;
+  ck_assert_msg(!engine_arm(rig.engine, 44100.0, CLOCKED_BLOCK, 1, 1, &error), "%s", error.text);
+  await_dry(&rig);
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_msg(strstr(status.worker_note, "out of range"), "%s", status.worker_note);
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 0);
+  rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
 {
   Rig rig;
@@ -83,5 +100,6 @@ END_TEST
 
 SUITE_MAIN("remote_watch", an_idle_worker_that_is_stopped_is_replaced,
            a_worker_that_comes_while_the_driver_stands_still_is_let_live,
+           a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit,
            a_worker_that_hangs_and_sends_notes_is_replaced,
            a_worker_that_tells_what_cannot_be_is_replaced)

@@ -12,6 +12,7 @@
 
 #define HEARD_POLL_NS   200000U   // between looks whether the worker has taken a plan
 #define HOUSEKEEPING_NS 50000000U // between looks for what has finished dying
+#define LOOKS_BEHIND    10U       // in a row, all slots full: tails end that the worker cannot play
 // No block for so long and two periods: no audio runs.  A driver that stalls because its machine is
 // overloaded goes on before that, and frames that edits were meant for still come.
 #define STANDSTILL_NS 2000000000U
@@ -185,14 +186,22 @@ fade_the_tangle(Runner* const runner, const PlanRequest* const next, Error* cons
   return status;
 }
 
-Status
-runner_replan(Runner* const runner, Error* const error)
+/// Plan the rack that is heard once more, with the values that were set.
+static Status
+replan(Runner* const runner, const bool end_tails, Error* const error)
 {
   PlanRequest request = request_for(runner, runner->rack);
   request.keep_values = true;
+  request.end_tails = end_tails;
   bool tangled = false;
   uint64_t heard_at = 0;
   return plan_once(runner, &request, &tangled, &heard_at, error);
+}
+
+Status
+runner_replan(Runner* const runner, Error* const error)
+{
+  return replan(runner, false, error);
 }
 
 /// Back to the rack that was heard before the first step.
@@ -303,18 +312,34 @@ perform(Runner* const runner, Edit* const edit)
   free(edit);
 }
 
-/// Leave a device that failed, and leave out what has finished dying.  [planning held]
+/// True when the worker has not kept up for half a second, with tails of what was removed to play:
+/// of a rack that was too much, they are.
+static bool
+has_heavy_tails(Runner* const runner, const Plan* const plan)
+{
+  const Ring* const ring = runner->ring;
+  const bool is_behind =
+      ring && ring_n_submitted(ring) - ring_n_finished(ring) + 1U >= ring_shape(ring)->n_slots;
+  runner->n_behind = is_behind ? runner->n_behind + 1U : 0U;
+  return runner->n_behind >= LOOKS_BEHIND && plan->n_nodes > plan->n_living;
+}
+
+/// Leave a device that failed, and leave out what has finished dying, or is too much to play.
+/// [planning held]
 static void
 tidy(Runner* const runner)
 {
   runner_mind_device(runner);
   const Plan* const plan = runner->worker.plan;
-  if (runner->has_format && plan &&
-      plan_next_expiry(plan) <= atomic_load(&runner->worker.next_frame)) {
+  if (!runner->has_format || !plan) {
+    return;
+  }
+  const bool end_tails = has_heavy_tails(runner, plan);
+  if (end_tails || plan_next_expiry(plan) <= atomic_load(&runner->worker.next_frame)) {
     Error error = { STATUS_OK, "" };
-    if (runner_replan(runner, &error)) {
-      // Out of memory, at worst: the dead stay a little longer, silent, and the next round tries
-      // again.
+    runner->n_behind = 0;
+    if (replan(runner, end_tails, &error)) {
+      // Out of memory, at worst: the dead stay a little longer, and the next round tries again.
     }
   }
 }

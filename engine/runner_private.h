@@ -58,6 +58,7 @@ struct Runner {
   pthread_cond_t edits_changed;
   Edit* first_edit;
   Edit** last_edit; ///< Where the next one is hooked in
+  uint32_t n_behind; ///< [builder] Looks in a row at which all slots of the ring were full
   bool builder_stops;
   bool has_builder;
   _Atomic uint64_t awaited_frame; ///< The builder waits for the blocks before it; 0: for none

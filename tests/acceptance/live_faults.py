@@ -101,6 +101,24 @@ def worker_nan():
             assert server.worker() == pid
 
 
+def too_heavy():
+    """E12: a rack that no machine plays in time is taken, and played dry; it is said, and the next edit is heard as any other."""
+    with playing() as server:
+        pid = server.worker()
+        heavy = " | ".join([RACK] + [f"r{number}: reverb mix=0%" for number in range(250)])
+        server.osc.do("/rack/chain", heavy)
+        before, deadline = server.status(), time.monotonic() + 10.0
+        while (after := server.status())["blocks"] < before["blocks"] + 2 * RATE // BLOCK:
+            assert time.monotonic() < deadline, server.output()
+            time.sleep(0.05)
+        print(f"  load {after['load_p50']:.1f}, {after['late'] - before['late']} of {after['blocks'] - before['blocks']} blocks late")
+        assert after["load_p50"] > 1.0 and after["late"] > before["late"] and after["dry"] > before["dry"], after
+        assert "blocks.late" in server.output()
+        server.osc.do("/rack/chain", RACK)
+        server.wait_until_wet(limit_s=5.0)  # half the time for which the tails would sound
+        assert server.worker() == pid
+
+
 def worker_gone_for_long():
     """C8: every worker ends at its first block.  Dry for as long as that lasts, a few starts, not a storm."""
     with FaultyServer(*SINE, "--record", "out.wav", RACK, env={"WARPRACK_FAULTS": "worker:worker.exit=1"}) as server:
@@ -265,7 +283,7 @@ def clock_jumps():
         print(f"  {after['late'] - before['late']} blocks late")
 
 
-WORKER = [worker_lost, worker_late, worker_nan, worker_gone_for_long, crashing_edit, crashing_rack]
+WORKER = [worker_lost, worker_late, worker_nan, too_heavy, worker_gone_for_long, crashing_edit, crashing_rack]
 GPU = [no_gpu, gpu_refused, gpu_hang, gpu_lost, gpu_late]
 SYSTEM = [file_errors, full_disk, clock_jumps]
 

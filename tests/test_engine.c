@@ -171,10 +171,8 @@ START_TEST(a_value_set_since_the_document_wins_over_it)
   ck_assert_int_eq(engine_edit(player.engine, rack, 100U * BLOCK, NULL, NULL), STATUS_OK);
   const EngineParam newer = { rack->nodes[0].uid, 0, -20.0 };
   ck_assert_int_eq(engine_set(player.engine, &newer, 1, 0), STATUS_OK);
-  while (player.position < 90U * BLOCK) { // the edit waits for its frame meanwhile
-    player_play(&player, 1);
-    usleep(200);
-  }
+  player_await_builder(&player, 100U * BLOCK);
+  player_play(&player, 80); // the edit waits for its frame meanwhile
   ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
   player_play(&player, 100);
   ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
@@ -204,11 +202,8 @@ START_TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
   ck_assert_int_eq(engine_edit(player.engine, after, 100U * BLOCK, NULL, NULL), STATUS_OK);
   const EngineParam newer = { after->nodes[0].uid, 0, -20.0 };
   ck_assert_int_eq(engine_set(player.engine, &newer, 1, 0), STATUS_OK);
-  while (player.position < 90U * BLOCK) { // the edit is planned meanwhile
-    player_play(&player, 1);
-    usleep(200);
-  }
-  player_play(&player, 110);
+  player_await_builder(&player, 100U * BLOCK);
+  player_play(&player, 190);
   ck_assert_double_eq_tol(player.out[0][player.position - 1U], 0.1, 1e-6);
 
   ck_assert_msg(!engine_edit_wait(player.engine, before, &error), "%s", error.text); // newer again
@@ -295,11 +290,12 @@ START_TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
   const size_t last = player.position - BLOCK;
   ck_assert(player.out[0][last] == player.in[0][last - BLOCK]);
   ck_assert_msg(player_edit(&player, &rack, "", &error) == STATUS_OK, "%s", error.text);
-  for (int i = 0; i < 200 && status.n_levels != 0U; ++i) {
+  do { // the builder keeps house twenty times a second
+    player.position = 0;
     player_play(&player, 5);
-    usleep(10000); // the builder keeps house twenty times a second
+    usleep(10000);
     engine_status(player.engine, &status);
-  }
+  } while (status.n_levels);
   ck_assert_uint_eq(status.n_units, 0);
   rack_free(rack);
   free(text);

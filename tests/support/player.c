@@ -92,6 +92,15 @@ awaits_block(const Player* const player)
   return engine_frame_now(player->engine) < atomic_load(&runner->awaited_frame);
 }
 
+void
+player_await_builder(const Player* const player, const uint64_t frame)
+{
+  const Runner* const runner = player->engine->runner;
+  while (atomic_load(&runner->awaited_frame) != frame) {
+    usleep(POLL_US);
+  }
+}
+
 /// The block in which the edit is heard depends on no clock: one is played while it is planned, and
 /// then those that it waits for.
 Status

@@ -44,8 +44,9 @@ time_of(const SwitchTrial* const trial, double* const ns, Error* const error)
     bool done = false;
     status = api->submit(recording, r + 1U);
     while (!status && !done) {
+      const uint64_t waited_ns = rt_now_ns() - began; // before it looks, as in stage_gpu.c
       status = api->poll(recording, r + 1U, &done);
-      if (!status && !done && rt_now_ns() - began > patience_ns) {
+      if (!status && !done && waited_ns > patience_ns) {
         atomic_store(&trial->device->late_ns, patience_ns); // and so nothing of it is freed
         atomic_fetch_add(&trial->device->n_at_work, 1U);
         return error_set(error, STATUS_DEVICE_LOST, "%s: does not come back with an empty block",

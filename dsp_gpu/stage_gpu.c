@@ -161,12 +161,14 @@ slot_note_end(Stage* const stage, Slot* const slot)
   slot->is_at_work = false;
 }
 
-/// Look at a slot once; fails when it is not done in time.  The processor of a device that is the
-/// host's own is left to it for a moment.
+/// Look at a slot once; fails when it is not done in time.  The clock comes first: a thread that
+/// was kept from the processor for long looks again before it calls the device late.  The processor
+/// of a device that is the host's own is left to it for a moment.
 static bool
 look(Stage* const stage, Slot* const slot)
 {
   Device* const device = stage->device;
+  const uint64_t waited_ns = rt_now_ns() - slot->began_ns;
   bool done = false;
   if (!stage->status) {
     fail(stage, device->api->poll(slot->recording, slot->sequence, &done));
@@ -184,7 +186,7 @@ look(Stage* const stage, Slot* const slot)
     nanosleep(&nap, NULL);
   }
   const uint64_t deadline_ns = stage->is_trial ? TRIAL_NS : device->deadline_ns;
-  if (rt_now_ns() - slot->began_ns > deadline_ns) {
+  if (waited_ns > deadline_ns) {
     atomic_store_explicit(&device->late_ns, deadline_ns, memory_order_relaxed);
     fail(stage, STATUS_DEVICE_LOST);
   }

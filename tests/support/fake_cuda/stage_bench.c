@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+
+#include "stage_bench.h"
+
+#include "fake_cuda.h"
+
+#include "../fx_checks.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static const Format format = { .rate_hz = 48000.0,
+                               .block_frames = STAGE_BENCH_BLOCK,
+                               .n_in = STAGE_BENCH_CHANNELS };
+
+static void
+nothing(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
+{
+  (void)params;
+  (void)n_groups;
+  (void)group_size;
+}
+
+static uint32_t n_begin_groups; ///< Of the last stage_begin
+
+static void
+begin_stage(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
+{
+  (void)params;
+  (void)group_size;
+  n_begin_groups = n_groups;
+}
+
+static void
+done(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
+{
+  ck_assert_uint_eq(n_groups * group_size, 1);
+  const uint64_t* const from = fake_host(*(const CUdeviceptr*)params[0]);
+  uint64_t* const to = fake_host(*(const CUdeviceptr*)params[1]);
+  __atomic_store_n(to, __atomic_load_n(from, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+}
+
+void
+stage_bench_prepare(void)
+{
+  setenv("XDG_CACHE_HOME", "/dev/null", 1); // no folder can be made there
+  fake_reset();
+  fake_teach("selftest_scale", "ppuu", nothing);
+  fake_teach("stage_begin", "pp", begin_stage);
+  fake_teach("stage_end", "ppppppuup", nothing);
+  fake_teach("fx_gain", "ppppppuu", nothing);
+  fake_teach("fx_invert", "ppppppuu", nothing);
+  fake_teach("warprack_done", "pp", done);
+  fake_teach("warprack_nudge", "", nothing);
+}
+
+StageBench
+stage_bench_open(const bool copies, const uint64_t deadline_ns)
+{
+  stage_bench_prepare();
+  StageBench bench = { .in = planar_noise(STAGE_BENCH_CHANNELS, 2U * STAGE_BENCH_BLOCK, 1U, 0.5),
+                       .out = planar_silence(STAGE_BENCH_CHANNELS, 2U * STAGE_BENCH_BLOCK) };
+  const DeviceChoice choice = {
+    .api = "cuda", .index = 0, .deadline_ns = PATIENT_NS, .keep_awake = true
+  };
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(device_backend_new(&choice, &bench.device, &error) == STATUS_OK, "%s", error.text);
+  device_backend_set_deadline(bench.device, deadline_ns); // it is for blocks, not for opening
+  ((Device*)bench.device)->mapped_bytes = copies ? 0U : SIZE_MAX; // not as measured
+  rack_rig_begin(&bench.rig, bench.device, bench.device, &format, NULL, 0U);
+  return bench;
+}
+
+StageBench
+stage_bench_new(const bool copies, const uint64_t deadline_ns)
+{
+  StageBench bench = stage_bench_open(copies, deadline_ns);
+  rack_rig_edit(&bench.rig, STAGE_BENCH_RACK);
+  bench.first_launch = stage_bench_launches() + 1U;
+  return bench;
+}
+
+bool
+stage_bench_free(StageBench* const bench)
+{
+  rack_rig_free(&bench->rig);
+  const bool gave_back = device_backend_free(bench->device);
+  free(bench->in);
+  free(bench->out);
+  return gave_back;
+}
+
+void
+stage_bench_begin(StageBench* const bench, const uint32_t block)
+{
+  float* in[STAGE_BENCH_CHANNELS];
+  float* out[STAGE_BENCH_CHANNELS];
+  for (uint32_t c = 0; c < STAGE_BENCH_CHANNELS; ++c) {
+    in[c] = bench->in[c] + block % 2U * STAGE_BENCH_BLOCK;
+    out[c] = bench->out[c] + block % 2U * STAGE_BENCH_BLOCK;
+  }
+  worker_begin(&bench->rig.worker, bench->rig.messages, bench->rig.frame, STAGE_BENCH_BLOCK, in,
+               out);
+  bench->rig.frame += STAGE_BENCH_BLOCK;
+}
+
+bool
+stage_bench_end(StageBench* const bench)
+{
+  return worker_end(&bench->rig.worker);
+}
+
+uint32_t
+stage_bench_launches(void)
+{
+  uint32_t n = 0;
+  for (uint32_t o = 0; o < fake_n_ops(); ++o) {
+    n = fake_op(o)->launch > n ? fake_op(o)->launch : n;
+  }
+  return n;
+}
+
+uint32_t
+stage_bench_begin_groups(void)
+{
+  return n_begin_groups;
+}

@@ -97,6 +97,7 @@ START_TEST(a_manager_hears_of_the_start_and_the_end)
   ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring on");
   service_ready(&service, &signs, 0);
   ck_assert_str_eq(heard(), "READY=1");
+  service_slow_start(&service, "a later worker measures", 9U * S);
   service_reloading(&service, 5U * MS);
   ck_assert_str_eq(heard(), "RELOADING=1\nMONOTONIC_USEC=5000");
   service_reloaded(&service);

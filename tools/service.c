@@ -14,7 +14,7 @@
 Status
 service_open(Service* const service, Error* const error)
 {
-  *service = (Service){ .socket.fd = -1 };
+  *service = (Service){ .socket.fd = -1, .starting = PTHREAD_MUTEX_INITIALIZER };
   return notify_socket_open(&service->socket, error);
 }
 
@@ -37,15 +37,11 @@ service_is_lost(Service* const service, Error* const why)
   return is_news;
 }
 
-void
-service_slow_start(Service* const service, const char* const why, const uint64_t now_ns)
+static void
+ask_for_time(Service* const service, const char* const why)
 {
   char shown[512];
   char text[768];
-  if (service->slow_ns && now_ns - service->slow_ns < SLOW_EVERY_NS) {
-    return;
-  }
-  service->slow_ns = now_ns;
   snprintf(shown, sizeof(shown), "%s", why);
   text_make_printable(shown);
   snprintf(text, sizeof(text), "EXTEND_TIMEOUT_USEC=%u000000\nSTATUS=%s", SLOW_START_S, shown);
@@ -53,8 +49,23 @@ service_slow_start(Service* const service, const char* const why, const uint64_t
 }
 
 void
+service_slow_start(Service* const service, const char* const why, const uint64_t now_ns)
+{
+  pthread_mutex_lock(&service->starting);
+  const bool is_early = service->slow_ns && now_ns - service->slow_ns < SLOW_EVERY_NS;
+  if (!service->is_ready && !is_early) {
+    service->slow_ns = now_ns;
+    ask_for_time(service, why);
+  }
+  pthread_mutex_unlock(&service->starting);
+}
+
+void
 service_ready(Service* const service, const VitalSigns* const signs, const uint64_t now_ns)
 {
+  pthread_mutex_lock(&service->starting);
+  service->is_ready = true; // from here on all is this thread's
+  pthread_mutex_unlock(&service->starting);
   vitals_begin(&service->vitals, service->socket.watchdog_ns, signs, now_ns);
   notify_socket_send(&service->socket, "READY=1");
 }

@@ -12,9 +12,13 @@
 #include "../engine/engine.h"
 #include "../io/io.h"
 
+#include <pthread.h>
+
 typedef struct Service {
   NotifySocket socket;
   Vitals vitals;
+  pthread_mutex_t starting; ///< service_slow_start() may come from another thread
+  bool is_ready;
   uint64_t slow_ns; ///< When it was last told of a slow start; 0: never
   uint64_t n_fed;   ///< Signs of life that the manager was sent
   bool was_lost;    ///< When service_is_lost() was last asked
@@ -28,7 +32,8 @@ void service_close(Service* service);
 /// True once whenever the manager has begun not to take what it is told; why.
 bool service_is_lost(Service* service, Error* why);
 
-/// The start takes longer than a manager may think, and why.  Told once a second at most.
+/// The start takes longer than a manager may think, and why.  Told once a second at most, and not
+/// once it is over, as when a later worker says that it takes long. [any, not rt]
 void service_slow_start(Service* service, const char* why, uint64_t now_ns);
 
 /// The start is over: commands are heard, and audio runs or is waited for.

@@ -70,16 +70,25 @@ exchange(Remote* const remote)
   return left;
 }
 
-/// The next one is ready for all that is wanted but sound.
-static void
+/// The next one takes over when it is idle and as far as it can come: ready for all that is wanted
+/// but sound.  In one piece, or the worker might be armed meanwhile.
+static bool
 take_over_idle(Remote* const remote)
 {
   remote_lock(remote);
-  Child* const left = exchange(remote);
-  child_give_edit(remote->worker, &remote->book);
+  const Child* const next = remote->next;
+  const bool is_put_off = next->arm_at_ns && !remote->worker;
+  const bool is_ready = next->state == CHILD_IDLE && (!remote->wanted.armed || is_put_off);
+  Child* const left = is_ready ? exchange(remote) : NULL;
+  if (is_ready) {
+    child_give_edit(remote->worker, &remote->book);
+  }
   remote_unlock(remote);
-  remote_publish(remote, remote->worker);
-  child_free(left, true);
+  if (is_ready) {
+    remote_publish(remote, remote->worker);
+    child_free(left, true);
+  }
+  return is_ready;
 }
 
 /// Give its ring to the callback; the first that goes through it is what the worker has missed.
@@ -182,17 +191,6 @@ arm(Remote* const remote, Child* const child, const uint64_t now_ns)
   ring_free(ring);
 }
 
-/// Whether a child that is idle is as far as it can come.
-static bool
-is_ready(Remote* const remote, const Child* const child)
-{
-  remote_lock(remote);
-  const bool is_put_off = child->arm_at_ns && !remote->worker;
-  const bool ready = child->state == CHILD_IDLE && (!remote->wanted.armed || is_put_off);
-  remote_unlock(remote);
-  return ready;
-}
-
 /// Give it the rack, unless that is about to be another one.
 static void
 load(Remote* const remote, Child* const child)
@@ -211,9 +209,7 @@ go_on(Remote* const remote, Child* const child, const uint64_t now_ns)
 {
   load(remote, child);
   drop_old_format(remote, child);
-  if (child == remote->next && is_ready(remote, child)) {
-    take_over_idle(remote);
-  } else {
+  if (child != remote->next || !take_over_idle(remote)) {
     arm(remote, child, now_ns);
     take_over_armed(remote, child);
   }

@@ -78,7 +78,7 @@ typedef struct RunnerCalls {
   /// `stamp`: parameter messages that were sent before it. [control]
   Status (*edit)(void* runner, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
   /// Apply messages while there is no ring to send them through; false, and nothing is changed,
-  /// when there is one or too many wait. [control]
+  /// when there is one. [control]
   bool (*set)(void* runner, const ParamMessage* messages, uint32_t n);
   /// These went through the ring, whose writer's lock is held.  May be NULL. [control]
   void (*sent)(void* runner, const ParamMessage* messages, uint32_t n);

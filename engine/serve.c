@@ -238,14 +238,6 @@ on_edit(Server* const server, const WireEdit* const wanted)
   }
 }
 
-static void
-on_set(Server* const server, const WireSet* const wanted)
-{
-  if (!runner_calls.set(server->runner, wanted->messages, wanted->n)) {
-    on_note(server, "parameter changes were lost: too many at once");
-  }
-}
-
 static Status
 carry_out(Server* const server, const WireMessage* const message, Error* const error)
 {
@@ -264,7 +256,9 @@ carry_out(Server* const server, const WireMessage* const message, Error* const e
     on_edit(server, &message->edit);
     return STATUS_OK;
   case WIRE_SET:
-    on_set(server, &message->set);
+    if (!runner_calls.set(server->runner, message->set.messages, message->set.n)) {
+      return refuse(error, "SET"); // there is a ring for that
+    }
     return STATUS_OK;
   case WIRE_RESET_LOAD:
     runner_calls.reset_load(server->runner);

@@ -381,6 +381,12 @@ START_TEST(what_comes_out_of_turn_ends_it)
   send_message(&rig, arm_message(ring_fd(ring))); // twice
   ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
   ck_assert_uint_eq(rig.n_heard[WIRE_ARMED], 1);
+
+  start_ready(&rig);
+  const ParamMessage message = { .uid = 4711 };
+  send_message(&rig, arm_message(ring_fd(ring)));
+  send_message(&rig, (WireMessage){ .kind = WIRE_SET, .set = { &message, 1 } }); // past the ring
+  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
   ring_free(ring);
 
   start_ready(&rig);

@@ -62,6 +62,7 @@ exchange(Remote* const remote)
     snprintf(remote->note, sizeof(remote->note),
              "worker %d takes over from worker %d, whose device hung or was lost for good",
              (int)process_id(remote->next->process), (int)process_id(left->process));
+    remote_keep_counts(remote, left);
   }
   remote->wants_exchange = false;
   remote->worker = remote->next;

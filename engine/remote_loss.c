@@ -45,6 +45,18 @@ end(const Child* const child, Cause* const cause)
   }
 }
 
+void
+remote_keep_counts(Remote* const remote, const Child* const child)
+{
+  RunnerStatus* const past = &remote->past;
+  past->blocks += child->status.blocks;
+  past->plans += child->status.plans;
+  past->params_applied += child->status.params_applied;
+  past->params_dropped += child->status.params_dropped;
+  past->units_reset += child->status.units_reset;
+  past->device_errors += child->status.device_errors;
+}
+
 /// Take it out of sight; from here on it is the link's alone.
 static Loss
 unlink_child(Remote* const remote, const Child* const child)
@@ -53,13 +65,7 @@ unlink_child(Remote* const remote, const Child* const child)
   const Loss loss = { .was_healthy = child->is_healthy,
                       .had_edit = child->has_edit,
                       .had_rack = child->state > CHILD_STARTING };
-  RunnerStatus* const past = &remote->past;
-  past->blocks += child->status.blocks;
-  past->plans += child->status.plans;
-  past->params_applied += child->status.params_applied;
-  past->params_dropped += child->status.params_dropped;
-  past->units_reset += child->status.units_reset;
-  past->device_errors += child->status.device_errors;
+  remote_keep_counts(remote, child);
   if (child == remote->worker) {
     remote->worker = NULL;
     remote->armed.is_there = true; // who waits for that waits no longer

@@ -181,6 +181,9 @@ bool remote_is_lost(Cause* cause, const char* text, bool from_outside);
 /// True for what a program does to itself.
 bool remote_is_own_signal(int number);
 
+/// Add the counters of a child that goes to those of all before it. [lock held]
+void remote_keep_counts(Remote* remote, const Child* child);
+
 /// End a child that is lost, judge, and set when the next one starts. [link]
 void remote_lose(Remote* remote, Child* child, Cause* cause);
 

@@ -10,9 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RETRY_MS   40U         // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
-#define RESTORE_NS 90000000U   // the same for connections, every other poll
-#define SHOWN_NS   1000000000U // by when shared memory shows a change that was told
+#define RETRY_MS     40U         // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
+#define RESTORE_NS   90000000U   // the same for connections, every other poll
+#define SHOWN_NS     1000000000U // by when shared memory shows a change that was told
+#define LOOK_NS      50000000U   // from one look for periods to the next
+#define PATIENCE_MIN 5U          // looks without a period
+#define PATIENCE_MAX 1280U       // 64 s
+#define LATELY_NS    120000000000U
 
 typedef struct Jack {
   Reviver reviver; // First, so that an Io* is a Jack*
@@ -24,6 +28,8 @@ typedef struct Jack {
   uint64_t links_ns;    // When it told of one
   uint64_t restore_ns;  // When restoring connections was tried last
   bool latency_changed; // The server has to be told
+  uint64_t left_out_ns; // When the server was seen to play without us
+  uint32_t patience;    // Looks until it is again
 } Jack;
 
 static JackSession*
@@ -97,6 +103,51 @@ leave(Reviver* const reviver)
 }
 
 // ---- while it runs ----
+
+// Count the looks since the last period at which the server's time had gone on by a cycle that is
+// over.  A server that stands still, and a program that was stopped itself, add none or one.
+static void
+count_skipped(JackSession* const session, const uint64_t now_ns)
+{
+  if (now_ns - session->seen_ns < LOOK_NS) {
+    return;
+  }
+  session->seen_ns = now_ns;
+  const uint64_t periods = atomic_load_explicit(&session->base.periods, memory_order_relaxed);
+  const jack_nframes_t time = jack_last_frame_time(session->client);
+  if (periods != session->seen_periods) {
+    session->seen_periods = periods;
+    session->seen_time = time;
+    session->n_skipped = 0;
+  } else if (time - session->seen_time > jack_get_buffer_size(session->client)) {
+    session->seen_time = time;
+    ++session->n_skipped;
+  }
+}
+
+// The server plays, but not with us: the client that should wake ours for its cycle wakes another
+// one (see missed_an_end() in jack_session.c, which other programs have not).  A new client of ours
+// makes it look again.  Where that does not help, because that client hangs, say, it is tried less
+// and less often.  Not before the connections are known, which the new client is to have.
+static bool
+lose_if_left_out(Jack* const jack)
+{
+  JackSession* const session = session_of(&jack->reviver);
+  const uint64_t now_ns = rt_now_ns();
+  if (now_ns - jack->left_out_ns >= LATELY_NS) {
+    jack->patience = PATIENCE_MIN;
+  }
+  count_skipped(session, now_ns);
+  if (session->n_skipped < jack->patience || !jack->links_settled) {
+    return false;
+  }
+  snprintf(session->base.reason, sizeof(session->base.reason),
+           "it plays without us, as another client does not wake this one");
+  atomic_store_explicit(&session->base.lost, true, memory_order_release);
+  jack->left_out_ns = now_ns;
+  jack->patience = 4U * jack->patience < PATIENCE_MAX ? 4U * jack->patience : PATIENCE_MAX;
+  return true;
+}
 
 static bool
 has_other_format(const Reviver* const reviver)
@@ -183,6 +234,9 @@ follow(Reviver* const reviver)
   }
   remember_links(jack);
   pass_on_words(&reviver->io);
+  if (lose_if_left_out(jack)) {
+    return true;
+  }
   if (jack->latency_changed) {
     jack->latency_changed = !reviver_call(reviver, jack_session_tell_latency);
     return !jack->latency_changed;
@@ -256,6 +310,7 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
   name_server(jack, config->server_name ? config->server_name : getenv("JACK_DEFAULT_SERVER"));
   jack->reviver.wait = config->wait;
   jack->connect = config->connect;
+  jack->patience = PATIENCE_MIN;
   jack->client_name = strdup(config->client_name ? config->client_name : "warprack");
   jack->server_name = config->server_name ? strdup(config->server_name) : NULL;
   Error reason = { STATUS_AUDIO_IO, "" };

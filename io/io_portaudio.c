@@ -37,9 +37,8 @@ typedef struct PaSession {
   bool is_on_jack; // The stream is one of PortAudio's JACK part
   PaStream* stream;
   char device[64];
-  _Atomic uint64_t periods;
   atomic_bool ended; // PortAudio has ended the stream
-  uint64_t seen;     // Main thread: `periods` at seen_ns
+  uint64_t seen;     // Main thread: periods at seen_ns
   uint64_t seen_ns;
 } PaSession;
 
@@ -57,7 +56,6 @@ on_period(const void* const in, void* const out, const unsigned long n_frames,
     atomic_fetch_add_explicit(&session->base.xruns, 1U, memory_order_relaxed);
   }
   session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false);
-  atomic_fetch_add_explicit(&session->periods, 1U, memory_order_relaxed);
   return paContinue;
 }
 
@@ -217,7 +215,7 @@ static bool
 follow(Reviver* const reviver)
 {
   PaSession* const session = (PaSession*)reviver->session;
-  const uint64_t periods = atomic_load_explicit(&session->periods, memory_order_relaxed);
+  const uint64_t periods = atomic_load_explicit(&session->base.periods, memory_order_relaxed);
   const uint64_t now_ns = rt_now_ns();
   if (periods != session->seen) {
     session->seen = periods;

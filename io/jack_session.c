@@ -13,8 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define XSD_INTEGER "http://www.w3.org/2001/XMLSchema#integer"
+#define OPEN_TRIES   4U // at a client that knows of every other one
+#define LET_GO_TRIES 10U
+#define LET_GO_NS    5000000
+#define XSD_INTEGER  "http://www.w3.org/2001/XMLSchema#integer"
 
 // ---- callbacks ----
 
@@ -225,14 +229,64 @@ make_ports(JackSession* const session)
   return STATUS_OK;
 }
 
+static Status
+open_with_ports(JackSession* const session)
+{
+  const Status status = open_client(session);
+  if (status) {
+    return status;
+  }
+  set_callbacks(session);
+  return make_ports(session);
+}
+
+// Semaphores of clients that are gone, which this process still has mapped.
+static uint32_t
+count_gone_semaphores(void)
+{
+  FILE* const maps = fopen("/proc/self/maps", "re");
+  char* line = NULL;
+  size_t size = 0;
+  uint32_t n = 0;
+  while (maps && getline(&line, &size, maps) > 0) {
+    n += strstr(line, "jack_sem.") && strstr(line, "(deleted)");
+  }
+  free(line);
+  if (maps) {
+    fclose(maps);
+  }
+  return n;
+}
+
+// libjack does not hear of a client that ends while it opens another (jack2, issue 721).  It keeps
+// that client's semaphore, and later signals it in place of the next client in the same slot, which
+// then waits for ever.  By now the server has answered calls made after the opening, so that
+// whatever ended meanwhile is unlinked; what libjack did hear of it lets go of within moments.
+static bool
+missed_an_end(const uint32_t n_gone_before)
+{
+  bool missed = true;
+  for (unsigned n = 0; n < LET_GO_TRIES && missed; ++n) {
+    if (n) {
+      nanosleep(&(struct timespec){ .tv_nsec = LET_GO_NS }, NULL);
+    }
+    missed = count_gone_semaphores() > n_gone_before;
+  }
+  return missed;
+}
+
 void
 jack_session_open(void* const context)
 {
   JackSession* const session = context;
-  session->base.status = open_client(session);
-  if (!session->base.status) {
-    set_callbacks(session);
-    session->base.status = make_ports(session);
+  for (unsigned n = 0; n < OPEN_TRIES; ++n) {
+    const uint32_t n_gone = count_gone_semaphores();
+    session->base.status = open_with_ports(session);
+    if (session->base.status || n + 1U == OPEN_TRIES || !missed_an_end(n_gone)) {
+      return;
+    }
+    jack_client_close(session->client);
+    session->client = NULL;
   }
 }
 

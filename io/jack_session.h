@@ -30,6 +30,11 @@ typedef struct JackSession {
   float** out;          ///< [n_out]
   uint32_t n_connected; ///< Connections made by jack_session_start()
   bool is_described;    ///< jack_session_describe() has been called
+  // Of the main thread: what it saw when it looked for periods last, at seen_ns
+  uint64_t seen_ns;
+  uint64_t seen_periods;
+  jack_nframes_t seen_time; ///< The server's, in frames
+  uint32_t n_skipped;       ///< Looks since the last period at which the server's time had gone on
   // Set by JACK's callbacks
   atomic_bool freewheeling;
   atomic_bool links_changed;

@@ -75,6 +75,7 @@ void
 session_process(Session* const session, const float* const* const in, float* const* const out,
                 const uint32_t n_frames, const bool wait)
 {
+  atomic_fetch_add_explicit(&session->periods, 1U, memory_order_relaxed);
   if (atomic_load_explicit(&session->retired, memory_order_acquire)) {
     io_silence(session->io, out, n_frames);
   } else {

@@ -26,11 +26,12 @@ typedef struct Session {
   Io* io;
   Status status; ///< Result of the last call, with `error`
   Error error;
-  bool absent;         ///< After `open`: there is no server or device, which is no news later
-  char details[64];    ///< After `start`: for the line that tells of its return, or ""
-  atomic_bool lost;    ///< It is over (release: after `reason`)
-  atomic_bool retired; ///< Its periods are nobody's any more: it is being closed, or was left
-  char reason[128];    ///< In words
+  bool absent;              ///< After `open`: there is no server or device, which is no news later
+  char details[64];         ///< After `start`: for the line that tells of its return, or ""
+  atomic_bool lost;         ///< It is over (release: after `reason`)
+  atomic_bool retired;      ///< Its periods are nobody's any more: it is being closed, or was left
+  char reason[128];         ///< In words
+  _Atomic uint64_t periods; ///< That came
   _Atomic uint64_t xruns;
 } Session;
 

@@ -40,19 +40,21 @@ with scratch(), Jackd(48000, 64) as jack:
             for number in range(ROUNDS):
                 jack.kill()
                 time.sleep(0.3)
-                blocks = server.status()["blocks"]
+                blocks = server.status()["blocks"], other.status()["blocks"]
                 jack.start()  # returns once the server answers clients
                 began = time.monotonic()
-                while server.status()["blocks"] <= blocks or not set(WIRES) <= wires(jack):
-                    assert time.monotonic() - began < 10.0, (server.status(), wires(jack), server.output())
+                while (
+                    server.status()["blocks"] <= blocks[0]
+                    or other.status()["blocks"] <= blocks[1]
+                    or not set(WIRES) <= wires(jack)
+                ):
+                    assert time.monotonic() - began < 10.0, (server.status(), wires(jack), server.output(), other.output())
                 back = time.monotonic() - began
                 assert wires(jack) == before, wires(jack) ^ before
                 print(f"round {number + 1}: back in {back * 1000:.0f} ms, {len(before)} connections")
                 times.append(back)
                 time.sleep(0.6)
-            # With two engines and jack_lsp at once, one of them joins a second late now and then; why is not known.  How long one
-            # engine takes by itself is what jack_kills.py judges.
-            assert min(times) < LIMIT_S, times
+            assert max(times) < LIMIT_S, times
             assert server.osc.ask("/node/g/gain") == ("/node/g/gain", [-6.0])
             other.stop()
         said = server.output()

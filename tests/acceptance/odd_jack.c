@@ -2,14 +2,21 @@
 /**
    Stands before libjack (LD_PRELOAD) and does on demand what a client library should not: while the
    folder ODD_JACK has a file `short`, periods come 16 frames short; while it has `twice`, each
-   comes from another thread as well, at the same time.
+   comes from another thread as well, at the same time; while it has `none`, none comes at all.
+   While it has `slow`, a client is opened no further than to where the server knows of it, and a
+   file `opening` appears.
 */
+#define _GNU_SOURCE
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <jack/jack.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MISSING 16U
@@ -36,6 +43,9 @@ static int
 odd_process(jack_nframes_t n_frames, void* const context)
 {
   (void)context;
+  if (is_wanted("none")) {
+    return 0;
+  }
   if (is_wanted("short")) {
     n_frames -= MISSING;
   }
@@ -58,4 +68,21 @@ jack_set_process_callback(jack_client_t* const client, const JackProcessCallback
   process = callback;
   process_context = context;
   return set(client, odd_process, NULL);
+}
+
+// libjack opens the server's memory once the server has answered that it has the client.
+int
+shm_open(const char* const name, const int flags, const mode_t mode)
+{
+  int (*open_memory)(const char*, int, mode_t) = NULL;
+  *(void**)&open_memory = dlsym(RTLD_NEXT, "shm_open");
+  if (strncmp(name, "/jack-", 6) == 0 && strcmp(name, "/jack-shm-registry") != 0) {
+    while (is_wanted("slow")) {
+      char path[4096];
+      snprintf(path, sizeof(path), "%s/opening", getenv("ODD_JACK"));
+      close(open(path, O_CREAT | O_WRONLY, 0644));
+      nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+  }
+  return open_memory(name, flags, mode);
 }

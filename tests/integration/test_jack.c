@@ -365,13 +365,23 @@ START_TEST(a_server_may_come_back_with_another_format)
 }
 END_TEST
 
-/// A client of this process with one port each way, which is not active yet.
+static int
+play_nothing(const jack_nframes_t n_frames, void* const context)
+{
+  (void)n_frames;
+  (void)context;
+  return 0;
+}
+
+/// A client of this process with one port each way, which is not active yet.  One without a
+/// callback would keep those behind it waiting.
 static jack_client_t*
 open_late_peer(const Jackd* const jackd)
 {
   jack_client_t* const peer =
       jack_client_open("late", JackNoStartServer | JackServerName, NULL, jackd->name);
   ck_assert_ptr_nonnull(peer);
+  jack_set_process_callback(peer, play_nothing, NULL);
   jack_port_register(peer, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
   jack_port_register(peer, "in", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
   return peer;

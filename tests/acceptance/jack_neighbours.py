@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Other clients of the JACK server whose coming and going must not leave anybody without periods."""
+
+import ctypes
+import threading
+
+from common import *
+
+need("jackd", "jack_lsp", "jack_connect")
+
+ODD_JACK = os.environ.get("WARPRACK_ODD_JACK", os.path.join(os.path.dirname(PROGRAM), "tests", "libodd_jack.so"))
+RACK = ("--io", "jack", "--channels", "1:1", "--no-connect")
+LEFT_OUT = "it plays without us"
+
+
+def until(what, *details, limit_s=10.0):
+    deadline = time.monotonic() + limit_s
+    while not what():
+        assert time.monotonic() < deadline, [detail() for detail in details]
+        time.sleep(0.01)
+
+
+def switch(name, on):
+    """A fault of odd_jack.c."""
+    if on:
+        open(name, "w").close()
+    else:
+        os.unlink(name)
+
+
+def blocks_of_both(rack, other, seconds=0.5):
+    before = rack.status()["blocks"], other.status()["blocks"]
+    time.sleep(seconds)
+    return rack.status()["blocks"] - before[0], other.status()["blocks"] - before[1]
+
+
+def passing_client(jack):
+    """A client that can be ended; it has the first free slot, which is the next client's after that."""
+    os.environ.update(jack.env)
+    libjack = ctypes.CDLL("libjack.so.0")
+    libjack.jack_client_open.restype = ctypes.c_void_p
+    client = libjack.jack_client_open(b"passing", 1, None)
+    assert client
+    return lambda: libjack.jack_client_close(ctypes.c_void_p(client))
+
+
+def missed_end(jack, env):
+    """A client ends while the rack opens its own; the next one, which has its slot, is woken by the rack all the same."""
+    close = passing_client(jack)
+    switch("slow", True)
+
+    def end_it():
+        until(lambda: os.path.exists("opening"))
+        close()
+        switch("slow", False)
+
+    ending = threading.Thread(target=end_it)
+    ending.start()
+    with Server(*RACK, "--name", "rack", "", env=env) as rack:
+        ending.join()
+        with Server(*RACK, "--name", "next", "", env=jack.env) as other:
+            jack.wait_for("next:in_1")
+            done = jack.run("jack_connect", "rack:out_1", "next:in_1")
+            assert done.returncode == 0, done
+            n_rack, n_other = blocks_of_both(rack, other)
+            print(f"an end during the opening: the rack played {n_rack} blocks, the client behind it {n_other}")
+            assert n_other > n_rack / 2 > 0, (n_rack, n_other)
+            assert LEFT_OUT not in other.stop()
+        rack.stop()
+
+
+def left_out(jack, env):
+    """The server goes on, but no period comes: the client is opened anew, with its connections, less and less often."""
+    with Server(*RACK, "--name", "rack", "", env=env) as rack:
+        with Server(*RACK, "--name", "next", "", env=jack.env) as other:
+            jack.wait_for("next:in_1")
+            assert jack.run("jack_connect", "rack:out_1", "next:in_1").returncode == 0
+            time.sleep(1.5)  # the connection is known for good
+            switch("none", True)
+            times = [time.monotonic()]
+            for number in range(1, 3):
+                until(lambda: rack.status()["reconnects"] >= number, rack.output)
+                times.append(time.monotonic())
+            switch("none", False)
+            began = rack.status()["blocks"]
+            until(lambda: rack.status()["blocks"] > began + 200, rack.output)
+            until(lambda: "   rack:out_1" in jack.ports("-c", "next:in_1"), rack.output)
+            n_times = rack.status()["reconnects"]
+            n_rack, n_other = blocks_of_both(rack, other)
+            assert n_other > n_rack / 2 > 0, (n_rack, n_other)
+            assert rack.status()["reconnects"] == n_times
+            other.stop()
+        assert LEFT_OUT in rack.stop()
+    waits = [later - sooner for sooner, later in zip(times, times[1:])]
+    print(f"no period comes: a new client after {waits[0]:.2f} and {waits[1]:.2f} s, then it plays")
+    assert waits[1] > 1.5 * waits[0], waits
+
+
+with scratch() as folder, Jackd(48000, 64) as jack:
+    odd = {**jack.env, "LD_PRELOAD": ODD_JACK, "ODD_JACK": folder}
+    missed_end(jack, odd)
+    left_out(jack, odd)

@@ -57,7 +57,7 @@ struct Runner {
   pthread_mutex_t edits;
   pthread_cond_t edits_changed;
   Edit* first_edit;
-  Edit** last_edit; ///< Where the next one is hooked in
+  Edit** last_edit;  ///< Where the next one is hooked in
   uint32_t n_behind; ///< [builder] Looks in a row at which all slots of the ring were full
   bool builder_stops;
   bool has_builder;

@@ -54,11 +54,12 @@ struct Runner {
   Rack* rack; ///< Heard, or to be heard once there is a format
   Ring* ring; ///< NULL while disarmed, and offline
 
+  uint32_t n_behind; ///< [builder] Looks in a row that found the ring full
+
   pthread_mutex_t edits;
   pthread_cond_t edits_changed;
   Edit* first_edit;
-  Edit** last_edit;  ///< Where the next one is hooked in
-  uint32_t n_behind; ///< [builder] Looks in a row at which all slots of the ring were full
+  Edit** last_edit; ///< Where the next one is hooked in
   bool builder_stops;
   bool has_builder;
   _Atomic uint64_t awaited_frame; ///< The builder waits for the blocks before it; 0: for none

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The faults of tests/README.md's table that need the build with faults: what the two processes of `warprack run` make of each.
+"""Faults of tests/README.md's table, most of them by the build with faults: what the two processes of `warprack run` make of each.
 
     live_faults.py PROGRAM [NAME...]
 
 A sine plays and is recorded: through every fault it is heard, dry or wet, within the ceiling.
 """
+
+import ctypes
 
 from common import *
 
@@ -12,6 +14,7 @@ RATE, BLOCK, LEVEL = 48000, 256, 0.5
 SINE = ("--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "sine.wav")
 CEILING = 10.0 ** (-0.3 / 20.0) * (1.0 + 1e-6)
 RACK = "g: gain -3dB"
+STANDSTILL_S = float(os.environ.get("WARPRACK_STANDSTILL_S", "5"))
 LOWEST_DB = -13.0  # RMS of any 5 ms: dry it is -9 dBFS, wet -12 dBFS
 
 
@@ -226,6 +229,31 @@ def gpu_late():
         assert server.worker() == pid
 
 
+def cold_caches():
+    """C15: kernels are compiled while it plays, into empty caches; then without our cache, at last without the driver's."""
+    pocl, ours = os.path.abspath("pocl"), os.path.abspath("cache")
+    with playing("--backend", "opencl", env={"POCL_CACHE_DIR": pocl, "XDG_CACHE_HOME": ours}) as server:
+        pid = server.worker()
+        for effect in ("compressor 0dB", "gate -90dB"):
+            dry = server.status()["dry"]
+            reply, values = server.osc.ask("/rack/chain", f"{RACK} | {effect}", timeout=60.0)
+            assert reply == "/done", values
+            # PoCL compiles under a lock that its blocks need as well: dry, the CPU after a second, and PoCL again when it is tried.
+            deadline = time.monotonic() + 60.0
+            while (status := server.status())["gpu_nodes"] != 2:
+                assert status["nodes"] == 2 and time.monotonic() < deadline, status
+                time.sleep(0.02)
+            server.wait_until_wet()
+            print(f"  {effect}: {server.status()['dry'] - dry} blocks dry, {status['device_errors']} errors so far")
+            shutil.rmtree(ours)
+        shutil.rmtree(pocl)
+        reply, values = server.osc.ask("/rack/chain", f"{RACK} | limiter", timeout=60.0)
+        assert reply == "/fail" and "does not compile" in values[2], (reply, values)
+        server.wait_until_wet()
+        assert server.worker() == pid and server.status()["nodes"] == 2
+        print(f"  {values[2]}")
+
+
 # ---- files and clocks ----
 
 
@@ -283,9 +311,76 @@ def clock_jumps():
         print(f"  {after['late'] - before['late']} blocks late")
 
 
+def suspended():
+    """F10: everything stands still, but for the clock: what was missed is not played, and nobody is blamed."""
+    # Harder than a suspended machine, whose CLOCK_MONOTONIC, by which all timers go, stands still as well.
+    with playing() as server:
+        before = server.status()
+        both = (server.process.pid, server.worker())
+        for pid in both:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(STANDSTILL_S)
+        for pid in both:
+            os.kill(pid, signal.SIGCONT)
+        server.wait_until_wet()
+        after = server.status()
+        assert after["latency_frames"] == before["latency_frames"] and after["faults"] == 0, after
+        assert after["blocks"] - before["blocks"] < STANDSTILL_S * RATE / BLOCK, "it makes up for what it has missed"
+        server.osc.do("/node/g/gain", -3.5)
+        assert server.worker() == both[1], after["worker_note"]
+        print(f"  {STANDSTILL_S} s: {after['xruns'] - before['xruns']} xruns")
+
+
+def page_out(pid):
+    """Ask the kernel to take all pages of a process away, as it does when memory is short; returns the bytes that it tried to."""
+    PROCESS_MADVISE, MADV_PAGEOUT, n_bytes = 440, 21, 0
+    process = os.pidfd_open(pid)
+    with open(f"/proc/{pid}/maps") as maps:
+        for line in maps:
+            begin, end = (int(number, 16) for number in line.split()[0].split("-"))
+            where = struct.pack("PN", begin, end - begin)  # struct iovec
+            n_bytes += max(0, ctypes.CDLL(None).syscall(PROCESS_MADVISE, process, where, 1, MADV_PAGEOUT, 0))
+    os.close(process)
+    return n_bytes
+
+
+def audio_faults(pid):
+    """Page faults of the audio threads so far, minor and major."""
+    n_faults = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/stat") as file:
+            name, rest = file.read().split("(")[1].rsplit(")", 1)
+        n_faults += sum(int(rest.split()[column]) for column in (7, 9)) * (name in ("dummy", "warprack-worker"))
+    return n_faults
+
+
+def paged_out():
+    """F5: memory is short, and the kernel takes what pages it can: none that is locked, so that no audio thread waits for one."""
+    faults = {}
+    for options in (("--no-realtime",), ()):
+        # In one process: pages that two have mapped are not taken.
+        with Server("--io", "dummy", "--in-process", *options, RACK) as server:
+            pid, missing = server.process.pid, server.status()["realtime_note"]
+            if missing and not options:
+                print(f"  skipped: {missing}")
+                continue
+            before, blocks = audio_faults(pid), server.status()["blocks"]
+            n_bytes = page_out(pid)
+            if not n_bytes:
+                print("  skipped: process_madvise() is not allowed")
+                return
+            while server.status()["blocks"] < blocks + 100:
+                time.sleep(0.01)
+            faults[options] = audio_faults(pid) - before
+            print(f"  {' '.join(options) or 'locked'}: {n_bytes >> 10} kB offered, {faults[options]} page faults")
+            server.stop()
+    assert faults["--no-realtime",] > 0, "the pages were not taken"  # positive control
+    assert not faults.get(()), faults
+
+
 WORKER = [worker_lost, worker_late, worker_nan, too_heavy, worker_gone_for_long, crashing_edit, crashing_rack]
-GPU = [no_gpu, gpu_refused, gpu_hang, gpu_lost, gpu_late]
-SYSTEM = [file_errors, full_disk, clock_jumps]
+GPU = [no_gpu, gpu_refused, gpu_hang, gpu_lost, gpu_late, cold_caches]
+SYSTEM = [file_errors, full_disk, clock_jumps, suspended, paged_out]
 
 
 def main():

@@ -77,7 +77,7 @@ typedef struct RemoteStatus {
 extern const RunnerCalls remote_calls; ///< For a Remote
 
 /**
-   Start a worker and wait until it is ready.  The program is EngineConfig::worker_path.
+   Start a worker and wait until it is ready.  The program is EngineConfig::worker_argv.
 
    @return What the worker says when it cannot be: STATUS_NO_BACKEND in the driver's words when one
    was asked for and is not there; STATUS_FILE when there is no such program, STATUS_WORKER when it

@@ -112,6 +112,42 @@ START_TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
 }
 END_TEST
 
+/// Of a process, or -9999.
+static int
+memory_score(const char* const process)
+{
+  char path[64];
+  int score = -9999;
+  snprintf(path, sizeof(path), "/proc/%s/oom_score_adj", process);
+  FILE* const file = fopen(path, "re");
+  if (file) {
+    if (fscanf(file, "%d", &score) != 1) {
+      score = -9999;
+    }
+    fclose(file);
+  }
+  return score;
+}
+
+START_TEST(out_of_memory_a_worker_goes_before_its_server)
+{
+  FILE* const own = fopen("/proc/self/oom_score_adj", "we");
+  ck_assert_ptr_nonnull(own);
+  fprintf(own, "-500");
+  if (fclose(own) != 0) {
+    return; // only some users may
+  }
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  char worker[16];
+  snprintf(worker, sizeof(worker), "%d", (int)rig_status(&rig).worker_pid);
+  ck_assert_int_eq(memory_score("self"), -500);
+  ck_assert_int_eq(memory_score(worker), 0);
+  rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
 {
   Rig rig;
@@ -307,6 +343,7 @@ SUITE_MAIN("remote", it_sounds_exactly_as_in_this_process,
            a_backend_that_is_not_there_is_refused_in_the_drivers_words,
            a_worker_that_is_none_is_refused, a_rack_that_cannot_be_is_refused_as_in_this_process,
            a_worker_that_is_killed_is_replaced_without_a_silent_block,
+           out_of_memory_a_worker_goes_before_its_server,
            a_worker_that_is_stopped_is_replaced_without_a_silent_block,
            a_callback_that_waits_for_its_blocks_is_not_left_waiting,
            a_worker_that_writes_nonsense_into_the_ring_is_replaced,

@@ -60,6 +60,23 @@ ignore_signals(void)
   }
 }
 
+/// Out of memory, the server and the audio server outlive the worker: what a service has as
+/// OOMScoreAdjust= is for the server alone.
+static void
+be_killed_like_any_program(void)
+{
+  FILE* const file = fopen("/proc/self/oom_score_adj", "r+e");
+  int score = 0;
+  if (!file) {
+    return;
+  }
+  if (fscanf(file, "%d", &score) == 1 && score < 0) {
+    rewind(file);
+    fprintf(file, "0");
+  }
+  fclose(file);
+}
+
 static bool
 is_socket(const int fd)
 {
@@ -84,6 +101,7 @@ worker_run(const int argc, char** const argv)
   }
   prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // as it is seen beside its server, by ps or top
   ignore_signals();
+  be_killed_like_any_program();
   Error error = { STATUS_OK, "" };
   const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);
   if (end != SERVE_CLOSED && end != SERVE_FAILED) { // the server says itself what it was told

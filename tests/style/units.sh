@@ -20,6 +20,12 @@ for unit in warprack warprack-user; do
 done
 verify "$folder/warprack.service"
 verify --user "$folder/warprack-user.service"
+for unit in warprack warprack-user; do
+  if ! grep -qx OOMPolicy=continue "$folder/$unit.service"; then
+    echo "$unit.service is stopped when the kernel kills a worker for its memory"
+    exit 1
+  fi
+done
 systemd-analyze security --offline=true --threshold=25 "$folder/warprack.service" | tail -n 1
 
 sed 's/^Type=/Tyype=/' "$folder/warprack.service" >"$folder/wrong.service"

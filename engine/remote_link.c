@@ -179,7 +179,11 @@ arm(Remote* const remote, Child* const child, const uint64_t now_ns)
     return;
   }
   if (ring_new(&wanted.shape, &ring, &error)) {
+    remote_lock(remote);
     child->arm_at_ns = now_ns + BLAME_FIRST_REST_NS;
+    snprintf(remote->note, sizeof(remote->note), "%.240s; tried again in %.0f s", error.text,
+             (double)BLAME_FIRST_REST_NS * 1e-9);
+    remote_unlock(remote);
     return;
   }
   const uint64_t frame = remote->host.frame_now(remote->host.context);

@@ -48,8 +48,8 @@ typedef struct Error {
 /// A plain sentence for a status, never NULL. [any]
 const char* status_text(Status status);
 
-/// The program's exit code for a status: 0 done, 2 usage or rack, 3 audio i/o or network, 4 backend,
-/// 5 file, 6 memory.
+/// The program's exit code for a status: 0 done, 2 usage or rack, 3 audio or network, 4 backend, 5
+/// file, 6 memory or the like.
 /// [any]
 int status_exit_code(Status status);
 

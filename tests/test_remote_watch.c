@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 START_TEST(an_idle_worker_that_is_stopped_is_replaced)
@@ -61,6 +62,27 @@ START_TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
 }
 END_TEST
 
+START_TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_health(&rig, HALF);
+  struct rlimit limit;
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 1, limit.rlim_max }), 0);
+  send_signal(&rig, SIGKILL);
+  for (uint32_t ms = 0; !strstr(rig_status(&rig).worker_note, "tried again"); ++ms) {
+    ck_assert_msg(ms < 10000U, "%s", rig_status(&rig).worker_note);
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
+  }
+  await_dry(&rig);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  await_level(&rig, HALF);
+  rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
 {
   Rig rig;
@@ -101,5 +123,6 @@ END_TEST
 SUITE_MAIN("remote_watch", an_idle_worker_that_is_stopped_is_replaced,
            a_worker_that_comes_while_the_driver_stands_still_is_let_live,
            a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit,
+           a_worker_without_memory_to_share_is_dry_and_says_why,
            a_worker_that_hangs_and_sends_notes_is_replaced,
            a_worker_that_tells_what_cannot_be_is_replaced)

@@ -329,6 +329,7 @@ put_engine(const lo_message to, const EngineStatus* const engine)
   put_count(to, "params_applied", engine->params_applied);
   put_count(to, "params_dropped", engine->params_dropped);
   put_count(to, "units_reset", engine->units_reset);
+  put_count(to, "nodes_bypassed", engine->n_bypassed);
   put_text(to, "worker", engine->worker);
   put_count(to, "worker_pid", (uint64_t)engine->worker_pid);
   put_count(to, "worker_blocks", engine->worker_blocks);

@@ -19,6 +19,11 @@
 // work over and collecting it costs (measured: bench pool hand-over, 2 to 4 us).
 #define POOL_PAYS_NS 40000.0
 
+// A node that makes what is not finite again and again is no use: its input is heard instead, until
+// it has recovered.
+#define BYPASS_BAD_BLOCKS  8U   // with fewer good ones in a row between them than
+#define BYPASS_GOOD_BLOCKS 100U // after which all is forgotten
+
 #define TIME_SMOOTHING (1.0 / 64.0) // of the running mean of a batch's time, per block
 #define TIME_TOLD      64U          // blocks between two updates of what the nodes remember
 
@@ -260,24 +265,72 @@ run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
   measure(batch, (double)(rt_now_ns() - began) * (share ? n_jobs : 1U));
 }
 
-/// Silence what is not finite and bring its unit back to the start.
+/// Silence what is not finite and bring its unit back to the start; true when it was finite.
+static bool
+guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
+           const uint32_t n_frames)
+{
+  const BatchUnit* const unit = &batch->specs[u];
+  bool finite = true;
+  for (uint32_t c = 0; c < unit->n_out; ++c) {
+    finite = is_finite(stage->spec.rows[unit->out_rows[c]], n_frames) && finite;
+  }
+  if (!finite) {
+    batch->fx->unit_init(unit->node, unit->state, unit->channel);
+    for (uint32_t c = 0; c < unit->n_out; ++c) {
+      memset(stage->spec.rows[unit->out_rows[c]], 0, n_frames * sizeof(float));
+    }
+  }
+  return finite;
+}
+
+/// Let a unit's input be heard in its place.
+static void
+bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames)
+{
+  for (uint32_t c = 0; c < unit->n_out; ++c) {
+    const float* const in = stage->spec.rows[unit->in_rows[c < unit->n_in ? c : unit->n_in - 1U]];
+    float* const out = stage->spec.rows[unit->out_rows[c]];
+    if (is_finite(in, n_frames)) {
+      memcpy(out, in, n_frames * sizeof(float));
+    } else {
+      memset(out, 0, n_frames * sizeof(float));
+    }
+  }
+}
+
+/// One more block of a node: true while it is bypassed.
+static bool
+follow_health(NodeHealth* const health, const bool finite)
+{
+  if (!finite) {
+    health->n_bad += health->n_bad < BYPASS_BAD_BLOCKS;
+    health->n_good = 0;
+  } else if (health->n_bad && ++health->n_good == BYPASS_GOOD_BLOCKS) {
+    health->n_bad = 0;
+  }
+  const bool is_bypassed = health->n_bad == BYPASS_BAD_BLOCKS;
+  atomic_store_explicit(&health->is_bypassed, is_bypassed, memory_order_relaxed);
+  return is_bypassed;
+}
+
+/// What nodes have made is finite from here on; returns the units that began anew.
 static uint32_t
 guard(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
 {
   uint32_t n_reset = 0;
-  for (uint32_t u = 0; u < batch->n_units; ++u) {
-    const BatchUnit* const unit = &batch->specs[u];
-    bool finite = true;
-    for (uint32_t c = 0; c < unit->n_out; ++c) {
-      finite = is_finite(stage->spec.rows[unit->out_rows[c]], n_frames) && finite;
+  for (uint32_t r = 0; r < batch->n_runs; ++r) {
+    const Run* const run = &batch->runs[r];
+    const uint32_t end = run->first_unit + run->n_units;
+    uint32_t n_bad = 0;
+    for (uint32_t u = run->first_unit; u < end; ++u) {
+      n_bad += !guard_unit(stage, batch, u, n_frames);
     }
-    if (!finite) {
-      ++n_reset;
-      batch->fx->unit_init(unit->node, unit->state, unit->channel);
-      for (uint32_t c = 0; c < unit->n_out; ++c) {
-        memset(stage->spec.rows[unit->out_rows[c]], 0, n_frames * sizeof(float));
-      }
+    const bool is_bypassed = follow_health(batch->specs[run->first_unit].health, n_bad == 0U);
+    for (uint32_t u = run->first_unit; is_bypassed && u < end; ++u) {
+      bypass_unit(stage, &batch->specs[u], n_frames);
     }
+    n_reset += n_bad;
   }
   return n_reset;
 }

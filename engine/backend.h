@@ -20,6 +20,7 @@
 #include "ramp.h"
 #include "status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,13 @@ typedef struct MixRow {
   const MixTerm* terms;
 } MixRow;
 
+/// Whether what a node makes is finite.  Outlives a plan.
+typedef struct NodeHealth {
+  uint32_t n_bad;  ///< [worker] Blocks that were not, up to the limit at which it is bypassed
+  uint32_t n_good; ///< [worker] Blocks since then that were
+  _Atomic bool is_bypassed; ///< Written by the worker: its input is heard in its place
+} NodeHealth;
+
 /// One unit of a batch and the rows that it reads and writes.
 typedef struct BatchUnit {
   void* node;
@@ -62,6 +70,7 @@ typedef struct BatchUnit {
   uint32_t node_index;       ///< Of the plan's nodes; the units of a node are neighbours
   uint32_t channel;          ///< For unit_init
   _Atomic uint32_t* node_ns; ///< Measured time of the node's block on one core; outlives the plan
+  NodeHealth* health;        ///< Of the node
   uint32_t n_in, n_out;
   const uint32_t* in_rows;
   const uint32_t* out_rows;

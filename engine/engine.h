@@ -181,6 +181,7 @@ typedef struct EngineStatus {
   PeriodCounts counts;
   char backend[16];                ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
   uint32_t n_gpu_nodes;            ///< Nodes on the device
+  uint32_t n_bypassed;             ///< Nodes that make NaN or Inf again and again
   char device[256];                ///< The open GPU: name, driver, memory; "" when none is open
   double cost_us[PLACEMENT_SIDES]; ///< Of a block, predicted when AUTO chose; 0: it did not
   uint64_t device_errors;          ///< Times that a device failed
@@ -201,7 +202,7 @@ typedef struct EnginePlace {
   /// Why there: "node" (its own backend=), "kernel" (the effect runs on the CPU only), "option"
   /// (--backend); for auto "cost" (the quicker side), "memory" (the GPU has not enough), "failed"
   /// (the GPU refused the rack), "no-gpu", "unmeasured" (costs could not be measured); "lost" (the
-  /// GPU has failed)
+  /// GPU has failed).  "bypassed": it makes NaN or Inf again and again, its input is heard instead
   const char* why;
 } EnginePlace;
 

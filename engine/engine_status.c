@@ -141,6 +141,7 @@ put_runner(EngineStatus* const status, const RunnerStatus* const runner)
   status->load_p99 = runner->load_p99;
   status->load_max = runner->load_max;
   status->n_gpu_nodes = runner->n_gpu_nodes;
+  status->n_bypassed = runner->n_bypassed;
   status->device_errors = runner->device_errors;
   status->worker_blocks = runner->blocks;
   memcpy(status->cost_us, runner->cost_us, sizeof(status->cost_us));

@@ -40,6 +40,7 @@ typedef struct Node {
   double* targets;           ///< [worker] [n_params] last value set
   uint32_t plan_index;       ///< Scratch of the planner: its place in the plan that is being made
   _Atomic uint32_t block_ns; ///< [worker] Measured time of one block on one core, 0: not known yet
+  NodeHealth health;
   uint64_t* stamps; ///< [worker] [n_params] number of the message that set it, 0: a document did
   uint32_t n_sets;  ///< [worker] Calls of node_set()
 } Node;

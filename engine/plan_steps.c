@@ -156,6 +156,7 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
                        .node_index = nodes[i],
                        .channel = c,
                        .node_ns = &node->block_ns,
+                       .health = &node->health,
                        .n_in = coupled ? node->n_in : 1U,
                        .n_out = coupled ? node->shape.n_out : 1U,
                        .in_rows = layout->in_rows[nodes[i]] + c,

@@ -40,6 +40,7 @@ typedef struct RunnerStatus {
   double load_p50, load_p99, load_max;
   double cost_us[PLACEMENT_SIDES];
   uint32_t n_gpu_nodes;
+  uint32_t n_bypassed;    ///< Nodes that make NaN or Inf again and again
   bool needs_new_process; ///< The device hangs, or cannot be opened again in this process
   char backend[16];
   char device[256];

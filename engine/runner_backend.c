@@ -229,7 +229,9 @@ runner_places(const void* const context, EnginePlace* const places, const uint32
   const uint32_t n = runner->shown ? runner->shown->n_living : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
     const PlanNode* const from = &runner->shown->nodes[i];
-    places[i] = (EnginePlace){ from->node->uid, from->node->backend->name, from->why };
+    const bool is_bypassed = atomic_load(&from->node->health.is_bypassed);
+    places[i] = (EnginePlace){ from->node->uid, from->node->backend->name,
+                               is_bypassed ? "bypassed" : from->why };
   }
   pthread_mutex_unlock(told);
   return n;
@@ -240,7 +242,9 @@ runner_tell_backend(const Runner* const runner, RunnerStatus* const status)
 {
   const uint32_t n_nodes = runner->shown ? runner->shown->n_living : 0U;
   for (uint32_t n = 0; n < n_nodes; ++n) {
-    status->n_gpu_nodes += runner->shown->nodes[n].node->backend != &backend_cpu;
+    const Node* const node = runner->shown->nodes[n].node;
+    status->n_gpu_nodes += node->backend != &backend_cpu;
+    status->n_bypassed += atomic_load(&node->health.is_bypassed);
   }
   const bool is_mixed = status->n_gpu_nodes && status->n_gpu_nodes < n_nodes;
   const bool is_on_gpu = n_nodes ? status->n_gpu_nodes : runner->backend != &backend_cpu;

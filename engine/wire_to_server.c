@@ -11,7 +11,7 @@
 
 static const char* const backend_words[] = { "cpu", "cuda", "opencl" };
 static const char* const why_words[] = { "node",   "kernel", "option",     "cost", "memory",
-                                         "failed", "no-gpu", "unmeasured", "lost" };
+                                         "failed", "no-gpu", "unmeasured", "lost", "bypassed" };
 
 void
 wire_code_facts(Coder* const coder, RunnerFacts* const facts)
@@ -42,6 +42,7 @@ wire_code_status(Coder* const coder, RunnerStatus* const status)
     coder_double(coder, &status->cost_us[s], 0.0, (double)INFINITY, "cost");
   }
   coder_u32(coder, &status->n_gpu_nodes, 0U, WIRE_MAX_NODES, "n_gpu_nodes");
+  coder_u32(coder, &status->n_bypassed, 0U, WIRE_MAX_NODES, "n_bypassed");
   coder_bool(coder, &status->needs_new_process, "needs_new_process");
   coder_text(coder, status->backend, sizeof(status->backend), "backend");
   coder_text(coder, status->device, sizeof(status->device), "device");

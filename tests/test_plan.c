@@ -293,8 +293,36 @@ START_TEST(a_unit_that_gives_nan_is_silenced_reset_and_counted)
 }
 END_TEST
 
+START_TEST(a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)
+{
+  Bench bench = bench_new(1);
+  Rack* const rack = rack_of("late: gain");
+  rack->nodes[0].values[POISON] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
+  NodeHealth* const health = &bench_plan(&bench, rack)->nodes[0].node->health;
+  signal_noise(in, FRAMES, 3);
+  for (uint32_t b = 1; b <= 20U; ++b) {
+    bench_play(&bench, in, out, BLOCK);
+    ck_assert_int_eq(health->is_bypassed, b >= 8U);
+    for (size_t i = 0; i < BLOCK; ++i) {
+      ck_assert(out[i] == (b >= 8U ? in[i] : 0.0F));
+    }
+  }
+  ck_assert_uint_eq(bench.worker.counts.units_reset, 20);
+  rack->nodes[0].values[POISON].number = 0.0;
+  bench_plan(&bench, rack);
+  for (uint32_t b = 1; b <= 101U; ++b) {
+    bench_play(&bench, in, out, BLOCK);
+    ck_assert_int_eq(health->is_bypassed, b < 100U);
+  }
+  ck_assert(out[LATE - BLOCK] == in[0] && out[0] == in[2U * BLOCK - LATE]); // the node's own sound
+  rack_free(rack);
+  worker_clear(&bench.worker);
+}
+END_TEST
+
 SUITE_MAIN("plan", parallel_paths_of_different_latency_line_up,
            inserting_and_removing_latency_in_one_path_does_not_click,
            a_removed_node_sounds_until_its_tail_has_ended,
            state_survives_edits_elsewhere_but_not_structural_changes,
-           a_unit_that_gives_nan_is_silenced_reset_and_counted)
+           a_unit_that_gives_nan_is_silenced_reset_and_counted,
+           a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)

@@ -273,7 +273,7 @@ START_TEST(values_just_beyond_their_range_are_refused)
   expect_double_refusal(WIRE_STATUS, 36 + 48, (double)INFINITY);
   expect_double_refusal(WIRE_STATUS, 36 + 48 + 24, (double)NAN); // cost
   expect_refusal(WIRE_PLACES, 4 + 4, "\x03", 1);                 // backend
-  expect_refusal(WIRE_PLACES, 4 + 5, "\x09", 1);                 // why
+  expect_refusal(WIRE_PLACES, 4 + 5, "\x0A", 1);                 // why
   expect_u32_refusal(WIRE_PLACES, 4, RACK_UID_OUT);
   for (uint32_t l = 0; l < ARRAY_LEN(large); ++l) { // counts and lengths, before memory is taken
     expect_u32_refusal(WIRE_EDIT, 28, large[l]);

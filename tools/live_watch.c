@@ -64,6 +64,7 @@ live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineSt
     { EVENT_ENGINE_FAULT, counts->faults, "counters of the worker out of range" },
     { EVENT_INPUT_BAD, counts->bad_in, "input samples were NaN or infinite" },
     { EVENT_LOG_DROPPED, log_counts(log->log).dropped, "lines could not be written" },
+    { EVENT_NODE_BYPASSED, engine->n_bypassed, "nodes make NaN again and again and are bypassed" },
     { EVENT_NODE_RESET, engine->units_reset, "units made NaN or infinity and began anew" },
   };
   _Static_assert(ARRAY_LEN(rows) <= LIVE_WATCH_MAX, "one place per row");

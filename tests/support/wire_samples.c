@@ -67,6 +67,7 @@ sample_status(void)
                          .load_max = 17.0,
                          .cost_us = { 12.5, (double)INFINITY },
                          .n_gpu_nodes = 7,
+                         .n_bypassed = 8,
                          .needs_new_process = true,
                          .backend = "cpu+opencl",
                          .device = "a device, 8 GB \xC2\xB5",
@@ -251,9 +252,9 @@ statuses_equal(const RunnerStatus* const a, const RunnerStatus* const b)
          a->units_reset == b->units_reset && a->device_errors == b->device_errors &&
          a->load_p50 == b->load_p50 && a->load_p99 == b->load_p99 && a->load_max == b->load_max &&
          !memcmp(a->cost_us, b->cost_us, sizeof(a->cost_us)) && a->n_gpu_nodes == b->n_gpu_nodes &&
-         a->needs_new_process == b->needs_new_process && !strcmp(a->backend, b->backend) &&
-         !strcmp(a->device, b->device) && !strcmp(a->backend_note, b->backend_note) &&
-         !strcmp(a->realtime_note, b->realtime_note);
+         a->n_bypassed == b->n_bypassed && a->needs_new_process == b->needs_new_process &&
+         !strcmp(a->backend, b->backend) && !strcmp(a->device, b->device) &&
+         !strcmp(a->backend_note, b->backend_note) && !strcmp(a->realtime_note, b->realtime_note);
 }
 
 static bool
@@ -363,6 +364,7 @@ status_out_of_range(const RunnerStatus* const s)
          : !is_load(s->load_p50) || !is_load(s->load_p99) || !is_load(s->load_max) ? "load"
          : !(s->cost_us[0] >= 0.0) || !(s->cost_us[1] >= 0.0)                      ? "cost"
          : s->n_gpu_nodes > 16384U                                                 ? "n_gpu_nodes"
+         : s->n_bypassed > 16384U                                                  ? "n_bypassed"
          : !is_text(s->backend, sizeof(s->backend)) || !is_text(s->device, sizeof(s->device)) ||
                  !is_text(s->backend_note, sizeof(s->backend_note)) ||
                  !is_text(s->realtime_note, sizeof(s->realtime_note))

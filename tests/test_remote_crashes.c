@@ -98,31 +98,36 @@ START_TEST(without_a_good_rack_before_the_empty_one_is_left)
 }
 END_TEST
 
-START_TEST(a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound)
+/// The callback waits for its blocks, or does not.
+static void
+exchange_worker(const bool waits)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
-  await_level(&rig, HALF);
+  if (waits) {
+    clocked_wait(rig.audio);
+  }
   ck_assert_int_eq(rig_edit(&rig, HALVED " | convolver needy").status, STATUS_OK);
-  await_level(&rig, HALF);
   set_gain(&rig, QUARTER_DB);
   await_level(&rig, HALF / 2.0F);
   const EngineStatus needy = rig_status(&rig);
   clocked_faults(rig.audio);
+  await_restarts(&rig, 1);
+  await_health(&rig, HALF / 2.0F);
   assert_it_comes_back(&rig, 1, HALF / 2.0F);
   const EngineStatus status = rig_status(&rig);
   ck_assert_int_ne(status.worker_pid, needy.worker_pid);
   ck_assert_uint_gt(status.plans, needy.plans); // no counter falls
   ck_assert_msg(strstr(status.worker_note, "takes over"), "%s", status.worker_note);
-  const uint64_t exchanged = status.counts.dry - needy.counts.dry;
-  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
-  await_health(&rig, HALF);
-  const uint64_t before = rig_status(&rig).counts.dry;
-  clocked_faults(rig.audio);
-  send_signal(&rig, SIGKILL);
-  assert_it_comes_back(&rig, 2, HALF);
-  ck_assert_uint_lt(exchanged, rig_status(&rig).counts.dry - before); // that one was ready
+  // Out and in: the next one was ready.
+  ck_assert(!waits || status.counts.dry == needy.counts.dry + 2U);
   rig_stop(&rig);
+}
+
+START_TEST(a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound)
+{
+  exchange_worker(false);
+  exchange_worker(true);
 }
 END_TEST
 

@@ -105,6 +105,26 @@ START_TEST(messages_are_applied_with_a_ring_and_without)
 }
 END_TEST
 
+START_TEST(a_node_that_is_bypassed_is_told)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_edit(&bench, 1U, "g: gain -20dB", 0U);
+  bench_arm(&bench, false, 0U);
+  bench_play_until(&bench, &bench.n_replies, 1U);
+  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6);
+  bench.runner->worker.plan->nodes[0].node->health.n_bad = 8U; // as often as makes it so
+  ck_assert_float_eq(bench_play(&bench), 1.0F);
+  RunnerStatus status;
+  EnginePlace place;
+  runner_calls.status(bench.runner, &status);
+  ck_assert_uint_eq(status.n_bypassed, 1U);
+  ck_assert_uint_eq(runner_calls.places(bench.runner, &place, 1U), 1U);
+  ck_assert_str_eq(place.why, "bypassed");
+  bench_clear(&bench);
+}
+END_TEST
+
 START_TEST(a_new_runner_counts_messages_from_where_they_are)
 {
   static Bench bench;
@@ -215,6 +235,6 @@ END_TEST
 
 SUITE_MAIN("runner", a_frame_counter_that_leaves_32_bits_behind_changes_nothing,
            edits_are_answered_once_each_and_in_their_order, the_end_of_a_tail_is_told,
-           messages_are_applied_with_a_ring_and_without,
+           messages_are_applied_with_a_ring_and_without, a_node_that_is_bypassed_is_told,
            a_new_runner_counts_messages_from_where_they_are, it_holds_no_lock_when_it_calls_back,
            without_a_thread_it_answers_within_the_call)

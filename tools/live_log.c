@@ -53,6 +53,7 @@ static const struct {
   [EVENT_STOPPED] = { "stopped", LOG_INFO, ONCE_S },
   [EVENT_WORKER_BACK] = { "worker.back", LOG_NOTICE, ONCE_S },
   [EVENT_WORKER_LOST] = { "worker.lost", LOG_ERR, ONCE_S },
+  [EVENT_WORKER_NOTE] = { "worker.note", LOG_WARNING, ONCE_S },
   [FAILED] = { "failed", LOG_ERR, ONCE_S },
 };
 

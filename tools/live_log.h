@@ -43,6 +43,7 @@ typedef enum LiveEvent {
   EVENT_STOPPED,
   EVENT_WORKER_BACK,
   EVENT_WORKER_LOST,
+  EVENT_WORKER_NOTE,
   N_LIVE_EVENTS
 } LiveEvent;
 

@@ -25,16 +25,21 @@ live_has_worker(const EngineStatus* const engine)
   return !strcmp(engine->worker, "in-process") || !strcmp(engine->worker, "running");
 }
 
-/// A worker may have been lost and replaced between two looks: the counter tells.  One without a
-/// note was not lost but exchanged, or its note is yet to come.
+/// A worker may have been lost and replaced between two looks: the counter tells.  Without another
+/// note than the one before, its own is yet to come.
 static bool
 look_at_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
 {
   const bool is_there = live_has_worker(engine);
   const bool is_another = engine->worker_restarts > watch->worker_restarts;
-  const bool is_lost = watch->had_worker && (!is_there || is_another) && engine->worker_note[0];
+  const bool is_new =
+      engine->worker_note[0] && strcmp(engine->worker_note, watch->worker_note) != 0;
+  const bool is_lost = watch->had_worker && (!is_there || is_another) && is_new;
+  if (is_new) {
+    live_log_event(log, is_lost ? EVENT_WORKER_LOST : EVENT_WORKER_NOTE, engine->worker_note);
+    memcpy(watch->worker_note, engine->worker_note, sizeof(watch->worker_note));
+  }
   if (is_lost) {
-    live_log_event(log, EVENT_WORKER_LOST, engine->worker_note);
     watch->had_worker = false;
   }
   if (is_there && is_another) {

@@ -12,6 +12,7 @@ typedef struct LiveWatch {
   uint64_t told[LIVE_WATCH_MAX]; ///< Counters as they were when they were last looked at
   uint64_t worker_restarts, quarantined;
   bool had_worker; ///< Since the worker was lost that was told last
+  char worker_note[sizeof(((EngineStatus*)NULL)->worker_note)]; ///< That was told last
 } LiveWatch;
 
 /// True while there is a worker that takes blocks, in this process or another.

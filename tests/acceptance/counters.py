@@ -126,6 +126,14 @@ def disturb_worker(live):
             osc.send(osc_bundle([osc_message(f"/node/{name}/gain", -9.0)], time.time() + 0.09))
     with live.sees("the worker is killed", "worker_pid worker_restarts worker_note", "worker.lost worker.back", "/server/worker"):
         os.kill(live.worker(), signal.SIGKILL)
+    with live.sees("no worker can be started", "worker_note", "worker.note"):
+        pid = live.process.pid
+        files = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (4, files[1]))
+        os.kill(live.worker(), signal.SIGKILL)
+        while "tried again in 2 s" not in live.status()["worker_note"]:
+            time.sleep(0.05)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, files)
     with live.sees("blocks of the worker have other numbers", "wrong"):
         spoil(live, "wrong", lambda ring: ring.put_result(12345678))
     with live.sees("the worker writes denormals", "denormal_out"):

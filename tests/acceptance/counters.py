@@ -337,7 +337,7 @@ def jack_run():
                     open(name, "w", encoding="utf-8").close()
                     time.sleep(0.5)
                 os.remove(name)
-            with live.sees("an output is patched to its input", "feedback attenuated_ports"):
+            with live.sees("an output is patched to its input", "feedback attenuated_ports", "output.feedback"):
                 peer = subprocess.Popen([PEER], env={**os.environ, **jack.env})
                 jack.wait_for("peer:out")
                 for source in ("peer:out", "rack:out_1"):

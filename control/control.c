@@ -29,8 +29,8 @@ static void
 do_packets(Control* const control)
 {
   const uint64_t end_ns = control->now_ns + ROUND_NS;
-  intake_receive(control->intake, control->now_ns);
   for (int i = 0; i < PACKETS_PER_ROUND && control->now_ns < end_ns; ++i) {
+    intake_receive(control->intake, control->now_ns); // each time: what has no room there is lost
     Parcel* const parcel = intake_take(control->intake);
     if (!parcel) {
       return; // none left

@@ -12,13 +12,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define INSTRUCTIONS_PER_KEY 16U
-#define IP4_SOURCE           12U // offset of the sender in an IPv4 header
-#define IP6_SOURCE           8U  // in an IPv6 one
-#define EVERYTHING           UINT32_MAX
+#define IP4_SOURCE     12U // offset of the sender in an IPv4 header
+#define IP6_SOURCE     8U  // in an IPv6 one
+#define EVERYTHING     UINT32_MAX
+#define OPEN           UINT32_MAX // a branch that does not lead anywhere yet
+#define ADDRESS_LENGTH 18U        // instructions for an IPv6 one, its ports apart
 
 typedef struct Program {
-  struct sock_filter items[SIEVE_MAX * INSTRUCTIONS_PER_KEY + 1U];
+  struct sock_filter items[SIEVE_MAX_ADDRESSES * ADDRESS_LENGTH + 2U * SIEVE_MAX + 1U];
   uint16_t n;
 } Program;
 
@@ -28,11 +29,13 @@ add(Program* const program, const uint16_t code, const uint32_t value)
   program->items[program->n++] = (struct sock_filter)BPF_STMT(code, value);
 }
 
-/// Go on only with this value; else with the next sender, see close_branches().
+/// Go on only with this value; else with the next address, see close_branches().
 static void
 add_test(Program* const program, const uint32_t value)
 {
-  add(program, BPF_JMP | BPF_JEQ | BPF_K, value);
+  program->items[program->n++] =
+      (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
+  add(program, BPF_JMP | BPF_JA, OPEN); // a test itself leaps over 255 instructions at most
 }
 
 static uint32_t
@@ -52,21 +55,9 @@ add_words(Program* const program, const uint32_t offset, const uint8_t* const by
   }
 }
 
-/// Each test since `first` jumps to here when it fails.
 static void
-close_branches(Program* const program, const uint32_t first)
+add_address(Program* const program, const PeerKey* const key)
 {
-  for (uint32_t i = first; i < program->n; ++i) {
-    if (BPF_CLASS(program->items[i].code) == BPF_JMP) {
-      program->items[i].jf = (uint8_t)(program->n - i - 1U);
-    }
-  }
-}
-
-static void
-add_key(Program* const program, const PeerKey* const key)
-{
-  const uint32_t first = program->n;
   const bool is_ip4 = peer_key_is_ip4(key);
   add(program, BPF_LD | BPF_B | BPF_ABS, (uint32_t)SKF_NET_OFF); // version and length
   add(program, BPF_ALU | BPF_AND | BPF_K, 0xF0);
@@ -76,20 +67,55 @@ add_key(Program* const program, const PeerKey* const key)
   } else {
     add_words(program, IP6_SOURCE, key->address, 16);
   }
-  if (key->port) {
-    add(program, BPF_LD | BPF_H | BPF_ABS, 0); // the first field of a UDP header
-    add_test(program, key->port);
+  add(program, BPF_LD | BPF_H | BPF_ABS, 0); // the sender's port, first in a UDP header
+}
+
+static void
+add_port(Program* const program, const uint16_t port)
+{
+  if (port) {
+    program->items[program->n++] =
+        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 0, 1);
   }
   add(program, BPF_RET | BPF_K, 0); // throw it away
-  close_branches(program, first);
+}
+
+static void
+close_branches(Program* const program)
+{
+  for (uint32_t i = 0; i < program->n; ++i) {
+    struct sock_filter* const item = &program->items[i];
+    if (item->code == (BPF_JMP | BPF_JA) && item->k == OPEN) {
+      item->k = program->n - i - 1U;
+    }
+  }
+}
+
+static bool
+is_same_address(const PeerKey* const a, const PeerKey* const b)
+{
+  return memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }
 
 bool
 sieve_set(const int socket, const PeerKey* const keys, const uint32_t n)
 {
   Program program = { .n = 0 };
-  for (uint32_t i = 0; i < n && i < SIEVE_MAX; ++i) {
-    add_key(&program, &keys[i]);
+  bool is_done[SIEVE_MAX] = { false };
+  uint32_t n_addresses = 0;
+  for (uint32_t i = 0; i < n && i < SIEVE_MAX && n_addresses < SIEVE_MAX_ADDRESSES; ++i) {
+    if (is_done[i]) {
+      continue;
+    }
+    add_address(&program, &keys[i]);
+    for (uint32_t j = i; j < n && j < SIEVE_MAX; ++j) {
+      if (is_same_address(&keys[i], &keys[j])) {
+        add_port(&program, keys[j].port);
+        is_done[j] = true;
+      }
+    }
+    close_branches(&program);
+    ++n_addresses;
   }
   add(&program, BPF_RET | BPF_K, EVERYTHING);
   const struct sock_fprog filter = { program.n, program.items };

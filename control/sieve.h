@@ -12,10 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SIEVE_MAX 16U // senders at a time
+#define SIEVE_MAX           256U // senders at a time
+#define SIEVE_MAX_ADDRESSES 16U  // of so many addresses; the kernel takes no longer programs
 
-/// Let through all but these; a port of 0 stands for any.  False when the kernel would not: what
-/// it let through before, it lets through still. [control]
+/// Let through all but these, those of further addresses apart; a port of 0 stands for any.  False
+/// when the kernel would not: what it let through before, it lets through still. [control]
 bool sieve_set(int socket, const PeerKey* keys, uint32_t n);
 
 /// Packets that never came out of the socket: held back by the sieve, or for want of room. [any]

@@ -16,16 +16,22 @@ source_key(const Peer* const peer)
   return key;
 }
 
-/// The one that has been silent for longest, of those that are neither shut out nor have a packet
-/// that waits; NULL: there is none.
+static bool
+may_make_way(const Source* const source, const uint64_t now_ns)
+{
+  const bool is_known = source->heard_ns >= source->since_ns + SOURCES_KNOWN_NS &&
+                        now_ns - source->heard_ns < SOURCES_KEEP_NS;
+  return !source->first && source->shut_until_ns <= now_ns && !is_known;
+}
+
+/// The one that has been silent for longest, of those that may make way; NULL: there is none.
 static Source*
 find_oldest(Sources* const sources, const uint64_t now_ns)
 {
   Source* oldest = NULL;
   for (uint32_t i = 0; i < SOURCES_MAX; ++i) {
     Source* const source = &sources->items[i];
-    if (!source->first && source->shut_until_ns <= now_ns &&
-        (!oldest || source->heard_ns < oldest->heard_ns)) {
+    if (may_make_way(source, now_ns) && (!oldest || source->heard_ns < oldest->heard_ns)) {
       oldest = source;
     }
   }
@@ -41,6 +47,7 @@ add_source(Sources* const sources, const PeerKey* const key, const uint64_t now_
   if (source) {
     const bool is_free = source->heard_ns == 0;
     *source = (Source){ .key = *key,
+                        .since_ns = now_ns,
                         .heard_ns = now_ns,
                         .rate = is_free ? bucket_with(BUCKET_BURST, now_ns) : source->rate,
                         .excess = is_free ? bucket_with(BUCKET_BURST, now_ns) : source->excess };
@@ -65,12 +72,26 @@ find_source(Sources* const sources, const Peer* const peer, const uint64_t now_n
   return add_source(sources, &key, now_ns);
 }
 
+static Parcel*
+take(Sources* const sources, Source* const source)
+{
+  Parcel* const parcel = source->first;
+  const size_t n_all = sizeof(Parcel) + parcel->n_bytes + ZEROS;
+  source->first = parcel->next;
+  source->last = source->first ? source->last : &source->first;
+  source->n_bytes -= n_all;
+  sources->n_bytes -= n_all;
+  --sources->n_parcels;
+  return parcel;
+}
+
 /// Count a packet that is dropped; true when it was one too many.
 static bool
 drop(Sources* const sources, Source* const source, const uint64_t now_ns)
 {
   ++sources->slowed;
-  if (now_ns < source->shut_until_ns || bucket_take(&source->excess, now_ns, 1)) {
+  if (now_ns < source->shut_until_ns ||
+      (bucket_take(&source->excess, now_ns, 1) && bucket_take(&sources->excess, now_ns, 1))) {
     return false;
   }
   const bool is_first =
@@ -78,8 +99,13 @@ drop(Sources* const sources, Source* const source, const uint64_t now_ns)
   source->shut_ns = is_first ? SOURCES_MIN_SHUT_NS : 2U * source->shut_ns;
   source->shut_ns = source->shut_ns < SOURCES_MAX_SHUT_NS ? source->shut_ns : SOURCES_MAX_SHUT_NS;
   source->shut_until_ns = now_ns + source->shut_ns;
+  source->since_ns = source->shut_until_ns;
   source->rate = bucket_with(SOURCES_SHUT_BURST, source->shut_until_ns);
   source->excess = bucket_with(SOURCES_SHUT_BURST, source->shut_until_ns);
+  while (source->first) {
+    free(take(sources, source));
+    ++sources->slowed;
+  }
   ++sources->shut_out;
   return true;
 }
@@ -87,8 +113,7 @@ drop(Sources* const sources, Source* const source, const uint64_t now_ns)
 static bool
 has_room(const Sources* const sources, const Source* const source, const size_t n_bytes)
 {
-  return source->n_bytes + n_bytes <= SOURCES_QUEUE_BYTES &&
-         sources->n_bytes + n_bytes <= SOURCES_BYTES;
+  return source->n_bytes + sources->n_bytes + 2U * n_bytes <= SOURCES_BYTES;
 }
 
 static bool
@@ -148,15 +173,8 @@ sources_take(Sources* const sources)
   for (uint32_t i = 0; i < SOURCES_MAX && sources->n_parcels; ++i) {
     Source* const source = &sources->items[sources->turn];
     sources->turn = (sources->turn + 1U) % SOURCES_MAX;
-    Parcel* const parcel = source->first;
-    if (parcel) {
-      const size_t n_all = sizeof(Parcel) + parcel->n_bytes + ZEROS;
-      source->first = parcel->next;
-      source->last = source->first ? source->last : &source->first;
-      source->n_bytes -= n_all;
-      sources->n_bytes -= n_all;
-      --sources->n_parcels;
-      return parcel;
+    if (source->first) {
+      return take(sources, source);
     }
   }
   return NULL;

@@ -6,7 +6,12 @@
 
    A sender that floods the server fills its own queue and empties its own bucket; a packet of any
    other one waits for one packet of each sender at most.  One that goes on at more than twice the
-   rate is shut out for a while: nothing of it is taken in, see sieve.h.
+   rate is shut out for a while: its queue is emptied, and nothing of it is taken in, see sieve.h.
+   So is, while all together have too much dropped, whoever has something dropped.
+
+   No sender can take all room: it may queue as much as is still free (Abhijit Choudhury, Ellen
+   Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998, equation 1).
+   Nor all places: the sender silent for longest makes way for a new one, but none that is known.
 
    A sender is an address and a port on this machine, and an address alone elsewhere: there, ports
    are had for nothing.
@@ -21,13 +26,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SOURCES_MAX         64U         // known at a time; the one silent for longest makes way
-#define SOURCES_QUEUE_BYTES (1U << 20U) // of one sender
-#define SOURCES_BYTES       (8U << 20U) // of all
+#define SOURCES_MAX         512U                 // in the table at a time
+#define SOURCES_BYTES       (2U << 20U)          // in all queues
+#define SOURCES_KNOWN_NS    UINT64_C(1000000000) // heard for so long without being shut out
+#define SOURCES_KEEP_NS     UINT64_C(5000000000) // who is known keeps its place while silent
 #define SOURCES_MIN_SHUT_NS UINT64_C(50000000) // the first time; each further one is twice as long
 #define SOURCES_MAX_SHUT_NS UINT64_C(1000000000)
 #define SOURCES_FORGIVE_NS  UINT64_C(5000000000) // in peace, and the next time is the first again
-#define SOURCES_SHUT_BURST  512.0                // tokens after it; a flood uses them up in 1 ms
+#define SOURCES_SHUT_BURST  16.0                 // tokens after it: of many floods little comes in
 
 /// A packet on its way.
 typedef struct Parcel {
@@ -39,7 +45,8 @@ typedef struct Parcel {
 
 typedef struct Source {
   PeerKey key;
-  uint64_t heard_ns; ///< 0: free
+  uint64_t since_ns; ///< Heard from then on, or shut out until then
+  uint64_t heard_ns; ///< Last; 0: free
   Bucket rate;       ///< Of what is taken in
   Bucket excess;     ///< Of what is dropped; empty: it is a flood
   uint64_t shut_until_ns;
@@ -55,6 +62,7 @@ typedef struct Sources {
   uint32_t newest;
   uint32_t n_parcels;
   size_t n_bytes;
+  Bucket excess;     ///< Of what is dropped of all; zeros: full
   uint64_t slowed;   ///< Packets of senders that were too fast
   uint64_t shut_out; ///< Times that one was shut out
 } Sources;

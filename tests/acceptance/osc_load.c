@@ -4,7 +4,7 @@
 
        osc_load ask PORT N                  N commands in turn; how long each took, in ms
        osc_load corpus PORT CORPUS          the bad packets of packets.txt, once each
-       osc_load flood PORT SECONDS PACKET   at full speed: ping, status, value or noise
+       osc_load flood PORT SECONDS PACKET [SENDERS]  at full speed: ping, status, value or noise
        osc_load mutate PORT N SEED CORPUS   N mutated packets of packets.txt, counted exactly
 
    Each prints one line of "key value" pairs.
@@ -120,10 +120,16 @@ ask(const char* const port, const uint32_t n)
 
 // ---- flood ----
 
+#define MAX_FLOODERS 1000U
+
 static void
-flood(const char* const port, const double seconds, const void* const packet, const size_t n_bytes)
+flood(const char* const port, const double seconds, const void* const packet, const size_t n_bytes,
+      const uint32_t n_senders)
 {
-  const int fd = connect_to(port);
+  int fds[MAX_FLOODERS];
+  for (uint32_t i = 0; i < n_senders; ++i) {
+    fds[i] = connect_to(port);
+  }
   struct iovec part = { (void*)packet, n_bytes };
   struct mmsghdr headers[BATCH];
   for (uint32_t i = 0; i < BATCH; ++i) {
@@ -132,13 +138,12 @@ flood(const char* const port, const double seconds, const void* const packet, co
   const uint64_t begin_ns = now_ns();
   const uint64_t end_ns = begin_ns + (uint64_t)(seconds * (double)S_NS);
   uint64_t n_sent = 0;
-  while (now_ns() < end_ns) {
-    const int n = sendmmsg(fd, headers, BATCH, 0);
+  for (uint32_t i = 0; now_ns() < end_ns; i = (i + 1U) % n_senders) {
+    const int n = sendmmsg(fds[i], headers, BATCH, 0);
     n_sent += n > 0 ? (uint64_t)n : 0U;
   }
   printf("sent %llu per_s %.0f\n", (unsigned long long)n_sent,
          (double)n_sent / ((double)(now_ns() - begin_ns) * 1e-9));
-  close(fd);
 }
 
 // ---- mutate ----
@@ -340,16 +345,20 @@ main(const int argc, char** const argv)
     ask(argv[2], (uint32_t)atoi(argv[3]));
     return 0;
   }
-  if (argc == 5 && !strcmp(argv[1], "flood")) {
+  if ((argc == 5 || argc == 6) && !strcmp(argv[1], "flood")) {
     const double seconds = atof(argv[3]);
+    const uint32_t n_senders = argc == 6 ? (uint32_t)atoi(argv[5]) : 1U;
+    if (n_senders < 1U || n_senders > MAX_FLOODERS) {
+      return 2;
+    }
     if (!strcmp(argv[4], "ping")) {
-      flood(argv[2], seconds, ping, sizeof(ping));
+      flood(argv[2], seconds, ping, sizeof(ping), n_senders);
     } else if (!strcmp(argv[4], "status")) {
-      flood(argv[2], seconds, status, sizeof(status));
+      flood(argv[2], seconds, status, sizeof(status), n_senders);
     } else if (!strcmp(argv[4], "value")) {
-      flood(argv[2], seconds, value, sizeof(value));
+      flood(argv[2], seconds, value, sizeof(value), n_senders);
     } else {
-      flood(argv[2], seconds, noise, sizeof(noise));
+      flood(argv[2], seconds, noise, sizeof(noise), n_senders);
     }
     return 0;
   }

@@ -231,8 +231,28 @@ START_TEST(another_root_can_be_given)
 }
 END_TEST
 
+START_TEST(a_link_that_leads_elsewhere_later_is_no_other_root)
+{
+  const Scratch scratch = make_folder();
+  char link[256];
+  snprintf(link, sizeof(link), "%s", scratch_path(&scratch, "link"));
+  ck_assert_int_eq(symlink(scratch_path(&scratch, "racks"), link), 0);
+  ck_assert_int_eq(rack_arg_read("gain", &arg, &error), STATUS_OK);
+  ck_assert_int_eq(rack_arg_set_root(&arg, link, &error), STATUS_OK);
+  rack_arg_hold_root(&arg);
+  assert_loads("in.wav");
+  unlink(link);
+  ck_assert_int_eq(symlink(scratch.directory, link), 0);
+  assert_loads("in.wav");
+  assert_loads_not("unnamed.wav");
+  rack_arg_clear(&arg);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 SUITE_MAIN("rack argument", a_chain_is_read_and_its_files_are_here, nothing_is_the_empty_rack,
            a_file_is_read_and_its_files_are_beside_it, an_existing_file_needs_no_ending,
            what_is_wrong_is_said_with_its_place, files_that_cannot_be_read_are_refused,
            files_that_the_rack_does_not_name_are_loaded_from_below_the_root,
-           files_that_are_too_large_are_refused_before_they_are_read, another_root_can_be_given)
+           files_that_are_too_large_are_refused_before_they_are_read, another_root_can_be_given,
+           a_link_that_leads_elsewhere_later_is_no_other_root)

@@ -205,7 +205,9 @@ read_rack(Live* const live, Error* const why, Error* const error)
   } else if (kept && rack_arg_parse(kept, "", &live->rack.rack, NULL)) {
     live->rack.rack = NULL; // which is said when it is tried
   }
-  return root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;
+  const Status status = root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;
+  rack_arg_hold_root(&live->rack); // the one for racks, which is open, and for audio, by name
+  return status;
 }
 
 /// A RACK that is wrong is said before a device is opened.

@@ -144,6 +144,16 @@ rack_arg_set_root(RackArg* const arg, const char* const root, Error* const error
   return STATUS_OK;
 }
 
+void
+rack_arg_hold_root(RackArg* const arg)
+{
+  char* const path = realpath(arg->root, NULL);
+  if (path) { // else it is not there, which whoever opens it says
+    free(arg->root);
+    arg->root = path;
+  }
+}
+
 /// What is left of `path` below `folder`, both without links; NULL when it is not there.
 static const char*
 below(const char* const path, const char* const folder)

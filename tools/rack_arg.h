@@ -35,6 +35,9 @@ void rack_arg_clear(RackArg* arg);
 /// Put another folder in place of the root, `--root`.
 NODISCARD Status rack_arg_set_root(RackArg* arg, const char* root, Error* error);
 
+/// Stay with the folder that the root is now, whatever links in its name lead to later.
+void rack_arg_hold_root(RackArg* arg);
+
 /// How the rack file that `word` names is called below the root; the caller frees it.  NULL when
 /// the word named no file, or one that is not there.
 char* rack_arg_name(const RackArg* arg, const char* word);

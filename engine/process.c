@@ -114,12 +114,13 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
   if (!process) {
     return error_set(error, STATUS_NO_MEM, "no memory for a process");
   }
+  const char* const what = argv[0] && argv[1] ? argv[1] : ""; // one program may be many things
   heed_children();
   const int failed = spawn(path, argv, socket, &process->id);
   if (failed) {
     free(process);
     return error_set(error, failed == EAGAIN || failed == ENOMEM ? STATUS_NO_MEM : STATUS_FILE,
-                     "%s cannot be started: %s", path, strerror(failed));
+                     "%s %s cannot be started: %s", path, what, strerror(failed));
   }
   process->fd = (int)syscall(SYS_pidfd_open, process->id, 0U); // ours to reap: the id is still its
   if (process->fd < 0) {
@@ -127,7 +128,8 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
     kill(process->id, SIGKILL);
     waitpid(process->id, NULL, 0);
     free(process);
-    return error_set(error, STATUS_NO_MEM, "%s cannot be watched: %s", path, strerror(reason));
+    return error_set(error, STATUS_NO_MEM, "%s %s cannot be watched: %s", path, what,
+                     strerror(reason));
   }
   *out = process;
   return STATUS_OK;

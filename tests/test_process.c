@@ -248,13 +248,14 @@ END_TEST
 START_TEST(what_cannot_be_started_is_refused)
 {
   char name[] = "nothing";
-  char* const argv[] = { name, NULL };
+  char what[] = "worker";
+  char* const argv[] = { name, what, NULL };
   Process* process = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert(process_start("/nowhere/nothing", argv, STDERR_FILENO, &process, &error) ==
             STATUS_FILE);
   ck_assert_ptr_null(process);
-  ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/nothing"));
+  ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/nothing worker"));
   ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD); // nothing is left of it
 }
 END_TEST

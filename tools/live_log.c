@@ -127,13 +127,32 @@ say_json(const LiveLog* const log, const uint32_t event, json_t* const more)
 
 // ---- events ----
 
+#define COUNTER_WORDS_BYTES 256U
+
+/// What both lines for people tell; counters are called as in /server/status.
+static const char*
+counter_words(const IoStatus* const io, const EngineStatus* const engine,
+              char words[const COUNTER_WORDS_BYTES])
+{
+  const PeriodCounts* const counts = &engine->counts;
+  snprintf(words, COUNTER_WORDS_BYTES,
+           "load %.1f %% (p99 %.1f, max %.1f), late %llu, dropped %llu, dry %llu, xruns %llu, "
+           "clipped %llu",
+           100.0 * engine->load_p50, 100.0 * engine->load_p99, 100.0 * engine->load_max,
+           (unsigned long long)counts->late, (unsigned long long)counts->dropped,
+           (unsigned long long)counts->dry, (unsigned long long)io->xruns,
+           (unsigned long long)counts->clipped);
+  return words;
+}
+
 static json_t*
 counters_json(const IoStatus* const io, const EngineStatus* const engine)
 {
   const PeriodCounts* const counts = &engine->counts;
-  return json_pack("{sI sI sI sI sI sI sI sI sI sI sI sI sI sI sf sf sf ss}",                    //
+  return json_pack("{sI sI sI sI sI sI sI sI sI sI sI sI sI sI sI sI sf sf sf ss}",              //
                    "blocks", (json_int_t)counts->blocks, "late", (json_int_t)counts->late,       //
                    "dropped", (json_int_t)counts->dropped, "failed", (json_int_t)counts->failed, //
+                   "wrong", (json_int_t)counts->wrong, "faults", (json_int_t)counts->faults,     //
                    "dry", (json_int_t)counts->dry, "clipped", (json_int_t)counts->clipped,       //
                    "bad_in", (json_int_t)counts->bad_in, "bad_out", (json_int_t)counts->bad_out, //
                    "xruns", (json_int_t)io->xruns, "overlaps", (json_int_t)io->overlaps,         //
@@ -197,16 +216,13 @@ live_log_status(const LiveLog* const log, const IoStatus* const io,
   if (!log->verbose) {
     return;
   }
-  const PeriodCounts* const counts = &engine->counts;
   const char* const state = io->state == IO_STATE_RUNNING ? "" : "waiting for audio; ";
+  char counters[COUNTER_WORDS_BYTES];
   char words[BACKEND_WORDS_BYTES];
   say_text(log, EVENT_STATUS, log->on_terminal ? LOG_REWRITE : LOG_TEXT, true,
-           "%sload %.1f %% (p99 %.1f, max %.1f), late %llu, xruns %llu, clipped %llu, "
-           "%u nodes on %s, plan %llu",
-           state, 100.0 * engine->load_p50, 100.0 * engine->load_p99, 100.0 * engine->load_max,
-           (unsigned long long)counts->late, (unsigned long long)io->xruns,
-           (unsigned long long)counts->clipped, engine->n_nodes,
-           backend_words(engine->backend, "", words), (unsigned long long)engine->plans);
+           "%s%s, %u nodes on %s, plan %llu", state, counter_words(io, engine, counters),
+           engine->n_nodes, backend_words(engine->backend, "", words),
+           (unsigned long long)engine->plans);
 }
 
 void
@@ -221,13 +237,9 @@ live_log_stopped(const LiveLog* const log, const char* const why, const IoStatus
     say_json(log, EVENT_STOPPED, members);
     return;
   }
-  const PeriodCounts* const counts = &engine->counts;
-  say_text(log, EVENT_STOPPED, LOG_TEXT, false,
-           "stopped (%s): %llu blocks, %llu late, %llu xruns, %llu samples clipped, "
-           "load %.1f %% (p99 %.1f, max %.1f)",
-           why, (unsigned long long)counts->blocks, (unsigned long long)counts->late,
-           (unsigned long long)io->xruns, (unsigned long long)counts->clipped,
-           100.0 * engine->load_p50, 100.0 * engine->load_p99, 100.0 * engine->load_max);
+  char counters[COUNTER_WORDS_BYTES];
+  say_text(log, EVENT_STOPPED, LOG_TEXT, false, "stopped (%s): blocks %llu, %s", why,
+           (unsigned long long)engine->counts.blocks, counter_words(io, engine, counters));
 }
 
 void

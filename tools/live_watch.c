@@ -71,7 +71,8 @@ live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineSt
     { EVENT_LOG_DROPPED, log_counts(log->log).dropped, "lines could not be written" },
     { EVENT_NODE_BYPASSED, engine->n_bypassed, "nodes make NaN again and again and are bypassed" },
     { EVENT_NODE_RESET, engine->units_reset, "units made NaN or infinity and began anew" },
-    { EVENT_OUTPUT_FEEDBACK, counts->feedback, "outputs fed back to an input and were turned down" },
+    { EVENT_OUTPUT_FEEDBACK, counts->feedback,
+      "outputs fed back to an input and were turned down" },
   };
   _Static_assert(ARRAY_LEN(rows) <= LIVE_WATCH_MAX, "one place per row");
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {

@@ -177,7 +177,7 @@ typedef struct EngineStatus {
   char worker_note[320];    ///< "" or why one was lost last, in words
   char quarantine_note[320]; ///< "" or why a rack was taken back last
   double load_p50, load_p99,
-      load_max; ///< Time of a block over its period, since the last engine_reset_load()
+      load_max; ///< Time of a block over its period, in the last 10 to 20 s (load.h)
   PeriodCounts counts;
   char backend[16];                ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
   uint32_t n_gpu_nodes;            ///< Nodes on the device

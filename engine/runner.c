@@ -310,7 +310,7 @@ runner_status(const void* const context, RunnerStatus* const status)
                             .device_errors = atomic_load(&counts->device_errors),
                             .load_p50 = load_quantile(&runner->worker.load, 0.5),
                             .load_p99 = load_quantile(&runner->worker.load, 0.99),
-                            .load_max = atomic_load(&runner->worker.load.largest) };
+                            .load_max = load_largest(&runner->worker.load) };
   runner_tell_backend(runner, status);
   unlock_told(runner);
   memcpy(status->realtime_note, runner->realtime_note, sizeof(status->realtime_note));

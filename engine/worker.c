@@ -296,8 +296,9 @@ worker_end(Worker* const worker)
   settle(worker, block);
   atomic_store_explicit(&worker->next_frame, block->frame + block->n_frames, memory_order_relaxed);
   count(&worker->counts.blocks, 1U);
-  load_add(&worker->load,
-           (double)(rt_now_ns() - block->began_ns) * worker->rate_hz / (1e9 * block->n_frames));
+  const uint64_t now_ns = rt_now_ns();
+  load_add(&worker->load, now_ns,
+           (double)(now_ns - block->began_ns) * worker->rate_hz / (1e9 * block->n_frames));
   rt_section_leave();
   return !block->has_failed;
 }

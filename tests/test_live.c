@@ -202,6 +202,14 @@ START_TEST(too_few_open_files_are_no_wrong_usage)
 }
 END_TEST
 
+START_TEST(small_files_only_are_an_error_with_words)
+{
+  const int status = system("ulimit -f 1; exec 2>&1; \"$WARPRACK_PROGRAM\" run --io dummy "
+                            "--osc-port 0 --duration 0.1 gain");
+  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 6, "%d", status);
+}
+END_TEST
+
 START_TEST(drivers_that_were_tried_in_vain_are_named_in_one_line)
 {
   setenv("JACK_DEFAULT_SERVER", "warprack-none", 1);
@@ -250,6 +258,6 @@ SUITE_MAIN("live", it_says_what_it_runs_on_and_ends_by_a_signal, it_ends_when_as
            its_events_are_json_lines, what_is_recorded_is_what_was_played_through_the_rack,
            a_hangup_reads_the_rack_file_again, a_wrong_rack_opens_nothing,
            options_that_do_not_go_together_are_refused, what_is_not_there_has_its_exit_code,
-           too_few_open_files_are_no_wrong_usage,
+           too_few_open_files_are_no_wrong_usage, small_files_only_are_an_error_with_words,
            drivers_that_were_tried_in_vain_are_named_in_one_line,
            a_file_that_a_rack_misses_is_named, a_busy_port_is_refused_with_the_way_out)

@@ -54,7 +54,7 @@ close_files(void* const context)
 static void
 ignore_signals(void)
 {
-  static const int ignored[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
+  static const int ignored[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXFSZ };
   for (uint32_t s = 0; s < ARRAY_LEN(ignored); ++s) {
     signal(ignored[s], SIG_IGN);
   }

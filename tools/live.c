@@ -32,6 +32,7 @@ block_signals(Live* const live)
   sigaddset(&live->signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &live->signals, NULL);
   signal(SIGPIPE, SIG_IGN); // who reads our lines may go away, the sound does not
+  signal(SIGXFSZ, SIG_IGN); // what no file may hold (ulimit -f) is an error of the write alone
 }
 
 // ---- running ----

@@ -40,6 +40,12 @@ def need(*programs):
             sys.exit(77)
 
 
+def keeps_freed_memory():
+    """Whether the program was built with AddressSanitizer, so that its growth tells nothing."""
+    with open(PROGRAM, "rb") as program:
+        return b"__asan_init" in program.read()
+
+
 def db(x):
     return 20.0 * np.log10(max(float(x), 1e-20))
 

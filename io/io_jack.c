@@ -232,6 +232,9 @@ follow(Reviver* const reviver)
   if (has_other_format(reviver)) {
     return follow_format(jack);
   }
+  if (reviver_is_calling(reviver)) {
+    return false;
+  }
   remember_links(jack);
   pass_on_words(&reviver->io);
   if (lose_if_left_out(jack)) {

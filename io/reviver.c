@@ -38,6 +38,12 @@ begin_call(Reviver* const reviver, const Phase phase, const ErrandCall call)
 }
 
 bool
+reviver_is_calling(const Reviver* const reviver)
+{
+  return reviver->errand != NULL;
+}
+
+bool
 reviver_call(Reviver* const reviver, const ErrandCall call)
 {
   return begin_call(reviver, RUNNING, call);
@@ -115,6 +121,11 @@ close_session(Reviver* const reviver)
 bool
 reviver_give_up(Reviver* const reviver, const Error* const error)
 {
+  if (reviver->errand) { // closed when that returns, or is left to itself
+    snprintf(reviver->session->reason, sizeof(reviver->session->reason), "%.127s", error->text);
+    atomic_store_explicit(&reviver->session->lost, true, memory_order_release);
+    return false;
+  }
   const bool is_news = reviver->is_open && !reviver->session->absent &&
                        strcmp(reviver->error.text, error->text) != 0;
   if (reviver->phase == RUNNING) {
@@ -254,7 +265,13 @@ static bool
 advance(Reviver* const reviver)
 {
   if (reviver->errand) {
-    return has_returned(reviver, PATIENCE_MS) ? call_returned(reviver) : call_is_late(reviver);
+    if (has_returned(reviver, PATIENCE_MS)) {
+      return call_returned(reviver);
+    }
+    if (call_is_late(reviver)) {
+      return true;
+    }
+    return reviver->phase == RUNNING && !is_lost(reviver) && reviver->kind->follow(reviver);
   }
   if (reviver->phase == RUNNING) {
     return is_lost(reviver) ? lose_session(reviver) : reviver->kind->follow(reviver);

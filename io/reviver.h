@@ -45,7 +45,7 @@ typedef struct ReviverKind {
   ErrandCall start; ///< Let periods come. [errand]
   /// It runs; notes that are due now. [main]
   void (*started)(Reviver* reviver);
-  /// Each poll while it runs; true when there may be more to do at once. [main]
+  /// Each poll while it runs, also beside a call; true when there may be more to do at once. [main]
   bool (*follow)(Reviver* reviver);
   /// It is about to be closed: keep what the next one needs.  May be NULL. [main]
   void (*leave)(Reviver* reviver);
@@ -93,11 +93,15 @@ void reviver_status(const Reviver* reviver, IoStatus* status);
 /// Stop, within 2 s.  True when the driver may free itself. [main]
 bool reviver_close(Reviver* reviver);
 
-/// From `follow`: make a call with the session as its context.  False when there is no thread for
-/// it.
+/// From `follow`: a call of this session has not returned yet, so that there can be no other.
+bool reviver_is_calling(const Reviver* reviver);
+
+/// From `follow`, beside no other call: make one with the session as its context.  False when there
+/// is no thread for it.
 bool reviver_call(Reviver* reviver, ErrandCall call);
 
-/// From `follow`: the session cannot go on; close it and try again.
+/// From `follow`, or from where its format is refused: the session cannot go on; close it, once no
+/// call of it runs, and try again.
 bool reviver_give_up(Reviver* reviver, const Error* error);
 
 #endif

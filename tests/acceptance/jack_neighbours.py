@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Other clients of the JACK server whose coming and going must not leave anybody without periods."""
+"""What other clients of the JACK server do, and what they leave behind, must not leave anybody without periods."""
 
 import ctypes
 import threading
 
 from common import *
 
-need("jackd", "jack_lsp", "jack_connect")
+need("jackd", "jack_lsp", "jack_connect", "jack_bufsize")
 
 ODD_JACK = os.environ.get("WARPRACK_ODD_JACK", os.path.join(os.path.dirname(PROGRAM), "tests", "libodd_jack.so"))
 RACK = ("--io", "jack", "--channels", "1:1", "--no-connect")
@@ -96,7 +96,24 @@ def left_out(jack, env):
     assert waits[1] > 1.5 * waits[0], waits
 
 
+def hanging_call(jack, env):
+    """A call for the ports' names hangs, as beside a client that has died over them; the period changes, and is followed."""
+    switch("hang", True)
+    with Server(*RACK, "--name", "rack", "", env=env) as rack:
+        until(lambda: os.path.exists("hanging"), rack.output)
+        done = jack.run("jack_bufsize", "256")
+        assert done.returncode == 0, done
+        until(lambda: rack.status()["block_frames"] == 256, rack.output)
+        began = rack.status()["blocks"]
+        until(lambda: rack.status()["blocks"] > began + 100, rack.output)
+        assert rack.status()["audio_hang_s"] > 0.0, rack.output()
+        print("a call hangs: the rack follows to 256 frames, and plays on")
+        switch("hang", False)
+        rack.stop()
+
+
 with scratch() as folder, Jackd(48000, 64) as jack:
     odd = {**jack.env, "LD_PRELOAD": ODD_JACK, "ODD_JACK": folder}
     missed_end(jack, odd)
     left_out(jack, odd)
+    hanging_call(jack, odd)

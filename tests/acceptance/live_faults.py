@@ -110,12 +110,11 @@ def too_heavy():
         pid = server.worker()
         heavy = " | ".join([RACK] + [f"r{number}: reverb mix=0%" for number in range(250)])
         server.osc.do("/rack/chain", heavy)
-        before, deadline = server.status(), time.monotonic() + 10.0
-        while (after := server.status())["blocks"] < before["blocks"] + 2 * RATE // BLOCK:
-            assert time.monotonic() < deadline, server.output()
+        before, deadline = server.status(), time.monotonic() + 30.0
+        while (after := server.status())["load_p50"] < 1.0 or any(after[key] == before[key] for key in ("late", "dry")):
+            assert time.monotonic() < deadline, (after, server.output())
             time.sleep(0.05)
         print(f"  load {after['load_p50']:.1f}, {after['late'] - before['late']} of {after['blocks'] - before['blocks']} blocks late")
-        assert after["load_p50"] > 1.0 and after["late"] > before["late"] and after["dry"] > before["dry"], after
         assert "blocks.late" in server.output()
         server.osc.do("/rack/chain", RACK)
         server.wait_until_wet(limit_s=5.0)  # half the time for which the tails would sound

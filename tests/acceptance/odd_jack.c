@@ -6,6 +6,7 @@
    While it has `slow`, a client is opened no further than to where the server knows of it, and a
    file `opening` appears; while it has `hang`, a port is given no property, and `hanging` appears.
 */
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <jack/jack.h>

@@ -284,17 +284,20 @@ guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
   return finite;
 }
 
-/// Let a unit's input be heard in its place.
+/// Let a unit's input be heard in its place; where that begins or ends, fade within the block.
 static void
-bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames)
+bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames,
+            const bool was_bypassed, const bool is_bypassed)
 {
+  const float before = was_bypassed;
+  const float step = ((float)is_bypassed - before) / (float)n_frames;
   for (uint32_t c = 0; c < unit->n_out; ++c) {
     const float* const in = stage->spec.rows[unit->in_rows[c < unit->n_in ? c : unit->n_in - 1U]];
     float* const out = stage->spec.rows[unit->out_rows[c]];
-    if (is_finite(in, n_frames)) {
-      memcpy(out, in, n_frames * sizeof(float));
-    } else {
-      memset(out, 0, n_frames * sizeof(float));
+    const bool is_heard = is_finite(in, n_frames);
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      const float dry = before + step * (float)(i + 1U);
+      out[i] = (1.0F - dry) * out[i] + (is_heard ? dry * in[i] : 0.0F);
     }
   }
 }
@@ -326,9 +329,11 @@ guard(const Stage* const stage, const Batch* const batch, const uint32_t n_frame
     for (uint32_t u = run->first_unit; u < end; ++u) {
       n_bad += !guard_unit(stage, batch, u, n_frames);
     }
-    const bool is_bypassed = follow_health(batch->specs[run->first_unit].health, n_bad == 0U);
-    for (uint32_t u = run->first_unit; is_bypassed && u < end; ++u) {
-      bypass_unit(stage, &batch->specs[u], n_frames);
+    NodeHealth* const health = batch->specs[run->first_unit].health;
+    const bool was_bypassed = atomic_load_explicit(&health->is_bypassed, memory_order_relaxed);
+    const bool is_bypassed = follow_health(health, n_bad == 0U);
+    for (uint32_t u = run->first_unit; (was_bypassed || is_bypassed) && u < end; ++u) {
+      bypass_unit(stage, &batch->specs[u], n_frames, was_bypassed, is_bypassed);
     }
     n_reset += n_bad;
   }

@@ -15,7 +15,11 @@ clear(LoadHalf* const half)
 void
 load_add(Load* const load, const uint64_t now_ns, const double share)
 {
-  if (now_ns - load->began_ns >= LOAD_HALF_NS) {
+  const uint64_t age_ns = now_ns - load->began_ns;
+  if (age_ns >= 2U * LOAD_HALF_NS) { // no block came for long: the other half is older still
+    clear(&load->halves[load->newer]);
+  }
+  if (age_ns >= LOAD_HALF_NS) {
     load->newer = 1U - load->newer;
     load->began_ns = now_ns;
     clear(&load->halves[load->newer]);

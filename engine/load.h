@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    How long blocks took in the last 10 to 20 s, as a share of the time there is for one: a histogram
-   that one thread writes and any may read.  It has two halves; the older one is forgotten whenever
-   the newer one is 10 s old.
+   that one thread writes and any may read.  It has two halves; the older one is forgotten when a
+   block comes and the newer one is 10 s old.  While none comes, the last ones are told.
 */
 #ifndef WARPRACK_ENGINE_LOAD_H
 #define WARPRACK_ENGINE_LOAD_H

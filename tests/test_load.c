@@ -41,5 +41,18 @@ START_TEST(what_is_over_is_forgotten_after_ten_to_twenty_seconds)
 }
 END_TEST
 
+START_TEST(what_was_before_a_long_silence_is_forgotten_with_the_first_block_after_it)
+{
+  const uint64_t begin_ns = 100U * S_NS;
+  load_add(&load, begin_ns, 0.9);
+  load_add(&load, begin_ns + LOAD_HALF_NS, 0.8);
+  load_add(&load, begin_ns + 3U * LOAD_HALF_NS - 1U, 0.7);
+  ck_assert_double_eq(load_largest(&load), 0.8); // 20 s old, less a nanosecond
+  load_add(&load, begin_ns + 6U * LOAD_HALF_NS, 0.2);
+  ck_assert_double_eq(load_largest(&load), 0.2);
+}
+END_TEST
+
 SUITE_MAIN("load", quantiles_are_edges_of_bins_and_never_above_the_largest,
-           what_is_over_is_forgotten_after_ten_to_twenty_seconds)
+           what_is_over_is_forgotten_after_ten_to_twenty_seconds,
+           what_was_before_a_long_silence_is_forgotten_with_the_first_block_after_it)

@@ -311,7 +311,8 @@ edit_run(const int argc, char** const argv)
       .to.integer = &args.n_pairs },
     { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000, .help = "Frames per second, default 48000",
       .to.number = &args.rate_hz },
-    { "seconds", 't', OPTION_NUMBER, "S", 1, 3600, .help = "Length of a run, default 10",
+    { "seconds", 't', OPTION_NUMBER, "S", 1, 3600,
+      .help = "Length of a run, default 10; load is that of its last 10 to 20 s",
       .to.number = &args.seconds },
   };
   const OptionTable options = { .options = table, .n_options = ARRAY_LEN(table) };

@@ -97,6 +97,21 @@ is_same_address(const PeerKey* const a, const PeerKey* const b)
   return memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }
 
+static bool
+attach(const int socket, const struct sock_fprog* const filter)
+{
+  return setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof(*filter)) == 0;
+}
+
+/// The kernel counts the old program until it has the new one, and two may be too much for it
+/// (net.core.optmem_max).
+static bool
+detach(const int socket)
+{
+  const int ignored = 0;
+  return setsockopt(socket, SOL_SOCKET, SO_DETACH_FILTER, &ignored, sizeof(ignored)) == 0;
+}
+
 bool
 sieve_set(const int socket, const PeerKey* const keys, const uint32_t n)
 {
@@ -119,7 +134,7 @@ sieve_set(const int socket, const PeerKey* const keys, const uint32_t n)
   }
   add(&program, BPF_RET | BPF_K, EVERYTHING);
   const struct sock_fprog filter = { program.n, program.items };
-  return setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) == 0;
+  return attach(socket, &filter) || (detach(socket) && attach(socket, &filter));
 }
 
 uint64_t

@@ -16,7 +16,7 @@
 #define SIEVE_MAX_ADDRESSES 16U  // of so many addresses; the kernel takes no longer programs
 
 /// Let through all but these, those of further addresses apart; a port of 0 stands for any.  False
-/// when the kernel would not: what it let through before, it lets through still. [control]
+/// when the kernel would not: then all are let through. [control]
 bool sieve_set(int socket, const PeerKey* keys, uint32_t n);
 
 /// Packets that never came out of the socket: held back by the sieve, or for want of room. [any]

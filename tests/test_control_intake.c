@@ -13,6 +13,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -537,6 +538,57 @@ START_TEST(an_ip4_sender_is_held_back_from_a_socket_for_both_families)
 }
 END_TEST
 
+/// A network of its own in which a socket has as much room for options as older kernels give.
+static bool
+enter_narrow_network(void)
+{
+  FILE* const limit = unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0
+                          ? fopen("/proc/sys/net/core/optmem_max", "we")
+                          : NULL;
+  return limit && fputs("20480", limit) >= 0 && fclose(limit) == 0;
+}
+
+START_TEST(a_sieve_makes_way_for_the_next_where_there_is_no_room_for_two)
+{
+  PeerKey keys[SIEVE_MAX];
+  for (uint32_t i = 0; i < SIEVE_MAX; ++i) {
+    const Peer peer = peer_of("2001:db8::1", (uint16_t)(i + 1U));
+    keys[i] = peer_key(&peer);
+    keys[i].address[15] = (uint8_t)(i % SIEVE_MAX_ADDRESSES);
+  }
+  if (!enter_narrow_network()) {
+    return; // this machine does not allow it
+  }
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  ck_assert(sieve_set(fd, keys, SIEVE_MAX));
+  ck_assert(sieve_set(fd, keys, SIEVE_MAX));
+  close(fd);
+}
+END_TEST
+
+START_TEST(one_round_takes_in_a_bounded_number_of_packets)
+{
+  const int room = 212992; // by default allowed to anybody; the kernel doubles it
+  Peer server;
+  Peer client;
+  const int to = udp_socket("127.0.0.1", &server);
+  const int from = udp_socket("127.0.0.1", &client);
+  ck_assert_int_eq(setsockopt(to, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
+  const Allow nobody = { .n_rules = 0 };
+  Intake* const intake = intake_new(to, &nobody);
+  for (uint32_t n = 0; n < 260; ++n) {
+    send_to(from, &server, "/a");
+  }
+  intake_receive(intake, BEGIN_NS);
+  ck_assert_uint_eq(intake_counts(intake).packets, 256);
+  intake_receive(intake, BEGIN_NS);
+  ck_assert_uint_eq(intake_counts(intake).packets, 260);
+  intake_free(intake);
+  close(to);
+  close(from);
+}
+END_TEST
+
 START_TEST(a_flood_is_held_back_by_the_kernel_until_its_time_is_over)
 {
   Peer server;
@@ -613,5 +665,7 @@ SUITE_MAIN("control_intake", a_list_names_addresses_and_networks,
            floods_from_many_ports_are_shut_out_and_leave_room, new_ports_bring_no_new_tokens,
            a_host_elsewhere_is_one_sender_whatever_its_ports, the_kernel_holds_senders_back,
            an_ip4_sender_is_held_back_from_a_socket_for_both_families,
+           a_sieve_makes_way_for_the_next_where_there_is_no_room_for_two,
+           one_round_takes_in_a_bounded_number_of_packets,
            a_flood_is_held_back_by_the_kernel_until_its_time_is_over,
            who_is_not_on_the_list_is_not_listened_to)

@@ -33,27 +33,36 @@ fx_param_find(const FxInfo* const fx, const char* const id)
 }
 
 bool
-fx_param_accepts(const FxParam* const param, const double number)
+fx_param_range(const FxParam* const param, double* const min, double* const max)
 {
-  double min = param->min;
-  double max = param->max;
+  *min = param->min;
+  *max = param->max;
   switch (param->kind) {
   case PARAM_FILE:
   case PARAM_TEXT:
     return false;
   case PARAM_SWITCH:
-    min = 0.0;
-    max = 1.0;
+    *min = 0.0;
+    *max = 1.0;
     break;
   case PARAM_CHOICE:
-    for (min = max = 0.0; param->choices[(uint32_t)max + 1U]; max += 1.0) {
+    for (*min = *max = 0.0; param->choices[(uint32_t)*max + 1U]; *max += 1.0) {
     }
     break;
   default:
     break;
   }
+  return true;
+}
+
+bool
+fx_param_accepts(const FxParam* const param, const double number)
+{
+  double min = 0.0;
+  double max = 0.0;
   const bool is_whole = number == floor(number);
-  return number >= min && number <= max && (param->kind == PARAM_NUMBER || is_whole);
+  return fx_param_range(param, &min, &max) && number >= min && number <= max &&
+         (param->kind == PARAM_NUMBER || is_whole);
 }
 
 /// Optimal string alignment distance (Damerau-Levenshtein without overlapping swaps).

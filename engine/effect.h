@@ -201,6 +201,9 @@ const FxInfo* fx_find(const char* name);
 /// Index of a parameter, or -1. [any]
 int fx_param_find(const FxInfo* fx, const char* id);
 
+/// What numbers a parameter takes, switches and choices included; false for FILE and TEXT. [any]
+REALTIME bool fx_param_range(const FxParam* param, double* min, double* max);
+
 /// True when `number` is finite, in the parameter's range, and whole where it must be.  Never for
 /// FILE and TEXT. [any]
 REALTIME bool fx_param_accepts(const FxParam* param, double number);

@@ -88,30 +88,14 @@ rack_value_from_number(const FxParam* const param, const double number, RackValu
                        Error* const error)
 {
   char given[NUMBER_BYTES];
-  double min = param->min;
-  double max = param->max;
-  switch (param->kind) {
-  case PARAM_FILE:
-  case PARAM_TEXT:
+  FxParam bounds = *param;
+  if (!fx_param_range(param, &bounds.min, &bounds.max)) {
     return error_set(error, STATUS_BAD_RACK, "%s takes text, not a number", param->id);
-  case PARAM_SWITCH:
-    min = 0.0;
-    max = 1.0;
-    break;
-  case PARAM_CHOICE:
-    for (min = max = 0.0; param->choices[(int)max + 1]; max += 1.0) {
-    }
-    break;
-  default:
-    break;
   }
   if (!isfinite(number)) {
     return error_set(error, STATUS_BAD_RACK, "%s takes a finite number", param->id);
   }
-  if (number < min || number > max) {
-    FxParam bounds = *param;
-    bounds.min = min;
-    bounds.max = max;
+  if (number < bounds.min || number > bounds.max) {
     return range_error(&bounds, rack_print_quantity(number, param->unit, given), error);
   }
   if (param->kind != PARAM_NUMBER && number != floor(number)) {

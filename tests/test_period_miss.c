@@ -53,12 +53,7 @@ START_TEST(a_late_block_fades_to_dry_for_eight_good_blocks_and_back)
     }
     period_rig_run(&rig);
     expect_miss(&rig, latency, latency);
-    for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
-      period_rig_run_served(&rig);
-      expect(&rig, dry_at, latency);
-    }
-    period_rig_run_served(&rig);
-    expect_fade(&rig, dry_at, wet_at, latency, latency);
+    expect_way_back(&rig, latency);
     for (uint32_t k = 0; k < 5U; ++k) {
       period_rig_run_served(&rig);
       expect(&rig, wet_at, latency);
@@ -85,12 +80,7 @@ START_TEST(a_block_without_sound_is_a_late_one)
   period_rig_fail(&rig);
   period_rig_run(&rig);
   expect(&rig, dry_at, BLOCK);
-  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
-    period_rig_run_served(&rig);
-    expect(&rig, dry_at, BLOCK);
-  }
-  period_rig_run_served(&rig);
-  expect_fade(&rig, dry_at, wet_at, BLOCK, BLOCK);
+  expect_way_back(&rig, BLOCK);
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.failed, 2);
   ck_assert_uint_eq(counts.late + counts.dropped, 0);
@@ -134,12 +124,7 @@ START_TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
     period_rig_run(&rig);
     expect(&rig, dry_at, BLOCK);
   }
-  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
-    period_rig_run_served(&rig);
-    expect(&rig, dry_at, BLOCK);
-  }
-  period_rig_run_served(&rig);
-  expect_fade(&rig, dry_at, wet_at, BLOCK, BLOCK);
+  expect_way_back(&rig, BLOCK);
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.failed, 1U + 3U * PERIOD_GOOD_BLOCKS);
   ck_assert_uint_eq(counts.bad_out, 2U * n_half + 1U + 3U * PERIOD_GOOD_BLOCKS * CHANNELS * BLOCK);
@@ -232,12 +217,7 @@ START_TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_coun
     }
     period_rig_run(&rig);
     expect(&rig, dry_at, BLOCK);
-    for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
-      period_rig_run_served(&rig);
-      expect(&rig, dry_at, BLOCK);
-    }
-    period_rig_run_served(&rig);
-    expect_fade(&rig, dry_at, wet_at, BLOCK, BLOCK);
+    expect_way_back(&rig, BLOCK);
     period_rig_free(&rig);
   }
 }

@@ -23,20 +23,6 @@ header_of(const PeriodRig* const rig)
   return ring_memory(rig->ring, &n_bytes);
 }
 
-/// Blocks until the wet signal is back after a miss; the last one fades to it.
-static void
-expect_way_back(PeriodRig* const rig, const uint32_t latency)
-{
-  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
-    period_rig_run_served(rig);
-    expect(rig, dry_at, latency);
-  }
-  period_rig_run_served(rig);
-  expect_fade(rig, dry_at, wet_at, latency, latency);
-  period_rig_run_served(rig);
-  expect(rig, wet_at, latency);
-}
-
 START_TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
 {
   PeriodRig rig;

@@ -64,6 +64,14 @@ end(void)
   scratch_remove(&scratch);
 }
 
+/// A rack, from one second to another.
+static void
+hear(const char* const text, const uint64_t from_s, const uint64_t to_s)
+{
+  state_offer(state, strdup(text), from_s * S);
+  state_step(state, to_s * S);
+}
+
 /// What a file has now, as the next start sees it; NULL: not there.
 static const char*
 kept(const StateFile file)
@@ -81,8 +89,7 @@ START_TEST(a_rack_is_kept_once_it_has_lived)
   open_state();
   ck_assert_ptr_null(state_text(state, STATE_PRESENT));
   state_set_origin(state, 7);
-  state_offer(state, strdup("one\n"), 100U * S);
-  state_step(state, 100U * S);
+  hear("one\n", 100, 100);
   state_step(state, 104U * S);
   ck_assert_uint_eq(state_counts(state).saved, 0);
   state_step(state, 105U * S);
@@ -97,10 +104,8 @@ END_TEST
 START_TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
 {
   open_state();
-  state_offer(state, strdup("one\n"), 100U * S);
-  state_step(state, 105U * S);
-  state_offer(state, strdup("crash\n"), 106U * S);
-  state_step(state, 110U * S);
+  hear("one\n", 100, 105);
+  hear("crash\n", 106, 110);
   ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
   end();
 }
@@ -140,10 +145,8 @@ END_TEST
 START_TEST(the_same_rack_is_not_written_twice)
 {
   open_state();
-  state_offer(state, strdup("one\n"), 100U * S);
-  state_step(state, 105U * S);
-  state_offer(state, strdup("one\n"), 106U * S);
-  state_step(state, 111U * S);
+  hear("one\n", 100, 105);
+  hear("one\n", 106, 111);
   ck_assert_uint_eq(state_counts(state).saved, 1);
   end();
 }
@@ -152,15 +155,11 @@ END_TEST
 START_TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
 {
   open_state();
-  state_offer(state, strdup("one\n"), 100U * S);
-  state_step(state, 105U * S);
-  state_offer(state, strdup("two\n"), 160U * S);
-  state_step(state, 164U * S);
+  hear("one\n", 100, 105);
+  hear("two\n", 160, 164);
   ck_assert_ptr_null(kept(STATE_GOOD));
-  state_offer(state, strdup("one\n"), 100U * S);
-  state_step(state, 105U * S);
-  state_offer(state, strdup("two\n"), 160U * S);
-  state_step(state, 165U * S); // two is present, one good
+  hear("one\n", 100, 105);
+  hear("two\n", 160, 165); // two is present, one good
   ck_assert_str_eq(kept(STATE_GOOD), "one\n");
   ck_assert_str_eq(state_text(state, STATE_PRESENT), "two\n");
   end();
@@ -170,10 +169,8 @@ END_TEST
 START_TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
 {
   open_state();
-  state_offer(state, strdup("one\n"), 100U * S);
-  state_step(state, 105U * S);
-  state_offer(state, strdup("two\n"), 160U * S);
-  state_step(state, 165U * S);
+  hear("one\n", 100, 105);
+  hear("two\n", 160, 165);
   for (uint64_t s = 166; s <= 240; ++s) {
     state_step(state, s * S);
   }
@@ -290,8 +287,7 @@ START_TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
     return;
   }
   open_state();
-  state_offer(state, strdup("one\n"), 100U * S);
-  state_step(state, 105U * S);
+  hear("one\n", 100, 105);
   ck_assert_uint_eq(state_counts(state).failed, 0);
   fill();
   n_said = 0;
@@ -304,8 +300,7 @@ START_TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
   ck_assert_msg(strstr(said, "No space left"), "%s", said);
   ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
   unlink(scratch_path(&scratch, "state/filler"));
-  state_offer(state, strdup("two\n"), 200U * S);
-  state_step(state, 205U * S);
+  hear("two\n", 200, 205);
   ck_assert_str_eq(kept(STATE_PRESENT), "two\n");
   drop_state();
   umount2(scratch_path(&scratch, "state"), MNT_DETACH);

@@ -195,6 +195,19 @@ expect_miss(const PeriodRig* const rig, const uint32_t wet_latency, const uint32
   }
 }
 
+void
+expect_way_back(PeriodRig* const rig, const uint32_t latency)
+{
+  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+    period_rig_run_served(rig);
+    expect(rig, dry_at, latency);
+  }
+  period_rig_run_served(rig);
+  expect_fade(rig, dry_at, wet_at, latency, latency);
+  period_rig_run_served(rig);
+  expect(rig, wet_at, latency);
+}
+
 static void*
 worker_main(void* const context)
 {

@@ -86,6 +86,10 @@ void expect_fade(const PeriodRig* rig, Signal from, Signal to, uint32_t from_lat
 /// It went from the odd reflection of the wet signal before it to the dry signal.
 void expect_miss(const PeriodRig* rig, uint32_t wet_latency, uint32_t dry_latency);
 
+/// Play served blocks until the wet signal is back after a miss: good ones are dry, one fades, one
+/// is wet.
+void expect_way_back(PeriodRig* rig, uint32_t latency);
+
 // ---- a worker of its own ----
 
 typedef struct PeriodWorker {

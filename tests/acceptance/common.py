@@ -209,6 +209,17 @@ class Server:
         assert reply == "/server/status", (reply, values)
         return dict(zip(values[0::2], values[1::2]))
 
+    def wait_until_wet(self, limit_s=10.0):
+        """Until half a second has passed without a dry block."""
+        deadline = time.monotonic() + limit_s
+        dry, since = -1, time.monotonic()
+        while time.monotonic() - since < 0.5:
+            now = self.status()["dry"]
+            if now != dry:
+                dry, since = now, time.monotonic()
+            assert time.monotonic() < deadline, "still dry\n" + self.output()
+            time.sleep(0.02)
+
     def output(self):
         self.log.seek(0)
         return self.log.read()
@@ -266,17 +277,6 @@ class FaultyServer(Server):
             if status["worker"] == "running" and status["worker_pid"] not in (0, other_than):
                 return status["worker_pid"]
             assert time.monotonic() < deadline, (status, self.output())
-            time.sleep(0.02)
-
-    def wait_until_wet(self, limit_s=10.0):
-        """Until half a second has passed without a dry block."""
-        deadline = time.monotonic() + limit_s
-        dry, since = -1, time.monotonic()
-        while time.monotonic() - since < 0.5:
-            now = self.status()["dry"]
-            if now != dry:
-                dry, since = now, time.monotonic()
-            assert time.monotonic() < deadline, "still dry\n" + self.output()
             time.sleep(0.02)
 
 

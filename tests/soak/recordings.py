@@ -50,18 +50,6 @@ def lowest_level(samples):
 # ---- the faults: each is given the running server, and ends with the wet signal back ----
 
 
-def wait_until_wet(server, limit_s=5.0):
-    """Until half a second has passed without a dry block."""
-    deadline = time.monotonic() + limit_s
-    dry, since = -1, time.monotonic()
-    while time.monotonic() - since < 0.5:
-        now = server.status()["dry"]
-        if now != dry:
-            dry, since = now, time.monotonic()
-        assert time.monotonic() < deadline, "still dry\n" + server.output()
-        time.sleep(0.02)
-
-
 def signal_worker(server, number):
     pid = server.status()["worker_pid"]
     assert pid > 0, "the worker has no process of its own"
@@ -70,7 +58,7 @@ def signal_worker(server, number):
     while server.status()["worker_pid"] in (0, pid):
         assert time.monotonic() < deadline, "no new worker\n" + server.output()
         time.sleep(0.02)
-    wait_until_wet(server)
+    server.wait_until_wet(limit_s=5.0)
 
 
 def worker_kill(server):
@@ -101,7 +89,7 @@ def flood(server):
                     blaster.send(packet)
                 except OSError:
                     pass
-    wait_until_wet(server)
+    server.wait_until_wet(limit_s=5.0)
 
 
 def random_edits(server):
@@ -118,7 +106,7 @@ def random_edits(server):
         server.osc.do("/rack/chain", rest)
     server.osc.do("/rack/chain", RACK)
     server.osc.sync()
-    wait_until_wet(server)
+    server.wait_until_wet(limit_s=5.0)
 
 
 def record(name, fault, *options, start=Server, **server):
@@ -142,7 +130,7 @@ def worker_fault(name, faults):
 
     def replaced(server):
         server.worker(other_than=server.arm(faults))
-        wait_until_wet(server)
+        server.wait_until_wet(limit_s=5.0)
 
     return record(name, replaced, start=FaultyServer) if os.access(FAULTS_PROGRAM, os.X_OK) else None
 
@@ -154,7 +142,7 @@ def worker_late(name):
         pid = server.arm("worker.late@1+20=16")
         time.sleep(3.0)
         server.command(pid, "disarm")
-        wait_until_wet(server)
+        server.wait_until_wet(limit_s=5.0)
 
     return record(name, late, start=FaultyServer) if os.access(FAULTS_PROGRAM, os.X_OK) else None
 
@@ -169,7 +157,7 @@ def gpu_error(name):
         while not server.status()["device_errors"]:
             assert time.monotonic() < deadline, server.output()
             time.sleep(0.02)
-        wait_until_wet(server)
+        server.wait_until_wet(limit_s=5.0)
 
     env = {"WARPRACK_FAULTS": "gpu.error@300=700"}
     return record(name, failed, "--backend", "opencl", program=FAULTS_PROGRAM, env=env)

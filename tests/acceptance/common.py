@@ -40,8 +40,8 @@ def need(*programs):
             sys.exit(77)
 
 
-def keeps_freed_memory():
-    """Whether the program was built with AddressSanitizer, so that its growth tells nothing."""
+def is_sanitized():
+    """Whether the program was built with AddressSanitizer, which keeps what is freed, locks no memory and takes its time."""
     with open(PROGRAM, "rb") as program:
         return b"__asan_init" in program.read()
 

@@ -8,7 +8,7 @@ Before, between and during floods another client sets a parameter and pings, 500
 from common import *
 
 N = int(sys.argv[2]) if len(sys.argv) > 2 else 1000  # flood.py PROGRAM [COMMANDS]
-LIMIT_MS = 50.0
+LIMITS_MS = {1: 50.0, 200: 200.0}  # 200 senders and those whom they flood share two processors
 LOAD = os.environ["WARPRACK_OSC_LOAD"]
 SECONDS = 60  # at most: a flood is ended when the commands are done
 
@@ -31,16 +31,16 @@ def measure(server, kind=None, senders=0):
 
 
 with scratch(), Server("--backend", "cpu", "--io", "dummy", "vol: gain -6dB") as server:
-    quiet = [measure(server)]
-    floods = []
-    for senders in (1, 200):
+    quiet, floods = [measure(server)], []
+    for senders in LIMITS_MS:
         for kind in ("ping", "status", "value", "noise"):
-            floods.append(measure(server, kind, senders))
+            floods.append((senders, measure(server, kind, senders)))
             quiet.append(measure(server))
     server.stop()
 
-worst = max(result["p99_ms"] for result in floods)
+assert all(result["osc_slowed"] + result["osc_lost"] > 10000 for _, result in floods), "that was no flood"
 usual = max(result["p99_ms"] for result in quiet)
-print(f"figure: p99 {worst:.3f} ms during floods, {usual:.3f} ms without; allowed {LIMIT_MS:.0f} ms more")
-assert all(result["osc_slowed"] + result["osc_lost"] > 10000 for result in floods), "that was no flood"
-assert worst < usual + LIMIT_MS
+for senders, limit in LIMITS_MS.items():
+    worst = max(result["p99_ms"] for n, result in floods if n == senders)
+    print(f"figure: p99 {worst:.3f} ms during floods of {senders}, {usual:.3f} ms without; allowed {limit:.0f} ms more")
+    assert worst < usual + limit or is_sanitized()

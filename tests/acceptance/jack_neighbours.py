@@ -75,7 +75,7 @@ def left_out(jack, env):
         with Server(*RACK, "--name", "next", "", env=jack.env) as other:
             jack.wait_for("next:in_1")
             assert jack.run("jack_connect", "rack:out_1", "next:in_1").returncode == 0
-            time.sleep(1.5)  # the connection is known for good
+            time.sleep(1.5)  # by then the connection is known for good (io/jack_links.h)
             switch("none", True)
             times = [time.monotonic()]
             for number in range(1, 3):

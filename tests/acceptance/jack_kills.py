@@ -23,12 +23,12 @@ WIRES = {("peer:out", "rack:in_1"), ("rack:out_1", "peer:in"), ("rack:out_2", "s
 def wires(jack):
     """All connections, as (output, input)."""
     found, port, is_input = set(), None, {}
-    for line in jack.run("jack_lsp", "-p").stdout.splitlines():
+    for line in jack.ports("-p"):
         if line.startswith("\t"):
             is_input[port] = "input" in line
         else:
             port = line
-    for line in jack.run("jack_lsp", "-c").stdout.splitlines():
+    for line in jack.ports("-c"):
         if line.startswith("   "):
             other = line.strip()
             found.add((other, port) if is_input[port] else (port, other))

@@ -311,7 +311,7 @@ class Jackd:
     def wait_for(self, port, there=True):
         """Until a port is there, or is not."""
         deadline = time.monotonic() + 10.0
-        while (port in self.run("jack_lsp").stdout.split()) != there:
+        while (port in self.ports()) != there:
             assert time.monotonic() < deadline, f"{'no ' if there else ''}port {port}"
             time.sleep(0.02)
 

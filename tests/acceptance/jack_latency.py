@@ -14,7 +14,7 @@ RATE, PERIOD, EDITS = 48000, 64, 1000
 
 def connect(jack, source, target, deadline):
     """Until it holds: refused before the client is active, or when the rack has restored it by itself."""
-    while f"   {target}" not in jack.run("jack_lsp", "-c", source).stdout.splitlines():
+    while f"   {target}" not in jack.ports("-c", source):
         assert time.monotonic() < deadline, (source, target)
         jack.run("jack_connect", source, target)
 
@@ -42,7 +42,7 @@ def round_trip(jack, connections):
 
 def reported(jack):
     """Frames that JACK has for our output on top of our input, from jack_lsp's latency ranges."""
-    text = jack.run("jack_lsp", "-l", "rack:").stdout
+    text = "\n".join(jack.ports("-l", "rack:"))
     ranges = dict(re.findall(r"(rack:\w+)\n(?:.*\n)*?.*port capture latency = \[ (\d+)", text))
     return int(ranges["rack:out_1"]) - int(ranges["rack:in_1"])
 

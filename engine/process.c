@@ -228,14 +228,14 @@ find_crash(const Process* const process)
 {
   char line[STAT_BYTES];
   const char* field = read_stat(process, line);
-  if (field[0] == 'T') { // then it is the signal that has stopped it
-    return 0;
-  }
   for (uint32_t f = 3U; field && f < STAT_EXIT_FIELD; ++f) {
     field = strchr(field, ' ');
     field = field ? field + 1 : NULL;
   }
-  return field ? (int)(strtol(field, NULL, 10) & 0x7F) : 0; // as in a wait status
+  const int number = field ? (int)(strtol(field, NULL, 10) & 0x7F) : 0; // as in a wait status
+  // The one that stops it is told there as well, from before it is seen to have stopped.
+  return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU ? 0
+                                                                                          : number;
 }
 
 // ---- ending ----

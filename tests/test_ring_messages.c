@@ -121,6 +121,23 @@ START_TEST(a_receiver_takes_nothing_that_cannot_have_been_sent)
 }
 END_TEST
 
+START_TEST(a_view_of_counters_that_cannot_be_is_refused)
+{
+  const Pair pair = new_pair();
+  const uint64_t n_sent[] = { 2U, 2U + N_MESSAGES, 3U + N_MESSAGES, 1U }; // of 2 received
+  atomic_store(&pair.header->received, 2U);
+  for (uint32_t s = 0; s < ARRAY_LEN(n_sent); ++s) {
+    const Status wanted = s < 2U ? STATUS_OK : STATUS_BAD_ARG;
+    Ring* other = NULL;
+    atomic_store(&pair.header->sent, n_sent[s]);
+    ck_assert(ring_attach(ring_fd(pair.sender), &other, NULL) == wanted);
+    ring_free(other);
+  }
+  free_pair(&pair);
+}
+END_TEST
+
 SUITE_MAIN("ring messages", messages_arrive_in_order_and_stay_in_their_part_of_the_region,
            a_sender_does_not_believe_a_receiver_beyond_what_was_sent,
-           a_receiver_takes_nothing_that_cannot_have_been_sent)
+           a_receiver_takes_nothing_that_cannot_have_been_sent,
+           a_view_of_counters_that_cannot_be_is_refused)

@@ -148,7 +148,7 @@ flood(const char* const port, const double seconds, const void* const packet, co
 
 // ---- mutate ----
 
-#define SENDERS   8U   // each under the rate that one may send at
+#define SENDERS   32U  // each under the rate that one may send at, however fast the server is
 #define WINDOW    256U // packets between two acknowledgements
 #define MAX_BYTES 2000U
 

@@ -9,10 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END_LIMIT_MS  1000        // for a worker that is asked to end: a device is closed
-#define KILL_LIMIT_NS 2000000000U // a process that hangs in a driver stays for longer
-#define FIRST_MISSED  64U
-#define ASK_NS        1000000000U // between two questions to an idle worker
+#define END_LIMIT_MS 1000 // for a worker that is asked to end: a device is closed
+#define FIRST_MISSED 64U
+#define ASK_NS       1000000000U // between two questions to an idle worker
 
 static void
 tell(Child* const child, const WireMessage* const message)
@@ -100,7 +99,7 @@ child_free(Child* const child, const bool asked)
     struct pollfd end = { process_fd(child->process), POLLIN, 0 };
     char reason[PROCESS_REASON_BYTES];
     if (asked && poll(&end, 1, END_LIMIT_MS) != 1) {
-      process_kill(child->process, KILL_LIMIT_NS, reason);
+      process_kill(child->process, REMOTE_KILL_LIMIT_NS, reason);
     }
     process_free(child->process);
   }

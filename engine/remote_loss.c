@@ -8,8 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define KILL_LIMIT_NS 2000000000U // a process that hangs in a driver stays for longer
-
 // ---- its end ----
 
 bool
@@ -38,7 +36,7 @@ static void
 end(const Child* const child, Cause* const cause)
 {
   char reason[PROCESS_REASON_BYTES];
-  if (process_kill(child->process, KILL_LIMIT_NS, reason) &&
+  if (process_kill(child->process, REMOTE_KILL_LIMIT_NS, reason) &&
       remote_is_own_signal(process_signal(child->process))) {
     cause->from_outside = false;
     snprintf(cause->text, sizeof(cause->text), "%s", reason);

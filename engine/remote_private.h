@@ -154,6 +154,8 @@ void child_ask(Child* child);
 /// Values that were set: by its socket, or kept until its ring is served.
 void child_set(Child* child, const ParamMessage* messages, uint32_t n);
 
+#define REMOTE_KILL_LIMIT_NS 2000000000U // a process that hangs in a driver stays for longer
+
 /// Why a child is lost.
 typedef struct Cause {
   char text[REMOTE_NOTE_BYTES / 2U];

@@ -141,9 +141,7 @@ lose_if_left_out(Jack* const jack)
   if (session->n_skipped < jack->patience || !jack->links_settled) {
     return false;
   }
-  snprintf(session->base.reason, sizeof(session->base.reason),
-           "it plays without us, as another client does not wake this one");
-  atomic_store_explicit(&session->base.lost, true, memory_order_release);
+  session_lose(&session->base, "it plays without us, as another client does not wake this one");
   jack->left_out_ns = now_ns;
   jack->patience = 4U * jack->patience < PATIENCE_MAX ? 4U * jack->patience : PATIENCE_MAX;
   return true;

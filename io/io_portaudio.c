@@ -232,8 +232,7 @@ follow(Reviver* const reviver)
   if (!reason) {
     return false;
   }
-  snprintf(session->base.reason, sizeof(session->base.reason), "%s", reason);
-  atomic_store_explicit(&session->base.lost, true, memory_order_release);
+  session_lose(&session->base, reason);
   return true;
 }
 

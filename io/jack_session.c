@@ -87,9 +87,9 @@ on_shutdown(const jack_status_t code, const char* const reason, void* const cont
 {
   (void)code;
   JackSession* const session = context;
-  snprintf(session->base.reason, sizeof(session->base.reason), "%s", reason);
-  session->base.reason[strcspn(session->base.reason, "\n")] = '\0';
-  atomic_store_explicit(&session->base.lost, true, memory_order_release);
+  char line[sizeof(session->base.reason)];
+  snprintf(line, sizeof(line), "%.*s", (int)strcspn(reason, "\n"), reason);
+  session_lose(&session->base, line);
 }
 
 // Latency of everything beyond ports[n]: the widest range of those that are connected.

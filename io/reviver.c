@@ -89,6 +89,13 @@ session_process(Session* const session, const float* const* const in, float* con
   }
 }
 
+void
+session_lose(Session* const session, const char* const reason)
+{
+  snprintf(session->reason, sizeof(session->reason), "%.127s", reason);
+  atomic_store_explicit(&session->lost, true, memory_order_release);
+}
+
 // No period of the session is heard any more.
 static void
 retire(Reviver* const reviver)
@@ -122,8 +129,7 @@ bool
 reviver_give_up(Reviver* const reviver, const Error* const error)
 {
   if (reviver->errand) { // closed when that returns, or is left to itself
-    snprintf(reviver->session->reason, sizeof(reviver->session->reason), "%.127s", error->text);
-    atomic_store_explicit(&reviver->session->lost, true, memory_order_release);
+    session_lose(reviver->session, error->text);
     return false;
   }
   const bool is_news = reviver->is_open && !reviver->session->absent &&

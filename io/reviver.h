@@ -87,6 +87,9 @@ REALTIME void session_process(Session* session, const float* const* in, float* c
 /// is no error but a note.  On an error call reviver_close(). [main]
 NODISCARD Status reviver_start(Reviver* reviver, Error* error);
 
+/// It is over, and why.  Once a session; from the library's threads or the main one. [any, not rt]
+void session_lose(Session* session, const char* reason);
+
 void reviver_poll(Reviver* reviver); // [main]
 void reviver_status(const Reviver* reviver, IoStatus* status);
 

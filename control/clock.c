@@ -41,6 +41,12 @@ instant_now(void)
   return best;
 }
 
+bool
+tag_is_immediate(const uint64_t tag)
+{
+  return tag <= TAG_IMMEDIATELY;
+}
+
 int64_t
 tag_minus(const uint64_t a, const uint64_t b)
 {
@@ -50,7 +56,7 @@ tag_minus(const uint64_t a, const uint64_t b)
 uint64_t
 instant_of_tag(const Instant* const arrival, const uint64_t tag)
 {
-  if (tag == TAG_IMMEDIATELY) {
+  if (tag_is_immediate(tag)) {
     return 0;
   }
   const int64_t ahead = tag_minus(tag, arrival->ntp);

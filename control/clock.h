@@ -9,6 +9,7 @@
 #ifndef WARPRACK_CONTROL_CLOCK_H
 #define WARPRACK_CONTROL_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TAG_IMMEDIATELY 1U // OSC 1.0, "OSC Time Tags"
@@ -23,10 +24,14 @@ typedef struct Instant {
 /// Now. [any]
 Instant instant_now(void);
 
+/// True for "immediately", and for 0, which is no time: libraries send it for a bundle without one.
+/// [any]
+bool tag_is_immediate(uint64_t tag);
+
 /// Signed distance a - b of two time tags in 2^-32 s; right across the end of the NTP era in 2036.
 int64_t tag_minus(uint64_t a, uint64_t b);
 
-/// A time tag on the monotonic clock, at least 1; 0 for "immediately". [any]
+/// A time tag on the monotonic clock, at least 1; 0 for one that is immediate. [any]
 uint64_t instant_of_tag(const Instant* arrival, uint64_t tag);
 
 #endif

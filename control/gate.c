@@ -248,13 +248,13 @@ check_message(Walk* const walk, const uint8_t* const data, const size_t n_bytes)
 static GateReason
 check_time(const uint64_t now_ntp, const uint64_t tag, const uint64_t parent)
 {
-  if (tag == TAG_IMMEDIATELY) {
+  if (tag_is_immediate(tag)) {
     return GATE_OK; // inside a timed bundle: at that one's time
   }
   if (tag_minus(tag, now_ntp) > (int64_t)(GATE_HORIZON_S * TAG_SECOND)) {
     return GATE_TIME_FAR;
   }
-  return parent != TAG_IMMEDIATELY && tag_minus(tag, parent) < 0 ? GATE_TIME_ORDER : GATE_OK;
+  return !tag_is_immediate(parent) && tag_minus(tag, parent) < 0 ? GATE_TIME_ORDER : GATE_OK;
 }
 
 static GateReason
@@ -275,7 +275,7 @@ check_bundle(Walk* const walk, const uint8_t* const data, const size_t n_bytes,
   if (timing != GATE_OK) {
     return timing;
   }
-  const uint64_t tag = own == TAG_IMMEDIATELY ? parent : own;
+  const uint64_t tag = tag_is_immediate(own) ? parent : own;
 
   for (size_t at = 16U; at < n_bytes;) {
     const size_t n_left = n_bytes - at - 4U; // n_bytes and at are multiples of 4

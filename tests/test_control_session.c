@@ -589,6 +589,28 @@ START_TEST(a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused)
 }
 END_TEST
 
+/// Libraries send the time tag 0 for a bundle that was given none.
+START_TEST(a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time)
+{
+  start();
+  const lo_timetag zero = { 0, 0 };
+  lo_bundle bundle = lo_bundle_new(zero);
+  bundle_add(bundle, "/node/vol/gain", "f", -5.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/done /node/vol/gain");
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 0).frame, 0);
+  ck_assert_double_eq(control_rig_status(&rig, "osc_late"), 0.0);
+  bundle = lo_bundle_new(tag_in(SOON_S));
+  const lo_bundle inner = lo_bundle_new(zero);
+  bundle_add(inner, "/node/vol/gain", "f", -6.0);
+  lo_bundle_add_bundle(bundle, inner);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/done /node/vol/gain");
+  ck_assert_uint_gt(fake_engine_set(rig.engine, 1).frame, 0);
+  stop();
+}
+END_TEST
+
 START_TEST(only_so_many_bundles_wait_for_their_time)
 {
   start();
@@ -678,5 +700,6 @@ SUITE_MAIN("control_session", one_edit_is_in_flight_and_the_others_wait_in_order
            bundles_are_done_in_the_order_of_their_times,
            a_nested_bundle_is_an_edit_of_its_own_at_its_own_time,
            a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused,
+           a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time,
            only_so_many_bundles_wait_for_their_time, a_node_that_has_gone_by_the_time_is_reported,
            time_tags_do_not_follow_a_wall_clock_that_jumps, sync_waits_for_edits_and_for_the_audio)

@@ -21,12 +21,15 @@
 
 enum { IR, MIX, GAIN, PREDELAY };
 
+#define MAX_TEXT_WIDENING 2U // outputs per input that a text may make
+
 static const FxParam convolver_params[] = {
   [IR] = { .id = "ir",
            .kind = PARAM_FILE,
            .structural = true,
            .help =
-               "Impulse response: an audio file of 1 channel, of one per channel, or a matrix" },
+               "Impulse response: an audio file of 1 channel, of one per channel, or a matrix; or "
+               "text with a number per line (rows of numbers: one per channel)" },
   [MIX] = { .id = "mix",
             .kind = PARAM_NUMBER,
             .max = 1.0,
@@ -122,6 +125,13 @@ check_channels(const FxFile* const ir, const uint32_t n_in, Error* const error)
         "multiple of %u (a matrix), or connect another number of channels",
         ir->name, n_ir, n_in, n_in, n_in);
   }
+  if (!ir->is_audio && n_ir / n_in > MAX_TEXT_WIDENING * n_in) { // rather a table of another kind
+    return error_set(
+        error, STATUS_BAD_RACK,
+        "convolver: %s has %u rows of %llu numbers, and a row is a channel: %u outputs "
+        "for %u inputs; write one number per line for one response",
+        ir->name, n_ir, (unsigned long long)ir->n_frames, n_ir / n_in, n_in);
+  }
   return STATUS_OK;
 }
 
@@ -180,12 +190,13 @@ static Status
 convolver_create(const FxSetup* const setup, FxShape* const shape, void** const node,
                  Error* const error)
 {
-  const FxFile* const ir = setup->files[IR];
-  if (!ir) {
+  if (!setup->files[IR]) {
     return error_set(
         error, STATUS_BAD_RACK,
         "convolver: no impulse response; name an audio file, as in: convolver hall.wav");
   }
+  const FxFile responses = fx_file_responses(setup->files[IR]);
+  const FxFile* const ir = &responses;
   const Status unfit = check_channels(ir, setup->n_in, error);
   if (unfit) {
     return unfit;

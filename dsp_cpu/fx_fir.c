@@ -74,7 +74,9 @@ static const FxParam fir_params[] = {
   [FILE_TAPS] = { .id = "file",
                   .kind = PARAM_FILE,
                   .structural = true,
-                  .help = "Coefficients instead of a design: rows of numbers, or an audio file" },
+                  .help = "Coefficients instead of a design: an audio file, or text with a number "
+                          "per line "
+                          "(rows of numbers: one per channel)" },
   [COMPENSATE] = { .id = "compensate",
                    .kind = PARAM_SWITCH,
                    .initial = 1.0,
@@ -172,15 +174,18 @@ design_taps(const FxSetup* const setup, FirNode* const fir, Error* const error)
 }
 
 static Status
-copy_taps(const FxFile* const file, const uint32_t n_in, FirNode* const fir, Error* const error)
+copy_taps(const FxFile* const content, const uint32_t n_in, FirNode* const fir, Error* const error)
 {
+  const FxFile responses = fx_file_responses(content);
+  const FxFile* const file = &responses;
   if (!file->n_channels || !file->n_frames) {
     return error_set(error, STATUS_FILE, "fir: %s is empty", file->name);
   }
   if (file->n_channels != 1U && file->n_channels != n_in) {
     return error_set(error, STATUS_BAD_RACK,
-                     "fir: %s has %u rows of coefficients for %u channels; give 1 for all, or %u",
-                     file->name, file->n_channels, n_in, n_in);
+                     "fir: %s has %u %s for %u channels; give 1 for all, or %u", file->name,
+                     file->n_channels, file->is_audio ? "channels" : "rows of coefficients", n_in,
+                     n_in);
   }
   if (file->n_frames > UINT32_MAX / sizeof(float)) {
     return error_set(error, STATUS_LIMIT, "fir: %s is too long", file->name);

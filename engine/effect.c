@@ -21,6 +21,17 @@ fx_find(const char* const name)
   return NULL;
 }
 
+FxFile
+fx_file_responses(const FxFile* const file)
+{
+  FxFile responses = *file;
+  if (!file->is_audio && file->n_frames == 1U) { // the samples lie in the same order
+    responses.n_frames = file->n_channels;
+    responses.n_channels = 1;
+  }
+  return responses;
+}
+
 int
 fx_param_find(const FxInfo* const fx, const char* const id)
 {

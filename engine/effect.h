@@ -85,7 +85,7 @@ typedef struct FxFile {
   uint32_t n_channels;  ///< Audio: channels.  Text: rows of numbers
   uint64_t n_frames;    ///< Audio: frames.  Text: numbers per row
   const float* samples; ///< Planar, shape [n_channels][n_frames]; all finite
-  bool is_audio;        ///< False for a text file with rows of numbers (never resampled)
+  bool is_audio;        ///< False for a text file with rows of numbers
 } FxFile;
 
 /// Everything `create` may look at.  All pointers are borrowed until `create` returns.
@@ -197,6 +197,10 @@ const FxInfo* const* fx_table(uint32_t* n_effects);
 
 /// The effect of that name, or NULL. [any]
 const FxInfo* fx_find(const char* name);
+
+/// The same samples as responses, a channel each: a text file with one number per line is one
+/// response, not a channel per line. [any]
+FxFile fx_file_responses(const FxFile* file);
 
 /// Index of a parameter, or -1. [any]
 int fx_param_find(const FxInfo* fx, const char* id);

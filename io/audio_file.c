@@ -202,7 +202,8 @@ resample(FxFile** const file, const double from_hz, const double to_hz, Error* c
   }
   const uint64_t n_frames = (uint64_t)ceil((double)from->n_frames * ratio);
   Status status = check_size(from->name, from->n_channels, n_frames, error);
-  FxFile* const to = status ? NULL : loaded_file_new(from->name, from->n_channels, n_frames, true);
+  FxFile* const to =
+      status ? NULL : loaded_file_new(from->name, from->n_channels, n_frames, from->is_audio);
   if (!status && !to) {
     status = error_set(error, STATUS_NO_MEM, "'%s': out of memory", from->name);
   }
@@ -218,15 +219,14 @@ resample(FxFile** const file, const double from_hz, const double to_hz, Error* c
   return STATUS_OK;
 }
 
+/// Bring a file that was read at `from_hz` (0: unknown, stays as it is) to another rate; frees it
+/// on error.
 static Status
-load_audio(AudioReader* const reader, const char* const name, const double rate_hz,
-           FxFile** const out, Error* const error)
+finish(FxFile* file, const double from_hz, const double to_hz, FxFile** const out,
+       Error* const error)
 {
-  FxFile* file = NULL;
-  Status status = read_audio(name, reader, &file, error);
-  if (!status && audio_reader_rate(reader) != rate_hz) {
-    status = resample(&file, audio_reader_rate(reader), rate_hz, error);
-  }
+  const Status status =
+      from_hz > 0.0 && from_hz != to_hz ? resample(&file, from_hz, to_hz, error) : STATUS_OK;
   if (status) {
     audio_file_free(NULL, file);
     return status;
@@ -244,16 +244,20 @@ load_any(const int fd, const int again, const char* const name, const double rat
   Error no_audio = { STATUS_OK, "" };
   if (!audio_reader_open_fd(fd, name, &reader, &no_audio)) {
     close(again);
-    const Status status = load_audio(reader, name, rate_hz, file, error);
+    FxFile* samples = NULL;
+    const Status status = read_audio(name, reader, &samples, error);
+    const double from_hz = audio_reader_rate(reader);
     audio_reader_close(reader);
-    return status;
+    return status ? status : finish(samples, from_hz, rate_hz, file, error);
   }
   Error no_text = { STATUS_OK, "" };
+  FxFile* numbers = NULL;
+  double from_hz = 0.0;
   (void)lseek(again, 0, SEEK_SET);
-  const Status status = number_table_load(again, name, file, &no_text);
+  const Status status = number_table_load(again, name, &from_hz, &numbers, &no_text);
   return status ? error_set(error, status, "%.250s; nor is it rows of numbers: %.200s",
                             no_audio.text, no_text.text)
-                : STATUS_OK;
+                : finish(numbers, from_hz, rate_hz, file, error);
 }
 
 Status

@@ -16,9 +16,11 @@
    Load a file for an effect (EngineLoadFile): WAV, RF64, W64, AIFF, AU or CAF of PCM or floats, or
    FLAC, resampled to rate_hz by libsamplerate (best quality, sinc) as impulse responses are, that
    is, scaled by the old rate over the new, so that their frequency response stays; or a text file
-   with rows of numbers (n_channels rows of n_frames numbers, not resampled; spaces, commas or
-   semicolons between them, # comments).  Refused with STATUS_FILE and a reason: missing, empty,
-   corrupt, not finite, over 1 GiB of samples, neither plain audio nor numbers.
+   with rows of numbers (n_channels rows of n_frames numbers; spaces, commas or semicolons between
+   them; lines that begin with *, # or ; are comments).  Numbers are resampled only where REW's
+   header says their rate.  Refused with STATUS_FILE and a reason that quotes nothing of the
+   content: missing, empty, corrupt, not finite, over 1 GiB of samples, neither plain audio nor
+   numbers.
 */
 NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);

@@ -25,7 +25,9 @@ FxFile* loaded_file_new(const char* name, uint32_t n_channels, uint64_t n_frames
 /// The samples of such a file, for whoever fills it.
 float* loaded_file_samples(FxFile* file);
 
-/// Read a text file with rows of numbers, all of one length; `fd` is given away.
-NODISCARD Status number_table_load(int fd, const char* name, FxFile** file, Error* error);
+/// Read a text file with rows of numbers, all of one length; `fd` is given away.  *rate_hz is what
+/// REW's header says, 0 when there is none.
+NODISCARD Status number_table_load(int fd, const char* name, double* rate_hz, FxFile** file,
+                                   Error* error);
 
 #endif

@@ -52,6 +52,19 @@ refuses(const char* const path, const char* const reason)
   ck_assert_msg(strstr(error.text, path), "'%s' does not name %s", error.text, path);
 }
 
+/// Racks from the network may name any file below the root, and get the message.
+static void
+quotes_nothing(const char* const path)
+{
+  static const char* const words[] = { "root:", "secret", "four", "2x", "\x1B", "\x7F" };
+  FxFile* file = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(audio_file_load(NULL, path, 48000.0, &file, &error), STATUS_FILE);
+  for (unsigned w = 0; w < ARRAY_LEN(words); ++w) {
+    ck_assert_msg(!strstr(error.text, words[w]), "'%s' quotes '%s'", error.text, words[w]);
+  }
+}
+
 START_TEST(a_loaded_file_is_planar_and_exact)
 {
   const Scratch scratch = scratch_new();
@@ -124,6 +137,71 @@ START_TEST(text_is_rows_of_numbers)
 }
 END_TEST
 
+START_TEST(text_of_other_programs_is_read)
+{
+  static const struct {
+    const char* text;
+    uint32_t n_rows;
+    float last;
+  } texts[] = {
+    { "\xEF\xBB\xBF* taps\r\n; of mine\r\n0.5\r\n  # half\r\n  -0.25\r\n", 2, -0.25F },
+    { "* Impulse Response data saved by REW V5.31\n* Measurement: L\n"
+      "0.05 // Peak value before normalisation\n0 // Peak index\n3 // Response length\n"
+      "-1.0 // Start time (seconds)\n* Data start\n1.0\n-1.2E-2\n2E0\n",
+      3, 2.0F },
+    { "Impulse Response data saved by REW V5.19\nIR is normalised\nSource: Mic (Gain: 0dB)\n"
+      "4.3E-4 // Peak value before normalisation\n\n1.0\n0.25\n",
+      2, 0.25F },
+  };
+  const Scratch scratch = scratch_new();
+  for (unsigned t = 0; t < ARRAY_LEN(texts); ++t) {
+    scratch_write(&scratch, "t.txt", texts[t].text, strlen(texts[t].text));
+    FxFile* const file = load(scratch_path(&scratch, "t.txt"), 48000.0);
+    ck_assert_uint_eq(file->n_channels, texts[t].n_rows);
+    ck_assert_uint_eq(file->n_frames, 1);
+    const FxFile response = fx_file_responses(file);
+    ck_assert_uint_eq(response.n_channels, 1);
+    ck_assert_uint_eq(response.n_frames, texts[t].n_rows);
+    ck_assert_float_eq(response.samples[texts[t].n_rows - 1U], texts[t].last);
+    audio_file_free(NULL, file);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(a_text_that_says_its_rate_is_resampled)
+{
+  enum { TAPS = 2000 };
+  const Scratch scratch = scratch_new();
+  float response[TAPS];
+  static char text[TAPS * 20U + 200U];
+  size_t n = (size_t)snprintf(text, sizeof(text),
+                              "* Impulse Response data saved by REW\n"
+                              "2.2675736961451248E-5 // Sample interval (seconds)\n* Data start\n");
+  for (unsigned i = 0; i < TAPS; ++i) { // a decaying 1 kHz tone, rounded off
+    const double t = i / 44100.0;
+    response[i] =
+        (float)(sin(2.0 * M_PI * 1000.0 * t) * exp(-t * 300.0) * pow(1.0 - exp(-t * 2000.0), 4.0));
+    n += (size_t)snprintf(text + n, sizeof(text) - n, "%.9g\n", response[i]);
+  }
+  scratch_write(&scratch, "ir.txt", text, n);
+  static const double rates[] = { 44100.0, 96000.0 };
+  for (unsigned r = 0; r < ARRAY_LEN(rates); ++r) {
+    FxFile* const file = load(scratch_path(&scratch, "ir.txt"), rates[r]);
+    ck_assert(!file->is_audio);
+    const FxFile loaded = fx_file_responses(file);
+    ck_assert_uint_eq(loaded.n_frames, (uint64_t)ceil(TAPS * rates[r] / 44100.0));
+    for (double f = 125.0; f <= 8000.0; f *= 2.0) {
+      ck_assert_double_le(fabs(magnitude(loaded.samples, loaded.n_frames, f, rates[r]) -
+                               magnitude(response, TAPS, f, 44100.0)),
+                          0.001 * magnitude(response, TAPS, 1000.0, 44100.0));
+    }
+    audio_file_free(NULL, file);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
 {
   static const struct {
@@ -131,12 +209,15 @@ START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
     const char* reason;
   } texts[] = {
     { "1 2\n3\n", "line 2: 1 numbers, but 2" },
-    { "1 2\n3 four\n", "line 2: 'four' is not a number" },
-    { "1 2x\n", "'2x' is not a number" },
+    { "1 2\n3 four\n", "line 2: no number at column 3" },
+    { "1 2x\n", "line 1: no number at column 3" },
     { "nan\n", "not finite" },
     { "1e99\n", "not finite" },
-    { "# nothing\n", "no numbers" },
-    { "\x01\x02\x7F\x1B[2J", "'???" }, // control characters are not printed
+    { "# nothing\n* at all\n; of use\n", "no numbers" },
+    { "\x01\x02\x7F\x1B[2J", "line 1: no number at column 1" },
+    { "root:x:0:0\n", "line 1: no number at column 1" },
+    { "* IR\n1e-9 // Sample interval (seconds)\n1\n", "sample interval is not" },
+    { "* IR\nsecret // Sample interval (seconds)\n1\n", "line 2: the sample interval" },
   };
   const Scratch scratch = scratch_new();
   refuses(scratch_path(&scratch, "missing.wav"), "No such file or directory");
@@ -147,6 +228,7 @@ START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
     scratch_write(&scratch, "bad", texts[t].bytes, strlen(texts[t].bytes));
     refuses(scratch_path(&scratch, "bad"), texts[t].reason);
     refuses(scratch_path(&scratch, "bad"), "no plain audio");
+    quotes_nothing(scratch_path(&scratch, "bad"));
   }
   make_noise();
   scratch_write_wav(&scratch, "none.wav", channels, 1, 0, 48000);
@@ -484,6 +566,7 @@ END_TEST
 
 SUITE_MAIN("audio_file", a_loaded_file_is_planar_and_exact,
            a_resampled_impulse_response_keeps_its_frequency_response, text_is_rows_of_numbers,
+           text_of_other_programs_is_read, a_text_that_says_its_rate_is_resampled,
            what_cannot_be_loaded_is_refused_with_the_reason,
            a_wav_over_4_gib_is_refused_and_others_are_not,
            a_truncated_file_is_corrupt_and_not_short, every_container_and_encoding_reads_back,

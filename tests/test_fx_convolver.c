@@ -115,6 +115,46 @@ START_TEST(responses_that_do_not_fit_are_refused_with_both_numbers)
 }
 END_TEST
 
+START_TEST(a_text_makes_twice_as_many_channels_at_most)
+{
+  static const float zeros[5000] = { 0.0F };
+  const FxFile table = { "curve.txt", 1000, 3, zeros, false };
+  const FxFile nine = { "nine.txt", 10, 500, zeros, false };
+  const FxFile twice = { "twice.txt", 8, 500, zeros, false };
+  const FxFile audio = { "nine.wav", 10, 500, zeros, true };
+  assert_refused(&table, 2, STATUS_BAD_RACK, "1000 rows of 3 numbers", "500 outputs for 2 inputs");
+  assert_refused(&nine, 2, STATUS_BAD_RACK, "10 rows of 500 numbers", "one number per line");
+  for (uint32_t i = 0; i < 2U; ++i) {
+    FxRig rig;
+    rig_new(&rig, "convolver", RATE, 2, 64,
+            { .id = "ir", .text = "x", .file = i ? &audio : &twice });
+    ck_assert_uint_eq(rig.shape.n_out, i ? 5 : 4);
+    rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(one_number_per_line_is_one_response)
+{
+  static const float taps[] = { 0.5F, 0.0F, -0.25F };
+  const FxFile file = { "taps.txt", 3, 1, taps, false };
+  FxRig rig;
+  rig_new(&rig, "convolver", RATE, 2, 64, { .id = "ir", .text = "taps.txt", .file = &file });
+  ck_assert_uint_eq(rig.shape.n_out, 2);
+  float** const in = planar_noise(2, FRAMES, 1, 1.0);
+  float** const out = planar_silence(2, FRAMES);
+  rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
+  for (uint32_t c = 0; c < 2U; ++c) {
+    for (uint32_t i = 2; i < FRAMES; ++i) {
+      ck_assert_double_eq_tol(out[c][i], 0.5 * in[c][i] - 0.25 * in[c][i - 2U], 1e-6);
+    }
+  }
+  free(out);
+  free(in);
+  rig_free(&rig);
+}
+END_TEST
+
 START_TEST(mix_gain_and_predelay_apply_to_the_right_part)
 {
   static const float one = 0.5F;
@@ -244,6 +284,7 @@ END_TEST
 SUITE_MAIN("convolver", one_response_serves_every_channel,
            as_many_responses_as_channels_serve_one_each, more_responses_are_a_matrix_input_by_input,
            responses_that_do_not_fit_are_refused_with_both_numbers,
+           a_text_makes_twice_as_many_channels_at_most, one_number_per_line_is_one_response,
            mix_gain_and_predelay_apply_to_the_right_part, a_single_input_is_mixed_to_every_output,
            zeros_at_the_end_of_a_response_cost_nothing, a_change_of_mix_or_gain_does_not_click,
            divisions_into_runs_agree_to_the_tolerance, silence_denormals_and_faults)

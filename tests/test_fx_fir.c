@@ -112,6 +112,27 @@ START_TEST(coefficients_come_from_a_file_for_all_or_for_each_channel)
 }
 END_TEST
 
+START_TEST(one_number_per_line_is_one_filter_for_all_channels)
+{
+  static const float taps[] = { 0.5F, 0.0F, -0.25F };
+  const FxFile file = { "taps.txt", 3, 1, taps, false };
+  float** const in = planar_noise(2, FRAMES, 1, 1.0);
+  float** const out = planar_silence(2, FRAMES);
+  FxRig rig;
+  rig_new(&rig, "fir", RATE, 2, 64, { .id = "file", .text = "taps.txt", .file = &file });
+  rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_RANDOM, 5);
+  for (uint32_t c = 0; c < 2U; ++c) {
+    for (uint32_t i = 2; i < FRAMES; ++i) {
+      ck_assert_double_eq_tol(out[c][i], 0.5 * in[c][i] - 0.25 * in[c][i - 2U],
+                              2.0 * rig.fx->tolerance);
+    }
+  }
+  rig_free(&rig);
+  free(out);
+  free(in);
+}
+END_TEST
+
 /// The error must name what is wrong and the way out.
 #define assert_refused(n_in, first, second, ...)                                                   \
   do {                                                                                             \
@@ -177,6 +198,7 @@ END_TEST
 SUITE_MAIN("fir", a_designed_filter_is_its_taps_short_or_long,
            latency_is_declared_for_designs_unless_compensation_is_off,
            coefficients_come_from_a_file_for_all_or_for_each_channel,
+           one_number_per_line_is_one_filter_for_all_channels,
            what_cannot_be_is_refused_with_the_way_out,
            short_filters_give_the_same_bits_for_any_division_into_runs,
            silence_denormals_and_faults)

@@ -64,7 +64,12 @@ static Status
 arm(Reviver* const reviver, Error* const error)
 {
   jack_client_t* const client = session_of(reviver)->client;
-  return io_arm(&reviver->io, jack_get_sample_rate(client), jack_get_buffer_size(client), error);
+  const jack_nframes_t rate = jack_get_sample_rate(client);
+  const jack_nframes_t frames = jack_get_buffer_size(client);
+  if (!rate || !frames) {
+    return error_set(error, STATUS_AUDIO_IO, "%s tells no rate or no period", reviver->name);
+  }
+  return io_arm(&reviver->io, rate, frames, error);
 }
 
 static void
@@ -73,7 +78,7 @@ tell_start(Reviver* const reviver)
   Jack* const jack = (Jack*)reviver;
   JackSession* const session = session_of(reviver);
   const char* const name = jack_get_client_name(session->client);
-  if (strcmp(name, jack->client_name) != 0) {
+  if (name && strcmp(name, jack->client_name) != 0) {
     io_note(&reviver->io, "the JACK client name '%s' is taken; this one is called '%s'",
             jack->client_name, name);
   }
@@ -96,8 +101,9 @@ look_at_links(Jack* const jack, const uint64_t now_ns)
 static void
 leave(Reviver* const reviver)
 {
-  // Connections made since the last poll are still to be seen in shared memory.
-  if (session_of(reviver)->client) {
+  // Connections made since the last poll are still to be seen in shared memory.  A session that
+  // never ran has none of its own, and may lack ports.
+  if (reviver->phase == RUNNING) {
     look_at_links((Jack*)reviver, rt_now_ns());
   }
 }
@@ -147,13 +153,16 @@ lose_if_left_out(Jack* const jack)
   return true;
 }
 
+// A rate or a period of 0 is no format: libjack does not know the server's any more.
 static bool
 has_other_format(const Reviver* const reviver)
 {
   jack_client_t* const client = session_of(reviver)->client;
-  return !atomic_load(&reviver->io.open) ||
-         jack_get_buffer_size(client) != reviver->io.block_frames ||
-         jack_get_sample_rate(client) != reviver->io.rate_hz;
+  const jack_nframes_t rate = jack_get_sample_rate(client);
+  const jack_nframes_t frames = jack_get_buffer_size(client);
+  return rate && frames &&
+         (!atomic_load(&reviver->io.open) || frames != reviver->io.block_frames ||
+          rate != reviver->io.rate_hz);
 }
 
 static bool

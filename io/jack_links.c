@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The connections of a JACK client, remembered by name.
+//
+// Once the server's graph is gone, libjack answers with NULL for names, types and lists, and with
+// -1 for flags: such an answer is no knowledge, and changes nothing that is remembered.
 
 #include "jack_links.h"
 
@@ -12,19 +15,20 @@
 #define CUT_NS     100000000U  // a connection that was cut is forgotten after so long
 #define ENDLESS_NS 1000000000U // the same for one that has lost a port
 
-// A port's name as it is remembered: without the client's name when it is our own.
+// A port's name as it is remembered: without the client's name `own` when the port is our own.
 static const char*
-to_memory(const char* const name, jack_client_t* const client)
+to_memory(const char* const name, const char* const own)
 {
-  const char* const own = jack_get_client_name(client);
   const size_t length = strlen(own);
   return !strncmp(name, own, length) && name[length] == ':' ? name + length : name;
 }
 
+// A remembered name as libjack knows it; a name that no port has when libjack does not tell ours.
 static const char*
 from_memory(const char* const name, jack_client_t* const client, char buffer[static NAME_BYTES])
 {
-  snprintf(buffer, NAME_BYTES, "%s%s", name[0] == ':' ? jack_get_client_name(client) : "", name);
+  const char* const own = name[0] == ':' ? jack_get_client_name(client) : "";
+  snprintf(buffer, NAME_BYTES, "%s%s", own ? own : "", name);
   return buffer;
 }
 
@@ -67,22 +71,52 @@ add(JackLinks* const links, const char* const from, const char* const to, const 
   return true;
 }
 
+// The connections of one port.  False when libjack does not tell all of the port, or memory is
+// short.
+static bool
+add_connections(JackLinks* const links, jack_client_t* const client, const jack_port_t* const port)
+{
+  const char* const client_name = jack_get_client_name(client);
+  const char* const name = jack_port_name(port);
+  const int flags = jack_port_flags(port);
+  if (!client_name || !name || flags < 0) {
+    return false;
+  }
+  const char** const peers = jack_port_get_all_connections(client, port);
+  const char* const own = to_memory(name, client_name);
+  bool is_complete = true;
+  for (uint32_t i = 0; peers && peers[i]; ++i) {
+    const char* const peer = to_memory(peers[i], client_name);
+    is_complete &= flags & JackPortIsOutput ? add(links, own, peer, 0) : add(links, peer, own, 0);
+  }
+  jack_free(peers);
+  return is_complete;
+}
+
 static bool
 add_present(JackLinks* const links, jack_client_t* const client, jack_port_t* const* const ports,
             const uint32_t n_ports)
 {
   bool is_complete = true;
   for (uint32_t p = 0; p < n_ports; ++p) {
-    const char** const peers = jack_port_get_all_connections(client, ports[p]);
-    const char* const own = to_memory(jack_port_name(ports[p]), client);
-    const bool is_output = jack_port_flags(ports[p]) & JackPortIsOutput;
-    for (uint32_t i = 0; peers && peers[i]; ++i) {
-      const char* const peer = to_memory(peers[i], client);
-      is_complete &= is_output ? add(links, own, peer, 0) : add(links, peer, own, 0);
-    }
-    jack_free(peers);
+    is_complete &= add_connections(links, client, ports[p]);
   }
   return is_complete;
+}
+
+static bool
+has_flag(const jack_port_t* const port, const int flag)
+{
+  const int flags = jack_port_flags(port);
+  return flags >= 0 && flags & flag;
+}
+
+static bool
+have_one_type(const jack_port_t* const a, const jack_port_t* const b)
+{
+  const char* const type = jack_port_type(a);
+  const char* const other = jack_port_type(b);
+  return type && other && !strcmp(type, other);
 }
 
 // The ends of a link that can be connected, or false.
@@ -92,8 +126,8 @@ has_ends(const JackLink* const link, jack_client_t* const client)
   char name[NAME_BYTES];
   const jack_port_t* const from = jack_port_by_name(client, from_memory(link->from, client, name));
   const jack_port_t* const to = jack_port_by_name(client, from_memory(link->to, client, name));
-  return from && to && jack_port_flags(from) & JackPortIsOutput &&
-         jack_port_flags(to) & JackPortIsInput && !strcmp(jack_port_type(from), jack_port_type(to));
+  return from && to && has_flag(from, JackPortIsOutput) && has_flag(to, JackPortIsInput) &&
+         have_one_type(from, to);
 }
 
 static bool
@@ -103,16 +137,16 @@ is_forgotten(const JackLink* const link, jack_client_t* const client, const uint
   return age_ns >= ENDLESS_NS || (age_ns >= CUT_NS && has_ends(link, client));
 }
 
-bool
-jack_links_look(JackLinks* const links, jack_client_t* const client,
-                jack_port_t* const* const ports, const uint32_t n_ports, const uint64_t now_ns)
+// Bring up to date what is not `present`.  False while something is missed but not forgotten yet.
+static bool
+miss_absent(JackLinks* const links, const JackLinks* const present, jack_client_t* const client,
+            const uint64_t now_ns)
 {
-  JackLinks present = { NULL, 0 };
-  bool is_settled = add_present(&present, client, ports, n_ports);
+  bool is_settled = true;
   uint32_t n_kept = 0;
   for (uint32_t i = 0; i < links->n; ++i) {
     JackLink link = links->links[i];
-    if (find(&present, link.from, link.to)) {
+    if (find(present, link.from, link.to)) {
       link.gone_ns = 0;
     } else if (link.gone_ns == 0) {
       link.gone_ns = now_ns;
@@ -124,6 +158,16 @@ jack_links_look(JackLinks* const links, jack_client_t* const client,
     links->links[n_kept++] = link;
   }
   links->n = n_kept;
+  return is_settled;
+}
+
+bool
+jack_links_look(JackLinks* const links, jack_client_t* const client,
+                jack_port_t* const* const ports, const uint32_t n_ports, const uint64_t now_ns)
+{
+  JackLinks present = { NULL, 0 };
+  bool is_settled =
+      add_present(&present, client, ports, n_ports) && miss_absent(links, &present, client, now_ns);
   for (uint32_t i = 0; i < present.n; ++i) {
     is_settled &= add(links, present.links[i].from, present.links[i].to, 0);
   }

@@ -41,8 +41,8 @@ typedef struct JackLinks {
    shared memory only, so it also works after the server's death.
 
    @param now_ns Monotonic time, not 0.
-   @return False when it is to be called again because something is missed but not forgotten yet, or
-   memory was short.
+   @return False when it is to be called again because something is missed but not forgotten yet,
+   libjack did not answer, or memory was short.
 */
 bool jack_links_look(JackLinks* links, jack_client_t* client, jack_port_t* const* ports,
                      uint32_t n_ports, uint64_t now_ns);

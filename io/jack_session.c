@@ -22,20 +22,40 @@
 
 // ---- callbacks ----
 
+// This period's buffers.  False when libjack has not all of them, because the server's graph is
+// gone: then the outputs that are there are silent.
+static bool
+get_buffers(JackSession* const session, const uint32_t n_frames)
+{
+  const uint32_t n_in = session->base.io->n_in;
+  const uint32_t n_out = session->base.io->n_out;
+  bool has_all = true;
+  for (uint32_t c = 0; c < n_in; ++c) {
+    session->in[c] = jack_port_get_buffer(session->ports[c], n_frames);
+    has_all &= session->in[c] != NULL;
+  }
+  for (uint32_t c = 0; c < n_out; ++c) {
+    session->out[c] = jack_port_get_buffer(session->ports[n_in + c], n_frames);
+    has_all &= session->out[c] != NULL;
+  }
+  for (uint32_t c = 0; c < n_out && !has_all; ++c) {
+    if (session->out[c]) {
+      memset(session->out[c], 0, n_frames * sizeof(float));
+    }
+  }
+  return has_all;
+}
+
 static int
 on_process(const jack_nframes_t n_frames, void* const context)
 {
   JackSession* const session = context;
-  const uint32_t n_in = session->base.io->n_in;
-  const uint32_t n_out = session->base.io->n_out;
-  for (uint32_t c = 0; c < n_in; ++c) {
-    session->in[c] = jack_port_get_buffer(session->ports[c], n_frames);
+  if (get_buffers(session, n_frames)) {
+    session_process(&session->base, session->in, session->out, n_frames,
+                    atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
+  } else {
+    atomic_fetch_add_explicit(&session->base.xruns, 1U, memory_order_relaxed);
   }
-  for (uint32_t c = 0; c < n_out; ++c) {
-    session->out[c] = jack_port_get_buffer(session->ports[n_in + c], n_frames);
-  }
-  session_process(&session->base, session->in, session->out, n_frames,
-                  atomic_load_explicit(&session->freewheeling, memory_order_relaxed));
   return 0;
 }
 
@@ -87,8 +107,9 @@ on_shutdown(const jack_status_t code, const char* const reason, void* const cont
 {
   (void)code;
   JackSession* const session = context;
+  const char* const text = reason ? reason : "the server has gone";
   char line[sizeof(session->base.reason)];
-  snprintf(line, sizeof(line), "%.*s", (int)strcspn(reason, "\n"), reason);
+  snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
   session_lose(&session->base, line);
 }
 
@@ -99,10 +120,10 @@ range_of(jack_port_t* const* const ports, const uint32_t n, const jack_latency_c
   jack_latency_range_t widest = { 0, 0 };
   bool is_first = true;
   for (uint32_t p = 0; p < n; ++p) {
-    if (!jack_port_connected(ports[p])) {
+    if (jack_port_connected(ports[p]) <= 0) { // -1: not known
       continue;
     }
-    jack_latency_range_t range;
+    jack_latency_range_t range = { 0, 0 }; // libjack may leave it as it is
     jack_port_get_latency_range(ports[p], mode, &range);
     widest.min = is_first || range.min < widest.min ? range.min : widest.min;
     widest.max = range.max > widest.max ? range.max : widest.max;
@@ -195,18 +216,19 @@ open_client(JackSession* const session)
   return fail(session, what);
 }
 
-static void
+static Status
 set_callbacks(JackSession* const session)
 {
   jack_client_t* const client = session->client;
-  jack_set_thread_init_callback(client, on_thread, session);
-  jack_set_process_callback(client, on_process, session);
-  jack_set_buffer_size_callback(client, on_buffer_size, session);
-  jack_set_freewheel_callback(client, on_freewheel, session);
-  jack_set_xrun_callback(client, on_xrun, session);
-  jack_set_port_connect_callback(client, on_connect, session);
-  jack_set_latency_callback(client, on_latency, session);
   jack_on_info_shutdown(client, on_shutdown, session);
+  const bool all_are_set = !jack_set_thread_init_callback(client, on_thread, session) &&
+                           !jack_set_process_callback(client, on_process, session) &&
+                           !jack_set_buffer_size_callback(client, on_buffer_size, session) &&
+                           !jack_set_freewheel_callback(client, on_freewheel, session) &&
+                           !jack_set_xrun_callback(client, on_xrun, session) &&
+                           !jack_set_port_connect_callback(client, on_connect, session) &&
+                           !jack_set_latency_callback(client, on_latency, session);
+  return all_are_set ? STATUS_OK : fail(session, "libjack refuses a callback");
 }
 
 static Status
@@ -222,7 +244,7 @@ make_ports(JackSession* const session)
                                            is_input ? JackPortIsInput : JackPortIsOutput, 0);
     if (!session->ports[p]) {
       char what[64];
-      snprintf(what, sizeof(what), "JACK has no room for the port %s", name);
+      snprintf(what, sizeof(what), "JACK does not make the port %s", name);
       return fail(session, what);
     }
   }
@@ -232,12 +254,11 @@ make_ports(JackSession* const session)
 static Status
 open_with_ports(JackSession* const session)
 {
-  const Status status = open_client(session);
-  if (status) {
-    return status;
+  Status status = open_client(session);
+  if (!status) {
+    status = set_callbacks(session);
   }
-  set_callbacks(session);
-  return make_ports(session);
+  return status ? status : make_ports(session);
 }
 
 // Semaphores of clients that are gone, which this process still has mapped.
@@ -303,7 +324,8 @@ connect_physical(JackSession* const session, jack_port_t* const* const ports, co
   uint32_t n_made = 0;
   for (uint32_t p = 0; peers && p < n && peers[p]; ++p) {
     const char* const own = jack_port_name(ports[p]);
-    n_made += !jack_connect(session->client, is_input ? peers[p] : own, is_input ? own : peers[p]);
+    n_made +=
+        own && !jack_connect(session->client, is_input ? peers[p] : own, is_input ? own : peers[p]);
   }
   jack_free(peers);
   return n_made;
@@ -350,6 +372,9 @@ describe_port(JackSession* const session, jack_port_t* const port, const char* c
               const uint32_t number, const uint32_t order)
 {
   const jack_uuid_t uuid = jack_port_uuid(port);
+  if (jack_uuid_empty(uuid)) {
+    return; // else every client would read these words as its own
+  }
   char text[32];
   snprintf(text, sizeof(text), "%s %u", kind, number);
   jack_set_property(session->client, uuid, JACK_METADATA_PRETTY_NAME, text, "text/plain");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Connections outlive the server whatever the order in which it tells of them, shows them, takes
-// them down and lets them be made again.  libjack is played by this file: its functions are defined
-// here, so that each order can be had.
+// them down and lets them be made again, and whatever libjack says once the server's graph is gone.
+// libjack is played by this file: its functions are defined here, so that each order can be had.
 
 #include "../io/jack_links.h"
 #include "support/suite.h"
@@ -33,6 +33,7 @@ static struct {
 static unsigned n_wires;
 static unsigned n_refused; // attempts to connect what is not active
 static char client_name[32];
+static bool graph_is_gone; // libjack answers with NULL and -1
 
 static jack_port_t*
 add_port(const char* const name, const unsigned long flags)
@@ -80,7 +81,7 @@ jack_port_t*
 jack_port_by_name(jack_client_t* const client, const char* const name)
 {
   (void)client;
-  for (unsigned p = 0; p < n_ports; ++p) {
+  for (unsigned p = 0; p < n_ports && !graph_is_gone; ++p) {
     if (!strcmp(ports[p].name, name)) {
       return &ports[p];
     }
@@ -91,32 +92,35 @@ jack_port_by_name(jack_client_t* const client, const char* const name)
 const char*
 jack_port_name(const jack_port_t* const port)
 {
-  return port->name;
+  return port && !graph_is_gone ? port->name : NULL;
 }
 
 const char*
 jack_port_type(const jack_port_t* const port)
 {
-  return port->type;
+  return port && !graph_is_gone ? port->type : NULL;
 }
 
 int
 jack_port_flags(const jack_port_t* const port)
 {
-  return (int)port->flags;
+  return port && !graph_is_gone ? (int)port->flags : -1;
 }
 
 char*
 jack_get_client_name(jack_client_t* const client)
 {
   (void)client;
-  return client_name;
+  return graph_is_gone ? NULL : client_name;
 }
 
 const char**
 jack_port_get_all_connections(const jack_client_t* const client, const jack_port_t* const port)
 {
   (void)client;
+  if (!port || graph_is_gone) {
+    return NULL;
+  }
   const char** const peers = calloc(MAX_WIRES + 1U, sizeof(char*));
   unsigned n = 0;
   for (unsigned w = 0; w < n_wires; ++w) {
@@ -352,6 +356,43 @@ START_TEST(a_wire_between_own_ports_is_one_connection)
 }
 END_TEST
 
+START_TEST(a_graph_that_is_gone_changes_nothing)
+{
+  begin();
+  graph_is_gone = true;
+  for (uint64_t now_ms = 2; now_ms < 5000; now_ms += 50) {
+    ck_assert(!look(now_ms)); // it is to be called again
+    ck_assert_uint_eq(links.n, 2);
+  }
+  jack_links_lose(&links);
+  ck_assert(!jack_links_can_restore(&links, NULL));
+  ck_assert_uint_eq(restore() + n_refused, 0);
+  ck_assert(!look(5000));
+  ck_assert_uint_eq(links.n, 2);
+  graph_is_gone = false;
+  start_server("rack");
+  add_peer();
+  ck_assert_uint_eq(restore(), 2);
+  ck_assert(has_wire("rack:out_1", "peer:in"));
+  ck_assert(has_wire("peer:out", "rack:in_1"));
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_port_that_was_never_made_changes_nothing)
+{
+  begin();
+  jack_port_t* const in = own[0];
+  own[0] = NULL;
+  ck_assert(!look(2));
+  ck_assert(!look(5000));
+  ck_assert_uint_eq(links.n, 2);
+  own[0] = in;
+  ck_assert(look(5001));
+  jack_links_clear(&links);
+}
+END_TEST
+
 SUITE_MAIN("jack_links", all_come_back_under_another_client_name,
            a_peer_that_is_not_active_yet_is_tried_again,
            what_was_restored_but_is_not_shown_yet_survives_the_next_death,
@@ -359,4 +400,5 @@ SUITE_MAIN("jack_links", all_come_back_under_another_client_name,
            a_connection_that_comes_back_at_once_is_as_before,
            what_a_server_takes_down_on_its_way_out_is_remembered,
            a_peer_that_left_a_running_server_is_forgotten_after_a_second,
-           ends_that_do_not_fit_are_not_tried, a_wire_between_own_ports_is_one_connection)
+           ends_that_do_not_fit_are_not_tried, a_wire_between_own_ports_is_one_connection,
+           a_graph_that_is_gone_changes_nothing, a_port_that_was_never_made_changes_nothing)

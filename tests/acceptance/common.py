@@ -280,6 +280,22 @@ class FaultyServer(Server):
             time.sleep(0.02)
 
 
+def holdings(pid):
+    """What a process holds: file descriptors, threads, mapped shared memory, kB of memory; and its dead children."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        status = dict(line.split(":", 1) for line in file)
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+        shm = sum("/dev/shm/" in line for line in file)
+    children = subprocess.run(["ps", "--ppid", str(pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
+    return {
+        "fds": len(os.listdir(f"/proc/{pid}/fd")),
+        "threads": int(status["Threads"]),
+        "shm": shm,
+        "rss_kb": int(status["VmRSS"].split()[0]),
+        "zombies": sum(state.startswith("Z") for state in children.split()),
+    }
+
+
 class Jackd:
     """A dummy JACK server of one's own, under the same name at every run: see tests/support/jackd.h."""
 
@@ -303,6 +319,11 @@ class Jackd:
             assert self.process.poll() is None, "jackd ended"
             time.sleep(0.02)
 
+    def listens(self):
+        """Whether it accepts clients, seen without being one."""
+        with open("/proc/net/unix", encoding="utf-8") as sockets:
+            return any(f"/jack_{self.name}_" in line for line in sockets)
+
     def run(self, *command, timeout=20.0):
         return subprocess.run(
             command, env={**os.environ, **self.env}, capture_output=True, text=True, timeout=timeout, check=False
@@ -322,6 +343,20 @@ class Jackd:
             assert time.monotonic() < deadline, listed.stderr
             time.sleep(0.02)
         return listed.stdout.splitlines()
+
+    def wires(self):
+        """All connections, as (output, input)."""
+        peers, port, found = {}, None, set()
+        for line in self.ports("-c", "-p"):
+            if line.startswith("   "):
+                peers[port].append(line.strip())
+            elif not line.startswith("\t"):
+                port, peers[line] = line, []
+            elif "input" in line:
+                found |= {(peer, port) for peer in peers[port]}
+            else:
+                found |= {(port, peer) for peer in peers[port]}
+        return found
 
     def kill(self):
         self.process.kill()

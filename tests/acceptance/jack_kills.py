@@ -20,23 +20,6 @@ GAIN_DB = -6.0
 WIRES = {("peer:out", "rack:in_1"), ("rack:out_1", "peer:in"), ("rack:out_2", "system:playback_1")}
 
 
-def wires(jack):
-    """All connections, as (output, input)."""
-    found, port, is_input = set(), None, {}
-    for line in jack.ports("-p"):
-        if line.startswith("\t"):
-            is_input[port] = "input" in line
-        else:
-            port = line
-    for line in jack.ports("-c"):
-        if line.startswith("   "):
-            other = line.strip()
-            found.add((other, port) if is_input[port] else (port, other))
-        else:
-            port = line
-    return found
-
-
 class Peer:
     """tests/integration/jack_peer.c, watching."""
 
@@ -60,22 +43,6 @@ class Peer:
         jack.wait_for("peer:in", there=False)
 
 
-def holdings(pid):
-    """What a process holds: file descriptors, threads, mapped shared memory, kB of memory; and its dead children."""
-    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-        status = dict(line.split(":", 1) for line in file)
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
-        shm = sum("/dev/shm/" in line for line in file)
-    children = subprocess.run(["ps", "--ppid", str(pid), "-o", "stat="], capture_output=True, text=True, check=False).stdout
-    return {
-        "fds": len(os.listdir(f"/proc/{pid}/fd")),
-        "threads": int(status["Threads"]),
-        "shm": shm,
-        "rss_kb": int(status["VmRSS"].split()[0]),
-        "zombies": sum(state.startswith("Z") for state in children.split()),
-    }
-
-
 def one_round(jack, server, number, chance):
     """Milliseconds from the server's first acceptance of a client until that client hears the rack, and until it is as it was."""
     if number % 4 == 3:
@@ -92,7 +59,7 @@ def one_round(jack, server, number, chance):
             print(f"round {number + 1}: accepted {accepted}, heard {heard}, peer {peer.process.poll()}, jackd {jack.process.poll()}")
             print(jack.run("jack_lsp", "-c"), server.status(), server.output(), sep="\n")
         assert settled is not None, f"it is not as before after round {number + 1}"
-        found = wires(jack)
+        found = jack.wires()
         assert found == WIRES, (found ^ WIRES, server.output())
         return (heard - accepted) * 1e-6, (settled - accepted) * 1e-6
     finally:

@@ -287,7 +287,8 @@ fill_allow(Control* const control)
     control->allow = *control->config.allow;
   }
   allow_add(&control->allow, &own);
-  control->port = peer_key(&own).port;
+  control->outlet.own = peer_key(&own);
+  control->port = control->outlet.own.port;
 }
 
 /// Start the thread with all signals blocked: they are for the main thread.

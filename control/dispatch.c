@@ -121,6 +121,41 @@ is_change(const Message* const message)
   return !is_now(message) && !is_behind(message);
 }
 
+/// What only servers send.  Nobody answers it, or two servers would answer each other for ever.
+static bool
+is_answer_address(const char* const address)
+{
+  static const char* const answers[] = { "/done", "/fail", "/server/synced" };
+  for (uint32_t a = 0; a < ARRAY_LEN(answers); ++a) {
+    if (strcmp(address, answers[a]) == 0) {
+      return true;
+    }
+  }
+  for (uint32_t e = 0; e < N_NOTIFY_EVENTS; ++e) {
+    if (strcmp(address, notify_address((NotifyEvent)e)) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool
+is_answer(const Message* const message)
+{
+  return is_answer_address(message->address);
+}
+
+/// Take the answers out of a batch and forget them; false when there is no memory for that.
+static bool
+drop_answers(Control* const control, Batch* const batch)
+{
+  bool no_memory = false;
+  Batch* const answers = batch_split(batch, is_answer, &no_memory);
+  control->counts.answers += answers ? answers->n_messages : 0U;
+  batch_free(answers);
+  return !no_memory;
+}
+
 /// Find the row of every message; false, and all are answered, when one has none.
 static bool
 find_commands(Control* const control, Batch* const batch)
@@ -179,6 +214,11 @@ accept_batch(Control* const control, Batch* const batch)
 {
   Batch* parts[3] = { NULL, batch, NULL };
   bool no_memory = false;
+  if (!drop_answers(control, batch)) {
+    ++control->outlet.failed;
+    batch_free(batch);
+    return;
+  }
   if (!find_commands(control, batch)) {
     batch_free(batch);
     return;
@@ -229,6 +269,9 @@ static void
 refuse_packet(Control* const control, const Parcel* const packet, const GateReason reason)
 {
   ++control->counts.refused[reason];
+  if (is_answer_address((const char*)packet->bytes)) { // zeros follow the packet
+    return;
+  }
   Error error;
   error_set(&error, STATUS_BAD_ARG, "packet refused: %s", gate_text(reason));
   outlet_fail(&control->outlet, &packet->peer, packet->n_bytes, "", &error);

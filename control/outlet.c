@@ -4,12 +4,27 @@
 #include "outlet.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
+/// True when the server itself would receive what is sent to this peer.
 static bool
-may_be_sent(const Peer* const to, const size_t request_bytes, const size_t answer_bytes)
+is_own(const PeerKey* const own, const Peer* const to)
 {
-  return answer_bytes <= request_bytes || peer_is_loopback(to);
+  static const uint8_t unspecified[4] = { 0 }; // the end of 0.0.0.0 and of ::
+  const PeerKey key = peer_key(to);
+  if (!own->is_ip || key.port != own->port) {
+    return false;
+  }
+  const bool is_any = memcmp(own->address + 12, unspecified, sizeof(unspecified)) == 0;
+  return is_any ? peer_is_here(to) : peer_key_equal(&key, own);
+}
+
+static bool
+may_be_sent(const Outlet* const outlet, const Peer* const to, const size_t request_bytes,
+            const size_t answer_bytes)
+{
+  return (answer_bytes <= request_bytes || peer_is_loopback(to)) && !is_own(&outlet->own, to);
 }
 
 size_t
@@ -21,7 +36,7 @@ outlet_send(Outlet* const outlet, const Peer* const to, const size_t request_byt
   void* const packet = arguments ? lo_message_serialise(arguments, address, NULL, &n_bytes) : NULL;
   if (!packet) {
     ++outlet->failed;
-  } else if (!may_be_sent(to, request_bytes, n_bytes)) {
+  } else if (!may_be_sent(outlet, to, request_bytes, n_bytes)) {
     ++outlet->withheld;
   } else if (sendto(outlet->socket, packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
                     (const struct sockaddr*)&to->address, to->n_bytes) < 0) {

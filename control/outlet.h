@@ -12,8 +12,9 @@
 
 typedef struct Outlet {
   int socket;
+  PeerKey own;       ///< Address that the socket is bound to, perhaps the unspecified one
   uint64_t sent;     ///< Datagrams handed to the kernel
-  uint64_t withheld; ///< Answers that would have been larger than a stranger's request
+  uint64_t withheld; ///< Answers larger than a stranger's request, or to the server itself
   uint64_t failed;   ///< Datagrams that the kernel did not take, or that could not be made
 } Outlet;
 
@@ -22,7 +23,7 @@ typedef struct Outlet {
 
    A sender's address can be forged, so a stranger gets no answer that is larger than its request:
    otherwise the server would amplify an attack on somebody else.  Loopback cannot be forged from
-   outside.
+   outside.  Nothing is sent to the server's own address: it would come back as a packet.
 
    @param request_bytes Size of the message that is being answered, less that of answers to it that
    have been sent.

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint8_t ip4_prefix[12] = { [10] = 0xFF, [11] = 0xFF };
 
@@ -58,4 +59,23 @@ peer_is_loopback(const Peer* const peer)
     return key.address[sizeof(ip4_prefix)] == 127U;
   }
   return key.is_ip && memcmp(key.address, &in6addr_loopback, sizeof(key.address)) == 0;
+}
+
+bool
+peer_is_here(const Peer* const peer)
+{
+  Peer any_port = *peer;
+  if (peer->address.ss_family == AF_INET) {
+    ((struct sockaddr_in*)&any_port.address)->sin_port = 0;
+  } else if (peer->address.ss_family == AF_INET6) {
+    ((struct sockaddr_in6*)&any_port.address)->sin6_port = 0;
+  }
+  // Only an address of this machine can be bound.
+  const int fd = socket(peer->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool is_here =
+      fd >= 0 && bind(fd, (const struct sockaddr*)&any_port.address, any_port.n_bytes) == 0;
+  if (fd >= 0) {
+    close(fd);
+  }
+  return is_here;
 }

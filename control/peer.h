@@ -31,6 +31,9 @@ bool peer_key_is_ip4(const PeerKey* key);
 /// Same address and same port. [any]
 bool peer_equal(const Peer* a, const Peer* b);
 
+/// Whether this machine has the peer's address: asks the kernel. [any]
+bool peer_is_here(const Peer* peer);
+
 /// 127.0.0.0/8, ::1, or the former inside the latter (::ffff:127.x.x.x). [any]
 bool peer_is_loopback(const Peer* peer);
 

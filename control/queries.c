@@ -443,6 +443,7 @@ put_control(const lo_message to, const Control* const control)
   const IntakeCounts intake = intake_counts(control->intake);
   put_count(to, "osc_packets", intake.packets);
   put_count(to, "osc_messages", control->counts.messages);
+  put_count(to, "osc_answers", control->counts.answers);
   put_count(to, "osc_unknown", control->counts.unknown);
   put_count(to, "osc_forbidden", intake.forbidden);
   put_count(to, "osc_slowed", intake.slowed);

@@ -73,6 +73,26 @@ START_TEST(strangers_get_no_answer_that_is_larger_than_their_request)
 }
 END_TEST
 
+START_TEST(nothing_is_sent_to_ones_own_address)
+{
+  const Peer own = peer_of("127.0.0.1", 9);
+  const Peer any = peer_of("0.0.0.0", 9);
+  const Peer neighbour = peer_of("127.0.0.2", 9);
+  const Peer elsewhere = peer_of("192.0.2.1", 9);
+  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .own = peer_key(&own) };
+  outlet_send(&outlet, &own, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 1);
+  outlet_send(&outlet, &neighbour, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 1);
+  outlet.own = peer_key(&any); // all addresses of this machine
+  outlet_send(&outlet, &neighbour, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 2);
+  outlet_send(&outlet, &elsewhere, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 2);
+  close(outlet.socket);
+}
+END_TEST
+
 /// A message as it comes from the network.
 static Batch*
 read_message(const Peer* const peer, const void* const packet, const size_t n_bytes)
@@ -241,6 +261,7 @@ END_TEST
 
 SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_address,
            strangers_get_no_answer_that_is_larger_than_their_request,
+           nothing_is_sent_to_ones_own_address,
            many_answers_to_one_message_of_a_stranger_are_no_larger_either,
            undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,

@@ -5,6 +5,7 @@ Every test is run by the suite as `python3 test.py PROGRAM`; exit code 0 passed,
 """
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -80,6 +81,27 @@ def scratch():
             yield folder
         finally:
             os.chdir(before)
+
+
+# ---- a network of one's own ----
+
+
+def enter_namespace():
+    """Begin anew in a user and a network namespace; False where there are none."""
+    if os.environ.get("WARPRACK_NAMESPACE") == "yes":
+        return True
+    if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode:
+        return False
+    os.execvpe("unshare", ["unshare", "-rn", sys.executable, *sys.argv], {**os.environ, "WARPRACK_NAMESPACE": "yes"})
+
+
+def add_address(device, address):
+    """To a device of this namespace, and up it goes."""
+    SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP = 0x8916, 0x8914, 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        place = struct.pack("16sHH4s8x", device.encode(), socket.AF_INET, 0, socket.inet_aton(address))
+        fcntl.ioctl(any_socket, SIOCSIFADDR, place)
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", device.encode(), IFF_UP))
 
 
 # ---- OSC 1.0, coded here so that the program's own coding is not its judge ----

@@ -8,7 +8,6 @@ Runs the program as its users do, injects one fault after the other, and waits u
 faults that moves while there is none.  The test runs in a user namespace of its own, with addresses of strangers on its loopback.
 """
 
-import fcntl
 import resource
 
 from seen import *
@@ -26,24 +25,6 @@ ELSEWHERE = {
     ("key", "version"): "two versions are not at hand",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/session.c",
 }
-
-
-def enter_namespace():
-    """Begin anew in a user and a network namespace; False where there are none."""
-    if os.environ.get("WARPRACK_NAMESPACE") == "yes":
-        return True
-    if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode:
-        return False
-    os.execvpe("unshare", ["unshare", "-rn", sys.executable, *sys.argv], {**os.environ, "WARPRACK_NAMESPACE": "yes"})
-
-
-def add_address(device, address):
-    """To a device of this namespace, and up it goes."""
-    SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP = 0x8916, 0x8914, 1
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        place = struct.pack("16sHH4s8x", device.encode(), socket.AF_INET, 0, socket.inet_aton(address))
-        fcntl.ioctl(any_socket, SIOCSIFADDR, place)
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", device.encode(), IFF_UP))
 
 
 # ---- sound, edits, the worker ----
@@ -188,6 +169,8 @@ def send_badly(live):
         subprocess.run([LOAD, "corpus", port, CORPUS], check=True)
     with live.sees("an address that is none", "osc_unknown"):
         osc.ask("/rack/ad")
+    with live.sees("an answer of another server comes", "osc_answers"):
+        osc.send(osc_message("/done", "/server/ping"))
     with live.sees("a bundle comes late", "osc_late"):
         osc.send(osc_bundle([osc_message("/server/ping")], time.time() - 5.0))
     with live.sees("bundles wait, and too many", "osc_scheduled osc_unscheduled"):

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packets with a forged sender: servers never answer answers, nor themselves.
+
+    forged.py PROGRAM
+
+Raw sockets need a user and a network namespace; the test is skipped where there are none.
+"""
+
+from common import *
+
+WAIT_S = 0.1  # for what must not happen: a loop makes thousands of packets in it
+
+
+def forge(from_port, to_port, packet):
+    """As if it came from that port of 127.0.0.1."""
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as sender:
+        sender.bind(("127.0.0.1", 0))
+        sender.sendto(struct.pack(">HHHH", from_port, to_port, 8 + len(packet), 0) + packet, ("127.0.0.1", 0))
+
+
+def n_more(servers, act):
+    """Packets that each server received because of what `act` did: less those that asked for the number."""
+    before = [server.status()["osc_packets"] for server in servers]
+    act()
+    time.sleep(WAIT_S)
+    return [server.status()["osc_packets"] - n - 1 for server, n in zip(servers, before)]
+
+
+def expect_no_loop(a, b):
+    for packet in (
+        osc_message("/server/ping"), osc_message("/nowhere"), b"/no packet", b"/done\0\0\0", osc_message("/done", "/x"), osc_message("/fail", "/x", 1, "y"),
+        osc_message("/server/synced", 1), osc_message("/rack/changed", 1), osc_bundle([osc_message("/done", "/x")]),
+        osc_message("/server/notify", 1), osc_message("/server/status"),
+    ):  # fmt: skip
+        for sender in (a, b):
+            n = n_more([a, b], lambda: forge(sender.port, a.port, packet))
+            print(f"{packet[:16]!r} from {'another server' if sender is b else 'itself'}: {n} packets")
+            assert n[0] <= 2 and n[1] <= 1, (packet, n)  # the packet, its answer, and what that may be answered with
+
+
+if not enter_namespace():
+    print("skipped: no network namespaces")
+    sys.exit(77)
+add_address("lo", "127.0.0.1")
+rack = "vol: gain -6dB"
+with scratch(), Server("--io", "dummy", rack) as a, Server("--io", "dummy", "--osc-bind", "0.0.0.0", "--osc-allow", "192.0.2.1", rack) as b:
+    expect_no_loop(a, b)
+    expect_no_loop(b, a)
+    a.stop()
+    b.stop()

@@ -4,6 +4,7 @@
 #include "edits.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,15 +46,24 @@ edit_value(Rack* const rack, const char* const node, const char* const param,
   return rack_set_number(rack, node, param, number, error);
 }
 
+/// [param value]... of a node, from the argument `first` on.
+static Status
+set_values(Rack* const rack, const char* const node, const Message* const message,
+           const uint32_t first, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t i = first; i < message_n_arguments(message) && status == STATUS_OK; i += 2U) {
+    status = edit_value(rack, node, message_text(message, i), message, i + 1U, error);
+  }
+  return status;
+}
+
 Status
 edit_add(Rack** const rack, const Message* const message, Error* const error)
 {
   const char* const name = message_text(message, 0);
-  Status status = rack_add(*rack, name, message_text(message, 1), error);
-  for (uint32_t i = 2; i < message_n_arguments(message) && status == STATUS_OK; i += 2U) {
-    status = edit_value(*rack, name, message_text(message, i), message, i + 1U, error);
-  }
-  return status;
+  const Status status = rack_add(*rack, name, message_text(message, 1), error);
+  return status ? status : set_values(*rack, name, message, 2, error);
 }
 
 Status
@@ -93,7 +103,31 @@ edit_disconnect(Rack** const rack, const Message* const message, Error* const er
 Status
 edit_do(Rack** const rack, const Message* const message, Error* const error)
 {
-  return rack_apply(*rack, message_text(message, 0), "statement", error);
+  const uint32_t n = message_n_arguments(message);
+  size_t n_bytes = 1;
+  for (uint32_t i = 0; i < n; ++i) {
+    n_bytes += strlen(message_text(message, i)) + 1U;
+  }
+  char* const lines = malloc(n_bytes);
+  if (!lines) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  char* end = lines;
+  for (uint32_t i = 0; i < n; ++i) {
+    end += sprintf(end, "%s%s", i ? "\n" : "", message_text(message, i));
+  }
+  const Status status = rack_apply(*rack, lines, "statement", error);
+  free(lines);
+  return status;
+}
+
+Status
+edit_insert(Rack** const rack, const Message* const message, Error* const error)
+{
+  const char* const name = message_text(message, 0);
+  const Status status = rack_insert(*rack, name, message_text(message, 1), message_text(message, 2),
+                                    message_text(message, 3), error);
+  return status ? status : set_values(*rack, name, message, 4, error);
 }
 
 Status
@@ -106,4 +140,10 @@ Status
 edit_remove(Rack** const rack, const Message* const message, Error* const error)
 {
   return rack_remove(*rack, message_text(message, 0), error);
+}
+
+Status
+edit_rename(Rack** const rack, const Message* const message, Error* const error)
+{
+  return rack_rename(*rack, message_text(message, 0), message_text(message, 1), error);
 }

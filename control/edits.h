@@ -15,8 +15,10 @@ Status edit_clear(Rack** rack, const Message* message, Error* error);
 Status edit_connect(Rack** rack, const Message* message, Error* error);
 Status edit_disconnect(Rack** rack, const Message* message, Error* error);
 Status edit_do(Rack** rack, const Message* message, Error* error);
+Status edit_insert(Rack** rack, const Message* message, Error* error);
 Status edit_load(Rack** rack, const Message* message, Error* error);
 Status edit_remove(Rack** rack, const Message* message, Error* error);
+Status edit_rename(Rack** rack, const Message* message, Error* error);
 
 /// Set one parameter of a rack to an argument of type v.
 NODISCARD Status edit_value(Rack* rack, const char* node, const char* param, const Message* message,

@@ -252,6 +252,13 @@ rack_drop_node(Rack* const rack, RackNode* const node)
   index_rebuild(rack);
 }
 
+void
+rack_name_node(Rack* const rack, RackNode* const node, const char* const name)
+{
+  strcpy(node->name, name);
+  index_rebuild(rack);
+}
+
 RackEdge*
 rack_append_edge(Rack* const rack)
 {

@@ -13,7 +13,9 @@
      - connect lowcut:1-2 hall gain=-6dB
      - disconnect lowcut hall
      - set hall.mix 0.3
-     - remove hall
+     - insert warm lowpass before hall 8kHz
+     - rename hall room
+     - remove room
 
    engine/RACK.md has the grammar and what each statement means.  A document without statements is
    the empty rack: one connection, `in` to `out`.
@@ -127,18 +129,27 @@ NODISCARD Status rack_set_uids(Rack* rack, const RackUid* uids, uint32_t n, Rack
 /// True when names, effects, values, backends and connections are the same (uids and order aside).
 bool rack_equal(const Rack* a, const Rack* b);
 
-/// Apply one statement of the language ("connect a b gain=-6dB"; no comments, no newlines) to a
-/// rack.
-NODISCARD Status rack_apply(Rack* rack, const char* statement, const char* place, Error* error);
+/// Apply statements of the language ("connect a b gain=-6dB"), one per line, to a rack: all of them
+/// or none.  A text without a statement is STATUS_BAD_RACK.
+NODISCARD Status rack_apply(Rack* rack, const char* statements, const char* place, Error* error);
 
 /// The edits, one by one, as rack_apply() and OSC use them.  Ends are written as in the language:
 /// "hall:1-2".  rack_connect() of ends that are connected already gives the connection a new gain;
 /// rack_disconnect() of an end without channels means every connection of that node.
 NODISCARD Status rack_add(Rack* rack, const char* name, const char* effect, Error* error);
-NODISCARD Status rack_remove(Rack* rack, const char* name, Error* error); // with its connections
+NODISCARD Status rack_rename(Rack* rack, const char* name, const char* new_name, Error* error);
 NODISCARD Status rack_connect(Rack* rack, const char* from, const char* to, double gain_db,
                               Error* error);
 NODISCARD Status rack_disconnect(Rack* rack, const char* from, const char* to, Error* error);
+
+/// Put a new node "before" or "after" an end: it takes over the connections to that end, or from
+/// it.
+NODISCARD Status rack_insert(Rack* rack, const char* name, const char* effect, const char* side,
+                             const char* end, Error* error);
+
+/// Remove a node with its connections.  Where one connection leads to it, one from it, and no other
+/// way around it, one connection takes its place, with the sum of their gains.
+NODISCARD Status rack_remove(Rack* rack, const char* name, Error* error);
 
 /// Set a parameter from text as in the language ("-6dB", "250ms", "butterworth", "hall.wav") or
 /// from a number in the table's unit.

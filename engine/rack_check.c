@@ -149,6 +149,35 @@ rack_cycle_error(const Rack* const rack, const RackUid* const path, const uint32
                    names, n_shown < n_path ? "... > " : "", rack_find_uid(rack, path[0])->name);
 }
 
+Status
+rack_spread(const Rack* const rack, const RackNode* const around, bool* const reached,
+            Error* const error)
+{
+  Graph graph;
+  if (!graph_new(rack, &graph)) {
+    return rack_no_memory(error);
+  }
+  graph_fill(rack, &graph);
+  uint32_t n_queued = 0;
+  for (uint32_t i = 0; i < rack->n_nodes; ++i) {
+    if (reached[i]) {
+      graph.queue[n_queued++] = i;
+    }
+  }
+  for (uint32_t q = 0; q < n_queued; ++q) {
+    const uint32_t i = graph.queue[q];
+    for (uint32_t t = graph.first[i]; t < graph.first[i + 1U]; ++t) {
+      const uint32_t to = graph.targets[t];
+      if (!reached[to] && &rack->nodes[to] != around) {
+        reached[to] = true;
+        graph.queue[n_queued++] = to;
+      }
+    }
+  }
+  graph_free(&graph);
+  return STATUS_OK;
+}
+
 static bool
 range_ok(const RackEnd end)
 {

@@ -38,24 +38,6 @@ rack_add(Rack* const rack, const char* const name, const char* const effect, Err
   return fx ? rack_add_node(rack, name, fx, RACK_UID_NONE, error) : STATUS_NOT_FOUND;
 }
 
-Status
-rack_remove(Rack* const rack, const char* const name, Error* const error)
-{
-  RackNode* const node = rack_lookup(rack, name, error);
-  if (!node) {
-    return STATUS_NOT_FOUND;
-  }
-  uint32_t n_kept = 0;
-  for (uint32_t e = 0; e < rack->n_edges; ++e) {
-    if (rack->edges[e].from.uid != node->uid && rack->edges[e].to.uid != node->uid) {
-      rack->edges[n_kept++] = rack->edges[e];
-    }
-  }
-  rack->n_edges = n_kept;
-  rack_drop_node(rack, node);
-  return STATUS_OK;
-}
-
 // ---- connections ----
 
 /// "3" or "1-2", all of it.
@@ -185,8 +167,8 @@ rack_connect(Rack* const rack, const char* const from, const char* const to, con
   return status;
 }
 
-static bool
-end_matches(const RackEnd wanted, const RackEnd end)
+bool
+rack_end_matches(const RackEnd wanted, const RackEnd end)
 {
   return wanted.uid == end.uid &&
          (!wanted.first || (wanted.first == end.first && wanted.last == end.last));
@@ -197,7 +179,7 @@ rack_remove_edges(Rack* const rack, const RackEnd from, const RackEnd to, Error*
 {
   uint32_t n_kept = 0;
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
-    if (!end_matches(from, rack->edges[e].from) || !end_matches(to, rack->edges[e].to)) {
+    if (!rack_end_matches(from, rack->edges[e].from) || !rack_end_matches(to, rack->edges[e].to)) {
       rack->edges[n_kept++] = rack->edges[e];
     }
   }

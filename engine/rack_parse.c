@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char* const statement_words[] = { "chain",      "add", "connect",
-                                               "disconnect", "set", "remove" };
+static const char* const statement_words[] = {
+  "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove",
+};
 
 /// A document's first chain, add or connect takes the place of the empty rack's connection; in an
 /// edit only a chain does, and only while the rack has no nodes.
 static void
 begin(Parser* const parser, const bool is_chain)
 {
-  const bool replaces = parser->is_document || (is_chain && !parser->rack->n_nodes);
-  if (replaces && !parser->has_begun) {
+  if (parser->is_document ? !parser->has_begun : is_chain && !parser->rack->n_nodes) {
     parser->rack->n_edges = 0;
   }
   parser->has_begun = true;
@@ -36,11 +36,42 @@ parse_add(Parser* const parser)
 {
   begin(parser, false);
   Token name;
-  RackUid uid = RACK_UID_NONE;
+  RackNode* node = NULL;
   if (parser_expect(parser, TOKEN_WORD, "write: add NAME EFFECT [VALUE ...]", &name)) {
     return STATUS_BAD_RACK;
   }
-  return rack_parse_node(parser, &name, &uid);
+  const Status status = rack_parse_effect(parser, &name, &node);
+  return status ? status : rack_parse_values(parser, node);
+}
+
+/// "insert" name effect ( "before" | "after" ) end values
+static Status
+parse_insert(Parser* const parser)
+{
+  static const char usage[] = "write: insert NAME EFFECT before|after NODE [VALUE ...]";
+  Token name;
+  Token words[2]; // side and end
+  RackNode* node = NULL;
+  Status status = parser_expect(parser, TOKEN_WORD, usage, &name);
+  status = status ? status : rack_parse_effect(parser, &name, &node);
+  for (uint32_t i = 0; i < ARRAY_LEN(words) && !status; ++i) {
+    status = parser_expect(parser, TOKEN_WORD, usage, &words[i]);
+  }
+  if (status) {
+    return status;
+  }
+  parser->has_begun = true; // what it takes over stays
+  RackSide side;
+  RackEnd end;
+  Error cause;
+  if (rack_read_side(words[0].text, &side, &cause)) {
+    return parser_pass_on(parser, words[0].offset, &cause);
+  }
+  if (rack_read_end(parser->rack, words[1].text, &end, &cause) ||
+      rack_splice(parser->rack, node->uid, side, end, &cause)) {
+    return parser_pass_on(parser, words[1].offset, &cause);
+  }
+  return rack_parse_values(parser, node);
 }
 
 /// Two ends, as `connect` and `disconnect` have them.
@@ -168,6 +199,22 @@ parse_remove(Parser* const parser)
   return status ? parser_pass_on(parser, name.offset, &cause) : STATUS_OK;
 }
 
+/// "rename" name name
+static Status
+parse_rename(Parser* const parser)
+{
+  static const char usage[] = "write: rename NODE NAME";
+  Token names[2];
+  if (parser_expect(parser, TOKEN_WORD, usage, &names[0]) ||
+      parser_expect(parser, TOKEN_WORD, usage, &names[1])) {
+    return STATUS_BAD_RACK;
+  }
+  Error cause;
+  const Status status = rack_rename(parser->rack, names[0].text, names[1].text, &cause);
+  return status ? parser_pass_on(parser, names[status != STATUS_NOT_FOUND].offset, &cause)
+                : STATUS_OK;
+}
+
 /// Index of the statement that begins here, or that there is none.
 static uint32_t
 statement_here(const Parser* const parser)
@@ -186,7 +233,8 @@ no_statement(Parser* const parser)
 {
   if (parser->now.kind != TOKEN_WORD) {
     return parser_unexpected(parser,
-                             "a line begins with chain, add, connect, disconnect, set or remove");
+                             "a line begins with chain, add, insert, connect, disconnect, set, "
+                             "rename or remove");
   }
   if (fx_find(parser->now.text)) {
     return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
@@ -202,8 +250,10 @@ no_statement(Parser* const parser)
 static Status
 parse_statement(Parser* const parser)
 {
-  static Status (*const parse[])(Parser*) = { parse_chain_statement, parse_add, parse_connect,
-                                              parse_disconnect,      parse_set, parse_remove };
+  static Status (*const parse[])(Parser*) = {
+    parse_chain_statement, parse_add, parse_insert, parse_connect,
+    parse_disconnect,      parse_set, parse_rename, parse_remove,
+  };
   const uint32_t s = statement_here(parser);
   if (s == ARRAY_LEN(statement_words)) {
     return no_statement(parser);
@@ -269,13 +319,13 @@ parse_document(Parser* const parser)
                                                                          : parse_lone_chain(parser);
 }
 
+/// Statements, at least one.
 static Status
 parse_edit(Parser* const parser)
 {
-  const Status status = parse_statement(parser);
-  return !status && parser->now.kind != TOKEN_END
-             ? parser_unexpected(parser, "an edit is one statement")
-             : status;
+  while (parser_accept(parser, TOKEN_NEWLINE)) {
+  }
+  return parser->now.kind == TOKEN_END ? no_statement(parser) : parse_statements(parser);
 }
 
 // ---- the whole ----
@@ -372,7 +422,7 @@ rack_parse(const char* const text, const char* const place, const Rack* const pr
 }
 
 Status
-rack_apply(Rack* const rack, const char* const statement, const char* const place,
+rack_apply(Rack* const rack, const char* const statements, const char* const place,
            Error* const error)
 {
   Rack* const edited = rack_copy(rack); // so that a failure half-way leaves the rack as it was
@@ -380,7 +430,7 @@ rack_apply(Rack* const rack, const char* const statement, const char* const plac
     return rack_no_memory(error);
   }
   Parser parser = { .place = place, .rack = edited, .error = error };
-  const Status status = parse_text(&parser, statement, parse_edit);
+  const Status status = parse_text(&parser, statements, parse_edit);
   if (status) {
     rack_free(edited);
   } else {

@@ -57,9 +57,8 @@ parse_keyed_value(Parser* const parser, RackNode* const node)
   return rack_parse_value(parser, node, param);
 }
 
-/// { value } { key "=" value }
-static Status
-parse_values(Parser* const parser, RackNode* const node)
+Status
+rack_parse_values(Parser* const parser, RackNode* const node)
 {
   const uint32_t n_params = node->fx->n_params;
   memset(parser->given, 0, (n_params + 1U) * sizeof(bool));
@@ -101,7 +100,7 @@ previous_uid(const Parser* const parser, const char* const name, const FxInfo* c
 }
 
 Status
-rack_parse_node(Parser* const parser, const Token* const name, RackUid* const uid)
+rack_parse_effect(Parser* const parser, const Token* const name, RackNode** const node)
 {
   Token effect;
   if (parser_expect(parser, TOKEN_WORD, "the name of an effect comes here", &effect)) {
@@ -120,9 +119,8 @@ rack_parse_node(Parser* const parser, const Token* const name, RackUid* const ui
   if (rack_add_node(parser->rack, node_name, fx, previous_uid(parser, node_name, fx), &cause)) {
     return parser_pass_on(parser, name ? name->offset : effect.offset, &cause);
   }
-  RackNode* const node = &parser->rack->nodes[parser->rack->n_nodes - 1U];
-  *uid = node->uid;
-  return parse_values(parser, node);
+  *node = &parser->rack->nodes[parser->rack->n_nodes - 1U];
+  return STATUS_OK;
 }
 
 // ---- chains ----
@@ -213,10 +211,15 @@ parse_item(Parser* const parser, const Ends* const from, Ends* const to)
     parser_advance(parser);
     parser_advance(parser);
   }
-  RackEnd node = { 0 };
-  Status status = rack_parse_node(parser, has_name ? &name : NULL, &node.uid);
-  status = status ? status : connect_all(parser, from, node, name.offset);
-  return status ? status : append_end(parser, to, node);
+  RackNode* node = NULL;
+  Status status = rack_parse_effect(parser, has_name ? &name : NULL, &node);
+  status = status ? status : rack_parse_values(parser, node);
+  if (status) {
+    return status;
+  }
+  const RackEnd end = { .uid = node->uid };
+  status = connect_all(parser, from, end, name.offset);
+  return status ? status : append_end(parser, to, end);
 }
 
 /// item { "+" item }

@@ -49,8 +49,12 @@ NODISCARD Status parser_expect(Parser* parser, TokenKind kind, const char* wante
 /// [ "in" [channels] "|" ] series [ "|" "out" [channels] ]
 NODISCARD Status rack_parse_chain(Parser* parser);
 
-/// effect { value } { key "=" value }, for a node whose name, when it has one, has been read.
-NODISCARD Status rack_parse_node(Parser* parser, const Token* name, RackUid* uid);
+/// effect, for a node whose name, when it has one, has been read.  The node is valid until the next
+/// one is added.
+NODISCARD Status rack_parse_effect(Parser* parser, const Token* name, RackNode** node);
+
+/// { value } { key "=" value }
+NODISCARD Status rack_parse_values(Parser* parser, RackNode* node);
 
 NODISCARD Status rack_parse_value(Parser* parser, RackNode* node, uint32_t param);
 

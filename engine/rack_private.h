@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    What the rack's own files share: rack.c (the model), rack_names.c (names and near misses),
-   rack_value.c (values and units), rack_edit.c (edits), rack_check.c (cycles), rack_parser.h and
-   rack_print.c (the language).
+   rack_value.c (values and units), rack_edit.c (edits), rack_rewire.c (edits of the signal's way),
+   rack_check.c (cycles), rack_parser.h and rack_print.c (the language).
 
    Functions that add to a rack here do not look for cycles: their caller ends with rack_check().
 */
@@ -28,6 +28,9 @@ RackNode* rack_append_node(Rack* rack, const char* name, const FxInfo* fx, RackU
 
 /// Remove a node that nothing is connected to.
 void rack_drop_node(Rack* rack, RackNode* node);
+
+/// Give a node another name, which is free and valid.
+void rack_name_node(Rack* rack, RackNode* node, const char* name);
 
 /// A connection for the caller to fill in.  NULL when out of memory.
 RackEdge* rack_append_edge(Rack* rack);
@@ -77,10 +80,29 @@ const char* rack_print_end(const Rack* rack, RackEnd end, char text[RACK_END_BYT
 NODISCARD Status rack_add_edge(Rack* rack, RackEnd from, RackEnd to, double gain_db, Error* error);
 NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* error);
 
+/// Same node and, unless `wanted` is without channels, the same channels.
+bool rack_end_matches(RackEnd wanted, RackEnd end);
+
 /// Set a parameter, by index as above, of a node of this rack.
 NODISCARD Status rack_set_param(RackNode* node, uint32_t param, const char* text, Error* error);
 
+// ---- rack_rewire.c ----
+
+/// Where a node is put: into the connections that lead to an end, or into those that come from it.
+typedef enum RackSide { RACK_BEFORE, RACK_AFTER } RackSide;
+
+/// Read "before" or "after".
+NODISCARD Status rack_read_side(const char* text, RackSide* side, Error* error);
+
+/// Let a node that nothing is connected to take over the connections at `at`, and connect it to it.
+/// STATUS_NOT_FOUND when there are none; then the rack is as it was.
+NODISCARD Status rack_splice(Rack* rack, RackUid uid, RackSide side, RackEnd at, Error* error);
+
 // ---- rack_check.c ----
+
+/// Mark all nodes that signal reaches from the marked ones without passing `around`.
+/// reached[n_nodes].
+NODISCARD Status rack_spread(const Rack* rack, const RackNode* around, bool* reached, Error* error);
 
 /// A circle of nodes, each feeding the next and the last one the first.  path[n_nodes]; *n_path is
 /// 0 when there is none.

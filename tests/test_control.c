@@ -132,6 +132,47 @@ START_TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
 }
 END_TEST
 
+START_TEST(nodes_are_inserted_renamed_and_removed_without_a_gap)
+{
+  start();
+  client_send(rig.client, "/rack/insert", "sssssf", "low", "highpass", "before", "vol", "frequency",
+              120.0);
+  client_expect(rig.client, "/done /rack/insert 1 640");
+  control_rig_expect_rack(&rig, "connect lowcut low\nconnect vol out\nconnect low vol\n");
+  client_send(rig.client, "/rack/rename", "ss", "low", "second");
+  client_expect(rig.client, "/done /rack/rename 2 640");
+  client_send(rig.client, "/node/second/frequency", "");
+  client_expect(rig.client, "/node/second/frequency 120");
+  client_send(rig.client, "/rack/remove", "s", "second");
+  client_expect(rig.client, "/done /rack/remove 3 640");
+  control_rig_expect_rack(&rig, "connect lowcut vol\nconnect vol out\n");
+  client_send(rig.client, "/rack/insert", "ssss", "x", "gain", "beside", "vol");
+  client_expect_start(rig.client, "/fail /rack/insert 2 \"beside\" is neither before nor after");
+  client_send(rig.client, "/rack/rename", "ss", "vol", "lowcut");
+  client_expect_start(rig.client, "/fail /rack/rename 4 the name \"lowcut\" is taken");
+  stop();
+}
+END_TEST
+
+START_TEST(several_statements_of_one_message_are_one_edit)
+{
+  start();
+  client_send(rig.client, "/rack/do", "sss", "add x gain -3dB", "disconnect vol out\nconnect vol x",
+              "connect x out");
+  client_expect(rig.client, "/done /rack/do 1 640");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1);
+  control_rig_expect_rack(&rig, "connect lowcut vol\nconnect vol x\nconnect x out\n");
+  client_send(rig.client, "/rack/do", "ss", "remove x", "remove y");
+  client_expect_start(rig.client, "/fail /rack/do 3 statement:2:8: no node \"y\"");
+  client_send(rig.client, "/rack/do", "s", "");
+  client_expect_start(rig.client, "/fail /rack/do 2 statement:1:1: ");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect(rig.client, "/done /rack/undo 2 640");
+  control_rig_expect_rack(&rig, "connect lowcut vol\nconnect vol out\n");
+  stop();
+}
+END_TEST
+
 START_TEST(edits_that_cannot_be_are_refused_and_leave_the_rack)
 {
   start();
@@ -538,6 +579,8 @@ SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
            only_loopback_is_listened_on_by_default,
            unknown_addresses_and_wrong_arguments_are_explained,
            edits_change_the_rack_and_are_answered_with_revision_and_frame,
+           nodes_are_inserted_renamed_and_removed_without_a_gap,
+           several_statements_of_one_message_are_one_edit,
            edits_that_cannot_be_are_refused_and_leave_the_rack,
            parameters_are_set_at_once_without_a_new_plan,
            parameters_are_read_with_the_message_that_sets_them,

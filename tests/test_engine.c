@@ -138,6 +138,47 @@ START_TEST(edits_do_not_click)
 }
 END_TEST
 
+START_TEST(a_node_that_is_renamed_keeps_its_memory)
+{
+  static const char text[] = "d: delay 100ms mix=100% feedback=50% | r: reverb mix=50%";
+  static const char* const edits[] = { "rename d echo", "rename r d\nrename echo r",
+                                       "rename d x\nrename r d\nrename x r" };
+  Player renamed = player_new(text, 1, 1, 1, false, 400U * BLOCK);
+  Player left_alone = player_new(text, 1, 1, 1, false, 400U * BLOCK);
+  Rack* rack = player_rack(text);
+  signal_noise(renamed.in[0], 50U * BLOCK, 4);
+  memcpy(left_alone.in[0], renamed.in[0], 50U * BLOCK * sizeof(float));
+  for (uint32_t e = 0; e < ARRAY_LEN(edits); ++e) {
+    player_play(&renamed, 60);
+    Error error = { STATUS_OK, "" };
+    ck_assert_msg(player_apply(&renamed, &rack, edits[e], &error) == STATUS_OK, "%s", error.text);
+  }
+  player_play(&renamed, 100);
+  player_play(&left_alone, renamed.position / BLOCK);
+  ck_assert(left_alone.out[0][renamed.position - 1U] != 0.0F);
+  ck_assert(!memcmp(renamed.out[0], left_alone.out[0], renamed.position * sizeof(float)));
+  rack_free(rack);
+  player_free(&left_alone);
+  player_free(&renamed);
+}
+END_TEST
+
+START_TEST(a_removed_node_leaves_a_chain_that_sounds)
+{
+  Player player = player_new("g: gain -6dB | h: gain -6dB", 1, 1, 1, false, 200U * BLOCK);
+  Rack* rack = player_rack("g: gain -6dB | h: gain -6dB");
+  signal_noise(player.in[0], player.n_frames, 5);
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(player_apply(&player, &rack, "remove g", &error) == STATUS_OK, "%s", error.text);
+  player_play(&player, 50);
+  for (size_t i = player.position - BLOCK; i < player.position; ++i) {
+    ck_assert_double_eq_tol(player.out[0][i], 0.5011872336 * (double)player.in[0][i - BLOCK], 1e-6);
+  }
+  rack_free(rack);
+  player_free(&player);
+}
+END_TEST
+
 START_TEST(a_refused_edit_changes_nothing)
 {
   Player player = player_new("g: gain -6dB", 2, 2, 1, false, 100U * BLOCK);
@@ -367,8 +408,9 @@ END_TEST
 
 SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
            live_and_offline_give_the_same_samples, offline_a_block_ahead_begins_with_silence,
-           a_parameter_changes_at_its_frame, edits_do_not_click, a_refused_edit_changes_nothing,
-           a_value_set_since_the_document_wins_over_it,
+           a_parameter_changes_at_its_frame, edits_do_not_click,
+           a_node_that_is_renamed_keeps_its_memory, a_removed_node_leaves_a_chain_that_sounds,
+           a_refused_edit_changes_nothing, a_value_set_since_the_document_wins_over_it,
            a_value_set_since_the_document_wins_in_a_node_that_is_made_anew,
            a_new_format_keeps_the_rack_and_its_values,
            mono_feeds_all_channels_and_what_cannot_be_is_refused,

@@ -69,7 +69,8 @@ START_TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
   ck_assert_uint_eq(rack->n_edges, 3);
   ck_assert(rack->edges[1].gain_db == 3.0);
   ck_assert_int_eq(rack_remove(rack, "low", &error), STATUS_OK); // with its connections
-  check_text(rack, "add hall convolver ir=\"my hall.wav\"\nconnect hall out\n");
+  check_text(rack, "add hall convolver ir=\"my hall.wav\"\n"
+                   "connect in:1-2 hall:2 gain=3dB\nconnect hall out\n");
   ck_assert_ptr_null(rack_find(rack, "low"));
   ck_assert_ptr_nonnull(rack_find(rack, "hall"));
   rack_free(rack);
@@ -134,8 +135,25 @@ static const struct {
   { "set a.gain", STATUS_BAD_RACK, "e:1:11: unexpected end; a value comes here" },
   { "set a.gain = 3", STATUS_BAD_RACK, "e:1:12: unexpected \"=\"" },
   { "set a gain 3", STATUS_BAD_RACK, "e:1:5: unexpected \"a\"; write: set NODE.PARAM VALUE" },
-  { "set a.gain 3 4", STATUS_BAD_RACK, "e:1:14: unexpected \"4\"; an edit is one statement" },
-  { "set a.gain 3\nset a.gain 4", STATUS_BAD_RACK, "an edit is one statement" },
+  { "set a.gain 3 4", STATUS_BAD_RACK, "e:1:14: unexpected \"4\"; a statement ends with its line" },
+  { "set a.gain 3\nset a.gian 4", STATUS_NOT_FOUND, "e:2:7: gain has no parameter \"gian\"" },
+  { "remove b\nremove b", STATUS_NOT_FOUND, "e:2:8: no node \"b\"" },
+  { "disconnect b c\nconnect c b\nconnect a c\nconnect b c", STATUS_BAD_RACK,
+    "e:4:9: signal would go in a circle: b > c > b" },
+  { "insert x gain", STATUS_BAD_RACK, "write: insert NAME EFFECT before|after NODE" },
+  { "insert x gain between a", STATUS_BAD_RACK, "e:1:15: \"between\" is neither before nor after" },
+  { "insert x gain before z", STATUS_NOT_FOUND, "e:1:22: no node \"z\"" },
+  { "insert a gain before b", STATUS_EXISTS, "e:1:8: the name \"a\" is taken" },
+  { "insert x gain before x", STATUS_BAD_RACK, "\"x\" cannot feed itself" },
+  { "insert x gain before in", STATUS_BAD_RACK, "nothing goes to it" },
+  { "insert x gain after out", STATUS_BAD_RACK, "nothing comes from it" },
+  { "insert x gain before out:2", STATUS_NOT_FOUND, "e:1:22: no connection to out:2" },
+  { "insert x gain after a:1", STATUS_NOT_FOUND, "no connection from a:1" },
+  { "insert x gain before b gian=3", STATUS_NOT_FOUND, "e:1:24: gain has no parameter" },
+  { "rename a", STATUS_BAD_RACK, "write: rename NODE NAME" },
+  { "rename z y", STATUS_NOT_FOUND, "e:1:8: no node \"z\"" },
+  { "rename a b", STATUS_EXISTS, "e:1:10: the name \"b\" is taken" },
+  { "rename a out", STATUS_BAD_RACK, "e:1:10: \"out\" is an end of the rack" },
   { "chain gain | nothing", STATUS_NOT_FOUND, "e:1:14: no effect \"nothing\"" },
   { "", STATUS_BAD_RACK, "e:1:1: unexpected end" },
   { "gain 3", STATUS_BAD_RACK, "\"gain\" is no statement; write: chain gain" },
@@ -177,6 +195,162 @@ START_TEST(a_statement_edits_a_rack_that_is_there)
   ck_assert_int_eq(rack_apply(rack, "chain in:2 | gain | out:2", "e", &error), STATUS_OK);
   ck_assert_uint_eq(rack->n_nodes, 3);
   ck_assert_uint_eq(rack->n_edges, 5);
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(several_statements_are_one_edit_and_each_sees_the_ones_before)
+{
+  Rack* const rack = parsed("chain a: gain");
+  ck_assert_msg(!rack_apply(rack,
+                            "\n# then\nadd b gain\nconnect a b\n\ndisconnect a out\nconnect b out",
+                            "e", &error),
+                "%s", error.text);
+  check_text(rack, "add a gain\nadd b gain\nconnect in a\nconnect a b\nconnect b out\n");
+  ck_assert_int_eq(rack_apply(rack, "remove a\nremove b\nchain c: gain", "e", &error), STATUS_OK);
+  check_text(rack, "add c gain\nconnect in c\nconnect c out\n"); // the rack was empty by then
+  ck_assert_int_eq(rack_apply(rack, "# nothing\n\n", "e", &error), STATUS_BAD_RACK);
+  rack_free(rack);
+}
+END_TEST
+
+/// Racks, the node that is removed, and what is left.
+static const struct {
+  const char* rack;
+  const char* removed;
+  const char* left;
+} removals[] = {
+  // A chain is joined, at its ends, too; the gains are added.
+  { "a: gain | b: gain | c: gain", "b",
+    "add a gain\nadd c gain\nconnect in a\nconnect a c\nconnect c out\n" },
+  { "a: gain", "a", "connect in out\n" },
+  { "chain a: gain\nconnect in a gain=-6dB\nconnect a out gain=2dB", "a",
+    "connect in out gain=-4dB\n" },
+  { "chain a: gain\nconnect in a gain=-90dB\nconnect a out gain=-90dB", "a",
+    "connect in out gain=-120dB\n" },
+  { "chain a: gain\nconnect in a gain=30dB\nconnect a out gain=30dB", "a",
+    "connect in out gain=40dB\n" },
+  // A branch beside others goes away with what it played.
+  { "a: gain | (b: gain + c: gain) | d: gain", "b",
+    "add a gain\nadd c gain\nadd d gain\nconnect in a\nconnect a c\nconnect c d\nconnect d out\n" },
+  { "a: gain | (b: gain | x: gain | y: gain) + c: gain", "x",
+    "add a gain\nadd b gain\nadd y gain\nadd c gain\nconnect in a\nconnect a b\nconnect b y\n"
+    "connect a c\nconnect y out\nconnect c out\n" },
+  { "chain a: gain\nconnect in out", "a", "connect in out\n" },
+  { "chain b: gain | c: gain\nadd a gain\nconnect in a\nconnect a out", "a",
+    "add b gain\nadd c gain\nconnect in b\nconnect b c\nconnect c out\n" },
+  // More than one way in, or out: nothing is joined.
+  { "(a: gain + b: gain) | c: gain", "c", "add a gain\nadd b gain\nconnect in a\nconnect in b\n" },
+  { "c: gain | (a: gain + b: gain)", "c",
+    "add a gain\nadd b gain\nconnect a out\nconnect b out\n" },
+  { "add a gain\nconnect in a", "a", "disconnect in out\n" },
+  // Channels: those that went through the node.
+  { "add a gain\nconnect in:3-4 a\nconnect a out:1-2", "a", "connect in:3-4 out:1-2\n" },
+  { "add a gain\nconnect in:1 a\nconnect a out", "a", "connect in:1 out\n" },
+  { "add a gain\nconnect in a\nconnect a:2 out:1", "a", "connect in:2 out:1\n" },
+  { "add a gain\nconnect in:5-8 a\nconnect a:2-3 out", "a", "connect in:6-7 out:1-2\n" },
+  { "add a gain\nconnect in:1-2 a:3-4\nconnect a:4-9 out:11-16", "a", "connect in:2 out:11\n" },
+  { "add a gain\nconnect in:1 a:1-4\nconnect a:3-4 out:1-2", "a", "connect in:1 out:1-2\n" },
+  { "add a gain\nconnect in a\nconnect a:2 out:3-4", "a", "connect in:2 out:3-4\n" },
+  { "add a gain\nconnect in a:1\nconnect a:2 out", "a", "disconnect in out\n" },
+  { "add a gain\nconnect in a\nconnect a:1000-1024 out:1000-1024", "a",
+    "connect in:1000-1024 out:1000-1024\n" },
+  // Side by side in channels of their own is not one around the other.
+  { "add a gain\nadd b gain\nconnect in:1 a\nconnect a out:1\nconnect in:2 b\nconnect b out:2", "a",
+    "add b gain\nconnect in:1 out:1\nconnect in:2 b\nconnect b out:2\n" },
+  { "add a gain\nadd b gain\nconnect in a\nconnect a out:1-2\nconnect in:2 b\nconnect b out:2", "a",
+    "add b gain\nconnect in:2 b\nconnect b out:2\n" },
+};
+
+START_TEST(removing_a_node_joins_a_chain_and_takes_a_branch_away)
+{
+  for (size_t i = 0; i < ARRAY_LEN(removals); ++i) {
+    Rack* const rack = parsed(removals[i].rack);
+    ck_assert_int_eq(rack_remove(rack, removals[i].removed, &error), STATUS_OK);
+    char* const left = rack_print(rack);
+    ck_assert_msg(!strcmp(left, removals[i].left), "%s\nwithout %s:\n%s", removals[i].rack,
+                  removals[i].removed, left);
+    free(left);
+    rack_free(rack);
+  }
+}
+END_TEST
+
+/// Racks, an insertion, and the connections afterwards.
+static const struct {
+  const char* rack;
+  const char* statement;
+  const char* connections;
+} insertions[] = {
+  { "a: gain | b: gain", "insert x gain before b", "in a, a x, b out, x b" },
+  { "a: gain | b: gain", "insert x gain after b", "in a, a b, x out, b x" },
+  { "", "insert x gain after in", "x out, in x" },
+  { "", "insert x gain before out", "in x, x out" },
+  // All connections go through it, with their gains and channels.
+  { "chain (a: gain + b: gain) | c: gain\nconnect a c gain=-6dB", "insert x gain before c",
+    "in a, in b, a x gain=-6dB, b x, c out, x c" },
+  { "a: gain | (b: gain + c: gain)", "insert x gain after a", "in a, x b, x c, b out, c out, a x" },
+  { "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out:1-2\nconnect b out:3-4",
+    "insert x gain before out", "in a, in b, a x:1-2, b x:3-4, x out" },
+  // Of an end with channels, those of exactly these channels.
+  { "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out:1-2\nconnect b out:3-4",
+    "insert x gain before out:3-4", "in a, in b, a out:1-2, b x, x out:3-4" },
+  { "chain in:2 | a: gain | out:1", "insert x gain after in:2", "x a, a out:1, in:2 x" },
+};
+
+START_TEST(a_node_is_inserted_into_the_connections_of_an_end)
+{
+  for (size_t i = 0; i < ARRAY_LEN(insertions); ++i) {
+    Rack* const rack = parsed(insertions[i].rack);
+    ck_assert_msg(!rack_apply(rack, insertions[i].statement, "e", &error), "%s", error.text);
+    ck_assert_int_eq(rack_check(rack, &error), STATUS_OK);
+    char expected[256] = "connect ";
+    for (const char* at = insertions[i].connections; *at; ++at) {
+      const size_t n = strlen(expected);
+      snprintf(expected + n, sizeof(expected) - n, *at == ',' ? "\nconnect" : "%c", *at);
+    }
+    strcat(expected, "\n");
+    char* const text = rack_print(rack);
+    ck_assert_msg(!strcmp(strstr(text, "connect"), expected), "%s\n%s", insertions[i].statement,
+                  text);
+    free(text);
+    rack_free(rack);
+  }
+}
+END_TEST
+
+START_TEST(an_inserted_node_takes_values_and_is_inserted_as_osc_does_it)
+{
+  Rack* const a = parsed("chain g: gain\ninsert x delay before g 250ms feedback=20%\nchain gain");
+  check_text(a, "add g gain\nadd x delay time=250ms feedback=0.2\nadd gain gain\nconnect in x\n"
+                "connect g out\nconnect x g\nconnect in gain\nconnect gain out\n");
+  rack_free(a);
+  Rack* const b = rack_new();
+  ck_assert_int_eq(rack_insert(b, "x", "gain", "before", "out", &error), STATUS_OK);
+  check_text(b, "add x gain\nconnect in x\nconnect x out\n");
+  Rack* const before = rack_copy(b);
+  ck_assert_int_eq(rack_insert(b, "y", "gain", "before", "out:2", &error), STATUS_NOT_FOUND);
+  ck_assert_int_eq(rack_insert(b, "y", "gain", "at", "out", &error), STATUS_BAD_RACK);
+  ck_assert_int_eq(rack_insert(b, "y", "gain", "after", "z", &error), STATUS_NOT_FOUND);
+  ck_assert(rack_equal(b, before));
+  rack_free(before);
+  rack_free(b);
+}
+END_TEST
+
+START_TEST(a_renamed_node_keeps_its_uid_its_place_and_its_connections)
+{
+  Rack* const rack = parsed("a: gain 3 | b: gain | c: gain");
+  const RackUid uid = uid_of(rack, "a");
+  ck_assert_int_eq(rack_rename(rack, "a", "first", &error), STATUS_OK);
+  check_text(rack, "add first gain gain=3dB\nadd b gain\nadd c gain\n"
+                   "connect in first\nconnect first b\nconnect b c\nconnect c out\n");
+  ck_assert_uint_eq(uid_of(rack, "first"), uid);
+  ck_assert_ptr_null(rack_find(rack, "a"));
+  ck_assert_int_eq(rack_rename(rack, "first", "first", &error), STATUS_OK);
+  ck_assert_int_eq(rack_apply(rack, "rename b x\nrename c b\nrename x c", "e", &error), STATUS_OK);
+  check_text(rack, "add first gain gain=3dB\nadd c gain\nadd b gain\n"
+                   "connect in first\nconnect first c\nconnect c b\nconnect b out\n");
   rack_free(rack);
 }
 END_TEST
@@ -325,6 +499,11 @@ SUITE_MAIN("rack", the_empty_rack_connects_in_to_out,
            an_end_without_channels_disconnects_all_channels,
            a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was,
            a_statement_edits_a_rack_that_is_there,
+           several_statements_are_one_edit_and_each_sees_the_ones_before,
+           removing_a_node_joins_a_chain_and_takes_a_branch_away,
+           a_node_is_inserted_into_the_connections_of_an_end,
+           an_inserted_node_takes_values_and_is_inserted_as_osc_does_it,
+           a_renamed_node_keeps_its_uid_its_place_and_its_connections,
            a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_does_not,
            nodes_keep_their_uid_while_name_and_effect_stay,
            racks_are_equal_whatever_their_order_and_uids, a_copy_is_equal_and_independent,

@@ -88,7 +88,9 @@ edit(Rack* const rack, const uint32_t kind)
   case 3:
     return rack_apply(rack, "chain x: gain | convolver room.wav", "t", &error);
   case 4:
-    return rack_apply(rack, "remove delay", "t", &error);
+    return rack_remove(rack, "delay", &error);
+  case 5:
+    return rack_insert(rack, "new", "delay", "before", "delay", &error);
   default:
     return rack_apply(rack, "connect b a", "t", &error);
   }
@@ -97,7 +99,7 @@ edit(Rack* const rack, const uint32_t kind)
 START_TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
 {
   Rack* const before = parsed();
-  for (uint32_t kind = 0; kind < 6U; ++kind) {
+  for (uint32_t kind = 0; kind < 7U; ++kind) {
     bool done = false;
     for (uint32_t n = 0; !done; ++n) {
       Rack* const rack = parsed();

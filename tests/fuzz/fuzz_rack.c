@@ -76,9 +76,15 @@ void
 fuzz_examples(FuzzVisit* const visit, void* const context)
 {
   static const char* const statements[] = {
-    "add pk peaking 1000 6dB q=2",     "set vol.gain 10%",       "remove echo",
-    "connect in:1-2 vol gain=-3dB",    "disconnect lowcut hall", "chain gain | delay 1s",
+    "add pk peaking 1000 6dB q=2",
+    "set vol.gain 10%",
+    "remove echo",
+    "connect in:1-2 vol gain=-3dB",
+    "disconnect lowcut hall",
+    "chain gain | delay 1s",
     "set hall.ir \"my hall (1).wav\"",
+    "insert x gain after in:2 3dB",
+    "rename echo x\nremove x",
   };
   for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); ++i) {
     visit(context, statements[i], strlen(statements[i]));

@@ -103,11 +103,9 @@ player_await_builder(const Player* const player, const uint64_t frame)
 
 /// The block in which the edit is heard depends on no clock: one is played while it is planned, and
 /// then those that it waits for.
-Status
-player_edit(Player* const player, Rack** const rack, const char* const text, Error* const error)
+static Status
+edit_to(Player* const player, Rack** const rack, Rack* const next, Error* const error)
 {
-  Rack* next = NULL;
-  ck_assert_msg(rack_parse(text, "rack", *rack, &next, error) == STATUS_OK, "%s", error->text);
   Answer answer = { .arrived = false };
   ck_assert_int_eq(engine_edit(player->engine, next, 0, take_answer, &answer), STATUS_OK);
   player_play(player, 1);
@@ -124,6 +122,23 @@ player_edit(Player* const player, Rack** const rack, const char* const text, Err
   rack_free(*rack);
   *rack = next;
   return STATUS_OK;
+}
+
+Status
+player_edit(Player* const player, Rack** const rack, const char* const text, Error* const error)
+{
+  Rack* next = NULL;
+  ck_assert_msg(rack_parse(text, "rack", *rack, &next, error) == STATUS_OK, "%s", error->text);
+  return edit_to(player, rack, next, error);
+}
+
+Status
+player_apply(Player* const player, Rack** const rack, const char* const statements,
+             Error* const error)
+{
+  Rack* const next = rack_copy(*rack);
+  ck_assert_msg(rack_apply(next, statements, "rack", error) == STATUS_OK, "%s", error->text);
+  return edit_to(player, rack, next, error);
 }
 
 Rack*

@@ -37,6 +37,9 @@ void player_play(Player* player, size_t n_blocks);
 /// becomes the new document.
 Status player_edit(Player* player, Rack** rack, const char* text, Error* error);
 
+/// The same with the rack that statements make of *rack.
+Status player_apply(Player* player, Rack** rack, const char* statements, Error* error);
+
 /// Wait until the builder has planned an edit and waits for the frame that it is meant for.
 void player_await_builder(const Player* player, uint64_t frame);
 

@@ -5,13 +5,12 @@
 
 #include "status.h"
 
-#include <stddef.h>
-
 /// Bytes of the character that `text` begins with, 0 when it is none that may be shown: RFC 3629,
 /// section 4, without control characters.  Ends at a zero.
-static size_t
-character_bytes(const unsigned char* const text)
+size_t
+text_character_bytes(const char* const shown)
 {
+  const unsigned char* const text = (const unsigned char*)shown;
   static const struct {
     unsigned char first, last;         // of the first byte
     unsigned char second, last_second; // of the second one; those after it are 80..BF
@@ -40,7 +39,7 @@ static const char*
 first_bad(const char* text)
 {
   size_t n = 0;
-  while (*text && (n = character_bytes((const unsigned char*)text))) {
+  while (*text && (n = text_character_bytes(text))) {
     text += n;
   }
   return text;

@@ -7,6 +7,11 @@
 #define WARPRACK_ENGINE_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/// Bytes of the UTF-8 character that `text` begins with; 0 when it is none, or a control character.
+/// [any]
+size_t text_character_bytes(const char* text);
 
 /// True for UTF-8 without control characters. [any]
 bool text_is_printable(const char* text);

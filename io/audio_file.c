@@ -151,6 +151,9 @@ read_audio(const char* const name, AudioReader* const reader, FxFile** const out
   const uint32_t n_channels = audio_reader_channels(reader);
   const uint64_t n_frames = audio_reader_frames(reader);
   Status status = check_size(name, n_channels, n_frames, error);
+  if (!status) {
+    status = audio_reader_check_whole(reader, error);
+  }
   if (status) {
     return status;
   }

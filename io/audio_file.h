@@ -19,8 +19,8 @@
    with rows of numbers (n_channels rows of n_frames numbers; spaces, commas or semicolons between
    them; lines that begin with *, # or ; are comments).  Numbers are resampled only where REW's
    header says their rate.  Refused with STATUS_FILE and a reason that quotes nothing of the
-   content: missing, empty, corrupt, not finite, over 1 GiB of samples, neither plain audio nor
-   numbers.
+   content: missing, empty, corrupt, truncated, not finite, over 1 GiB of samples, neither plain
+   audio nor numbers.
 */
 NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
@@ -39,6 +39,11 @@ uint32_t audio_reader_channels(const AudioReader* reader);
 double audio_reader_rate(const AudioReader* reader);
 /// Frames in the file; 0 when the format cannot tell.
 uint64_t audio_reader_frames(const AudioReader* reader);
+/// Frames that the header promises, but the file ends before them: it was cut off.
+/// audio_reader_read() stops where it ends.
+uint64_t audio_reader_missing(const AudioReader* reader);
+/// STATUS_FILE when frames are missing, with both numbers in the message.
+NODISCARD Status audio_reader_check_whole(const AudioReader* reader, Error* error);
 /// Read up to n_frames into planar out[channels][n_frames]; *n_read < n_frames only at the end.
 /// STATUS_FILE: corrupt from here on.
 NODISCARD Status audio_reader_read(AudioReader* reader, float* const* out, uint32_t n_frames,
@@ -68,6 +73,12 @@ typedef struct AudioWriter AudioWriter;
 /// step.
 NODISCARD Status audio_writer_open(const char* name, AudioFormat format, double rate_hz,
                                    uint32_t n_channels, AudioWriter** writer, Error* error);
+/// Give the file the tags of another one: title, copyright, software, artist, comment, date, album,
+/// licence, track number and genre.  Before the first write.  `n_lost` counts tags of the other one
+/// that this format has no place for: W64 has none, WAV and RF64 no licence, and no format has
+/// other tags.
+NODISCARD Status audio_writer_copy_tags(AudioWriter* writer, const AudioReader* reader,
+                                        uint32_t* n_lost, Error* error);
 NODISCARD Status audio_writer_write(AudioWriter* writer, const float* const* in, uint32_t n_frames,
                                     Error* error);
 /// Samples beyond full scale so far, saved as full scale (16, 24 and 32 only).

@@ -4,6 +4,7 @@
 #define WARPRACK_IO_AUDIO_FILE_PARTS_H
 
 #include "audio_file.h"
+#include "audio_tags.h"
 
 /// Open for reading what is a file, is readable and is not empty.
 NODISCARD Status source_open(const char* name, int* fd, Error* error);
@@ -15,8 +16,20 @@ NODISCARD Status source_check(int fd, const char* name, Error* error);
 /// floats. Of a regular file; where it stands does not change.
 bool audio_is_plain(int fd);
 
+/// Bytes of samples that the header of such a file promises behind its end: it was cut off.  0
+/// where the header does not say, as in a file that was written into a pipe, and for FLAC.
+uint64_t audio_missing_bytes(int fd);
+
+typedef enum AudioTagBlock { TAGS_NONE, TAGS_FLAC, TAGS_INFO } AudioTagBlock;
+
+/// Where a file has its tags: FLAC's VORBIS_COMMENT block, or RIFF's INFO list from that word on.
+AudioTagBlock audio_find_tags(int fd, uint64_t* at, uint64_t* n_bytes);
+
 /// As audio_reader_open(), from the beginning of a file that is open; given away.
 NODISCARD Status audio_reader_open_fd(int fd, const char* name, AudioReader** reader, Error* error);
+
+/// The tags of the file, for as long as the reader is open.
+const AudioTags* audio_reader_tags(const AudioReader* reader);
 
 /// A file with zeroed samples for [n_channels][n_frames]; free with audio_file_free().  NULL when
 /// out of memory.

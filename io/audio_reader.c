@@ -3,7 +3,6 @@
 
 #include "audio_file_parts.h"
 
-#include <sndfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,25 +13,31 @@ struct AudioReader {
   SNDFILE* file;
   SF_INFO info;
   char* name;
-  uint64_t position;  // Frames read so far
+  uint64_t position; // Frames read so far
+  uint64_t missing;  // Frames behind the end of the file
+  AudioTags tags;
   float* interleaved; // [CHUNK_FRAMES][channels]
 };
 
-/// What libsndfile understood, should it not be what audio_is_plain() did.
-static bool
-is_plain_format(const int format)
+/// Bytes of a sample in what libsndfile understood; 0 should it not be what audio_is_plain() did.
+static uint64_t
+sample_bytes(const int format)
 {
   switch (format & SF_FORMAT_SUBMASK) {
   case SF_FORMAT_PCM_S8:
   case SF_FORMAT_PCM_U8:
+    return 1;
   case SF_FORMAT_PCM_16:
+    return 2;
   case SF_FORMAT_PCM_24:
+    return 3;
   case SF_FORMAT_PCM_32:
   case SF_FORMAT_FLOAT:
+    return 4;
   case SF_FORMAT_DOUBLE:
-    return true;
+    return 8;
   default:
-    return false;
+    return 0;
   }
 }
 
@@ -52,14 +57,23 @@ open_by_libsndfile(AudioReader* const reader, const int fd, Error* const error)
     close(fd);
     return say_not_plain(reader, error);
   }
+  const uint64_t missing_bytes = audio_missing_bytes(fd);
+  const Status status = audio_tags_scan(fd, &reader->tags, error);
+  if (status) {
+    close(fd);
+    return status;
+  }
   reader->file = sf_open_fd(fd, SFM_READ, &reader->info, SF_TRUE); // closes it in any case
   if (!reader->file) {
     return error_set(error, STATUS_FILE, "'%s' is not audio that libsndfile reads (\"%s\")",
                      reader->name, sf_strerror(NULL));
   }
-  if (!is_plain_format(reader->info.format)) {
+  if (!sample_bytes(reader->info.format)) {
     return say_not_plain(reader, error);
   }
+  audio_tags_add(&reader->tags, reader->file);
+  const uint64_t frame_bytes = sample_bytes(reader->info.format) * (uint64_t)reader->info.channels;
+  reader->missing = (missing_bytes + frame_bytes - 1U) / frame_bytes;
   reader->interleaved = calloc((size_t)reader->info.channels * CHUNK_FRAMES, sizeof(float));
   return reader->interleaved ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
 }
@@ -112,6 +126,30 @@ audio_reader_frames(const AudioReader* const reader)
 {
   const sf_count_t frames = reader->info.frames;
   return frames > 0 && frames < SF_COUNT_MAX ? (uint64_t)frames : 0U;
+}
+
+uint64_t
+audio_reader_missing(const AudioReader* const reader)
+{
+  return reader->missing;
+}
+
+Status
+audio_reader_check_whole(const AudioReader* const reader, Error* const error)
+{
+  const unsigned long long present = audio_reader_frames(reader);
+  return reader->missing
+             ? error_set(error, STATUS_FILE,
+                         "'%s' is truncated: it ends after %llu of the %llu frames that its header "
+                         "promises",
+                         reader->name, present, present + (unsigned long long)reader->missing)
+             : STATUS_OK;
+}
+
+const AudioTags*
+audio_reader_tags(const AudioReader* const reader)
+{
+  return &reader->tags;
 }
 
 static void
@@ -181,6 +219,7 @@ audio_reader_close(AudioReader* const reader)
     if (reader->file) {
       sf_close(reader->file);
     }
+    audio_tags_clear(&reader->tags);
     free(reader->interleaved);
     free(reader->name);
     free(reader);

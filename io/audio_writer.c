@@ -8,6 +8,11 @@
 // Samples become whole numbers here and not in libsndfile, whose clipping conversion rounds towards
 // minus infinity and whose plain one scales by 32767 where reading divides by 32768: a 16-bit file
 // would not survive being read and written.
+//
+// The headers of WAV and RF64 (EBU Tech 3306) are ours, too: libsndfile's lack, for floats, the
+// length of the extension that every format but PCM must have (IBM and Microsoft, "New Multimedia
+// Data Types and Data Techniques", 1994), which other programs warn of.  Tags are behind the
+// samples.
 
 #include "audio_file_parts.h"
 
@@ -23,7 +28,8 @@
 #include <unistd.h>
 
 #define CHUNK_FRAMES 4096U
-#define HEADER_BYTES 1024U // more than libsndfile's WAV header takes
+#define HEADER_BYTES 131072U // more than a WAV's header and tags take
+#define RIFF_BYTES   96U     // RF64, ds64, fmt, fact and data
 
 struct AudioWriter {
   SNDFILE* file;
@@ -32,9 +38,12 @@ struct AudioWriter {
   char* name;
   char* part; // NAME.part~
   AudioFormat format;
-  uint32_t n_channels;
+  uint32_t rate_hz, n_channels;
   uint64_t n_frames; // Written so far
   uint64_t clipped;
+  uint32_t header_bytes; // Of WAV and RF64, in front of what libsndfile writes
+  unsigned char* list;   // Their tags, or NULL
+  size_t list_bytes;
   union {
     float* floats;
     int32_t* integers;
@@ -47,9 +56,9 @@ static const struct {
   const char* name;
   int major;
 } containers[] = {
-  [AUDIO_WAV] = { ".wav", "WAV", SF_FORMAT_WAV },
+  [AUDIO_WAV] = { ".wav", "WAV", SF_FORMAT_RAW },
   [AUDIO_W64] = { ".w64", "W64", SF_FORMAT_W64 },
-  [AUDIO_RF64] = { ".rf64", "RF64", SF_FORMAT_RF64 },
+  [AUDIO_RF64] = { ".rf64", "RF64", SF_FORMAT_RAW },
   [AUDIO_FLAC] = { ".flac", "FLAC", SF_FORMAT_FLAC },
 };
 
@@ -63,6 +72,13 @@ static const struct {
   [AUDIO_PCM32] = { "32", SF_FORMAT_PCM_32, 32 },
   [AUDIO_FLOAT] = { "float", SF_FORMAT_FLOAT, 0 },
 };
+
+static uint32_t
+sample_bytes(const AudioFormat format)
+{
+  const int bits = encodings[format.encoding].bits;
+  return bits ? (uint32_t)bits / 8U : (uint32_t)sizeof(float);
+}
 
 static Status
 container_from(const char* const name, AudioFormat* const format, Error* const error)
@@ -116,8 +132,7 @@ Status
 audio_format_check_length(const AudioFormat format, const char* const name,
                           const uint32_t n_channels, const uint64_t n_frames, Error* const error)
 {
-  const int bits = encodings[format.encoding].bits;
-  const uint64_t frame_bytes = (bits ? (uint64_t)bits / 8U : sizeof(float)) * n_channels;
+  const uint64_t frame_bytes = (uint64_t)sample_bytes(format) * n_channels;
   if (format.container == AUDIO_WAV && frame_bytes &&
       n_frames > (UINT32_MAX - HEADER_BYTES) / frame_bytes) {
     return error_set(error, STATUS_FILE,
@@ -132,13 +147,16 @@ static sf_count_t
 disk_length(void* const user)
 {
   struct stat info;
-  return fstat(((const AudioWriter*)user)->fd, &info) ? -1 : info.st_size;
+  const AudioWriter* const writer = user;
+  return fstat(writer->fd, &info) ? -1 : info.st_size - writer->header_bytes;
 }
 
 static sf_count_t
 disk_seek(const sf_count_t offset, const int whence, void* const user)
 {
-  return lseek(((const AudioWriter*)user)->fd, offset, whence);
+  const AudioWriter* const writer = user;
+  const off_t shift = whence == SEEK_SET ? writer->header_bytes : 0;
+  return lseek(writer->fd, offset + shift, whence) - writer->header_bytes;
 }
 
 static sf_count_t
@@ -166,10 +184,106 @@ disk_write(const void* const from, const sf_count_t n_bytes, void* const user)
 static sf_count_t
 disk_tell(void* const user)
 {
-  return lseek(((const AudioWriter*)user)->fd, 0, SEEK_CUR);
+  return disk_seek(0, SEEK_CUR, user);
 }
 
 static SF_VIRTUAL_IO disk = { disk_length, disk_seek, disk_read, disk_write, disk_tell };
+
+// ---- the header of WAV and RF64 ----
+
+static bool
+is_riff(const AudioFormat format)
+{
+  return format.container == AUDIO_WAV || format.container == AUDIO_RF64;
+}
+
+static unsigned char*
+put_number(unsigned char* at, const uint64_t number, const unsigned n_bytes)
+{
+  for (unsigned i = 0; i < n_bytes; ++i) {
+    *at++ = (unsigned char)(number >> 8U * i);
+  }
+  return at;
+}
+
+static unsigned char*
+put_chunk(unsigned char* const at, const char* const name, const uint32_t n_bytes)
+{
+  memcpy(at, name, 4);
+  return put_number(at + 4, n_bytes, 4);
+}
+
+/// RF64 has its lengths in here, in 64 bits, and all ones in their usual places.
+static unsigned char*
+put_ds64(unsigned char* at, const uint64_t riff_bytes, const uint64_t data_bytes,
+         const uint64_t n_frames)
+{
+  at = put_chunk(at, "ds64", 28);
+  at = put_number(at, riff_bytes, 8);
+  at = put_number(at, data_bytes, 8);
+  at = put_number(at, n_frames, 8);
+  return put_number(at, 0, 4); // no table of further lengths
+}
+
+static unsigned char*
+put_format(unsigned char* at, const AudioWriter* const writer, const uint64_t frame_bytes)
+{
+  const unsigned bits = (unsigned)encodings[writer->format.encoding].bits;
+  at = put_chunk(at, "fmt ", bits ? 16U : 18U);
+  at = put_number(at, bits ? 1U : 3U, 2); // WAVE_FORMAT_PCM, WAVE_FORMAT_IEEE_FLOAT
+  at = put_number(at, writer->n_channels, 2);
+  at = put_number(at, writer->rate_hz, 4);
+  at = put_number(at, writer->rate_hz * frame_bytes, 4);
+  at = put_number(at, frame_bytes, 2);
+  at = put_number(at, bits ? bits : 32U, 2);
+  if (!bits) {
+    at = put_number(at, 0, 2); // bytes of the extension
+    at = put_number(put_chunk(at, "fact", 4), writer->n_frames, 4);
+  }
+  return at;
+}
+
+/// For the frames that were written so far; everything is little-endian.
+static uint32_t
+make_header(const AudioWriter* const writer, unsigned char header[static RIFF_BYTES])
+{
+  const uint64_t frame_bytes = (uint64_t)writer->n_channels * sample_bytes(writer->format);
+  const uint64_t data_bytes = writer->n_frames * frame_bytes;
+  const uint64_t riff_bytes =
+      writer->header_bytes - 8U + data_bytes + data_bytes % 2U + writer->list_bytes;
+  const bool is_rf64 = writer->format.container == AUDIO_RF64;
+  unsigned char* at =
+      put_chunk(header, is_rf64 ? "RF64" : "RIFF", is_rf64 ? UINT32_MAX : (uint32_t)riff_bytes);
+  memcpy(at, "WAVE", 4);
+  at += 4;
+  if (is_rf64) {
+    at = put_ds64(at, riff_bytes, data_bytes, writer->n_frames);
+  }
+  at = put_format(at, writer, frame_bytes);
+  at = put_chunk(at, "data", is_rf64 ? UINT32_MAX : (uint32_t)data_bytes);
+  return (uint32_t)(at - header);
+}
+
+static void
+write_header(AudioWriter* const writer)
+{
+  unsigned char header[RIFF_BYTES];
+  writer->header_bytes = make_header(writer, header);
+  lseek(writer->fd, 0, SEEK_SET);
+  (void)disk_write(header, writer->header_bytes, writer);
+}
+
+/// What stands behind the samples, then the header with their number.
+static void
+complete_riff(AudioWriter* const writer)
+{
+  static const char pad[1] = { 0 };
+  if (lseek(writer->fd, 0, SEEK_END) % 2) {
+    (void)disk_write(pad, 1, writer);
+  }
+  (void)disk_write(writer->list, (sf_count_t)writer->list_bytes, writer);
+  write_header(writer);
+}
 
 // ---- open ----
 
@@ -190,14 +304,21 @@ open_part(AudioWriter* const writer, Error* const error)
   return writer->fd >= 0 ? STATUS_OK : cannot_write(writer, strerror(errno), error);
 }
 
+/// libsndfile's format: of WAV and RF64 it writes the samples only.
+static int
+format_code(const AudioFormat format)
+{
+  return containers[format.container].major | encodings[format.encoding].minor |
+         (is_riff(format) ? SF_ENDIAN_LITTLE : SF_ENDIAN_FILE);
+}
+
 static Status
 open_sound(AudioWriter* const writer, const double rate_hz, Error* const error)
 {
   const AudioFormat format = writer->format;
   SF_INFO info = { .samplerate = (int)lrint(rate_hz),
                    .channels = (int)writer->n_channels,
-                   .format =
-                       containers[format.container].major | encodings[format.encoding].minor };
+                   .format = format_code(format) };
   if (!sf_format_check(&info)) {
     return error_set(error, STATUS_FILE, "cannot write '%s': %s does not hold %u channels at %g Hz",
                      writer->name, containers[format.container].name, writer->n_channels, rate_hz);
@@ -205,6 +326,10 @@ open_sound(AudioWriter* const writer, const double rate_hz, Error* const error)
   const Status status = open_part(writer, error);
   if (status) {
     return status;
+  }
+  if (is_riff(format)) {
+    writer->rate_hz = (uint32_t)info.samplerate;
+    write_header(writer);
   }
   writer->file = sf_open_virtual(&disk, SFM_WRITE, &info, writer);
   if (!writer->file) {
@@ -244,6 +369,34 @@ audio_writer_open(const char* const name, const AudioFormat format, const double
   }
   *out = writer;
   return STATUS_OK;
+}
+
+/// By libsndfile, for the formats whose header it writes.
+static uint32_t
+set_tags(SNDFILE* const file, const AudioTags* const tags)
+{
+  uint32_t n_lost = 0;
+  for (int tag = SF_STR_FIRST; tag <= SF_STR_LAST; ++tag) {
+    n_lost += tags->texts[tag] && sf_set_string(file, tag, tags->texts[tag]);
+  }
+  return n_lost;
+}
+
+Status
+audio_writer_copy_tags(AudioWriter* const writer, const AudioReader* const reader,
+                       uint32_t* const n_lost, Error* const error)
+{
+  const AudioTags* const tags = audio_reader_tags(reader);
+  *n_lost = tags->n_other;
+  if (!is_riff(writer->format)) {
+    *n_lost += set_tags(writer->file, tags);
+    return STATUS_OK;
+  }
+  free(writer->list);
+  writer->list = NULL;
+  return audio_tags_as_list(tags, &writer->list, &writer->list_bytes, n_lost)
+             ? error_set(error, STATUS_NO_MEM, "out of memory")
+             : STATUS_OK;
 }
 
 // ---- write ----
@@ -338,6 +491,7 @@ close_sound(AudioWriter* const writer)
 static void
 writer_free(AudioWriter* const writer)
 {
+  free(writer->list);
   free(writer->interleaved.memory);
   free(writer->part);
   free(writer->name);
@@ -348,6 +502,9 @@ Status
 audio_writer_commit(AudioWriter* const writer, Error* const error)
 {
   close_sound(writer);
+  if (is_riff(writer->format)) {
+    complete_riff(writer);
+  }
   keep_error(writer, fsync(writer->fd));
   keep_error(writer, close(writer->fd));
   if (!writer->error_number) {

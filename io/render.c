@@ -100,6 +100,9 @@ prepare(Render* const render, Error* const error)
   if (!status) {
     status = audio_reader_open(config->input, &render->reader, error);
   }
+  if (!status && config->strict) {
+    status = audio_reader_check_whole(render->reader, error);
+  }
   if (!status) {
     status = start_engine(render, error);
   }
@@ -107,6 +110,7 @@ prepare(Render* const render, Error* const error)
     return status;
   }
   report->rate_hz = audio_reader_rate(render->reader);
+  report->missing_in = audio_reader_missing(render->reader);
   report->n_in = audio_reader_channels(render->reader);
   report->n_out = engine_n_out(render->engine);
   report->latency_frames = engine_rack_latency(render->engine);
@@ -287,6 +291,9 @@ begin_pass(Render* const render, Error* const error)
   if (!status) {
     status = audio_writer_open(config->output, config->format, report->rate_hz, report->n_out,
                                &render->writer, error);
+  }
+  if (!status) {
+    status = audio_writer_copy_tags(render->writer, render->reader, &report->tags_lost, error);
   }
   return status;
 }

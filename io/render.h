@@ -42,6 +42,7 @@ typedef struct RenderConfig {
   const Rack* rack;
   uint32_t block_frames; ///< 1..FX_MAX_BLOCK
   double tail_s;         ///< At least 0, or RENDER_TAIL_AUTO: until silent
+  bool strict;           ///< Refuse an input that was cut off
   EngineConfig engine;   ///< Backend, helpers and file loader; the renderer sets the rest
   void (*progress)(void* context, const RenderProgress* progress); ///< Each block; may be NULL
   void* context;
@@ -52,6 +53,8 @@ typedef struct RenderReport {
   double rate_hz;
   uint32_t n_in, n_out;
   uint64_t frames_in, frames_out;
+  uint64_t missing_in;     ///< Frames that the input's header promises behind its end
+  uint32_t tags_lost;      ///< Of the input, that the output's format has no place for
   uint32_t latency_frames; ///< Cut off
   uint32_t n_passes;
   double seconds;       ///< Wall clock

@@ -95,6 +95,9 @@ player_open(const char* const name, const bool live, Player** const out, Error* 
   }
   player->live = live;
   Status status = audio_reader_open(name, &player->reader, error);
+  if (!status) {
+    status = audio_reader_check_whole(player->reader, error);
+  }
   if (!status && live) {
     status = start_disk(player, error);
   }

@@ -163,5 +163,77 @@ START_TEST(a_header_that_contradicts_itself_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("audio_plain", plain_audio_is_read, the_format_may_come_later,
+static uint64_t
+missing_frames(const char* const path)
+{
+  AudioReader* reader = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!audio_reader_open(path, &reader, &error), "%s", error.text);
+  const uint64_t missing = audio_reader_missing(reader);
+  ck_assert_int_eq(audio_reader_check_whole(reader, &error), missing ? STATUS_FILE : STATUS_OK);
+  audio_reader_close(reader);
+  return missing;
+}
+
+/// Of 4800 frames, 1000 are left when the last 3800, and 1 byte, are cut off.
+START_TEST(a_file_that_is_shorter_than_its_header_says_is_found)
+{
+  static const struct {
+    int format;
+    unsigned frame_bytes;
+  } kinds[] = { { SF_FORMAT_WAV | SF_FORMAT_PCM_16, 2 },
+                { SF_FORMAT_WAV | SF_FORMAT_FLOAT, 4 },
+                { SF_FORMAT_WAVEX | SF_FORMAT_PCM_24, 3 },
+                { SF_FORMAT_WAV | SF_ENDIAN_BIG | SF_FORMAT_PCM_16, 2 },
+                { SF_FORMAT_RF64 | SF_FORMAT_DOUBLE, 8 },
+                { SF_FORMAT_W64 | SF_FORMAT_PCM_32, 4 },
+                { SF_FORMAT_AIFF | SF_FORMAT_PCM_S8, 1 },
+                { SF_FORMAT_AU | SF_FORMAT_PCM_16, 2 },
+                { SF_FORMAT_CAF | SF_FORMAT_PCM_16, 2 } };
+  const Scratch scratch = scratch_new();
+  const char* const path = scratch_path(&scratch, "cut");
+  for (unsigned k = 0; k < ARRAY_LEN(kinds); ++k) {
+    write_as(&scratch, "cut", kinds[k].format);
+    ck_assert_uint_eq(missing_frames(path), 0);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const off_t length = lseek(fd, 0, SEEK_END);
+    close(fd);
+    ck_assert_int_eq(truncate(path, length - 3800 * (off_t)kinds[k].frame_bytes - 1), 0);
+    FxFile* file = NULL;
+    Error error = { STATUS_OK, "" };
+    ck_assert_int_eq(audio_file_load(NULL, path, 48000.0, &file, &error), STATUS_FILE);
+    if (strstr(error.text, "truncated")) { // else libsndfile refuses it
+      ck_assert_uint_eq(missing_frames(path), 3801);
+      ck_assert_msg(strstr(error.text, "of the 4800 frames"), "%s", error.text);
+    } else {
+      ck_assert_int_eq(kinds[k].format & SF_FORMAT_TYPEMASK, SF_FORMAT_CAF);
+    }
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+/// Programs that write into a pipe do not know the length that the header has to say.
+START_TEST(a_length_that_was_unknown_is_no_promise)
+{
+  static const unsigned char unknown[][4] = {
+    { 0xFF, 0xFF, 0xFF, 0xFF }, { 0x00, 0xF0, 0xFF, 0x7F }, { 0x00, 0x00, 0x00, 0x80 }, { 0 }
+  };
+  const Scratch scratch = scratch_new();
+  const char* const path = scratch_path(&scratch, "pipe.wav");
+  for (unsigned u = 0; u < ARRAY_LEN(unknown); ++u) {
+    write_as(&scratch, "pipe.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(pwrite(fd, unknown[u], 4, 40), 4);
+    ck_assert_int_eq(pwrite(fd, "\x08\0\0", 4, 4), 4); // a recorder that never came back to it
+    close(fd);
+    ck_assert_uint_eq(missing_frames(path), 0);
+    reads_one_half(path);
+  }
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("audio_plain", plain_audio_is_read, a_file_that_is_shorter_than_its_header_says_is_found,
+           a_length_that_was_unknown_is_no_promise, the_format_may_come_later,
            audio_that_has_to_be_decoded_is_refused, a_header_that_contradicts_itself_is_refused)

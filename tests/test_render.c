@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -434,6 +435,31 @@ START_TEST(the_command_reports_warns_and_ends_with_the_documented_code)
 }
 END_TEST
 
+START_TEST(a_truncated_input_is_told_and_refused_by_strict)
+{
+  const Scratch scratch = scratch_new();
+  make_input(&scratch, 48000);
+  const char* const in = scratch_path(&scratch, "in.wav");
+  const char* const out = scratch_path(&scratch, "out.wav");
+  Program program;
+  struct stat info;
+  ck_assert_int_eq(stat(in, &info), 0);
+  ck_assert_int_eq(truncate(in, info.st_size / 2), 0);
+  PROGRAM_RUN(&program, "render", "--json", "", in, out);
+  ck_assert_int_eq(program.exit_code, 0);
+  ck_assert_ptr_nonnull(strstr(program.err, "is truncated: it ends after"));
+  ck_assert_ptr_null(strstr(program.out, "\"missing_in\":0"));
+  program_clear(&program);
+  ck_assert_int_eq(unlink(out), 0);
+  PROGRAM_RUN(&program, "render", "--strict", "", in, out);
+  ck_assert_int_eq(program.exit_code, 5);
+  ck_assert_ptr_nonnull(strstr(program.err, "is truncated: it ends after"));
+  ck_assert_int_eq(access(out, F_OK), -1);
+  program_clear(&program);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(ctrl_c_ends_it_by_that_signal_and_leaves_no_file)
 {
   static const int signals[] = { SIGINT, SIGTERM };
@@ -469,4 +495,5 @@ SUITE_MAIN("render", an_empty_rack_copies_every_frame,
            what_cannot_be_rendered_is_refused_and_leaves_no_file,
            a_cancelled_render_leaves_the_old_file_as_it_was,
            the_command_reports_warns_and_ends_with_the_documented_code,
+           a_truncated_input_is_told_and_refused_by_strict,
            ctrl_c_ends_it_by_that_signal_and_leaves_no_file)

@@ -35,7 +35,7 @@ typedef struct RenderOptions {
   const char* tail;
   uint32_t format;
   BackendArgs backend;
-  bool json, quiet;
+  bool json, quiet, strict;
 } RenderOptions;
 
 // ---- Ctrl-C ----
@@ -133,22 +133,33 @@ decibels(const double linear)
 static int
 print_json(const char* const output, const RenderReport* const report)
 {
-  json_t* const json =
-      json_pack("{so sf si si sI sI si si sf sf sI sI sI sI sb ss ss ss}", "output",
-                command_json_text(output), "rate_hz", report->rate_hz, "inputs", report->n_in,
-                "outputs", report->n_out, "frames_in", (json_int_t)report->frames_in, "frames_out",
-                (json_int_t)report->frames_out, "latency_frames", report->latency_frames, "passes",
-                report->n_passes, "seconds", report->seconds, "peak", report->peak, "clipped",
-                (json_int_t)report->clipped, "bad_in", (json_int_t)report->bad_in, "bad_out",
-                (json_int_t)report->bad_out, "units_reset", (json_int_t)report->units_reset,
-                "tail_cut", report->cut, "backend", report->backend, "gpu", report->device,
-                "backend_note", report->backend_note);
+  json_t* const json = json_pack(
+      "{so sf si si sI sI sI si si si sf sf sI sI sI sI sb ss ss ss}", "output",
+      command_json_text(output), "rate_hz", report->rate_hz, "inputs", report->n_in, "outputs",
+      report->n_out, "frames_in", (json_int_t)report->frames_in, "frames_out",
+      (json_int_t)report->frames_out, "missing_in", (json_int_t)report->missing_in, "tags_lost",
+      report->tags_lost, "latency_frames", report->latency_frames, "passes", report->n_passes,
+      "seconds", report->seconds, "peak", report->peak, "clipped", (json_int_t)report->clipped,
+      "bad_in", (json_int_t)report->bad_in, "bad_out", (json_int_t)report->bad_out, "units_reset",
+      (json_int_t)report->units_reset, "tail_cut", report->cut, "backend", report->backend, "gpu",
+      report->device, "backend_note", report->backend_note);
   return command_print_json(&cmd_render, json);
 }
 
 static void
-warn(const char* const output, const RenderReport* const report)
+warn(const char* const input, const char* const output, const RenderReport* const report)
 {
+  if (report->missing_in) {
+    fprintf(stderr,
+            PROGRAM_NAME " render: '%s' is truncated: it ends after %llu of the %llu frames that "
+                         "its header promises; --strict refuses such files\n",
+            input, (unsigned long long)report->frames_in,
+            (unsigned long long)(report->frames_in + report->missing_in));
+  }
+  if (report->tags_lost) {
+    fprintf(stderr, PROGRAM_NAME " render: '%s' has no place for %u of the input's tags\n", output,
+            report->tags_lost);
+  }
   if (report->clipped) {
     fprintf(stderr,
             PROGRAM_NAME " render: %llu samples of '%s' were beyond full scale and clipped (peak "
@@ -191,7 +202,7 @@ finish(const RenderOptions* const options, const RenderConfig* const config,
     const int code = command_fail(&cmd_render, error);
     return report->cancelled ? end_by_signal() : code;
   }
-  warn(config->output, report);
+  warn(config->input, config->output, report);
   if (options->json) {
     return print_json(config->output, report);
   }
@@ -251,6 +262,8 @@ render_run(const int argc, char** const argv)
       .to.integer = &options.block },
     { "format", 'f', OPTION_CHOICE, .choices = formats,
       .help = "Bits per sample, or float (default float; FLAC: 24)", .to.choice = &options.format },
+    { "strict", 's', OPTION_FLAG, .help = "Refuse an input that is truncated, instead of a warning",
+      .to.flag = &options.strict },
     { "tail", 't', OPTION_TEXT, "S",
       .help = "Seconds after the input's end, or auto, the default: until it is silent",
       .to.text = &options.tail },
@@ -273,6 +286,7 @@ render_run(const int argc, char** const argv)
                                       .free_file = rack_arg_free_file,
                                       .note = engine_say },
                           .cancel = &stopped };
+  config.strict = options.strict;
   if (!read_tail(options.tail, &config.tail_s)) {
     return command_misused(&cmd_render, "--tail %s: give 0 to %g seconds, or auto", options.tail,
                            MAX_TAIL_S);

@@ -74,6 +74,72 @@ START_TEST(an_edit_is_waited_for)
 }
 END_TEST
 
+START_TEST(a_bundle_is_one_edit_and_waited_for)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  const char* const words[] = { "send",
+                                "-b",
+                                "-p",
+                                port,
+                                "/rack/remove",
+                                "vol",
+                                ",",
+                                "/rack/add",
+                                "x",
+                                "gain",
+                                ",",
+                                "/node/lowcut/frequency",
+                                ",",
+                                "/server/ping",
+                                ",",
+                                "/rack/connect",
+                                "lowcut",
+                                "x",
+                                "-6",
+                                NULL };
+  program_start(&program, words);
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+  program_wait(&program);
+  expect(0,
+         "/node/lowcut/frequency f 80\n/done s \"/server/ping\"\n/done sih \"/rack/remove\" 1 640\n"
+         "/done sih \"/rack/add\" 1 640\n/done sih \"/rack/connect\" 1 640\n");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1);
+  fake_engine_hold(rig.engine, false);
+  SEND("-b", "/rack/do", "set x.gain -3", "remove lowcut", ",", "/node/nobody/gain", "3");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_msg(
+      strstr(program.out, "not done, because /node/nobody/gain in the same bundle failed"), "%s",
+      program.out);
+  program_clear(&program);
+  control_rig_expect_rack(&rig, "add lowcut");
+  SEND("/node/x/gain", ",", "3"); // without --bundle it is a word as any other
+  ck_assert_int_eq(program.exit_code, 2);
+  program_clear(&program);
+  stop();
+}
+END_TEST
+
+START_TEST(a_bundle_that_cannot_be_is_not_sent)
+{
+  start();
+  SEND("-b", "/rack/clear", ",", "rack/clear");
+  ck_assert_msg(strstr(program.err, "\"rack/clear\" is no OSC address") != NULL, "%s", program.err);
+  expect(2, "");
+  SEND("-b", "/rack/clear", ",");
+  ck_assert_msg(strstr(program.err, "\"\" is no OSC address") != NULL, "%s", program.err);
+  expect(2, "");
+  SEND("-b", "/rack/clear", ",", "/rack/");
+  ck_assert_msg(strstr(program.err, "bundle: an empty part in the address") != NULL, "%s",
+                program.err);
+  expect(2, "");
+  SEND("-b", "--types", "s", "/rack/remove", "a");
+  ck_assert_msg(strstr(program.err, "--types is for one message") != NULL, "%s", program.err);
+  expect(2, "");
+  stop();
+}
+END_TEST
+
 START_TEST(types_are_guessed_or_given)
 {
   start();
@@ -136,5 +202,6 @@ START_TEST(silence_is_an_error)
 END_TEST
 
 SUITE_MAIN("send", an_answer_is_printed_with_its_types, all_answers_of_a_read_are_printed,
-           an_edit_is_waited_for, types_are_guessed_or_given, answers_can_be_json,
+           an_edit_is_waited_for, a_bundle_is_one_edit_and_waited_for,
+           a_bundle_that_cannot_be_is_not_sent, types_are_guessed_or_given, answers_can_be_json,
            silence_is_an_error)

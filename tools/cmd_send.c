@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack send: one OSC message to a running server, and what it answers.
+// warprack send: an OSC message, or a bundle of them, to a running server, and what it answers.
 
 #include "commands.h"
 #include "options.h"
 
 #include "../control/clock.h"
+#include "../control/commands.h"
 #include "../control/control.h"
 #include "../control/gate.h"
 
@@ -20,34 +21,42 @@
 #include <unistd.h>
 
 #define MAX_PACKET_BYTES 65536U
+#define SEPARATOR        "," // a word between two messages of a bundle
 
 static int send_run(int argc, char** argv);
 
 const Command cmd_send = {
   .name = "send",
-  .usage = "[options] ADDRESS [ARG ...]",
-  .summary = "Send one OSC message to a running server; print the answers",
+  .usage = "[options] ADDRESS [ARG ...] [" SEPARATOR " ADDRESS [ARG ...]] ...",
+  .summary = "Send an OSC message or a bundle to a running server; print the answers",
   .run = send_run,
 };
 
-typedef struct SendArgs {
-  bool json;
-  int64_t port;
-  double timeout_s;
-  const char* types;
+/// One message to be sent.
+typedef struct Request {
   const char* address;
   char** words; ///< [n_words] arguments as typed
   uint32_t n_words;
+  bool is_open; ///< Its one answer may come after the ping's, and has not come yet
+} Request;
+
+typedef struct SendArgs {
+  bool json;
+  bool is_bundle;
+  int64_t port;
+  double timeout_s;
+  const char* types;
+  Request* requests; ///< [n_requests], at least one
+  uint32_t n_requests;
 } SendArgs;
 
-/// A conversation with the server.  A ping follows the message: everything that a read answers has
-/// come when the ping is answered, and of an edit there is one answer, before or after it.
+/// A conversation with the server.  A ping follows the messages: everything that reads answer has
+/// come when the ping is answered; an edit has one answer, before or after it.
 typedef struct Talk {
   int fd;
   json_t* answers; ///< With --json
-  uint32_t n_answers;
   bool has_failed;
-  bool is_pinged;
+  uint32_t n_pings; ///< Answers to pings still to come: our own, after those of the messages
   uint8_t packet[MAX_PACKET_BYTES + 8U];
 } Talk;
 
@@ -104,31 +113,31 @@ add_guessed(const lo_message message, const char* const word)
          add_typed(message, 's', word);
 }
 
-/// Add all words as --types says; T and F take none.
+/// Add all words as `types` says; T and F take none.
 static bool
-add_by_types(const SendArgs* const args, const lo_message message)
+add_by_types(const char* const types, const Request* const request, const lo_message message)
 {
   uint32_t w = 0;
-  for (const char* type = args->types; *type; ++type) {
+  for (const char* type = types; *type; ++type) {
     if (*type == 'T' || *type == 'F') {
       if (*type == 'T' ? lo_message_add_true(message) : lo_message_add_false(message)) {
         return false;
       }
-    } else if (w == args->n_words || !add_typed(message, *type, args->words[w++])) {
+    } else if (w == request->n_words || !add_typed(message, *type, request->words[w++])) {
       return false;
     }
   }
-  return w == args->n_words;
+  return w == request->n_words;
 }
 
 static bool
-add_words(const SendArgs* const args, const lo_message message)
+add_words(const char* const types, const Request* const request, const lo_message message)
 {
-  if (args->types) {
-    return add_by_types(args, message);
+  if (types) {
+    return add_by_types(types, request, message);
   }
-  for (uint32_t w = 0; w < args->n_words; ++w) {
-    if (!add_guessed(message, args->words[w])) {
+  for (uint32_t w = 0; w < request->n_words; ++w) {
+    if (!add_guessed(message, request->words[w])) {
       return false;
     }
   }
@@ -144,12 +153,11 @@ say_nobody(const SendArgs* const args, Error* const error)
                    (long long)args->port);
 }
 
+/// Send a packet, which is freed; NULL: out of memory.  `name` is for messages.
 static Status
-send_message(const SendArgs* const args, const int fd, const char* const address,
-             const lo_message message, Error* const error)
+send_packet(const SendArgs* const args, const int fd, const char* const name, void* const packet,
+            const size_t n_bytes, Error* const error)
 {
-  size_t n_bytes = 0;
-  void* const packet = lo_message_serialise(message, address, NULL, &n_bytes);
   if (!packet) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -157,34 +165,76 @@ send_message(const SendArgs* const args, const int fd, const char* const address
   const GateReason reason = gate_check(packet, n_bytes, instant_now().ntp, &n_messages);
   Status status = STATUS_OK;
   if (reason != GATE_OK) {
-    status = error_set(error, STATUS_BAD_ARG, "%.200s: %s", address, gate_text(reason));
+    status = error_set(error, STATUS_BAD_ARG, "%.200s: %s", name, gate_text(reason));
   } else if (send(fd, packet, n_bytes, 0) < 0) {
-    status = say_nobody(args, error); // also what became of the message before
+    status = say_nobody(args, error); // also what became of the packet before
   }
   free(packet);
   return status;
 }
 
-/// Send the message, and a ping behind it.
 static Status
-send_both(const SendArgs* const args, const Talk* const talk, Error* const error)
+send_ping(const SendArgs* const args, const int fd, Error* const error)
 {
-  const lo_message message = lo_message_new();
+  size_t n_bytes = 0;
   const lo_message ping = lo_message_new();
-  Status status = message && ping ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
-  if (!status && !add_words(args, message)) {
-    status = error_set(error, STATUS_BAD_ARG, "the arguments do not fit the types \"%s\"",
-                       args->types ? args->types : "");
-  }
-  status = status ? status : send_message(args, talk->fd, args->address, message, error);
-  status = status ? status : send_message(args, talk->fd, "/server/ping", ping, error);
-  if (message) {
-    lo_message_free(message);
-  }
+  void* const packet = ping ? lo_message_serialise(ping, "/server/ping", NULL, &n_bytes) : NULL;
   if (ping) {
     lo_message_free(ping);
   }
-  return status;
+  return send_packet(args, fd, "/server/ping", packet, n_bytes, error);
+}
+
+/// Whether a message's answer may come after that of a ping behind it: it changes something, or
+/// waits for what does.
+static bool
+may_take_time(const Request* const request, const lo_message arguments)
+{
+  const Message message = { .address = (char*)request->address, .arguments = arguments };
+  const CommandInfo* info = NULL;
+  Error ignored;
+  return command_find(&message, &info, &ignored) == STATUS_OK && info->kind != COMMAND_NOW;
+}
+
+/// Append all messages to a bundle.
+static Status
+add_requests(const SendArgs* const args, const lo_bundle bundle, Error* const error)
+{
+  for (uint32_t r = 0; r < args->n_requests; ++r) {
+    Request* const request = &args->requests[r];
+    const lo_message message = lo_message_new();
+    if (!message || lo_bundle_add_message(bundle, request->address, message) != 0) {
+      return error_set(error, STATUS_NO_MEM, "out of memory");
+    }
+    if (!add_words(args->types, request, message)) {
+      return error_set(error, STATUS_BAD_ARG, "the arguments do not fit the types \"%s\"",
+                       args->types ? args->types : "");
+    }
+    request->is_open = may_take_time(request, message);
+  }
+  return STATUS_OK;
+}
+
+/// Send the message, or all of them as a bundle, and a ping behind.
+static Status
+send_all(const SendArgs* const args, const Talk* const talk, Error* const error)
+{
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  Status status =
+      bundle ? add_requests(args, bundle, error) : error_set(error, STATUS_NO_MEM, "out of memory");
+  if (!status) {
+    const char* address = NULL;
+    const lo_message message = lo_bundle_get_message(bundle, 0, &address);
+    size_t n_bytes = 0;
+    void* const packet = args->is_bundle ? lo_bundle_serialise(bundle, NULL, &n_bytes)
+                                         : lo_message_serialise(message, address, NULL, &n_bytes);
+    status =
+        send_packet(args, talk->fd, args->is_bundle ? "bundle" : address, packet, n_bytes, error);
+  }
+  if (bundle) {
+    lo_bundle_free_recursive(bundle);
+  }
+  return status ? status : send_ping(args, talk->fd, error);
 }
 
 // ---- the answers ----
@@ -256,18 +306,46 @@ first_text(const lo_message message)
                                                  : "";
 }
 
+/// The open message of this address has its answer; without one, the whole packet was refused.
+static void
+close_request(const SendArgs* const args, const char* const address)
+{
+  for (uint32_t r = 0; r < args->n_requests; ++r) {
+    Request* const request = &args->requests[r];
+    if (request->is_open && (!*address || !strcmp(request->address, address))) {
+      request->is_open = false;
+      if (*address) {
+        return;
+      }
+    }
+  }
+}
+
+static bool
+is_waiting(const SendArgs* const args, const Talk* const talk)
+{
+  bool is_open = talk->n_pings > 0;
+  for (uint32_t r = 0; r < args->n_requests; ++r) {
+    is_open = is_open || args->requests[r].is_open;
+  }
+  return is_open;
+}
+
 static void
 take_answer(const SendArgs* const args, Talk* const talk, const char* const address,
             const lo_message message)
 {
   const bool is_done = !strcmp(address, "/done");
-  const bool is_wanted = talk->n_answers > 0 || strcmp(args->address, "/server/ping") != 0;
-  if (is_done && is_wanted && !strcmp(first_text(message), "/server/ping")) {
-    talk->is_pinged = true;
+  const bool is_fail = !strcmp(address, "/fail");
+  if (is_done && !strcmp(first_text(message), "/server/ping") && --talk->n_pings == 0) {
     return;
   }
-  ++talk->n_answers;
-  talk->has_failed = talk->has_failed || !strcmp(address, "/fail");
+  if (is_done || is_fail) {
+    close_request(args, first_text(message));
+  } else if (!strcmp(address, "/server/synced")) {
+    close_request(args, "/server/sync");
+  }
+  talk->has_failed = talk->has_failed || is_fail;
   if (args->json) {
     json_array_append_new(talk->answers, answer_json(address, message));
   } else {
@@ -318,6 +396,10 @@ open_talk(const SendArgs* const args, Talk* const talk, Error* const error)
     return error_set(error, STATUS_NET, "no socket: %s", strerror(errno));
   }
   talk->answers = json_array();
+  talk->n_pings = 1;
+  for (uint32_t r = 0; r < args->n_requests; ++r) {
+    talk->n_pings += !strcmp(args->requests[r].address, "/server/ping");
+  }
   return STATUS_OK;
 }
 
@@ -328,8 +410,8 @@ talk_to_server(const SendArgs* const args)
   Error error = { STATUS_OK, "" };
   const uint64_t limit_ns = instant_now().monotonic_ns + (uint64_t)(args->timeout_s * 1e9);
   Status status = open_talk(args, &talk, &error);
-  status = status ? status : send_both(args, &talk, &error);
-  while (!status && !(talk.is_pinged && talk.n_answers)) {
+  status = status ? status : send_all(args, &talk, &error);
+  while (!status && is_waiting(args, &talk)) {
     status = receive(args, &talk, limit_ns, &error);
   }
   if (talk.fd >= 0) {
@@ -342,11 +424,37 @@ talk_to_server(const SendArgs* const args)
   return talk.has_failed ? status_exit_code(STATUS_BAD_ARG) : exit_code;
 }
 
+/// Split words into messages: one, or those of a bundle.  An address that is none is left in
+/// `*wrong`.
+static void
+read_requests(SendArgs* const args, const Operands* const operands, const char** const wrong)
+{
+  Request* request = NULL;
+  *wrong = NULL;
+  for (uint32_t w = 0; w < operands->n; ++w) {
+    char* const word = operands->words[w];
+    if (request && args->is_bundle && !strcmp(word, SEPARATOR)) {
+      request = NULL;
+    } else if (request) {
+      ++request->n_words;
+    } else {
+      request = &args->requests[args->n_requests++];
+      *request = (Request){ .address = word, .words = operands->words + w + 1 };
+      *wrong = *wrong || word[0] == '/' ? *wrong : word;
+    }
+  }
+  *wrong = *wrong || request ? *wrong : "";
+}
+
 static int
 send_run(const int argc, char** const argv)
 {
   SendArgs args = { .port = CONTROL_DEFAULT_PORT, .timeout_s = 5.0 };
   const Option table[] = {
+    { "bundle", 'b', OPTION_FLAG,
+      .help =
+          "Send messages with a word \"" SEPARATOR "\" between them as one bundle: all or nothing",
+      .to.flag = &args.is_bundle },
     { "json", 'j', OPTION_FLAG, .help = "Print the answers as one JSON array",
       .to.flag = &args.json },
     { "osc-port", 'p', OPTION_INTEGER, "N", 1, 65535, .help = "The server's UDP port, default 9770",
@@ -356,18 +464,24 @@ send_run(const int argc, char** const argv)
     { "types", 0, OPTION_TEXT, "LETTERS",
       .help = "OSC types of the arguments (ihfdsTF), instead of guessing", .to.text = &args.types },
   };
-  const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 257,
-                                .options_first = true };
+  const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1,
+                                .max_operands = UINT32_MAX, .options_first = true };
   Operands operands;
   if (!options_parse(&cmd_send, &options, argc, argv, &operands)) {
     return operands.exit_code;
   }
-  args.address = operands.words[0];
-  args.words = operands.words + 1;
-  args.n_words = operands.n - 1U;
-  if (args.address[0] != '/') {
-    return command_misused(&cmd_send, "\"%s\" is no OSC address; they begin with \"/\"",
-                           args.address);
+  if (args.is_bundle && args.types) {
+    return command_misused(&cmd_send, "--types is for one message");
   }
-  return talk_to_server(&args);
+  args.requests = calloc(operands.n, sizeof(Request));
+  if (!args.requests) {
+    return command_fail(&cmd_send, &(Error){ STATUS_NO_MEM, "" });
+  }
+  const char* wrong = NULL;
+  read_requests(&args, &operands, &wrong);
+  const int exit_code =
+      wrong ? command_misused(&cmd_send, "\"%s\" is no OSC address; they begin with \"/\"", wrong)
+            : talk_to_server(&args);
+  free(args.requests);
+  return exit_code;
 }

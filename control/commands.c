@@ -6,6 +6,8 @@
 #include "edits.h"
 #include "queries.h"
 
+#include "../engine/hint.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -211,9 +213,9 @@ say_unknown(const char* const address, Error* const error)
   for (uint32_t i = 0; i < n_commands; ++i) {
     names[i] = command_table[i].address;
   }
-  const char* const nearest = nearest_name(address, names, n_commands);
-  return error_set(error, STATUS_NOT_FOUND, "no such address%s%s%s",
-                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+  char hint[HINT_BYTES];
+  return error_set(error, STATUS_NOT_FOUND, "no such address; %s",
+                   name_hint(hint, address, names, n_commands));
 }
 
 Status

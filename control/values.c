@@ -7,6 +7,8 @@
 #include "edits.h"
 #include "pattern.h"
 
+#include "../engine/hint.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,10 +111,12 @@ say_no_node(const Rack* const rack, const char* const name, Error* const error)
   for (uint32_t n = 0; names && n < rack->n_nodes; ++n) {
     names[n] = rack->nodes[n].name;
   }
-  const char* const nearest = names ? nearest_name(name, names, rack->n_nodes) : NULL;
+  char hint[HINT_BYTES];
+  error_set(error, STATUS_NOT_FOUND, "no node \"%.63s\"; %s", name,
+            rack->n_nodes ? name_hint(hint, name, names, names ? rack->n_nodes : 0U)
+                          : "the rack has none yet");
   free(names);
-  return error_set(error, STATUS_NOT_FOUND, "no node \"%.63s\"%s%s%s", name,
-                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+  return STATUS_NOT_FOUND;
 }
 
 static Status
@@ -123,10 +127,9 @@ say_no_param(const RackNode* const node, const char* const id, Error* const erro
   for (; n < node->fx->n_params && n < ARRAY_LEN(names); ++n) {
     names[n] = node->fx->params[n].id;
   }
-  const char* const nearest = nearest_name(id, names, n);
-  return error_set(error, STATUS_NOT_FOUND, "%s (%s) has no parameter \"%.63s\"%s%s%s", node->name,
-                   node->fx->name, id, nearest ? "; did you mean " : "", nearest ? nearest : "",
-                   nearest ? "?" : "");
+  char hint[HINT_BYTES];
+  return error_set(error, STATUS_NOT_FOUND, "%s (%s) has no parameter \"%.63s\"; %s", node->name,
+                   node->fx->name, id, name_hint(hint, id, names, n));
 }
 
 static Status

@@ -48,10 +48,10 @@
 /// The unit that a parameter's number is in, inside documents, OSC messages and FxSetup::values
 /// alike.
 typedef enum FxMeasure {
-  UNIT_NONE, ///< A plain number; "%" is accepted and divides by 100
-  UNIT_HZ,   ///< Hertz; accepts Hz, kHz
+  UNIT_NONE, ///< A plain number; "%" is accepted and divides by 100, and ":1" behind a ratio
+  UNIT_HZ,   ///< Hertz; accepts Hz, kHz, k
   UNIT_DB,   ///< Decibels of amplitude; accepts dB
-  UNIT_MS,   ///< Milliseconds; accepts ms, s, and frames (converted once the rate is known)
+  UNIT_MS,   ///< Milliseconds; accepts ms, s, us, and frames (converted once the rate is known)
   UNIT_BPM,  ///< Beats per minute
   UNIT_DEG   ///< Degrees
 } FxMeasure;
@@ -211,9 +211,5 @@ REALTIME bool fx_param_range(const FxParam* param, double* min, double* max);
 /// True when `number` is finite, in the parameter's range, and whole where it must be.  Never for
 /// FILE and TEXT. [any]
 REALTIME bool fx_param_accepts(const FxParam* param, double number);
-
-/// The nearest of n names to a mistyped one, or NULL when none is near (Damerau-Levenshtein <= 1/3
-/// of its length). [any]
-const char* nearest_name(const char* wrong, const char* const* names, uint32_t n_names);
 
 #endif

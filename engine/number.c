@@ -30,16 +30,36 @@ c_locale_leave(const locale_t c_locale, const locale_t before)
   }
 }
 
+/// Bytes of the sign that `text` begins with.
+static size_t
+scan_sign(const char* const text, bool* const is_negative)
+{
+  static const char* const minus[] = { "-", "\xE2\x88\x92", "\xE2\x80\x93" }; // U+2212, U+2013
+  *is_negative = false;
+  for (size_t m = 0; m < sizeof(minus) / sizeof(minus[0]); ++m) {
+    if (!strncmp(text, minus[m], strlen(minus[m]))) {
+      *is_negative = true;
+      return strlen(minus[m]);
+    }
+  }
+  return *text == '+';
+}
+
 bool
 number_scan(const char* const text, Decimal* const decimal)
 {
-  const char* at = text + (*text == '-' || *text == '+');
+  bool is_negative = false;
+  const char* const mantissa = text + scan_sign(text, &is_negative);
+  const char* at = mantissa;
   size_t n_digits = 0;
   for (bool point = false; isdigit((unsigned char)*at) || (*at == '.' && !point); ++at) {
     point = point || *at == '.';
     n_digits += *at != '.';
   }
-  *decimal = (Decimal){ .mantissa = text, .n_mantissa = (size_t)(at - text), .end = at };
+  *decimal = (Decimal){ .is_negative = is_negative,
+                        .mantissa = mantissa,
+                        .n_mantissa = (size_t)(at - mantissa),
+                        .end = at };
   if (*at == 'e' || *at == 'E') {
     const char* const digits = at + 1 + (at[1] == '-' || at[1] == '+');
     if (isdigit((unsigned char)*digits)) {
@@ -58,8 +78,8 @@ number_value(const Decimal* const decimal, const int shift)
   long exponent = decimal->exponent < -bound ? -bound : decimal->exponent;
   exponent = exponent > bound ? bound : exponent;
   char text[MAX_MANTISSA + 16U];
-  snprintf(text, sizeof(text), "%.*se%ld", (int)decimal->n_mantissa, decimal->mantissa,
-           exponent + shift);
+  snprintf(text, sizeof(text), "%s%.*se%ld", decimal->is_negative ? "-" : "",
+           (int)decimal->n_mantissa, decimal->mantissa, exponent + shift);
   locale_t c_locale;
   const locale_t before = c_locale_enter(&c_locale);
   const double value = strtod(text, NULL);

@@ -9,14 +9,16 @@
 /// A decimal number in parts, so that a unit's power of ten is part of the one rounding to double:
 /// 2.3 kHz is 2300 Hz, although 2.3 * 1000 is not.
 typedef struct Decimal {
-  const char* mantissa;
+  bool is_negative;
+  const char* mantissa; ///< Behind the sign
   size_t n_mantissa;
   long exponent;
   const char* end; ///< First character after the number
 } Decimal;
 
-/// Find the number that `text` begins with: sign, digits with a point, exponent.  No infinities, no
-/// NaN, no hexadecimal.  False when there is none. [any]
+/// Find the number that `text` begins with: sign, digits with a point, exponent.  A minus may be
+/// the mathematical one or a dash, as word processors write it.  No infinities, no NaN, no
+/// hexadecimal. False when there is none. [any]
 bool number_scan(const char* text, Decimal* decimal);
 
 /// Its value times ten to the `shift`, rounded once; infinite when too large. [any]

@@ -4,6 +4,7 @@
 #include "plan_graph.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 uint32_t
@@ -87,6 +88,50 @@ width_out(const Graph* const graph, const uint32_t index)
                            : graph->plan->nodes[index].node->shape.n_out;
 }
 
+static Status
+no_channel(const Graph* const graph, const uint32_t index, const uint32_t channel,
+           const uint32_t width, Error* const error)
+{
+  const char* const name = name_of(graph, index);
+  return error_set(error, STATUS_BAD_RACK, "%s:%u does not exist: %s has %u channel%s", name,
+                   channel, name, width, width == 1U ? "" : "s");
+}
+
+/// "gain", "gain:1" or "out:5-6".
+static void
+print_channels(const char* const name, const uint32_t first, const uint32_t n, char* const text,
+               const size_t n_bytes)
+{
+  if (!n) {
+    snprintf(text, n_bytes, "%s", name);
+  } else {
+    snprintf(text, n_bytes, n == 1U ? "%s:%u" : "%s:%u-%u", name, first + 1U, first + n);
+  }
+}
+
+static Status
+widths_differ(const Graph* const graph, const uint32_t e, Error* const error)
+{
+  const RackEdge* const edge = &graph->rack->edges[e];
+  const Route* const route = &graph->routes[e];
+  const Link* const like = &route->like;
+  const char* const from = name_of(graph, route->from);
+  const char* const to = name_of(graph, route->to);
+  const uint32_t n = like->n_from < like->n_to ? like->n_from : like->n_to;
+  char given[2][RACK_NAME_BYTES + 16U]; // as the rack has them
+  print_channels(from, like->from_first, edge->from.first ? like->n_from : 0U, given[0],
+                 sizeof(given[0]));
+  print_channels(to, like->to_first, edge->to.first ? like->n_to : 0U, given[1], sizeof(given[1]));
+  char picked[RACK_NAME_BYTES + 16U]; // of the wider end
+  const bool is_from_wide = like->n_from > like->n_to;
+  print_channels(is_from_wide ? from : to, is_from_wide ? like->from_first : like->to_first, n,
+                 picked, sizeof(picked));
+  return error_set(error, STATUS_BAD_RACK,
+                   "%s gives %u channels and %s takes %u; pick some, as in connect %s %s", given[0],
+                   like->n_from, given[1], like->n_to, is_from_wide ? picked : given[0],
+                   is_from_wide ? given[1] : picked);
+}
+
 /// Source channels of the edges that lead to vertex v, and how wide they make it (0: nothing leads
 /// there).
 static Status
@@ -99,9 +144,7 @@ resolve_sources(Graph* const graph, const uint32_t v, uint32_t* const width, Err
     Route* const route = &graph->routes[e];
     const uint32_t available = width_out(graph, route->from);
     if (edge->from.last > available) {
-      return error_set(error, STATUS_BAD_RACK, "%s:%u does not exist: %s has %u channel%s",
-                       name_of(graph, route->from), edge->from.last, name_of(graph, route->from),
-                       available, available == 1U ? "" : "s");
+      return no_channel(graph, route->from, edge->from.last, available, error);
     }
     route->like.from_first = edge->from.first ? edge->from.first - 1U : 0U;
     route->like.n_from = edge->from.first ? edge->from.last - edge->from.first + 1U : available;
@@ -128,17 +171,10 @@ resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width,
           like->n_from; // a stereo rack in an eight-channel interface plays on the first two
     }
     if (like->to_first + like->n_to > width) {
-      return error_set(error, STATUS_BAD_RACK, "%s:%u does not exist: there %s %u output channel%s",
-                       name_of(graph, route->to), edge->to.last, width == 1U ? "is" : "are", width,
-                       width == 1U ? "" : "s");
+      return no_channel(graph, route->to, edge->to.last, width, error);
     }
     if (like->n_from != like->n_to && like->n_from != 1U) {
-      const bool is_from_wide = like->n_from > like->n_to;
-      const uint32_t n = is_from_wide ? like->n_to : like->n_from;
-      return error_set(
-          error, STATUS_BAD_RACK, "%s gives %u channels and %s takes %u; pick some, as in %s:%s%u",
-          name_of(graph, route->from), like->n_from, name_of(graph, route->to), like->n_to,
-          name_of(graph, is_from_wide ? route->from : route->to), n > 1U ? "1-" : "", n);
+      return widths_differ(graph, e, error);
     }
   }
   return STATUS_OK;

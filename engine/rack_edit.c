@@ -220,9 +220,9 @@ set_backend(RackNode* const node, const char* const text, Error* const error)
       return STATUS_OK;
     }
   }
-  char hint[RACK_HINT_BYTES];
+  char hint[HINT_BYTES];
   return error_set(error, STATUS_BAD_RACK, "backend cannot be \"%.60s\"; %s", text,
-                   rack_hint(hint, text, rack_backend_names, RACK_BACKEND_GPU + 1U));
+                   name_hint(hint, text, rack_backend_names, RACK_BACKEND_GPU + 1U));
 }
 
 Status

@@ -8,48 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_BYTES (RACK_HINT_BYTES - 8U) // leaves room for ", ..."
-
 static const char digits[] = "0123456789";
 static const char name_characters[] = "_-0123456789"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                       "abcdefghijklmnopqrstuvwxyz";
-
-static const char*
-first_with_prefix(const char* const prefix, const char* const* const names, const uint32_t n_names)
-{
-  const size_t length = strlen(prefix);
-  for (uint32_t i = 0; length && i < n_names; ++i) {
-    if (!strncmp(names[i], prefix, length)) {
-      return names[i];
-    }
-  }
-  return NULL;
-}
-
-const char*
-rack_hint(char hint[const RACK_HINT_BYTES], const char* const wrong, const char* const* const names,
-          const uint32_t n_names)
-{
-  hint[0] = '\0';
-  const bool is_letter = !wrong[0] || !wrong[1]; // as near to any letter as to any other
-  const char* near = is_letter ? NULL : nearest_name(wrong, names, n_names);
-  near = near ? near : first_with_prefix(wrong, names, n_names);
-  if (near) {
-    snprintf(hint, RACK_HINT_BYTES, "did you mean \"%s\"?", near);
-    return hint;
-  }
-  size_t used = 0;
-  for (uint32_t i = 0; i < n_names; ++i) {
-    const char* const before = i ? ", " : "one of ";
-    if (used + strlen(before) + strlen(names[i]) >= LIST_BYTES) {
-      strcpy(hint + used, ", ...");
-      break;
-    }
-    used += (size_t)sprintf(hint + used, "%s%s", before, names[i]);
-  }
-  return hint;
-}
 
 const char**
 rack_effect_names(uint32_t* const n_names)
@@ -71,9 +33,9 @@ rack_effect(const char* const name, Error* const error)
   }
   uint32_t n = 0;
   const char** const names = rack_effect_names(&n);
-  char hint[RACK_HINT_BYTES];
+  char hint[HINT_BYTES];
   error_set(error, STATUS_NOT_FOUND, "no effect \"%.60s\"; %s", name,
-            rack_hint(hint, name, names, names ? n : 0U));
+            name_hint(hint, name, names, names ? n : 0U));
   free(names);
   return NULL;
 }
@@ -90,9 +52,9 @@ rack_lookup(const Rack* const rack, const char* const name, Error* const error)
   for (uint32_t i = 0; names && i < n; ++i) {
     names[i] = rack->nodes[i].name;
   }
-  char hint[RACK_HINT_BYTES];
+  char hint[HINT_BYTES];
   error_set(error, STATUS_NOT_FOUND, "no node \"%.60s\"; %s", name,
-            n ? rack_hint(hint, name, names, names ? n : 0U) : "the rack has none yet");
+            n ? name_hint(hint, name, names, names ? n : 0U) : "the rack has none yet");
   free(names);
   return NULL;
 }
@@ -113,9 +75,9 @@ rack_find_param(const FxInfo* const fx, const char* const id, uint32_t* const pa
   if (names) {
     names[fx->n_params] = "backend";
   }
-  char hint[RACK_HINT_BYTES];
+  char hint[HINT_BYTES];
   error_set(error, STATUS_NOT_FOUND, "%s has no parameter \"%.60s\"; %s", fx->name, id,
-            rack_hint(hint, id, names, names ? fx->n_params + 1U : 0U));
+            name_hint(hint, id, names, names ? fx->n_params + 1U : 0U));
   free(names);
   return STATUS_NOT_FOUND;
 }

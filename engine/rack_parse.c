@@ -30,17 +30,25 @@ parse_chain_statement(Parser* const parser)
   return rack_parse_chain(parser);
 }
 
+/// The name of a new node, not its effect already: "add gain 3".
+static Status
+expect_name(Parser* const parser, const char* const usage, Token* const name)
+{
+  const Status status = parser_expect(parser, TOKEN_WORD, usage, name);
+  const bool is_effect = parser->now.kind == TOKEN_WORD && fx_find(parser->now.text);
+  return !status && !is_effect && fx_find(name->text) ? parser_unexpected(parser, usage) : status;
+}
+
 /// "add" name effect values
 static Status
 parse_add(Parser* const parser)
 {
+  static const char usage[] = "write: add NAME EFFECT [VALUE ...]";
   begin(parser, false);
   Token name;
   RackNode* node = NULL;
-  if (parser_expect(parser, TOKEN_WORD, "write: add NAME EFFECT [VALUE ...]", &name)) {
-    return STATUS_BAD_RACK;
-  }
-  const Status status = rack_parse_effect(parser, &name, &node);
+  Status status = expect_name(parser, usage, &name);
+  status = status ? status : rack_parse_effect(parser, &name, &node);
   return status ? status : rack_parse_values(parser, node);
 }
 
@@ -52,7 +60,7 @@ parse_insert(Parser* const parser)
   Token name;
   Token words[2]; // side and end
   RackNode* node = NULL;
-  Status status = parser_expect(parser, TOKEN_WORD, usage, &name);
+  Status status = expect_name(parser, usage, &name);
   status = status ? status : rack_parse_effect(parser, &name, &node);
   for (uint32_t i = 0; i < ARRAY_LEN(words) && !status; ++i) {
     status = parser_expect(parser, TOKEN_WORD, usage, &words[i]);
@@ -85,7 +93,10 @@ parse_ends(Parser* const parser, const char* const usage, RackEnd ends[const 2])
     }
     Error cause;
     if (rack_read_end(parser->rack, token.text, &ends[i], &cause)) {
-      return parser_pass_on(parser, token.offset, &cause);
+      return parser_foreign_mark(token.text)
+                 ? parser_fail(parser, token.offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
+                               token.text, usage)
+                 : parser_pass_on(parser, token.offset, &cause);
     }
   }
   return STATUS_OK;
@@ -183,6 +194,9 @@ parse_set(Parser* const parser)
   if (rack_find_param(node->fx, target.text + n_name + 1U, &param, &cause)) {
     return parser_pass_on(parser, target.offset + n_name + 1U, &cause);
   }
+  if (parser->now.kind == TOKEN_EQUALS) {
+    return parser_unexpected(parser, usage);
+  }
   return rack_parse_value(parser, node, param);
 }
 
@@ -241,10 +255,10 @@ no_statement(Parser* const parser)
                        "\"%s\" is no statement; write: chain %s", parser->now.text,
                        parser->now.text);
   }
-  char hint[RACK_HINT_BYTES];
+  char hint[HINT_BYTES];
   return parser_fail(
       parser, parser->now.offset, STATUS_BAD_RACK, "no statement \"%.60s\"; %s", parser->now.text,
-      rack_hint(hint, parser->now.text, statement_words, ARRAY_LEN(statement_words)));
+      name_hint(hint, parser->now.text, statement_words, ARRAY_LEN(statement_words)));
 }
 
 static Status
@@ -282,7 +296,7 @@ parse_statements(Parser* const parser)
 static bool
 looks_like_statement(const Parser* const parser)
 {
-  if (parser->now.kind != TOKEN_WORD || parser->next.kind == TOKEN_COLON) {
+  if (parser->now.kind != TOKEN_WORD || parser->next.kind != TOKEN_WORD) {
     return false;
   }
   uint32_t n = 0;

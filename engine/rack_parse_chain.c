@@ -4,6 +4,7 @@
 
 #include "rack_parser.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +14,83 @@ typedef struct Ends {
   uint32_t n;
 } Ends;
 
-// ---- nodes ----
+// ---- words that are no values ----
 
+/// A parameter's name where a value comes, also with a colon behind it as other languages have it.
 static Status
-lonely_unit(Parser* const parser, const Token* const unit)
+refuse_param(Parser* const parser, const Token* const word, const char* const name)
 {
-  return parser_fail(parser, unit->offset, STATUS_BAD_RACK,
-                     "\"%s\" stands alone; write a unit right after its number, as in 80Hz",
-                     unit->text);
+  const Token* const next = parser->now.offset == word->offset ? &parser->next : &parser->now;
+  const bool has_value = next->kind == TOKEN_WORD || next->kind == TOKEN_STRING;
+  const char* const colon = strchr(word->text, ':');
+  return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                     fx_find(name) ? "\"%s\" is a parameter and an effect; write %s=%.40s for the "
+                                     "parameter, or | before the effect"
+                                   : "\"%s\" is a parameter; write %s=%.40s",
+                     name, name,
+                     colon       ? colon + 1
+                     : has_value ? next->text
+                                 : "VALUE");
 }
+
+/// The parameter that has `word` among its choices, else NULL.
+static const FxParam*
+param_with_choice(const FxInfo* const fx, const char* const word)
+{
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    for (uint32_t c = 0; fx->params[p].choices && fx->params[p].choices[c]; ++c) {
+      if (!strcmp(fx->params[p].choices[c], word)) {
+        return &fx->params[p];
+      }
+    }
+  }
+  return NULL;
+}
+
+/// Refuse a word that is no value of `node` there.  `cause` is what the model said, `text_before`
+/// the text or file name right before it, NULL where there is none.
+static Status
+refuse_value(Parser* const parser, const RackNode* const node, const Token* const word,
+             const char* const text_before, const Error* const cause)
+{
+  char name[RACK_NAME_BYTES];
+  snprintf(name, sizeof(name), "%.*s", (int)strcspn(word->text, ":"), word->text);
+  const char* const mark = parser_foreign_mark(word->text);
+  const FxParam* const choice = param_with_choice(node->fx, word->text);
+  if (word->kind == TOKEN_STRING) {
+    return parser_pass_on(parser, word->offset, cause);
+  }
+  if (mark) {
+    return parser_fail(parser, word->offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
+                       word->text, mark);
+  }
+  if (rack_is_unit(word->text)) {
+    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                       "\"%s\" stands alone; write a unit right after its number, as in 80Hz",
+                       word->text);
+  }
+  if (fx_param_find(node->fx, name) >= 0) {
+    return refuse_param(parser, word, name);
+  }
+  if (fx_find(word->text)) {
+    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                       "\"%s\" is an effect; put | before it", word->text);
+  }
+  if (choice) {
+    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                       "\"%s\" is a value of %s; write %s=%s", word->text, choice->id, choice->id,
+                       word->text);
+  }
+  Decimal number;
+  if (text_before && !(number_scan(word->text, &number) && !*number.end)) {
+    return parser_fail(parser, word->offset, STATUS_BAD_RACK,
+                       "put quotes around a text with spaces: \"%.60s %.60s%s\"", text_before,
+                       word->text, parser->next.kind == TOKEN_WORD ? " ..." : "");
+  }
+  return parser_pass_on(parser, word->offset, cause);
+}
+
+// ---- nodes ----
 
 Status
 rack_parse_value(Parser* const parser, RackNode* const node, const uint32_t param)
@@ -31,62 +100,99 @@ rack_parse_value(Parser* const parser, RackNode* const node, const uint32_t para
     return parser_unexpected(parser, "a value comes here");
   }
   Error cause;
-  const Status status = rack_set_param(node, param, value.text, &cause);
-  if (status && rack_is_unit(value.text)) {
-    return lonely_unit(parser, &value);
-  }
-  return status ? parser_pass_on(parser, value.offset, &cause) : STATUS_OK;
+  return rack_set_param(node, param, value.text, &cause)
+             ? refuse_value(parser, node, &value, NULL, &cause)
+             : STATUS_OK;
 }
 
 static Status
-parse_keyed_value(Parser* const parser, RackNode* const node)
+refuse_key(Parser* const parser, const Token* const key, const Error* const cause)
+{
+  return fx_find(key->text)
+             ? parser_fail(parser, key->offset, STATUS_BAD_RACK,
+                           "%s; for the effect \"%s\" put | before it and no = behind it",
+                           cause->text, key->text)
+             : parser_pass_on(parser, key->offset, cause);
+}
+
+static Status
+parse_keyed_value(Parser* const parser, RackNode* const node, uint32_t* const param)
 {
   const Token key = parser->now;
-  uint32_t param = 0;
   Error cause;
-  if (rack_find_param(node->fx, key.text, &param, &cause)) {
-    return parser_pass_on(parser, key.offset, &cause);
+  if (rack_find_param(node->fx, key.text, param, &cause)) {
+    return refuse_key(parser, &key, &cause);
   }
-  if (parser->given[param]) {
+  if (parser->given[*param]) {
     return parser_fail(parser, key.offset, STATUS_BAD_RACK, "%s is given twice; remove one",
                        key.text);
   }
-  parser->given[param] = true;
+  parser->given[*param] = true;
   parser_advance(parser); // the key
   parser_advance(parser); // "="
-  return rack_parse_value(parser, node, param);
+  return rack_parse_value(parser, node, *param);
+}
+
+/// The n-th value without a key; `text_before` as in refuse_value().
+static Status
+parse_positional_value(Parser* const parser, RackNode* const node, const uint32_t n,
+                       const bool has_keys, const char* const text_before)
+{
+  const FxInfo* const fx = node->fx;
+  const Token word = parser->now;
+  Error cause;
+  if (has_keys) {
+    error_set(&cause, STATUS_BAD_RACK,
+              "unexpected \"%.60s\"; after the first key=value write all values so", word.text);
+  } else if (n == fx->n_params) {
+    error_set(&cause, STATUS_BAD_RACK, "%s takes at most %u value%s; \"%.60s\" is one too many",
+              fx->name, n, n == 1U ? "" : "s", word.text);
+  } else if (!rack_set_param(node, n, word.text, &cause)) {
+    parser->given[n] = true;
+    parser_advance(parser);
+    return STATUS_OK;
+  }
+  return refuse_value(parser, node, &word, text_before, &cause);
+}
+
+static bool
+takes_text(const RackNode* const node, const uint32_t param)
+{
+  const FxInfo* const fx = node->fx;
+  return param < fx->n_params &&
+         (fx->params[param].kind == PARAM_FILE || fx->params[param].kind == PARAM_TEXT);
 }
 
 Status
 rack_parse_values(Parser* const parser, RackNode* const node)
 {
-  const uint32_t n_params = node->fx->n_params;
-  memset(parser->given, 0, (n_params + 1U) * sizeof(bool));
+  memset(parser->given, 0, (node->fx->n_params + 1U) * sizeof(bool));
+  const char* text_before = NULL;
   bool has_keys = false;
   Status status = STATUS_OK;
   for (uint32_t n = 0; !status; ++n) {
-    const Token* const now = &parser->now;
-    if (now->kind != TOKEN_WORD && now->kind != TOKEN_STRING) {
+    const Token now = parser->now;
+    const TokenKind next = parser->next.kind;
+    if (now.kind == TOKEN_EQUALS && n == 0U) {
+      return parser_fail(parser, now.offset, STATUS_BAD_RACK,
+                         "put a space, not =, behind the effect: %s %.40s", node->fx->name,
+                         next == TOKEN_WORD ? parser->next.text : "VALUE");
+    }
+    if (now.kind != TOKEN_WORD && now.kind != TOKEN_STRING) {
       break;
     }
-    if (now->kind == TOKEN_WORD && parser->next.kind == TOKEN_EQUALS) {
+    uint32_t param = n;
+    if (now.kind == TOKEN_WORD && next == TOKEN_EQUALS) {
       has_keys = true;
-      status = parse_keyed_value(parser, node);
-    } else if (now->kind == TOKEN_WORD && parser->next.kind == TOKEN_COLON) {
-      status = parser_fail(parser, now->offset, STATUS_BAD_RACK,
-                           "\"%.60s:\" names a new node; put | or + before it", now->text);
-    } else if (has_keys) {
-      status = parser_unexpected(parser, "after the first key=value write all values so");
-    } else if (n == n_params && rack_is_unit(now->text)) {
-      status = lonely_unit(parser, now);
-    } else if (n == n_params) {
-      status = parser_fail(parser, now->offset, STATUS_BAD_RACK,
-                           "%s takes at most %u value%s; \"%.60s\" is one too many", node->fx->name,
-                           n_params, n_params == 1U ? "" : "s", now->text);
+      status = parse_keyed_value(parser, node, &param);
+    } else if (now.kind == TOKEN_WORD && next == TOKEN_COLON &&
+               fx_param_find(node->fx, now.text) < 0) {
+      status = parser_fail(parser, now.offset, STATUS_BAD_RACK,
+                           "\"%.60s:\" names a new node; put | or + before it", now.text);
     } else {
-      parser->given[n] = true;
-      status = rack_parse_value(parser, node, n);
+      status = parse_positional_value(parser, node, n, has_keys, text_before);
     }
+    text_before = !status && takes_text(node, param) ? rack_text(node, param) : NULL;
   }
   return status;
 }
@@ -108,6 +214,11 @@ rack_parse_effect(Parser* const parser, const Token* const name, RackNode** cons
   }
   Error cause;
   const FxInfo* const fx = rack_effect(effect.text, &cause);
+  const char* const mark = fx ? NULL : parser_foreign_mark(effect.text);
+  if (mark) {
+    return parser_fail(parser, effect.offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
+                       effect.text, mark);
+  }
   if (!fx) {
     return parser_pass_on(parser, effect.offset, &cause);
   }

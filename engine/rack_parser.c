@@ -3,8 +3,10 @@
 
 #include "rack_parser.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 Status
 parser_fail(Parser* const parser, const size_t offset, const Status status,
@@ -70,4 +72,34 @@ parser_expect(Parser* const parser, const TokenKind kind, const char* const want
 {
   *token = parser->now;
   return parser_accept(parser, kind) ? STATUS_OK : parser_unexpected(parser, wanted);
+}
+
+const char*
+parser_foreign_mark(const char* const word)
+{
+  static const char apart[] = "put | between effects and a space between values";
+  static const char quotes[] = "put straight quotes, \"...\", around a text";
+  static const struct {
+    const char *mark, *hint;
+  } rows[] = {
+    { ",", apart },
+    { ";", apart },
+    { ">", apart },
+    { "&", apart },
+    { "!", apart },
+    { "\xE2\x86\x92", apart },  // an arrow
+    { "\xE2\x80\x9C", quotes }, // quotes of word processors
+    { "\xE2\x80\x9D", quotes },
+    { "\xE2\x80\x9E", quotes },
+    { "\xC2\xAB", quotes },
+    { "'", quotes },
+    { "\xC2\xA0", "put ordinary spaces in place of no-break spaces" },
+  };
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    const char* const at = strstr(word, rows[r].mark);
+    if (at && (*at != ',' || !isdigit((unsigned char)at[1]))) { // "1,5" is a number elsewhere
+      return rows[r].hint;
+    }
+  }
+  return NULL;
 }

@@ -49,6 +49,10 @@ NODISCARD Status parser_expect(Parser* parser, TokenKind kind, const char* wante
 /// [ "in" [channels] "|" ] series [ "|" "out" [channels] ]
 NODISCARD Status rack_parse_chain(Parser* parser);
 
+/// What to write instead of a mark that separates or quotes elsewhere, when `word` has one; else
+/// NULL.
+const char* parser_foreign_mark(const char* word);
+
 /// effect, for a node whose name, when it has one, has been read.  The node is valid until the next
 /// one is added.
 NODISCARD Status rack_parse_effect(Parser* parser, const Token* name, RackNode** node);

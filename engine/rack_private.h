@@ -9,6 +9,7 @@
 #ifndef WARPRACK_ENGINE_RACK_PRIVATE_H
 #define WARPRACK_ENGINE_RACK_PRIVATE_H
 
+#include "hint.h"
 #include "number.h"
 #include "rack.h"
 
@@ -40,12 +41,6 @@ RackEdge* rack_append_edge(Rack* rack);
 uint32_t rack_find_edge(const Rack* rack, RackEnd from, RackEnd to, uint32_t first_guess);
 
 // ---- rack_names.c ----
-
-#define RACK_HINT_BYTES 256U
-
-/// `did you mean "x"?` when a name is near the wrong one, else `one of a, b, c`; "" without names.
-const char* rack_hint(char hint[RACK_HINT_BYTES], const char* wrong, const char* const* names,
-                      uint32_t n_names);
 
 /// Refuse a name that is malformed, reserved or taken.
 NODISCARD Status rack_check_name(const Rack* rack, const char* name, Error* error);

@@ -26,9 +26,10 @@ static const struct {
   int exponent;
   bool is_frames;
 } units[] = {
-  { "Hz", UNIT_HZ, 0, false },   { "kHz", UNIT_HZ, 3, false },  { "dB", UNIT_DB, 0, false },
-  { "ms", UNIT_MS, 0, false },   { "s", UNIT_MS, 3, false },    { "frames", UNIT_MS, 0, true },
-  { "%", UNIT_NONE, -2, false }, { "bpm", UNIT_BPM, 0, false }, { "deg", UNIT_DEG, 0, false },
+  { "Hz", UNIT_HZ, 0, false },   { "kHz", UNIT_HZ, 3, false },   { "k", UNIT_HZ, 3, false },
+  { "dB", UNIT_DB, 0, false },   { "ms", UNIT_MS, 0, false },    { "s", UNIT_MS, 3, false },
+  { "us", UNIT_MS, -3, false },  { "frames", UNIT_MS, 0, true }, { "%", UNIT_NONE, -2, false },
+  { ":1", UNIT_NONE, 0, false }, { "bpm", UNIT_BPM, 0, false },  { "deg", UNIT_DEG, 0, false },
 };
 
 static const char* const unit_suffix[] = {
@@ -36,10 +37,12 @@ static const char* const unit_suffix[] = {
   [UNIT_MS] = "ms", [UNIT_BPM] = "bpm", [UNIT_DEG] = "deg"
 };
 
-static const char* const unit_choices[] = {
-  [UNIT_NONE] = "a plain number or %", [UNIT_HZ] = "Hz or kHz", [UNIT_DB] = "dB",
-  [UNIT_MS] = "ms, s or frames",       [UNIT_BPM] = "bpm",      [UNIT_DEG] = "deg"
-};
+static const char* const number_words[] = { [UNIT_NONE] = "a number or a percentage",
+                                            [UNIT_HZ] = "a number in Hz or kHz",
+                                            [UNIT_DB] = "a number in dB",
+                                            [UNIT_MS] = "a number in ms, s or frames",
+                                            [UNIT_BPM] = "a number in bpm",
+                                            [UNIT_DEG] = "a number in deg" };
 
 bool
 rack_is_unit(const char* const text)
@@ -71,6 +74,16 @@ range_error(const FxParam* const param, const char* const given, Error* const er
 }
 
 static Status
+not_finite(const FxParam* const param, Error* const error)
+{
+  char min[NUMBER_BYTES];
+  char max[NUMBER_BYTES];
+  return error_set(error, STATUS_BAD_RACK, "%s takes a finite number; %s to %s", param->id,
+                   rack_print_quantity(param->min, param->unit, min),
+                   rack_print_quantity(param->max, param->unit, max));
+}
+
+static Status
 choice_error(const FxParam* const param, const char* const given, const char* const* const choices,
              Error* const error)
 {
@@ -78,9 +91,9 @@ choice_error(const FxParam* const param, const char* const given, const char* co
   while (choices[n]) {
     ++n;
   }
-  char hint[RACK_HINT_BYTES];
+  char hint[HINT_BYTES];
   return error_set(error, STATUS_BAD_RACK, "%s cannot be \"%.60s\"; %s", param->id, given,
-                   rack_hint(hint, given, choices, n));
+                   name_hint(hint, given, choices, n));
 }
 
 Status
@@ -93,7 +106,7 @@ rack_value_from_number(const FxParam* const param, const double number, RackValu
     return error_set(error, STATUS_BAD_RACK, "%s takes text, not a number", param->id);
   }
   if (!isfinite(number)) {
-    return error_set(error, STATUS_BAD_RACK, "%s takes a finite number", param->id);
+    return not_finite(&bounds, error);
   }
   if (number < bounds.min || number > bounds.max) {
     return range_error(&bounds, rack_print_quantity(number, param->unit, given), error);
@@ -113,7 +126,7 @@ frames_from_number(const FxParam* const param, const double frames, const char* 
                    RackValue* const value, Error* const error)
 {
   if (!isfinite(frames)) {
-    return error_set(error, STATUS_BAD_RACK, "%s takes a finite number", param->id);
+    return not_finite(param, error);
   }
   if ((frames < 0.0 && param->min >= 0.0) || (frames == 0.0 && param->min > 0.0)) {
     return range_error(param, text, error);
@@ -123,29 +136,41 @@ frames_from_number(const FxParam* const param, const double frames, const char* 
 }
 
 static Status
+not_a_number(const FxParam* const param, const char* const text, Error* const error)
+{
+  const char* const word = text + (*text == '-' || *text == '+');
+  if (!strncasecmp(word, "inf", 3) || !strcasecmp(word, "nan")) {
+    return not_finite(param, error);
+  }
+  return error_set(error, STATUS_BAD_RACK, "%s takes %s, not \"%.60s\"", param->id,
+                   param->kind == PARAM_INTEGER ? "a whole number" : number_words[param->unit],
+                   text);
+}
+
+static Status
 number_from_text(const FxParam* const param, const char* const text, RackValue* const value,
                  Error* const error)
 {
   Decimal decimal;
   if (!number_scan(text, &decimal)) {
-    const char* const word = text + (*text == '-' || *text == '+');
-    const bool is_special = !strncasecmp(word, "inf", 3) || !strcasecmp(word, "nan");
-    return error_set(error, STATUS_BAD_RACK, "%s takes a %s, not \"%.60s\"; in %s", param->id,
-                     is_special ? "finite number" : "number", text, unit_choices[param->unit]);
+    return not_a_number(param, text, error);
   }
   const char* const unit = decimal.end + strspn(decimal.end, " ");
   if (!*unit) {
     return rack_value_from_number(param, number_value(&decimal, 0), value, error);
   }
-  for (uint32_t u = 0; u < ARRAY_LEN(units); ++u) {
+  for (uint32_t u = 0; u < ARRAY_LEN(units) && param->kind == PARAM_NUMBER; ++u) {
     if (units[u].measure == param->unit && !strcasecmp(units[u].text, unit)) {
       const double number = number_value(&decimal, units[u].exponent);
       return units[u].is_frames ? frames_from_number(param, number, text, value, error)
                                 : rack_value_from_number(param, number, value, error);
     }
   }
-  return error_set(error, STATUS_BAD_RACK, "%s cannot be in \"%.20s\"; it takes %s", param->id,
-                   unit, unit_choices[param->unit]);
+  if (*unit == ',' && isdigit((unsigned char)unit[1])) {
+    return error_set(error, STATUS_BAD_RACK, "%s takes a point in its number: %.*s.%.20s",
+                     param->id, (int)(unit - text), text, unit + 1);
+  }
+  return not_a_number(param, text, error);
 }
 
 static Status

@@ -90,7 +90,8 @@ START_TEST(unknown_addresses_and_wrong_arguments_are_explained)
 {
   start();
   client_send(rig.client, "/rack/connct", "ss", "in", "vol");
-  client_expect(rig.client, "/fail /rack/connct 3 no such address; did you mean /rack/connect?");
+  client_expect(rig.client,
+                "/fail /rack/connct 3 no such address; did you mean \"/rack/connect\"?");
   client_send(rig.client, "/rack/connect", "s", "in");
   client_expect(rig.client, "/fail /rack/connect 1 takes ss[n] (from to [gain in dB]), not \"s\"");
   client_send(rig.client, "/rack/undo", "i", 1);
@@ -242,9 +243,9 @@ START_TEST(values_out_of_range_or_of_no_parameter_are_refused)
   client_expect_start(rig.client, "/fail /node/vol/gain 1 ");
   client_send(rig.client, "/node/vol/gian", "f", 0.0);
   client_expect(rig.client, "/fail /node/vol/gian 3 vol (gain) has no parameter \"gian\"; did you "
-                            "mean gain?");
+                            "mean \"gain\"?");
   client_send(rig.client, "/node/voll/gain", "f", 0.0);
-  client_expect(rig.client, "/fail /node/voll/gain 3 no node \"voll\"; did you mean vol?");
+  client_expect(rig.client, "/fail /node/voll/gain 3 no node \"voll\"; did you mean \"vol\"?");
   client_send(rig.client, "/node/x*/gain", "f", 0.0);
   client_expect(rig.client, "/fail /node/x*/gain 3 no parameter matches");
   client_send(rig.client, "/node/lowcut/type", "s", "besel");

@@ -292,9 +292,10 @@ START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
   } bad[] = {
     { "g: gain backend=gpu", "backend=gpu was asked for" },
     { "add a gain\nconnect in a:3\nconnect a out", "a gives 3 channels" },
-    { "add a gain\nconnect in a:1-2\nconnect a out:1", "pick some, as in a:1" },
+    { "add a gain\nconnect in a:1-2\nconnect a out:1",
+      "a gives 2 channels and out:1 takes 1; pick some, as in connect a:1 out:1" },
     { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
-    { "connect in out:3", "out:3 does not exist" },
+    { "connect in out:3", "out:3 does not exist: out has 2 channels" },
   };
   Rack* rack = player_rack("g: gain");
   for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {

@@ -80,17 +80,17 @@ START_TEST(mistakes_are_refused_with_the_nearest_name)
   PROGRAM_RUN(&program, "lits");
   ck_assert_int_eq(program.exit_code, 2);
   ck_assert_str_eq(program.out, "");
-  assert_contains(program.err, "unknown command 'lits'; did you mean list?");
+  assert_contains(program.err, "unknown command 'lits'; did you mean \"list\"?");
   program_clear(&program);
 
   PROGRAM_RUN(&program, "list", "efects");
   ck_assert_int_eq(program.exit_code, 2);
-  assert_contains(program.err, "did you mean effects?");
+  assert_contains(program.err, "did you mean \"effects\"?");
   program_clear(&program);
 
   PROGRAM_RUN(&program, "info", "gian");
   ck_assert_int_eq(program.exit_code, 2);
-  assert_contains(program.err, "did you mean gain?");
+  assert_contains(program.err, "did you mean \"gain\"?");
   program_clear(&program);
 }
 END_TEST

@@ -5,7 +5,7 @@
 #include "commands.h"
 #include "options.h"
 
-#include "../engine/effect.h"
+#include "../engine/hint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,9 +57,9 @@ run_one(const char* const name, const int argc, char** const argv)
       return benches[i]->run(argc, argv);
     }
   }
-  const char* const near = nearest_name(name, names, n);
-  return near ? command_misused(&cmd_bench, "no benchmark '%s'; did you mean %s?", name, near)
-              : command_misused(&cmd_bench, "no benchmark '%s'", name);
+  char hint[HINT_BYTES];
+  return command_misused(&cmd_bench, "no benchmark '%s'; %s", name,
+                         name_hint(hint, name, names, n));
 }
 
 static int

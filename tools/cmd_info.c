@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include "../engine/effect.h"
+#include "../engine/hint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,11 +166,11 @@ refuse(const char* const name)
   for (uint32_t i = 0; names && i < n; ++i) {
     names[i] = table[i]->name;
   }
-  const char* const near = names ? nearest_name(name, names, n) : NULL;
+  char hint[HINT_BYTES];
+  const int exit_code = command_misused(&cmd_info, "no effect '%s'; %s", name,
+                                        name_hint(hint, name, names, names ? n : 0U));
   free(names);
-  return near ? command_misused(&cmd_info, "no effect '%s'; did you mean %s?", name, near)
-              : command_misused(&cmd_info,
-                                "no effect '%s'; " PROGRAM_NAME " list effects names all", name);
+  return exit_code;
 }
 
 static int

@@ -7,6 +7,7 @@
 #include "../dsp_gpu/gpu.h"
 #include "../engine/effect.h"
 #include "../engine/engine.h"
+#include "../engine/hint.h"
 #include "../io/io.h"
 
 #include <stdio.h>
@@ -313,12 +314,9 @@ find_listing(const char* const name)
       return &listings[i];
     }
   }
-  const char* const near = nearest_name(name, names, ARRAY_LEN(names));
-  if (near) {
-    command_misused(&cmd_list, "nothing to list by the name '%s'; did you mean %s?", name, near);
-  } else {
-    command_misused(&cmd_list, "nothing to list by the name '%s'", name);
-  }
+  char hint[HINT_BYTES];
+  command_misused(&cmd_list, "nothing to list by the name '%s'; %s", name,
+                  name_hint(hint, name, names, ARRAY_LEN(names)));
   return NULL;
 }
 

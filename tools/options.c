@@ -3,7 +3,7 @@
 
 #include "options.h"
 
-#include "../engine/effect.h"
+#include "../engine/hint.h"
 
 #include <errno.h>
 #include <getopt.h>

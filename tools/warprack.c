@@ -3,7 +3,7 @@
 
 #include "commands.h"
 
-#include "../engine/effect.h"
+#include "../engine/hint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,12 +40,9 @@ refuse(const char* const word)
   for (uint32_t i = 0; i < n && i < ARRAY_LEN(names); ++i) {
     names[i] = commands[i]->name;
   }
-  const char* const near = nearest_name(word, names, n);
-  fprintf(stderr, PROGRAM_NAME ": unknown command '%s'", word);
-  if (near) {
-    fprintf(stderr, "; did you mean %s?", near);
-  }
-  fprintf(stderr, "; see " PROGRAM_NAME " --help\n");
+  char hint[HINT_BYTES];
+  fprintf(stderr, PROGRAM_NAME ": unknown command '%s'; %s; see " PROGRAM_NAME " --help\n", word,
+          name_hint(hint, word, names, n));
   return status_exit_code(STATUS_BAD_ARG);
 }
 

@@ -108,6 +108,12 @@ const CommandInfo command_table[] = {
     .kind = COMMAND_NOW,
     .run = query_values },
   // The server
+  { .address = "/server/answers",
+    .required = "s",
+    .names = "which",
+    .help = "all, or failures only: no /done for changes any more",
+    .kind = COMMAND_NOW,
+    .run = query_answers },
   { .address = "/server/nodes",
     .optional = "i",
     .names = "part",

@@ -131,10 +131,10 @@ do_files(Control* const control)
     if (!job->is_write) {
       session_read(control->session, job->message, job->text, &job->error, control->now_ns);
       job->text = NULL;
-    } else if (job->error.status == STATUS_OK) {
-      outlet_done(&control->outlet, &job->peer, job->address, job->n_bytes);
-    } else {
+    } else if (job->error.status != STATUS_OK) {
       outlet_fail(&control->outlet, &job->peer, job->n_bytes, job->address, &job->error);
+    } else if (!notify_is_quiet(&control->notify, &job->peer)) {
+      outlet_done(&control->outlet, &job->peer, job->address, job->n_bytes);
     }
     clerk_job_free(job);
   }
@@ -317,6 +317,7 @@ control_free(Control* const control)
 {
   clerk_free(control->clerk);
   schedule_clear(&control->schedule);
+  notify_clear(&control->notify);
   session_free(control->session);
   inbox_release(control->inbox);
   intake_free(control->intake);

@@ -33,7 +33,8 @@ static void
 on_values_done(void* const context, const Batch* const batch)
 {
   Control* const control = context;
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+  const bool is_quiet = notify_is_quiet(&control->notify, &batch->peer);
+  for (uint32_t m = 0; m < batch->n_messages && !is_quiet; ++m) {
     outlet_done(&control->outlet, &batch->peer, batch->messages[m].address,
                 batch->messages[m].n_bytes);
   }
@@ -44,7 +45,8 @@ on_edit_done(void* const context, const Batch* const batch, const uint32_t revis
              const uint64_t frame)
 {
   Control* const control = context;
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
+  const bool is_quiet = notify_is_quiet(&control->notify, &batch->peer);
+  for (uint32_t m = 0; m < batch->n_messages && !is_quiet; ++m) {
     outlet_done_edit(&control->outlet, &batch->peer, &batch->messages[m], revision, frame);
   }
 }
@@ -94,11 +96,17 @@ on_value_changed(void* const context, const RackUid uid, const uint32_t param,
 }
 
 static void
-on_rack_changed(void* const context, const Peer* const maker)
+on_rack_changed(void* const context, const Rack* const before, const Batch* const batch)
 {
   Control* const control = context;
-  notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK }, maker,
-                control->now_ns);
+  bool knows_values = batch;
+  for (uint32_t m = 0; batch && m < batch->n_messages; ++m) {
+    knows_values = knows_values && batch->messages[m].info->kind == COMMAND_SET;
+  }
+  notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK },
+                batch ? &batch->peer : NULL, control->now_ns);
+  notify_replaced(&control->notify, before, session_rack(control->session),
+                  knows_values ? &batch->peer : NULL);
 }
 
 // ---- batches ----

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Subscribers, and changes merged until their time.
+// Clients and their wishes, and changes merged until their time.
 
 #include "notify.h"
 
@@ -14,56 +14,108 @@ notify_address(const NotifyEvent event)
   return addresses[event];
 }
 
-static Subscriber*
-find_subscriber(Notify* const notify, const Peer* const peer)
+// ---- clients ----
+
+static bool
+is_known(const Client* const client)
 {
-  for (uint32_t s = 0; s < NOTIFY_MAX_SUBSCRIBERS; ++s) {
-    Subscriber* const subscriber = &notify->subscribers[s];
-    if (subscriber->heard_ns && peer_equal(&subscriber->peer, peer)) {
-      return subscriber;
+  return client->is_subscribed || client->is_quiet;
+}
+
+static const Client*
+find_client(const Notify* const notify, const Peer* const peer)
+{
+  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    const Client* const client = &notify->clients[c];
+    if (is_known(client) && peer_equal(&client->peer, peer)) {
+      return client;
     }
   }
   return NULL;
+}
+
+/// The peer's place, or a free one, or that of the client that has been silent for longest.
+static Client*
+take_place(Notify* const notify, const Peer* const peer, const uint64_t now_ns)
+{
+  const Client* const known = find_client(notify, peer);
+  uint32_t place = known ? (uint32_t)(known - notify->clients) : 0U;
+  for (uint32_t c = 1; c < NOTIFY_MAX_CLIENTS && !known; ++c) {
+    if (notify->clients[c].heard_ns < notify->clients[place].heard_ns) {
+      place = c;
+    }
+  }
+  Client* const client = &notify->clients[place];
+  *client = known ? *client : (Client){ .peer = *peer };
+  client->heard_ns = now_ns;
+  return client;
+}
+
+static void
+forget_idle(Client* const client)
+{
+  if (!is_known(client)) {
+    *client = (Client){ .heard_ns = 0 };
+  }
 }
 
 void
 notify_subscribe(Notify* const notify, const Peer* const peer, const bool wanted,
                  const uint64_t now_ns)
 {
-  Subscriber* subscriber = find_subscriber(notify, peer);
-  if (!subscriber && wanted) {
-    subscriber = &notify->subscribers[0];
-    for (uint32_t s = 1; s < NOTIFY_MAX_SUBSCRIBERS; ++s) {
-      if (notify->subscribers[s].heard_ns < subscriber->heard_ns) {
-        subscriber = &notify->subscribers[s];
-      }
-    }
+  if (wanted || find_client(notify, peer)) {
+    Client* const client = take_place(notify, peer, now_ns);
+    client->is_subscribed = wanted;
+    forget_idle(client);
   }
-  if (subscriber) {
-    *subscriber = (Subscriber){ *peer, wanted ? now_ns : 0U };
+}
+
+void
+notify_set_quiet(Notify* const notify, const Peer* const peer, const bool quiet,
+                 const uint64_t now_ns)
+{
+  if (quiet || find_client(notify, peer)) {
+    Client* const client = take_place(notify, peer, now_ns);
+    client->is_quiet = quiet;
+    forget_idle(client);
   }
+}
+
+bool
+notify_is_quiet(const Notify* const notify, const Peer* const peer)
+{
+  const Client* const client = find_client(notify, peer);
+  return client && client->is_quiet;
 }
 
 void
 notify_heard(Notify* const notify, const Peer* const peer, const uint64_t now_ns)
 {
-  Subscriber* const subscriber = find_subscriber(notify, peer);
-  if (subscriber) {
-    subscriber->heard_ns = now_ns;
+  const Client* const client = find_client(notify, peer);
+  if (client) {
+    notify->clients[client - notify->clients].heard_ns = now_ns;
+  }
+}
+
+// ---- changes ----
+
+/// Send a key's state to all subscribers but `maker`, which may be NULL.
+static void
+send_key(Notify* const notify, const NotifyKey* const key, const Peer* const maker)
+{
+  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    const Client* const client = &notify->clients[c];
+    if (client->is_subscribed && !(maker && peer_equal(&client->peer, maker))) {
+      notify->say(notify->context, &client->peer, key);
+      ++notify->sent;
+    }
   }
 }
 
 static void
 send_entry(Notify* const notify, NotifyEntry* const entry, const uint64_t now_ns)
 {
-  for (uint32_t s = 0; s < NOTIFY_MAX_SUBSCRIBERS; ++s) {
-    const Subscriber* const subscriber = &notify->subscribers[s];
-    if (subscriber->heard_ns &&
-        !(entry->has_maker && peer_equal(&subscriber->peer, &entry->maker))) {
-      notify->say(notify->context, &subscriber->peer, &entry->key);
-      ++notify->sent;
-    }
-  }
+  send_key(notify, &entry->key, entry->has_maker ? &entry->maker : NULL);
   entry->is_due = false;
   entry->sent_ns = now_ns;
 }
@@ -121,6 +173,39 @@ notify_change(Notify* const notify, const NotifyKey key, const Peer* const maker
 }
 
 void
+notify_replaced(Notify* const notify, const Rack* const before, const Rack* const now,
+                const Peer* const maker)
+{
+  if (notify_n_subscribers(notify) > 0) {
+    (void)backlog_add(&notify->backlog, before, now, maker); // else /rack/changed has to do
+  }
+}
+
+static bool
+is_backlog_due(const Notify* const notify, const uint64_t now_ns)
+{
+  return !backlog_is_empty(&notify->backlog) && now_ns - notify->backlog_ns >= NOTIFY_INTERVAL_NS;
+}
+
+/// Send the next part of what an edit has changed.
+static void
+send_backlog(Notify* const notify, const uint64_t now_ns)
+{
+  const uint32_t n_subscribers = notify_n_subscribers(notify);
+  uint32_t n_left = n_subscribers ? NOTIFY_BATCH_SENT / n_subscribers : 0U;
+  n_left = n_left < NOTIFY_BATCH ? n_left : NOTIFY_BATCH;
+  const Backlog* const backlog = &notify->backlog;
+  NotifyKey key;
+  for (; n_left && backlog_take(&notify->backlog, &key); --n_left) {
+    send_key(notify, &key, backlog->has_maker ? &backlog->maker : NULL);
+  }
+  if (!n_subscribers || backlog_is_empty(backlog)) {
+    backlog_clear(&notify->backlog);
+  }
+  notify->backlog_ns = now_ns;
+}
+
+void
 notify_flush(Notify* const notify, const uint64_t now_ns)
 {
   for (uint32_t e = 0; e < notify->n_entries; ++e) {
@@ -129,12 +214,16 @@ notify_flush(Notify* const notify, const uint64_t now_ns)
       send_entry(notify, entry, now_ns);
     }
   }
+  if (is_backlog_due(notify, now_ns)) {
+    send_backlog(notify, now_ns);
+  }
 }
 
 uint64_t
 notify_wake_ns(const Notify* const notify)
 {
-  uint64_t wake_ns = UINT64_MAX;
+  uint64_t wake_ns =
+      backlog_is_empty(&notify->backlog) ? UINT64_MAX : notify->backlog_ns + NOTIFY_INTERVAL_NS;
   for (uint32_t e = 0; e < notify->n_entries; ++e) {
     const NotifyEntry* const entry = &notify->entries[e];
     if (entry->is_due && entry->sent_ns + NOTIFY_INTERVAL_NS < wake_ns) {
@@ -148,8 +237,14 @@ uint32_t
 notify_n_subscribers(const Notify* const notify)
 {
   uint32_t n = 0;
-  for (uint32_t s = 0; s < NOTIFY_MAX_SUBSCRIBERS; ++s) {
-    n += notify->subscribers[s].heard_ns != 0;
+  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    n += notify->clients[c].is_subscribed;
   }
   return n;
+}
+
+void
+notify_clear(Notify* const notify)
+{
+  backlog_clear(&notify->backlog);
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Who wants to be told what others change, and how often.
+   What clients want to be sent: the changes that others make, and whether /done.
 
    A change is a key: a parameter, or one of the NOTIFY_* events.  Subscribers get its newest state
-   at most once in NOTIFY_INTERVAL_NS, and always the last one; whoever made it is left out.
+   at most once in NOTIFY_INTERVAL_NS, and always the last one; whoever made it is left out.  When
+   an edit replaces the document, the values that it changed follow one after the other, a part of
+   them in each interval.
 */
 #ifndef WARPRACK_CONTROL_NOTIFY_H
 #define WARPRACK_CONTROL_NOTIFY_H
 
+#include "backlog.h"
 #include "peer.h"
 
 #include "../engine/rack.h"
@@ -16,15 +19,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NOTIFY_MAX_SUBSCRIBERS 32U
-#define NOTIFY_MAX_KEYS        512U
-#define NOTIFY_INTERVAL_NS     UINT64_C(20000000) // as fast as eyes and faders need
-
-/// A parameter of a node, or an event with uid RACK_UID_NONE.
-typedef struct NotifyKey {
-  RackUid uid;
-  uint32_t param; ///< Or NotifyEvent
-} NotifyKey;
+#define NOTIFY_MAX_CLIENTS 32U
+#define NOTIFY_MAX_KEYS    512U
+#define NOTIFY_INTERVAL_NS UINT64_C(20000000) // as fast as eyes and faders need
+#define NOTIFY_BATCH                                                                               \
+  128U                         // values of a replaced document in one interval: what a socket's
+                               // buffer holds while its reader sleeps
+#define NOTIFY_BATCH_SENT 512U // ... and datagrams to all subscribers, but one value at least
 
 typedef enum NotifyEvent {
   NOTIFY_RACK,
@@ -47,32 +48,45 @@ typedef struct NotifyEntry {
   uint64_t sent_ns; ///< 0: never; free when not due either and long ago
 } NotifyEntry;
 
-typedef struct Subscriber {
+/// A client that wants something else than others.
+typedef struct Client {
   Peer peer;
-  uint64_t heard_ns; ///< When it last spoke; 0: free
-} Subscriber;
+  uint64_t heard_ns;  ///< When it last spoke
+  bool is_subscribed; ///< Gets what others change
+  bool is_quiet;      ///< Gets no /done; free when neither
+} Client;
 
 /// Say to one subscriber how things are now.
 typedef void (*NotifySay)(void* context, const Peer* to, const NotifyKey* key);
 
 typedef struct Notify {
-  Subscriber subscribers[NOTIFY_MAX_SUBSCRIBERS];
+  Client clients[NOTIFY_MAX_CLIENTS];
   NotifyEntry entries[NOTIFY_MAX_KEYS];
   uint32_t n_entries; ///< Entries that have ever been used
+  Backlog backlog;
+  uint64_t backlog_ns; ///< When a part of it was last sent
   uint64_t sent;
   uint64_t merged; ///< Changes that never went out because a newer one took their place
   NotifySay say;
   void* context;
 } Notify;
 
-/// Begin or end to tell a peer.  Of too many the one that has been silent for longest makes way.
+/// Begin or end to send a peer what others change; leave /done out for it, or not any more.  Of too
+/// many clients the one that has been silent for longest makes way.
 void notify_subscribe(Notify* notify, const Peer* peer, bool wanted, uint64_t now_ns);
+void notify_set_quiet(Notify* notify, const Peer* peer, bool quiet, uint64_t now_ns);
+
+bool notify_is_quiet(const Notify* notify, const Peer* peer);
 
 /// The peer has spoken.
 void notify_heard(Notify* notify, const Peer* peer, uint64_t now_ns);
 
 /// Something has changed; `maker` may be NULL.
 void notify_change(Notify* notify, NotifyKey key, const Peer* maker, uint64_t now_ns);
+
+/// An edit has put `now` in the place of `before` (NULL: of something unknown): the values that it
+/// changed are to be sent, to all but `maker`, which may be NULL.
+void notify_replaced(Notify* notify, const Rack* before, const Rack* now, const Peer* maker);
 
 /// Send what is due.  Call it at notify_wake_ns().
 void notify_flush(Notify* notify, uint64_t now_ns);
@@ -81,5 +95,7 @@ void notify_flush(Notify* notify, uint64_t now_ns);
 uint64_t notify_wake_ns(const Notify* notify);
 
 uint32_t notify_n_subscribers(const Notify* notify);
+
+void notify_clear(Notify* notify);
 
 #endif

@@ -71,6 +71,25 @@ query_notify(Control* const control, const Peer* const peer, const Message* cons
 }
 
 Status
+query_answers(Control* const control, const Peer* const peer, const Message* const message,
+              Error* const error)
+{
+  if (!peer_is_loopback(peer)) {
+    // Its address may be forged, and then somebody else would not be answered.
+    return error_set(error, STATUS_BAD_ARG,
+                     "only senders on this machine can choose their answers");
+  }
+  const char* const wanted = message_text(message, 0);
+  const bool is_quiet = strcmp(wanted, "all") != 0;
+  if (is_quiet && strcmp(wanted, "failures") != 0) {
+    return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is neither all nor failures", wanted);
+  }
+  notify_set_quiet(&control->notify, peer, is_quiet, control->now_ns);
+  outlet_done(&control->outlet, peer, message->address, message->n_bytes);
+  return STATUS_OK;
+}
+
+Status
 query_sync(Control* const control, const Peer* const peer, const Message* const message,
            Error* const error)
 {

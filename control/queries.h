@@ -10,6 +10,8 @@
 struct Control;
 
 Status
+query_answers(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status
 query_notify(struct Control* control, const Peer* peer, const Message* message, Error* error);
 Status query_nodes(struct Control* control, const Peer* peer, const Message* message, Error* error);
 Status query_ping(struct Control* control, const Peer* peer, const Message* message, Error* error);

@@ -163,8 +163,9 @@ drop_candidate(Session* const session)
   session->overtook.n = 0;
 }
 
-/// The candidate is heard: it takes the committed document's place.
-static void
+/// The candidate is heard: it takes the place of the committed document, which the history has
+/// then.
+static const Rack*
 commit(Session* const session, const CommandKind kind)
 {
   Rack* const before = session->committed;
@@ -184,6 +185,7 @@ commit(Session* const session, const CommandKind kind)
     session->counts.values_lost += session->overtook.n;
   }
   session->overtook.n = 0;
+  return before;
 }
 
 /// True for an edit that changes nothing.  Undo and redo count as steps even then.
@@ -437,9 +439,9 @@ session_reply(Session* const session, const EngineReply* const reply, const uint
   }
   session->flight = NULL;
   if (reply->status == STATUS_OK) {
-    commit(session, batch->messages[0].info->kind);
+    const Rack* const before = commit(session, batch->messages[0].info->kind);
     events->edit_done(events->context, batch, session->counts.revision, reply->frame);
-    events->rack_changed(events->context, &batch->peer);
+    events->rack_changed(events->context, before, batch);
     batch_free(batch);
   } else {
     Error error;
@@ -458,7 +460,7 @@ session_taken_back(Session* const session, Rack* const rack)
   session->committed = rack;
   ++session->counts.revision;
   history_taken_back(&session->history, before, rack);
-  session->config.events.rack_changed(session->config.events.context, NULL);
+  session->config.events.rack_changed(session->config.events.context, before, NULL);
 }
 
 const Rack*

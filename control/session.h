@@ -47,8 +47,9 @@ typedef struct SessionEvents {
   void (*turn)(void* context, Batch* batch);
   /// `maker` has changed a parameter.
   void (*value_changed)(void* context, RackUid uid, uint32_t param, const Peer* maker);
-  /// `maker` has changed the document as a whole.
-  void (*rack_changed)(void* context, const Peer* maker);
+  /// An edit has put another document in the place of `before`; `batch` is NULL when the engine
+  /// has.
+  void (*rack_changed)(void* context, const Rack* before, const Batch* batch);
 } SessionEvents;
 
 typedef struct SessionConfig {

@@ -334,6 +334,80 @@ START_TEST(others_are_told_of_changes_and_the_maker_is_not)
 }
 END_TEST
 
+/// What an edit changes is not known to who made it either: undo, load, a chain.
+START_TEST(subscribers_get_the_values_that_an_edit_has_changed)
+{
+  start();
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  client_send(rig.client, "/server/notify", "i", 1);
+  client_expect(rig.client, "/done /server/notify");
+  client_send(rig.client, "/node/vol/gain", "f", -9.0);
+  client_expect(rig.other, "/node/vol/gain -9");
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done /rack/undo 1");
+  client_expect(rig.client, "/node/vol/gain -6");
+  client_expect(rig.other, "/rack/changed 1");
+  client_expect(rig.other, "/node/vol/gain -6");
+  client_send(rig.client, "/rack/chain", "s",
+              "lowcut: highpass 95 order=4 | vol: gain -6 | d: delay note=1/8");
+  client_expect_start(rig.client, "/done /rack/chain 2");
+  client_expect(rig.other, "/rack/changed 2");
+  OscClient* const both[] = { rig.client, rig.other };
+  for (uint32_t c = 0; c < 2U; ++c) {
+    client_expect(both[c], "/node/lowcut/frequency 95");
+    client_expect(both[c], "/node/lowcut/order 4");
+    client_expect(both[c], "/node/d/time 500"); // all of a node that is new
+    client_expect(both[c], "/node/d/feedback 0");
+    client_expect(both[c], "/node/d/pingpong 0");
+    client_expect(both[c], "/node/d/note 1/8");
+    client_expect_nothing(both[c]);
+  }
+  client_send(rig.client, "/rack/rename", "ss", "vol", "level");
+  client_expect_start(rig.client, "/done /rack/rename 3");
+  client_expect(rig.client, "/node/level/gain -6");
+  client_expect(rig.other, "/rack/changed 3");
+  client_expect(rig.other, "/node/level/gain -6");
+  client_send(rig.client, "/node/lowcut/order", "i", 2); // an edit whose values its maker knows
+  client_expect_start(rig.client, "/done /node/lowcut/order 4");
+  client_expect(rig.other, "/rack/changed 4");
+  client_expect(rig.other, "/node/lowcut/order 2");
+  client_expect_nothing(rig.client);
+  stop();
+}
+END_TEST
+
+START_TEST(a_client_that_wants_failures_only_gets_no_done)
+{
+  start();
+  client_send(rig.client, "/server/answers", "s", "failures");
+  client_expect(rig.client, "/done /server/answers");
+  client_send(rig.client, "/node/vol/gain", "f", -9.0);
+  client_send(rig.client, "/node/vol/gain", "f", 99.0);
+  client_expect_start(rig.client, "/fail /node/vol/gain 2 ");
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.client, "/rack/save", "s", "a.rack");
+  client_send(rig.client, "/server/sync", "i", 1);
+  fake_engine_advance(rig.engine, 10U * FAKE_BLOCK_FRAMES);
+  client_send(rig.client, "/node/vol/gain", "");
+  client_expect(rig.client, "/node/vol/gain -9"); // a question is answered
+  fake_engine_advance(rig.engine, 10U * FAKE_BLOCK_FRAMES);
+  client_expect(rig.client, "/server/synced 1");
+  client_send(rig.client, "/server/ping", "");
+  client_expect(rig.client, "/done /server/ping");
+  client_send(rig.other, "/node/vol/gain", "f", -8.0); // nobody else's wish
+  client_expect(rig.other, "/done /node/vol/gain");
+  client_send(rig.client, "/server/answers", "s", "some");
+  client_expect_start(rig.client, "/fail /server/answers 1 ");
+  client_send(rig.client, "/server/answers", "s", "all");
+  client_expect(rig.client, "/done /server/answers");
+  client_send(rig.client, "/node/vol/gain", "f", -7.0);
+  client_expect(rig.client, "/done /node/vol/gain");
+  stop();
+}
+END_TEST
+
 START_TEST(many_changes_of_one_value_are_merged_and_the_last_one_arrives)
 {
   start();
@@ -589,6 +663,8 @@ SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
            patterns_set_all_that_match_in_one_group,
            a_value_that_the_engine_cannot_take_is_not_in_the_document,
            others_are_told_of_changes_and_the_maker_is_not,
+           subscribers_get_the_values_that_an_edit_has_changed,
+           a_client_that_wants_failures_only_gets_no_done,
            many_changes_of_one_value_are_merged_and_the_last_one_arrives,
            a_new_latency_is_passed_on,
            a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once,

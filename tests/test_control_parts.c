@@ -239,13 +239,102 @@ START_TEST(too_many_news_become_one)
 }
 END_TEST
 
+/// A rack of n gains with these values.
+static Rack*
+rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db)
+{
+  Rack* const rack = previous ? rack_copy(previous) : rack_new();
+  for (uint32_t i = 0; i < n; ++i) {
+    char name[16];
+    snprintf(name, sizeof(name), "g%u", i);
+    ck_assert(previous || !rack_add(rack, name, "gain", NULL));
+    ck_assert(!rack_set_number(rack, name, "gain", gain_db, NULL));
+  }
+  return rack;
+}
+
+START_TEST(a_replaced_document_is_told_in_parts_each_value_once)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  const uint32_t n = 2U * NOTIFY_BATCH + 20U;
+  Rack* const before = rack_of_gains(n, NULL, -1.0);
+  Rack* const now = rack_of_gains(n, before, -2.0);
+  const Peer watcher = peer_of("127.0.0.1", 1);
+  const Peer maker = peer_of("127.0.0.1", 2);
+  uint64_t now_ns = 1000000000U;
+  notify_replaced(&notify, before, now, NULL);
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX); // nobody listens
+  notify_subscribe(&notify, &watcher, true, now_ns);
+  notify_subscribe(&notify, &maker, true, now_ns);
+  notify_replaced(&notify, before, now, &maker);
+  notify_flush(&notify, now_ns);
+  ck_assert_uint_eq(told.n, NOTIFY_BATCH);
+  ck_assert_uint_eq(notify_wake_ns(&notify), now_ns + NOTIFY_INTERVAL_NS);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS - 1U);
+  ck_assert_uint_eq(told.n, NOTIFY_BATCH);
+  notify_replaced(&notify, before, now, &maker); // the rest waits already
+  for (uint32_t i = 0; notify_wake_ns(&notify) != UINT64_MAX; ++i) {
+    ck_assert_uint_lt(i, 4U);
+    now_ns += NOTIFY_INTERVAL_NS;
+    notify_flush(&notify, now_ns);
+  }
+  ck_assert_uint_eq(told.n, NOTIFY_BATCH + n); // those told before have changed once more
+
+  // What another one has changed as well is told to both; what has gone is told to nobody.
+  Rack* const empty = rack_new();
+  told.n = 0;
+  notify_replaced(&notify, before, now, &maker);
+  notify_replaced(&notify, before, now, &watcher);
+  ck_assert_uint_eq(notify.backlog.n, n);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
+  ck_assert_uint_eq(told.n, 2U * NOTIFY_BATCH);
+  notify_replaced(&notify, now, empty, NULL);
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
+
+  // Of nothing known, all is told; and nothing when the last one has left.
+  notify_replaced(&notify, NULL, now, NULL);
+  ck_assert_uint_eq(notify.backlog.n, n);
+  notify_subscribe(&notify, &watcher, false, now_ns);
+  notify_subscribe(&notify, &maker, false, now_ns);
+  now_ns += 2U * NOTIFY_INTERVAL_NS;
+  notify_flush(&notify, now_ns);
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
+  ck_assert_uint_eq(told.n, 2U * NOTIFY_BATCH);
+  rack_free(empty);
+  rack_free(now);
+  rack_free(before);
+  notify_clear(&notify);
+}
+END_TEST
+
+START_TEST(a_client_has_one_place_for_all_its_wishes)
+{
+  static Notify notify;
+  const Peer peer = peer_of("127.0.0.1", 1);
+  notify_set_quiet(&notify, &peer, true, 1);
+  notify_subscribe(&notify, &peer, true, 2);
+  ck_assert(notify_is_quiet(&notify, &peer));
+  notify_subscribe(&notify, &peer, false, 3);
+  ck_assert(notify_is_quiet(&notify, &peer));
+  ck_assert_uint_eq(notify_n_subscribers(&notify), 0);
+  notify_set_quiet(&notify, &peer, false, 4);
+  ck_assert(!notify_is_quiet(&notify, &peer));
+  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    ck_assert_uint_eq(notify.clients[c].heard_ns, 0);
+  }
+}
+END_TEST
+
 START_TEST(the_subscriber_that_is_silent_for_longest_makes_way)
 {
   static Notify notify;
   Told told = { 0 };
   notify.say = note_told;
   notify.context = &told;
-  for (uint32_t i = 0; i < NOTIFY_MAX_SUBSCRIBERS; ++i) {
+  for (uint32_t i = 0; i < NOTIFY_MAX_CLIENTS; ++i) {
     const Peer peer = peer_of("127.0.0.1", (uint16_t)(100U + i));
     notify_subscribe(&notify, &peer, true, 10U + i);
   }
@@ -253,9 +342,9 @@ START_TEST(the_subscriber_that_is_silent_for_longest_makes_way)
   notify_heard(&notify, &first, 1000);
   const Peer newest = peer_of("127.0.0.1", 99);
   notify_subscribe(&notify, &newest, true, 1001);
-  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_SUBSCRIBERS);
+  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_CLIENTS);
   notify_subscribe(&notify, &first, false, 1002);
-  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_SUBSCRIBERS - 1U);
+  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_CLIENTS - 1U);
 }
 END_TEST
 
@@ -265,4 +354,6 @@ SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_ad
            many_answers_to_one_message_of_a_stranger_are_no_larger_either,
            undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
+           a_replaced_document_is_told_in_parts_each_value_once,
+           a_client_has_one_place_for_all_its_wishes,
            the_subscriber_that_is_silent_for_longest_makes_way)

@@ -227,15 +227,18 @@ START_TEST(a_rack_that_is_taken_back_is_as_an_undo)
   client_send(rig.client, "/rack/chain", "s", "a: gain -1dB");
   client_expect(rig.client, "/done /rack/chain 1 640");
   client_expect(rig.other, "/rack/changed 1");
+  client_expect(rig.other, "/node/a/gain -1");
   client_send(rig.client, "/rack/chain", "s", "b: gain -2dB");
   client_expect(rig.client, "/done /rack/chain 2 640");
   client_expect(rig.other, "/rack/changed 2");
+  client_expect(rig.other, "/node/b/gain -2");
   client_send(rig.client, "/node/b/gain", "f", -3.0); // one more step, of the rack that crashes
   client_expect(rig.client, "/done /node/b/gain");
   client_expect(rig.other, "/node/b/gain -3");
   take_back("a: gain -1dB");
   client_expect(rig.other, "/rack/changed 3");
   client_expect(rig.other, "/server/quarantine it crashed twice");
+  client_expect(rig.other, "/node/a/gain -1");
   control_rig_expect_rack(&rig, "add a gain gain=-1dB");
 
   client_send(rig.client, "/rack/undo", ""); // what was before the one that is heard again

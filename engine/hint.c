@@ -183,12 +183,15 @@ find_mistyped(const char* const wrong, const char* const* const names, const uin
   return nearest;
 }
 
+/// The name that begins with the word, or that the word begins with.
 static const char*
 find_beginning(const char* const wrong, const char* const* const names, const uint32_t n_names)
 {
-  const size_t length = strlen(wrong);
-  for (uint32_t i = 0; length && i < n_names; ++i) {
-    if (!strncasecmp(names[i], wrong, length)) {
+  const size_t n_wrong = strlen(wrong);
+  for (uint32_t i = 0; n_wrong && i < n_names; ++i) {
+    const size_t n_name = strlen(names[i]);
+    if (!strncasecmp(names[i], wrong, n_wrong) ||
+        (n_name > 2U && !strncasecmp(names[i], wrong, n_name))) {
       return names[i];
     }
   }

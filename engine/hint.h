@@ -4,8 +4,8 @@
    OSC addresses all ask here.
 
    A word is near a name when it is the same in another case, a word of other programs for it
-   ("wet" for "mix", "eq" for "peaking": the table in hint.c), mistyped (edit distance), or its
-   beginning; looked for in this order.
+   ("wet" for "mix", "eq" for "peaking": the table in hint.c), mistyped (edit distance), or when one
+   begins with the other; looked for in this order.
 */
 #ifndef WARPRACK_ENGINE_HINT_H
 #define WARPRACK_ENGINE_HINT_H

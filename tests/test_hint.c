@@ -28,6 +28,7 @@ START_TEST(the_nearest_name_is_found_by_case_synonym_letters_and_beginning)
     { effects, "conv", "convolver" },
     { effects, "high", "highpass" },
     { effects, "g", "gain" },
+    { effects, "peakingfilter", "peaking" },
     { params, "wet", "mix" },
     { params, "Dry", "mix" },
     { params, "freq", "frequency" },

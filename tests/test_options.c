@@ -27,7 +27,7 @@ typedef struct Paint {
 
 /// Run options_parse() on words with both outputs caught in paint->out.
 static void
-parse(Paint* const paint, const bool options_first, const uint32_t n_words, const char** words)
+parse(Paint* const paint, const uint32_t n_words, const char** words)
 {
   *paint = (Paint){ .frame = true, .coats = 1 };
   const Option table[] = {
@@ -39,7 +39,7 @@ parse(Paint* const paint, const bool options_first, const uint32_t n_words, cons
     { "colour", 0, OPTION_CHOICE, .choices = colours, .help = "Colour",
       .to.choice = &paint->colour },
   };
-  const OptionTable options = { table, ARRAY_LEN(table), 1, 1, options_first };
+  const OptionTable options = { table, ARRAY_LEN(table), 1, 1 };
   static char* argv[16]; // operands point into it
   argv[0] = (char*)"paint";
   for (uint32_t i = 0; i < n_words; ++i) {
@@ -69,7 +69,7 @@ parse(Paint* const paint, const bool options_first, const uint32_t n_words, cons
 #define PARSE(paint, ...)                                                                          \
   do {                                                                                             \
     const char* words_[] = { __VA_ARGS__ };                                                        \
-    parse(paint, false, (uint32_t)ARRAY_LEN(words_), words_);                                      \
+    parse(paint, (uint32_t)ARRAY_LEN(words_), words_);                                             \
   } while (0)
 
 /// It must end with code 2 and say all of `said`.
@@ -174,22 +174,42 @@ START_TEST(help_names_every_option_and_exits_with_0)
 }
 END_TEST
 
-START_TEST(options_may_end_at_the_first_operand)
+START_TEST(numbers_and_what_follows_two_dashes_are_operands)
 {
   Paint paint;
-  const char* words[] = { "-w", "-6" };
-  parse(&paint, true, 2, words);
-  assert_refused(&paint, "unknown option -6");
-  const char* after[] = { "wall", "-6" };
-  parse(&paint, true, 2, after);
-  assert_refused(&paint, "nothing is expected at '-6'"); // an operand, and one too many here
-  const char* help[] = { "--help" };
-  parse(&paint, true, 1, help);
-  ck_assert_msg(strstr(paint.out, "Options stand before"), "it is not said: %s", paint.out);
+  PARSE(&paint, "-6dB", "-w");
+  ck_assert_msg(paint.goes_on && paint.wet, "%s", paint.out);
+  ck_assert_str_eq(paint.operands.words[0], "-6dB");
+  PARSE(&paint, "-w", "-.5");
+  ck_assert_msg(paint.goes_on, "%s", paint.out);
+  ck_assert_str_eq(paint.operands.words[0], "-.5");
+  PARSE(&paint, "-c2", "--", "--wet");
+  ck_assert_msg(paint.goes_on && !paint.wet, "%s", paint.out);
+  ck_assert_str_eq(paint.operands.words[0], "--wet");
+  PARSE(&paint, "-");
+  ck_assert_str_eq(paint.operands.words[0], "-");
+  PARSE(&paint, "-wall");
+  assert_refused(&paint, "unknown option -a; words behind -- are no options");
+}
+END_TEST
+
+START_TEST(a_value_is_no_option_and_a_long_name_has_two_dashes)
+{
+  Paint paint;
+  PARSE(&paint, "wall", "--label", "--wet");
+  assert_refused(&paint, "--label needs a value");
+  PARSE(&paint, "wall", "--label=--wet");
+  ck_assert_msg(paint.goes_on && !paint.wet, "%s", paint.out);
+  ck_assert_str_eq(paint.label, "--wet");
+  PARSE(&paint, "wall", "-coats", "2");
+  assert_refused(&paint, "unknown option -coats; did you mean --coats?");
+  PARSE(&paint, "wall", "-wc", "2");
+  ck_assert_msg(paint.goes_on && paint.wet && paint.coats == 2, "%s", paint.out);
 }
 END_TEST
 
 SUITE_MAIN("options", values_reach_their_places_in_any_order, what_is_not_given_stays_as_it_was,
            wrong_values_are_refused_with_the_range, unknown_options_are_refused_with_the_nearest,
            operands_are_counted, help_names_every_option_and_exits_with_0,
-           options_may_end_at_the_first_operand)
+           numbers_and_what_follows_two_dashes_are_operands,
+           a_value_is_no_option_and_a_long_name_has_two_dashes)

@@ -180,6 +180,21 @@ START_TEST(answers_can_be_json)
 }
 END_TEST
 
+START_TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
+{
+  start();
+  PROGRAM_RUN(&program, "send", "/node/vol/gain", "-12", "-p", port);
+  expect(0, "/done s \"/node/vol/gain\"\n");
+  PROGRAM_RUN(&program, "send", "/node/vol/gain", "--json", "-p", port);
+  ck_assert_msg(program.exit_code == 0 && program.out[0] == '[', "%s%s", program.out, program.err);
+  program_clear(&program);
+  SEND("/rack/chain", "--", "-x");
+  ck_assert_msg(strstr(program.out, "no effect \"-x\"") != NULL, "%s%s", program.out, program.err);
+  program_clear(&program);
+  stop();
+}
+END_TEST
+
 START_TEST(silence_is_an_error)
 {
   start();
@@ -204,4 +219,4 @@ END_TEST
 SUITE_MAIN("send", an_answer_is_printed_with_its_types, all_answers_of_a_read_are_printed,
            an_edit_is_waited_for, a_bundle_is_one_edit_and_waited_for,
            a_bundle_that_cannot_be_is_not_sent, types_are_guessed_or_given, answers_can_be_json,
-           silence_is_an_error)
+           options_may_stand_anywhere_and_negative_numbers_are_none, silence_is_an_error)

@@ -45,17 +45,32 @@ list_benches(const bool json)
   return json ? command_print_json(&cmd_bench, array) : 0;
 }
 
+/// The benchmark that one of the words names, which is taken out of them; else NULL.
+static const Bench*
+take_bench(int* const argc, char** const argv)
+{
+  uint32_t n = 0;
+  const Bench* const* const benches = bench_table(&n);
+  for (int w = 1; w < *argc; ++w) {
+    for (uint32_t i = 0; i < n; ++i) {
+      if (!strcmp(bench_word(benches[i]), argv[w])) {
+        memmove(&argv[1], &argv[0], (size_t)w * sizeof(argv[0]));
+        --*argc;
+        return benches[i];
+      }
+    }
+  }
+  return NULL;
+}
+
 static int
-run_one(const char* const name, const int argc, char** const argv)
+refuse(const char* const name)
 {
   uint32_t n = 0;
   const Bench* const* const benches = bench_table(&n);
   const char* names[MAX_BENCHES];
   for (uint32_t i = 0; i < n && i < MAX_BENCHES; ++i) {
     names[i] = bench_word(benches[i]);
-    if (!strcmp(names[i], name)) {
-      return benches[i]->run(argc, argv);
-    }
   }
   char hint[HINT_BYTES];
   return command_misused(&cmd_bench, "no benchmark '%s'; %s", name,
@@ -63,18 +78,20 @@ run_one(const char* const name, const int argc, char** const argv)
 }
 
 static int
-bench_run(const int argc, char** const argv)
+bench_run(int argc, char** const argv)
 {
+  const Bench* const bench = take_bench(&argc, argv);
+  if (bench) {
+    return bench->run(argc, argv + 1); // its options are its own
+  }
   bool json = false;
   const Option table[] = {
     { "json", 'j', OPTION_FLAG, .help = "List as JSON", .to.flag = &json },
   };
-  const OptionTable options = { table, ARRAY_LEN(table), .max_operands = UINT32_MAX,
-                                .options_first = true };
+  const OptionTable options = { table, ARRAY_LEN(table), .max_operands = 1 };
   Operands operands;
   if (!options_parse(&cmd_bench, &options, argc, argv, &operands)) {
     return operands.exit_code;
   }
-  return operands.n ? run_one(operands.words[0], (int)operands.n, operands.words)
-                    : list_benches(json);
+  return operands.n ? refuse(operands.words[0]) : list_benches(json);
 }

@@ -465,7 +465,7 @@ send_run(const int argc, char** const argv)
       .help = "OSC types of the arguments (ihfdsTF), instead of guessing", .to.text = &args.types },
   };
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1,
-                                .max_operands = UINT32_MAX, .options_first = true };
+                                .max_operands = UINT32_MAX };
   Operands operands;
   if (!options_parse(&cmd_send, &options, argc, argv, &operands)) {
     return operands.exit_code;

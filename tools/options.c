@@ -1,67 +1,35 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Options of a subcommand from a table: getopt_long for the splitting, our own words for the rest.
+// Options of a subcommand from a table.
 
 #include "options.h"
 
 #include "../engine/hint.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_OPTIONS  64U // of one subcommand; the largest has about 30
-#define MAX_NAME     32U // with "no-" and the final zero
-#define HELP_COLUMN  26  // where help texts begin
-#define FIRST_SWITCH 512 // getopt values: 256 + row for --name, 512 + row for --no-name
+#define MAX_OPTIONS 64U // of one subcommand; the largest has about 30
+#define MAX_NAME    32U // with "no-" and the final zero
+#define HELP_COLUMN 26  // where help texts begin
 
-enum { VALUE_HELP = 1, FIRST_OPTION = 256 };
-
-typedef struct GetoptTable {
-  struct option rows[2U * MAX_OPTIONS + 2U];
-  char negated[MAX_OPTIONS][MAX_NAME];
-  const char* names[2U * MAX_OPTIONS + 1U];
-  uint32_t n_rows;
-  char letters[2U * MAX_OPTIONS + 4U];
-} GetoptTable;
+/// The words of a command line, read from the first to the last.
+typedef struct Line {
+  const Command* command;
+  const OptionTable* table;
+  int argc;
+  char** argv;
+  int at;       ///< The word that is read
+  bool is_help; ///< --help has been printed
+} Line;
 
 static bool
 takes_value(const Option* const option)
 {
   return option->kind != OPTION_FLAG && option->kind != OPTION_SWITCH;
-}
-
-static void
-add_row(GetoptTable* const to, const char* const name, const bool has_value, const int value)
-{
-  to->rows[to->n_rows] =
-      (struct option){ name, has_value ? required_argument : no_argument, NULL, value };
-  to->names[to->n_rows++] = name;
-}
-
-static void
-make_getopt_table(const OptionTable* const table, GetoptTable* const to)
-{
-  // "+": stop at the first operand; ":": tell a missing value from an unknown option.
-  char* letter = stpcpy(to->letters, table->options_first ? "+:h" : ":h");
-  for (uint32_t i = 0; i < table->n_options; ++i) {
-    const Option* const option = &table->options[i];
-    add_row(to, option->name, takes_value(option), FIRST_OPTION + (int)i);
-    if (option->kind == OPTION_SWITCH) {
-      snprintf(to->negated[i], MAX_NAME, "no-%s", option->name);
-      add_row(to, to->negated[i], false, FIRST_SWITCH + (int)i);
-    }
-    if (option->letter) {
-      *letter++ = option->letter;
-      if (takes_value(option)) {
-        *letter++ = ':';
-      }
-    }
-  }
-  *letter = '\0';
-  add_row(to, "help", false, VALUE_HELP);
 }
 
 // ---- help ----
@@ -113,9 +81,6 @@ print_help(const Command* const command, const OptionTable* const table)
     print_option(&table->options[i]);
   }
   printf("%-*s%s\n", HELP_COLUMN, "  -h, --help", "Print this and exit");
-  if (table->options_first) {
-    printf("\nOptions stand before all other words.\n");
-  }
 }
 
 // ---- values ----
@@ -169,10 +134,6 @@ static bool
 read_value(const Command* const command, const Option* const option, const char* const text)
 {
   switch (option->kind) {
-  case OPTION_FLAG:
-  case OPTION_SWITCH:
-    *option->to.flag = true;
-    return true;
   case OPTION_INTEGER:
     return read_integer(command, option, text);
   case OPTION_NUMBER:
@@ -186,35 +147,29 @@ read_value(const Command* const command, const Option* const option, const char*
     return true;
   case OPTION_CHOICE:
     return read_choice(command, option, text);
+  default:
+    return false; // takes none
   }
-  return false;
 }
 
-// ---- mistakes ----
+// ---- finding ----
 
-static void
-refuse_unknown(const Command* const command, const GetoptTable* const names, const char* const word)
+/// The option called "name" or, for a switch, "no-name", which sets `is_negated`; else NULL.
+static const Option*
+find_name(const OptionTable* const table, const char* const name, bool* const is_negated)
 {
-  if (strncmp(word, "--", 2)) {
-    command_misused(command, "unknown option -%c", optopt);
-    return;
+  for (uint32_t i = 0; i < table->n_options; ++i) {
+    const Option* const option = &table->options[i];
+    *is_negated = option->kind == OPTION_SWITCH && !strncmp(name, "no-", 3);
+    if (!strcmp(option->name, *is_negated ? name + 3 : name)) {
+      return option;
+    }
   }
-  char name[64];
-  snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-  if (optopt) { // a name that getopt knows: a value where there is none
-    command_misused(command, "--%s takes no value", name);
-    return;
-  }
-  const char* const near = nearest_name(name, names->names, names->n_rows);
-  if (near) {
-    command_misused(command, "unknown option --%s; did you mean --%s?", name, near);
-  } else {
-    command_misused(command, "unknown option --%s", name);
-  }
+  return NULL;
 }
 
 static const Option*
-find_letter(const OptionTable* const table, const int letter)
+find_letter(const OptionTable* const table, const char letter)
 {
   for (uint32_t i = 0; i < table->n_options; ++i) {
     if (table->options[i].letter == letter) {
@@ -224,68 +179,151 @@ find_letter(const OptionTable* const table, const int letter)
   return NULL;
 }
 
-static bool
-check_operands(const Command* const command, const OptionTable* const table, const uint32_t n,
-               const char* const first_too_many)
+static void
+refuse_name(const Line* const line, const char* const name)
 {
-  if (n < table->min_operands) {
-    command_misused(command, "usage: " PROGRAM_NAME " %s %s", command->name, command->usage);
+  const OptionTable* const table = line->table;
+  char negated[MAX_OPTIONS][MAX_NAME];
+  const char* names[2U * MAX_OPTIONS];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < table->n_options && i < MAX_OPTIONS; ++i) {
+    names[n++] = table->options[i].name;
+    if (table->options[i].kind == OPTION_SWITCH) {
+      snprintf(negated[i], MAX_NAME, "no-%s", table->options[i].name);
+      names[n++] = negated[i];
+    }
+  }
+  const char* const near = nearest_name(name, names, n);
+  command_misused(line->command, "unknown option %s%s%s%s", line->argv[line->at],
+                  near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+}
+
+// ---- reading ----
+
+/// The value of an option: behind its "=" or letter, else the next word.  NULL when there is none.
+static const char*
+take_value(Line* const line, const char* const attached)
+{
+  if (attached) {
+    return attached;
+  }
+  const char* const next = line->at + 1 < line->argc ? line->argv[line->at + 1] : NULL;
+  if (!next || !strncmp(next, "--", 2)) {
+    command_misused(line->command, "%s needs a value", line->argv[line->at]);
+    return NULL;
+  }
+  ++line->at;
+  return next;
+}
+
+static bool
+take_help(Line* const line)
+{
+  print_help(line->command, line->table);
+  line->is_help = true;
+  return false;
+}
+
+/// "--name", "--no-name", "--name value" or "--name=value"; true to go on.
+static bool
+take_name(Line* const line)
+{
+  const char* const word = line->argv[line->at] + 2;
+  const size_t n_name = strcspn(word, "=");
+  const char* const attached = word[n_name] ? word + n_name + 1U : NULL;
+  char name[MAX_NAME];
+  snprintf(name, sizeof(name), "%.*s", (int)n_name, word);
+  bool is_negated = false;
+  const Option* const option = find_name(line->table, name, &is_negated);
+  if (!option && !strcmp(name, "help")) {
+    return take_help(line);
+  }
+  if (!option) {
+    refuse_name(line, name);
     return false;
   }
-  if (n > table->max_operands) {
-    command_misused(command, "nothing is expected at '%s'", first_too_many);
+  if (takes_value(option)) {
+    const char* const value = take_value(line, attached);
+    return value && read_value(line->command, option, value);
+  }
+  if (attached) {
+    command_misused(line->command, "--%s takes no value", name);
     return false;
+  }
+  *option->to.flag = !is_negated;
+  return true;
+}
+
+/// "-a", "-abc", "-a value" or "-avalue"; true to go on.
+static bool
+take_letters(Line* const line)
+{
+  const char* const word = line->argv[line->at];
+  bool is_negated = false;
+  if (word[2] && find_name(line->table, word + 1, &is_negated)) { // "-rate" is not "-r ate"
+    refuse_name(line, word + 1);
+    return false;
+  }
+  for (const char* at = word + 1; *at; ++at) {
+    const Option* const option = find_letter(line->table, *at);
+    if (!option && *at == 'h') {
+      return take_help(line);
+    }
+    if (!option) {
+      command_misused(line->command, "unknown option -%c; words behind -- are no options", *at);
+      return false;
+    }
+    if (takes_value(option)) {
+      const char* const value = take_value(line, at[1] ? at + 1 : NULL);
+      return value && read_value(line->command, option, value);
+    }
+    *option->to.flag = true;
   }
   return true;
 }
 
-/// One step of getopt: true to go on.  Sets `done` when --help has been printed.
+/// Numbers such as -6 and -3dB are operands.
 static bool
-take_option(const Command* const command, const OptionTable* const table,
-            const GetoptTable* const names, const int found, char** const argv, bool* const done)
+is_option(const char* const word)
 {
-  if (found == VALUE_HELP || found == 'h') {
-    print_help(command, table);
-    *done = true;
+  return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) &&
+         !(word[1] == '.' && isdigit((unsigned char)word[2]));
+}
+
+static bool
+check_operands(const Line* const line, const Operands* const operands)
+{
+  const Command* const command = line->command;
+  if (operands->n < line->table->min_operands) {
+    command_misused(command, "usage: " PROGRAM_NAME " %s %s", command->name, command->usage);
     return false;
   }
-  if (found == ':') {
-    command_misused(command, "%s needs a value", argv[optind - 1]);
+  if (operands->n > line->table->max_operands) {
+    command_misused(command, "nothing is expected at '%s'%s",
+                    operands->words[line->table->max_operands],
+                    strstr(command->usage, "RACK") ? "; a RACK of several words needs quotes" : "");
     return false;
   }
-  if (found == '?') {
-    refuse_unknown(command, names, argv[optind - 1]);
-    return false;
-  }
-  if (found >= FIRST_SWITCH) {
-    *table->options[found - FIRST_SWITCH].to.flag = false;
-    return true;
-  }
-  const Option* const option =
-      found >= FIRST_OPTION ? &table->options[found - FIRST_OPTION] : find_letter(table, found);
-  return read_value(command, option, optarg);
+  return true;
 }
 
 bool
 options_parse(const Command* const command, const OptionTable* const table, const int argc,
               char** const argv, Operands* const operands)
 {
-  GetoptTable names = { .n_rows = 0 };
-  make_getopt_table(table, &names);
-  *operands = (Operands){ .exit_code = status_exit_code(STATUS_BAD_ARG) };
-  opterr = 0;
-  optind = 0; // GNU: start anew, also after another table
-  int found;
-  while ((found = getopt_long(argc, argv, names.letters, names.rows, NULL)) != -1) {
-    bool done = false;
-    if (!take_option(command, table, &names, found, argv, &done)) {
-      operands->exit_code = done ? 0 : operands->exit_code;
+  Line line = { .command = command, .table = table, .argc = argc, .argv = argv };
+  *operands = (Operands){ .words = argv + 1, .exit_code = status_exit_code(STATUS_BAD_ARG) };
+  bool is_over = false; // "--" has been read
+  for (line.at = 1; line.at < argc; ++line.at) {
+    char* const word = argv[line.at];
+    if (is_over || !is_option(word)) {
+      operands->words[operands->n++] = word;
+    } else if (!strcmp(word, "--")) {
+      is_over = true;
+    } else if (!(word[1] == '-' ? take_name(&line) : take_letters(&line))) {
+      operands->exit_code = line.is_help ? 0 : operands->exit_code;
       return false;
     }
   }
-  operands->words = argv + optind;
-  operands->n = (uint32_t)(argc - optind);
-  return check_operands(command, table, operands->n,
-                        operands->n > table->max_operands ? operands->words[table->max_operands]
-                                                          : NULL);
+  return check_operands(&line, operands);
 }

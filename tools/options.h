@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Options of a subcommand, described by a table: parsing (on getopt_long), ranges, messages and
-   `--help` all follow it.
+   Options of a subcommand, described by a table: parsing, ranges, messages and `--help` all follow
+   it.  Options may stand anywhere among the operands; a word "--" ends them.
 
        double rate_hz = 0.0;
        bool json = false;
@@ -55,12 +55,11 @@ typedef struct OptionTable {
   const Option* options; ///< [n_options] in the order of the help
   uint32_t n_options;
   uint32_t min_operands, max_operands;
-  bool options_first; ///< Options end at the first operand: what follows may begin with "-"
 } OptionTable;
 
 /// What is left when the options are taken out, or how to end.
 typedef struct Operands {
-  char** words; ///< [n] into argv
+  char** words; ///< [n] in argv, which is put in order for it
   uint32_t n;
   int exit_code; ///< When options_parse() is false: 0 after --help, 2 after a message
 } Operands;

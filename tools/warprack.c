@@ -3,6 +3,7 @@
 
 #include "commands.h"
 
+#include "../engine/effect.h"
 #include "../engine/hint.h"
 
 #include <errno.h>
@@ -31,6 +32,16 @@ print_help(void)
   return EXIT_SUCCESS;
 }
 
+/// A file of the rack language, or a chain that begins with an effect.
+static bool
+looks_like_rack(const char* const word)
+{
+  char first[64];
+  snprintf(first, sizeof(first), "%.*s", (int)strcspn(word, " |:("), word);
+  const size_t n = strlen(word);
+  return fx_find(first) || (n > 5U && !strcmp(word + n - 5U, ".rack"));
+}
+
 static int
 refuse(const char* const word)
 {
@@ -40,9 +51,14 @@ refuse(const char* const word)
   for (uint32_t i = 0; i < n && i < ARRAY_LEN(names); ++i) {
     names[i] = commands[i]->name;
   }
-  char hint[HINT_BYTES];
+  char hint[HINT_BYTES] = "options stand behind the command";
+  if (looks_like_rack(word)) {
+    strcpy(hint, "a rack stands behind check, render or run");
+  } else if (word[0] != '-') {
+    name_hint(hint, word, names, n);
+  }
   fprintf(stderr, PROGRAM_NAME ": unknown command '%s'; %s; see " PROGRAM_NAME " --help\n", word,
-          name_hint(hint, word, names, n));
+          hint);
   return status_exit_code(STATUS_BAD_ARG);
 }
 

@@ -319,18 +319,19 @@ def holdings(pid):
 
 
 class Jackd:
-    """A dummy JACK server of one's own, under the same name at every run: see tests/support/jackd.h."""
+    """A dummy JACK server of one's own, under the same name at every run: see tests/support/jackd.h.  A test that has several numbers them."""
 
-    def __init__(self, rate=48000, period=64):
+    def __init__(self, rate=48000, period=64, number=""):
         test = os.path.splitext(os.path.basename(sys.argv[0]))[0]
-        name = f"warprack-{zlib.crc32(PROGRAM.encode()):08x}-{test}"
+        name = f"warprack-{zlib.crc32(PROGRAM.encode()):08x}-{test}{number}"
         self.name, self.rate, self.period = name, rate, period
         self.env = {"JACK_DEFAULT_SERVER": name, "JACK_NO_START_SERVER": "1", "JACK_NO_AUDIO_RESERVATION": "1"}
         self.start()
 
     def launch(self):
         """Start it without waiting."""
-        command = ["jackd", "-r", "-n", self.name, "-d", "dummy"]
+        # Every client locks the server's memory, 50 kB for each port that there could be: 2,048 would take it 30 ms.
+        command = ["jackd", "-r", "-p", "128", "-n", self.name, "-d", "dummy"]
         command += ["-r", str(self.rate), "-p", str(self.period)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

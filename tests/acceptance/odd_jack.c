@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Stands before libjack (LD_PRELOAD) and does on demand what a client library should not: while the
-   folder ODD_JACK has a file `short`, periods come 16 frames short; while it has `twice`, each
-   comes from another thread as well, at the same time; while it has `none`, none comes at all.
-   While it has `slow`, a client is opened no further than to where the server knows of it, and a
-   file `opening` appears; while it has `hang`, a port is given no property, and `hanging` appears.
+   Stands before libjack (LD_PRELOAD) and does on demand what a client library should not.  Files in
+   the folder ODD_JACK say what:
+
+     short   while it is there, periods come 16 frames short
+     twice   each period comes from another thread as well, at the same time
+     none    no period comes at all
+     slow    a client is opened no further than to where the server knows of it; `opening` appears
+     hang    a port is given no property; `hanging` appears
+     fail    "FUNCTION N": the N-th call of that function fails, counted from the opening of each
+             client; with a third word, every call after it fails as well, no period comes any more,
+             and the client is told that the server has gone.  `failed` appears
+     end     the server has gone, at the next period; the file vanishes
+
+   A call that fails is not passed on and returns what libjack does without a server: NULL, 0 or -1.
+   When a client is closed, the file `calls` says how often it called which function.
 */
 
 #include <dlfcn.h>
@@ -12,6 +22,9 @@
 #include <jack/jack.h>
 #include <jack/metadata.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +34,259 @@
 
 #define MISSING 16U
 
+// Type, name, parameters, arguments, what it returns when it fails.
+#define PASSED_ON(CALL)                                                                            \
+  CALL(int, jack_activate, (jack_client_t * client), (client), -1)                                 \
+  CALL(int, jack_connect, (jack_client_t * client, const char* from, const char* to),              \
+       (client, from, to), -1)                                                                     \
+  CALL(jack_nframes_t, jack_get_buffer_size, (jack_client_t * client), (client), 0)                \
+  CALL(char*, jack_get_client_name, (jack_client_t * client), (client), NULL)                      \
+  CALL(const char**, jack_get_ports,                                                               \
+       (jack_client_t * client, const char* name, const char* type, unsigned long flags),          \
+       (client, name, type, flags), NULL)                                                          \
+  CALL(jack_nframes_t, jack_get_sample_rate, (jack_client_t * client), (client), 0)                \
+  CALL(jack_nframes_t, jack_last_frame_time, (const jack_client_t* client), (client), 0)           \
+  CALL(jack_port_t*, jack_port_by_name, (jack_client_t * client, const char* name),                \
+       (client, name), NULL)                                                                       \
+  CALL(int, jack_port_connected, (const jack_port_t* port), (port), -1)                            \
+  CALL(int, jack_port_flags, (const jack_port_t* port), (port), -1)                                \
+  CALL(const char**, jack_port_get_all_connections,                                                \
+       (const jack_client_t* client, const jack_port_t* port), (client, port), NULL)               \
+  CALL(void*, jack_port_get_buffer, (jack_port_t * port, jack_nframes_t n), (port, n), NULL)       \
+  CALL(const char*, jack_port_name, (const jack_port_t* port), (port), NULL)                       \
+  CALL(jack_port_t*, jack_port_register,                                                           \
+       (jack_client_t * client, const char* name, const char* type, unsigned long flags,           \
+        unsigned long size),                                                                       \
+       (client, name, type, flags, size), NULL)                                                    \
+  CALL(const char*, jack_port_type, (const jack_port_t* port), (port), NULL)                       \
+  CALL(jack_uuid_t, jack_port_uuid, (const jack_port_t* port), (port), 0)                          \
+  CALL(int, jack_recompute_total_latencies, (jack_client_t * client), (client), -1)                \
+  CALL(int, jack_set_buffer_size_callback,                                                         \
+       (jack_client_t * client, JackBufferSizeCallback function, void* context),                   \
+       (client, function, context), -1)                                                            \
+  CALL(int, jack_set_freewheel_callback,                                                           \
+       (jack_client_t * client, JackFreewheelCallback function, void* context),                    \
+       (client, function, context), -1)                                                            \
+  CALL(int, jack_set_latency_callback,                                                             \
+       (jack_client_t * client, JackLatencyCallback function, void* context),                      \
+       (client, function, context), -1)                                                            \
+  CALL(int, jack_set_port_connect_callback,                                                        \
+       (jack_client_t * client, JackPortConnectCallback function, void* context),                  \
+       (client, function, context), -1)                                                            \
+  CALL(int, jack_set_thread_init_callback,                                                         \
+       (jack_client_t * client, JackThreadInitCallback function, void* context),                   \
+       (client, function, context), -1)                                                            \
+  CALL(int, jack_set_xrun_callback,                                                                \
+       (jack_client_t * client, JackXRunCallback function, void* context),                         \
+       (client, function, context), -1)
+
+// Those with more to do than to be passed on.
+#define OTHERS(NAME)                                                                               \
+  NAME(jack_client_close)                                                                          \
+  NAME(jack_client_open)                                                                           \
+  NAME(jack_port_get_latency_range)                                                                \
+  NAME(jack_port_set_latency_range)                                                                \
+  NAME(jack_set_process_callback)                                                                  \
+  NAME(jack_set_property)
+
+#define INDEX(name)                                                 CALL_OF_##name
+#define INDEX_PASSED_ON(type, name, parameters, arguments, failure) INDEX(name),
+#define INDEX_OTHER(name)                                           INDEX(name),
+enum { PASSED_ON(INDEX_PASSED_ON) OTHERS(INDEX_OTHER) N_FUNCTIONS };
+
+#define NAME_PASSED_ON(type, name, parameters, arguments, failure) #name,
+#define NAME_OTHER(name)                                           #name,
+static const char* const names[N_FUNCTIONS] = { PASSED_ON(NAME_PASSED_ON) OTHERS(NAME_OTHER) };
+
 static JackProcessCallback process;
 static void* process_context;
+static JackInfoShutdownCallback shutdown_callback;
+static void* shutdown_context;
 
-static int
+static atomic_uint n_calls[N_FUNCTIONS]; // since the client was opened
+static unsigned failing;                 // N_FUNCTIONS: none
+static unsigned failing_call;            // from 1
+static bool fails_on;                    // and everything after it
+static atomic_bool is_gone;              // the server
+
+// ---- the folder ----
+
+static const char*
+path_of(const char* const name, char path[static 4096])
+{
+  snprintf(path, 4096, "%s/%s", getenv("ODD_JACK"), name);
+  return path;
+}
+
+static bool
 is_wanted(const char* const name)
 {
   char path[4096];
-  snprintf(path, sizeof(path), "%s/%s", getenv("ODD_JACK"), name);
-  return access(path, F_OK) == 0;
+  return access(path_of(name, path), F_OK) == 0;
+}
+
+static void
+show(const char* const name)
+{
+  char path[4096];
+  close(open(path_of(name, path), O_CREAT | O_WRONLY, 0644));
+}
+
+static void
+wait_beside(const char* const name, const char* const shown)
+{
+  while (is_wanted(name)) {
+    show(shown);
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+  }
+}
+
+// ---- calls that fail ----
+
+static void*
+shut_down(void* const unused)
+{
+  (void)unused;
+  shutdown_callback(JackFailure | JackServerError, "the stand-in says so", shutdown_context);
+  return NULL;
+}
+
+// Told from a thread of its own, as libjack does.
+static void
+lose_server(void)
+{
+  pthread_t thread;
+  if (!atomic_exchange(&is_gone, true) && shutdown_callback &&
+      !pthread_create(&thread, NULL, shut_down, NULL)) {
+    pthread_detach(thread);
+  }
+}
+
+static bool
+fails(const unsigned function)
+{
+  const unsigned call = atomic_fetch_add(&n_calls[function], 1U) + 1U;
+  const bool is_it = function == failing && call == failing_call;
+  if (is_it && fails_on) {
+    lose_server();
+  }
+  if (is_it) {
+    show("failed");
+  }
+  return is_it || atomic_load(&is_gone);
+}
+
+static void
+begin_client(void)
+{
+  char path[4096];
+  char name[64] = "";
+  char on[8] = "";
+  FILE* const file = fopen(path_of("fail", path), "re");
+  failing = N_FUNCTIONS;
+  if (file && fscanf(file, "%63s %u %7s", name, &failing_call, on) >= 2) {
+    for (failing = 0; failing < N_FUNCTIONS && strcmp(names[failing], name) != 0; ++failing) {
+    }
+  }
+  if (file) {
+    fclose(file);
+  }
+  fails_on = on[0] != '\0';
+  shutdown_callback = NULL;
+  for (unsigned n = 0; n < N_FUNCTIONS; ++n) {
+    atomic_store(&n_calls[n], 0U);
+  }
+  atomic_store(&is_gone, false);
+}
+
+static void
+show_calls(void)
+{
+  char path[4096];
+  FILE* const file = fopen(path_of("calls", path), "we");
+  for (unsigned n = 0; file && n < N_FUNCTIONS; ++n) {
+    fprintf(file, "%s %u\n", names[n], atomic_load(&n_calls[n]));
+  }
+  if (file) {
+    fclose(file);
+  }
+}
+
+// ---- libjack's functions ----
+
+#define LIBJACKS(variable, name) *(void**)&(variable) = dlsym(RTLD_NEXT, #name)
+
+#define PASS_ON(type, name, parameters, arguments, failure)                                        \
+  type name parameters                                                                             \
+  {                                                                                                \
+    type(*libjacks) parameters = NULL;                                                             \
+    LIBJACKS(libjacks, name);                                                                      \
+    return fails(INDEX(name)) ? (failure) : libjacks arguments;                                    \
+  }
+PASSED_ON(PASS_ON)
+
+jack_client_t*
+jack_client_open(const char* const name, const jack_options_t options, jack_status_t* const status,
+                 ...)
+{
+  jack_client_t* (*open_client)(const char*, jack_options_t, jack_status_t*, ...) = NULL;
+  LIBJACKS(open_client, jack_client_open);
+  va_list more;
+  va_start(more, status);
+  const char* const server = options & JackServerName ? va_arg(more, const char*) : NULL;
+  va_end(more);
+  begin_client();
+  if (fails(INDEX(jack_client_open))) {
+    *status = JackFailure | JackServerError;
+    return NULL;
+  }
+  return open_client(name, options, status, server);
+}
+
+// A client that is left open would be there beside the next one.
+int
+jack_client_close(jack_client_t* const client)
+{
+  int (*close_client)(jack_client_t*) = NULL;
+  LIBJACKS(close_client, jack_client_close);
+  const int result = close_client(client);
+  const bool has_failed = fails(INDEX(jack_client_close));
+  show_calls();
+  return has_failed ? -1 : result;
+}
+
+void
+jack_on_info_shutdown(jack_client_t* const client, const JackInfoShutdownCallback callback,
+                      void* const context)
+{
+  void (*set)(jack_client_t*, JackInfoShutdownCallback, void*) = NULL;
+  LIBJACKS(set, jack_on_info_shutdown);
+  shutdown_context = context;
+  shutdown_callback = callback;
+  set(client, callback, context);
+}
+
+// Libjack leaves the range as it is when it fails.
+void
+jack_port_get_latency_range(jack_port_t* const port, const jack_latency_callback_mode_t mode,
+                            jack_latency_range_t* const range)
+{
+  void (*get)(jack_port_t*, jack_latency_callback_mode_t, jack_latency_range_t*) = NULL;
+  LIBJACKS(get, jack_port_get_latency_range);
+  if (!fails(INDEX(jack_port_get_latency_range))) {
+    get(port, mode, range);
+  }
+}
+
+void
+jack_port_set_latency_range(jack_port_t* const port, const jack_latency_callback_mode_t mode,
+                            jack_latency_range_t* const range)
+{
+  void (*set)(jack_port_t*, jack_latency_callback_mode_t, jack_latency_range_t*) = NULL;
+  LIBJACKS(set, jack_port_set_latency_range);
+  if (!fails(INDEX(jack_port_set_latency_range))) {
+    set(port, mode, range);
+  }
 }
 
 static void*
@@ -43,7 +300,12 @@ static int
 odd_process(jack_nframes_t n_frames, void* const context)
 {
   (void)context;
-  if (is_wanted("none")) {
+  if (is_wanted("end")) {
+    char path[4096];
+    unlink(path_of("end", path));
+    lose_server();
+  }
+  if (atomic_load(&is_gone) || is_wanted("none")) {
     return 0;
   }
   if (is_wanted("short")) {
@@ -64,34 +326,10 @@ jack_set_process_callback(jack_client_t* const client, const JackProcessCallback
                           void* const context)
 {
   int (*set)(jack_client_t*, JackProcessCallback, void*) = NULL;
-  *(void**)&set = dlsym(RTLD_NEXT, "jack_set_process_callback");
+  LIBJACKS(set, jack_set_process_callback);
   process = callback;
   process_context = context;
-  return set(client, odd_process, NULL);
-}
-
-// Show a file as long as another one is there.
-static void
-wait_beside(const char* const name, const char* const shown)
-{
-  while (is_wanted(name)) {
-    char path[4096];
-    snprintf(path, sizeof(path), "%s/%s", getenv("ODD_JACK"), shown);
-    close(open(path, O_CREAT | O_WRONLY, 0644));
-    nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-  }
-}
-
-// libjack opens the server's memory once the server has answered that it has the client.
-int
-shm_open(const char* const name, const int flags, const mode_t mode)
-{
-  int (*open_memory)(const char*, int, mode_t) = NULL;
-  *(void**)&open_memory = dlsym(RTLD_NEXT, "shm_open");
-  if (strncmp(name, "/jack-", 6) == 0 && strcmp(name, "/jack-shm-registry") != 0) {
-    wait_beside("slow", "opening");
-  }
-  return open_memory(name, flags, mode);
+  return fails(INDEX(jack_set_process_callback)) ? -1 : set(client, odd_process, NULL);
 }
 
 int
@@ -99,7 +337,19 @@ jack_set_property(jack_client_t* const client, const jack_uuid_t subject, const 
                   const char* const value, const char* const type)
 {
   int (*set)(jack_client_t*, jack_uuid_t, const char*, const char*, const char*) = NULL;
-  *(void**)&set = dlsym(RTLD_NEXT, "jack_set_property");
+  LIBJACKS(set, jack_set_property);
   wait_beside("hang", "hanging");
-  return set(client, subject, key, value, type);
+  return fails(INDEX(jack_set_property)) ? -1 : set(client, subject, key, value, type);
+}
+
+// libjack opens the server's memory once the server has answered that it has the client.
+int
+shm_open(const char* const name, const int flags, const mode_t mode)
+{
+  int (*open_memory)(const char*, int, mode_t) = NULL;
+  LIBJACKS(open_memory, shm_open);
+  if (strncmp(name, "/jack-", 6) == 0 && strcmp(name, "/jack-shm-registry") != 0) {
+    wait_beside("slow", "opening");
+  }
+  return open_memory(name, flags, mode);
 }

@@ -195,13 +195,40 @@ START_TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
 }
 END_TEST
 
+START_TEST(what_the_server_says_of_itself_is_an_object)
+{
+  start();
+  SEND("--json", "/server/status");
+  json_t* status = json_loads(program.out, 0, NULL);
+  ck_assert_msg(json_is_integer(json_object_get(status, "blocks")), "%s", program.out);
+  ck_assert(json_is_string(json_object_get(status, "state")));
+  ck_assert(json_is_real(json_object_get(status, "rate_hz")));
+  json_decref(status);
+  program_clear(&program);
+  SEND("/server/nodes", "--json");
+  json_t* const nodes = json_loads(program.out, 0, NULL);
+  const char* text = NULL;
+  ck_assert_msg(json_unpack(nodes, "{s:s}", "text", &text) == 0, "%s", program.out);
+  ck_assert_msg(!strncmp(text, "lowcut highpass ", 16), "%s", text);
+  json_decref(nodes);
+  program_clear(&program);
+  SEND("/server/ping", "--json");
+  expect(0, "{\"done\":\"/server/ping\"}\n");
+  SEND("/server/statsu", "--json");
+  expect(2, "{\"fail\":\"/server/statsu\",\"code\":3,\"text\":\"no such address; did you mean "
+            "\\\"/server/status\\\"?\"}\n");
+  stop();
+}
+END_TEST
+
 START_TEST(silence_is_an_error)
 {
   start();
   fake_engine_hold(rig.engine, true);
   SEND("--timeout", "0.2", "/rack/clear");
   ck_assert_int_eq(program.exit_code, 3);
-  ck_assert_msg(strstr(program.err, "no answer from UDP port") != NULL, "%s", program.err);
+  ck_assert_msg(strstr(program.err, "no answer from 127.0.0.1, UDP port") != NULL, "%s",
+                program.err);
   program_clear(&program);
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
   stop();
@@ -219,4 +246,5 @@ END_TEST
 SUITE_MAIN("send", an_answer_is_printed_with_its_types, all_answers_of_a_read_are_printed,
            an_edit_is_waited_for, a_bundle_is_one_edit_and_waited_for,
            a_bundle_that_cannot_be_is_not_sent, types_are_guessed_or_given, answers_can_be_json,
-           options_may_stand_anywhere_and_negative_numbers_are_none, silence_is_an_error)
+           options_may_stand_anywhere_and_negative_numbers_are_none,
+           what_the_server_says_of_itself_is_an_object, silence_is_an_error)

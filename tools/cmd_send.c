@@ -3,25 +3,17 @@
 
 #include "commands.h"
 #include "options.h"
+#include "talk.h"
 
-#include "../control/clock.h"
 #include "../control/commands.h"
 #include "../control/control.h"
-#include "../control/gate.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <lo/lo.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#define MAX_PACKET_BYTES 65536U
-#define SEPARATOR        "," // a word between two messages of a bundle
+#define SEPARATOR "," // a word between two messages of a bundle
 
 static int send_run(int argc, char** argv);
 
@@ -43,22 +35,19 @@ typedef struct Request {
 typedef struct SendArgs {
   bool json;
   bool is_bundle;
-  int64_t port;
-  double timeout_s;
+  TalkArgs talk;
   const char* types;
   Request* requests; ///< [n_requests], at least one
   uint32_t n_requests;
 } SendArgs;
 
-/// A conversation with the server.  A ping follows the messages: everything that reads answer has
-/// come when the ping is answered; an edit has one answer, before or after it.
-typedef struct Talk {
-  int fd;
-  json_t* answers; ///< With --json
+/// What has come back.  A ping follows the messages: everything that reads answer has come when the
+/// ping is answered; an edit has one answer, before or after it.
+typedef struct Answers {
+  json_t* json; ///< With --json: an object of what the server says of itself, else an array
   bool has_failed;
   uint32_t n_pings; ///< Answers to pings still to come: our own, after those of the messages
-  uint8_t packet[MAX_PACKET_BYTES + 8U];
-} Talk;
+} Answers;
 
 // ---- the message ----
 
@@ -144,47 +133,6 @@ add_words(const char* const types, const Request* const request, const lo_messag
   return true;
 }
 
-static Status
-say_nobody(const SendArgs* const args, Error* const error)
-{
-  return error_set(error, STATUS_NET,
-                   "nobody listens on 127.0.0.1, UDP port %lld; start `warprack run`, or name its "
-                   "port with --osc-port",
-                   (long long)args->port);
-}
-
-/// Send a packet, which is freed; NULL: out of memory.  `name` is for messages.
-static Status
-send_packet(const SendArgs* const args, const int fd, const char* const name, void* const packet,
-            const size_t n_bytes, Error* const error)
-{
-  if (!packet) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  uint32_t n_messages = 0;
-  const GateReason reason = gate_check(packet, n_bytes, instant_now().ntp, &n_messages);
-  Status status = STATUS_OK;
-  if (reason != GATE_OK) {
-    status = error_set(error, STATUS_BAD_ARG, "%.200s: %s", name, gate_text(reason));
-  } else if (send(fd, packet, n_bytes, 0) < 0) {
-    status = say_nobody(args, error); // also what became of the packet before
-  }
-  free(packet);
-  return status;
-}
-
-static Status
-send_ping(const SendArgs* const args, const int fd, Error* const error)
-{
-  size_t n_bytes = 0;
-  const lo_message ping = lo_message_new();
-  void* const packet = ping ? lo_message_serialise(ping, "/server/ping", NULL, &n_bytes) : NULL;
-  if (ping) {
-    lo_message_free(ping);
-  }
-  return send_packet(args, fd, "/server/ping", packet, n_bytes, error);
-}
-
 /// Whether a message's answer may come after that of a ping behind it: it changes something, or
 /// waits for what does.
 static bool
@@ -217,7 +165,7 @@ add_requests(const SendArgs* const args, const lo_bundle bundle, Error* const er
 
 /// Send the message, or all of them as a bundle, and a ping behind.
 static Status
-send_all(const SendArgs* const args, const Talk* const talk, Error* const error)
+send_all(const SendArgs* const args, Talk* const talk, Error* const error)
 {
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   Status status =
@@ -228,44 +176,15 @@ send_all(const SendArgs* const args, const Talk* const talk, Error* const error)
     size_t n_bytes = 0;
     void* const packet = args->is_bundle ? lo_bundle_serialise(bundle, NULL, &n_bytes)
                                          : lo_message_serialise(message, address, NULL, &n_bytes);
-    status =
-        send_packet(args, talk->fd, args->is_bundle ? "bundle" : address, packet, n_bytes, error);
+    status = talk_send(talk, args->is_bundle ? "bundle" : address, packet, n_bytes, error);
   }
   if (bundle) {
     lo_bundle_free_recursive(bundle);
   }
-  return status ? status : send_ping(args, talk->fd, error);
+  return status ? status : talk_ask(talk, "/server/ping", error);
 }
 
 // ---- the answers ----
-
-/// A number as liblo decoded it; its arguments lie at multiples of 4, so they are copied.
-static json_t*
-argument_json(const char type, const void* const at)
-{
-  lo_arg value = { 0 };
-  switch (type) {
-  case 'i':
-    memcpy(&value.i, at, sizeof(value.i));
-    return json_integer(value.i);
-  case 'h':
-    memcpy(&value.h, at, sizeof(value.h));
-    return json_integer(value.h);
-  case 'f':
-    memcpy(&value.f, at, sizeof(value.f));
-    return json_real((double)value.f);
-  case 'd':
-    memcpy(&value.d, at, sizeof(value.d));
-    return json_real(value.d);
-  case 's':
-    return command_json_text(at);
-  case 'T':
-  case 'F':
-    return json_boolean(type == 'T');
-  default:
-    return json_null();
-  }
-}
 
 static json_t*
 answer_json(const char* const address, const lo_message message)
@@ -273,7 +192,7 @@ answer_json(const char* const address, const lo_message message)
   json_t* const arguments = json_array();
   const char* const types = lo_message_get_types(message);
   for (int i = 0; i < lo_message_get_argc(message); ++i) {
-    json_array_append_new(arguments, argument_json(types[i], lo_message_get_argv(message)[i]));
+    json_array_append_new(arguments, talk_argument(message, i));
   }
   return json_pack("{ss ss so}", "address", address, "types", types, "arguments", arguments);
 }
@@ -285,10 +204,9 @@ print_answer(const char* const address, const lo_message message)
   const char* const types = lo_message_get_types(message);
   printf("%s %s", address, types);
   for (int i = 0; i < lo_message_get_argc(message); ++i) {
-    const void* const at = lo_message_get_argv(message)[i];
-    json_t* const value = types[i] == 's' ? NULL : argument_json(types[i], at);
+    json_t* const value = types[i] == 's' ? NULL : talk_argument(message, i);
     if (!value) {
-      printf(" \"%s\"", (const char*)at);
+      printf(" \"%s\"", (const char*)lo_message_get_argv(message)[i]);
     } else if (json_is_real(value)) {
       printf(" %g", json_real_value(value));
     } else if (json_is_integer(value)) {
@@ -322,9 +240,9 @@ close_request(const SendArgs* const args, const char* const address)
 }
 
 static bool
-is_waiting(const SendArgs* const args, const Talk* const talk)
+is_waiting(const SendArgs* const args, const Answers* const answers)
 {
-  bool is_open = talk->n_pings > 0;
+  bool is_open = answers->n_pings > 0;
   for (uint32_t r = 0; r < args->n_requests; ++r) {
     is_open = is_open || args->requests[r].is_open;
   }
@@ -332,12 +250,12 @@ is_waiting(const SendArgs* const args, const Talk* const talk)
 }
 
 static void
-take_answer(const SendArgs* const args, Talk* const talk, const char* const address,
+take_answer(const SendArgs* const args, Answers* const answers, const char* const address,
             const lo_message message)
 {
   const bool is_done = !strcmp(address, "/done");
   const bool is_fail = !strcmp(address, "/fail");
-  if (is_done && !strcmp(first_text(message), "/server/ping") && --talk->n_pings == 0) {
+  if (is_done && !strcmp(first_text(message), "/server/ping") && --answers->n_pings == 0) {
     return;
   }
   if (is_done || is_fail) {
@@ -345,62 +263,43 @@ take_answer(const SendArgs* const args, Talk* const talk, const char* const addr
   } else if (!strcmp(address, "/server/synced")) {
     close_request(args, "/server/sync");
   }
-  talk->has_failed = talk->has_failed || is_fail;
-  if (args->json) {
-    json_array_append_new(talk->answers, answer_json(address, message));
+  answers->has_failed = answers->has_failed || is_fail;
+  if (json_is_object(answers->json)) {
+    talk_describe(answers->json, address, message);
+  } else if (answers->json) {
+    json_array_append_new(answers->json, answer_json(address, message));
   } else {
     print_answer(address, message);
   }
 }
 
-/// Wait for one packet and take it.
+/// Wait for one message and take it.
 static Status
-receive(const SendArgs* const args, Talk* const talk, const uint64_t limit_ns, Error* const error)
+receive(const SendArgs* const args, Talk* const talk, Answers* const answers, Error* const error)
 {
-  const uint64_t now_ns = instant_now().monotonic_ns;
-  const int left_ms = now_ns < limit_ns ? (int)((limit_ns - now_ns) / 1000000U) + 1 : 0;
-  struct pollfd fd = { talk->fd, POLLIN, 0 };
-  if (poll(&fd, 1, left_ms) <= 0) {
-    return error_set(error, STATUS_NET, "no answer from UDP port %lld within %g s",
-                     (long long)args->port, args->timeout_s);
+  const char* address = NULL;
+  lo_message message = NULL;
+  const Status status = talk_receive(talk, &address, &message, error);
+  if (!status) {
+    take_answer(args, answers, address, message);
+    lo_message_free(message);
   }
-  const ssize_t n = recv(talk->fd, talk->packet, MAX_PACKET_BYTES, 0);
-  if (n < 0) {
-    return say_nobody(args, error);
-  }
-  uint32_t n_messages = 0;
-  const GateReason reason = gate_check(talk->packet, (size_t)n, instant_now().ntp, &n_messages);
-  if (reason != GATE_OK || talk->packet[0] != '/') {
-    return error_set(error, STATUS_NET, "what answers on port %lld is no warprack",
-                     (long long)args->port);
-  }
-  memset(talk->packet + n, 0, 8);
-  int result = 0;
-  const lo_message message = lo_message_deserialise(talk->packet, (size_t)n, &result);
-  if (!message) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  take_answer(args, talk, (const char*)talk->packet, message);
-  lo_message_free(message);
-  return STATUS_OK;
+  return status;
 }
 
-static Status
-open_talk(const SendArgs* const args, Talk* const talk, Error* const error)
+static Answers
+answers_new(const SendArgs* const args)
 {
-  const struct sockaddr_in server = { .sin_family = AF_INET,
-                                      .sin_port = htons((uint16_t)args->port),
-                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-  talk->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (talk->fd < 0 || connect(talk->fd, (const struct sockaddr*)&server, sizeof(server)) != 0) {
-    return error_set(error, STATUS_NET, "no socket: %s", strerror(errno));
+  const bool is_about_server =
+      !args->is_bundle && !strncmp(args->requests[0].address, "/server/", 8);
+  Answers answers = { .n_pings = 1 };
+  if (args->json) {
+    answers.json = is_about_server ? json_object() : json_array();
   }
-  talk->answers = json_array();
-  talk->n_pings = 1;
   for (uint32_t r = 0; r < args->n_requests; ++r) {
-    talk->n_pings += !strcmp(args->requests[r].address, "/server/ping");
+    answers.n_pings += !strcmp(args->requests[r].address, "/server/ping");
   }
-  return STATUS_OK;
+  return answers;
 }
 
 static int
@@ -408,20 +307,18 @@ talk_to_server(const SendArgs* const args)
 {
   static Talk talk; // large, and there is one
   Error error = { STATUS_OK, "" };
-  const uint64_t limit_ns = instant_now().monotonic_ns + (uint64_t)(args->timeout_s * 1e9);
-  Status status = open_talk(args, &talk, &error);
+  Answers answers = answers_new(args);
+  Status status = talk_open(&talk, &args->talk, &error);
   status = status ? status : send_all(args, &talk, &error);
-  while (!status && is_waiting(args, &talk)) {
-    status = receive(args, &talk, limit_ns, &error);
+  while (!status && is_waiting(args, &answers)) {
+    status = receive(args, &talk, &answers, &error);
   }
-  if (talk.fd >= 0) {
-    close(talk.fd);
-  }
-  const int exit_code = args->json ? command_print_json(&cmd_send, talk.answers) : 0;
+  talk_close(&talk);
+  const int exit_code = args->json ? command_print_json(&cmd_send, answers.json) : 0;
   if (status) {
     return command_fail(&cmd_send, &error);
   }
-  return talk.has_failed ? status_exit_code(STATUS_BAD_ARG) : exit_code;
+  return answers.has_failed ? status_exit_code(STATUS_BAD_ARG) : exit_code;
 }
 
 /// Split words into messages: one, or those of a bundle.  An address that is none is left in
@@ -449,18 +346,16 @@ read_requests(SendArgs* const args, const Operands* const operands, const char**
 static int
 send_run(const int argc, char** const argv)
 {
-  SendArgs args = { .port = CONTROL_DEFAULT_PORT, .timeout_s = 5.0 };
+  SendArgs args = { .talk = TALK_DEFAULTS };
   const Option table[] = {
     { "bundle", 'b', OPTION_FLAG,
       .help =
           "Send messages with a word \"" SEPARATOR "\" between them as one bundle: all or nothing",
       .to.flag = &args.is_bundle },
-    { "json", 'j', OPTION_FLAG, .help = "Print the answers as one JSON array",
+    { "json", 'j', OPTION_FLAG,
+      .help = "Print the answers as one JSON array, those of /server/... as an object",
       .to.flag = &args.json },
-    { "osc-port", 'p', OPTION_INTEGER, "N", 1, 65535, .help = "The server's UDP port, default 9770",
-      .to.integer = &args.port },
-    { "timeout", 't', OPTION_NUMBER, "S", 0.01, 3600, .help = "Seconds to wait, default 5",
-      .to.number = &args.timeout_s },
+    TALK_OPTIONS(&args.talk),
     { "types", 0, OPTION_TEXT, "LETTERS",
       .help = "OSC types of the arguments (ihfdsTF), instead of guessing", .to.text = &args.types },
   };

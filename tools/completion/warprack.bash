@@ -41,6 +41,7 @@ _warprack() {
     case $command in
       bench) words=$("$program" bench 2>/dev/null | cut -d' ' -f1) ;;
       check | info | render | run) words=$("$program" list effects 2>/dev/null | cut -d' ' -f1) ;;
+      status) words=$("$program" status 2>/dev/null | cut -d' ' -f1) ;;
       list) words=$(sed -n '1s/.* \([a-z]*|[a-z|]*\)$/\1/p' <<<"$help" | tr '|' '\n') ;;
     esac
   fi

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Packets to a server and back, and what its answers mean.
+
+#include "talk.h"
+
+#include "commands.h"
+
+#include "../control/clock.h"
+#include "../control/gate.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// ---- packets ----
+
+static Status
+say_nobody(const TalkArgs* const args, Error* const error)
+{
+  return error_set(error, STATUS_NET,
+                   "nobody listens on %.100s, UDP port %lld; start `warprack run`, or name its "
+                   "port with --osc-port and its machine with --host",
+                   args->host, (long long)args->port);
+}
+
+Status
+talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
+{
+  talk->args = args;
+  talk->fd = -1;
+  talk->limit_ns = instant_now().monotonic_ns + (uint64_t)(args->timeout_s * 1e9);
+  char port[8];
+  snprintf(port, sizeof(port), "%u", (unsigned)args->port);
+  const struct addrinfo hints = { .ai_flags = AI_NUMERICSERV, .ai_socktype = SOCK_DGRAM };
+  struct addrinfo* found = NULL;
+  const int code = getaddrinfo(args->host, port, &hints, &found);
+  if (code != 0) {
+    return error_set(error, STATUS_NET, "no machine \"%.100s\": %s", args->host,
+                     gai_strerror(code));
+  }
+  const struct addrinfo* to = found; // an IPv4 one before others: servers listen there by default
+  for (const struct addrinfo* at = found; at && to->ai_family != AF_INET; at = at->ai_next) {
+    to = at->ai_family == AF_INET ? at : to;
+  }
+  talk->fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool is_open = talk->fd >= 0 && connect(talk->fd, to->ai_addr, to->ai_addrlen) == 0;
+  freeaddrinfo(found);
+  return is_open
+             ? STATUS_OK
+             : error_set(error, STATUS_NET, "no way to %.100s: %s", args->host, strerror(errno));
+}
+
+void
+talk_close(Talk* const talk)
+{
+  if (talk->fd >= 0) {
+    close(talk->fd);
+  }
+}
+
+Status
+talk_send(Talk* const talk, const char* const name, void* const packet, const size_t n_bytes,
+          Error* const error)
+{
+  if (!packet) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  uint32_t n_messages = 0;
+  const GateReason reason = gate_check(packet, n_bytes, instant_now().ntp, &n_messages);
+  Status status = STATUS_OK;
+  if (reason != GATE_OK) {
+    status = error_set(error, STATUS_BAD_ARG, "%.200s: %s", name, gate_text(reason));
+  } else if (send(talk->fd, packet, n_bytes, 0) < 0) {
+    status = say_nobody(talk->args, error); // also what became of the packet before
+  }
+  free(packet);
+  return status;
+}
+
+Status
+talk_ask(Talk* const talk, const char* const address, Error* const error)
+{
+  size_t n_bytes = 0;
+  const lo_message message = lo_message_new();
+  void* const packet = message ? lo_message_serialise(message, address, NULL, &n_bytes) : NULL;
+  if (message) {
+    lo_message_free(message);
+  }
+  return talk_send(talk, address, packet, n_bytes, error);
+}
+
+Status
+talk_receive(Talk* const talk, const char** const address, lo_message* const message,
+             Error* const error)
+{
+  const TalkArgs* const args = talk->args;
+  const uint64_t now_ns = instant_now().monotonic_ns;
+  const int left_ms = now_ns < talk->limit_ns ? (int)((talk->limit_ns - now_ns) / 1000000U) + 1 : 0;
+  struct pollfd fd = { talk->fd, POLLIN, 0 };
+  if (poll(&fd, 1, left_ms) <= 0) {
+    return error_set(error, STATUS_NET, "no answer from %.100s, UDP port %lld, within %g s",
+                     args->host, (long long)args->port, args->timeout_s);
+  }
+  const ssize_t n = recv(talk->fd, talk->packet, TALK_MAX_PACKET, 0);
+  if (n < 0) {
+    return say_nobody(args, error);
+  }
+  uint32_t n_messages = 0;
+  const GateReason reason = gate_check(talk->packet, (size_t)n, instant_now().ntp, &n_messages);
+  if (reason != GATE_OK || talk->packet[0] != '/') {
+    return error_set(error, STATUS_NET, "what answers on port %lld is no warprack",
+                     (long long)args->port);
+  }
+  memset(talk->packet + n, 0, 8);
+  int result = 0;
+  *address = (const char*)talk->packet;
+  *message = lo_message_deserialise(talk->packet, (size_t)n, &result);
+  return *message ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
+// ---- what answers mean ----
+
+json_t*
+talk_argument(const lo_message message, const int index)
+{
+  const void* const at = lo_message_get_argv(message)[index];
+  lo_arg value = { 0 }; // arguments lie at multiples of 4, so they are copied
+  switch (lo_message_get_types(message)[index]) {
+  case 'i':
+    memcpy(&value.i, at, sizeof(value.i));
+    return json_integer(value.i);
+  case 'h':
+    memcpy(&value.h, at, sizeof(value.h));
+    return json_integer(value.h);
+  case 'f':
+    memcpy(&value.f, at, sizeof(value.f));
+    return json_real((double)value.f);
+  case 'd':
+    memcpy(&value.d, at, sizeof(value.d));
+    return json_real(value.d);
+  case 's':
+    return command_json_text(at);
+  case 'T':
+  case 'F':
+    return json_boolean(lo_message_get_types(message)[index] == 'T');
+  default:
+    return json_null();
+  }
+}
+
+/// Set a member; a text is appended to the one that is there.
+static void
+put(json_t* const object, const char* const key, json_t* const value)
+{
+  const char* const before = json_string_value(json_object_get(object, key));
+  if (before && json_is_string(value)) {
+    json_object_set_new(object, key, json_sprintf("%s%s", before, json_string_value(value)));
+    json_decref(value);
+  } else {
+    json_object_set_new(object, key, value);
+  }
+}
+
+void
+talk_describe(json_t* const object, const char* const address, const lo_message message)
+{
+  static const struct {
+    const char* address;
+    const char* names[3];
+  } rows[] = {
+    { "/done", { "done", "revision", "frame" } },     { "/fail", { "fail", "code", "text" } },
+    { "/server/nodes", { "text", "part", "parts" } }, { "/server/synced", { "number" } },
+    { "/server/version", { "program", "version" } },
+  };
+  const int n = lo_message_get_argc(message);
+  const char* const types = lo_message_get_types(message);
+  if (!strcmp(address, "/server/status")) { // key value key value ...
+    for (int i = 0; i + 1 < n && types[i] == 's'; i += 2) {
+      const char* const key = (const char*)lo_message_get_argv(message)[i];
+      json_object_set_new(object, key, talk_argument(message, i + 1));
+    }
+    return;
+  }
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    for (int i = 0; i < n && i < 3 && !strcmp(address, rows[r].address); ++i) {
+      if (rows[r].names[i]) {
+        put(object, rows[r].names[i], talk_argument(message, i));
+      }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   A conversation with a running server over OSC/UDP, for `send` and `status`: packets out, messages
+   in, until a time has passed.  All [main].
+*/
+#ifndef WARPRACK_TOOLS_TALK_H
+#define WARPRACK_TOOLS_TALK_H
+
+#include "../engine/status.h"
+
+#include <jansson.h>
+#include <lo/lo.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Which server, and for how long it is waited for.
+typedef struct TalkArgs {
+  const char* host; ///< Name or numeric address
+  int64_t port;
+  double timeout_s;
+} TalkArgs;
+
+#define TALK_DEFAULTS                                                                              \
+  {                                                                                                \
+    .host = "127.0.0.1", .port = CONTROL_DEFAULT_PORT, .timeout_s = 5.0                            \
+  }
+
+/// The rows of an option table that fill `args`, which starts as TALK_DEFAULTS.
+#define TALK_OPTIONS(args)                                                                         \
+  { "host",                                                                                        \
+    0,                                                                                             \
+    OPTION_TEXT,                                                                                   \
+    "ADDRESS",                                                                                     \
+    .help = "The server's machine, default this one (127.0.0.1)",                                  \
+    .to.text = &(args)->host },                                                                    \
+      { "osc-port",                                                                                \
+        'p',                                                                                       \
+        OPTION_INTEGER,                                                                            \
+        "N",                                                                                       \
+        1,                                                                                         \
+        65535,                                                                                     \
+        .help = "The server's UDP port, default 9770",                                             \
+        .to.integer = &(args)->port },                                                             \
+  {                                                                                                \
+    "timeout", 't', OPTION_NUMBER, "S", 0.01, 3600, .help = "Seconds to wait, default 5",          \
+                                                    .to.number = &(args)->timeout_s                \
+  }
+
+#define TALK_MAX_PACKET 65536U
+
+typedef struct Talk {
+  const TalkArgs* args; ///< Borrowed until talk_close()
+  int fd;
+  uint64_t limit_ns;
+  uint8_t packet[TALK_MAX_PACKET + 8U]; ///< The one that came last
+} Talk;
+
+/// Begin; the time runs from here.  talk_close() in any case.
+NODISCARD Status talk_open(Talk* talk, const TalkArgs* args, Error* error);
+
+void talk_close(Talk* talk);
+
+/// Send a packet, which is freed; NULL: out of memory.  `name` is for messages.
+NODISCARD Status talk_send(Talk* talk, const char* name, void* packet, size_t n_bytes,
+                           Error* error);
+
+/// Send a message without arguments.
+NODISCARD Status talk_ask(Talk* talk, const char* address, Error* error);
+
+/// Wait for the next message.  `*address` is borrowed until the next call; free the message with
+/// lo_message_free().
+NODISCARD Status talk_receive(Talk* talk, const char** address, lo_message* message, Error* error);
+
+/// One argument of a message.
+json_t* talk_argument(lo_message message, int index);
+
+/// Add the arguments of an answer to an object, by the names that control/README.md has for them.
+/// An answer in several parts is joined.
+void talk_describe(json_t* object, const char* address, lo_message message);
+
+#endif

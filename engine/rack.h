@@ -120,6 +120,9 @@ NODISCARD Status rack_parse(const char* text, const char* place, const Rack* pre
 /// same double. Parsing it gives an equal rack.  Caller frees; NULL when out of memory.
 char* rack_print(const Rack* rack);
 
+/// Bytes of `text` in quotes where it needs them, with the final zero; written when `out` is given.
+size_t rack_quote(const char* text, char* out);
+
 /// Give the nodes, in order, these uids: a rack that was read from another one's text becomes the
 /// same rack. STATUS_BAD_ARG when they are not n_nodes different ones from RACK_UID_FIRST to below
 /// next_uid, STATUS_NO_MEM; then the rack is as it was.

@@ -123,7 +123,4 @@ bool rack_is_unit(const char* text);
 /// A number with the unit that canonical text uses.
 const char* rack_print_quantity(double number, FxMeasure unit, char text[NUMBER_BYTES]);
 
-/// Bytes of `text` in quotes where it needs them, with the final zero; written when `out` is given.
-size_t rack_quote(const char* text, char* out);
-
 #endif

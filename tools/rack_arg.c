@@ -47,8 +47,7 @@ read_text(FILE* const file, const char* const name, char** const text, Error* co
   if (ferror(file)) {
     status = error_set(error, STATUS_FILE, "%s: cannot be read: %s", name, strerror(errno));
   } else if (n > RACK_MAX_TEXT) {
-    status = error_set(error, STATUS_FILE, "%s: larger than a rack may be (%u MiB)", name,
-                       RACK_MAX_TEXT >> 20U);
+    status = error_set(error, STATUS_FILE, "%s: larger than %u MiB", name, RACK_MAX_TEXT >> 20U);
   } else if (memchr(buffer, '\0', n)) {
     status = error_set(error, STATUS_FILE, "%s: not a text file", name);
   }
@@ -61,8 +60,8 @@ read_text(FILE* const file, const char* const name, char** const text, Error* co
   return STATUS_OK;
 }
 
-static Status
-read_file(const char* const name, char** const text, Error* const error)
+Status
+rack_arg_read_text(const char* const name, char** const text, Error* const error)
 {
   FILE* const file = fopen(name, "re");
   if (!file) {
@@ -99,7 +98,7 @@ rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
     return error_set(error, STATUS_NO_MEM, "%s: out of memory", word);
   }
   char* text = NULL;
-  Status status = arg->is_file ? read_file(word, &text, error) : STATUS_OK;
+  Status status = arg->is_file ? rack_arg_read_text(word, &text, error) : STATUS_OK;
   if (!status) {
     status = rack_arg_parse(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE,
                             &arg->rack, error);

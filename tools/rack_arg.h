@@ -30,6 +30,9 @@ NODISCARD Status rack_arg_try(const char* word, RackArg* arg, Error* error);
 /// Parse and check a text; `place` is how messages name it.
 NODISCARD Status rack_arg_parse(const char* text, const char* place, Rack** rack, Error* error);
 
+/// The whole text of a file, as large as a rack may be; the caller frees it.
+NODISCARD Status rack_arg_read_text(const char* name, char** text, Error* error);
+
 void rack_arg_clear(RackArg* arg);
 
 /// Put another folder in place of the root, `--root`.

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Equaliser settings of other programs as a rack: AutoEq's ParametricEQ.txt, FixedBandEQ.txt and
+   GraphicEQ.txt, the filters that Room EQ Wizard (REW) exports as text, and what of Equalizer APO's
+   configuration the effects can do.
+
+   One statement per line; what is not understood, or has no effect here that sounds the same, is an
+   error that names its line, or a note where the sound does not depend on it.
+
+       Preamp: -6.2 dB
+       Filter 1: ON PK Fc 105 Hz Gain 5.5 dB Q 0.70
+       Filter 2: OFF ...                             left out, as "None" is
+       Channel: L 2                                  for the lines below; "all" again
+       Delay: 2.5 ms
+       GraphicEQ: 20 -1.5; 25 -1.4; ...              fitted by filters (eq_curve.h)
+       Convolution: room.wav
+
+   Types of filters, after Equalizer APO's configuration reference and its BiQuadFilterFactory.cpp
+   (1.3), whose shelves follow what REW's author wrote about REW's ("Generic/DCX2496 shelving
+   filters center frequency", Home Theater Shack forum, 2013).  Sections are the cookbook's
+   (dsp_cpu/rbj.h).
+
+     PK PEQ Modal      peak: Gain and Q, or BW Oct (octaves between points of half the gain)
+     LP HP             second order, Q 0.7071; LPQ HPQ ("LP Q"): with Q; LP1 HP1: first order
+     BP                band-pass of 0 dB at Fc, Q 0.7071 unless given
+     NO Notch          Q 30 unless given; "Notch Q": with Q
+     AP "All pass"     with Q
+     LSC HSC           shelf, Fc is its middle; Q, or a slope in dB (12 is S = 1), else S = 0.9
+     LS HS             the same; but with a Q or a slope ("LS 6dB") Fc is the shelf's corner:
+                       the middle is 10^(|gain| / (80 S)) times as high (HS: as low)
+
+   A section with Q that no effect has is written as two that are the same together: a low-pass of Q
+   is one of Q 0.7071 and a peak of 20 log10(sqrt(2) Q) dB and Q sqrt(Q / sqrt(2)) at the same
+   place.
+*/
+#ifndef WARPRACK_TOOLS_EQ_FILE_H
+#define WARPRACK_TOOLS_EQ_FILE_H
+
+#include "../engine/status.h"
+
+/// What the user should know although it is no error; `text` has file and line.
+typedef void EqNote(void* context, const char* text);
+
+/// Write the settings in `text` as a rack in the rack language; the caller frees it.  `name` is how
+/// messages call the file.  STATUS_FILE with line and reason.  [main]
+NODISCARD Status eq_file_to_rack(const char* text, const char* name, EqNote* note, void* context,
+                                 char** rack, Error* error);
+
+#endif

@@ -54,6 +54,8 @@ typedef struct ConvolverNode {
   uint32_t n_partitions;
   PartitionKernel* kernel; ///< Instead, for a device
   float* taps;             ///< What the kernel is made of, until it is
+  uint64_t predelay;       ///< Frames
+  uint64_t n_taps;         ///< With the predelay
   uint32_t n_in, n_out;    ///< Of a unit
   double mix, gain_lin;
   float dry, wet; ///< Targets
@@ -94,10 +96,14 @@ convolver_destroy(void* const node)
 
 // ---- the response ----
 
-/// Frames of the longest channel without the zeros at its end; 1 at least.
+/// Frames of the longest channel without the zeros at its end, as far as they are known; 1 at
+/// least.
 static uint64_t
 sounding_frames(const FxFile* const ir)
 {
+  if (!ir->samples) {
+    return ir->n_frames;
+  }
   uint64_t n = 1;
   for (uint32_t c = 0; c < ir->n_channels; ++c) {
     const float* const samples = ir->samples + c * ir->n_frames;
@@ -138,20 +144,50 @@ check_channels(const FxFile* const ir, const uint32_t n_in, Error* const error)
 /// The channels of the response with the predelay in front: [n_channels][predelay + n_taps].  The
 /// zeros take part in the convolution: far from the start they cost next to nothing.
 static float*
-delayed_taps(const FxFile* const ir, const uint64_t predelay, const uint64_t n_taps)
+delayed_taps(const FxFile* const ir, const ConvolverNode* const node)
 {
-  float* const taps = calloc(ir->n_channels, (predelay + n_taps) * sizeof(float));
+  float* const taps = calloc(ir->n_channels, node->n_taps * sizeof(float));
   for (uint32_t c = 0; taps && c < ir->n_channels; ++c) {
-    memcpy(taps + c * (predelay + n_taps) + predelay, ir->samples + c * ir->n_frames,
-           n_taps * sizeof(float));
+    memcpy(taps + c * node->n_taps + node->predelay, ir->samples + c * ir->n_frames,
+           (node->n_taps - node->predelay) * sizeof(float));
   }
   return taps;
 }
 
-static Status
-make_partitions(ConvolverNode* const node, const float* const taps, const uint64_t n_taps,
-                const uint32_t max_block_frames, Error* const error)
+static PartitionSize
+size_of(const ConvolverNode* const node, const FxSetup* const setup)
 {
+  return (PartitionSize){ .n_taps = node->n_taps,
+                          .n_in = node->n_in,
+                          .n_out = node->n_out,
+                          .max_block_frames = setup->max_block_frames };
+}
+
+/// What follows from the length of the response.
+static void
+describe(const ConvolverNode* const node, const FxSetup* const setup, FxShape* const shape)
+{
+  const PartitionSize size = size_of(node, setup);
+  const PartitionBytes bytes = partition_measure(&size);
+  shape->tail_frames = node->n_taps;
+  shape->unit_bytes = sizeof(ConvolverUnit) + bytes.state;
+  shape->data_bytes = node->n_partitions * (sizeof(Partition*) + bytes.constant);
+}
+
+/// Memory that is wanted for a while only.
+static size_t
+load_bytes(const ConvolverNode* const node, const FxSetup* const setup)
+{
+  const PartitionSize size = size_of(node, setup);
+  const size_t n_responses = (size_t)node->n_partitions * node->n_in * node->n_out;
+  return n_responses * node->n_taps * sizeof(float) + partition_measure(&size).design;
+}
+
+static Status
+make_partitions(ConvolverNode* const node, const float* const taps, const FxSetup* const setup,
+                Error* const error)
+{
+  const PartitionSize size = size_of(node, setup);
   const uint32_t n_matrix = node->n_in * node->n_out;
   const float** const matrix = calloc(n_matrix, sizeof(float*));
   node->partitions = calloc(node->n_partitions, sizeof(Partition*));
@@ -160,10 +196,9 @@ make_partitions(ConvolverNode* const node, const float* const taps, const uint64
                       : error_set(error, STATUS_NO_MEM, "convolver: out of memory");
   for (uint32_t i = 0; !status && i < node->n_partitions; ++i) {
     for (uint32_t k = 0; k < n_matrix; ++k) {
-      matrix[k] = taps + (i * n_matrix + k) * n_taps;
+      matrix[k] = taps + (i * n_matrix + k) * node->n_taps;
     }
-    status = partition_new(matrix, n_taps, node->n_in, node->n_out, max_block_frames,
-                           &node->partitions[i], error);
+    status = partition_new(&size, matrix, &node->partitions[i], error);
   }
   free(matrix);
   return status;
@@ -171,12 +206,12 @@ make_partitions(ConvolverNode* const node, const float* const taps, const uint64
 
 /// Takes the taps, also on error.
 static Status
-make_kernel(ConvolverNode* const node, float* const taps, const uint64_t n_taps,
-            const FxSetup* const setup, Error* const error)
+make_kernel(ConvolverNode* const node, float* const taps, const FxSetup* const setup,
+            Error* const error)
 {
   const bool matrix = node->n_in != 1U || node->n_out != 1U;
   const PartitionKernelSpec spec = { .taps = taps,
-                                     .n_taps = n_taps,
+                                     .n_taps = node->n_taps,
                                      .n_in = node->n_in,
                                      .n_out = node->n_out,
                                      .n_sets = node->n_partitions,
@@ -201,42 +236,48 @@ convolver_create(const FxSetup* const setup, FxShape* const shape, void** const 
   if (unfit) {
     return unfit;
   }
-  const uint64_t predelay = (uint64_t)llrint(setup->values[PREDELAY] * setup->rate_hz / 1000.0);
-  const uint64_t n_sounding = sounding_frames(ir);
-  const uint64_t n_taps = predelay + n_sounding;
-  const bool matrix = ir->n_channels != 1U && ir->n_channels != setup->n_in;
-
   ConvolverNode* const made = calloc(1, sizeof(ConvolverNode));
-  float* const taps = delayed_taps(ir, predelay, n_sounding);
-  if (!made || !taps) {
-    free(taps);
-    free(made);
-    return error_set(error, STATUS_NO_MEM, "convolver: no memory for %s", ir->name);
+  if (!made) {
+    return error_set(error, STATUS_NO_MEM, "convolver: out of memory");
   }
+  const bool matrix = ir->n_channels != 1U && ir->n_channels != setup->n_in;
+  const uint64_t predelay = (uint64_t)llrint(setup->values[PREDELAY] * setup->rate_hz / 1000.0);
   *made = (ConvolverNode){ .n_partitions = matrix ? 1U : ir->n_channels,
                            .n_in = matrix ? setup->n_in : 1U,
                            .n_out = matrix ? ir->n_channels / setup->n_in : 1U,
+                           .predelay = predelay,
+                           .n_taps = predelay + sounding_frames(ir),
                            .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
   convolver_set(made, MIX, setup->values[MIX]);
   convolver_set(made, GAIN, setup->values[GAIN]);
-  Status status = STATUS_OK;
-  if (setup->for_kernel) {
-    status = make_kernel(made, taps, n_taps, setup, error);
-  } else {
-    status = make_partitions(made, taps, n_taps, setup->max_block_frames, error);
-    free(taps);
-  }
-  if (status) {
-    convolver_destroy(made);
-    return status;
-  }
   shape->coupled = matrix;
   shape->n_out = matrix ? made->n_out : setup->n_in;
-  shape->tail_frames = n_taps;
-  shape->unit_bytes =
-      made->kernel ? 0U : sizeof(ConvolverUnit) + partition_state_bytes(made->partitions[0]);
+  describe(made, setup, shape);
+  shape->data_bytes += load_bytes(made, setup);
   *node = made;
   return STATUS_OK;
+}
+
+static Status
+convolver_load(void* const node, const FxSetup* const setup, FxShape* const shape,
+               Error* const error)
+{
+  ConvolverNode* const made = node;
+  const FxFile responses = fx_file_responses(setup->files[IR]);
+  const FxFile* const ir = &responses;
+  made->n_taps = made->predelay + sounding_frames(ir);
+  describe(made, setup, shape);
+  float* const taps = delayed_taps(ir, made);
+  if (!taps) {
+    return error_set(error, STATUS_NO_MEM, "convolver: no memory for %s", ir->name);
+  }
+  if (setup->for_kernel) {
+    shape->unit_bytes = 0;
+    return make_kernel(made, taps, setup, error);
+  }
+  const Status status = make_partitions(made, taps, setup, error);
+  free(taps);
+  return status;
 }
 
 static void
@@ -340,6 +381,7 @@ const FxInfo fx_convolver_info = {
   .tolerance = 1e-6,
   .tolerance_reason = "rounding of Fourier transforms, for a response of unit energy",
   .create = convolver_create,
+  .load = convolver_load,
   .destroy = convolver_destroy,
   .unit_init = convolver_unit_init,
   .set = convolver_set,

@@ -145,39 +145,36 @@ check_design(const FxSetup* const setup, const FirDesign* const design, Error* c
   return STATUS_OK;
 }
 
+static FirDesign
+design_of(const FxSetup* const setup)
+{
+  const double* const values = setup->values;
+  return (FirDesign){ .band = (FirBand)values[BAND],
+                      .low = values[FREQUENCY] / (setup->rate_hz / 2.0),
+                      .high = values[HIGH] / (setup->rate_hz / 2.0),
+                      .n_taps = (uint32_t)values[TAPS],
+                      .window = (FirWindow)values[WINDOW],
+                      .beta = values[BETA] };
+}
+
 static Status
 design_taps(const FxSetup* const setup, FirNode* const fir, Error* const error)
 {
-  const double* const values = setup->values;
-  const FirDesign design = { .band = (FirBand)values[BAND],
-                             .low = values[FREQUENCY] / (setup->rate_hz / 2.0),
-                             .high = values[HIGH] / (setup->rate_hz / 2.0),
-                             .n_taps = (uint32_t)values[TAPS],
-                             .window = (FirWindow)values[WINDOW],
-                             .beta = values[BETA] };
-  const Status status = check_design(setup, &design, error);
-  if (status) {
-    return status;
-  }
-  fir->n_filters = 1;
-  fir->n_taps = design.n_taps;
-  fir->taps = calloc(design.n_taps, sizeof(float));
+  const FirDesign design = design_of(setup);
   double* const exact = calloc(design.n_taps, sizeof(double));
-  if (fir->taps && exact) {
+  if (exact) {
     fir_design(&design, exact);
     for (uint32_t i = 0; i < design.n_taps; ++i) {
       fir->taps[i] = (float)exact[i];
     }
   }
   free(exact);
-  return fir->taps && exact ? STATUS_OK : error_set(error, STATUS_NO_MEM, "fir: out of memory");
+  return exact ? STATUS_OK : error_set(error, STATUS_NO_MEM, "fir: out of memory");
 }
 
 static Status
-copy_taps(const FxFile* const content, const uint32_t n_in, FirNode* const fir, Error* const error)
+check_file(const FxFile* const file, const uint32_t n_in, Error* const error)
 {
-  const FxFile responses = fx_file_responses(content);
-  const FxFile* const file = &responses;
   if (!file->n_channels || !file->n_frames) {
     return error_set(error, STATUS_FILE, "fir: %s is empty", file->name);
   }
@@ -190,26 +187,27 @@ copy_taps(const FxFile* const content, const uint32_t n_in, FirNode* const fir, 
   if (file->n_frames > UINT32_MAX / sizeof(float)) {
     return error_set(error, STATUS_LIMIT, "fir: %s is too long", file->name);
   }
-  fir->n_filters = file->n_channels;
-  fir->n_taps = (uint32_t)file->n_frames;
-  fir->taps = calloc((size_t)fir->n_filters * fir->n_taps, sizeof(float));
-  if (!fir->taps) {
-    return error_set(error, STATUS_NO_MEM, "fir: no memory for %s", file->name);
-  }
-  memcpy(fir->taps, file->samples, (size_t)fir->n_filters * fir->n_taps * sizeof(float));
   return STATUS_OK;
+}
+
+static PartitionSize
+size_of(const FirNode* const fir)
+{
+  return (PartitionSize){
+    .n_taps = fir->n_taps, .n_in = 1, .n_out = 1, .max_block_frames = fir->max_block_frames
+  };
 }
 
 static Status
 make_partitions(FirNode* const fir, Error* const error)
 {
+  const PartitionSize size = size_of(fir);
   fir->partitions = calloc(fir->n_filters, sizeof(Partition*));
   Status status =
       fir->partitions ? STATUS_OK : error_set(error, STATUS_NO_MEM, "fir: out of memory");
   for (uint32_t i = 0; !status && i < fir->n_filters; ++i) {
     const float* const taps = fir->taps + (size_t)i * fir->n_taps;
-    status =
-        partition_new(&taps, fir->n_taps, 1, 1, fir->max_block_frames, &fir->partitions[i], error);
+    status = partition_new(&size, &taps, &fir->partitions[i], error);
   }
   return status;
 }
@@ -227,35 +225,72 @@ make_kernel(FirNode* const fir, const uint32_t n_units, Error* const error)
   return partition_kernel_new(&spec, &fir->kernel, error);
 }
 
+/// Memory of a node and of a unit, and what loading takes beside it.
+static size_t
+describe(const FirNode* const fir, const FxFile* const file, FxShape* const shape)
+{
+  const bool is_direct = fir->n_taps <= MAX_DIRECT_TAPS;
+  const PartitionSize size = size_of(fir);
+  const PartitionBytes bytes = is_direct ? (PartitionBytes){ 0 } : partition_measure(&size);
+  const size_t past_bytes = (fir->n_taps - 1U + fir->max_block_frames) * sizeof(float);
+  const size_t taps_bytes = fir->n_taps * sizeof(float);
+  shape->unit_bytes = sizeof(FirUnit) + (is_direct ? past_bytes : bytes.state);
+  shape->data_bytes = fir->n_filters * (taps_bytes + sizeof(Partition*) + bytes.constant);
+  return bytes.design + (file ? 0U : fir->n_taps * sizeof(double));
+}
+
 static Status
 fir_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
 {
+  const FxFile* const content = setup->files[FILE_TAPS];
+  const FxFile responses = content ? fx_file_responses(content) : (FxFile){ 0 };
+  const FxFile* const file = content ? &responses : NULL;
+  const FirDesign design = design_of(setup);
+  const Status status =
+      file ? check_file(file, setup->n_in, error) : check_design(setup, &design, error);
+  if (status) {
+    return status;
+  }
   FirNode* const fir = calloc(1, sizeof(FirNode));
   if (!fir) {
     return error_set(error, STATUS_NO_MEM, "fir: out of memory");
   }
-  fir->ops = spectrum_ops();
-  fir->max_block_frames = setup->max_block_frames;
+  *fir = (FirNode){ .ops = spectrum_ops(),
+                    .n_filters = file ? file->n_channels : 1U,
+                    .n_taps = file ? (uint32_t)file->n_frames : design.n_taps,
+                    .max_block_frames = setup->max_block_frames };
+  const bool declared = !file && setup->values[COMPENSATE] != 0.0;
+  shape->latency_frames = declared ? (fir->n_taps - 1U) / 2U : 0U;
+  shape->tail_frames = fir->n_taps - 1U;
+  const size_t load_bytes = describe(fir, file, shape);
+  shape->data_bytes += load_bytes;
+  *node = fir;
+  return STATUS_OK;
+}
+
+static Status
+fir_load(void* const node, const FxSetup* const setup, FxShape* const shape, Error* const error)
+{
+  FirNode* const fir = node;
   const FxFile* const file = setup->files[FILE_TAPS];
-  Status status = file ? copy_taps(file, setup->n_in, fir, error) : design_taps(setup, fir, error);
+  const size_t n_taps = (size_t)fir->n_filters * fir->n_taps;
+  describe(fir, file, shape);
+  fir->taps = calloc(n_taps, sizeof(float));
+  if (!fir->taps) {
+    return error_set(error, STATUS_NO_MEM, "fir: out of memory");
+  }
+  Status status = STATUS_OK;
+  if (file) {
+    memcpy(fir->taps, file->samples, n_taps * sizeof(float));
+  } else {
+    status = design_taps(setup, fir, error);
+  }
   if (!status && setup->for_kernel && fir->n_taps > FIR_MAX_DIRECT_TAPS) {
     status = make_kernel(fir, setup->n_in, error);
   } else if (!status && !setup->for_kernel && fir->n_taps > MAX_DIRECT_TAPS) {
     status = make_partitions(fir, error);
   }
-  if (status) {
-    fir_destroy(fir);
-    return status;
-  }
-  const bool declared = !file && setup->values[COMPENSATE] != 0.0;
-  shape->latency_frames = declared ? (fir->n_taps - 1U) / 2U : 0U;
-  shape->tail_frames = fir->n_taps - 1U;
-  shape->unit_bytes =
-      sizeof(FirUnit) + (fir->partitions
-                             ? partition_state_bytes(fir->partitions[0])
-                             : (fir->n_taps - 1U + fir->max_block_frames) * sizeof(float));
-  *node = fir;
-  return STATUS_OK;
+  return status;
 }
 
 static void
@@ -388,6 +423,7 @@ const FxInfo fx_fir_info = {
   .tolerance = 1e-6,
   .tolerance_reason = "rounding of sums and of Fourier transforms",
   .create = fir_create,
+  .load = fir_load,
   .destroy = fir_destroy,
   .unit_init = fir_unit_init,
   .run = fir_run,

@@ -18,10 +18,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CHUNK      64U // frames at a time, for libebur128's interleaved input
-#define MAX_R128   64U // channels that libebur128 takes
-#define SILENCE_DB (-140.0)
-#define LOUDEST_DB (-3.0) // mean: that of a full-scale sine
+#define CHUNK        64U // frames at a time, for libebur128's interleaved input
+#define MAX_R128     64U // channels that libebur128 takes
+#define R128_SECONDS 0.4 // a block of the gate
+#define SILENCE_DB   (-140.0)
+#define LOUDEST_DB   (-3.0) // mean: that of a full-scale sine
 
 enum { MODE, TARGET };
 enum { MODE_PEAK, MODE_RMS, MODE_R128 };
@@ -130,6 +131,10 @@ normalize_create(const FxSetup* const setup, FxShape* const shape, void** const 
                                 .gain = 1.0F };
   shape->coupled = true;
   shape->unit_bytes = sizeof(NormalizeUnit);
+  shape->data_bytes = sizeof(Meter);
+  if (mode == MODE_R128) { // libebur128 keeps that much, from the first block on
+    shape->data_bytes += (size_t)ceil(R128_SECONDS * setup->rate_hz) * setup->n_in * sizeof(double);
+  }
   *node = normalize;
   return STATUS_OK;
 }

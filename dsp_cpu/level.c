@@ -66,6 +66,13 @@ delays_of(const Level* const level, void* const state)
   return plane_of(level, state, n_planes(level));
 }
 
+/// Floats of all spectra.
+static size_t
+n_filters(const Level* const level)
+{
+  return level->plane_floats * level->n_out * level->n_in * level->n_parts;
+}
+
 /// A few times more columns than rows, so that both passes stay in the fast sizes; 1 where n cannot
 /// be cut into rows of whole cells.
 static uint32_t
@@ -231,12 +238,11 @@ alloc_floats(const size_t n_floats)
 static Status
 design(Level* const level, const LevelSpec* const spec, Error* const error)
 {
-  const size_t plane_points = (size_t)level->rows * level->pitch;
   level->weights = alloc_floats(2U * (size_t)level->rows);
-  level->twiddles = alloc_floats(2U * plane_points);
-  level->filters = alloc_floats(2U * plane_points * level->n_out * level->n_in * level->n_parts);
-  float* const window = alloc_floats(2U * plane_points);
-  float* const plane = alloc_floats(2U * plane_points);
+  level->twiddles = alloc_floats(level->plane_floats);
+  level->filters = alloc_floats(n_filters(level));
+  float* const window = alloc_floats(level->plane_floats);
+  float* const plane = alloc_floats(level->plane_floats);
   float* const scratch = alloc_floats(level_scratch_floats(level));
   const bool enough =
       level->weights && level->twiddles && level->filters && window && plane && scratch;
@@ -253,6 +259,38 @@ design(Level* const level, const LevelSpec* const spec, Error* const error)
                          (unsigned long long)spec->n_taps);
 }
 
+/// All of a level that follows from its spec, without memory.
+static Level
+level_of(const LevelSpec* const spec)
+{
+  const uint32_t rows = choose_rows(spec->n_points, spec->at_once);
+  const uint32_t cols = spec->n_points / rows;
+  const uint32_t row_cells = (cols + SPECTRUM_CELL - 1U) / SPECTRUM_CELL;
+  return (Level){ .ops = spectrum_ops(),
+                  .n_parts = spec->n_parts,
+                  .n_in = spec->n_in,
+                  .n_out = spec->n_out,
+                  .rows = rows,
+                  .cols = cols,
+                  .pitch = row_cells * SPECTRUM_CELL,
+                  .batch = rows > 1U ? SPECTRUM_CELL : row_cells * SPECTRUM_CELL,
+                  .n_batches = rows > 1U ? row_cells : 1U,
+                  .row_cells = row_cells,
+                  .plane_floats = 2U * (size_t)rows * row_cells * SPECTRUM_CELL };
+}
+
+LevelBytes
+level_measure(const LevelSpec* const spec)
+{
+  const Level level = level_of(spec);
+  const size_t constant_floats = 2U * (size_t)level.rows + level.plane_floats + n_filters(&level);
+  const size_t design_floats = 2U * level.plane_floats + level_scratch_floats(&level);
+  return (LevelBytes){ .constant = sizeof(Level) + constant_floats * sizeof(float),
+                       .design = design_floats * sizeof(float),
+                       .state = level_state_bytes(&level),
+                       .scratch_floats = level_scratch_floats(&level) };
+}
+
 Status
 level_new(const LevelSpec* const spec, Level** const level, Error* const error)
 {
@@ -260,23 +298,10 @@ level_new(const LevelSpec* const spec, Level** const level, Error* const error)
   if (!made) {
     return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
   }
-  const uint32_t rows = choose_rows(spec->n_points, spec->at_once);
-  const uint32_t cols = spec->n_points / rows;
-  const uint32_t row_cells = (cols + SPECTRUM_CELL - 1U) / SPECTRUM_CELL;
-  *made = (Level){ .ops = spectrum_ops(),
-                   .n_parts = spec->n_parts,
-                   .n_in = spec->n_in,
-                   .n_out = spec->n_out,
-                   .rows = rows,
-                   .cols = cols,
-                   .pitch = row_cells * SPECTRUM_CELL,
-                   .batch = rows > 1U ? SPECTRUM_CELL : row_cells * SPECTRUM_CELL,
-                   .n_batches = rows > 1U ? row_cells : 1U,
-                   .row_cells = row_cells,
-                   .plane_floats = 2U * (size_t)rows * row_cells * SPECTRUM_CELL };
-  Status status = fft_acquire(cols, 1, &made->row_fft, error);
-  if (!status && rows > 1U) {
-    status = fft_acquire(rows, SPECTRUM_CELL, &made->column_fft, error);
+  *made = level_of(spec);
+  Status status = fft_acquire(made->cols, 1, &made->row_fft, error);
+  if (!status && made->rows > 1U) {
+    status = fft_acquire(made->rows, SPECTRUM_CELL, &made->column_fft, error);
   }
   if (!status) {
     status = design(made, spec, error);
@@ -315,7 +340,7 @@ level_state_bytes(const Level* const level)
 size_t
 level_scratch_floats(const Level* const level)
 {
-  const size_t columns = level->column_fft ? 4U * (size_t)level->rows * level->batch : 0U;
+  const size_t columns = level->rows > 1U ? 4U * (size_t)level->rows * level->batch : 0U;
   const size_t row = 2U * (size_t)level->pitch;
   return columns > row ? columns : row;
 }

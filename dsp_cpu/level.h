@@ -58,6 +58,16 @@ typedef struct LevelIo {
   size_t sum_stride;
 } LevelIo;
 
+/// Memory of a level, known before it is made.
+typedef struct LevelBytes {
+  size_t constant;       ///< Of the level
+  size_t design;         ///< Beside it, while it is made
+  size_t state;          ///< level_state_bytes()
+  size_t scratch_floats; ///< level_scratch_floats()
+} LevelBytes;
+
+LevelBytes level_measure(const LevelSpec* spec); ///< LevelSpec::taps is not read [any]
+
 NODISCARD Status level_new(const LevelSpec* spec, Level** level, Error* error); // [builder]
 void level_free(Level* level); ///< Accepts NULL. [builder]
 

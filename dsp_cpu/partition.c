@@ -259,14 +259,14 @@ rests(const Partition* const p, PartitionState* const s, void* const state,
 // ---- the whole ----
 
 static void
-lay_out_state(Partition* const p)
+lay_out_state(Partition* const p, const LevelBytes* const levels)
 {
   size_t scratch_floats = 0;
   size_t at = (sizeof(PartitionState) + 63U) & ~(size_t)63U;
   for (uint32_t l = 0; l < p->n_levels; ++l) {
     p->levels_at[l] = at;
-    at += level_state_bytes(p->levels[l]);
-    const size_t floats = level_scratch_floats(p->levels[l]);
+    at += levels[l].state;
+    const size_t floats = levels[l].scratch_floats;
     scratch_floats = floats > scratch_floats ? floats : scratch_floats;
   }
   // Every plane is a whole number of cells, and so are all these sums.
@@ -278,57 +278,72 @@ lay_out_state(Partition* const p)
   p->n_bytes = p->sum_at + sizeof(float) * p->sum_frames * p->n_out;
 }
 
-static Status
-make_levels(Partition* const p, const float* const* const taps, const uint64_t n_taps,
-            Error* const error)
+/// All of a partition but its levels, of which `specs` says what they are; `taps` may be NULL.
+static void
+lay_out(Partition* const p, const PartitionSize* const size, const float* const* const taps,
+        LevelSpec* const specs, LevelBytes* const bytes)
 {
-  const PartitionPlan plan = partition_plan(p->hop, n_taps);
+  *p = (Partition){ .n_in = size->n_in, .n_out = size->n_out };
+  p->hop = size->max_block_frames > MIN_HOP_FRAMES ? size->max_block_frames : MIN_HOP_FRAMES;
+  p->head_points = fft_fast_size(p->hop);
+  p->head_pitch = (p->head_points + SPECTRUM_CELL - 1U) / SPECTRUM_CELL * SPECTRUM_CELL;
+  const PartitionPlan plan = partition_plan(p->hop, size->n_taps);
+  p->n_levels = plan.n_levels;
   for (uint32_t l = 0; l < plan.n_levels; ++l) {
     const PartitionLevel* const level = &plan.levels[l];
-    const LevelSpec spec = { .frames = level->frames,
-                             .n_points = l ? level->frames : p->head_points,
-                             .n_parts = level->n_parts,
-                             .n_in = p->n_in,
-                             .n_out = p->n_out,
-                             .taps = taps,
-                             .n_taps =
-                                 l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap : n_taps,
-                             .first_tap = level->first_tap,
-                             .at_once = l == 0 };
-    const Status status = level_new(&spec, &p->levels[l], error);
-    if (status) {
-      return status;
-    }
     p->frames[l] = level->frames;
-    p->n_levels = l + 1U;
+    specs[l] = (LevelSpec){ .frames = level->frames,
+                            .n_points = l ? level->frames : p->head_points,
+                            .n_parts = level->n_parts,
+                            .n_in = p->n_in,
+                            .n_out = p->n_out,
+                            .taps = taps,
+                            .n_taps = l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap
+                                                             : size->n_taps,
+                            .first_tap = level->first_tap,
+                            .at_once = l == 0 };
+    bytes[l] = level_measure(&specs[l]);
   }
-  return STATUS_OK;
+  const uint32_t largest = p->n_levels > 1U ? p->frames[p->n_levels - 1U] : 0U;
+  p->ring_frames = 4U * largest;
+  p->sum_frames = 2U * largest;
+  p->rest_frames = size->n_taps + 6U * (uint64_t)largest + 4U * (uint64_t)p->hop;
+  lay_out_state(p, bytes);
+}
+
+PartitionBytes
+partition_measure(const PartitionSize* const size)
+{
+  Partition p;
+  LevelSpec specs[PARTITION_MAX_LEVELS];
+  LevelBytes bytes[PARTITION_MAX_LEVELS];
+  lay_out(&p, size, NULL, specs, bytes);
+  PartitionBytes sum = { .constant = sizeof(Partition), .state = p.n_bytes };
+  for (uint32_t l = 0; l < p.n_levels; ++l) {
+    sum.constant += bytes[l].constant;
+    sum.design = bytes[l].design > sum.design ? bytes[l].design : sum.design;
+  }
+  return sum;
 }
 
 Status
-partition_new(const float* const* const taps, const uint64_t n_taps, const uint32_t n_in,
-              const uint32_t n_out, const uint32_t max_block_frames, Partition** const partition,
-              Error* const error)
+partition_new(const PartitionSize* const size, const float* const* const taps,
+              Partition** const partition, Error* const error)
 {
   Partition* const p = calloc(1, sizeof(Partition));
   if (!p) {
     return error_set(error, STATUS_NO_MEM, "no memory for a convolution");
   }
-  p->n_in = n_in;
-  p->n_out = n_out;
-  p->hop = max_block_frames > MIN_HOP_FRAMES ? max_block_frames : MIN_HOP_FRAMES;
-  p->head_points = fft_fast_size(p->hop);
-  p->head_pitch = (p->head_points + SPECTRUM_CELL - 1U) / SPECTRUM_CELL * SPECTRUM_CELL;
-  const Status status = make_levels(p, taps, n_taps, error);
-  if (status) {
-    partition_free(p);
-    return status;
+  LevelSpec specs[PARTITION_MAX_LEVELS];
+  LevelBytes bytes[PARTITION_MAX_LEVELS];
+  lay_out(p, size, taps, specs, bytes);
+  for (uint32_t l = 0; l < p->n_levels; ++l) {
+    const Status status = level_new(&specs[l], &p->levels[l], error);
+    if (status) {
+      partition_free(p);
+      return status;
+    }
   }
-  const uint32_t largest = p->n_levels > 1U ? p->frames[p->n_levels - 1U] : 0U;
-  p->ring_frames = 4U * largest;
-  p->sum_frames = 2U * largest;
-  p->rest_frames = n_taps + 6U * (uint64_t)largest + 4U * (uint64_t)p->hop;
-  lay_out_state(p);
   *partition = p;
   return STATUS_OK;
 }

@@ -32,19 +32,32 @@
 
 typedef struct Partition Partition;
 
+/// A matrix of responses, without their samples.
+typedef struct PartitionSize {
+  uint64_t n_taps;           ///< At least 1
+  uint32_t n_in, n_out;      ///< Of the matrix
+  uint32_t max_block_frames; ///< The usual length of a run, in [1, 8192]
+} PartitionSize;
+
+/// Memory of a partition, known before it is made.
+typedef struct PartitionBytes {
+  size_t constant; ///< Of the partition
+  size_t design;   ///< Beside it, while it is made
+  size_t state;    ///< partition_state_bytes()
+} PartitionBytes;
+
+PartitionBytes partition_measure(const PartitionSize* size); ///< [any]
+
 /**
    Prepare a matrix of responses.
 
    @param taps Responses [n_in * n_out] of n_taps samples, from input i to output o at i * n_out +
    o; copied.
-   @param n_taps At least 1.
-   @param max_block_frames The usual length of a run, in [1, 8192].
    @return #STATUS_NO_MEM or #STATUS_OK.
 */
-NODISCARD Status partition_new(const float* const* taps, uint64_t n_taps, uint32_t n_in,
-                               uint32_t n_out, uint32_t max_block_frames, Partition** partition,
-                               Error* error); // [builder]
-void partition_free(Partition* partition);    ///< Accepts NULL. [builder]
+NODISCARD Status partition_new(const PartitionSize* size, const float* const* taps,
+                               Partition** partition, Error* error); // [builder]
+void partition_free(Partition* partition);                           ///< Accepts NULL. [builder]
 
 size_t partition_state_bytes(const Partition* partition); ///< To be aligned to 64 bytes
 

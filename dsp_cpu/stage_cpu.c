@@ -89,9 +89,10 @@ add_moving(float* restrict const out, const float* restrict const in, const MixL
 
 /// Write a block into a delay line, and copy out what went in `delay` frames before.
 static void
-line_run(float* const line, const MixLink* const link, const float* const in, float* const out,
-         const uint32_t n)
+line_run(const MixTerm* const term, const float* const in, float* const out, const uint32_t n)
 {
+  const MixLink* const link = term->link;
+  float* const line = link->lines + (size_t)term->channel * (link->line_mask + 1U);
   for (uint32_t i = 0; i < n; ++i) {
     line[(link->position + i) & link->line_mask] = in[i];
   }
@@ -111,8 +112,8 @@ mix_row(float* const* const rows, const MixRow* const row, const uint32_t n_fram
     const MixTerm* const term = &row->terms[t];
     float delayed[FX_MAX_BLOCK];
     const float* in = rows[term->from];
-    if (term->line) {
-      line_run(term->line, term->link, in, delayed, n_frames);
+    if (term->link->lines) {
+      line_run(term, in, delayed, n_frames);
       in = delayed;
     }
     if (mix_link_is_steady(term->link, n_frames)) {
@@ -397,34 +398,48 @@ stage_cpu_collect(Stage* const stage, uint32_t* const n_reset)
 static void
 batch_free(Batch* const batch)
 {
-  free(batch->units);
-  free(batch->ins);
-  free(batch->outs);
-  free(batch->first_in);
-  free(batch->first_out);
-  free(batch->runs);
+  free(batch->units); // and all that follows it
+}
+
+/// Pointers to the rows of a batch.
+typedef struct BatchWidth {
+  size_t n_ins, n_outs;
+} BatchWidth;
+
+static BatchWidth
+batch_width(const StageStep* const step)
+{
+  BatchWidth width = { 0 };
+  for (uint32_t u = 0; u < step->n_units; ++u) {
+    width.n_ins += step->units[u].n_in;
+    width.n_outs += step->units[u].n_out;
+  }
+  return width;
+}
+
+/// All that a batch has allocated.
+static size_t
+batch_bytes(const StageStep* const step)
+{
+  const BatchWidth width = batch_width(step);
+  return step->n_units * (sizeof(FxUnit) + sizeof(Run) + 2U * sizeof(uint32_t)) +
+         (width.n_ins + width.n_outs) * sizeof(float*);
 }
 
 static Status
 batch_init(const Stage* const stage, Batch* const batch, const StageStep* const step)
 {
-  size_t n_ins = 0;
-  size_t n_outs = 0;
-  for (uint32_t u = 0; u < step->n_units; ++u) {
-    n_ins += step->units[u].n_in;
-    n_outs += step->units[u].n_out;
-  }
+  const BatchWidth width = batch_width(step);
   *batch = (Batch){ .fx = step->fx, .specs = step->units, .n_units = step->n_units };
-  batch->units = calloc(step->n_units, sizeof(FxUnit));
-  batch->ins = calloc(n_ins, sizeof(float*));
-  batch->outs = calloc(n_outs, sizeof(float*));
-  batch->first_in = calloc(step->n_units, sizeof(uint32_t));
-  batch->first_out = calloc(step->n_units, sizeof(uint32_t));
-  batch->runs = calloc(step->n_units, sizeof(Run));
-  if (!batch->units || !batch->ins || !batch->outs || !batch->first_in || !batch->first_out ||
-      !batch->runs) {
+  batch->units = calloc(1, batch_bytes(step));
+  if (!batch->units) {
     return STATUS_NO_MEM;
   }
+  batch->ins = (const float**)(batch->units + step->n_units);
+  batch->outs = (float**)(batch->ins + width.n_ins);
+  batch->runs = (Run*)(batch->outs + width.n_outs);
+  batch->first_in = (uint32_t*)(batch->runs + step->n_units);
+  batch->first_out = batch->first_in + step->n_units;
   uint32_t in = 0;
   uint32_t out = 0;
   for (uint32_t u = 0; u < step->n_units; ++u) {
@@ -457,6 +472,18 @@ stage_cpu_free(Stage* const stage)
   free(stage);
 }
 
+static size_t
+stage_cpu_bytes(const Backend* const self, const StageSpec* const spec)
+{
+  (void)self;
+  size_t n_bytes = sizeof(Stage) + (spec->n_steps + 1U) * sizeof(Batch) +
+                   (spec->n_nodes + 1U) * sizeof(uint32_t);
+  for (uint32_t s = 0; s < spec->n_steps; ++s) {
+    n_bytes += spec->steps[s].kind == STEP_BATCH ? batch_bytes(&spec->steps[s]) : 0U;
+  }
+  return n_bytes;
+}
+
 static Status
 stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* const pool,
               Stage** const out, Error* const error)
@@ -486,6 +513,7 @@ stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
 
 const Backend backend_cpu = {
   .name = "cpu",
+  .stage_bytes = stage_cpu_bytes,
   .stage_new = stage_cpu_new,
   .stage_free = stage_cpu_free,
   .stage_submit = stage_cpu_submit,

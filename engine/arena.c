@@ -43,6 +43,7 @@ arena_take(Arena* const arena, const size_t n, const size_t size)
       return NULL;
     }
     arena->chunks = chunk;
+    arena->n_bytes += ALIGNMENT + chunk->size;
   }
   uint8_t* const memory = (uint8_t*)chunk + ALIGNMENT + chunk->used;
   chunk->used += n_bytes;
@@ -57,5 +58,6 @@ arena_clear(Arena* const arena)
     arena->chunks = chunk->next;
     free(chunk);
   }
+  arena->n_bytes = 0;
   arena->failed = false;
 }

@@ -13,7 +13,8 @@ typedef struct ArenaChunk ArenaChunk;
 
 typedef struct Arena {
   ArenaChunk* chunks;
-  bool failed; ///< Some piece could not be had
+  size_t n_bytes; ///< Of all chunks
+  bool failed;    ///< Some piece could not be had
 } Arena;
 
 /// Zeroed, 64-byte aligned memory for `n` items of `size` bytes.  Never NULL for n == 0.  NULL, and

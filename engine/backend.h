@@ -33,9 +33,10 @@ typedef struct MixLink {
   Ramp gain; ///< For `hold` more frames; then `next` takes its place
   Ramp next; ///< Made so that it goes on from where `gain` will be; the same when hold is 0
   uint32_t hold;
-  uint32_t delay;       ///< Frames; latency compensation
-  uint32_t line_mask;   ///< Frames of each delay line (a power of two) - 1
-  uint32_t position;    ///< Where the next frame is written in the delay lines
+  uint32_t delay;     ///< Frames; latency compensation
+  uint32_t line_mask; ///< Frames of each delay line (a power of two) - 1
+  uint32_t position;  ///< Where the next frame is written in the delay lines
+  float* lines; ///< [channels][line_mask + 1]; NULL without delay, and where they are the backend's
   DeviceMemory* device; ///< The delay lines, where they are the backend's; else NULL
 } MixLink;
 
@@ -44,7 +45,6 @@ typedef struct MixTerm {
   uint32_t from; ///< Row
   MixLink* link;
   uint32_t channel; ///< Of the connection: which of its delay lines
-  float* line;      ///< That line; NULL when link->delay is 0 or the line is the backend's
 } MixTerm;
 
 /// Row `to` is the sum of its terms; silence when it has none.
@@ -149,6 +149,9 @@ struct Backend {
   /// After those stages have been freed. [main]
   void (*detach)(Backend* self);
 
+  /// Memory that stage_new() will take of this process; nodes and states need not be there yet.
+  /// NULL: next to nothing. [builder]
+  size_t (*stage_bytes)(const Backend* self, const StageSpec* spec);
   /// Build a stage; everything that can fail or take time happens here.  `pool` may be NULL.
   /// [builder]
   Status (*stage_new)(const Backend* self, const StageSpec* spec, Pool* pool, Stage** stage,

@@ -30,6 +30,24 @@ fx_file_responses(const FxFile* const file)
   return responses;
 }
 
+Status
+fx_make(const FxInfo* const fx, const FxSetup* const setup, FxShape* const shape, void** const node,
+        Error* const error)
+{
+  void* made = NULL;
+  Status status = fx->create(setup, shape, &made, error);
+  if (!status && fx->load) {
+    status = fx->load(made, setup, shape, error);
+  }
+  if (status && made) {
+    fx->destroy(made);
+  }
+  if (!status) {
+    *node = made;
+  }
+  return status;
+}
+
 int
 fx_param_find(const FxInfo* const fx, const char* const id)
 {

@@ -6,7 +6,8 @@
    One effect is described by one constant FxInfo.  From a rack node the engine makes
 
      one *node*    made by `create` [builder]: what all channels share: designed coefficients,
-   spectra of an impulse response, the current parameter targets; changed only by `set` [rt]; n
+   the current parameter targets; changed only by `set` [rt].  What may be large, as the spectra of
+   an impulse response, `load` [builder] makes, once there is memory for the whole plan; n
    *units*     plain memory that `unit_init` fills: one per channel for effects whose channels are
                    independent, or one for the whole node when its channels are coupled.  A unit
    holds everything that changes while audio runs: filter memory, delay lines, ramps.
@@ -84,8 +85,9 @@ typedef struct FxFile {
   const char* name;     ///< For messages
   uint32_t n_channels;  ///< Audio: channels.  Text: rows of numbers
   uint64_t n_frames;    ///< Audio: frames.  Text: numbers per row
-  const float* samples; ///< Planar, shape [n_channels][n_frames]; all finite
+  const float* samples; ///< Planar, shape [n_channels][n_frames]; all finite.  NULL: not read yet
   bool is_audio;        ///< False for a text file with rows of numbers
+  uint64_t read_bytes;  ///< Memory that reading the samples takes, at most; 0: they are there
 } FxFile;
 
 /// Everything `create` may look at.  All pointers are borrowed until `create` returns.
@@ -95,7 +97,8 @@ typedef struct FxSetup {
   uint32_t n_in;             ///< Input channels connected, at least 1
   const double* values;      ///< [n_params] numbers in the table's units, checked against the table
   const char* const* texts;  ///< [n_params] TEXT and FILE as written, NULL where not given
-  const FxFile* const* files; ///< [n_params] FILE contents, NULL where not given
+  const FxFile* const* files; ///< [n_params] FILE contents, NULL where not given; in `create`
+                              ///< audio may be a header without samples
   bool offline;               ///< Rendering a file: effects that need the whole signal may run
   bool for_kernel;            ///< FxKernel will be run, `unit_init` and `run` never
 } FxSetup;
@@ -107,6 +110,8 @@ typedef struct FxShape {
   uint32_t latency_frames; ///< From input to its output; constant for the node's life
   uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
   size_t unit_bytes;    ///< Memory of one unit; the engine aligns it to 64 bytes
+  size_t data_bytes; ///< Memory that the node takes beside what `create` returns: in `create` the
+                     ///< most that it will take while it is loaded, in `load` what stays
 } FxShape;
 
 /// One unit in a `run`: its node, its memory, its channels.
@@ -171,8 +176,12 @@ typedef struct FxInfo {
   double tolerance;     ///< Largest absolute difference for a full-scale input
   bool offline_only;    ///< Refused in live racks with a reason
 
-  /// Design a node.  On error says why in `error` and leaves `node` alone. [builder]
+  /// Design a node, in no more memory than its parameters take: its size must be known before it is
+  /// had.  On error says why in `error` and leaves `node` alone. [builder]
   Status (*create)(const FxSetup* setup, FxShape* shape, void** node, Error* error);
+  /// Make what is large, with the files' samples, before anything below is called; may be NULL.
+  /// `shape` is that of `create`; its tail and sizes may become smaller. [builder]
+  Status (*load)(void* node, const FxSetup* setup, FxShape* shape, Error* error);
   /// Free a node. [builder]
   void (*destroy)(void* node);
   /// Bring a unit to its initial, silent state at the node's current targets; `channel` counts from
@@ -201,6 +210,10 @@ const FxInfo* fx_find(const char* name);
 /// The same samples as responses, a channel each: a text file with one number per line is one
 /// response, not a channel per line. [any]
 FxFile fx_file_responses(const FxFile* file);
+
+/// FxInfo::create and ::load in one. [builder]
+NODISCARD Status fx_make(const FxInfo* fx, const FxSetup* setup, FxShape* shape, void** node,
+                         Error* error);
 
 /// Index of a parameter, or -1. [any]
 int fx_param_find(const FxInfo* fx, const char* id);

@@ -4,6 +4,8 @@
 #include "engine.h"
 
 #include "engine_private.h"
+
+#include "memory.h"
 #include "plan.h"
 
 #include <stdlib.h>
@@ -285,6 +287,7 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   engine->config = *config;
+  engine->config.memory_bytes = config->memory_bytes ? config->memory_bytes : memory_share();
   atomic_init(&engine->process_out, config->n_out);
   pthread_mutex_init(&engine->arming, NULL);
   pthread_mutex_init(&engine->edits, NULL);

@@ -20,9 +20,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Loads a file for an effect: audio (resampled to rate_hz) or a text file of numbers. [builder]
+/// Loads a file for an effect: audio (resampled to rate_hz) or a text file of numbers.  Samples of
+/// audio may be left out, so that the file's size is known before they take memory. [builder]
 typedef Status (*EngineLoadFile)(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
+/// Reads the samples of one that was loaded without. [builder]
+typedef Status (*EngineReadFile)(void* context, FxFile* file, Error* error);
 typedef void (*EngineFreeFile)(void* context, FxFile* file);
 
 typedef enum EngineBackend {
@@ -40,9 +43,10 @@ typedef struct EngineConfig {
   bool dry_is_silent;   ///< On a miss, silence instead of the dry signal
   bool
       offline; ///< No worker thread: engine_process() runs the block itself, on its caller's thread
-  bool realtime;      ///< SCHED_FIFO and locked memory
-  int priority;       ///< Of the worker, when realtime
-  uint32_t n_helpers; ///< Further cores for the worker pool; UINT32_MAX: one less than there are
+  bool realtime;       ///< SCHED_FIFO and locked memory
+  int priority;        ///< Of the worker, when realtime
+  size_t memory_bytes; ///< That plans may take, the old and the new one together; 0: memory_share()
+  uint32_t n_helpers;  ///< Further cores for the worker pool; UINT32_MAX: one less than there are
   EngineBackend backend;
   uint32_t gpu_index;       ///< As `warprack list devices` counts; UINT32_MAX: the best
   uint64_t gpu_deadline_ns; ///< A GPU's block that takes longer has failed; 0: eight periods, 100
@@ -52,6 +56,7 @@ typedef struct EngineConfig {
                         ///< it again.  For a worker that takes the place of one that had it
   const PlacementCosts* costs; ///< AUTO chooses by these, copied; NULL: measured, once per machine
   EngineLoadFile load_file;    ///< May be NULL: racks that name files are refused
+  EngineReadFile read_file;    ///< NULL where load_file() leaves nothing out
   EngineFreeFile free_file;
   void* file_context;
   void (*note)(void* context, const char* text); ///< engine_new() takes long, and why; may be NULL
@@ -219,6 +224,9 @@ bool engine_is_silent(const Engine* engine);
 /// Run `n_blocks` of quiet noise through a plan of `rack` that is never heard, and measure it (for
 /// `check`). [main]
 typedef struct EnginePrediction {
+  uint64_t memory_bytes; ///< That the rack holds
+  uint64_t making_bytes; ///< The most that it takes while it is planned
+  uint64_t memory_limit; ///< EngineConfig::memory_bytes, or its default
   double block_ns_p50, block_ns_p99;
   uint32_t latency_frames, n_out;
   uint64_t tail_frames;

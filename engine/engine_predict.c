@@ -82,7 +82,10 @@ engine_predict(const EngineConfig* const config, const Rack* const rack, const d
   if (!status) {
     *prediction = (EnginePrediction){ .latency_frames = engine_rack_latency(engine),
                                       .n_out = engine_n_out(engine),
-                                      .tail_frames = engine_tail(engine) };
+                                      .tail_frames = engine_tail(engine),
+                                      .memory_bytes = engine->facts.memory_bytes,
+                                      .making_bytes = engine->facts.making_bytes,
+                                      .memory_limit = engine->config.memory_bytes };
     name_backends(engine, prediction);
     status = time_blocks(engine, n_blocks ? n_blocks : 1U, prediction, error);
   }

@@ -3,6 +3,7 @@
 
 #include "node.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +27,21 @@ file_cache_clear(FileLoader* const loader)
   }
 }
 
+size_t
+file_cache_bytes(const FileLoader* const loader)
+{
+  size_t n_bytes = 0;
+  for (const FileCache* entry = loader->cache; entry; entry = entry->next) {
+    const FxFile* const file = entry->file;
+    n_bytes +=
+        file->read_bytes ? file->read_bytes : file->n_channels * file->n_frames * sizeof(float);
+  }
+  return n_bytes;
+}
+
 static Status
 file_cache_get(FileLoader* const loader, const char* const name, const double rate_hz,
-               const FxFile** const file, Error* const error)
+               FxFile** const file, Error* const error)
 {
   for (const FileCache* entry = loader->cache; entry; entry = entry->next) {
     if (!strcmp(entry->name, name)) {
@@ -88,42 +101,77 @@ copy_values(Node* const node, const RackNode* const rack_node, const double rate
   return STATUS_OK;
 }
 
+/// What an effect is made with; `files` has room for a file per parameter.
 static Status
-create(Node* const node, const Format* const format, FileLoader* const loader, Error* const error)
+set_up(const Node* const node, const Format* const format, FileLoader* const loader,
+       FxFile** const files, FxSetup* const setup, Error* const error)
 {
   const FxInfo* const fx = node->fx;
-  const FxFile** const files = calloc(fx->n_params + 1U, sizeof(FxFile*));
-  Status status = files ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+  *setup = (FxSetup){ .rate_hz = format->rate_hz,
+                      .max_block_frames = format->block_frames,
+                      .n_in = node->n_in,
+                      .values = node->made_with,
+                      .texts = (const char* const*)node->made_texts,
+                      .files = (const FxFile* const*)files,
+                      .offline = format->offline,
+                      .for_kernel = node->backend->node_new != NULL };
+  Status status = STATUS_OK;
   for (uint32_t p = 0; !status && p < fx->n_params; ++p) {
     if (fx->params[p].kind == PARAM_FILE && node->made_texts[p]) {
       status = file_cache_get(loader, node->made_texts[p], format->rate_hz, &files[p], error);
     }
   }
+  return status;
+}
+
+static Status
+create(Node* const node, const Format* const format, FileLoader* const loader, Error* const error)
+{
+  FxFile** const files = calloc(node->fx->n_params + 1U, sizeof(FxFile*));
+  FxSetup setup;
+  Status status = files ? set_up(node, format, loader, files, &setup, error)
+                        : error_set(error, STATUS_NO_MEM, "out of memory");
   if (!status) {
-    const FxSetup setup = { .rate_hz = format->rate_hz,
-                            .max_block_frames = format->block_frames,
-                            .n_in = node->n_in,
-                            .values = node->made_with,
-                            .texts = (const char* const*)node->made_texts,
-                            .files = files,
-                            .offline = format->offline,
-                            .for_kernel = node->backend->node_new != NULL };
     node->shape = (FxShape){ .n_out = node->n_in };
-    status = fx->create(&setup, &node->shape, &node->fx_node, error);
+    status = node->fx->create(&setup, &node->shape, &node->fx_node, error);
   }
   free(files);
   return status;
 }
 
 static Status
+load(Node* const node, const Format* const format, FileLoader* const loader, Error* const error)
+{
+  FxFile** const files = calloc(node->fx->n_params + 1U, sizeof(FxFile*));
+  FxSetup setup;
+  Status status = files ? set_up(node, format, loader, files, &setup, error)
+                        : error_set(error, STATUS_NO_MEM, "out of memory");
+  for (uint32_t p = 0; !status && p < node->fx->n_params; ++p) {
+    if (files[p] && !files[p]->samples) {
+      status = loader->read(loader->context, files[p], error);
+    }
+  }
+  if (!status && node->fx->load) {
+    status = node->fx->load(node->fx_node, &setup, &node->shape, error);
+  }
+  free(files);
+  return status;
+}
+
+static size_t
+state_stride(const Node* const node)
+{
+  return (node->shape.unit_bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1U);
+}
+
+static Status
 allocate_units(Node* const node, Error* const error)
 {
-  node->n_units = node->shape.coupled ? 1U : node->n_in;
   if (node->backend->node_new) {
     const DeviceNode on_device = { node->fx, node->fx_node, node->n_units };
     return node->backend->node_new(node->backend, &on_device, &node->device, error);
   }
-  node->state_stride = (node->shape.unit_bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1U);
+  node->state_stride = state_stride(node);
   node->states = aligned_alloc(ALIGNMENT, node->n_units * node->state_stride);
   if (!node->states) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
@@ -132,6 +180,15 @@ allocate_units(Node* const node, Error* const error)
          node->n_units * node->state_stride); // touch every page here, not on the worker
   node_reset(node);
   return STATUS_OK;
+}
+
+size_t
+node_memory(const Node* const node)
+{
+  const size_t param_bytes =
+      2U * sizeof(double) + sizeof(uint64_t) + sizeof(char*); // targets, made_with, stamps, texts
+  return sizeof(Node) + node->fx->n_params * param_bytes + malloc_usable_size(node->fx_node) +
+         node->shape.data_bytes + node->n_units * state_stride(node);
 }
 
 /// Effects begin their messages with their own name; the node's says more.
@@ -169,15 +226,31 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   if (!status) {
     status = create(node, format, loader, &why);
   }
-  if (!status) {
-    status = allocate_units(node, &why);
-  }
   if (status) {
     node_unref(node);
     return error_set(error, status, "%s: %s", rack_node->name, without_prefix(why.text, fx->name));
   }
+  node->n_units = node->shape.coupled ? 1U : n_in;
   *out = node;
   return STATUS_OK;
+}
+
+Status
+node_load(Node* const node, const RackNode* const rack_node, const Format* const format,
+          FileLoader* const loader, Error* const error)
+{
+  Error why = { STATUS_NO_MEM, "out of memory" };
+  Status status = STATUS_OK;
+  if (!node->is_loaded) {
+    status = load(node, format, loader, &why);
+    if (!status) {
+      status = allocate_units(node, &why);
+    }
+    node->is_loaded = !status;
+  }
+  return status ? error_set(error, status, "%s: %s", rack_node->name,
+                            without_prefix(why.text, node->fx->name))
+                : STATUS_OK;
 }
 
 static bool
@@ -257,38 +330,57 @@ link_new(const Link* const like, const float gain, const uint32_t delay,
          const uint32_t block_frames, Link** const out, Error* const error)
 {
   Link* const link = malloc(sizeof(Link));
+  if (!link) {
+    return error_set(error, STATUS_NO_MEM, "a connection: out of memory");
+  }
   uint32_t line_frames = 1;
   while (line_frames < delay + block_frames) {
     line_frames *= 2U;
   }
-  const bool on_device = like->backend->lines_new != NULL;
-  float* const lines =
-      delay && !on_device ? calloc((size_t)like->n_to * line_frames, sizeof(float)) : NULL;
-  DeviceMemory* device = NULL;
-  Status status = link && (!delay || on_device || lines)
-                      ? STATUS_OK
-                      : error_set(error, STATUS_NO_MEM, "a connection: out of memory");
-  if (!status && delay && on_device) {
-    status = like->backend->lines_new(like->backend, like->n_to, line_frames, &device, error);
-  }
-  if (status) {
-    free(link);
-    free(lines);
-    return status;
-  }
   *link = *like;
   link->refs = 1;
   link->gain = gain;
+  link->is_loaded = !delay;
   link->mix = (MixLink){
     .gain = ramp_at(gain),
     .next = ramp_at(gain),
     .delay = delay,
     .line_mask = line_frames - 1U,
-    .device = device,
   };
-  link->lines = lines;
   *out = link;
   return STATUS_OK;
+}
+
+static size_t
+line_bytes(const Link* const link)
+{
+  return link->n_to * ((size_t)link->mix.line_mask + 1U) * sizeof(float);
+}
+
+size_t
+link_memory(const Link* const link)
+{
+  return sizeof(Link) + (link->mix.delay ? line_bytes(link) : 0U);
+}
+
+Status
+link_load(Link* const link, Error* const error)
+{
+  MixLink* const mix = &link->mix;
+  Status status = STATUS_OK;
+  if (link->is_loaded) {
+    return STATUS_OK;
+  }
+  if (link->backend->lines_new) {
+    status = link->backend->lines_new(link->backend, link->n_to, mix->line_mask + 1U, &mix->device,
+                                      error);
+  } else {
+    mix->lines = calloc(1, line_bytes(link));
+    status =
+        mix->lines ? STATUS_OK : error_set(error, STATUS_NO_MEM, "a connection: out of memory");
+  }
+  link->is_loaded = !status;
+  return status;
 }
 
 void
@@ -298,7 +390,7 @@ link_unref(Link* const link)
     if (link->mix.device) {
       link->backend->memory_free(link->mix.device);
     }
-    free(link->lines);
+    free(link->mix.lines);
     free(link);
   }
 }
@@ -309,7 +401,7 @@ link_reset(Link* const link)
   if (link->mix.device) {
     link->backend->memory_reset(link->mix.device);
   }
-  if (link->lines) {
-    memset(link->lines, 0, (size_t)link->n_to * (link->mix.line_mask + 1U) * sizeof(float));
+  if (link->mix.lines) {
+    memset(link->mix.lines, 0, line_bytes(link));
   }
 }

@@ -27,7 +27,8 @@ typedef struct Node {
   RackUid uid;
   const FxInfo* fx;
   void* fx_node;
-  FxShape shape;
+  FxShape shape; ///< Its tail and sizes are the most that can be, until it is loaded
+  bool is_loaded;
   uint32_t n_in;
   uint32_t n_units;
   const Backend* backend;
@@ -56,14 +57,15 @@ typedef struct Link {
   float gain;             ///< Where it goes by the plan that is heard, linear; 0: on its way out
   MixLink mix;            ///< [worker]
   const Backend* backend; ///< What mixes it, and has its delay lines
-  float* lines; ///< [n_to][mix.line_mask + 1], NULL without delay or where mix.device has them
+  bool is_loaded;
 } Link;
 
-/// Files that one planning run has loaded, each once.
+/// Files that one planning run has opened, each once.
 typedef struct FileCache FileCache;
 
 typedef struct FileLoader {
   Status (*load)(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
+  Status (*read)(void* context, FxFile* file, Error* error); ///< Where load() leaves samples out
   void (*free)(void* context, FxFile* file);
   void* context;
   FileCache* cache; ///< NULL at first; emptied by file_cache_clear()
@@ -71,9 +73,21 @@ typedef struct FileLoader {
 
 void file_cache_clear(FileLoader* loader);
 
-/// Make a node for `n_in` channels, with one reference.  Errors name the node. [builder]
+/// Memory that the files of the cache take once their samples are read.
+size_t file_cache_bytes(const FileLoader* loader);
+
+/// Make a node for `n_in` channels, with one reference, but for what node_load() makes.  Errors
+/// name the node. [builder]
 NODISCARD Status node_new(const RackNode* rack_node, uint32_t n_in, const Format* format,
                           const Backend* backend, FileLoader* loader, Node** out, Error* error);
+
+/// Read its files, and make its units and all that is large, if that has not been done. [builder]
+NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* format,
+                           FileLoader* loader, Error* error);
+
+/// Memory of the node, its units included: until it is loaded, the most that it will take while it
+/// is.  What a device holds is taken as if it were here. [builder]
+size_t node_memory(const Node* node);
 
 /// True when the node can play what the rack node asks for: same effect, width and structural
 /// values, on the backend where it is. [builder]
@@ -92,10 +106,16 @@ void node_reset(Node* node);
 /// Frames that the node may still sound. [builder]
 uint64_t node_tail(const Node* node);
 
-/// Make a connection at rest at `gain`, with a delay of `delay` frames, mixed by `like->backend`.
-/// [builder]
+/// Make a connection at rest at `gain`, with a delay of `delay` frames, mixed by `like->backend`;
+/// its delay lines come by link_load(). [builder]
 NODISCARD Status link_new(const Link* like, float gain, uint32_t delay, uint32_t block_frames,
                           Link** out, Error* error);
+
+/// Make the delay lines, if that has not been done. [builder]
+NODISCARD Status link_load(Link* link, Error* error);
+
+/// Memory of the connection, delay lines included, whether they are there or not. [builder]
+size_t link_memory(const Link* link);
 
 void link_unref(Link* link);
 

@@ -3,6 +3,7 @@
 
 #include "plan.h"
 
+#include "memory.h"
 #include "plan_graph.h"
 #include "plan_steps.h"
 
@@ -52,22 +53,28 @@ list_heirs(Plan* const plan, const PlanRequest* const request, Error* const erro
   return STATUS_OK;
 }
 
+static StageSpec
+stage_spec(const Plan* const plan, const PlanStage* const stage)
+{
+  return (StageSpec){ .max_block_frames = plan->block_frames,
+                      .steps = plan->steps + stage->first_step,
+                      .n_steps = stage->n_steps,
+                      .rows = plan->rows,
+                      .n_rows = plan->n_rows,
+                      .n_in = plan->n_in,
+                      .n_out = plan->n_out,
+                      .out_rows = stage->out_rows,
+                      .n_out_rows = stage->n_out_rows,
+                      .n_nodes = plan->n_nodes };
+}
+
 Status
 plan_make_stages(Plan* const plan, Pool* const pool, Error* const error)
 {
   Status status = STATUS_OK;
   for (uint32_t s = 0; !status && s < plan->n_stages; ++s) {
     PlanStage* const stage = &plan->stages[s];
-    const StageSpec spec = { .max_block_frames = plan->block_frames,
-                             .steps = plan->steps + stage->first_step,
-                             .n_steps = stage->n_steps,
-                             .rows = plan->rows,
-                             .n_rows = plan->n_rows,
-                             .n_in = plan->n_in,
-                             .n_out = plan->n_out,
-                             .out_rows = stage->out_rows,
-                             .n_out_rows = stage->n_out_rows,
-                             .n_nodes = plan->n_nodes };
+    const StageSpec spec = stage_spec(plan, stage);
     status = stage->backend->stage_new(stage->backend, &spec, pool, &stage->stage, error);
   }
   return status;
@@ -85,6 +92,115 @@ plan_drop_stages(Plan* const plan)
   atomic_store_explicit(&plan->failed, NULL, memory_order_relaxed);
 }
 
+// ---- memory ----
+
+/// The plan's own, without nodes and links.
+static size_t
+table_bytes(const Plan* const plan)
+{
+  size_t n_bytes = sizeof(Plan) + plan->arena.n_bytes;
+  for (uint32_t s = 0; s < plan->n_stages; ++s) {
+    const Backend* const backend = plan->stages[s].backend;
+    const StageSpec spec = stage_spec(plan, &plan->stages[s]);
+    n_bytes += backend->stage_bytes ? backend->stage_bytes(backend, &spec) : 0U;
+  }
+  return n_bytes;
+}
+
+/// Of its nodes and links: all, or those that no other plan has.
+static size_t
+content_bytes(const Plan* const plan, const bool all)
+{
+  size_t n_bytes = 0;
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    const Node* const node = plan->nodes[n].node;
+    n_bytes += all || node->refs == 1U ? node_memory(node) : 0U;
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    const Link* const link = plan->links[l].link;
+    n_bytes += all || link->refs == 1U ? link_memory(link) : 0U;
+  }
+  return n_bytes;
+}
+
+/// False where all nodes go on from an earlier plan: the rack has become smaller, or has not
+/// changed.
+static bool
+has_new_nodes(const Plan* const plan)
+{
+  bool has_new = false;
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    has_new |= plan->nodes[n].node->refs == 1U;
+  }
+  return has_new;
+}
+
+/// Before anything large is asked for: is there room?  What takes nodes away is never refused.
+static Status
+check_memory(Plan* const plan, const PlanRequest* const request, const Arena* const scratch,
+             Error* const error)
+{
+  plan->making_bytes = table_bytes(plan) + steps_row_bytes(plan) + scratch->n_bytes +
+                       content_bytes(plan, false) + file_cache_bytes(request->loader);
+  const size_t total = request->held_bytes + plan->making_bytes;
+  if (!request->max_bytes || total <= request->max_bytes || !has_new_nodes(plan)) {
+    return STATUS_OK;
+  }
+  char needed[MEMORY_TEXT_BYTES];
+  char held[MEMORY_TEXT_BYTES];
+  char allowed[MEMORY_TEXT_BYTES];
+  memory_text(plan->making_bytes, needed);
+  memory_text(request->held_bytes, held);
+  memory_text(request->max_bytes, allowed);
+  return request->held_bytes
+             ? error_set(error, STATUS_LIMIT,
+                         "the rack takes %s of memory while it is planned, beside %s of the one "
+                         "that plays; racks may take %s (option --memory)",
+                         needed, held, allowed)
+             : error_set(error, STATUS_LIMIT,
+                         "the rack takes %s of memory while it is planned; racks may take %s "
+                         "(option --memory)",
+                         needed, allowed);
+}
+
+// ---- the whole ----
+
+/// All that needs little memory: what is new of the nodes and links is designed, but not loaded.
+static Status
+resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
+        Arena* const scratch, bool* const tangled, Error* const error)
+{
+  Status status = rack_check_rate(request->rack, request->format->rate_hz, error);
+  if (!status) {
+    status = graph_resolve(graph, plan, request, scratch, tangled, error);
+  }
+  if (!status) {
+    status = steps_make(plan, request->format, scratch, error);
+  }
+  if (!status) {
+    status = list_heirs(plan, request, error);
+  }
+  if (!status && !request->keep_values) {
+    status = list_values(plan, request, error);
+  }
+  return status;
+}
+
+/// The rest.
+static Status
+load(Plan* const plan, const PlanRequest* const request, Graph* const graph, Error* const error)
+{
+  Status status = graph_load(graph, error);
+  if (!status) {
+    status = steps_take_rows(plan, error);
+  }
+  if (!status) {
+    steps_bind(plan);
+    status = plan_make_stages(plan, request->pool, error);
+  }
+  return status;
+}
+
 Status
 plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled,
          Error* const error)
@@ -98,21 +214,13 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
   plan->block_frames = request->format->block_frames;
   plan->at_frame = request->at_frame;
   Arena scratch = { 0 };
-  Status status = rack_check_rate(request->rack, request->format->rate_hz, error);
+  Graph graph;
+  Status status = resolve(plan, request, &graph, &scratch, tangled, error);
   if (!status) {
-    status = graph_resolve(plan, request, &scratch, tangled, error);
+    status = check_memory(plan, request, &scratch, error);
   }
   if (!status) {
-    status = steps_make(plan, request->format, &scratch, error);
-  }
-  if (!status) {
-    status = list_heirs(plan, request, error);
-  }
-  if (!status && !request->keep_values) {
-    status = list_values(plan, request, error);
-  }
-  if (!status) {
-    status = plan_make_stages(plan, request->pool, error);
+    status = load(plan, request, &graph, error);
   }
   arena_clear(&scratch);
   file_cache_clear(request->loader);
@@ -120,6 +228,7 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
     plan_free(plan);
     return status;
   }
+  plan->n_bytes = table_bytes(plan) + content_bytes(plan, true);
   *out = plan;
   return STATUS_OK;
 }

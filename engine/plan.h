@@ -108,6 +108,8 @@ typedef struct Plan {
   uint32_t latency_frames;
   uint64_t tail_frames;
   uint32_t n_levels, n_units;
+  size_t n_bytes;      ///< Memory that it holds, its nodes and links included
+  size_t making_bytes; ///< The most that there was while it was made, other plans aside
 } Plan;
 
 typedef struct PlanRequest {
@@ -125,14 +127,18 @@ typedef struct PlanRequest {
   const char* no_gpu;      ///< Why there is none, for messages
   const Backend* lost;     ///< Failed: nothing of `previous` that is there goes on; NULL: none
   uint64_t stamp, at_frame;
-  bool keep_values; ///< Housekeeping: the document's values are not news; a node that is made anew
-                    ///< all the same takes over those of the one that was heard
-  bool end_tails;   ///< What is dying already fades now, not when its tail has ended
-  bool drop_silent; ///< What is dying already, or has no gain left, is left out whatever its time
+  bool keep_values;  ///< Housekeeping: the document's values are not news; a node that is made anew
+                     ///< all the same takes over those of the one that was heard
+  bool end_tails;    ///< What is dying already fades now, not when its tail has ended
+  bool drop_silent;  ///< What is dying already, or has no gain left, is left out whatever its time
+  size_t max_bytes;  ///< Memory of all plans together while this one is made; 0: no limit
+  size_t held_bytes; ///< Of those that are there already
 } PlanRequest;
 
 /**
-   Make a plan.
+   Make a plan.  Its nodes are designed first, without their units and whatever else is large; so
+   its size is known, and compared with PlanRequest::max_bytes, before that memory is asked for:
+   STATUS_LIMIT.
 
    @param[out] tangled Set when the new connections and those that still fade would make a cycle:
    apply a rack without the new connections first, let the fades end, then try again.  The status is

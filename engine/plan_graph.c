@@ -55,7 +55,6 @@ find_routes(Graph* const graph, Error* const error)
   graph->routes = arena_take(graph->scratch, rack->n_edges, sizeof(Route));
   graph->order = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
   graph->latency_out = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
-  graph->tail_out = arena_take(graph->scratch, rack->n_nodes, sizeof(uint64_t));
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
@@ -180,20 +179,18 @@ resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width,
   return STATUS_OK;
 }
 
-/// Latency and tail of what arrives at vertex v.
-static void
-resolve_arrival(const Graph* const graph, const uint32_t v, uint32_t* const latency,
-                uint64_t* const tail)
+/// Latency of what arrives at vertex v.
+static uint32_t
+latency_at(const Graph* const graph, const uint32_t v)
 {
-  *latency = 0;
-  *tail = 0;
+  uint32_t latency = 0;
   for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
     const uint32_t source = graph->routes[graph->in_edges.list[i]].from;
-    if (source != GRAPH_IN) {
-      *latency = graph->latency_out[source] > *latency ? graph->latency_out[source] : *latency;
-      *tail = graph->tail_out[source] > *tail ? graph->tail_out[source] : *tail;
+    if (source != GRAPH_IN && graph->latency_out[source] > latency) {
+      latency = graph->latency_out[source];
     }
   }
+  return latency;
 }
 
 /// The node of the previous plan that can go on as this one, or a new one.
@@ -302,10 +299,8 @@ resolve_nodes(Graph* const graph, Error* const error)
     if (status) {
       return status;
     }
-    uint64_t tail_in = 0;
-    resolve_arrival(graph, v, &plan_node->latency_in, &tail_in);
+    plan_node->latency_in = latency_at(graph, v);
     graph->latency_out[v] = plan_node->latency_in + plan_node->node->shape.latency_frames;
-    graph->tail_out[v] = graph_add(tail_in, node_tail(plan_node->node));
   }
   return STATUS_OK;
 }
@@ -323,7 +318,7 @@ resolve_output(Graph* const graph, Error* const error)
   plan->n_out = graph->request->format->n_out ? graph->request->format->n_out
                 : natural                     ? natural
                                               : 1U;
-  resolve_arrival(graph, out, &plan->latency_frames, &plan->tail_frames);
+  plan->latency_frames = latency_at(graph, out);
   const Format* const format = graph->request->format;
   if (!format->offline && plan->latency_frames > LATENCY_LIMIT_SECONDS * format->rate_hz) {
     return error_set(
@@ -413,35 +408,76 @@ drop_nodes(const Graph* const graph)
 }
 
 Status
-graph_resolve(Plan* const plan, const PlanRequest* const request, Arena* const scratch,
-              bool* const tangled, Error* const error)
+graph_resolve(Graph* const graph, Plan* const plan, const PlanRequest* const request,
+              Arena* const scratch, bool* const tangled, Error* const error)
 {
-  Graph graph = { .plan = plan,
-                  .request = request,
-                  .scratch = scratch,
-                  .rack = request->rack,
-                  .ramp_frames = (uint32_t)lrint(LINK_RAMP_SECONDS * request->format->rate_hz) };
-  Status status = take_tables(&graph, error);
+  *graph = (Graph){ .plan = plan,
+                    .request = request,
+                    .scratch = scratch,
+                    .rack = request->rack,
+                    .ramp_frames = (uint32_t)lrint(LINK_RAMP_SECONDS * request->format->rate_hz) };
+  Status status = take_tables(graph, error);
   if (!status) {
-    status = find_routes(&graph, error);
+    status = find_routes(graph, error);
   }
   if (!status) {
-    status = resolve_nodes(&graph, error);
+    status = resolve_nodes(graph, error);
     if (status) {
-      drop_nodes(&graph);
+      drop_nodes(graph);
     } else {
-      adopt_living_nodes(&graph);
+      adopt_living_nodes(graph);
     }
   }
   if (!status) {
-    status = resolve_output(&graph, error);
+    status = resolve_output(graph, error);
   }
   if (!status) {
-    plan->out_backend = place_output(&graph);
-    status = graph_make_links(&graph, error);
+    plan->out_backend = place_output(graph);
+    status = graph_make_links(graph, error);
   }
   if (!status) {
-    graph_keep_dying(&graph);
+    graph_keep_dying(graph);
   }
-  return status ? status : order_everything(&graph, tangled, error);
+  return status ? status : order_everything(graph, tangled, error);
+}
+
+/// Tail of what arrives at vertex v.
+static uint64_t
+tail_at(const Graph* const graph, const uint32_t v, const uint64_t* const tail_out)
+{
+  uint64_t tail = 0;
+  for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
+    const uint32_t source = graph->routes[graph->in_edges.list[i]].from;
+    if (source != GRAPH_IN && tail_out[source] > tail) {
+      tail = tail_out[source];
+    }
+  }
+  return tail;
+}
+
+Status
+graph_load(Graph* const graph, Error* const error)
+{
+  Plan* const plan = graph->plan;
+  const PlanRequest* const request = graph->request;
+  uint64_t* const tail_out = arena_take(graph->scratch, plan->n_living, sizeof(uint64_t));
+  if (!tail_out) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; !status && i < plan->n_living; ++i) {
+    const uint32_t v = graph->order[i];
+    Node* const node = plan->nodes[v].node;
+    status = node_load(node, &graph->rack->nodes[v], request->format, request->loader, error);
+    if (!status) {
+      tail_out[v] = graph_add(tail_at(graph, v, tail_out), node_tail(node));
+    }
+  }
+  for (uint32_t l = 0; !status && l < plan->n_links; ++l) {
+    status = link_load(plan->links[l].link, error);
+  }
+  if (!status) {
+    plan->tail_frames = tail_at(graph, plan->n_living, tail_out);
+  }
+  return status;
 }

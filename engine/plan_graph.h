@@ -41,7 +41,6 @@ typedef struct Graph {
   InEdges in_edges;
   uint32_t* order;       ///< [n_nodes]
   uint32_t* latency_out; ///< [n_nodes]
-  uint64_t* tail_out;    ///< [n_nodes]
   uint32_t ramp_frames;
 } Graph;
 
@@ -54,9 +53,13 @@ typedef struct Graph {
 bool graph_levels(Arena* scratch, const InEdges* in_edges, const uint32_t* from, uint32_t* level,
                   uint32_t* order);
 
-/// Fill plan->nodes, links, aims, latency, tail, n_out.
-NODISCARD Status graph_resolve(Plan* plan, const PlanRequest* request, Arena* scratch,
+/// Fill plan->nodes, links, aims, latency, n_out.  What is new of the nodes and links has no memory
+/// yet.
+NODISCARD Status graph_resolve(Graph* graph, Plan* plan, const PlanRequest* request, Arena* scratch,
                                bool* tangled, Error* error);
+
+/// Give them theirs, and find how long the rack sounds, which may depend on what is in files.
+NODISCARD Status graph_load(Graph* graph, Error* error);
 
 /// Index of a link's end in the plan.
 uint32_t graph_index(const Node* node, uint32_t if_none);

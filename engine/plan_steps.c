@@ -79,10 +79,7 @@ mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, c
       const uint32_t channel = c - link->to_first;
       const uint32_t source = link->from_first + (link->n_from == 1U ? 0U : channel);
       const uint32_t from = link->from ? layout->out_rows[link->from->plan_index][source] : source;
-      float* const line =
-          link->lines ? link->lines + (size_t)channel * (link->mix.line_mask + 1U) : NULL;
-      terms[mix[c].n_terms++] =
-          (MixTerm){ .from = from, .link = &link->mix, .channel = channel, .line = line };
+      terms[mix[c].n_terms++] = (MixTerm){ .from = from, .link = &link->mix, .channel = channel };
     }
   }
 }
@@ -148,19 +145,16 @@ batch_nodes(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
     Node* const node = plan->nodes[nodes[i]].node;
     const bool coupled = node->shape.coupled;
     for (uint32_t c = 0; c < node->n_units; ++c) {
-      units[u++] =
-          (BatchUnit){ .node = node->fx_node,
-                       .state = node->states ? node->states + c * node->state_stride : NULL,
-                       .device = node->device,
-                       .n_sets = &node->n_sets,
-                       .node_index = nodes[i],
-                       .channel = c,
-                       .node_ns = &node->block_ns,
-                       .health = &node->health,
-                       .n_in = coupled ? node->n_in : 1U,
-                       .n_out = coupled ? node->shape.n_out : 1U,
-                       .in_rows = layout->in_rows[nodes[i]] + c,
-                       .out_rows = layout->out_rows[nodes[i]] + c };
+      units[u++] = (BatchUnit){ .node = node->fx_node,
+                                .n_sets = &node->n_sets,
+                                .node_index = nodes[i],
+                                .channel = c,
+                                .node_ns = &node->block_ns,
+                                .health = &node->health,
+                                .n_in = coupled ? node->n_in : 1U,
+                                .n_out = coupled ? node->shape.n_out : 1U,
+                                .in_rows = layout->in_rows[nodes[i]] + c,
+                                .out_rows = layout->out_rows[nodes[i]] + c };
     }
   }
   plan->n_units += n_units;
@@ -259,22 +253,51 @@ take_layout(Layout* const layout, Error* const error)
   return scratch->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
 }
 
-static Status
-take_row_memory(Plan* const plan, const uint32_t n_rows, const uint32_t block_frames,
-                Error* const error)
+static size_t
+row_stride(const Plan* const plan)
 {
-  const size_t stride = (block_frames + ROW_ALIGNMENT - 1U) & ~(size_t)(ROW_ALIGNMENT - 1U);
-  const uint32_t n_fixed = plan->n_in + plan->n_out; // their place is the ring's slot
-  plan->n_rows = n_rows;
-  plan->rows = arena_take(&plan->arena, n_rows, sizeof(float*));
-  float* const memory = arena_take(&plan->arena, (n_rows - n_fixed) * stride, sizeof(float));
-  if (plan->arena.failed) {
+  return (plan->block_frames + ROW_ALIGNMENT - 1U) & ~(size_t)(ROW_ALIGNMENT - 1U);
+}
+
+/// Rows that are not in the ring's slot.
+static size_t
+n_own_rows(const Plan* const plan)
+{
+  return plan->n_rows - plan->n_in - plan->n_out;
+}
+
+size_t
+steps_row_bytes(const Plan* const plan)
+{
+  return n_own_rows(plan) * row_stride(plan) * sizeof(float);
+}
+
+Status
+steps_take_rows(Plan* const plan, Error* const error)
+{
+  const uint32_t n_fixed = plan->n_in + plan->n_out;
+  float* const memory =
+      arena_take(&plan->arena, n_own_rows(plan) * row_stride(plan), sizeof(float));
+  if (!memory) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  for (uint32_t r = n_fixed; r < n_rows; ++r) {
-    plan->rows[r] = memory + (r - n_fixed) * stride;
+  for (uint32_t r = n_fixed; r < plan->n_rows; ++r) {
+    plan->rows[r] = memory + (r - n_fixed) * row_stride(plan);
   }
   return STATUS_OK;
+}
+
+void
+steps_bind(Plan* const plan)
+{
+  for (uint32_t s = 0; s < plan->n_steps; ++s) {
+    BatchUnit* const units = (BatchUnit*)plan->steps[s].units; // batch_nodes() made them
+    for (uint32_t u = 0; u < plan->steps[s].n_units; ++u) {
+      const Node* const node = plan->nodes[units[u].node_index].node;
+      units[u].state = node->states ? node->states + units[u].channel * node->state_stride : NULL;
+      units[u].device = node->device;
+    }
+  }
 }
 
 // ---- what goes from stage to stage ----
@@ -383,6 +406,10 @@ steps_make(Plan* const plan, const Format* const format, Arena* const scratch, E
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   group_stages(plan);
-  const Status found = find_out_rows(plan, layout.n_rows, scratch, error);
-  return found ? found : take_row_memory(plan, layout.n_rows, format->block_frames, error);
+  plan->n_rows = layout.n_rows;
+  plan->rows = arena_take(&plan->arena, plan->n_rows, sizeof(float*));
+  if (!plan->rows) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  return find_out_rows(plan, layout.n_rows, scratch, error);
 }

@@ -36,7 +36,9 @@ runner_publish_facts(Runner* const runner)
                                  .n_nodes = plan->n_living,
                                  .n_units = plan->n_units,
                                  .n_levels = plan->n_levels,
-                                 .tail_frames = plan->tail_frames };
+                                 .tail_frames = plan->tail_frames,
+                                 .memory_bytes = plan->n_bytes,
+                                 .making_bytes = plan->making_bytes };
   unlock_told(runner);
 }
 
@@ -115,7 +117,18 @@ same_format(const Format* const a, const Format* const b)
          (b->n_out == 0U || a->n_out == b->n_out);
 }
 
-/// Plan the present rack from nothing for a new format; keeps the old plan when that fails.
+/// The plan that does not play any more makes room; its values are in the rack.
+static void
+drop_plan(Runner* const runner)
+{
+  runner_show_plan(runner, NULL);
+  plan_free(runner->worker.plan);
+  runner->worker.plan = NULL;
+  runner->has_format = false;
+}
+
+/// Plan the present rack from nothing for a new format; keeps the old plan when that fails, but
+/// where there is no room for both.
 static Status
 plan_for_format(Runner* const runner, const RunnerStart* const start, Error* const error)
 {
@@ -128,7 +141,12 @@ plan_for_format(Runner* const runner, const RunnerStart* const start, Error* con
   runner_place(runner, &request);
   Plan* plan = NULL;
   bool tangled = false;
-  const Status status = runner_make_plan(runner, &request, &plan, &tangled, error);
+  Status status = runner_make_plan(runner, &request, &plan, &tangled, error);
+  if (status == STATUS_LIMIT && request.held_bytes) {
+    drop_plan(runner);
+    request.held_bytes = 0;
+    status = runner_make_plan(runner, &request, &plan, &tangled, error);
+  }
   if (!status) {
     runner_show_plan(runner, plan);
     plan_free(runner->worker.plan);
@@ -268,7 +286,10 @@ runner_new(const EngineConfig* const config, const RunnerEvents* const events, R
   }
   runner->config = *config;
   runner->events = *events;
-  runner->loader = (FileLoader){ config->load_file, config->free_file, config->file_context, NULL };
+  runner->loader = (FileLoader){ .load = config->load_file,
+                                 .read = config->read_file,
+                                 .free = config->free_file,
+                                 .context = config->file_context };
   runner->last_edit = &runner->first_edit;
   init_locks(runner);
   runner->rack = rack_new();

@@ -26,7 +26,8 @@ typedef struct RunnerFacts {
   uint64_t serial; ///< Counts up with the plans: what arrives with a smaller one is out of date
   uint32_t rack_latency_frames, n_out;
   uint32_t n_nodes, n_units, n_levels;
-  uint64_t tail_frames; ///< UINT64_MAX when unbounded
+  uint64_t tail_frames;                ///< UINT64_MAX when unbounded
+  uint64_t memory_bytes, making_bytes; ///< As Plan's n_bytes and making_bytes
 } RunnerFacts;
 
 /// What a runner says about itself; plain values, so that it can cross a socket.

@@ -200,6 +200,8 @@ runner_place(const Runner* const runner, PlanRequest* const request)
   request->gpu = is_lost ? &backend_cpu : runner->device;
   request->no_gpu = runner->no_gpu;
   request->lost = is_lost ? runner->device : NULL;
+  request->max_bytes = runner->config.memory_bytes;
+  request->held_bytes = runner->worker.plan ? runner->worker.plan->n_bytes : 0U;
 }
 
 // ---- what is told ----

@@ -116,6 +116,7 @@ move(const PlanRequest* const request, const Backend* const to, Plan** const pla
 {
   PlanRequest other = *request;
   other.backend = to;
+  other.held_bytes += *plan ? (*plan)->n_bytes : 0U;
   Plan* moved = NULL;
   bool tangled = false;
   const Status status = plan_new(&other, &moved, &tangled, error);

@@ -139,7 +139,7 @@ NODISCARD Status runner_attach_ring(Runner* runner, const Ring* ring, Error* err
 /// The reverse, before the ring is freed: the plan has no stages then. [main, no worker]
 void runner_detach_ring(Runner* runner);
 
-/// Tell a request what nodes may run on. [planning held]
+/// Tell a request what nodes may run on, and how much memory there is. [planning held]
 void runner_place(const Runner* runner, PlanRequest* request);
 
 /// From now on the queries look at this plan, and no longer at the one before. [planning held]

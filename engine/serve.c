@@ -165,6 +165,7 @@ configure(Server* const server, Error* const error)
     return status;
   }
   engine->load_file = server->files->load_file;
+  engine->read_file = server->files->read_file;
   engine->free_file = server->files->free_file;
   engine->file_context = server->file_context;
   engine->note = on_note;

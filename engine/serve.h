@@ -21,6 +21,7 @@ typedef struct ServeFiles {
   Status (*open)(const char* root, const Rack* rack, void** context, Error* error);
   void (*close)(void* context);
   EngineLoadFile load_file; ///< With that context [builder]
+  EngineReadFile read_file; ///< As EngineConfig's
   EngineFreeFile free_file;
 } ServeFiles;
 

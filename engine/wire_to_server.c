@@ -23,6 +23,8 @@ wire_code_facts(Coder* const coder, RunnerFacts* const facts)
   coder_u32(coder, &facts->n_units, 0U, WIRE_MAX_NODES * FX_MAX_CHANNELS, "n_units");
   coder_u32(coder, &facts->n_levels, 0U, WIRE_MAX_NODES, "n_levels");
   coder_u64(coder, &facts->tail_frames);
+  coder_u64(coder, &facts->memory_bytes);
+  coder_u64(coder, &facts->making_bytes);
 }
 
 void

@@ -135,6 +135,9 @@ wire_code_config(Coder* const coder, WireConfig* const config)
   coder_u32(coder, &backend, 0U, ENGINE_BACKEND_OPENCL, "backend");
   engine->backend = (EngineBackend)backend;
   coder_u32(coder, &engine->gpu_index, 0U, UINT32_MAX, "gpu_index");
+  uint64_t memory_bytes = engine->memory_bytes;
+  coder_u64(coder, &memory_bytes);
+  engine->memory_bytes = memory_bytes;
   coder_u64(coder, &engine->gpu_deadline_ns);
   coder_bool(coder, &engine->gpu_may_sleep, "gpu_may_sleep");
   coder_bool(coder, &engine->gpu_may_be_lost, "gpu_may_be_lost");

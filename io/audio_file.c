@@ -22,6 +22,9 @@ typedef struct LoadedFile {
   FxFile file; // First, so that a pointer to one is a pointer to the other
   char* name;
   float* samples;
+  AudioReader* reader; // Until the samples are read; NULL for text
+  uint64_t n_frames;   // Of the reader
+  double rate_hz;      // To be resampled to
 } LoadedFile;
 
 Status
@@ -51,22 +54,35 @@ source_open(const char* const name, int* const fd, Error* const error)
                  : source_check(*fd, name, error);
 }
 
-FxFile*
-loaded_file_new(const char* const name, const uint32_t n_channels, const uint64_t n_frames,
-                const bool is_audio)
+/// Without samples; NULL when out of memory.
+static LoadedFile*
+header_new(const char* const name, const uint32_t n_channels, const uint64_t n_frames,
+           const bool is_audio)
 {
   LoadedFile* const loaded = calloc(1, sizeof(LoadedFile));
+  char* const copy = strdup(name);
+  if (!loaded || !copy) {
+    free(copy);
+    free(loaded);
+    return NULL;
+  }
+  *loaded = (LoadedFile){
+    .name = copy,
+    .file = { .name = copy, .n_channels = n_channels, .n_frames = n_frames, .is_audio = is_audio }
+  };
+  return loaded;
+}
+
+FxFile*
+loaded_file_new(const char* const name, const uint32_t n_channels, const uint64_t n_frames)
+{
+  LoadedFile* const loaded = header_new(name, n_channels, n_frames, false);
   if (!loaded) {
     return NULL;
   }
-  loaded->name = strdup(name);
   loaded->samples = calloc((size_t)n_channels * n_frames, sizeof(float));
-  loaded->file = (FxFile){ .name = loaded->name,
-                           .n_channels = n_channels,
-                           .n_frames = n_frames,
-                           .samples = loaded->samples,
-                           .is_audio = is_audio };
-  if (!loaded->name || !loaded->samples) {
+  loaded->file.samples = loaded->samples;
+  if (!loaded->samples) {
     audio_file_free(NULL, &loaded->file);
     return NULL;
   }
@@ -85,6 +101,7 @@ audio_file_free(void* const context, FxFile* const file)
   (void)context;
   LoadedFile* const loaded = (LoadedFile*)file;
   if (loaded) {
+    audio_reader_close(loaded->reader);
     free(loaded->samples);
     free(loaded->name);
     free(loaded);
@@ -107,129 +124,181 @@ check_size(const char* const name, const uint32_t n_channels, const uint64_t n_f
 }
 
 static Status
-check_finite(const FxFile* const file, Error* const error)
+check_finite(const LoadedFile* const loaded, Error* const error)
 {
-  for (uint32_t c = 0; c < file->n_channels; ++c) {
-    for (uint64_t i = 0; i < file->n_frames; ++i) {
-      if (!isfinite(file->samples[c * file->n_frames + i])) {
+  for (uint32_t c = 0; c < loaded->file.n_channels; ++c) {
+    for (uint64_t i = 0; i < loaded->n_frames; ++i) {
+      if (!isfinite(loaded->samples[c * loaded->n_frames + i])) {
         return error_set(error, STATUS_FILE,
                          "'%s' holds a sample that is no number (channel %u, frame %llu); "
                          "write it anew from its source",
-                         file->name, c + 1U, (unsigned long long)i);
+                         loaded->name, c + 1U, (unsigned long long)i);
       }
     }
   }
   return STATUS_OK;
 }
 
+/// The samples at the file's own rate.
 static Status
-read_samples(AudioReader* const reader, FxFile* const file, Error* const error)
+read_samples(LoadedFile* const loaded, Error* const error)
 {
-  float** const to = calloc(file->n_channels, sizeof(float*));
-  if (!to) {
-    return error_set(error, STATUS_NO_MEM, "'%s': out of memory", file->name);
+  const uint32_t n_channels = loaded->file.n_channels;
+  float** const to = calloc(n_channels, sizeof(float*));
+  loaded->samples = calloc((size_t)n_channels * loaded->n_frames, sizeof(float));
+  if (!to || !loaded->samples) {
+    free(to);
+    return error_set(error, STATUS_NO_MEM, "'%s': out of memory for %llu frames", loaded->name,
+                     (unsigned long long)loaded->n_frames);
   }
   Status status = STATUS_OK;
-  for (uint64_t done = 0; !status && done < file->n_frames;) {
-    const uint64_t left = file->n_frames - done;
-    for (uint32_t c = 0; c < file->n_channels; ++c) {
-      to[c] = loaded_file_samples(file) + c * file->n_frames + done;
+  for (uint64_t done = 0; !status && done < loaded->n_frames;) {
+    const uint64_t left = loaded->n_frames - done;
+    for (uint32_t c = 0; c < n_channels; ++c) {
+      to[c] = loaded->samples + c * loaded->n_frames + done;
     }
     uint32_t n_read = 0;
-    status = audio_reader_read(reader, to, left < READ_FRAMES ? (uint32_t)left : READ_FRAMES,
-                               &n_read, error);
+    status = audio_reader_read(loaded->reader, to,
+                               left < READ_FRAMES ? (uint32_t)left : READ_FRAMES, &n_read, error);
     done += n_read;
   }
   free(to);
-  return status ? status : check_finite(file, error);
-}
-
-static Status
-read_audio(const char* const name, AudioReader* const reader, FxFile** const out,
-           Error* const error)
-{
-  const uint32_t n_channels = audio_reader_channels(reader);
-  const uint64_t n_frames = audio_reader_frames(reader);
-  Status status = check_size(name, n_channels, n_frames, error);
-  if (!status) {
-    status = audio_reader_check_whole(reader, error);
-  }
-  if (status) {
-    return status;
-  }
-  FxFile* const file = loaded_file_new(name, n_channels, n_frames, true);
-  if (!file) {
-    return error_set(error, STATUS_NO_MEM, "'%s': out of memory for %llu frames", name,
-                     (unsigned long long)n_frames);
-  }
-  status = read_samples(reader, file, error);
-  if (status) {
-    audio_file_free(NULL, file);
-    return status;
-  }
-  *out = file;
-  return STATUS_OK;
+  return status ? status : check_finite(loaded, error);
 }
 
 // An impulse response is samples of a function of time, times the time between two of them: twice
 // the rate, half the taps.  So a frequency response stays what it was at every rate.
 static Status
-resample_channel(const FxFile* const from, FxFile* const to, const uint32_t channel,
-                 const double ratio, Error* const error)
+resample_channel(const LoadedFile* const loaded, const uint32_t channel, const double ratio,
+                 float* const out, Error* const error)
 {
-  float* const out = loaded_file_samples(to) + channel * to->n_frames;
-  SRC_DATA data = { .data_in = from->samples + channel * from->n_frames,
-                    .input_frames = (long)from->n_frames,
+  SRC_DATA data = { .data_in = loaded->samples + channel * loaded->n_frames,
+                    .input_frames = (long)loaded->n_frames,
                     .data_out = out,
-                    .output_frames = (long)to->n_frames,
+                    .output_frames = (long)loaded->file.n_frames,
                     .src_ratio = ratio };
   const int failure = src_simple(&data, SRC_SINC_BEST_QUALITY, 1);
   if (failure) {
-    return error_set(error, STATUS_FILE, "'%s' cannot be resampled: %s", from->name,
+    return error_set(error, STATUS_FILE, "'%s' cannot be resampled: %s", loaded->name,
                      src_strerror(failure));
   }
-  for (uint64_t i = 0; i < to->n_frames; ++i) {
+  for (uint64_t i = 0; i < loaded->file.n_frames; ++i) {
     out[i] = (float)(out[i] / ratio);
   }
   return STATUS_OK;
 }
 
+/// From n_frames to file.n_frames.
 static Status
-resample(FxFile** const file, const double from_hz, const double to_hz, Error* const error)
+resample(LoadedFile* const loaded, const double from_hz, Error* const error)
 {
-  const double ratio = to_hz / from_hz;
-  FxFile* const from = *file;
-  if (!src_is_valid_ratio(ratio)) {
-    return error_set(error, STATUS_FILE, "'%s' cannot be resampled from %g to %g Hz", from->name,
-                     from_hz, to_hz);
-  }
-  const uint64_t n_frames = (uint64_t)ceil((double)from->n_frames * ratio);
-  Status status = check_size(from->name, from->n_channels, n_frames, error);
-  FxFile* const to =
-      status ? NULL : loaded_file_new(from->name, from->n_channels, n_frames, from->is_audio);
-  if (!status && !to) {
-    status = error_set(error, STATUS_NO_MEM, "'%s': out of memory", from->name);
-  }
-  for (uint32_t c = 0; !status && c < from->n_channels; ++c) {
-    status = resample_channel(from, to, c, ratio, error);
+  const uint64_t n_frames = loaded->file.n_frames;
+  const double ratio = loaded->rate_hz / from_hz;
+  float* const samples = calloc((size_t)loaded->file.n_channels * n_frames, sizeof(float));
+  Status status =
+      samples ? STATUS_OK : error_set(error, STATUS_NO_MEM, "'%s': out of memory", loaded->name);
+  for (uint32_t c = 0; !status && c < loaded->file.n_channels; ++c) {
+    status = resample_channel(loaded, c, ratio, samples + c * n_frames, error);
   }
   if (status) {
-    audio_file_free(NULL, to);
+    free(samples);
     return status;
   }
-  audio_file_free(NULL, from);
-  *file = to;
+  free(loaded->samples);
+  loaded->samples = samples;
+  loaded->file.samples = samples;
   return STATUS_OK;
 }
 
-/// Bring a file that was read at `from_hz` (0: unknown, stays as it is) to another rate; frees it
-/// on error.
+/// Set what a file of n_frames at `from_hz` will be like at another rate.
 static Status
-finish(FxFile* file, const double from_hz, const double to_hz, FxFile** const out,
-       Error* const error)
+plan_resampling(LoadedFile* const loaded, const double from_hz, const double to_hz,
+                Error* const error)
 {
-  const Status status =
-      from_hz > 0.0 && from_hz != to_hz ? resample(&file, from_hz, to_hz, error) : STATUS_OK;
+  FxFile* const file = &loaded->file;
+  const double ratio = to_hz / from_hz;
+  if (!src_is_valid_ratio(ratio)) {
+    return error_set(error, STATUS_FILE, "'%s' cannot be resampled from %g to %g Hz", file->name,
+                     from_hz, to_hz);
+  }
+  loaded->rate_hz = to_hz;
+  loaded->n_frames = file->n_frames;
+  file->n_frames = (uint64_t)ceil((double)file->n_frames * ratio);
+  file->read_bytes += file->n_channels * file->n_frames * sizeof(float);
+  return check_size(file->name, file->n_channels, file->n_frames, error);
+}
+
+Status
+audio_file_read(void* const context, FxFile* const file, Error* const error)
+{
+  (void)context;
+  LoadedFile* const loaded = (LoadedFile*)file;
+  if (!loaded->reader) {
+    return STATUS_OK;
+  }
+  const double from_hz = audio_reader_rate(loaded->reader);
+  Status status = read_samples(loaded, error);
+  if (!status && from_hz != loaded->rate_hz) {
+    status = resample(loaded, from_hz, error);
+  }
+  if (status) {
+    free(loaded->samples);
+    loaded->samples = NULL;
+    return status;
+  }
+  audio_reader_close(loaded->reader);
+  loaded->reader = NULL;
+  loaded->file.samples = loaded->samples;
+  return STATUS_OK;
+}
+
+/// What the header says; takes the reader.
+static Status
+open_audio(AudioReader* const reader, const char* const name, const double rate_hz,
+           FxFile** const out, Error* const error)
+{
+  const uint32_t n_channels = audio_reader_channels(reader);
+  const uint64_t n_frames = audio_reader_frames(reader);
+  const double from_hz = audio_reader_rate(reader);
+  LoadedFile* const loaded = header_new(name, n_channels, n_frames, true);
+  if (!loaded) {
+    audio_reader_close(reader);
+    return error_set(error, STATUS_NO_MEM, "'%s': out of memory", name);
+  }
+  loaded->reader = reader;
+  loaded->n_frames = n_frames;
+  loaded->rate_hz = from_hz;
+  loaded->file.read_bytes = n_channels * n_frames * sizeof(float);
+  Status status = check_size(name, n_channels, n_frames, error);
+  if (!status) {
+    status = audio_reader_check_whole(reader, error);
+  }
+  if (!status && from_hz != rate_hz) {
+    status = plan_resampling(loaded, from_hz, rate_hz, error);
+  }
+  if (status) {
+    audio_file_free(NULL, &loaded->file);
+    return status;
+  }
+  *out = &loaded->file;
+  return STATUS_OK;
+}
+
+/// Rows of numbers, brought to another rate where the text tells theirs; `fd` is given away.
+static Status
+open_text(const int fd, const char* const name, const double rate_hz, FxFile** const out,
+          Error* const error)
+{
+  FxFile* file = NULL;
+  double from_hz = 0.0;
+  Status status = number_table_load(fd, name, &from_hz, &file, error);
+  if (!status && from_hz > 0.0 && from_hz != rate_hz) {
+    status = plan_resampling((LoadedFile*)file, from_hz, rate_hz, error);
+    if (!status) {
+      status = resample((LoadedFile*)file, from_hz, error);
+    }
+    file->read_bytes = 0;
+  }
   if (status) {
     audio_file_free(NULL, file);
     return status;
@@ -240,31 +309,25 @@ finish(FxFile* file, const double from_hz, const double to_hz, FxFile** const ou
 
 /// Audio, or rows of numbers; `again` is the same file for the second try.  Both are given away.
 static Status
-load_any(const int fd, const int again, const char* const name, const double rate_hz,
+open_any(const int fd, const int again, const char* const name, const double rate_hz,
          FxFile** const file, Error* const error)
 {
   AudioReader* reader = NULL;
   Error no_audio = { STATUS_OK, "" };
   if (!audio_reader_open_fd(fd, name, &reader, &no_audio)) {
     close(again);
-    FxFile* samples = NULL;
-    const Status status = read_audio(name, reader, &samples, error);
-    const double from_hz = audio_reader_rate(reader);
-    audio_reader_close(reader);
-    return status ? status : finish(samples, from_hz, rate_hz, file, error);
+    return open_audio(reader, name, rate_hz, file, error);
   }
   Error no_text = { STATUS_OK, "" };
-  FxFile* numbers = NULL;
-  double from_hz = 0.0;
   (void)lseek(again, 0, SEEK_SET);
-  const Status status = number_table_load(again, name, &from_hz, &numbers, &no_text);
+  const Status status = open_text(again, name, rate_hz, file, &no_text);
   return status ? error_set(error, status, "%.250s; nor is it rows of numbers: %.200s",
                             no_audio.text, no_text.text)
-                : finish(numbers, from_hz, rate_hz, file, error);
+                : STATUS_OK;
 }
 
 Status
-audio_file_load_fd(const int fd, const char* const name, const double rate_hz, FxFile** const file,
+audio_file_open_fd(const int fd, const char* const name, const double rate_hz, FxFile** const file,
                    Error* const error)
 {
   const Status status = source_check(fd, name, error);
@@ -277,15 +340,26 @@ audio_file_load_fd(const int fd, const char* const name, const double rate_hz, F
     return error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno));
   }
   (void)lseek(fd, 0, SEEK_SET);
-  return load_any(fd, again, name, rate_hz, file, error);
+  return open_any(fd, again, name, rate_hz, file, error);
 }
 
 Status
 audio_file_load(void* const context, const char* const name, const double rate_hz,
-                FxFile** const file, Error* const error)
+                FxFile** const out, Error* const error)
 {
-  (void)context;
   int fd = -1;
-  const Status status = source_open(name, &fd, error);
-  return status ? status : audio_file_load_fd(fd, name, rate_hz, file, error);
+  FxFile* file = NULL;
+  Status status = source_open(name, &fd, error);
+  if (!status) {
+    status = audio_file_open_fd(fd, name, rate_hz, &file, error);
+  }
+  if (!status) {
+    status = audio_file_read(context, file, error);
+  }
+  if (status) {
+    audio_file_free(context, file);
+    return status;
+  }
+  *out = file;
+  return STATUS_OK;
 }

@@ -25,10 +25,13 @@
 NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
 
-/// The same for a regular file that is open for reading, whatever `name` leads to by now; it is for
-/// messages only.  The descriptor is given away.
-NODISCARD Status audio_file_load_fd(int fd, const char* name, double rate_hz, FxFile** file,
+/// The same in two steps, for a regular file that is open for reading, whatever `name` leads to by
+/// now; it is for messages only.  The descriptor is given away.  The first step reads a text file,
+/// and the header of an audio file, whose samples stay NULL until the second.
+NODISCARD Status audio_file_open_fd(int fd, const char* name, double rate_hz, FxFile** file,
                                     Error* error);
+/// The second step (EngineReadFile).
+NODISCARD Status audio_file_read(void* context, FxFile* file, Error* error);
 void audio_file_free(void* context, FxFile* file);
 
 typedef struct AudioReader AudioReader;

@@ -31,9 +31,9 @@ NODISCARD Status audio_reader_open_fd(int fd, const char* name, AudioReader** re
 /// The tags of the file, for as long as the reader is open.
 const AudioTags* audio_reader_tags(const AudioReader* reader);
 
-/// A file with zeroed samples for [n_channels][n_frames]; free with audio_file_free().  NULL when
-/// out of memory.
-FxFile* loaded_file_new(const char* name, uint32_t n_channels, uint64_t n_frames, bool is_audio);
+/// A text file with zeroed samples for [n_channels][n_frames]; free with audio_file_free().  NULL
+/// when out of memory.
+FxFile* loaded_file_new(const char* name, uint32_t n_channels, uint64_t n_frames);
 
 /// The samples of such a file, for whoever fills it.
 float* loaded_file_samples(FxFile* file);

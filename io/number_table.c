@@ -174,8 +174,8 @@ number_table_load(const int fd, const char* const name, double* const rate_hz, F
                       : read_rows(in, &table, error);
   if (!status) {
     const bool is_response = table.rate_hz > 0.0 && table.n_columns == 1U;
-    *file = is_response ? loaded_file_new(name, 1, table.n_rows, false)
-                        : loaded_file_new(name, table.n_rows, table.n_columns, false);
+    *file = is_response ? loaded_file_new(name, 1, table.n_rows)
+                        : loaded_file_new(name, table.n_rows, table.n_columns);
     if (*file) {
       memcpy(loaded_file_samples(*file), table.values, table.n_values * sizeof(float));
       *rate_hz = is_response ? table.rate_hz : 0.0;

@@ -48,7 +48,7 @@ TABLES = r'\.(?:run|set|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\
 CONTROLS = {
     'period_new': 'calloc',
     'worker_init': 'calloc',
-    'node_new': 'aligned_alloc',
+    'node_load': 'aligned_alloc',
     'runner_start_worker': 'pthread_create',
 }
 

@@ -26,7 +26,7 @@ noise_ir(const uint32_t n_channels)
   for (uint32_t i = 0; i < MAX_IR * IR_FRAMES; ++i) {
     ir_samples[i] *= 0.05F;
   }
-  return (FxFile){ "hall.wav", n_channels, IR_FRAMES, ir_samples, true };
+  return (FxFile){ "hall.wav", n_channels, IR_FRAMES, ir_samples, true, 0 };
 }
 
 static double
@@ -109,7 +109,7 @@ START_TEST(responses_that_do_not_fit_are_refused_with_both_numbers)
   assert_refused(&five, 4, STATUS_BAD_RACK, "5 channels", "4 input channels");
   const FxFile two = noise_ir(2);
   assert_refused(&two, 4, STATUS_BAD_RACK, "2 channels", "4 input channels");
-  const FxFile empty = { "hall.wav", 1, 0, NULL, true };
+  const FxFile empty = { "hall.wav", 1, 0, NULL, true, 0 };
   assert_refused(&empty, 1, STATUS_FILE, "hall.wav", "empty");
   assert_refused(NULL, 1, STATUS_BAD_RACK, "no impulse response", "convolver hall.wav");
 }
@@ -118,10 +118,10 @@ END_TEST
 START_TEST(a_text_makes_twice_as_many_channels_at_most)
 {
   static const float zeros[5000] = { 0.0F };
-  const FxFile table = { "curve.txt", 1000, 3, zeros, false };
-  const FxFile nine = { "nine.txt", 10, 500, zeros, false };
-  const FxFile twice = { "twice.txt", 8, 500, zeros, false };
-  const FxFile audio = { "nine.wav", 10, 500, zeros, true };
+  const FxFile table = { "curve.txt", 1000, 3, zeros, false, 0 };
+  const FxFile nine = { "nine.txt", 10, 500, zeros, false, 0 };
+  const FxFile twice = { "twice.txt", 8, 500, zeros, false, 0 };
+  const FxFile audio = { "nine.wav", 10, 500, zeros, true, 0 };
   assert_refused(&table, 2, STATUS_BAD_RACK, "1000 rows of 3 numbers", "500 outputs for 2 inputs");
   assert_refused(&nine, 2, STATUS_BAD_RACK, "10 rows of 500 numbers", "one number per line");
   for (uint32_t i = 0; i < 2U; ++i) {
@@ -137,7 +137,7 @@ END_TEST
 START_TEST(one_number_per_line_is_one_response)
 {
   static const float taps[] = { 0.5F, 0.0F, -0.25F };
-  const FxFile file = { "taps.txt", 3, 1, taps, false };
+  const FxFile file = { "taps.txt", 3, 1, taps, false, 0 };
   FxRig rig;
   rig_new(&rig, "convolver", RATE, 2, 64, { .id = "ir", .text = "taps.txt", .file = &file });
   ck_assert_uint_eq(rig.shape.n_out, 2);
@@ -158,7 +158,7 @@ END_TEST
 START_TEST(mix_gain_and_predelay_apply_to_the_right_part)
 {
   static const float one = 0.5F;
-  const FxFile ir = { "half.wav", 1, 1, &one, true };
+  const FxFile ir = { "half.wav", 1, 1, &one, true, 0 };
   FxRig rig;
   rig_new(&rig, "convolver", RATE, 1, 100, { .id = "ir", .text = "half.wav", .file = &ir },
           { .id = "mix", .number = 0.25 }, { .id = "gain", .number = 6.0 },
@@ -199,7 +199,7 @@ START_TEST(zeros_at_the_end_of_a_response_cost_nothing)
 {
   static float samples[2][1000]; // channel 0 sounds for 300 frames, channel 1 not at all
   samples[0][299] = 1.0F;
-  const FxFile ir = { "short.wav", 2, 1000, samples[0], true };
+  const FxFile ir = { "short.wav", 2, 1000, samples[0], true, 0 };
   FxRig rig;
   rig_new(&rig, "convolver", RATE, 2, 64, { .id = "ir", .text = "short.wav", .file = &ir });
   ck_assert_uint_eq(rig.shape.tail_frames, 300);
@@ -223,7 +223,7 @@ START_TEST(a_change_of_mix_or_gain_does_not_click)
     double from, to;
   } changes[] = { { "mix", 0.0, 1.0 }, { "gain", -120.0, 0.0 }, { "gain", 0.0, -120.0 } };
   static float one = 1.0F;
-  const FxFile ir = { "one.wav", 1, 1, &one, true };
+  const FxFile ir = { "one.wav", 1, 1, &one, true, 0 };
   const uint32_t half = FRAMES / 2U;
   for (size_t c = 0; c < ARRAY_LEN(changes); ++c) {
     FxRig rig;

@@ -61,7 +61,7 @@ END_TEST
 START_TEST(latency_is_declared_for_designs_unless_compensation_is_off)
 {
   static const float taps[] = { 0.25F, 0.5F, 0.25F };
-  const FxFile file = { "taps.txt", 1, 3, taps, false };
+  const FxFile file = { "taps.txt", 1, 3, taps, false, 0 };
   FxRig rig;
   rig_new(&rig, "fir", RATE, 1, 64, { .id = "taps", .number = 101 });
   ck_assert_uint_eq(rig.shape.latency_frames, 50);
@@ -94,7 +94,7 @@ START_TEST(coefficients_come_from_a_file_for_all_or_for_each_channel)
       for (uint32_t r = 0; r < n_rows; ++r) {
         memcpy(packed + r * n_taps, rows + r * TAPS, n_taps * sizeof(float));
       }
-      const FxFile file = { "taps.txt", n_rows, n_taps, packed, false };
+      const FxFile file = { "taps.txt", n_rows, n_taps, packed, false, 0 };
       FxRig rig;
       rig_new(&rig, "fir", RATE, 2, 64, { .id = "file", .text = "taps.txt", .file = &file });
       rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_RANDOM, 5);
@@ -115,7 +115,7 @@ END_TEST
 START_TEST(one_number_per_line_is_one_filter_for_all_channels)
 {
   static const float taps[] = { 0.5F, 0.0F, -0.25F };
-  const FxFile file = { "taps.txt", 3, 1, taps, false };
+  const FxFile file = { "taps.txt", 3, 1, taps, false, 0 };
   float** const in = planar_noise(2, FRAMES, 1, 1.0);
   float** const out = planar_silence(2, FRAMES);
   FxRig rig;
@@ -147,8 +147,8 @@ END_TEST
 START_TEST(what_cannot_be_is_refused_with_the_way_out)
 {
   static const float numbers[9] = { 1.0F };
-  const FxFile three = { "taps.txt", 3, 3, numbers, false };
-  const FxFile empty = { "taps.txt", 1, 0, numbers, false };
+  const FxFile three = { "taps.txt", 3, 3, numbers, false, 0 };
+  const FxFile empty = { "taps.txt", 1, 0, numbers, false, 0 };
   assert_refused(1, "frequency=24000", "half the rate", { .id = "frequency", .number = 24000.0 });
   assert_refused(1, "frequency=5000", "high=4000", { .id = "frequency", .number = 5000.0 },
                  { .id = "band", .text = "bandpass" });

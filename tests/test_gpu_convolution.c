@@ -61,7 +61,7 @@ play_new(const Case* const c)
   for (size_t i = 0; i < n; ++i) { // noise has a mean square of 1/3
     play.taps[i] *= (float)sqrt(3.0 / c->n_taps / (is_matrix ? c->n_in : 1U));
   }
-  play.file = (FxFile){ "ir", c->n_ir, c->n_taps, play.taps, true };
+  play.file = (FxFile){ "ir", c->n_ir, c->n_taps, play.taps, true, 0 };
   play.in = planar_noise(c->n_in, play.n_frames, 1U, 0.5);
   play.out[0] = planar_silence(c->n_out, play.n_frames);
   play.out[1] = planar_silence(c->n_out, play.n_frames);

@@ -225,20 +225,20 @@ static const EffectCase cases[] = {
 // Matrices for up to 300 inputs: all of them to 201 outputs, few of them to 70.
 static float dense_rows[201U * 300U];
 static float sparse_rows[70U * 300U];
-static const FxFile dense = { "dense.txt", 201, 300, dense_rows, false };
-static const FxFile sparse = { "sparse.txt", 70, 300, sparse_rows, false };
+static const FxFile dense = { "dense.txt", 201, 300, dense_rows, false, 0 };
+static const FxFile sparse = { "sparse.txt", 70, 300, sparse_rows, false, 0 };
 
 // Responses: for all channels, a matrix, for each of the most channels.
 static float mono_samples[2500];
 static float six_samples[6U * 700U];
 static float each_samples[257U * 500U];
-static const FxFile mono = { "mono.wav", 1, 2500, mono_samples, true };
-static const FxFile six = { "six.wav", 6, 700, six_samples, true };
-static const FxFile each = { "each.wav", 257, 500, each_samples, true };
+static const FxFile mono = { "mono.wav", 1, 2500, mono_samples, true, 0 };
+static const FxFile six = { "six.wav", 6, 700, six_samples, true, 0 };
+static const FxFile each = { "each.wav", 257, 500, each_samples, true, 0 };
 
 // Taps for each of twelve channels, as many as sums of products go.
 static float taps_samples[12U * 512U];
-static const FxFile taps = { "taps.wav", 12, 512, taps_samples, true };
+static const FxFile taps = { "taps.wav", 12, 512, taps_samples, true, 0 };
 
 static const RackRigFile files[] = { { "dense.txt", &dense }, { "sparse.txt", &sparse },
                                      { "mono.wav", &mono },   { "six.wav", &six },

@@ -31,11 +31,11 @@ typedef struct Case {
 } Case;
 
 static float samples[6U * 700U];
-static const FxFile file = { "six.wav", 6, 700, samples, true };
+static const FxFile file = { "six.wav", 6, 700, samples, true, 0 };
 static float mono_samples[2500];
-static const FxFile mono_file = { "mono.wav", 1, 2500, mono_samples, true };
+static const FxFile mono_file = { "mono.wav", 1, 2500, mono_samples, true, 0 };
 static float rows[9U * 100U];
-static const FxFile rows_file = { "rows.txt", 9, 100, rows, false };
+static const FxFile rows_file = { "rows.txt", 9, 100, rows, false, 0 };
 static const RackRigFile files[] = { { "six.wav", &file },
                                      { "mono.wav", &mono_file },
                                      { "rows.txt", &rows_file } };

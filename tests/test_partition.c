@@ -105,7 +105,8 @@ check_size(const uint64_t n_taps, const uint32_t block, const Split split)
   float** const out = planar_silence(1, n_frames);
   Partition* partition = NULL;
   const float* const matrix[] = { taps };
-  ck_assert(partition_new(matrix, n_taps, 1, 1, block, &partition, NULL) == STATUS_OK);
+  ck_assert(partition_new(&(PartitionSize){ n_taps, 1, 1, block }, matrix, &partition, NULL) ==
+            STATUS_OK);
   void* const state = new_state(partition, block % 5U);
   convolve(partition, state, in, 1, out, 1, n_frames, block, split);
   const double worst = worst_error(taps, n_taps, in[0], out[0], n_frames);
@@ -167,7 +168,8 @@ START_TEST(scipy_agrees)
     float** const out = planar_silence(1, cases[c].n_frames);
     Partition* partition = NULL;
     const float* const matrix[] = { taps };
-    ck_assert(partition_new(matrix, cases[c].n_taps, 1, 1, 64, &partition, NULL) == STATUS_OK);
+    ck_assert(partition_new(&(PartitionSize){ cases[c].n_taps, 1, 1, 64 }, matrix, &partition,
+                            NULL) == STATUS_OK);
     void* const state = new_state(partition, 0);
     convolve(partition, state, in, 1, out, 1, cases[c].n_frames, 64, SPLIT_BLOCKS);
     char name[64];
@@ -196,8 +198,8 @@ START_TEST(a_matrix_sums_every_input_into_every_output)
     float** const in = planar_noise(IN, FRAMES, 1, 0.5);
     float** const out = planar_silence(OUT, FRAMES);
     Partition* partition = NULL;
-    ck_assert(partition_new((const float* const*)taps, TAPS, IN, OUT, sizes[b], &partition, NULL) ==
-              STATUS_OK);
+    ck_assert(partition_new(&(PartitionSize){ TAPS, IN, OUT, sizes[b] }, (const float* const*)taps,
+                            &partition, NULL) == STATUS_OK);
     void* const state = new_state(partition, 0);
     convolve(partition, state, in, IN, out, OUT, FRAMES, sizes[b], SPLIT_BLOCKS);
     for (uint32_t o = 0; o < OUT; ++o) {
@@ -235,7 +237,8 @@ check_rest(const uint32_t rest)
   memcpy(late[0] + rest, sound[0], PASSAGE * sizeof(float));
   Partition* partition = NULL;
   const float* const matrix[] = { taps };
-  ck_assert(partition_new(matrix, TAPS, 1, 1, BLOCK, &partition, NULL) == STATUS_OK);
+  ck_assert(partition_new(&(PartitionSize){ TAPS, 1, 1, BLOCK }, matrix, &partition, NULL) ==
+            STATUS_OK);
   void* const fresh = new_state(partition, 1);
   convolve(partition, fresh, sound, 1, fresh_out, 1, PASSAGE, BLOCK, SPLIT_BLOCKS);
   convolve(partition, fresh, late, 1, late_out, 1, n_frames, BLOCK, SPLIT_BLOCKS);
@@ -273,7 +276,8 @@ START_TEST(an_impulse_brings_out_the_response)
   float** const out = planar_silence(1, FRAMES);
   Partition* partition = NULL;
   const float* const matrix[] = { taps };
-  ck_assert(partition_new(matrix, TAPS, 1, 1, 100, &partition, NULL) == STATUS_OK);
+  ck_assert(partition_new(&(PartitionSize){ TAPS, 1, 1, 100 }, matrix, &partition, NULL) ==
+            STATUS_OK);
   void* const state = new_state(partition, 0);
   in[0][37] = 1.0F;
   convolve(partition, state, in, 1, out, 1, FRAMES, 100, SPLIT_BLOCKS);

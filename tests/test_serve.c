@@ -64,7 +64,9 @@ free_file(void* const context, FxFile* const file)
   free(file);
 }
 
-static const ServeFiles files = { open_files, free, load_file, free_file };
+static const ServeFiles files = {
+  .open = open_files, .close = free, .load_file = load_file, .free_file = free_file
+};
 
 // ---- in the server ----
 

@@ -269,9 +269,9 @@ START_TEST(values_just_beyond_their_range_are_refused)
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_OK);
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_N_STATUSES);
   expect_u32_refusal(WIRE_ARMED, 0, STATUS_FILE);    // without a reason
-  expect_double_refusal(WIRE_STATUS, 36 + 48, -0.1); // load
-  expect_double_refusal(WIRE_STATUS, 36 + 48, (double)INFINITY);
-  expect_double_refusal(WIRE_STATUS, 36 + 48 + 24, (double)NAN); // cost
+  expect_double_refusal(WIRE_STATUS, 52 + 48, -0.1); // load
+  expect_double_refusal(WIRE_STATUS, 52 + 48, (double)INFINITY);
+  expect_double_refusal(WIRE_STATUS, 52 + 48 + 24, (double)NAN); // cost
   expect_refusal(WIRE_PLACES, 4 + 4, "\x03", 1);                 // backend
   expect_refusal(WIRE_PLACES, 4 + 5, "\x0A", 1);                 // why
   expect_u32_refusal(WIRE_PLACES, 4, RACK_UID_OUT);

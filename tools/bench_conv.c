@@ -96,7 +96,7 @@ make_node(Rig* const rig, const ConvArgs* const args, FxShape* const shape, Erro
   Status status = error_set(error, STATUS_NO_MEM, "out of memory");
   if (samples && values && texts && files) {
     fill_noise(samples, n_frames, 0.01F);
-    const FxFile ir = { "noise", 1, n_frames, samples, true };
+    const FxFile ir = { "noise", 1, n_frames, samples, true, 0 };
     for (uint32_t p = 0; p < rig->fx->n_params; ++p) {
       values[p] = rig->fx->params[p].initial;
     }
@@ -107,7 +107,7 @@ make_node(Rig* const rig, const ConvArgs* const args, FxShape* const shape, Erro
                             .values = values,
                             .texts = texts,
                             .files = files };
-    status = rig->fx->create(&setup, shape, &rig->node, error);
+    status = fx_make(rig->fx, &setup, shape, &rig->node, error);
   }
   free(files);
   free(texts);

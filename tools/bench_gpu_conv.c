@@ -154,7 +154,7 @@ conv_rack_new(Conv* const conv, ConvRack* const conv_rack, const Case* const one
     return status;
   }
   write_text(conv_rack);
-  conv_rack->file = (FxFile){ "noise", width, ir_frames, conv->responses, true };
+  conv_rack->file = (FxFile){ "noise", width, ir_frames, conv->responses, true, 0 };
   conv_rack->spec = (BenchRackSpec){ .text = conv_rack->text,
                                      .rate_hz = rate_hz,
                                      .block_frames = one->block_frames,

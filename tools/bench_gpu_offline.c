@@ -643,7 +643,7 @@ fuse(Offline* const offline)
   for (uint32_t i = 0; i < FUSED_TAPS; ++i) {
     offline->fused_taps[i] = (float)product[i];
   }
-  offline->fused = (FxFile){ "fused", 1U, FUSED_TAPS, offline->fused_taps, true };
+  offline->fused = (FxFile){ "fused", 1U, FUSED_TAPS, offline->fused_taps, true, 0 };
 }
 
 static Status

@@ -133,7 +133,7 @@ add_filter(Rig* const rig, const uint32_t k, const double rate_hz, Error* const 
                           .n_in = rig->n_channels,
                           .values = values };
   FxShape shape = { .n_out = rig->n_channels };
-  const Status status = fx->create(&setup, &shape, &rig->nodes[k], error);
+  const Status status = fx_make(fx, &setup, &shape, &rig->nodes[k], error);
   for (uint32_t c = 0; !status && c < rig->n_channels; ++c) {
     rig->states[k][c] = new_aligned(shape.unit_bytes, ALIGNMENT);
     if (!rig->states[k][c]) {

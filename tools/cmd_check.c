@@ -7,6 +7,7 @@
 #include "rack_arg.h"
 
 #include "../engine/engine.h"
+#include "../engine/memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -120,6 +121,9 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
                         own->tail_frames == UINT64_MAX
                             ? json_null() // no bound
                             : json_integer((json_int_t)own->tail_frames));
+    json_object_set_new(json, "memory_bytes", json_integer((json_int_t)own->memory_bytes));
+    json_object_set_new(json, "making_bytes", json_integer((json_int_t)own->making_bytes));
+    json_object_set_new(json, "memory_limit", json_integer((json_int_t)own->memory_limit));
     for (uint32_t s = 0; s < PLACEMENT_SIDES && own->cost_us[s] > 0.0; ++s) {
       // What auto chose by; no number where an effect was never measured.
       json_object_set_new(json, s == PLACEMENT_CPU ? "predicted_cpu_us" : "predicted_gpu_us",
@@ -177,6 +181,12 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
   } else {
     printf("# tail %.3f s\n", (double)own->tail_frames / args->rate_hz);
   }
+  char held[MEMORY_TEXT_BYTES];
+  char making[MEMORY_TEXT_BYTES];
+  char limit[MEMORY_TEXT_BYTES];
+  printf("# memory %s, %s while it is planned; %s are allowed\n",
+         memory_text(own->memory_bytes, held), memory_text(own->making_bytes, making),
+         memory_text(own->memory_limit, limit));
   print_times(args, measured);
 }
 
@@ -210,6 +220,7 @@ check(const CheckArgs* const args, const char* const word)
   EngineConfig config = { .n_in = (uint32_t)args->n_channels,
                           .n_helpers = UINT32_MAX,
                           .load_file = rack_arg_load_file,
+                          .read_file = rack_arg_read_file,
                           .free_file = rack_arg_free_file,
                           .file_context = &rack_arg,
                           .note = engine_say };

@@ -283,6 +283,7 @@ render_run(const int argc, char** const argv)
                           .block_frames = (uint32_t)options.block,
                           .engine = { .n_helpers = UINT32_MAX,
                                       .load_file = rack_arg_load_file,
+                                      .read_file = rack_arg_read_file,
                                       .free_file = rack_arg_free_file,
                                       .note = engine_say },
                           .cancel = &stopped };

@@ -91,6 +91,7 @@ worker_run(const int argc, char** const argv)
   static const ServeFiles files = { .open = open_files,
                                     .close = close_files,
                                     .load_file = rack_arg_load_file,
+                                    .read_file = rack_arg_read_file,
                                     .free_file = rack_arg_free_file };
   (void)argv;
   if (argc > 1 || !is_socket(PROCESS_SOCKET)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Values that several subcommands read alike: the backend and "IN:OUT" channels.
+/// Values that several subcommands read alike: the backend, memory and "IN:OUT" channels.
 #ifndef WARPRACK_TOOLS_ENGINE_ARGS_H
 #define WARPRACK_TOOLS_ENGINE_ARGS_H
 
@@ -11,15 +11,17 @@
 /// Names for `--backend`, in the order of EngineBackend, NULL-terminated.
 extern const char* const backend_choices[];
 
-/// What `--backend` and `--gpu` were given.
+/// What `--backend`, `--gpu` and `--memory` were given.
 typedef struct BackendArgs {
-  uint32_t backend;  ///< EngineBackend
-  int64_t gpu_index; ///< BACKEND_ANY_GPU: the best
+  uint32_t backend;   ///< EngineBackend
+  int64_t gpu_index;  ///< BACKEND_ANY_GPU: the best
+  int64_t memory_mib; ///< 0: the default
 } BackendArgs;
 
 #define BACKEND_ANY_GPU (-1)
+#define MEMORY_MOST_MIB (1 << 24) // 16 TiB
 
-/// The two rows of an option table that fill `args`.
+/// The three rows of an option table that fill `args`.
 #define BACKEND_OPTIONS(args)                                                                      \
   { "backend",                                                                                     \
     0,                                                                                             \
@@ -27,10 +29,18 @@ typedef struct BackendArgs {
     .choices = backend_choices,                                                                    \
     .help = "What runs the effects (default auto)",                                                \
     .to.choice = &(args)->backend },                                                               \
-  {                                                                                                \
-    "gpu", 'g', OPTION_INTEGER, "N", 0, 63,                                                        \
+      { "gpu",                                                                                     \
+        'g',                                                                                       \
+        OPTION_INTEGER,                                                                            \
+        "N",                                                                                       \
+        0,                                                                                         \
+        63,                                                                                        \
         .help = "Index of the GPU in \"warprack list devices\", default the best",                 \
-        .to.integer = &(args)->gpu_index                                                           \
+        .to.integer = &(args)->gpu_index },                                                        \
+  {                                                                                                \
+    "memory", 0, OPTION_INTEGER, "MIB", 1, MEMORY_MOST_MIB,                                        \
+        .help = "Memory for racks, old and new together (default half of what there is)",          \
+        .to.integer = &(args)->memory_mib                                                          \
   }
 
 /// Take them over.  STATUS_BAD_ARG when they do not go together.

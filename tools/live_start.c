@@ -178,6 +178,7 @@ new_engine(Live* const live, Error* const error)
   engine.n_in = live->config->io.n_in;
   engine.n_out = live->config->io.n_out;
   engine.load_file = rack_arg_load_file;
+  engine.read_file = rack_arg_read_file;
   engine.free_file = rack_arg_free_file;
   engine.file_context = &live->rack;
   engine.worker_root = live->rack.root;

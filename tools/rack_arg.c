@@ -235,7 +235,7 @@ load_below(const char* const root, const char* const name, const double rate_hz,
   int fd = -1;
   status = folder_open_file(&folder, name, &fd, error);
   folder_close(&folder);
-  return status ? status : audio_file_load_fd(fd, name, rate_hz, file, error);
+  return status ? status : audio_file_open_fd(fd, name, rate_hz, file, error);
 }
 
 Status
@@ -245,6 +245,13 @@ rack_arg_load_file(void* const context, const char* const name, const double rat
   const RackArg* const arg = context;
   return is_named(arg, name) ? load_anywhere(arg->root, name, rate_hz, file, error)
                              : load_below(arg->root, name, rate_hz, file, error);
+}
+
+Status
+rack_arg_read_file(void* const arg, FxFile* const file, Error* const error)
+{
+  (void)arg;
+  return audio_file_read(NULL, file, error);
 }
 
 void

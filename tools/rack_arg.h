@@ -49,6 +49,7 @@ char* rack_arg_name(const RackArg* arg, const char* word);
 /// anywhere; others, of racks that came later and from elsewhere, are found below the root only, as
 /// control/folder.h has it. [builder]
 Status rack_arg_load_file(void* arg, const char* name, double rate_hz, FxFile** file, Error* error);
+Status rack_arg_read_file(void* arg, FxFile* file, Error* error);
 void rack_arg_free_file(void* arg, FxFile* file);
 
 #endif

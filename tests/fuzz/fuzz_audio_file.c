@@ -29,7 +29,12 @@ LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
 {
   FxFile* file = NULL;
   Error error = { STATUS_OK, "" };
-  const Status status = audio_file_load_fd(file_of(bytes, n_bytes), "fuzz", RATE_HZ, &file, &error);
+  Status status = audio_file_open_fd(file_of(bytes, n_bytes), "fuzz", RATE_HZ, &file, &error);
+  if (!status && audio_file_read(NULL, file, &error)) {
+    audio_file_free(NULL, file);
+    file = NULL;
+    status = error.status;
+  }
   if (status != STATUS_OK) {
     fuzz_check(file == NULL && error.text[0] != '\0', "a refusal says why and leaves nothing");
     return 0;

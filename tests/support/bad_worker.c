@@ -276,7 +276,9 @@ main(const int argc, char** const argv)
     const char text[] = "GET / HTTP/1.1\r\n\r\n";
     return write(PROCESS_SOCKET, text, sizeof(text)) < 0 || pause() == 0;
   }
-  const ServeFiles files = { open_files, close_files, load, unload };
+  const ServeFiles files = {
+    .open = open_files, .close = close_files, .load_file = load, .free_file = unload
+  };
   Error error;
   const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);
   if (end != SERVE_CLOSED) {

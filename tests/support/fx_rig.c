@@ -57,7 +57,7 @@ rig_try(FxRig* const rig, const char* const effect, const double rate_hz, const 
                           .texts = texts,
                           .files = files,
                           .offline = offline };
-  const Status status = fx->create(&setup, &rig->shape, &rig->node, error);
+  const Status status = fx_make(fx, &setup, &rig->shape, &rig->node, error);
   free(values);
   free(texts);
   free(files);

@@ -15,10 +15,10 @@ static float taps[] = { 0.05F, 0.2F, 0.5F, 0.2F, 0.05F };
 static float rotation[] = { 0.8F, -0.6F, 0.6F, 0.8F };
 
 static const FxFile files[] = {
-  { "long", 1, ARRAY_LEN(long_ir), long_ir, true },
-  { "short", 1, ARRAY_LEN(short_ir), short_ir, true },
-  { "taps", 1, ARRAY_LEN(taps), taps, false },
-  { "rotate", 2, 2, rotation, false },
+  { "long", 1, ARRAY_LEN(long_ir), long_ir, true, 0 },
+  { "short", 1, ARRAY_LEN(short_ir), short_ir, true, 0 },
+  { "taps", 1, ARRAY_LEN(taps), taps, false, 0 },
+  { "rotate", 2, 2, rotation, false, 0 },
 };
 
 static void

@@ -30,7 +30,9 @@ static const RunnerFacts facts = { .serial = 1ULL << 50U,
                                    .n_nodes = 3,
                                    .n_units = 4,
                                    .n_levels = 5,
-                                   .tail_frames = UINT64_MAX };
+                                   .tail_frames = UINT64_MAX,
+                                   .memory_bytes = 1ULL << 40U,
+                                   .making_bytes = 1ULL << 41U };
 
 static Rack* rack;
 static int memory_fd = -1;
@@ -95,6 +97,7 @@ wire_sample(const WireKind kind)
                                          .n_helpers = UINT32_MAX,
                                          .backend = ENGINE_BACKEND_OPENCL,
                                          .gpu_index = 5,
+                                         .memory_bytes = 1ULL << 40U,
                                          .gpu_deadline_ns = 1ULL << 60U,
                                          .gpu_may_sleep = true,
                                          .gpu_may_be_lost = true },
@@ -203,7 +206,8 @@ facts_equal(const RunnerFacts* const a, const RunnerFacts* const b)
 {
   return a->serial == b->serial && a->rack_latency_frames == b->rack_latency_frames &&
          a->n_out == b->n_out && a->n_nodes == b->n_nodes && a->n_units == b->n_units &&
-         a->n_levels == b->n_levels && a->tail_frames == b->tail_frames;
+         a->n_levels == b->n_levels && a->tail_frames == b->tail_frames &&
+         a->memory_bytes == b->memory_bytes && a->making_bytes == b->making_bytes;
 }
 
 static bool
@@ -214,9 +218,10 @@ configs_equal(const WireConfig* const a, const WireConfig* const b)
   return v->n_in == w->n_in && v->n_out == w->n_out && v->depth == w->depth &&
          v->realtime == w->realtime && v->priority == w->priority && v->n_helpers == w->n_helpers &&
          v->backend == w->backend && v->gpu_index == w->gpu_index &&
-         v->gpu_deadline_ns == w->gpu_deadline_ns && v->gpu_may_sleep == w->gpu_may_sleep &&
-         v->gpu_may_be_lost == w->gpu_may_be_lost && !strcmp(a->root, b->root) &&
-         !a->rack == !b->rack && (!a->rack || wire_racks_equal(a->rack, b->rack));
+         v->memory_bytes == w->memory_bytes && v->gpu_deadline_ns == w->gpu_deadline_ns &&
+         v->gpu_may_sleep == w->gpu_may_sleep && v->gpu_may_be_lost == w->gpu_may_be_lost &&
+         !strcmp(a->root, b->root) && !a->rack == !b->rack &&
+         (!a->rack || wire_racks_equal(a->rack, b->rack));
 }
 
 static bool

@@ -24,7 +24,8 @@ typedef struct IoConfig {
   double rate_hz;          ///< 0: the driver's own (dummy: that of `play`, else 48000)
   uint32_t block_frames;   ///< 0: the driver's own (dummy: 256)
   uint32_t n_in, n_out;    ///< Ports to make
-  bool connect;            ///< JACK: connect to the physical ports at the first start
+  bool connect;            ///< JACK: connect the ports by itself, see jack_places.h
+  const char* connect_to;  ///< JACK: pattern of ports' names, NULL: the physical ones
   bool wait;          ///< JACK, PortAudio: no server or device at the first start is waited for
   bool fast;          ///< Dummy: no waiting between blocks, every block is waited for
   const char* play;   ///< Dummy: file that feeds the inputs, once, then silence

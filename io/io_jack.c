@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The JACK driver: one client after the other, with the same ports and connections.
 
+#include "jack_places.h"
 #include "jack_session.h"
+#include "jack_watch.h"
+#include "pipewire.h"
 #include "words.h"
 
 #include "../engine/rt.h"
@@ -10,26 +13,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RETRY_MS     40U         // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
-#define RESTORE_NS   90000000U   // the same for connections, every other poll
-#define SHOWN_NS     1000000000U // by when shared memory shows a change that was told
-#define LOOK_NS      50000000U   // from one look for periods to the next
-#define PATIENCE_MIN 5U          // looks without a period
-#define PATIENCE_MAX 1280U       // 64 s
-#define LATELY_NS    120000000000U
+#define RETRY_MS   40U         // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
+#define RESTORE_NS 90000000U   // the same for connections, every other poll
+#define SHOWN_NS   1000000000U // by when shared memory shows a change that was told
+#define SETTLE_NS  200000000U  // a device's ports come one by one
+#define TELL_NS    1000000000U // after which a connection that is not there is told of
 
 typedef struct Jack {
   Reviver reviver; // First, so that an Io* is a Jack*
   char* client_name;
-  char* server_name;    // NULL: default
-  bool connect;         // To the physical ports, at the first start
-  JackLinks links;      // Connections to come back to
+  char* server_name; // NULL: default
+  const char* hint;  // Why there may be no server, or ""
+  JackPlaces places;
+  uint64_t ports_ns; // When the server told of ports that came or went; 0: that is seen to
+  JackLinks links;   // Connections to come back to
+  uint32_t n_away;   // Those that are not there, at away_ns
+  uint64_t away_ns;
+  uint32_t told_away;   // How many were told of
   bool links_settled;   // They need no look before the server tells of a change
   uint64_t links_ns;    // When it told of one
   uint64_t restore_ns;  // When restoring connections was tried last
   bool latency_changed; // The server has to be told
-  uint64_t left_out_ns; // When the server was seen to play without us
-  uint32_t patience;    // Looks until it is again
+  JackWatch watch;
 } Jack;
 
 static JackSession*
@@ -51,17 +56,13 @@ make_session(Reviver* const reviver)
   session->client_name = jack->client_name;
   session->server_name = jack->server_name;
   session->place = reviver->name;
-  session->connect = jack->connect && !reviver->has_run;
+  session->hint = jack->hint;
   jack_links_lose(&jack->links);
-  if (!jack_links_add_lost(&session->to_restore, &jack->links)) {
-    jack_session_close(session);
-    return NULL;
-  }
   return &session->base;
 }
 
 static Status
-arm(Reviver* const reviver, Error* const error)
+arm_for_format(Reviver* const reviver, Error* const error)
 {
   jack_client_t* const client = session_of(reviver)->client;
   const jack_nframes_t rate = jack_get_sample_rate(client);
@@ -70,6 +71,25 @@ arm(Reviver* const reviver, Error* const error)
     return error_set(error, STATUS_AUDIO_IO, "%s tells no rate or no period", reviver->name);
   }
   return io_arm(&reviver->io, rate, frames, error);
+}
+
+static uint32_t
+fill_places(Jack* const jack)
+{
+  const JackSession* const session = session_of(&jack->reviver);
+  return jack->places.n_open
+             ? jack_places_fill(&jack->places, &jack->links, session->client, session->ports)
+             : 0U;
+}
+
+static Status
+arm(Reviver* const reviver, Error* const error)
+{
+  Jack* const jack = (Jack*)reviver;
+  fill_places(jack);
+  return jack_links_add_lost(&session_of(reviver)->to_restore, &jack->links)
+             ? arm_for_format(reviver, error)
+             : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
 static void
@@ -82,20 +102,25 @@ tell_start(Reviver* const reviver)
     io_note(&reviver->io, "the JACK client name '%s' is taken; this one is called '%s'",
             jack->client_name, name);
   }
-  if (session->connect && !session->n_connected) {
-    io_note(&reviver->io, "%s has no physical ports to connect to", reviver->name);
+  if (jack->places.n_open && jack->places.n_open == jack->places.n_in + jack->places.n_out) {
+    io_note(&reviver->io, "%s has no %s ports to connect to; waiting for them", reviver->name,
+            jack->places.pattern ? "such" : "physical");
   }
   atomic_store(&session->links_changed, true);
+  atomic_store(&session->ports_changed, true);
   jack->restore_ns = rt_now_ns();
+  jack_watch_begin(&jack->watch, jack_last_frame_time(session->client), jack->restore_ns);
 }
 
+// While no period comes, nothing is forgotten: a server that ends takes its ports and those of its
+// clients down before anybody knows.
 static bool
-look_at_links(Jack* const jack, const uint64_t now_ns)
+look_at_links(Jack* const jack)
 {
   const Io* const io = &jack->reviver.io;
   const JackSession* const session = session_of(&jack->reviver);
   return jack_links_look(&jack->links, session->client, session->ports, io->n_in + io->n_out,
-                         now_ns);
+                         jack->watch.period_ns);
 }
 
 static void
@@ -104,53 +129,61 @@ leave(Reviver* const reviver)
   // Connections made since the last poll are still to be seen in shared memory.  A session that
   // never ran has none of its own, and may lack ports.
   if (reviver->phase == RUNNING) {
-    look_at_links((Jack*)reviver, rt_now_ns());
+    look_at_links((Jack*)reviver);
   }
 }
 
 // ---- while it runs ----
-
-// Count the looks since the last period at which the server's time had gone on by a cycle that is
-// over.  A server that stands still, and a program that was stopped itself, add none or one.
-static void
-count_skipped(JackSession* const session, const uint64_t now_ns)
-{
-  if (now_ns - session->seen_ns < LOOK_NS) {
-    return;
-  }
-  session->seen_ns = now_ns;
-  const uint64_t periods = atomic_load_explicit(&session->base.periods, memory_order_relaxed);
-  const jack_nframes_t time = jack_last_frame_time(session->client);
-  if (periods != session->seen_periods) {
-    session->seen_periods = periods;
-    session->seen_time = time;
-    session->n_skipped = 0;
-  } else if (time - session->seen_time > jack_get_buffer_size(session->client)) {
-    session->seen_time = time;
-    ++session->n_skipped;
-  }
-}
 
 // The server plays, but not with us: the client that should wake ours for its cycle wakes another
 // one (see missed_an_end() in jack_session.c, which other programs have not).  A new client of ours
 // makes it look again.  Where that does not help, because that client hangs, say, it is tried less
 // and less often.  Not before the connections are known, which the new client is to have.
 static bool
-lose_if_left_out(Jack* const jack)
+lose_if_left_out(Jack* const jack, const JackVerdict verdict)
 {
-  JackSession* const session = session_of(&jack->reviver);
-  const uint64_t now_ns = rt_now_ns();
-  if (now_ns - jack->left_out_ns >= LATELY_NS) {
-    jack->patience = PATIENCE_MIN;
-  }
-  count_skipped(session, now_ns);
-  if (session->n_skipped < jack->patience || !jack->links_settled) {
+  if (verdict != JACK_LEFT_OUT || !jack->links_settled) {
     return false;
   }
-  session_lose(&session->base, "it plays without us, as another client does not wake this one");
-  jack->left_out_ns = now_ns;
-  jack->patience = 4U * jack->patience < PATIENCE_MAX ? 4U * jack->patience : PATIENCE_MAX;
+  session_lose(&session_of(&jack->reviver)->base,
+               "it plays without us, as another client does not wake this one");
+  jack_watch_lost(&jack->watch, rt_now_ns());
   return true;
+}
+
+// The server stands still: a probe finds out whether it lives.  True when one is made, or has found
+// that it does not.
+static bool
+lose_if_gone(Jack* const jack, const JackVerdict verdict)
+{
+  JackSession* const session = session_of(&jack->reviver);
+  const JackProbe found = session->probe;
+  session->probe = JACK_PROBE_NONE;
+  if (found == JACK_PROBE_NO_SERVER || found == JACK_PROBE_PLAYS) {
+    session_lose(&session->base, found == JACK_PROBE_PLAYS
+                                     ? "no period comes, though a new client gets some"
+                                     : "no period comes, and no server answers");
+    return true;
+  }
+  if (found == JACK_PROBE_STANDS && jack->watch.n_probes == 1U) {
+    io_note(&jack->reviver.io, "%s stands still: no period comes, nor does one to a new client",
+            jack->reviver.name);
+  }
+  if (verdict != JACK_STANDS || atomic_load(&session->freewheeling)) {
+    return false;
+  }
+  jack_watch_probed(&jack->watch);
+  return reviver_call(&jack->reviver, jack_session_probe);
+}
+
+static JackVerdict
+look_for_periods(Jack* const jack)
+{
+  const JackSession* const session = session_of(&jack->reviver);
+  const Io* const io = &jack->reviver.io;
+  return jack_watch_look(&jack->watch, atomic_load(&session->base.periods),
+                         jack_last_frame_time(session->client), io->block_frames, io->rate_hz,
+                         rt_now_ns());
 }
 
 // A rate or a period of 0 is no format: libjack does not know the server's any more.
@@ -170,7 +203,7 @@ follow_format(Jack* const jack)
 {
   Reviver* const reviver = &jack->reviver;
   Error error;
-  if (arm(reviver, &error)) {
+  if (arm_for_format(reviver, &error)) {
     return reviver_give_up(reviver, &error);
   }
   io_note(&reviver->io, "%s now runs at %g Hz with %u frames", reviver->name, reviver->io.rate_hz,
@@ -189,7 +222,45 @@ remember_links(Jack* const jack)
   }
   if (!jack->links_settled) {
     const bool is_late = now_ns - jack->links_ns >= SHOWN_NS;
-    jack->links_settled = look_at_links(jack, now_ns) && is_late;
+    jack->links_settled = look_at_links(jack) && is_late;
+  }
+}
+
+// Ports have come: those that an open place waits for are to be connected.
+static void
+follow_ports(Jack* const jack)
+{
+  const uint64_t now_ns = rt_now_ns();
+  if (atomic_exchange(&session_of(&jack->reviver)->ports_changed, false)) {
+    jack->ports_ns = now_ns;
+  }
+  if (jack->ports_ns && now_ns - jack->ports_ns >= SETTLE_NS) {
+    jack->ports_ns = 0;
+    fill_places(jack);
+  }
+}
+
+// Connections that are not there, told of when that lasts; and their return.
+static void
+tell_links(Jack* const jack)
+{
+  const JackLink* first;
+  const uint32_t n_away = jack_links_count_lost(&jack->links, &first);
+  const uint64_t now_ns = rt_now_ns();
+  if (n_away != jack->n_away) {
+    jack->n_away = n_away;
+    jack->away_ns = now_ns;
+  }
+  if (n_away == jack->told_away || now_ns - jack->away_ns < TELL_NS) {
+    return;
+  }
+  jack->told_away = n_away;
+  if (n_away) {
+    io_note(&jack->reviver.io, "%u connection%s for ports that are away, the first: %s → %s",
+            n_away, n_away == 1U ? " waits" : "s wait", first->from + (first->from[0] == ':'),
+            first->to + (first->to[0] == ':'));
+  } else {
+    io_note(&jack->reviver.io, "no connection waits for ports any more");
   }
 }
 
@@ -242,9 +313,12 @@ follow(Reviver* const reviver)
   if (reviver_is_calling(reviver)) {
     return false;
   }
+  const JackVerdict verdict = look_for_periods(jack);
   remember_links(jack);
+  follow_ports(jack);
+  tell_links(jack);
   pass_on_words(&reviver->io);
-  if (lose_if_left_out(jack)) {
+  if (lose_if_left_out(jack, verdict) || lose_if_gone(jack, verdict)) {
     return true;
   }
   if (jack->latency_changed) {
@@ -275,6 +349,7 @@ jack_close(Io* const io)
   Jack* const jack = (Jack*)io;
   if (reviver_close(&jack->reviver)) {
     jack_links_clear(&jack->links);
+    jack_places_clear(&jack->places);
     free(jack->server_name);
     free(jack->client_name);
     free(jack);
@@ -300,10 +375,18 @@ start(Jack* const jack, const IoConfig* const config, Error* const error)
 }
 
 static void
-name_server(Jack* const jack, const char* const name)
+name_server(Jack* const jack, const char* const given)
 {
-  snprintf(jack->reviver.name, sizeof(jack->reviver.name), "JACK server '%s'",
-           name ? name : "default");
+  char* const name = jack->reviver.name;
+  const size_t size = sizeof(jack->reviver.name);
+  if (pipewire_is_libjack()) {
+    snprintf(name, size, given ? "PipeWire '%s'" : "PipeWire", given);
+    jack->hint = getenv("XDG_RUNTIME_DIR") ? "" : " for this user: XDG_RUNTIME_DIR is not set";
+  } else {
+    const char* const preset = getenv("JACK_DEFAULT_SERVER");
+    snprintf(name, size, "JACK server '%s'", given ? given : preset ? preset : "default");
+    jack->hint = pipewire_runs() ? ", but PipeWire does: start this program with pw-jack" : "";
+  }
 }
 
 static Status
@@ -317,14 +400,17 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
   jack->reviver.io =
       (Io){ .driver = &io_jack, .events = *events, .n_in = config->n_in, .n_out = config->n_out };
   jack->reviver.kind = &kind;
-  name_server(jack, config->server_name ? config->server_name : getenv("JACK_DEFAULT_SERVER"));
+  name_server(jack, config->server_name);
   jack->reviver.wait = config->wait;
-  jack->connect = config->connect;
-  jack->patience = PATIENCE_MIN;
   jack->client_name = strdup(config->client_name ? config->client_name : "warprack");
   jack->server_name = config->server_name ? strdup(config->server_name) : NULL;
   Error reason = { STATUS_AUDIO_IO, "" };
-  const Status status = start(jack, config, &reason);
+  Status status =
+      jack_places_init(&jack->places, config->connect_to, config->connect ? config->n_in : 0U,
+                       config->connect ? config->n_out : 0U, &reason);
+  if (!status) {
+    status = start(jack, config, &reason);
+  }
   if (status) {
     jack_close(&jack->reviver.io);
     return error_set(error, status, "%s", reason.text);

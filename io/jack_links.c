@@ -50,25 +50,36 @@ clear_link(JackLink* const link)
   free(link->to);
 }
 
-// Copies both names.  A link that is known gets the new `gone_ns`.
+// Copies both names.  A link that is known takes the rest from `link`, and lasts if either does.
 static bool
-add(JackLinks* const links, const char* const from, const char* const to, const uint64_t gone_ns)
+add(JackLinks* const links, const JackLink* const link)
 {
-  JackLink* const known = find(links, from, to);
+  JackLink* const known = find(links, link->from, link->to);
   if (known) {
-    known->gone_ns = gone_ns;
+    known->gone_ns = link->gone_ns;
+    known->is_lasting |= link->is_lasting;
+    known->peer = link->peer;
     return true;
   }
-  JackLink link = { strdup(from), strdup(to), gone_ns };
+  JackLink copy = *link;
+  copy.from = strdup(link->from);
+  copy.to = strdup(link->to);
   JackLink* const grown =
-      link.from && link.to ? realloc(links->links, (links->n + 1U) * sizeof(JackLink)) : NULL;
+      copy.from && copy.to ? realloc(links->links, (links->n + 1U) * sizeof(JackLink)) : NULL;
   if (!grown) {
-    clear_link(&link);
+    clear_link(&copy);
     return false;
   }
   links->links = grown;
-  links->links[links->n++] = link;
+  links->links[links->n++] = copy;
   return true;
+}
+
+static bool
+has_flag(const jack_port_t* const port, const int flag)
+{
+  const int flags = jack_port_flags(port);
+  return flags >= 0 && flags & flag;
 }
 
 // The connections of one port.  False when libjack does not tell all of the port, or memory is
@@ -83,11 +94,16 @@ add_connections(JackLinks* const links, jack_client_t* const client, const jack_
     return false;
   }
   const char** const peers = jack_port_get_all_connections(client, port);
-  const char* const own = to_memory(name, client_name);
+  char* const own = (char*)to_memory(name, client_name); // copied by add()
   bool is_complete = true;
   for (uint32_t i = 0; peers && peers[i]; ++i) {
-    const char* const peer = to_memory(peers[i], client_name);
-    is_complete &= flags & JackPortIsOutput ? add(links, own, peer, 0) : add(links, peer, own, 0);
+    char* const peer = (char*)to_memory(peers[i], client_name);
+    const jack_port_t* const other = jack_port_by_name(client, peers[i]);
+    const JackLink link = { .from = flags & JackPortIsOutput ? own : peer,
+                            .to = flags & JackPortIsOutput ? peer : own,
+                            .is_lasting = other && has_flag(other, JackPortIsPhysical),
+                            .peer = other ? jack_port_uuid(other) : 0 };
+    is_complete &= add(links, &link);
   }
   jack_free(peers);
   return is_complete;
@@ -105,13 +121,6 @@ add_present(JackLinks* const links, jack_client_t* const client, jack_port_t* co
 }
 
 static bool
-has_flag(const jack_port_t* const port, const int flag)
-{
-  const int flags = jack_port_flags(port);
-  return flags >= 0 && flags & flag;
-}
-
-static bool
 have_one_type(const jack_port_t* const a, const jack_port_t* const b)
 {
   const char* const type = jack_port_type(a);
@@ -119,22 +128,45 @@ have_one_type(const jack_port_t* const a, const jack_port_t* const b)
   return type && other && !strcmp(type, other);
 }
 
-// The ends of a link that can be connected, or false.
+// The port of a remembered name; NULL also where that is an alias of another port's only.
+static const jack_port_t*
+port_of(const char* const name, jack_client_t* const client)
+{
+  char full[NAME_BYTES];
+  const jack_port_t* const port = jack_port_by_name(client, from_memory(name, client, full));
+  const char* const found = port ? jack_port_name(port) : NULL;
+  return found && !strcmp(found, full) ? port : NULL;
+}
+
+// Whether a link has both its ends, and they can be connected.
 static bool
 has_ends(const JackLink* const link, jack_client_t* const client)
 {
-  char name[NAME_BYTES];
-  const jack_port_t* const from = jack_port_by_name(client, from_memory(link->from, client, name));
-  const jack_port_t* const to = jack_port_by_name(client, from_memory(link->to, client, name));
+  const jack_port_t* const from = port_of(link->from, client);
+  const jack_port_t* const to = port_of(link->to, client);
   return from && to && has_flag(from, JackPortIsOutput) && has_flag(to, JackPortIsInput) &&
          have_one_type(from, to);
 }
 
+// Whether the other port has gone, even if another one has come under its name since.
 static bool
-is_forgotten(const JackLink* const link, jack_client_t* const client, const uint64_t now_ns)
+has_lost_peer(const JackLink* const link, jack_client_t* const client)
 {
-  const uint64_t age_ns = now_ns - link->gone_ns;
-  return age_ns >= ENDLESS_NS || (age_ns >= CUT_NS && has_ends(link, client));
+  const jack_port_t* const port = port_of(link->from[0] == ':' ? link->to : link->from, client);
+  return !port || jack_port_uuid(port) != link->peer;
+}
+
+// A link that was there is missed.  False when it is forgotten.
+static bool
+keep_missing(JackLink* const link, jack_client_t* const client, const uint64_t now_ns)
+{
+  const bool is_cut = !has_lost_peer(link, client);
+  if (!is_cut && link->is_lasting) {
+    link->gone_ns = JACK_LINK_LOST;
+  } else if (link->gone_ns == 0) {
+    link->gone_ns = now_ns;
+  }
+  return link->gone_ns == JACK_LINK_LOST || now_ns - link->gone_ns < (is_cut ? CUT_NS : ENDLESS_NS);
 }
 
 // Bring up to date what is not `present`.  False while something is missed but not forgotten yet.
@@ -146,15 +178,13 @@ miss_absent(JackLinks* const links, const JackLinks* const present, jack_client_
   uint32_t n_kept = 0;
   for (uint32_t i = 0; i < links->n; ++i) {
     JackLink link = links->links[i];
-    if (find(present, link.from, link.to)) {
-      link.gone_ns = 0;
-    } else if (link.gone_ns == 0) {
-      link.gone_ns = now_ns;
-    } else if (link.gone_ns != JACK_LINK_LOST && is_forgotten(&link, client, now_ns)) {
-      clear_link(&link);
-      continue;
+    if (link.gone_ns != JACK_LINK_LOST && !find(present, link.from, link.to)) {
+      if (!keep_missing(&link, client, now_ns)) {
+        clear_link(&link);
+        continue;
+      }
+      is_settled &= link.gone_ns == JACK_LINK_LOST;
     }
-    is_settled &= link.gone_ns == 0 || link.gone_ns == JACK_LINK_LOST;
     links->links[n_kept++] = link;
   }
   links->n = n_kept;
@@ -169,10 +199,33 @@ jack_links_look(JackLinks* const links, jack_client_t* const client,
   bool is_settled =
       add_present(&present, client, ports, n_ports) && miss_absent(links, &present, client, now_ns);
   for (uint32_t i = 0; i < present.n; ++i) {
-    is_settled &= add(links, present.links[i].from, present.links[i].to, 0);
+    is_settled &= add(links, &present.links[i]);
   }
   jack_links_clear(&present);
   return is_settled;
+}
+
+bool
+jack_links_want(JackLinks* const links, const char* const from, const char* const to)
+{
+  return add(links, &(JackLink){ .from = (char*)from,
+                                 .to = (char*)to,
+                                 .gone_ns = JACK_LINK_LOST,
+                                 .is_lasting = true });
+}
+
+uint32_t
+jack_links_count_lost(const JackLinks* const links, const JackLink** const first)
+{
+  uint32_t n = 0;
+  *first = NULL;
+  for (uint32_t i = links->n; i-- > 0;) {
+    if (links->links[i].gone_ns == JACK_LINK_LOST) {
+      *first = &links->links[i];
+      ++n;
+    }
+  }
+  return n;
 }
 
 void
@@ -189,8 +242,7 @@ jack_links_add_lost(JackLinks* const links, const JackLinks* const from)
   bool is_complete = true;
   for (uint32_t i = 0; i < from->n; ++i) {
     const JackLink* const link = &from->links[i];
-    is_complete &=
-        link->gone_ns != JACK_LINK_LOST || add(links, link->from, link->to, JACK_LINK_LOST);
+    is_complete &= link->gone_ns != JACK_LINK_LOST || add(links, link);
   }
   return is_complete;
 }

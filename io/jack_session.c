@@ -103,6 +103,16 @@ on_connect(const jack_port_id_t a, const jack_port_id_t b, const int connected, 
 }
 
 static void
+on_port(const jack_port_id_t port, const int registered, void* const context)
+{
+  (void)port;
+  (void)registered;
+  JackSession* const session = context;
+  atomic_store(&session->ports_changed, true);
+  atomic_store(&session->links_changed, true); // a port that goes takes its connections with it
+}
+
+static void
 on_shutdown(const jack_status_t code, const char* const reason, void* const context)
 {
   (void)code;
@@ -208,7 +218,7 @@ open_client(JackSession* const session)
     snprintf(what, sizeof(what), "%s speaks another protocol than libjack", session->place);
   } else if (status & JackServerFailed) {
     session->base.absent = true;
-    snprintf(what, sizeof(what), "%s does not run", session->place);
+    snprintf(what, sizeof(what), "%s does not run%s", session->place, session->hint);
   } else {
     snprintf(what, sizeof(what), "%s refused the client '%.64s', status 0x%x", session->place,
              session->client_name, (unsigned)status);
@@ -227,6 +237,7 @@ set_callbacks(JackSession* const session)
                            !jack_set_freewheel_callback(client, on_freewheel, session) &&
                            !jack_set_xrun_callback(client, on_xrun, session) &&
                            !jack_set_port_connect_callback(client, on_connect, session) &&
+                           !jack_set_port_registration_callback(client, on_port, session) &&
                            !jack_set_latency_callback(client, on_latency, session);
   return all_are_set ? STATUS_OK : fail(session, "libjack refuses a callback");
 }
@@ -313,24 +324,6 @@ jack_session_open(void* const context)
 
 // ---- run ----
 
-// Our ports[n] to the first n physical ports of the other direction, in order.
-static uint32_t
-connect_physical(JackSession* const session, jack_port_t* const* const ports, const uint32_t n,
-                 const bool is_input)
-{
-  const char** const peers =
-      jack_get_ports(session->client, NULL, JACK_DEFAULT_AUDIO_TYPE,
-                     JackPortIsPhysical | (is_input ? JackPortIsOutput : JackPortIsInput));
-  uint32_t n_made = 0;
-  for (uint32_t p = 0; peers && p < n && peers[p]; ++p) {
-    const char* const own = jack_port_name(ports[p]);
-    n_made +=
-        own && !jack_connect(session->client, is_input ? peers[p] : own, is_input ? own : peers[p]);
-  }
-  jack_free(peers);
-  return n_made;
-}
-
 // A peer that is not active yet makes libjack complain.
 static uint32_t
 restore(JackSession* const session)
@@ -345,7 +338,6 @@ void
 jack_session_start(void* const context)
 {
   JackSession* const session = context;
-  const Io* const io = session->base.io;
   if (jack_activate(session->client)) {
     session->base.status = fail(session, "JACK does not activate the client");
     return;
@@ -353,10 +345,6 @@ jack_session_start(void* const context)
   session->n_connected = restore(session);
   snprintf(session->base.details, sizeof(session->base.details), ", %u connections restored",
            session->n_connected);
-  if (session->connect) {
-    session->n_connected += connect_physical(session, session->ports, io->n_in, true) +
-                            connect_physical(session, session->ports + io->n_in, io->n_out, false);
-  }
   jack_recompute_total_latencies(session->client);
   session->base.status = STATUS_OK;
 }

@@ -15,13 +15,21 @@
 
 #include <jack/jack.h>
 
+/// What a second client found out about a server that stands still.
+typedef enum JackProbe {
+  JACK_PROBE_NONE,      ///< No probe was made, or the session got a period meanwhile
+  JACK_PROBE_NO_SERVER, ///< The server takes no client
+  JACK_PROBE_PLAYS,     ///< The new client gets periods, the session none
+  JACK_PROBE_STANDS     ///< The new client gets none either
+} JackProbe;
+
 typedef struct JackSession {
   Session base; ///< First, so that a Session* is a JackSession*
   // Set before jack_session_open()
   const char* client_name;
   const char* server_name; ///< NULL: the default server
   const char* place;       ///< The server, for messages
-  bool connect;            ///< jack_session_start() connects to the physical ports
+  const char* hint;        ///< After "... does not run", what may help, or ""
   JackLinks to_restore;    ///< Changed only while no call runs
   // The client
   jack_client_t* client;
@@ -30,21 +38,18 @@ typedef struct JackSession {
   float** out;          ///< [n_out]
   uint32_t n_connected; ///< Connections made by jack_session_start()
   bool is_described;    ///< jack_session_describe() has been called
-  // Of the main thread: what it saw when it looked for periods last, at seen_ns
-  uint64_t seen_ns;
-  uint64_t seen_periods;
-  jack_nframes_t seen_time; ///< The server's, in frames
-  uint32_t n_skipped;       ///< Looks since the last period at which the server's time had gone on
+  JackProbe probe;      ///< Of jack_session_probe()
   // Set by JACK's callbacks
   atomic_bool freewheeling;
   atomic_bool links_changed;
+  atomic_bool ports_changed; ///< Anybody's
 } JackSession;
 
 /// NULL when out of memory. [main]
 JackSession* jack_session_new(Io* io);
 /// Connect to the server (which is never started), set the callbacks, make the ports. [errand]
 void jack_session_open(void* session);
-/// Let periods come, restore the connections that can be. [errand]
+/// Let periods come, make the connections of `to_restore` that can be made. [errand]
 void jack_session_start(void* session);
 /// Try again to restore connections; what libjack says against it is dropped. [errand]
 void jack_session_restore(void* session);
@@ -52,6 +57,11 @@ void jack_session_restore(void* session);
 /// server without metadata is no fault.  Takes a millisecond for each port, and may hang where
 /// another client has died over the database behind it: nothing that sounds waits for it. [errand]
 void jack_session_describe(void* session);
+/// Ask a server that stands still whether it lives, by means of a second client, into `probe`.
+/// PipeWire's libjack tells nobody that the daemon has ended, and goes on answering from what it
+/// knows; a new client is refused at once, or gets periods from a daemon that was started since.  A
+/// server that is stopped leaves the call waiting until it goes on. [errand]
+void jack_session_probe(void* session);
 /// Tell the server that the latency has changed. [errand]
 void jack_session_tell_latency(void* session);
 /// Close the client, if it is open, and free it all. [errand]

@@ -169,6 +169,12 @@ START_TEST(options_that_do_not_go_together_are_refused)
   assert_refused(2, "--fast, --play and --record need --io dummy");
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--wait", "");
   assert_refused(2, "--wait needs --io jack or --io portaudio");
+  PROGRAM_RUN(&program, "run", "--io", "auto", "--connect", "system", "");
+  assert_refused(2, "--server and --connect need --io jack");
+  PROGRAM_RUN(&program, "run", "--io", "jack", "--connect", "system", "--no-connect", "");
+  assert_refused(2, "--connect and --no-connect exclude each other");
+  PROGRAM_RUN(&program, "run", "--io", "jack", "--connect", "a(b", "--osc-port", "0", "");
+  assert_refused(2, "'a(b' is no regular expression");
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--channels", "2:", "");
   assert_refused(2, "--channels takes IN:OUT");
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--channels", "2:1025", "");

@@ -40,7 +40,7 @@ typedef struct RunArgs {
   Allow allow;
   int64_t block_frames, depth, n_helpers, osc_port, priority;
   double ceiling_db;
-  bool in_process;
+  bool in_process, no_connect;
 } RunArgs;
 
 /// Options that only one driver understands are refused with any other, not ignored.
@@ -57,8 +57,11 @@ misplaced_option(const RunArgs* const args)
   if (args->io != IO_JACK && args->io != IO_PORTAUDIO && io->wait) {
     return "--wait needs --io jack or --io portaudio";
   }
-  if (args->io != IO_JACK && io->server_name) {
-    return "--server needs --io jack";
+  if (args->io != IO_JACK && (io->server_name || io->connect_to)) {
+    return "--server and --connect need --io jack";
+  }
+  if (io->connect_to && args->no_connect) {
+    return "--connect and --no-connect exclude each other";
   }
   return NULL;
 }
@@ -98,6 +101,7 @@ run(RunArgs* const args)
     }
   }
   live->io.block_frames = (uint32_t)args->block_frames;
+  live->io.connect = !args->no_connect;
   live->engine.ceiling = (float)pow(10.0, args->ceiling_db / 20.0);
   live->engine.deadline = DEADLINE;
   live->engine.depth = (uint32_t)args->depth;
@@ -113,7 +117,7 @@ static int
 run_run(const int argc, char** const argv)
 {
   RunArgs args = { .live = { .rack = "",
-                             .io = { .client_name = PROGRAM_NAME, .connect = true },
+                             .io = { .client_name = PROGRAM_NAME },
                              .engine = { .realtime = true },
                              .state = state_folder(),
                              .bind_address = "127.0.0.1" },
@@ -176,8 +180,12 @@ run_run(const int argc, char** const argv)
       .to.text = &io->client_name },
     { "server", 0, OPTION_TEXT, "NAME", .help = "JACK server to join, default JACK's default",
       .to.text = &io->server_name },
-    { "connect", 0, OPTION_SWITCH, .help = "Connect to the physical ports of JACK, default on",
-      .to.flag = &io->connect },
+    { "connect", 0, OPTION_TEXT, "PATTERN",
+      .help = "Connect to the JACK ports whose names contain PATTERN, or match it as a regular "
+              "expression; default the physical ports of one device",
+      .to.text = &io->connect_to },
+    { "no-connect", 0, OPTION_FLAG, .help = "Connect to no JACK ports",
+      .to.flag = &args.no_connect },
     { "device", 'd', OPTION_TEXT, "NAME", .help = "PortAudio device: name, part of it, or index",
       .to.text = &io->device },
     { "host-api", 0, OPTION_TEXT, "NAME", .help = "PortAudio host API: name or its beginning",

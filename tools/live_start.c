@@ -5,6 +5,7 @@
 #include "live_private.h"
 
 #include "../engine/rt.h"
+#include "../io/pipewire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,6 +280,17 @@ add_tried(char* const tried, const size_t n_bytes, const Error* const error)
   snprintf(tried + used, n_bytes - used, "%s; ", error->text);
 }
 
+/// Open a driver for `--io auto`.  The timer, which plays to nobody, only where nobody could be
+/// played to.
+static Status
+try_driver(Live* const live, const IoDriver* const driver, Error* const error)
+{
+  return driver == io_find("dummy") && pipewire_runs()
+             ? error_set(error, STATUS_AUDIO_IO,
+                         "a timer plays to nobody, so beside PipeWire it takes --io dummy")
+             : open_driver(live, driver, error);
+}
+
 /// The driver asked for, or the first that opens; what was tried in vain is said in one line.
 static Status
 start_io(Live* const live, Error* const error)
@@ -291,10 +303,14 @@ start_io(Live* const live, Error* const error)
   char tried[2048] = "";
   Status status = error_set(error, STATUS_AUDIO_IO, "this build has no audio driver");
   for (uint32_t i = 0; i < n && status == STATUS_AUDIO_IO; ++i) {
-    status = open_driver(live, drivers[i], error);
+    status = try_driver(live, drivers[i], error);
     if (status == STATUS_AUDIO_IO) {
       add_tried(tried, sizeof(tried), error);
     }
+  }
+  if (status == STATUS_AUDIO_IO && tried[0]) {
+    tried[strlen(tried) - 2U] = '\0';
+    return error_set(error, status, "%s", tried);
   }
   if (!status && tried[0]) {
     char note[sizeof(tried) + 64U];

@@ -93,7 +93,7 @@ def left_out(jack, env):
         assert LEFT_OUT in rack.stop()
     waits = [later - sooner for sooner, later in zip(times, times[1:])]
     print(f"no period comes: a new client after {waits[0]:.2f} and {waits[1]:.2f} s, then it plays")
-    assert waits[1] > 1.5 * waits[0], waits
+    assert waits[1] > 0.7, waits  # 20 looks of 50 ms at least, where it was 5; a busy machine only adds to either
 
 
 def hanging_call(jack, env):

@@ -301,6 +301,7 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 2, true);
+  POLL_UNTIL(io, fake.periods > 10U); // until then its own connections are not known for good
   pid_t peer = start_peer(&jackd);
   ck_assert_int_eq(jackd_tool(&jackd, "jack_disconnect", "rack:out_2", "system:playback_2", NULL),
                    0);

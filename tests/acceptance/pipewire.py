@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rack beside PipeWire: a daemon that ends and comes back, sinks that appear and go, other formats, automatic connections.
+
+The daemon, its WirePlumber and their bus are the test's own, in a folder of its own, without any real device.  A sink is one of
+PipeWire's own that plays to nobody; it lives as long as the client that made it.
+"""
+
+from common import *
+
+need("pipewire", "wireplumber", "dbus-daemon", "pw-jack", "pw-cli", "pw-metadata", "jack_lsp", "jack_connect", "jack_disconnect")
+
+LIMIT_S = 20.0
+# No real device, in the words of WirePlumber 0.4 and of its successors.
+NO_DEVICES = {
+    "wireplumber/main.lua.d/60-none.lua": "\n".join(
+        f"if {name} then {name}.enabled = false end" for name in ("alsa_monitor", "v4l2_monitor", "libcamera_monitor")
+    ),
+    "wireplumber/bluetooth.lua.d/60-none.lua": "if bluez_monitor then bluez_monitor.enabled = false end",
+    "wireplumber/wireplumber.conf.d/60-none.conf": "wireplumber.profiles = { main = { "
+    + " ".join(f"monitor.{name} = disabled" for name in ("alsa", "alsa-midi", "v4l2", "libcamera", "bluez", "bluez-midi"))
+    + " } }",
+    "pipewire/pipewire.conf.d/60-test.conf": "context.properties = { default.clock.min-quantum = 64 }",
+}
+
+
+def until(what, *details):
+    deadline = time.monotonic() + LIMIT_S
+    while not what():
+        assert time.monotonic() < deadline, [detail() for detail in details]
+        time.sleep(0.02)
+
+
+class PipeWire:
+    """A daemon with its session manager, and tools to look at it."""
+
+    def __init__(self, folder):
+        self.processes = []
+        self.env = {
+            "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={folder}/none",
+            "HOME": folder,
+            "JACK_DEFAULT_SERVER": f"warprack-{os.getpid()}",  # no jackd has that name
+            "JACK_NO_START_SERVER": "1",
+            "LC_ALL": "C",
+            "XDG_CONFIG_HOME": f"{folder}/config",
+            "XDG_RUNTIME_DIR": folder,
+            "XDG_STATE_HOME": f"{folder}/state",
+        }
+        for name, text in NO_DEVICES.items():
+            path = os.path.join(folder, "config", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        self.log = open(f"{folder}/log", "w+", encoding="utf-8", errors="replace")
+        bus = self.launch("dbus-daemon", "--session", "--nofork", "--print-address=1", stdout=subprocess.PIPE)
+        self.env["DBUS_SESSION_BUS_ADDRESS"] = bus.stdout.readline().decode().strip()
+        libraries = self.run("pw-jack", "printenv", "LD_LIBRARY_PATH").stdout.strip()
+        self.jack_env = {**self.env, "LD_LIBRARY_PATH": libraries}  # what pw-jack is for
+        self.start()
+
+    def launch(self, *command, stdout=None):
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=stdout or self.log, stderr=self.log, env={**os.environ, **self.env}
+        )
+        self.processes.append(process)
+        return process
+
+    def end(self, process, signal_number=signal.SIGTERM):
+        process.send_signal(signal_number)
+        process.wait(LIMIT_S)
+        self.processes.remove(process)
+
+    def run(self, *command, env=None):
+        return subprocess.run(
+            command, env={**os.environ, **(env or self.env)}, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+
+    def jack(self, *command):
+        """A JACK tool; its lines."""
+        done = self.run(*command, env=self.jack_env)
+        assert done.returncode == 0, (command, done.stderr, self.words())
+        return done.stdout.splitlines()
+
+    def start(self):
+        """Both, until the daemon accepts clients; the test is skipped where they end by themselves."""
+        self.daemon = self.launch("pipewire")
+        deadline = time.monotonic() + LIMIT_S
+        while self.run("jack_lsp", env=self.jack_env).returncode:
+            if self.daemon.poll() is not None or time.monotonic() > deadline:
+                print("skipped: PipeWire does not run here\n" + self.words())
+                sys.exit(77)
+            time.sleep(0.05)
+        self.manager = self.launch("wireplumber")
+
+    def stop(self, signal_number):
+        self.end(self.daemon, signal_number)
+        if self.manager in self.processes:
+            self.end(self.manager, signal.SIGKILL)
+
+    def words(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def sink(self, name):
+        """A sink with two channels, once its ports are there."""
+        properties = f"factory.name=support.null-audio-sink node.name={name} media.class=Audio/Sink audio.position=[FL FR]"
+        sink = self.launch("pw-cli", "-m", "create-node", "adapter", "{ " + properties + " }")
+        until(lambda: f"{name}:playback_FR" in self.jack("jack_lsp"), self.words)
+        return sink
+
+    def wires(self, client):
+        """What the ports of a client are connected to: {(its port, other port)}."""
+        found, port = set(), None
+        for line in self.jack("jack_lsp", "-c", client + ":"):
+            if not line.startswith(" "):
+                port = line
+            elif port.startswith(client + ":"):
+                found.add((port, line.strip()))
+        return found
+
+    def expect(self, client, wires, server):
+        """Until a client has these connections, and still has them a moment later."""
+        until(lambda: self.wires(client) == wires, lambda: self.wires(client) ^ wires, server.output)
+        time.sleep(0.5)
+        assert self.wires(client) == wires, (self.wires(client) ^ wires, server.output())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait()
+        self.log.close()
+
+
+def plays(server):
+    began = server.status()["blocks"]
+    until(lambda: server.status()["blocks"] > began + 10, server.status, server.output)
+
+
+def names_pw_jack(pipewire):
+    """With jackd's libjack there is no server; the message says what finds PipeWire, and nobody plays to a timer."""
+    env = {**os.environ, **pipewire.env}
+    for driver in ("jack", "auto"):
+        command = [PROGRAM, "run", "--osc-port", "0", "--io", driver, "--duration", "1", ""]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60.0, check=False)
+        print(f"--io {driver} beside PipeWire: exit code {done.returncode}: {done.stderr.strip()}")
+        on_device = driver == "auto" and "playing on portaudio" in done.stderr  # where the machine has one
+        assert done.returncode == 3 or on_device, done
+        assert "start this program with pw-jack" in done.stderr, done
+
+
+def formats(pipewire, rack):
+    """Quantum and rate follow PipeWire's settings."""
+    for quantum in (256, 2048, 64):
+        pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-quantum", str(quantum))
+        until(lambda: rack.status()["block_frames"] == quantum, rack.status, rack.output)
+        plays(rack)
+    pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-rate", "44100")
+    until(lambda: rack.status()["rate_hz"] == 44100.0, rack.status, rack.output)
+    plays(rack)
+    assert rack.status()["reconnects"] == 0, rack.output()
+
+
+def stopped_daemon(pipewire, rack):
+    """A daemon that is stopped for longer than silence is believed is no daemon that has ended."""
+    reconnects = rack.status()["reconnects"]
+    pipewire.daemon.send_signal(signal.SIGSTOP)
+    until(lambda: rack.status()["audio_hang_s"] > 0.5, rack.status, rack.output)  # the probe
+    pipewire.daemon.send_signal(signal.SIGCONT)
+    until(lambda: rack.status()["audio_hang_s"] == 0.0, rack.status, rack.output)
+    plays(rack)
+    assert rack.status()["reconnects"] == reconnects, rack.output()
+
+
+with scratch() as folder, PipeWire(folder) as pipewire:
+    names_pw_jack(pipewire)
+    rack_arguments = ("--io", "jack", "--name", "rack", "")
+    with Server(*rack_arguments, env=pipewire.jack_env) as rack:
+        assert rack.status()["device"] == "PipeWire", rack.status()
+        plays(rack)
+
+        print("a sink appears after the rack, and another one after that")
+        speakers = pipewire.sink("speakers")
+        left, right = (("rack:out_1", "speakers:playback_FL"), ("rack:out_2", "speakers:playback_FR"))
+        pipewire.expect("rack", {left, right}, rack)
+        screen = pipewire.sink("screen")
+        formats(pipewire, rack)
+
+        print("the sink goes and comes back; the other one gets nothing")
+        pipewire.end(speakers)
+        pipewire.expect("rack", set(), rack)
+        speakers = pipewire.sink("speakers")
+        pipewire.expect("rack", {left, right}, rack)
+
+        print("a connection that is cut stays cut, one made by hand comes back")
+        pipewire.jack("jack_disconnect", *right)
+        by_hand = ("rack:out_2", "speakers:playback_FL")
+        pipewire.jack("jack_connect", *by_hand)
+        pipewire.expect("rack", {left, by_hand}, rack)
+        pipewire.end(speakers)
+        pipewire.expect("rack", set(), rack)
+        speakers = pipewire.sink("speakers")
+        pipewire.expect("rack", {left, by_hand}, rack)
+
+        with Server("--io", "jack", "--name", "other", "--no-connect", "", env=pipewire.jack_env) as other:
+            pipewire.expect("other", set(), other)
+            between = ("rack:out_1", "other:in_2")
+            pipewire.jack("jack_connect", *between)
+            pipewire.expect("rack", {left, by_hand, between}, rack)
+            stopped_daemon(pipewire, rack)
+            for number, how in enumerate((signal.SIGKILL, signal.SIGTERM), 1):
+                print(f"the daemon ends by {how.name}, and comes back")
+                pipewire.stop(how)
+                until(lambda: rack.status()["state"] == "waiting", rack.output)
+                until(lambda: other.status()["state"] == "waiting", other.output)
+                for sink in (speakers, screen):
+                    pipewire.end(sink)
+                pipewire.start()
+                speakers, screen = pipewire.sink("speakers"), pipewire.sink("screen")
+                until(lambda: rack.status()["state"] == "running", rack.output)
+                pipewire.expect("rack", {left, by_hand, between}, rack)
+                assert rack.status()["reconnects"] == number, rack.output()
+                plays(rack)
+            other.stop()
+        log = rack.stop()
+        print(log)
+        assert "no server answers" in log, log
+
+    print("a pattern chooses; a monitor is no input")
+    with Server("--io", "jack", "--name", "rack", "--connect", "screen", "", env=pipewire.jack_env) as rack:
+        screens = {("rack:out_1", "screen:playback_FL"), ("rack:out_2", "screen:playback_FR")}
+        pipewire.expect("rack", screens, rack)
+        rack.stop()
+    with Server("--io", "jack", "--name", "rack", "--connect", "^spe.*monitor|screen:play", "", env=pipewire.jack_env) as rack:
+        monitors = {("rack:in_1", "speakers:monitor_FL"), ("rack:in_2", "speakers:monitor_FR")}
+        pipewire.expect("rack", screens | monitors, rack)
+        rack.stop()
+    bad = [PROGRAM, "run", "--osc-port", "0", "--io", "jack", "--connect", "(", ""]
+    done = subprocess.run(bad, env={**os.environ, **pipewire.jack_env}, capture_output=True, text=True, timeout=60.0, check=False)
+    assert done.returncode == 2 and "no regular expression" in done.stderr, done

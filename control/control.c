@@ -191,10 +191,19 @@ wait_for_work(Control* const control)
   (void)ppoll(fds, ARRAY_LEN(fds), &timeout, NULL);
 }
 
+/// The subscribers of the run before know nothing of this one.
+static void
+greet_subscribers(Control* const control)
+{
+  tell(control, NOTIFY_STARTED);
+  notify_replaced(&control->notify, NULL, session_rack(control->session), NULL);
+}
+
 static void*
 control_run(void* const context)
 {
   Control* const control = context;
+  greet_subscribers(control);
   while (!inbox_is_closed(control->inbox)) {
     atomic_fetch_add_explicit(&control->rounds, 1U, memory_order_relaxed);
     control->now_ns = instant_now().monotonic_ns;
@@ -354,6 +363,10 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   control->engine.quarantined = 0;                 // but `rack` may have been taken back already
   control->notify.say = control_say;
   control->notify.context = control;
+  if (config->subscribers) {
+    notify_read_subscribers(&control->notify, config->subscribers,
+                            bound_peer(control->outlet.socket).address.ss_family, control->now_ns);
+  }
   const SessionConfig session = { .engine = config->engine, .events = dispatch_events(control) };
   return session_new(&session, rack, &control->session, error);
 }

@@ -51,6 +51,11 @@ typedef struct ControlConfig {
   /// [control] The rack that is heard from now on, as text that is given away: at the start, at
   /// most every 250 ms after changes, at the end.  May be NULL.
   void (*heard)(void* context, char* rack_text);
+  /// Who was subscribed when the run before ended, as `subscribed` had it: they are told that this
+  /// one has started, and how everything is now.  Read by control_start(); NULL: nobody.
+  const char* subscribers;
+  /// [control] Who is subscribed from now on, as text that is given away.  May be NULL.
+  void (*subscribed)(void* context, char* subscribers);
   void (*latency_changed)(void* context); ///< [any] After an edit that changed the rack's latency
   void (*quit)(void* context);            ///< [control] /server/quit
 } ControlConfig;

@@ -3,13 +3,17 @@
 
 #include "notify.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 const char*
 notify_address(const NotifyEvent event)
 {
   static const char* const addresses[N_NOTIFY_EVENTS] = {
-    [NOTIFY_RACK] = "/rack/changed",    [NOTIFY_LATENCY] = "/server/latency",
-    [NOTIFY_AUDIO] = "/server/audio",   [NOTIFY_BACKEND] = "/server/backend",
-    [NOTIFY_WORKER] = "/server/worker", [NOTIFY_QUARANTINE] = "/server/quarantine"
+    [NOTIFY_RACK] = "/rack/changed",     [NOTIFY_LATENCY] = "/server/latency",
+    [NOTIFY_AUDIO] = "/server/audio",    [NOTIFY_BACKEND] = "/server/backend",
+    [NOTIFY_WORKER] = "/server/worker",  [NOTIFY_QUARANTINE] = "/server/quarantine",
+    [NOTIFY_STARTED] = "/server/started"
   };
   return addresses[event];
 }
@@ -241,6 +245,32 @@ notify_n_subscribers(const Notify* const notify)
     n += notify->clients[c].is_subscribed;
   }
   return n;
+}
+
+char*
+notify_print_subscribers(const Notify* const notify)
+{
+  char* const text = calloc(NOTIFY_MAX_CLIENTS, PEER_TEXT_BYTES + 1U);
+  char* end = text;
+  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS && text; ++c) {
+    if (notify->clients[c].is_subscribed) {
+      peer_print(&notify->clients[c].peer, end);
+      end = strcat(end, "\n") + strlen(end);
+    }
+  }
+  return text;
+}
+
+void
+notify_read_subscribers(Notify* const notify, const char* const text, const sa_family_t family,
+                        const uint64_t now_ns)
+{
+  for (const char* line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    Peer peer;
+    if (peer_read(line, &peer) && peer.address.ss_family == family && peer_is_loopback(&peer)) {
+      notify_subscribe(notify, &peer, true, now_ns);
+    }
+  }
 }
 
 void

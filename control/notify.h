@@ -34,6 +34,7 @@ typedef enum NotifyEvent {
   NOTIFY_BACKEND,
   NOTIFY_WORKER,
   NOTIFY_QUARANTINE,
+  NOTIFY_STARTED,
   N_NOTIFY_EVENTS
 } NotifyEvent;
 
@@ -95,6 +96,12 @@ void notify_flush(Notify* notify, uint64_t now_ns);
 uint64_t notify_wake_ns(const Notify* notify);
 
 uint32_t notify_n_subscribers(const Notify* notify);
+
+/// The subscribers as text, one a line, for the caller to free; NULL when out of memory.
+char* notify_print_subscribers(const Notify* notify);
+
+/// Subscribe those of such a text that are on this machine and of this address family.
+void notify_read_subscribers(Notify* notify, const char* text, sa_family_t family, uint64_t now_ns);
 
 void notify_clear(Notify* notify);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// UDP addresses compared and classified.
+// UDP addresses compared, classified, written and read.
 
 #include "peer.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,6 +51,35 @@ peer_equal(const Peer* const a, const Peer* const b)
   const PeerKey x = peer_key(a);
   const PeerKey y = peer_key(b);
   return peer_key_equal(&x, &y);
+}
+
+void
+peer_print(const Peer* const peer, char text[const PEER_TEXT_BYTES])
+{
+  char port[8] = "";
+  if (getnameinfo((const struct sockaddr*)&peer->address, peer->n_bytes, text,
+                  PEER_TEXT_BYTES - sizeof(port), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV)) {
+    text[0] = '\0';
+  }
+  strcat(strcat(text, " "), port);
+}
+
+bool
+peer_read(const char* const text, Peer* const peer)
+{
+  char address[PEER_TEXT_BYTES];
+  char port[8];
+  const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                                  .ai_socktype = SOCK_DGRAM };
+  struct addrinfo* found = NULL;
+  if (sscanf(text, "%63s %7s", address, port) != 2 || getaddrinfo(address, port, &hints, &found)) {
+    return false;
+  }
+  *peer = (Peer){ .n_bytes = found->ai_addrlen };
+  memcpy(&peer->address, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return true;
 }
 
 bool

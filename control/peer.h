@@ -34,6 +34,12 @@ bool peer_equal(const Peer* a, const Peer* b);
 /// Whether this machine has the peer's address: asks the kernel. [any]
 bool peer_is_here(const Peer* peer);
 
+#define PEER_TEXT_BYTES 64U
+
+/// "127.0.0.1 39999", and back; false when the text is none. [any]
+void peer_print(const Peer* peer, char text[PEER_TEXT_BYTES]);
+bool peer_read(const char* text, Peer* peer);
+
 /// 127.0.0.0/8, ::1, or the former inside the latter (::ffff:127.x.x.x). [any]
 bool peer_is_loopback(const Peer* peer);
 

@@ -66,6 +66,11 @@ query_notify(Control* const control, const Peer* const peer, const Message* cons
     return error_set(error, STATUS_BAD_ARG, "1 to be told, 0 not to be told any more");
   }
   notify_subscribe(&control->notify, peer, wanted != 0.0, control->now_ns);
+  char* const subscribers =
+      control->config.subscribed ? notify_print_subscribers(&control->notify) : NULL;
+  if (subscribers) {
+    control->config.subscribed(control->config.context, subscribers);
+  }
   outlet_done(&control->outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;
 }
@@ -267,6 +272,9 @@ event_arguments(const Control* const control, const uint32_t event)
     lo_message_add_string(arguments, control->engine.worker_note);
   } else if (arguments && event == NOTIFY_QUARANTINE) {
     lo_message_add_string(arguments, control->engine.quarantine_note);
+  } else if (arguments && event == NOTIFY_STARTED) {
+    lo_message_add_string(arguments, "warprack");
+    lo_message_add_string(arguments, WARPRACK_VERSION);
   } else if (arguments) {
     lo_message_add_string(arguments, control->audio.driver);
     lo_message_add_string(arguments, control->audio.state);

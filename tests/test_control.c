@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -389,11 +390,13 @@ START_TEST(a_client_that_wants_failures_only_gets_no_done)
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
   client_send(rig.client, "/rack/save", "s", "a.rack");
   client_send(rig.client, "/server/sync", "i", 1);
-  fake_engine_advance(rig.engine, 10U * FAKE_BLOCK_FRAMES);
+  struct pollfd answers = { .fd = rig.client->fd, .events = POLLIN };
+  while (poll(&answers, 1, 10) == 0) {
+    fake_engine_advance(rig.engine, FAKE_BLOCK_FRAMES);
+  }
+  client_expect(rig.client, "/server/synced 1");
   client_send(rig.client, "/node/vol/gain", "");
   client_expect(rig.client, "/node/vol/gain -9"); // a question is answered
-  fake_engine_advance(rig.engine, 10U * FAKE_BLOCK_FRAMES);
-  client_expect(rig.client, "/server/synced 1");
   client_send(rig.client, "/server/ping", "");
   client_expect(rig.client, "/done /server/ping");
   client_send(rig.other, "/node/vol/gain", "f", -8.0); // nobody else's wish

@@ -101,6 +101,25 @@ START_TEST(a_rack_is_kept_once_it_has_lived)
 }
 END_TEST
 
+START_TEST(subscribers_are_kept_at_once_and_at_the_end)
+{
+  open_state();
+  ck_assert_ptr_null(state_subscribers(state));
+  state_offer_subscribers(state, strdup("127.0.0.1 7\n"));
+  state_offer_subscribers(state, strdup("127.0.0.1 8\n"));
+  state_step(state, 100U * S);
+  drop_state();
+  open_state();
+  ck_assert_str_eq(state_subscribers(state), "127.0.0.1 8\n");
+  state_offer_subscribers(state, strdup(""));
+  ck_assert(state_close(state, true, PATIENCE_MS));
+  open_state();
+  ck_assert_str_eq(state_subscribers(state), "");
+  ck_assert_uint_eq(state_counts(state).saved, 0); // which counts racks
+  end();
+}
+END_TEST
+
 START_TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
 {
   open_state();
@@ -380,7 +399,7 @@ START_TEST(a_file_that_is_replaced_keeps_its_permissions)
 }
 END_TEST
 
-SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived,
+SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived, subscribers_are_kept_at_once_and_at_the_end,
            a_rack_that_was_heard_just_before_a_crash_is_not_kept,
            a_rack_that_a_worker_was_lost_with_has_to_live_anew,
            a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago,

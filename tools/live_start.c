@@ -99,6 +99,12 @@ on_heard(void* const context, char* const rack_text)
 }
 
 static void
+on_subscribed(void* const context, char* const subscribers)
+{
+  state_offer_subscribers(((const Live*)context)->state, subscribers);
+}
+
+static void
 on_latency_changed(void* const context)
 {
   atomic_store(&((Live*)context)->latency_changed, true);
@@ -247,6 +253,9 @@ start_control(Live* const live, Error* const error)
                                   .audio = on_audio,
                                   .program = on_program,
                                   .heard = live->state ? on_heard : NULL,
+                                  .subscribers =
+                                      live->state ? state_subscribers(live->state) : NULL,
+                                  .subscribed = live->state ? on_subscribed : NULL,
                                   .latency_changed = on_latency_changed,
                                   .quit = on_quit };
   Status status = control_start(&control, live->first, &live->control, error);

@@ -23,6 +23,7 @@
 #define NS_PER_S      UINT64_C(1000000000)
 #define STEP_NS       (NS_PER_S / 4U)
 #define STARTS_FILE   "starts"
+#define CLIENTS_FILE  "subscribers"
 #define ORIGIN_FORMAT "# warprack state, begun with %016" PRIx64 "\n"
 #define ORIGIN_BYTES  64U
 
@@ -42,6 +43,7 @@ struct State {
   uint32_t starts;
   uint64_t text_origin;
   char* texts[STATE_N_FILES]; ///< [state's thread] As they are on disk, without their first line
+  char* subscribers;          ///< [state's thread] As they are on disk, NULL for none
   Errand* writer;             ///< NULL: state_run() has not been called
 
   // State's thread only.
@@ -55,6 +57,7 @@ struct State {
   uint64_t origin;
   HeardRack candidate; ///< Is on its way to present.rack
   HeardRack newest;    ///< Comes after it
+  char* subscribed;    ///< Is on its way to the file of subscribers, NULL for none
   StateCounts counts;
   bool is_closing, in_order;
   bool is_abandoned; ///< Nobody is there any more who could be told
@@ -192,6 +195,37 @@ keep_good(State* const state, const uint64_t now_ns)
   }
 }
 
+/// Put a text on its way to the disk, in the place of an older one.
+static void
+offer_subscribers(State* const state, char* const subscribers, const bool is_newer)
+{
+  pthread_mutex_lock(&state->lock);
+  char* dropped = subscribers;
+  if (is_newer || !state->subscribed) {
+    dropped = state->subscribed;
+    state->subscribed = subscribers;
+  }
+  pthread_mutex_unlock(&state->lock);
+  free(dropped);
+}
+
+static void
+keep_subscribers(State* const state, const uint64_t now_ns)
+{
+  pthread_mutex_lock(&state->lock);
+  char* const taken = state->subscribed;
+  state->subscribed = NULL;
+  pthread_mutex_unlock(&state->lock);
+  if (!taken || (state->subscribers && !strcmp(state->subscribers, taken))) {
+    free(taken);
+  } else if (write_file(state, CLIENTS_FILE, taken, now_ns)) {
+    free(state->subscribers);
+    state->subscribers = taken;
+  } else {
+    offer_subscribers(state, taken, false);
+  }
+}
+
 void
 state_step(State* const state, const uint64_t now_ns)
 {
@@ -209,6 +243,9 @@ state_step(State* const state, const uint64_t now_ns)
   if (now_ns >= state->retry_ns) {
     keep_good(state, now_ns);
   }
+  if (now_ns >= state->retry_ns) {
+    keep_subscribers(state, now_ns);
+  }
 }
 
 static void
@@ -216,6 +253,7 @@ step_in_order(State* const state, const uint64_t now_ns)
 {
   keep_present(state, true, now_ns); // the candidate
   keep_present(state, true, now_ns); // the newest
+  keep_subscribers(state, now_ns);
   if (!state->has_lived) {
     write_starts(state, 0, now_ns);
   }
@@ -270,6 +308,8 @@ state_free(void* const context)
   free(state->promising.text);
   free(state->candidate.text);
   free(state->newest.text);
+  free(state->subscribers);
+  free(state->subscribed);
   pthread_cond_destroy(&state->changed);
   pthread_mutex_destroy(&state->lock);
   if (state->lock_fd >= 0) {
@@ -347,6 +387,9 @@ read_files(State* const state)
     state->starts = (uint32_t)strtoul(starts, NULL, 10);
   }
   free(starts);
+  if (folder_read(&state->folder, CLIENTS_FILE, &state->subscribers, NULL)) {
+    state->subscribers = NULL;
+  }
   for (uint32_t f = 0; f < STATE_N_FILES; ++f) {
     char* text = NULL;
     uint64_t origin = 0;
@@ -395,6 +438,12 @@ state_text(const State* const state, const StateFile file)
   return state->texts[file];
 }
 
+const char*
+state_subscribers(const State* const state)
+{
+  return state->subscribers;
+}
+
 uint64_t
 state_text_origin(const State* const state)
 {
@@ -426,6 +475,12 @@ state_offer(State* const state, char* const rack_text, const uint64_t now_ns)
   free(to->text);
   *to = (HeardRack){ rack_text, now_ns + STATE_PRESENT_S * NS_PER_S };
   pthread_mutex_unlock(&state->lock);
+}
+
+void
+state_offer_subscribers(State* const state, char* const subscribers)
+{
+  offer_subscribers(state, subscribers, true);
 }
 
 void

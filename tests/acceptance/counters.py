@@ -24,6 +24,7 @@ FRIEND, STRANGER = "192.0.2.1", "198.51.100.1"
 ELSEWHERE = {
     ("key", "version"): "two versions are not at hand",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/session.c",
+    ("news", "/server/started"): "the first of a server that follows another one: subscribers.py",
 }
 
 
@@ -69,6 +70,7 @@ def ask_everything(live):
         ("/rack/clear",), ("/rack/add", "n", "gain", "gain", -3.0), ("/rack/connect", "in", "n"), ("/rack/connect", "n", "out"),
         ("/rack/disconnect", "in", "n"), ("/rack/do", "connect in n"), ("/rack/set", "n.gain", -6.0), ("/rack/get",),
         ("/rack/save", "kept.rack"), ("/rack/load", "kept.rack"), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
+        ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/server/answers", "all"),
         ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
     ]:  # fmt: skip

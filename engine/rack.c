@@ -174,6 +174,7 @@ copy_content(Rack* const to, const Rack* const from)
     memcpy(to->edges, from->edges, from->n_edges * sizeof(RackEdge));
   }
   to->n_edges = from->n_edges;
+  to->n_summed = from->n_summed;
   to->next_uid = from->next_uid;
   while (to->n_nodes < from->n_nodes) {
     const uint32_t n = to->n_nodes++; // first, so that rack_free() frees what a failure leaves

@@ -61,7 +61,8 @@ typedef struct RackValue {
     VALUE_TEXT     ///< For FILE and TEXT
   } kind;
   double number;
-  char* text; ///< VALUE_TEXT: owned by the node
+  bool is_bare; ///< VALUE_NUMBER: was written without a unit
+  char* text;   ///< VALUE_TEXT: owned by the node
 } RackValue;
 
 typedef struct RackNode {
@@ -90,9 +91,10 @@ typedef struct Rack {
   uint32_t n_nodes;
   RackEdge* edges;
   uint32_t n_edges;
-  RackUid next_uid; ///< Never reused within one line of copies
-  uint32_t* index;  ///< Names and uids to nodes; private to rack.c
-  uint32_t n_slots; ///< Of each half of `index`, a power of two
+  uint32_t n_summed; ///< Chains that begin and end where connections were already
+  RackUid next_uid;  ///< Never reused within one line of copies
+  uint32_t* index;   ///< Names and uids to nodes; private to rack.c
+  uint32_t n_slots;  ///< Of each half of `index`, a power of two
 } Rack;
 
 /// The empty rack (in to out).  NULL when out of memory.
@@ -168,6 +170,10 @@ void rack_set_value(const Rack* rack, RackUid uid, uint32_t param, double number
 /// The rack as a whole: cycles (named node by node), dangling connections.  Channel widths are
 /// checked by the planner, which knows what files hold.
 NODISCARD Status rack_check(const Rack* rack, Error* error);
+
+/// What is probably not meant in a rack that can be played, a line each with its final newline; ""
+/// for nothing.  `rate_hz` 0: not known yet.  Caller frees; NULL when out of memory.
+char* rack_warnings(const Rack* rack, double rate_hz);
 
 /// Its canonical text is no longer than a document may be: STATUS_LIMIT.
 NODISCARD Status rack_check_text(const Rack* rack, Error* error);

@@ -178,6 +178,44 @@ rack_spread(const Rack* const rack, const RackNode* const around, bool* const re
   return STATUS_OK;
 }
 
+bool
+rack_has_way(const Rack* const rack)
+{
+  Graph graph;
+  if (!graph_new(rack, &graph)) {
+    return true; // not known to lack one
+  }
+  graph_fill(rack, &graph);
+  bool* const is_reached = calloc(rack->n_nodes + 1U, sizeof(bool)); // out is the last one
+  uint32_t n_queued = 0;
+  for (uint32_t e = 0; is_reached && e < rack->n_edges; ++e) {
+    const uint32_t to = node_index(rack, rack->edges[e].to);
+    if (rack->edges[e].from.uid == RACK_UID_IN && !is_reached[to]) {
+      is_reached[to] = true;
+      graph.queue[n_queued] = to;
+      n_queued += to < rack->n_nodes;
+    }
+  }
+  for (uint32_t q = 0; q < n_queued; ++q) {
+    const uint32_t i = graph.queue[q];
+    for (uint32_t t = graph.first[i]; t < graph.first[i + 1U]; ++t) {
+      const uint32_t to = graph.targets[t];
+      if (!is_reached[to]) {
+        is_reached[to] = true;
+        graph.queue[n_queued++] = to;
+      }
+    }
+  }
+  bool has_way = !is_reached || is_reached[rack->n_nodes];
+  for (uint32_t e = 0; e < rack->n_edges && !has_way; ++e) {
+    const uint32_t from = node_index(rack, rack->edges[e].from);
+    has_way = rack->edges[e].to.uid == RACK_UID_OUT && from < rack->n_nodes && is_reached[from];
+  }
+  free(is_reached);
+  graph_free(&graph);
+  return has_way;
+}
+
 static bool
 range_ok(const RackEnd end)
 {

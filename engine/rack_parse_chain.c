@@ -366,9 +366,30 @@ parse_series(Parser* const parser, const Ends* const from, Ends* const to)
   return status;
 }
 
+static bool
+overlaps(const RackEnd a, const RackEnd b)
+{
+  return a.uid == b.uid && (!a.first || !b.first || (a.first <= b.last && b.first <= a.last));
+}
+
+/// Whether one of the first n connections of the rack has an end in common with these.
+static bool
+has_edge(const Rack* const rack, const uint32_t n, const RackEnd* const from,
+         const RackEnd* const to)
+{
+  for (uint32_t e = 0; e < n; ++e) {
+    if ((from && overlaps(rack->edges[e].from, *from)) ||
+        (to && overlaps(rack->edges[e].to, *to))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Status
 rack_parse_chain(Parser* const parser)
 {
+  const uint32_t n_before = parser->rack->n_edges;
   RackEnd in = { .uid = RACK_UID_IN };
   RackEnd out = { .uid = RACK_UID_OUT };
   Ends last = { 0 };
@@ -386,6 +407,8 @@ rack_parse_chain(Parser* const parser)
   if (!status && at_end_of_rack(parser, "out")) {
     status = parse_end_of_rack(parser, &out);
   }
+  parser->rack->n_summed +=
+      has_edge(parser->rack, n_before, &in, NULL) && has_edge(parser->rack, n_before, NULL, &out);
   status = status ? status : connect_all(parser, &last, out, parser->now.offset);
   free(last.ends);
   return status;

@@ -103,6 +103,9 @@ NODISCARD Status rack_spread(const Rack* rack, const RackNode* around, bool* rea
 /// 0 when there is none.
 NODISCARD Status rack_find_cycle(const Rack* rack, RackUid* path, uint32_t* n_path, Error* error);
 
+/// Whether connections lead from `in` to `out`.
+bool rack_has_way(const Rack* rack);
+
 /// Say which nodes form a circle.
 Status rack_cycle_error(const Rack* rack, const RackUid* path, uint32_t n_path, Error* error);
 

@@ -157,7 +157,9 @@ number_from_text(const FxParam* const param, const char* const text, RackValue* 
   }
   const char* const unit = decimal.end + strspn(decimal.end, " ");
   if (!*unit) {
-    return rack_value_from_number(param, number_value(&decimal, 0), value, error);
+    const Status status = rack_value_from_number(param, number_value(&decimal, 0), value, error);
+    value->is_bare = !status && value->kind == VALUE_NUMBER;
+    return status;
   }
   for (uint32_t u = 0; u < ARRAY_LEN(units) && param->kind == PARAM_NUMBER; ++u) {
     if (units[u].measure == param->unit && !strcasecmp(units[u].text, unit)) {

@@ -4,6 +4,8 @@
 #include "support/program.h"
 #include "support/suite.h"
 
+#include "../engine/status.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,35 @@ START_TEST(what_is_printed_is_a_rack_again)
   const size_t n_text = (size_t)(strchr(program.out, '#') - program.out);
   ck_assert_msg(!strncmp(program.out, again.out, n_text), "%s", again.out);
   program_clear(&again);
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(what_is_probably_not_meant_is_a_warning)
+{
+  static const struct {
+    const char *rack, *warning;
+  } rows[] = {
+    { "delay 0.5",
+      "# warning: delay.time=0.5 has no unit and is 0.5ms; write 0.5ms, or 0.5s for seconds\n" },
+    { "compressor attack=0.005", "# warning: compressor.attack=0.005 has no unit and is 5us; write "
+                                 "5us, or 0.005s for seconds\n" },
+    { "highpass 80k", "# warning: highpass.frequency is 80000Hz, not below half the rate of" },
+    { "add x gain", "# warning: nothing reaches out" },
+  };
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    PROGRAM_RUN(&program, "check", rows[r].rack);
+    ck_assert_msg(program.exit_code == 0 && strstr(program.out, rows[r].warning), "%s%s",
+                  program.out, program.err);
+    program_clear(&program);
+  }
+  PROGRAM_RUN(&program, "check", "delay 0.5ms | compressor attack=0.005ms");
+  ck_assert_msg(program.exit_code == 0 && !strstr(program.out, "warning"), "%s", program.out);
+  program_clear(&program);
+  PROGRAM_RUN(&program, "check", "--json", "add x gain");
+  json_t* const json = json_loads(program.out, 0, NULL);
+  ck_assert_uint_eq(json_array_size(json_object_get(json, "warnings")), 2);
+  json_decref(json);
   program_clear(&program);
 }
 END_TEST
@@ -103,7 +134,7 @@ START_TEST(a_backend_that_is_not_there_is_exit_code_4)
 }
 END_TEST
 
-SUITE_MAIN("check", what_is_printed_is_a_rack_again, json_has_the_figures,
-           wrong_racks_are_refused_with_the_place_and_a_hint,
+SUITE_MAIN("check", what_is_probably_not_meant_is_a_warning, what_is_printed_is_a_rack_again,
+           json_has_the_figures, wrong_racks_are_refused_with_the_place_and_a_hint,
            both_sides_are_measured_where_a_device_is_asked_for,
            a_backend_that_is_not_there_is_exit_code_4)

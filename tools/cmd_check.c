@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MEASURED_BLOCKS 400U // half a second at 64 frames: p99 is the fifth worst
 
@@ -104,7 +105,7 @@ sides_json(const Measured* const measured)
 
 static json_t*
 report_json(const CheckArgs* const args, const Rack* const rack, const char* const text,
-            const Measured* const measured)
+            const char* const warnings, const Measured* const measured)
 {
   const EnginePrediction* const own = &measured->own;
   const double period_us = 1e6 * (double)args->block_frames / args->rate_hz;
@@ -117,6 +118,7 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
       own->backend, "gpu", own->device, "backend_note", own->backend_note, "sides",
       sides_json(measured));
   if (json) {
+    json_object_set_new(json, "warnings", command_json_lines(warnings));
     json_object_set_new(json, "tail_frames",
                         own->tail_frames == UINT64_MAX
                             ? json_null() // no bound
@@ -168,7 +170,7 @@ print_times(const CheckArgs* const args, const Measured* const measured)
 /// The canonical text, then the figures as its comments: what is printed is a rack again.
 static void
 print_report(const CheckArgs* const args, const Rack* const rack, const char* const text,
-             const Measured* const measured)
+             const char* const warnings, const Measured* const measured)
 {
   const EnginePrediction* const own = &measured->own;
   printf("%s", text);
@@ -188,6 +190,9 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
          memory_text(own->memory_bytes, held), memory_text(own->making_bytes, making),
          memory_text(own->memory_limit, limit));
   print_times(args, measured);
+  for (const char* line = warnings; *line; line += strcspn(line, "\n") + 1U) {
+    printf("# warning: %.*s\n", (int)strcspn(line, "\n"), line);
+  }
 }
 
 // ---- the subcommand ----
@@ -196,15 +201,16 @@ static int
 report(const CheckArgs* const args, const Rack* const rack, const Measured* const measured)
 {
   char* const text = rack_print(rack);
-  if (!text) {
-    return command_fail(&cmd_check, &(Error){ STATUS_NO_MEM, "" });
-  }
+  char* const warnings = rack_warnings(rack, args->rate_hz);
   int exit_code = 0;
-  if (args->json) {
-    exit_code = command_print_json(&cmd_check, report_json(args, rack, text, measured));
+  if (!text || !warnings) {
+    exit_code = command_fail(&cmd_check, &(Error){ STATUS_NO_MEM, "" });
+  } else if (args->json) {
+    exit_code = command_print_json(&cmd_check, report_json(args, rack, text, warnings, measured));
   } else {
-    print_report(args, rack, text, measured);
+    print_report(args, rack, text, warnings, measured);
   }
+  free(warnings);
   free(text);
   return exit_code;
 }

@@ -131,24 +131,29 @@ decibels(const double linear)
 }
 
 static int
-print_json(const char* const output, const RenderReport* const report)
+print_json(const char* const output, const char* const warnings, const RenderReport* const report)
 {
-  json_t* const json = json_pack(
-      "{so sf si si sI sI sI si si si sf sf sI sI sI sI sb ss ss ss}", "output",
-      command_json_text(output), "rate_hz", report->rate_hz, "inputs", report->n_in, "outputs",
-      report->n_out, "frames_in", (json_int_t)report->frames_in, "frames_out",
-      (json_int_t)report->frames_out, "missing_in", (json_int_t)report->missing_in, "tags_lost",
-      report->tags_lost, "latency_frames", report->latency_frames, "passes", report->n_passes,
-      "seconds", report->seconds, "peak", report->peak, "clipped", (json_int_t)report->clipped,
-      "bad_in", (json_int_t)report->bad_in, "bad_out", (json_int_t)report->bad_out, "units_reset",
-      (json_int_t)report->units_reset, "tail_cut", report->cut, "backend", report->backend, "gpu",
-      report->device, "backend_note", report->backend_note);
+  json_t* const json =
+      json_pack("{so sf si si sI sI sI si si si sf sf sI sI sI sI sb ss ss ss so}", "output",
+                command_json_text(output), "rate_hz", report->rate_hz, "inputs", report->n_in,
+                "outputs", report->n_out, "frames_in", (json_int_t)report->frames_in, "frames_out",
+                (json_int_t)report->frames_out, "missing_in", (json_int_t)report->missing_in,
+                "tags_lost", report->tags_lost, "latency_frames", report->latency_frames, "passes",
+                report->n_passes, "seconds", report->seconds, "peak", report->peak, "clipped",
+                (json_int_t)report->clipped, "bad_in", (json_int_t)report->bad_in, "bad_out",
+                (json_int_t)report->bad_out, "units_reset", (json_int_t)report->units_reset,
+                "tail_cut", report->cut, "backend", report->backend, "gpu", report->device,
+                "backend_note", report->backend_note, "warnings", command_json_lines(warnings));
   return command_print_json(&cmd_render, json);
 }
 
 static void
-warn(const char* const input, const char* const output, const RenderReport* const report)
+warn(const char* const input, const char* const output, const char* const warnings,
+     const RenderReport* const report)
 {
+  for (const char* line = warnings; *line; line += strcspn(line, "\n") + 1U) {
+    fprintf(stderr, PROGRAM_NAME " render: warning: %.*s\n", (int)strcspn(line, "\n"), line);
+  }
   if (report->missing_in) {
     fprintf(stderr,
             PROGRAM_NAME " render: '%s' is truncated: it ends after %llu of the %llu frames that "
@@ -198,18 +203,23 @@ static int
 finish(const RenderOptions* const options, const RenderConfig* const config,
        const RenderReport* const report, const Status status, const Error* const error)
 {
+  char* const warnings = status ? NULL : rack_warnings(config->rack, report->rate_hz);
   if (status) {
     const int code = command_fail(&cmd_render, error);
     return report->cancelled ? end_by_signal() : code;
   }
-  warn(config->input, config->output, report);
-  if (options->json) {
-    return print_json(config->output, report);
+  if (!warnings) {
+    return command_fail(&cmd_render, &(Error){ STATUS_NO_MEM, "" });
   }
-  if (!options->quiet) {
+  warn(config->input, config->output, warnings, report);
+  int exit_code = 0;
+  if (options->json) {
+    exit_code = print_json(config->output, warnings, report);
+  } else if (!options->quiet) {
     print_report(config->output, report);
   }
-  return 0;
+  free(warnings);
+  return exit_code;
 }
 
 // ---- the subcommand ----
@@ -245,8 +255,9 @@ render_with(const RenderOptions* const options, RenderConfig* const config, cons
   catch_stops();
   status = render(config, &report, &error);
   wipe(&picture);
+  const int exit_code = finish(options, config, &report, status, &error);
   rack_arg_clear(&rack);
-  return finish(options, config, &report, status, &error);
+  return exit_code;
 }
 
 static int

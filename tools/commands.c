@@ -78,3 +78,15 @@ command_json_text(const char* const text)
   free(ascii);
   return json;
 }
+
+json_t*
+command_json_lines(const char* const text)
+{
+  json_t* const lines = json_array();
+  for (const char* at = text; *at; at += strcspn(at, "\n") + 1U) {
+    char* const line = strndup(at, strcspn(at, "\n"));
+    json_array_append_new(lines, line ? command_json_text(line) : NULL);
+    free(line);
+  }
+  return lines;
+}

@@ -45,4 +45,7 @@ int command_print_json(const Command* command, json_t* json);
 /// each byte beyond ASCII becomes "?".
 json_t* command_json_text(const char* text);
 
+/// The lines of such a text, each with its newline, as an array.
+json_t* command_json_lines(const char* text);
+
 #endif

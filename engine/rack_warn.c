@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a rack does that is probably not meant.  Each warn_ function looks for one thing.
+
+#include "rack_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct Warnings {
+  const Rack* rack;
+  double rate_hz;
+  FILE* lines;
+} Warnings;
+
+static void
+warn_of_silence(const Warnings* const warnings)
+{
+  const Rack* const rack = warnings->rack;
+  bool leaves_in = false;
+  bool reaches_out = false;
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    leaves_in = leaves_in || rack->edges[e].from.uid == RACK_UID_IN;
+    reaches_out = reaches_out || rack->edges[e].to.uid == RACK_UID_OUT;
+  }
+  if (!reaches_out) {
+    fprintf(warnings->lines, "nothing reaches out, so the rack is silent; connect a node to out\n");
+  }
+  if (!leaves_in) {
+    fprintf(warnings->lines, "in reaches nothing, so the rack is silent; connect in to a node\n");
+  }
+  if (reaches_out && leaves_in && !rack_has_way(rack)) {
+    fprintf(warnings->lines, "no connections lead from in to out, so the rack is silent\n");
+  }
+}
+
+static void
+warn_of_sum(const Warnings* const warnings)
+{
+  if (warnings->rack->n_summed) {
+    fprintf(warnings->lines,
+            "%u chains have the same input and output and are summed; for one behind the other "
+            "write one chain, with | between them\n",
+            warnings->rack->n_summed + 1U);
+  }
+}
+
+static void
+warn_of_frequency(const Warnings* const warnings, const RackNode* const node, const uint32_t p)
+{
+  const FxParam* const row = &node->fx->params[p];
+  const RackValue* const value = &node->values[p];
+  const double limit_hz = 0.5 * warnings->rate_hz;
+  if (row->unit == UNIT_HZ && value->kind == VALUE_NUMBER && limit_hz > 0.0 &&
+      value->number >= limit_hz) {
+    char text[2][NUMBER_BYTES];
+    fprintf(warnings->lines, "%s.%s is %s, not below half the rate of %s; lower it\n", node->name,
+            row->id, rack_print_quantity(value->number, UNIT_HZ, text[0]),
+            rack_print_quantity(warnings->rate_hz, UNIT_HZ, text[1]));
+  }
+}
+
+/// A short time without a unit was perhaps meant in seconds.
+static void
+warn_of_time(const Warnings* const warnings, const RackNode* const node, const uint32_t p)
+{
+  const FxParam* const row = &node->fx->params[p];
+  const RackValue* const value = &node->values[p];
+  if (row->unit == UNIT_MS && value->is_bare && value->number > 0.0 && value->number < 1.0) {
+    char text[NUMBER_BYTES];
+    char exact[NUMBER_BYTES];
+    number_print(value->number, text);
+    if (value->number < 0.1) {
+      snprintf(exact, sizeof(exact), "%.6gus", value->number * 1e3);
+    } else {
+      rack_print_quantity(value->number, UNIT_MS, exact);
+    }
+    fprintf(warnings->lines, "%s.%s=%s has no unit and is %s; write %s, or %ss for seconds\n",
+            node->name, row->id, text, exact, exact, text);
+  }
+}
+
+char*
+rack_warnings(const Rack* const rack, const double rate_hz)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  const Warnings warnings = { rack, rate_hz, open_memstream(&text, &n_bytes) };
+  if (!warnings.lines) {
+    return NULL;
+  }
+  warn_of_silence(&warnings);
+  warn_of_sum(&warnings);
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    for (uint32_t p = 0; p < rack->nodes[n].fx->n_params; ++p) {
+      warn_of_frequency(&warnings, &rack->nodes[n], p);
+      warn_of_time(&warnings, &rack->nodes[n], p);
+    }
+  }
+  if (fclose(warnings.lines)) {
+    free(text);
+    return NULL;
+  }
+  return text;
+}

@@ -352,14 +352,36 @@ rack_find_uid(const Rack* const rack, const RackUid uid)
 // ---- comparing ----
 
 static bool
+value_equal(const RackValue* const v, const RackValue* const w)
+{
+  return v->kind == w->kind && v->number == w->number &&
+         (v->kind != VALUE_TEXT || !strcmp(v->text, w->text));
+}
+
+static bool
 values_equal(const RackNode* const a, const RackNode* const b)
 {
   for (uint32_t p = 0; p < a->fx->n_params; ++p) {
-    const RackValue* const v = &a->values[p];
-    const RackValue* const w = &b->values[p];
-    if (v->kind != w->kind || v->number != w->number ||
-        (v->kind == VALUE_TEXT && strcmp(v->text, w->text) != 0)) {
+    if (!value_equal(&a->values[p], &b->values[p])) {
       return false;
+    }
+  }
+  return true;
+}
+
+bool
+rack_has_nodes(const Rack* const rack, const Rack* const of)
+{
+  for (uint32_t n = 0; n < of->n_nodes; ++n) {
+    const RackNode* const node = &of->nodes[n];
+    const RackNode* const other = rack_find_uid(rack, node->uid);
+    if (!other || other->fx != node->fx) {
+      return false;
+    }
+    for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+      if (node->fx->params[p].structural && !value_equal(&node->values[p], &other->values[p])) {
+        return false;
+      }
     }
   }
   return true;

@@ -134,6 +134,9 @@ NODISCARD Status rack_set_uids(Rack* rack, const RackUid* uids, uint32_t n, Rack
 /// True when names, effects, values, backends and connections are the same (uids and order aside).
 bool rack_equal(const Rack* a, const Rack* b);
 
+/// True when `rack` has all nodes of `of`, with the values that decide what a node is made of.
+bool rack_has_nodes(const Rack* rack, const Rack* of);
+
 /// Apply statements of the language ("connect a b gain=-6dB"), one per line, to a rack: all of them
 /// or none.  A text without a statement is STATUS_BAD_RACK.
 NODISCARD Status rack_apply(Rack* rack, const char* statements, const char* place, Error* error);

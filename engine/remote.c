@@ -128,6 +128,7 @@ remote_edit(void* const runner, const uint64_t id, const Rack* const rack, const
   Remote* const remote = runner;
   remote_lock(remote);
   const Status status = book_add(&remote->book, id, rack, at_frame, rt_now_ns());
+  remote_overtake(remote);
   if (!status && remote_takes_edits(remote)) {
     child_give_edit(remote->worker, &remote->book);
   }

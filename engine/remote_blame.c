@@ -17,7 +17,7 @@ blame_heard(Blame* const blame, const uint64_t now_ns)
 }
 
 Verdict
-blame_loss(Blame* const blame, const Loss* const loss, uint32_t* const n_edit_crashes,
+blame_loss(Blame* const blame, const Loss* const loss, EditLosses* const edit,
            const uint64_t now_ns)
 {
   const bool has_stood = blame->heard_ns && now_ns - blame->heard_ns >= BLAME_TRIAL_NS;
@@ -25,11 +25,15 @@ blame_loss(Blame* const blame, const Loss* const loss, uint32_t* const n_edit_cr
   if (has_stood) {
     blame->n_crashes = 0;
   }
+  if (loss->had_edit) {
+    // The kernel, out of memory, kills from outside, too.
+    edit->n_losses++;
+    edit->n_crashes += !loss->from_outside;
+    return edit->n_crashes >= BLAME_CRASHES || edit->n_losses >= BLAME_LOSSES ? VERDICT_EDIT
+                                                                              : VERDICT_NONE;
+  }
   if (loss->from_outside || !loss->had_rack) {
     return VERDICT_NONE;
-  }
-  if (loss->had_edit) {
-    return ++*n_edit_crashes >= BLAME_CRASHES ? VERDICT_EDIT : VERDICT_NONE;
   }
   if (has_stood || ++blame->n_crashes < BLAME_CRASHES) {
     return VERDICT_NONE;

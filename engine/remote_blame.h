@@ -13,6 +13,7 @@
 #define BLAME_LONGEST_REST_NS UINT64_C(60000000000)
 #define BLAME_OUTSIDE_REST_NS UINT64_C(1000000000) // the longest after a kill from outside
 #define BLAME_CRASHES         2U
+#define BLAME_LOSSES          3U // of workers with the same edit, whoever ended them
 #define BLAME_TRIAL_NS        UINT64_C(10000000000) // heard for longer, a rack is not to blame
 
 /// How a worker was lost.
@@ -24,6 +25,12 @@ typedef struct Loss {
 } Loss;
 
 typedef enum Verdict { VERDICT_NONE, VERDICT_EDIT, VERDICT_RACK } Verdict;
+
+/// What an edit has cost so far.
+typedef struct EditLosses {
+  uint32_t n_losses;  ///< Workers that were lost while they planned it
+  uint32_t n_crashes; ///< Of these, by their own doing
+} EditLosses;
 
 typedef struct Blame {
   uint64_t rest_ns;   ///< Before the next start, when this one fails as well
@@ -37,9 +44,9 @@ void blame_new_rack(Blame* blame, uint32_t n_crashes, uint64_t now_ns);
 /// A worker has begun to be heard.
 void blame_heard(Blame* blame, uint64_t now_ns);
 
-/// A worker is lost.  `n_edit_crashes` counts those of the edit on its way.  Returns whether that
-/// was once too often for the edit or for the rack.
-Verdict blame_loss(Blame* blame, const Loss* loss, uint32_t* n_edit_crashes, uint64_t now_ns);
+/// A worker is lost.  `edit` counts those of the edit on its way.  Returns whether that was once
+/// too often for the edit or for the rack.
+Verdict blame_loss(Blame* blame, const Loss* loss, EditLosses* edit, uint64_t now_ns);
 
 /// For how long to wait before the next start. `cured`: what was to blame has been taken away.
 uint64_t blame_rest(Blame* blame, const Loss* loss, bool cured);

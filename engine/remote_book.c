@@ -104,13 +104,49 @@ book_drop_first(Book* const book)
   free(edit);
 }
 
-void
-book_refuse_all(Book* const book, const char* const why)
+/// The edit behind the first one that does not have all of its nodes, or NULL.
+static const BookEdit*
+find_smaller(const Book* const book)
 {
-  for (BookEdit* edit = book->first; edit; edit = edit->next) {
+  const BookEdit* edit = book->first->next;
+  while (edit && rack_has_nodes(edit->rack, book->first->rack)) {
+    edit = edit->next;
+  }
+  return edit;
+}
+
+/// Refuse the first edits, up to `end`.
+static void
+refuse_until(const Book* const book, const BookEdit* const end, const char* const why)
+{
+  for (BookEdit* edit = book->first; edit != end; edit = edit->next) {
     if (!edit->refusal.status) {
       error_set(&edit->refusal, STATUS_WORKER, "%s", why);
     }
+  }
+}
+
+void
+book_refuse_all(Book* const book, const char* const why)
+{
+  refuse_until(book, NULL, why);
+}
+
+void
+book_overtake(Book* const book, const char* const why)
+{
+  const BookEdit* const smaller =
+      book->first && book->first->losses.n_losses ? find_smaller(book) : NULL;
+  if (smaller) {
+    refuse_until(book, smaller, why);
+  }
+}
+
+void
+book_refuse_followers(Book* const book, const char* const why)
+{
+  if (!rack_has_nodes(book->heard, book->first->rack)) {
+    refuse_until(book, find_smaller(book), why);
   }
 }
 

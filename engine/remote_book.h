@@ -13,6 +13,7 @@
 #define WARPRACK_ENGINE_REMOTE_BOOK_H
 
 #include "rack.h"
+#include "remote_blame.h"
 #include "ring.h"
 
 #include <stdbool.h>
@@ -28,8 +29,8 @@ typedef struct BookEdit {
   uint64_t id;
   uint64_t at_frame;
   Rack* rack;
-  uint32_t n_crashes; ///< Workers that were lost while they had it
-  Error refusal;      ///< STATUS_OK: it is to be tried
+  EditLosses losses;
+  Error refusal; ///< STATUS_OK: it is to be tried
 } BookEdit;
 
 typedef struct BookBan {
@@ -65,6 +66,14 @@ void book_drop_first(Book* book);
 
 /// Refuse all edits: they were made from a rack that is not heard any more.
 void book_refuse_all(Book* book, const char* why);
+
+/// Where a worker was lost with the first edit, and one behind it takes away something of what that
+/// one has: refuse the first one and all up to that one.
+void book_overtake(Book* book, const char* why);
+
+/// The first edit is refused: refuse with it those right behind it that have all the nodes with
+/// which it adds to what is heard.
+void book_refuse_followers(Book* book, const char* why);
 
 /// Take back what is heard: the rack before it is heard again, or the empty one; it is banned until
 /// BOOK_BAN_NS from now.  False when out of memory: then nothing has changed.

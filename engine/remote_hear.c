@@ -101,7 +101,7 @@ static void
 settle_edit(Remote* const remote, Child* const child, const bool is_heard)
 {
   if (is_heard) {
-    blame_new_rack(&remote->blame, remote->book.first->n_crashes, rt_now_ns());
+    blame_new_rack(&remote->blame, remote->book.first->losses.n_crashes, rt_now_ns());
     book_first_heard(&remote->book);
     child->arm_at_ns = 0;
   } else {

@@ -77,12 +77,17 @@ unlink_child(Remote* const remote, const Child* const child)
 
 // ---- whose fault ----
 
-/// The edit on its way has crashed too often. [lock held]
+/// The edit on its way has cost too many workers. [lock held]
 static void
 refuse_edit(Remote* const remote, const char* const why)
 {
-  error_set(&remote->book.first->refusal, STATUS_WORKER,
-            "the worker crashed twice while planning it (%s)", why);
+  BookEdit* const edit = remote->book.first;
+  const bool has_crashed = edit->losses.n_crashes >= BLAME_CRASHES;
+  error_set(&edit->refusal, STATUS_WORKER,
+            has_crashed ? "the worker crashed twice while planning it (%s)"
+                        : "three workers were lost while planning it (%s)",
+            why);
+  book_refuse_followers(&remote->book, "the rack that it was made from cost too many workers");
 }
 
 /// The rack that is heard has crashed too often.  False when it has to stay. [lock held]
@@ -111,9 +116,7 @@ static bool
 judge(Remote* const remote, const Loss* const loss, const char* const why)
 {
   BookEdit* const edit = remote->book.first;
-  uint32_t none = 0;
-  switch (
-      blame_loss(&remote->blame, loss, loss->had_edit ? &edit->n_crashes : &none, rt_now_ns())) {
+  switch (blame_loss(&remote->blame, loss, loss->had_edit ? &edit->losses : NULL, rt_now_ns())) {
   case VERDICT_EDIT:
     refuse_edit(remote, why);
     return true;
@@ -167,6 +170,15 @@ give_up_exchange(Remote* const remote, Child* const child, Cause* const cause)
 }
 
 void
+remote_overtake(Remote* const remote)
+{
+  if (!remote->worker || !remote->worker->has_edit) {
+    book_overtake(&remote->book, "a worker was lost while planning it, and a later edit takes away "
+                                 "something of what it has");
+  }
+}
+
+void
 remote_lose(Remote* const remote, Child* const child, Cause* const cause)
 {
   if (child == remote->next && remote->worker) {
@@ -186,6 +198,7 @@ remote_lose(Remote* const remote, Child* const child, Cause* const cause)
   child_free(child, false);
   remote_lock(remote);
   const bool cured = judge(remote, &loss, cause->text);
+  remote_overtake(remote);
   const uint64_t rest_ns = blame_rest(&remote->blame, &loss, cured);
   remote->start_at_ns = rt_now_ns() + rest_ns;
   note_loss(remote, pid, cause->text, rest_ns);

@@ -189,6 +189,10 @@ void remote_keep_counts(Remote* remote, const Child* child);
 /// End a child that is lost, judge, and set when the next one starts. [link]
 void remote_lose(Remote* remote, Child* child, Cause* cause);
 
+/// Let an edit that makes the rack smaller pass those that a worker was lost with, unless a worker
+/// is at them again. [lock held]
+void remote_overtake(Remote* remote);
+
 /// Set when a worker is exchanged for its device: each time later, unless that has been well for
 /// long. [link]
 void remote_put_off_exchange(Remote* remote, uint64_t now_ns);

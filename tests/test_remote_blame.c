@@ -12,13 +12,14 @@
 static const Loss crash = { .had_rack = true };
 static const Loss crash_after_sound = { .had_rack = true, .was_healthy = true };
 static const Loss crash_in_edit = { .had_rack = true, .had_edit = true };
-static const Loss kill_from_outside = { .had_rack = true, .had_edit = true, .from_outside = true };
+static const Loss kill_from_outside = { .had_rack = true, .from_outside = true };
+static const Loss kill_in_edit = { .had_rack = true, .had_edit = true, .from_outside = true };
 static const Loss crash_at_start = { .had_rack = false };
 
 START_TEST(the_second_crash_of_a_rack_in_a_row_is_once_too_often)
 {
   Blame blame = { 0 };
-  uint32_t none = 0;
+  EditLosses none = { 0 };
   blame_new_rack(&blame, 0, 100U * S);
   ck_assert_int_eq(blame_loss(&blame, &crash, &none, 101U * S), VERDICT_NONE);
   blame_heard(&blame, 102U * S);
@@ -26,14 +27,14 @@ START_TEST(the_second_crash_of_a_rack_in_a_row_is_once_too_often)
   // The one that is heard instead begins anew.
   blame_heard(&blame, 104U * S);
   ck_assert_int_eq(blame_loss(&blame, &crash, &none, 105U * S), VERDICT_NONE);
-  ck_assert_uint_eq(none, 0);
+  ck_assert_uint_eq(none.n_losses, 0);
 }
 END_TEST
 
 START_TEST(a_crash_before_it_is_heard_again_counts_as_well)
 {
   Blame blame = { 0 };
-  uint32_t none = 0;
+  EditLosses none = { 0 };
   blame_new_rack(&blame, 0, 100U * S);
   ck_assert_int_eq(blame_loss(&blame, &crash, &none, 101U * S), VERDICT_NONE);
   ck_assert_int_eq(blame_loss(&blame, &crash, &none, 900U * S), VERDICT_RACK);
@@ -43,7 +44,7 @@ END_TEST
 START_TEST(what_was_heard_for_ten_seconds_is_not_to_blame)
 {
   Blame blame = { 0 };
-  uint32_t none = 0;
+  EditLosses none = { 0 };
   blame_new_rack(&blame, 0, 100U * S);
   for (uint64_t t = 200U * S; t < 210U * S; t += S) { // one crash each, long after it was heard
     ck_assert_int_eq(blame_loss(&blame, &crash, &none, t), VERDICT_NONE);
@@ -61,39 +62,58 @@ END_TEST
 START_TEST(an_edit_on_its_way_is_blamed_before_the_rack)
 {
   Blame blame = { 0 };
-  uint32_t n_crashes = 0;
+  EditLosses losses = { 0 };
   blame_new_rack(&blame, 0, 100U * S);
-  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &n_crashes, 101U * S), VERDICT_NONE);
-  ck_assert_uint_eq(n_crashes, 1);
+  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &losses, 101U * S), VERDICT_NONE);
+  ck_assert_uint_eq(losses.n_crashes, 1);
   blame_heard(&blame, 102U * S);
-  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &n_crashes, 103U * S), VERDICT_EDIT);
+  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &losses, 103U * S), VERDICT_EDIT);
   blame_heard(&blame, 104U * S);
-  ck_assert_int_eq(blame_loss(&blame, &crash, &n_crashes, 105U * S), VERDICT_NONE);
-  ck_assert_uint_eq(n_crashes, 2);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &losses, 105U * S), VERDICT_NONE);
+  ck_assert_uint_eq(losses.n_crashes, 2);
 }
 END_TEST
 
 START_TEST(an_edit_takes_its_crash_along_when_it_is_heard)
 {
   Blame blame = { 0 };
-  uint32_t n_crashes = 0;
-  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &n_crashes, 101U * S), VERDICT_NONE);
-  blame_new_rack(&blame, n_crashes, 102U * S);
-  ck_assert_int_eq(blame_loss(&blame, &crash, &n_crashes, 103U * S), VERDICT_RACK);
+  EditLosses losses = { 0 };
+  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &losses, 101U * S), VERDICT_NONE);
+  blame_new_rack(&blame, losses.n_crashes, 102U * S);
+  ck_assert_int_eq(blame_loss(&blame, &crash, &losses, 103U * S), VERDICT_RACK);
 }
 END_TEST
 
 START_TEST(nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails)
 {
   Blame blame = { 0 };
-  uint32_t n_crashes = 0;
+  EditLosses losses = { 0 };
   blame_new_rack(&blame, 0, 100U * S);
   for (uint32_t i = 0; i < 100U; ++i) {
-    ck_assert_int_eq(blame_loss(&blame, &kill_from_outside, &n_crashes, 101U * S), VERDICT_NONE);
-    ck_assert_int_eq(blame_loss(&blame, &crash_at_start, &n_crashes, 101U * S), VERDICT_NONE);
+    ck_assert_int_eq(blame_loss(&blame, &kill_from_outside, &losses, 101U * S), VERDICT_NONE);
+    ck_assert_int_eq(blame_loss(&blame, &crash_at_start, &losses, 101U * S), VERDICT_NONE);
     blame_heard(&blame, 101U * S);
   }
-  ck_assert_uint_eq(n_crashes, 0);
+  ck_assert_uint_eq(losses.n_crashes, 0);
+}
+END_TEST
+
+START_TEST(the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal)
+{
+  Blame blame = { 0 };
+  EditLosses losses = { 0 };
+  blame_new_rack(&blame, 0, 100U * S);
+  ck_assert_int_eq(blame_loss(&blame, &kill_in_edit, &losses, 101U * S), VERDICT_NONE);
+  blame_heard(&blame, 102U * S);
+  ck_assert_int_eq(blame_loss(&blame, &kill_in_edit, &losses, 500U * S), VERDICT_NONE);
+  ck_assert_int_eq(blame_loss(&blame, &kill_from_outside, NULL, 501U * S), VERDICT_NONE);
+  ck_assert_int_eq(blame_loss(&blame, &kill_in_edit, &losses, 502U * S), VERDICT_EDIT);
+  ck_assert_uint_eq(losses.n_losses, 3);
+  ck_assert_uint_eq(losses.n_crashes, 0);
+  losses = (EditLosses){ 0 }; // of the next one
+  ck_assert_int_eq(blame_loss(&blame, &kill_in_edit, &losses, 503U * S), VERDICT_NONE);
+  ck_assert_int_eq(blame_loss(&blame, &crash_in_edit, &losses, 504U * S), VERDICT_NONE);
+  ck_assert_int_eq(blame_loss(&blame, &kill_in_edit, &losses, 505U * S), VERDICT_EDIT);
 }
 END_TEST
 
@@ -146,6 +166,7 @@ SUITE_MAIN("remote_blame", the_second_crash_of_a_rack_in_a_row_is_once_too_often
            what_was_heard_for_ten_seconds_is_not_to_blame,
            an_edit_on_its_way_is_blamed_before_the_rack,
            an_edit_takes_its_crash_along_when_it_is_heard,
+           the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal,
            nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails,
            rests_double_from_one_second_to_sixty, a_thousand_failures_take_a_long_time,
            after_kills_from_outside_rests_are_short, what_was_cured_starts_at_once)

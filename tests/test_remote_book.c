@@ -194,8 +194,53 @@ START_TEST(all_that_wait_can_be_refused)
 }
 END_TEST
 
+START_TEST(what_takes_nodes_away_passes_what_a_worker_was_lost_with)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  book_first_heard(&book);
+  add(2, "g: gain -3dB | d: delay 60s");
+  Rack* const more = rack_copy(book.first->rack);
+  ck_assert_int_eq(rack_apply(more, "add x invert\nset g.gain -6", "test", NULL), STATUS_OK);
+  ck_assert_int_eq(book_add(&book, 3, more, 0, 1), STATUS_OK);
+  book_overtake(&book, "passed");
+  ck_assert(!book.first->refusal.status); // nothing has happened to it yet
+  book.first->losses.n_losses = 1;
+  book_overtake(&book, "passed");
+  ck_assert(!book.first->refusal.status); // nothing behind it asks for less
+  add(4, "g: gain -3dB");
+  book_overtake(&book, "passed");
+  ck_assert_str_eq(book.first->refusal.text, "passed");
+  ck_assert_str_eq(book.first->next->refusal.text, "passed");
+  ck_assert(!book.first->next->next->refusal.status);
+  rack_free(more);
+  end();
+}
+END_TEST
+
+START_TEST(what_was_made_from_a_refused_edit_goes_with_it)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  book_first_heard(&book);
+  add(2, "g: gain -3dB | d: delay 60s");
+  Rack* const more = rack_copy(book.first->rack);
+  ck_assert_int_eq(rack_apply(more, "add x invert", "test", NULL), STATUS_OK);
+  ck_assert_int_eq(book_add(&book, 3, more, 0, 1), STATUS_OK);
+  add(4, "g: gain -3dB");
+  error_set(&book.first->refusal, STATUS_WORKER, "too often");
+  book_refuse_followers(&book, "goes with it");
+  ck_assert_str_eq(book.first->refusal.text, "too often");
+  ck_assert_str_eq(book.first->next->refusal.text, "goes with it");
+  ck_assert(!book.first->next->next->refusal.status);
+  rack_free(more);
+  end();
+}
+END_TEST
+
 SUITE_MAIN("remote_book", edits_are_heard_in_their_order,
            values_are_noted_in_what_is_heard_and_in_what_waits, values_that_cannot_be_are_left_out,
            what_crashed_is_taken_back_and_banned_for_its_time,
            when_the_one_before_crashes_too_the_empty_rack_is_left, the_oldest_ban_makes_way,
-           all_that_wait_can_be_refused)
+           what_takes_nodes_away_passes_what_a_worker_was_lost_with,
+           what_was_made_from_a_refused_edit_goes_with_it, all_that_wait_can_be_refused)

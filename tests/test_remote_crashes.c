@@ -98,6 +98,63 @@ START_TEST(without_a_good_rack_before_the_empty_one_is_left)
 }
 END_TEST
 
+START_TEST(an_edit_that_three_workers_are_killed_with_is_refused)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  const EngineReply reply = rig_edit(&rig, HALVED " | convolver kill");
+  ck_assert_int_eq(reply.status, STATUS_WORKER);
+  ck_assert_msg(strstr(reply.text, "three workers were lost while planning it"), "%s", reply.text);
+  ck_assert_msg(strstr(reply.text, "SIGKILL"), "%s", reply.text);
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 3);
+  ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
+  rig_stop(&rig);
+}
+END_TEST
+
+typedef struct Replies {
+  _Atomic uint32_t n;
+  EngineReply last[2];
+} Replies;
+
+static void
+keep_reply(void* const context, const EngineReply* const reply)
+{
+  Replies* const replies = context;
+  replies->last[replies->n] = *reply;
+  ++replies->n;
+}
+
+static bool
+has_both(void* const context)
+{
+  return ((Replies*)context)->n == 2U;
+}
+
+START_TEST(an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  Rack* const deadly = player_rack(HALVED " | convolver kill");
+  Rack* const empty = rack_new();
+  Replies replies = { .n = 0 };
+  ck_assert_int_eq(engine_edit(rig.engine, deadly, 0U, keep_reply, &replies), STATUS_OK);
+  ck_assert_int_eq(engine_edit(rig.engine, empty, 0U, keep_reply, &replies), STATUS_OK);
+  await(has_both, &replies, "both replies");
+  ck_assert_int_eq(replies.last[0].status, STATUS_WORKER);
+  ck_assert_msg(strstr(replies.last[0].text, "takes away"), "%s", replies.last[0].text);
+  ck_assert_msg(!replies.last[1].status, "%s", replies.last[1].text);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
+  await_dry(&rig); // which the empty rack is as well
+  rack_free(empty);
+  rack_free(deadly);
+  rig_stop(&rig);
+}
+END_TEST
+
 /// The callback waits for its blocks, or does not.
 static void
 exchange_worker(const bool waits)
@@ -190,6 +247,8 @@ START_TEST(a_program_that_does_not_start_is_tried_again_with_rests)
 END_TEST
 
 SUITE_MAIN("remote_crashes", an_edit_that_crashes_two_workers_is_refused,
+           an_edit_that_three_workers_are_killed_with_is_refused,
+           an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with,
            a_rack_that_crashes_two_workers_is_taken_back,
            without_a_good_rack_before_the_empty_one_is_left,
            a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound,

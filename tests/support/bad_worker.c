@@ -4,7 +4,7 @@
   the files: the name of a file that a rack names says what happens when it is loaded, and each is
   one sample, 1.0.
 
-    segv, abort, exit, hang, stop   at once: while the rack is planned
+    segv, abort, exit, kill, hang, stop   at once: while the rack is planned
     segv200                         200 ms after it was planned: while it is heard
     slow                            half a second passes
     chatter                         all its threads hang but one, which sends notes
@@ -172,6 +172,8 @@ do_it(const char* const what)
     abort();
   } else if (!strcmp(what, "exit")) {
     _exit(3);
+  } else if (!strcmp(what, "kill")) {
+    raise(SIGKILL); // as the kernel does when memory is short
   } else if (!strcmp(what, "stop")) {
     raise(SIGSTOP);
   } else if (!strcmp(what, "chatter")) {

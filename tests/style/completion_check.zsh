@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# zsh -f completion_check.zsh FOLDER PROGRAM: the completion in FOLDER, called as zsh calls it, with
+# _describe and _files in place of zsh's own that print what is offered.
+folder=$1 program=$2 failed=0
+
+fpath=($folder $fpath)
+autoload -U compinit
+compinit -u -D
+if [[ $_comps[warprack] != _warprack ]]; then
+  echo "compinit does not find _warprack in $folder"
+  exit 1
+fi
+autoload -U +X _warprack
+
+_describe() {
+  local array=${@[-1]}
+  print -rl -- ${${(P)array}%%:*}
+}
+_files() { print -r -- '<files>' }
+described() {
+  _describe() {
+    local array=${@[-1]}
+    print -rl -- ${(P)array}
+  }
+}
+
+# complete_words WORD...: what is offered for the last word.
+complete_words() {
+  local words=("$program" "$@") CURRENT=$(($# + 1))
+  _warprack
+}
+
+# expect OFFERED WORD...: it must be among what is offered for the words.
+expect() {
+  local offered=$1
+  shift
+  if ! complete_words "$@" | grep -qxF -- "$offered"; then
+    echo "after 'warprack $*' there is no '$offered' but: $(complete_words "$@" | tr '\n' ' ')"
+    failed=1
+  fi
+}
+
+subcommands=($("$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'))
+offered=($(complete_words ''))
+for command in $subcommands; do
+  if ((!$offered[(Ie)$command])); then
+    echo "after 'warprack' there is no '$command' but: $offered"
+    failed=1
+  fi
+  wanted=($("$program" $command --help | grep -o '^  \(-., \|    \)--[a-z][a-z-]*' | grep -o -- '--.*'))
+  given=($(complete_words $command --))
+  missing=(${wanted:|given})
+  if (($#missing)); then
+    echo "after 'warprack $command --' there is no $missing"
+    failed=1
+  fi
+done
+expect effects list ''
+expect gain info g
+expect callback bench ''
+expect --channels bench callback --
+expect jack run --io ''
+expect opencl check --backend ''
+expect --no-realtime run --
+expect --realtime run --
+expect '<files>' render gain ''
+described
+expect '--help:Print this and exit' check -
+expect '--backend:What runs the effects (default auto)' render --b
+expect 'gain:Change the level' check ''
+exit $failed

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# meson install puts the program, its manual page, completions, racks, documents and units where they are
+# looked for, and the units can be enabled under the names that they say.
+set -eu
+root=$1
+program=$2
+command -v meson >/dev/null || exit 77
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+DESTDIR=$folder meson install -C "$(dirname "$program")" --no-rebuild --quiet
+
+failed=0
+fail() {
+  echo "$*"
+  failed=1
+}
+installed=$(find "$folder" -path '*/bin/warprack')
+prefix=${installed%/bin/warprack}
+prefix=${prefix#"$folder"}
+share=$folder$prefix/share
+
+# Racks: those of the tree, and the program takes them.
+for rack in "$root"/racks/*.rack; do
+  name=$(basename "$rack")
+  cmp -s "$rack" "$share/warprack/racks/$name" || fail "share/warprack/racks/$name is not the tree's"
+done
+"$installed" check "$share/warprack/racks/voice.rack" >/dev/null || fail "the installed program fails"
+
+# Documents: what they link to, apart from sources, tests and benchmarks, is there.
+for document in README.md control/README.md control/OPERATING.md engine/README.md; do
+  path=$share/doc/warprack/$document
+  links=$(sed -n 's/](\([^)#:]*\.\(md\|rack\|txt\)\)[)#]/\n<\1\n/gp' "$path" | sed -n 's/^<//p')
+  [ -n "$links" ] || fail "doc/warprack/$document links to nothing"
+  for link in $links; do
+    case $link in *tests/* | tools/bench/*) continue ;; esac
+    [ -e "$(dirname "$path")/$link" ] || fail "doc/warprack/$document leads to $link, which is not there"
+  done
+done
+
+# The manual page: no complaint, every subcommand, every option.
+page=$share/man/man1/warprack.1
+for command in $("$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+  part=$(sed -n "/^.SS warprack $command/,/^.S[SH] /p" "$page" | sed 's/[\]//g')
+  [ -n "$part" ] || fail "warprack.1 lacks $command"
+  for option in $("$program" "$command" --help | sed -n 's/^  \(-., \|    \)--\([^ ]*\).*/\2/p'); do
+    case $part in *"fB--${option}fR"*) ;; *) fail "warprack.1 lacks $command --$option" ;; esac
+  done
+done
+if command -v man >/dev/null; then
+  words=$(MANWIDTH=200 LC_ALL=C.UTF-8 man --warnings=w -l "$page" 2>&1 >/dev/null) || fail "man refuses warprack.1"
+  [ -z "$words" ] || fail "$words"
+fi
+
+# Completions.
+bash -n "$share/bash-completion/completions/warprack" || failed=1
+if command -v zsh >/dev/null; then
+  zsh -f "$root/tests/style/completion_check.zsh" "$share/zsh/site-functions" "$installed" || failed=1
+else
+  echo "no zsh: its completion is not tried"
+fi
+
+# Units: they start the installed program, and are enabled as they say.
+units=$folder$prefix/lib/systemd
+for unit in system/warprack.service user/warprack-user.service; do
+  start=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$units/$unit")
+  [ -x "$folder$start" ] || fail "$unit starts $start, which is not there"
+done
+case $prefix in
+  /usr | /usr/local)
+    if command -v systemctl >/dev/null; then
+      systemctl --root="$folder" enable warprack 2>/dev/null || fail "systemctl enable warprack fails"
+      how=$(sed -n 's/^#   systemctl --user enable --now \([^ ]*\).*/\1/p' "$units/user/warprack-user.service")
+      systemctl --global --root="$folder" enable "$how" 2>/dev/null || fail "systemctl --user enable $how fails"
+      for link in system/multi-user.target.wants/warprack user/default.target.wants/warprack-user user/warprack; do
+        [ -L "$folder/etc/systemd/$link.service" ] || fail "enabling made no $link.service"
+      done
+    fi ;;
+esac
+exit $failed

@@ -15,10 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-#define OPEN_TRIES   4U // at a client that knows of every other one
-#define LET_GO_TRIES 10U
-#define LET_GO_NS    5000000
-#define XSD_INTEGER  "http://www.w3.org/2001/XMLSchema#integer"
+#define OPEN_TRIES    4U // at a client that knows of every other one
+#define MAX_NAMESAKES 100U
+#define LET_GO_TRIES  10U
+#define LET_GO_NS     5000000
+#define XSD_INTEGER   "http://www.w3.org/2001/XMLSchema#integer"
 
 // ---- callbacks ----
 
@@ -202,15 +203,46 @@ fail(JackSession* const session, const char* const what)
   return words_fail(&session->base.error, STATUS_AUDIO_IO, what);
 }
 
+// Whether another client has ports under this one's name, before this one has any.
+static bool
+has_namesake(jack_client_t* const client)
+{
+  const char* const name = jack_get_client_name(client);
+  const size_t length = name ? strlen(name) : 0U;
+  const char** const ports = jack_get_ports(client, NULL, NULL, 0);
+  bool found = false;
+  for (const char** port = ports; port && *port; ++port) {
+    found |= length && !strncmp(*port, name, length) && (*port)[length] == ':';
+  }
+  jack_free(ports);
+  return found;
+}
+
+// jackd gives no name to two clients, but adds a number; PipeWire does, and takes one's ports for
+// the other's: so the number is added here.
+static jack_client_t*
+open_under_free_name(const JackSession* const session, jack_status_t* const status)
+{
+  const jack_options_t options =
+      JackNoStartServer | (session->server_name ? JackServerName : JackNullOption);
+  char name[256];
+  snprintf(name, sizeof(name), "%s", session->client_name);
+  jack_client_t* client = jack_client_open(name, options, status, session->server_name);
+  for (unsigned n = 1; client && has_namesake(client) && n < MAX_NAMESAKES; ++n) {
+    jack_client_close(client);
+    snprintf(name, sizeof(name), "%.200s-%02u", session->client_name, n);
+    client = jack_client_open(name, options, status, session->server_name);
+  }
+  return client;
+}
+
 static Status
 open_client(JackSession* const session)
 {
   jack_status_t status = 0;
-  const jack_options_t options = session->server_name ? JackServerName : JackNullOption;
   char what[256];
   words_take(what, sizeof(what)); // said before, so no reason
-  session->client = jack_client_open(session->client_name, JackNoStartServer | options, &status,
-                                     session->server_name);
+  session->client = open_under_free_name(session, &status);
   if (session->client) {
     return STATUS_OK;
   }

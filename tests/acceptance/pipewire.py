@@ -231,6 +231,13 @@ with scratch() as folder, PipeWire(folder) as pipewire:
     with Server("--io", "jack", "--name", "rack", "--connect", "screen", "", env=pipewire.jack_env) as rack:
         screens = {("rack:out_1", "screen:playback_FL"), ("rack:out_2", "screen:playback_FR")}
         pipewire.expect("rack", screens, rack)
+        print("a second rack of the same name has a name and connections of its own")
+        with Server("--io", "jack", "--name", "rack", "--connect", "speakers", "", env=pipewire.jack_env) as second:
+            pipewire.expect(
+                "rack-01", {("rack-01:out_1", "speakers:playback_FL"), ("rack-01:out_2", "speakers:playback_FR")}, second
+            )
+            pipewire.expect("rack", screens, rack)
+            assert "'rack' is taken; this one is called 'rack-01'" in second.stop()
         rack.stop()
     with Server("--io", "jack", "--name", "rack", "--connect", "^spe.*monitor|screen:play", "", env=pipewire.jack_env) as rack:
         monitors = {("rack:in_1", "speakers:monitor_FL"), ("rack:in_2", "speakers:monitor_FR")}

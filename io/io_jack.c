@@ -151,25 +151,32 @@ lose_if_left_out(Jack* const jack, const JackVerdict verdict)
   return true;
 }
 
-// The server stands still: a probe finds out whether it lives.  True when one is made, or has found
-// that it does not.
+// What the probe has found, once.  True when the session is over.
 static bool
-lose_if_gone(Jack* const jack, const JackVerdict verdict)
+lose_if_gone(Jack* const jack)
 {
   JackSession* const session = session_of(&jack->reviver);
   const JackProbe found = session->probe;
   session->probe = JACK_PROBE_NONE;
-  if (found == JACK_PROBE_NO_SERVER || found == JACK_PROBE_PLAYS) {
-    session_lose(&session->base, found == JACK_PROBE_PLAYS
-                                     ? "no period comes, though a new client gets some"
-                                     : "no period comes, and no server answers");
-    return true;
+  if (found == JACK_PROBE_STANDS || found == JACK_PROBE_PLAYS) {
+    jack_watch_doubted(&jack->watch);
   }
   if (found == JACK_PROBE_STANDS && jack->watch.n_probes == 1U) {
     io_note(&jack->reviver.io, "%s stands still: no period comes, nor does one to a new client",
             jack->reviver.name);
+  } else if (found == JACK_PROBE_NO_SERVER) {
+    session_lose(&session->base, "no period comes, and no server answers");
+  } else if (found == JACK_PROBE_PLAYS) {
+    session_lose(&session->base, "no period comes, though a new client gets some");
   }
-  if (verdict != JACK_STANDS || atomic_load(&session->freewheeling)) {
+  return found == JACK_PROBE_NO_SERVER || found == JACK_PROBE_PLAYS;
+}
+
+// The server stands still: a probe finds out whether it lives.  True when a call does.
+static bool
+probe_if_still(Jack* const jack, const JackVerdict verdict)
+{
+  if (verdict != JACK_STANDS || atomic_load(&session_of(&jack->reviver)->freewheeling)) {
     return false;
   }
   jack_watch_probed(&jack->watch);
@@ -318,7 +325,7 @@ follow(Reviver* const reviver)
   follow_ports(jack);
   tell_links(jack);
   pass_on_words(&reviver->io);
-  if (lose_if_left_out(jack, verdict) || lose_if_gone(jack, verdict)) {
+  if (lose_if_left_out(jack, verdict) || lose_if_gone(jack) || probe_if_still(jack, verdict)) {
     return true;
   }
   if (jack->latency_changed) {

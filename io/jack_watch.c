@@ -86,5 +86,10 @@ jack_watch_probed(JackWatch* const watch)
 {
   watch->n_still = 0;
   ++watch->n_probes;
+}
+
+void
+jack_watch_doubted(JackWatch* const watch)
+{
   watch->calm = at_most(2U * watch->calm, CALM_MAX);
 }

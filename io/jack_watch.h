@@ -56,7 +56,11 @@ JackVerdict jack_watch_look(JackWatch* watch, uint64_t periods, uint32_t time,
 /// The session is given up because it is left out: the next one gets more time. [main]
 void jack_watch_lost(JackWatch* watch, uint64_t now_ns);
 
-/// The server is probed: not again at once. [main]
+/// The server is being probed: not again at once. [main]
 void jack_watch_probed(JackWatch* watch);
+
+/// A probe found that the server lives, and that this session gets no period all the same: the next
+/// probe comes later. [main]
+void jack_watch_doubted(JackWatch* watch);
 
 #endif

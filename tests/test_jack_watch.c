@@ -66,19 +66,27 @@ START_TEST(periods_that_come_are_no_verdict)
 }
 END_TEST
 
+/// What a probe finds out that gets no period either.
+static void
+probe_in_vain(void)
+{
+  jack_watch_probed(&watch);
+  jack_watch_doubted(&watch);
+}
+
 START_TEST(a_server_that_stands_is_probed_after_2_s_and_then_less_often)
 {
   begin();
   play(200);
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 2000U / LOOK_MS);
   ck_assert_int_eq(look(), JACK_STANDS); // until it is done
-  jack_watch_probed(&watch);
+  probe_in_vain();
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 4000U / LOOK_MS);
   for (unsigned n = 0; n < 10U; ++n) {
-    jack_watch_probed(&watch);
+    probe_in_vain();
     look_until(JACK_STANDS, 10000);
   }
-  jack_watch_probed(&watch);
+  probe_in_vain();
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 16000U / LOOK_MS);
   ck_assert_uint_eq(watch.n_probes, 12);
 }
@@ -88,10 +96,10 @@ START_TEST(a_server_that_has_played_for_a_while_is_probed_soon_again)
 {
   begin();
   look_until(JACK_STANDS, 10000);
-  jack_watch_probed(&watch);
+  probe_in_vain();
   play(10);
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 4000U / LOOK_MS);
-  jack_watch_probed(&watch);
+  probe_in_vain();
   play(100);
   ck_assert_uint_eq(watch.n_probes, 0);
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 2000U / LOOK_MS);
@@ -102,9 +110,20 @@ START_TEST(a_new_session_keeps_what_the_last_one_learnt)
 {
   begin();
   look_until(JACK_STANDS, 10000);
-  jack_watch_probed(&watch);
+  probe_in_vain();
   jack_watch_begin(&watch, server_time, now_ns);
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 4000U / LOOK_MS);
+}
+END_TEST
+
+START_TEST(a_server_that_was_gone_is_probed_soon_again)
+{
+  begin();
+  for (unsigned n = 0; n < 5U; ++n) {
+    ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 2000U / LOOK_MS);
+    jack_watch_probed(&watch);
+    jack_watch_begin(&watch, server_time, now_ns);
+  }
 }
 END_TEST
 
@@ -202,7 +221,8 @@ END_TEST
 SUITE_MAIN("jack_watch", periods_that_come_are_no_verdict,
            a_server_that_stands_is_probed_after_2_s_and_then_less_often,
            a_server_that_has_played_for_a_while_is_probed_soon_again,
-           a_new_session_keeps_what_the_last_one_learnt, a_long_period_is_no_standstill,
+           a_new_session_keeps_what_the_last_one_learnt,
+           a_server_that_was_gone_is_probed_soon_again, a_long_period_is_no_standstill,
            a_program_that_was_stopped_itself_blames_nobody, calls_that_come_too_soon_are_no_looks,
            a_server_that_plays_without_us_leaves_us_out, who_is_left_out_again_is_patient,
            the_time_of_the_last_period_stands_with_the_server)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The JACK driver: one client after the other, with the same ports and connections.
 
-#include "jack_places.h"
+#include "jack_patch.h"
 #include "jack_session.h"
 #include "jack_watch.h"
 #include "pipewire.h"
@@ -13,26 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RETRY_MS   40U         // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
-#define RESTORE_NS 90000000U   // the same for connections, every other poll
-#define SHOWN_NS   1000000000U // by when shared memory shows a change that was told
-#define SETTLE_NS  200000000U  // a device's ports come one by one
-#define TELL_NS    1000000000U // after which a connection that is not there is told of
+#define RETRY_MS 40U // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
 
 typedef struct Jack {
   Reviver reviver; // First, so that an Io* is a Jack*
   char* client_name;
   char* server_name; // NULL: default
   const char* hint;  // Why there may be no server, or ""
-  JackPlaces places;
-  uint64_t ports_ns; // When the server told of ports that came or went; 0: that is seen to
-  JackLinks links;   // Connections to come back to
-  uint32_t n_away;   // Those that are not there, at away_ns
-  uint64_t away_ns;
-  uint32_t told_away;   // How many were told of
-  bool links_settled;   // They need no look before the server tells of a change
-  uint64_t links_ns;    // When it told of one
-  uint64_t restore_ns;  // When restoring connections was tried last
+  JackPatch patch;
   bool latency_changed; // The server has to be told
   JackWatch watch;
 } Jack;
@@ -57,7 +45,6 @@ make_session(Reviver* const reviver)
   session->server_name = jack->server_name;
   session->place = reviver->name;
   session->hint = jack->hint;
-  jack_links_lose(&jack->links);
   return &session->base;
 }
 
@@ -73,21 +60,11 @@ arm_for_format(Reviver* const reviver, Error* const error)
   return io_arm(&reviver->io, rate, frames, error);
 }
 
-static uint32_t
-fill_places(Jack* const jack)
-{
-  const JackSession* const session = session_of(&jack->reviver);
-  return jack->places.n_open
-             ? jack_places_fill(&jack->places, &jack->links, session->client, session->ports)
-             : 0U;
-}
-
 static Status
 arm(Reviver* const reviver, Error* const error)
 {
   Jack* const jack = (Jack*)reviver;
-  fill_places(jack);
-  return jack_links_add_lost(&session_of(reviver)->to_restore, &jack->links)
+  return jack_patch_prepare(&jack->patch, session_of(reviver))
              ? arm_for_format(reviver, error)
              : error_set(error, STATUS_NO_MEM, "out of memory");
 }
@@ -102,25 +79,9 @@ tell_start(Reviver* const reviver)
     io_note(&reviver->io, "the JACK client name '%s' is taken; this one is called '%s'",
             jack->client_name, name);
   }
-  if (jack->places.n_open && jack->places.n_open == jack->places.n_in + jack->places.n_out) {
-    io_note(&reviver->io, "%s has no %s ports to connect to; waiting for them", reviver->name,
-            jack->places.pattern ? "such" : "physical");
-  }
-  atomic_store(&session->links_changed, true);
-  atomic_store(&session->ports_changed, true);
-  jack->restore_ns = rt_now_ns();
-  jack_watch_begin(&jack->watch, jack_last_frame_time(session->client), jack->restore_ns);
-}
-
-// While no period comes, nothing is forgotten: a server that ends takes its ports and those of its
-// clients down before anybody knows.
-static bool
-look_at_links(Jack* const jack)
-{
-  const Io* const io = &jack->reviver.io;
-  const JackSession* const session = session_of(&jack->reviver);
-  return jack_links_look(&jack->links, session->client, session->ports, io->n_in + io->n_out,
-                         jack->watch.period_ns);
+  const uint64_t now_ns = rt_now_ns();
+  jack_patch_begin(&jack->patch, session, now_ns);
+  jack_watch_begin(&jack->watch, jack_last_frame_time(session->client), now_ns);
 }
 
 static void
@@ -129,7 +90,8 @@ leave(Reviver* const reviver)
   // Connections made since the last poll are still to be seen in shared memory.  A session that
   // never ran has none of its own, and may lack ports.
   if (reviver->phase == RUNNING) {
-    look_at_links((Jack*)reviver);
+    Jack* const jack = (Jack*)reviver;
+    jack_patch_look(&jack->patch, session_of(reviver), jack->watch.period_ns);
   }
 }
 
@@ -142,7 +104,7 @@ leave(Reviver* const reviver)
 static bool
 lose_if_left_out(Jack* const jack, const JackVerdict verdict)
 {
-  if (verdict != JACK_LEFT_OUT || !jack->links_settled) {
+  if (verdict != JACK_LEFT_OUT || !jack->patch.is_settled) {
     return false;
   }
   session_lose(&session_of(&jack->reviver)->base,
@@ -219,81 +181,12 @@ follow_format(Jack* const jack)
   return true;
 }
 
-static void
-remember_links(Jack* const jack)
-{
-  const uint64_t now_ns = rt_now_ns();
-  if (atomic_exchange(&session_of(&jack->reviver)->links_changed, false)) {
-    jack->links_ns = now_ns;
-    jack->links_settled = false;
-  }
-  if (!jack->links_settled) {
-    const bool is_late = now_ns - jack->links_ns >= SHOWN_NS;
-    jack->links_settled = look_at_links(jack) && is_late;
-  }
-}
-
-// Ports have come: those that an open place waits for are to be connected.
-static void
-follow_ports(Jack* const jack)
-{
-  const uint64_t now_ns = rt_now_ns();
-  if (atomic_exchange(&session_of(&jack->reviver)->ports_changed, false)) {
-    jack->ports_ns = now_ns;
-  }
-  if (jack->ports_ns && now_ns - jack->ports_ns >= SETTLE_NS) {
-    jack->ports_ns = 0;
-    fill_places(jack);
-  }
-}
-
-// Connections that are not there, told of when that lasts; and their return.
-static void
-tell_links(Jack* const jack)
-{
-  const JackLink* first;
-  const uint32_t n_away = jack_links_count_lost(&jack->links, &first);
-  const uint64_t now_ns = rt_now_ns();
-  if (n_away != jack->n_away) {
-    jack->n_away = n_away;
-    jack->away_ns = now_ns;
-  }
-  if (n_away == jack->told_away || now_ns - jack->away_ns < TELL_NS) {
-    return;
-  }
-  jack->told_away = n_away;
-  if (n_away) {
-    io_note(&jack->reviver.io, "%u connection%s for ports that are away, the first: %s → %s",
-            n_away, n_away == 1U ? " waits" : "s wait", first->from + (first->from[0] == ':'),
-            first->to + (first->to[0] == ':'));
-  } else {
-    io_note(&jack->reviver.io, "no connection waits for ports any more");
-  }
-}
-
-// Restore what was not there when the session began; true when a call does.
-static bool
-restore_links(Jack* const jack)
-{
-  Reviver* const reviver = &jack->reviver;
-  JackSession* const session = session_of(reviver);
-  const uint64_t now_ns = rt_now_ns();
-  if (now_ns - jack->restore_ns < RESTORE_NS ||
-      !jack_links_can_restore(&jack->links, session->client)) {
-    return false;
-  }
-  jack->restore_ns = now_ns;
-  jack_links_clear(&session->to_restore);
-  return jack_links_add_lost(&session->to_restore, &jack->links) &&
-         reviver_call(reviver, jack_session_restore);
-}
-
 // Once, when nothing else is to be done; true when a call does.
 static bool
 describe_ports(Jack* const jack)
 {
   JackSession* const session = session_of(&jack->reviver);
-  if (session->is_described || !jack->links_settled) {
+  if (session->is_described || !jack->patch.is_settled) {
     return false;
   }
   session->is_described = true;
@@ -321,9 +214,7 @@ follow(Reviver* const reviver)
     return false;
   }
   const JackVerdict verdict = look_for_periods(jack);
-  remember_links(jack);
-  follow_ports(jack);
-  tell_links(jack);
+  jack_patch_follow(&jack->patch, session_of(reviver), jack->watch.period_ns);
   pass_on_words(&reviver->io);
   if (lose_if_left_out(jack, verdict) || lose_if_gone(jack) || probe_if_still(jack, verdict)) {
     return true;
@@ -332,7 +223,9 @@ follow(Reviver* const reviver)
     jack->latency_changed = !reviver_call(reviver, jack_session_tell_latency);
     return !jack->latency_changed;
   }
-  return restore_links(jack) || describe_ports(jack);
+  return (jack_patch_must_restore(&jack->patch, session_of(reviver)) &&
+          reviver_call(reviver, jack_session_restore)) ||
+         describe_ports(jack);
 }
 
 static const ReviverKind kind = {
@@ -355,8 +248,7 @@ jack_close(Io* const io)
 {
   Jack* const jack = (Jack*)io;
   if (reviver_close(&jack->reviver)) {
-    jack_links_clear(&jack->links);
-    jack_places_clear(&jack->places);
+    jack_patch_clear(&jack->patch);
     free(jack->server_name);
     free(jack->client_name);
     free(jack);
@@ -412,9 +304,7 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
   jack->client_name = strdup(config->client_name ? config->client_name : "warprack");
   jack->server_name = config->server_name ? strdup(config->server_name) : NULL;
   Error reason = { STATUS_AUDIO_IO, "" };
-  Status status =
-      jack_places_init(&jack->places, config->connect_to, config->connect ? config->n_in : 0U,
-                       config->connect ? config->n_out : 0U, &reason);
+  Status status = jack_patch_init(&jack->patch, config, &reason);
   if (!status) {
     status = start(jack, config, &reason);
   }

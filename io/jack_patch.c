@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The connections of a JACK client over all its sessions.
+
+#include "jack_patch.h"
+
+#include "../engine/rt.h"
+
+#define RESTORE_NS 90000000U   // every other poll of 50 ms: an attempt in vain costs a call
+#define SHOWN_NS   1000000000U // by when shared memory shows a change that was reported
+#define SETTLE_NS  200000000U  // a device's ports come one by one
+#define REPORT_NS  1000000000U // after which a connection that is away is reported
+
+Status
+jack_patch_init(JackPatch* const patch, const IoConfig* const config, Error* const error)
+{
+  *patch = (JackPatch){ .is_settled = false };
+  return jack_places_init(&patch->places, config->connect_to, config->connect ? config->n_in : 0U,
+                          config->connect ? config->n_out : 0U, error);
+}
+
+static void
+fill_places(JackPatch* const patch, const JackSession* const session)
+{
+  if (patch->places.n_open) {
+    jack_places_fill(&patch->places, &patch->links, session->client, session->ports);
+  }
+}
+
+bool
+jack_patch_prepare(JackPatch* const patch, JackSession* const session)
+{
+  jack_links_lose(&patch->links); // those of the last session
+  fill_places(patch, session);
+  return jack_links_add_lost(&session->to_restore, &patch->links);
+}
+
+void
+jack_patch_begin(JackPatch* const patch, JackSession* const session, const uint64_t now_ns)
+{
+  const JackPlaces* const places = &patch->places;
+  if (places->n_open && places->n_open == places->n_in + places->n_out) {
+    io_note(session->base.io, "%s has no %s ports to connect to; waiting for them", session->place,
+            places->pattern ? "such" : "physical");
+  }
+  atomic_store(&session->links_changed, true);
+  atomic_store(&session->ports_changed, true);
+  patch->restore_ns = now_ns;
+}
+
+bool
+jack_patch_look(JackPatch* const patch, const JackSession* const session, const uint64_t period_ns)
+{
+  const Io* const io = session->base.io;
+  return jack_links_look(&patch->links, session->client, session->ports, io->n_in + io->n_out,
+                         period_ns);
+}
+
+static void
+follow_links(JackPatch* const patch, JackSession* const session, const uint64_t period_ns,
+             const uint64_t now_ns)
+{
+  if (atomic_exchange(&session->links_changed, false)) {
+    patch->links_ns = now_ns;
+    patch->is_settled = false;
+  }
+  if (!patch->is_settled) {
+    const bool is_late = now_ns - patch->links_ns >= SHOWN_NS;
+    patch->is_settled = jack_patch_look(patch, session, period_ns) && is_late;
+  }
+}
+
+static void
+follow_ports(JackPatch* const patch, JackSession* const session, const uint64_t now_ns)
+{
+  if (atomic_exchange(&session->ports_changed, false)) {
+    patch->ports_ns = now_ns;
+  }
+  if (patch->ports_ns && now_ns - patch->ports_ns >= SETTLE_NS) {
+    patch->ports_ns = 0;
+    fill_places(patch, session);
+  }
+}
+
+static void
+report_away(JackPatch* const patch, const Io* const io, const uint64_t now_ns)
+{
+  const JackLink* first;
+  const uint32_t n_away = jack_links_count_lost(&patch->links, &first);
+  if (n_away != patch->n_away) {
+    patch->n_away = n_away;
+    patch->away_ns = now_ns;
+  }
+  if (n_away == patch->n_reported || now_ns - patch->away_ns < REPORT_NS) {
+    return;
+  }
+  patch->n_reported = n_away;
+  if (n_away) {
+    const char* const from = first->from + (first->from[0] == ':');
+    const char* const to = first->to + (first->to[0] == ':');
+    io_note(io, "connections that wait for their ports: %u, the first: %s → %s", n_away, from, to);
+  } else {
+    io_note(io, "all connections are there again");
+  }
+}
+
+void
+jack_patch_follow(JackPatch* const patch, JackSession* const session, const uint64_t period_ns)
+{
+  const uint64_t now_ns = rt_now_ns();
+  follow_links(patch, session, period_ns, now_ns);
+  follow_ports(patch, session, now_ns);
+  report_away(patch, session->base.io, now_ns);
+}
+
+bool
+jack_patch_must_restore(JackPatch* const patch, JackSession* const session)
+{
+  const uint64_t now_ns = rt_now_ns();
+  if (now_ns - patch->restore_ns < RESTORE_NS ||
+      !jack_links_can_restore(&patch->links, session->client)) {
+    return false;
+  }
+  patch->restore_ns = now_ns;
+  jack_links_clear(&session->to_restore);
+  return jack_links_add_lost(&session->to_restore, &patch->links);
+}
+
+void
+jack_patch_clear(JackPatch* const patch)
+{
+  jack_links_clear(&patch->links);
+  jack_places_clear(&patch->places);
+}

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A server in 300 MiB: racks that take more are refused, everything is answered, and no worker is lost.
+
+    memory_limit.py PROGRAM [ROUNDS [SEED]]
+
+The 300 MiB are a control group's (version 1 or 2) where one may be made, else RLIMIT_AS, which is said.  Each round sends the largest racks that fit
+into one datagram, of each kind, then ROUNDS (default 10) random ones, each with /rack/get, /rack/clear and /rack/undo behind it without waiting.
+"""
+
+import random
+
+from common import *
+
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+SEED = int(sys.argv[3]) if len(sys.argv) > 3 else int.from_bytes(os.urandom(4), "little")
+LIMIT = 300 << 20
+DATAGRAM = 65507
+MOST_NODES = 4096
+ANSWER_S = 30.0  # a bound for what has gone wrong, not for what is quick
+
+
+class Group:
+    """A control group of 300 MiB, or None in `join` where there can be none."""
+
+    def __init__(self):
+        self.path = self.join = self.peak_file = None
+        for controllers, own in (line.rstrip("\n").split(":", 2)[1:] for line in open("/proc/self/cgroup", encoding="utf-8")):
+            if not controllers:
+                self.make(f"/sys/fs/cgroup{own}", "memory.max", "memory.peak")
+            elif "memory" in controllers.split(","):
+                self.make("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes")
+
+    def make(self, parent, limit, peak):
+        path = os.path.join(parent, f"warprack-{os.getpid()}")
+        try:
+            os.mkdir(path)
+        except OSError:
+            return
+        if not os.path.exists(os.path.join(path, limit)):
+            os.rmdir(path)
+            return
+        with open(os.path.join(path, limit), "w", encoding="utf-8") as file:
+            file.write(str(LIMIT))
+        self.path, self.join, self.peak_file = path, os.path.join(path, "cgroup.procs"), os.path.join(path, peak)
+
+    def peak(self):
+        try:
+            with open(self.peak_file, encoding="utf-8") as file:
+                return f"{int(file.read()) >> 20} MiB at most"
+        except (OSError, TypeError):
+            return "no figure of the most"
+
+    def remove(self):
+        deadline = time.monotonic() + 5.0
+        while self.path:
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                assert time.monotonic() < deadline, "processes are left in the control group"
+                time.sleep(0.05)
+
+
+def launcher(group):
+    """A program that runs warprack in 300 MiB."""
+    limit = f"echo $$ > {group.join}" if group.join else f"ulimit -v {LIMIT >> 10}"
+    with open("launch", "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\n{limit} || exit 99\nexec {PROGRAM} "$@"\n')
+    os.chmod("launch", 0o755)
+    return os.path.abspath("launch")
+
+
+def chain(effect, separator, count):
+    """As many of an effect as a datagram and a rack can hold."""
+    room = (DATAGRAM - 64) // (len(effect) + len(separator))
+    return separator.join([effect] * min(count, room, MOST_NODES))
+
+
+LARGEST = [
+    chain("delay 60s", " | ", 20),  # 343 bytes
+    chain("delay 60s", " | ", 100),
+    chain("delay 60s", " | ", MOST_NODES),
+    "(" + chain("delay 60s", " + ", MOST_NODES) + ")",
+    chain("delay max_time=60s", " | ", MOST_NODES),
+    chain("reverb 1", " | ", MOST_NODES),
+    chain("limiter lookahead=20", " | ", MOST_NODES),
+    "(" + chain("gain", " + ", 2000) + " + limiter -1 lookahead=20)",
+    chain("fir taps=65535", " | ", MOST_NODES),
+    chain("matrix rows=\"" + ";".join(["1 1"] * 1000) + "\" | matrix rows=\"" + ";".join([" ".join(["0"] * 1000)] * 2) + "\"", " | ", 100),
+]
+PIECES = ["delay 60s", "delay 10s", "reverb 1", "fir taps=65535", "gain -3", "limiter -1", "delay 1s max_time=30s", "highpass 80 order=8"]
+
+
+def converse(server, rack, answers):
+    """Send a rack and three commands behind it at once; each has its answer, in any order."""
+    began = time.monotonic()
+    waiting = {"/rack/chain", "/rack/get", "/rack/clear", "/rack/undo"}
+    for packet in (("/rack/chain", rack), ("/rack/get",), ("/rack/clear",), ("/rack/undo",)):
+        server.osc.send(osc_message(*packet))
+    while waiting:
+        try:
+            reply, values = server.osc.receive(ANSWER_S)
+        except socket.timeout:
+            sys.exit(f"no answer to {waiting} with {rack[:60]}… ({len(rack)} bytes)\n{server.output()}")
+        address = values[0] if reply in ("/done", "/fail") else reply
+        waiting.discard(address)
+        if address == "/rack/chain":
+            answer = f"fail {values[1]}" if reply == "/fail" else "done"
+            answers[answer] = answers.get(answer, 0) + 1
+            assert answer in ("done", "fail 5"), (rack[:60], values)
+    print(f"{time.monotonic() - began:5.1f} s  {len(rack):5} bytes  {rack[:50]}", flush=True)
+
+
+def main(group):
+    if is_sanitized() and not group.join:
+        print("skipped: no control group can be made here, and a sanitizer needs more address space than there is")
+        sys.exit(77)
+    if not group.join:
+        print("no control group can be made here: RLIMIT_AS limits the address space instead")
+    random.seed(SEED)
+    answers = {}
+    with Server("--io", "dummy", "--no-realtime", program=launcher(group)) as server:
+        server.wait_until_wet()
+        before = server.status()
+        for rack in LARGEST:
+            converse(server, rack, answers)
+        for _ in range(ROUNDS):
+            converse(server, " | ".join(random.choices(PIECES, k=int(2 ** random.uniform(0, 11)))), answers)
+        server.osc.do("/rack/chain", "gain -6")
+        after = server.status()
+        assert after["worker_restarts"] == before["worker_restarts"], after["worker_note"]
+        server.stop()
+    print(f"seed {SEED}: {answers}, {group.peak()}")
+    assert answers.get("fail 5", 0) >= 5, answers
+
+
+with scratch():
+    its_group = Group()
+    try:
+        main(its_group)
+    finally:
+        its_group.remove()

@@ -65,6 +65,28 @@ START_TEST(rows_are_outputs_and_columns_are_inputs)
 }
 END_TEST
 
+START_TEST(every_input_reaches_every_output_by_its_own_coefficient)
+{
+  static const uint32_t widths[] = { 1, 2, 3, 4, 5, 7, 8, 9, 17 };
+  static double coefficients[17 * 17];
+  static char text[17 * 17 * 16];
+  for (uint32_t w = 0; w < ARRAY_LEN(widths) * ARRAY_LEN(widths); ++w) {
+    const uint32_t n_in = widths[w % ARRAY_LEN(widths)];
+    const uint32_t n_out = widths[w / ARRAY_LEN(widths)];
+    int at = 0;
+    for (uint32_t k = 0; k < n_in * n_out; ++k) { // no two alike
+      coefficients[k] = 0.25 + 0.001 * ((k * 89U) % 293U);
+      at += sprintf(text + at, "%s%.3f", k == 0U ? "" : k % n_in ? " " : ";", coefficients[k]);
+    }
+    FxRig rig;
+    rig_new(&rig, "matrix", RATE, n_in, 64, { .id = "rows", .text = text });
+    ck_assert_uint_eq(rig.shape.n_out, n_out);
+    check_product(&rig, coefficients, n_in);
+    rig_free(&rig);
+  }
+}
+END_TEST
+
 START_TEST(rows_come_from_a_file_too)
 {
   const float samples[] = { 1.0F, 0.0F, -0.5F, 0.25F, 2.0F, 0.125F };
@@ -147,6 +169,7 @@ START_TEST(it_keeps_the_rules_of_every_effect)
 }
 END_TEST
 
-SUITE_MAIN("matrix", rows_are_outputs_and_columns_are_inputs, rows_come_from_a_file_too,
+SUITE_MAIN("matrix", rows_are_outputs_and_columns_are_inputs,
+           every_input_reaches_every_output_by_its_own_coefficient, rows_come_from_a_file_too,
            rows_that_are_none_are_refused_with_their_place,
            the_widest_matrix_works_and_a_wider_one_is_refused, it_keeps_the_rules_of_every_effect)

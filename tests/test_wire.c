@@ -286,6 +286,78 @@ START_TEST(values_just_beyond_their_range_are_refused)
 }
 END_TEST
 
+/// The body of a message with one of its texts replaced by `n` letters.
+static Body
+with_text_of(const Body body, const char* const text, const uint32_t n)
+{
+  const uint32_t length = (uint32_t)strlen(text);
+  const unsigned char* const at = memmem(body.bytes, body.n, text, length);
+  ck_assert_msg(at && length, "no text \"%s\"", text);
+  const uint32_t before = (uint32_t)(at - body.bytes);
+  const uint32_t after = body.n - before - length;
+  const Body longer = { malloc(body.n + n), before + n + after };
+  memcpy(longer.bytes, body.bytes, before);
+  memcpy(longer.bytes + before - sizeof(n), &n, sizeof(n));
+  memset(longer.bytes + before, 'x', n);
+  memcpy(longer.bytes + before + n, at + length, after);
+  return longer;
+}
+
+START_TEST(a_text_that_is_longer_than_its_room_is_refused)
+{
+  WireMessage status = wire_sample(WIRE_STATUS);
+  WireMessage failed = wire_sample(WIRE_FAILED);
+  WireMessage armed = wire_sample(WIRE_ARMED);
+  WireMessage reply = wire_sample(WIRE_REPLY);
+  WireMessage note = wire_sample(WIRE_NOTE);
+  armed.armed.error.status = reply.reply.reply.status = STATUS_NO_MEM;
+  const struct {
+    const WireMessage* message;
+    char* text;
+    size_t room;
+  } texts[] = {
+    { &status, status.status.backend, sizeof(status.status.backend) },
+    { &status, status.status.device, sizeof(status.status.device) },
+    { &status, status.status.backend_note, sizeof(status.status.backend_note) },
+    { &status, status.status.realtime_note, sizeof(status.status.realtime_note) },
+    { &failed, failed.failed.text, sizeof(failed.failed.text) },
+    { &armed, armed.armed.error.text, sizeof(armed.armed.error.text) },
+    { &reply, reply.reply.reply.text, sizeof(reply.reply.reply.text) },
+    { &note, note.note, sizeof(note.note) },
+  };
+  // Where the length is not checked, the text goes over its end; room for that, so that the test
+  // lives to say it.
+  static struct {
+    WireMessage message;
+    unsigned char behind[65536];
+  } into;
+  for (uint32_t t = 0; t < ARRAY_LEN(texts); ++t) {
+    const WireKind kind = texts[t].message->kind;
+    strcpy(texts[t].text, "this is it");
+    const Body body = encoded(texts[t].message);
+    const uint32_t room = (uint32_t)texts[t].room;
+    const uint32_t lengths[] = { room - 1U, room, room + 1U, 60000U };
+    for (uint32_t l = 0; l < ARRAY_LEN(lengths); ++l) {
+      const Body longer = with_text_of(body, "this is it", lengths[l]);
+      memset(into.behind, 0xA5, sizeof(into.behind));
+      Error error = { STATUS_OK, "" };
+      const Status result = decode(kind, longer, &into.message, &error);
+      ck_assert_msg(result == (l ? STATUS_BAD_ARG : STATUS_OK),
+                    "kind %u: text %u of %u bytes, room for %u: %s", kind, t, lengths[l], room,
+                    result ? error.text : "passes");
+      for (size_t b = 0; b < sizeof(into.behind); ++b) {
+        ck_assert_msg(into.behind[b] == 0xA5U, "kind %u: written behind the message", kind);
+      }
+      wire_message_clear(&into.message);
+      free(longer.bytes);
+    }
+    free(body.bytes);
+    strcpy(texts[t].text, "another");
+  }
+  wire_samples_clear();
+}
+END_TEST
+
 START_TEST(what_the_other_side_would_refuse_is_not_sent)
 {
   unsigned char* body = NULL;
@@ -340,5 +412,6 @@ SUITE_MAIN("wire", every_kind_arrives_as_it_was_sent, a_config_without_a_rack_ha
            texts_are_made_printable_before_they_are_sent, a_text_that_is_not_printable_is_refused,
            a_status_always_has_a_reason_and_success_has_none, every_cut_is_refused,
            every_changed_byte_is_refused_or_in_range, values_just_beyond_their_range_are_refused,
+           a_text_that_is_longer_than_its_room_is_refused,
            what_the_other_side_would_refuse_is_not_sent, a_kind_for_the_other_side_is_refused,
            a_descriptor_comes_with_arm_and_with_nothing_else)

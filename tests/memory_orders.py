@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The memory order of each atomic access between threads, as the compiler understood it.
+
+    memory_orders.py BUILD_FOLDER
+
+On x86 a load that acquires and a store that releases are plain moves, so that no test there fails where one became relaxed; spin's models (ring.pml,
+publish.pml, exchange.pml) take the orders for granted.  So GCC is asked for its intermediate code (-fdump-tree-gimple), which names the order of every
+access, and the accesses of the functions below must be at least as strong as the protocol needs, each in its place.  Then the same is asked of copies
+in which one order was made weaker: each must be found.
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.path.abspath(sys.argv[1])
+
+# Orders as GCC numbers them, and which are at least as strong.
+RELAXED, ACQUIRE, RELEASE, BOTH, ONE_ORDER = 0, 2, 3, 4, 5
+AT_LEAST = {
+    RELAXED: {0, 1, 2, 3, 4, 5},
+    ACQUIRE: {2, 4, 5},
+    RELEASE: {3, 4, 5},
+    BOTH: {4, 5},
+    ONE_ORDER: {5},
+}
+
+# What a function does, access by access, and why.
+FUNCTIONS = {
+    "ring.c": {
+        "ring_submit": [("store", ONE_ORDER, "`submitted`: publishes the slot, and is written before `asleep` is read")],
+        "bell_ring_if_asleep": [("load", ONE_ORDER, "`asleep`, read after the counter was written: no wake is lost")],
+        "bell_ring": [("fetch_add", ONE_ORDER, "`rung`")],
+        "finished_checked": [("load", ONE_ORDER, "`finished`: takes the slot, and is read after `asleep` was written")],
+        "ring_take": [("load", ONE_ORDER, "`submitted`: as `finished`, on the other side")],
+        "consumer_is_called": [("load", ONE_ORDER, "`wakes`, read after `asleep` was written")],
+        "ring_wait_take": [("load", ONE_ORDER, "`wakes`")],
+        "give_back": [
+            ("store", RELAXED, "`result`, published by `finished`"),
+            ("store", ONE_ORDER, "`finished`: publishes the slot, and is written before `asleep` is read"),
+        ],
+        "sleep_until": [
+            ("load", ONE_ORDER, "`rung`, read before the condition"),
+            ("store", ONE_ORDER, "`asleep`, written before the condition is read"),
+            ("store", RELAXED, "`asleep`, no longer: seen late it costs a futex call"),
+        ],
+        "ring_wake": [("fetch_add", ONE_ORDER, "`wakes`")],
+        "ring_send": [
+            ("load", ACQUIRE, "`received`: the places that it frees are written to"),
+            ("store", RELEASE, "`sent`: publishes the messages"),
+        ],
+        "ring_receive": [
+            ("load", ACQUIRE, "`sent`: the messages are read"),
+            ("store", RELEASE, "`received`: the place was read"),
+        ],
+    },
+    "worker.c": {
+        "worker_offer": [("store", RELEASE, "publishes the plan")],
+        "worker_has_taken": [("load", ACQUIRE, "what the worker wrote into the plan that it left is read")],
+        "worker_collect": [("exchange", ACQUIRE, "the plan that was left is freed")],
+        "take_offer": [
+            ("load", ACQUIRE, "the plan is read"),
+            ("load", RELAXED, "`hurry`"),
+            ("store", RELEASE, "gives the old plan back"),
+            ("store", RELAXED, "when it was heard, published by the next one"),
+            ("store", RELEASE, "it was taken"),
+        ],
+    },
+    "period.c": {
+        "take_offer": [
+            ("load", RELAXED, "is there one?"),
+            ("load", ACQUIRE, "the ring that was left has been collected"),
+            ("exchange", ACQUIRE, "the ring is read"),
+            ("store", RELEASE, "gives the old ring back"),
+        ],
+        "publish_clock": [
+            ("load", RELAXED, "its own turn"),
+            ("store", RELAXED, "odd: being written"),
+            ("store", RELEASE, "the frame, behind the turn"),
+            ("store", RELEASE, "the time, behind the turn"),
+            ("store", RELEASE, "even: all is written"),
+        ],
+    },
+    "period_threads.c": {
+        "period_clock": [
+            ("load", ACQUIRE, "the turn, before what it is of"),
+            ("load", ACQUIRE, "the frame, before the turn again"),
+            ("load", ACQUIRE, "the time, before the turn again"),
+            ("load", RELAXED, "the turn again"),
+        ],
+        "period_offer_ring": [("exchange", BOTH, "publishes a ring, and may get back one that nobody took")],
+        "period_collect_ring": [("exchange", BOTH, "takes the ring that was left, and lets the next one be offered")],
+    },
+}
+
+
+def command_of(name, commands):
+    """How the engine's file is compiled, to print its intermediate code instead."""
+    (found,) = [c for c in commands if c["file"].endswith(f"engine/{name}") and "libengine.a" in c["output"]]
+    words = shlex.split(found["command"])
+    kept = []
+    skip = False
+    for word in words[: words.index("-o")]:
+        if not skip and word not in ("-MD", "-MQ", "-MF", "-c"):
+            kept.append(word)
+        skip = word in ("-MQ", "-MF")
+    return kept, found["file"], found["directory"]
+
+
+def accesses(name, commands, source=None):
+    """{function: [(access, order)]} of a file, or of another source in its place."""
+    words, path, directory = command_of(name, commands)
+    path = os.path.join(directory, path)
+    words += ["-I", os.path.dirname(path), "-w", "-S", "-o", os.devnull, "-fdump-tree-gimple=/dev/stdout", source or path]
+    done = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    found, function = {}, None
+    for line in done.stdout.splitlines():
+        begin = re.match(r"^[\w\s*]*?\b(\w+) \(", line)
+        if begin and not line.startswith(" "):
+            function = begin[1]
+        access = re.search(r"__atomic_(load|store|exchange|fetch_add|fetch_sub|compare_exchange)\w* \((.*)\)", line)
+        if access:
+            found.setdefault(function, []).append((access[1], int(access[2].split(", ")[-1])))
+    return found
+
+
+def faults(name, found):
+    for function, expected in FUNCTIONS[name].items():
+        got = found.get(function, [])
+        if [access for access, _ in got] != [access for access, _, _ in expected]:
+            yield f"{name}, {function}(): {[access for access, _ in got]} instead of {[access for access, _, _ in expected]}: is its protocol the same?"
+            continue
+        for (access, order), (_, least, why) in zip(got, expected):
+            if order not in AT_LEAST[least]:
+                yield f"{name}, {function}(): a {access} of order {order}, weaker than {least}: {why}"
+
+
+def weaken(text):
+    """Copies of a file with one access each that is relaxed, and what was changed."""
+    for match in re.finditer(r"memory_order_(acquire|release|acq_rel)", text):
+        yield match[0], text[: match.start()] + "memory_order_relaxed" + text[match.end() :]
+    for match in re.finditer(r"\batomic_(load|store|fetch_add|exchange)\(", text):
+        depth, end = 1, match.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        changed = f"atomic_{match[1]}_explicit({text[match.end() : end - 1]}, memory_order_relaxed)"
+        yield match[0], text[: match.start()] + changed + text[end:]
+
+
+def main():
+    with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as file:
+        commands = json.load(file)
+    words, path, directory = command_of("ring.c", commands)
+    version = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
+    if "Free Software Foundation" not in version.stdout:
+        print(f"skipped: the build's compiler is not GCC, whose intermediate code is read: {version.stdout.splitlines()[:1]}")
+        return 77
+    wrong = [fault for name in FUNCTIONS for fault in faults(name, accesses(name, commands))]
+    if wrong:
+        print("\n".join(wrong))
+        return 1
+    n_found, missed = 0, []
+    with open(os.path.join(directory, path), encoding="utf-8") as file:
+        text = file.read()
+    with tempfile.TemporaryDirectory() as folder:
+        for what, changed in weaken(text):
+            copy = os.path.join(folder, "ring.c")
+            with open(copy, "w", encoding="utf-8") as file:
+                file.write(changed)
+            if list(faults("ring.c", accesses("ring.c", commands, copy))):
+                n_found += 1
+            else:
+                missed.append(f"{what} in line {text[: len(os.path.commonprefix([text, changed]))].count(chr(10)) + 1} of ring.c")
+    n = sum(len(expected) for functions in FUNCTIONS.values() for expected in functions.values())
+    print(f"{n} accesses are as strong as they must be; {n_found} weaker ones in copies of ring.c were found")
+    if missed:
+        print("not found:", *missed, sep="\n  ")
+    return 1 if missed else 0
+
+
+sys.exit(main())

@@ -309,6 +309,34 @@ START_TEST(undo_and_redo_walk_through_the_documents)
 }
 END_TEST
 
+START_TEST(values_find_a_node_that_is_renamed_by_the_name_that_it_has_then)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/rename", "ss", "vol", "level");
+  client_send(rig.client, "/node/vol/gain", "f", -8.0); // has gone when its turn comes
+  client_send(rig.client, "/node/level/gain", "f", -9.0);
+  client_expect_nothing(rig.client);
+  hear();
+  client_expect(rig.client, "/done /rack/rename 1 640");
+  client_expect_start(rig.client, "/fail /node/vol/gain 3 no node \"vol\"");
+  client_expect(rig.client, "/done /node/level/gain");
+  const RackUid uid = (RackUid)fake_engine_set(rig.engine, 0).params[0].uid;
+  client_send(rig.client, "/rack/undo", ""); // the value
+  hear();
+  client_expect_start(rig.client, "/done /rack/undo");
+  control_rig_expect_rack(&rig, "add level gain gain=-6dB");
+  client_send(rig.client, "/rack/undo", ""); // the name
+  hear();
+  client_expect_start(rig.client, "/done /rack/undo");
+  control_rig_expect_rack(&rig, "add vol gain gain=-6dB");
+  client_send(rig.client, "/node/vol/gain", "f", -8.0);
+  client_expect(rig.client, "/done /node/vol/gain");
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 1).params[0].uid, uid); // the same node all along
+  stop();
+}
+END_TEST
+
 START_TEST(a_fader_is_one_step_and_another_fader_another)
 {
   start();
@@ -692,6 +720,7 @@ SUITE_MAIN("control_session", one_edit_is_in_flight_and_the_others_wait_in_order
            the_last_word_wins_over_edits_that_waited, undo_and_redo_walk_through_the_documents,
            a_rack_that_is_taken_back_is_as_an_undo,
            an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered,
+           values_find_a_node_that_is_renamed_by_the_name_that_it_has_then,
            a_fader_is_one_step_and_another_fader_another,
            a_value_set_during_an_undo_does_not_confuse_the_steps,
            what_is_undone_does_not_lend_its_identity, a_bundle_with_an_edit_is_one_edit,

@@ -297,8 +297,7 @@ def unread_run():
         while not ("log.dropped" in text and dropped) and time.monotonic() < deadline:
             ask = [PROGRAM, "send", "--osc-port", port, "--json", "/server/status"]
             answer = subprocess.run(ask, capture_output=True, text=True, check=False).stdout
-            values = json.loads(answer)[0]["arguments"] if "log_dropped" in answer else []
-            dropped = dict(zip(values[0::2], values[1::2])).get("log_dropped", 0)
+            dropped = json.loads(answer)["log_dropped"] if "log_dropped" in answer else 0
             with open("unread.txt", encoding="utf-8") as written:
                 text = written.read()
         process.terminate()

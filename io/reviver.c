@@ -7,10 +7,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define NS_PER_MS   1000000U
 #define HANG_NS     (2000U * NS_PER_MS)  // after which a call is said to hang
 #define FIRST_NS    (10000U * NS_PER_MS) // jackd is silent for 6 s when a client has died
+#define REFUSED_NS  (2000U * NS_PER_MS)  // a first start that is refused is tried again for so long
 #define PATIENCE_MS 50U                  // of one poll; a healthy server answers within
 #define CLOSE_MS    900U                 // twice that is the longest that reviver_close() takes
 #define MAX_STEPS   8U                   // of one poll; a return takes four
@@ -132,8 +134,9 @@ reviver_give_up(Reviver* const reviver, const Error* const error)
     session_lose(reviver->session, error->text);
     return false;
   }
-  const bool is_news = reviver->is_open && !reviver->session->absent &&
-                       strcmp(reviver->error.text, error->text) != 0;
+  reviver->absent = reviver->session->absent;
+  const bool is_news =
+      reviver->is_open && !reviver->absent && strcmp(reviver->error.text, error->text) != 0;
   if (reviver->phase == RUNNING) {
     reviver->lost_ns = rt_now_ns();
   }
@@ -293,20 +296,33 @@ reviver_poll(Reviver* const reviver)
   }
 }
 
+// A server that is there refused this session, as jackd does where another client has just ended:
+// it may take the next one.
+static bool
+is_refused(const Reviver* const reviver)
+{
+  return reviver->error.status == STATUS_AUDIO_IO && !reviver->absent;
+}
+
 static Status
 start_once(Reviver* const reviver, Error* const error)
 {
+  const struct timespec pause = { .tv_nsec = 10L * NS_PER_MS };
   const uint64_t began_ns = rt_now_ns();
   open_session(reviver);
-  while (reviver->phase != RUNNING && reviver->phase != AWAY) {
-    if (rt_now_ns() - began_ns > FIRST_NS) {
+  while (reviver->phase != RUNNING) {
+    const uint64_t age_ns = rt_now_ns() - began_ns;
+    if (reviver->phase == AWAY && (!is_refused(reviver) || age_ns > REFUSED_NS)) {
+      return error_set(error, reviver->error.status, "%s", reviver->error.text);
+    }
+    if (age_ns > FIRST_NS) {
       return error_set(error, STATUS_AUDIO_IO, "%s does not answer", reviver->name);
     }
-    advance(reviver);
+    if (!advance(reviver) && reviver->phase == AWAY) {
+      nanosleep(&pause, NULL);
+    }
   }
-  return reviver->phase == RUNNING
-             ? STATUS_OK
-             : error_set(error, reviver->error.status, "%s", reviver->error.text);
+  return STATUS_OK;
 }
 
 Status

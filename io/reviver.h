@@ -73,6 +73,7 @@ struct Reviver {
   bool hang_told;
   bool leaks;          ///< A call was left to itself
   Error error;         ///< Why the last attempt failed
+  bool absent;         ///< Because there was no server or device
   uint64_t past_xruns; ///< Of sessions that are over
   uint64_t reconnects;
   Reviver* next; ///< Closed, but never freed, see `leaks`
@@ -83,8 +84,9 @@ struct Reviver {
 REALTIME void session_process(Session* session, const float* const* in, float* const* out,
                               uint32_t n_frames, bool wait);
 
-/// The first start; waits 10 s for it at most.  Where the driver waits and no server is there, this
-/// is no error but a note.  On an error call reviver_close(). [main]
+/// The first start; waits 10 s for it at most.  A server that refuses is asked again for 2 s. Where
+/// the driver waits and no server is there, this is no error but a note.  On an error call
+/// reviver_close(). [main]
 NODISCARD Status reviver_start(Reviver* reviver, Error* error);
 
 /// It is over, and why.  Once a session; from the library's threads or the main one. [any, not rt]

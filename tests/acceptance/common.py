@@ -333,13 +333,20 @@ class Jackd:
         # Every client locks the server's memory, 50 kB for each port that there could be: 2,048 would take it 30 ms.
         command = ["jackd", "-r", "-p", "128", "-n", self.name, "-d", "dummy"]
         command += ["-r", str(self.rate), "-p", str(self.period)]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.log = tempfile.TemporaryFile(mode="w+")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
+
+    def output(self):
+        self.log.seek(0)
+        return self.log.read()
 
     def start(self):
         """Start it and wait until it accepts clients."""
         self.launch()
+        deadline = time.monotonic() + 20.0
         while self.run("jack_lsp").returncode:
-            assert self.process.poll() is None, "jackd ended"
+            assert self.process.poll() is None, f"jackd ended\n{self.output()}"
+            assert time.monotonic() < deadline, f"jackd accepts no client\n{self.output()}"
             time.sleep(0.02)
 
     def listens(self):

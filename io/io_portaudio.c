@@ -55,7 +55,12 @@ on_period(const void* const in, void* const out, const unsigned long n_frames,
   if (flags & (paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow)) {
     atomic_fetch_add_explicit(&session->base.xruns, 1U, memory_order_relaxed);
   }
-  session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false);
+  const Io* const io = session->base.io;
+  if ((in || !io->n_in) && (out || !io->n_out)) {
+    session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false);
+  } else if (out) {
+    io_silence(io, (float* const*)out, (uint32_t)n_frames);
+  }
   return paContinue;
 }
 
@@ -81,12 +86,12 @@ fail(PaSession* const session, const char* const what, const PaError code)
 static PaStreamParameters
 parameters(const PaDeviceIndex device, const uint32_t n_channels, const bool is_input)
 {
-  const PaDeviceInfo* const info = Pa_GetDeviceInfo(device);
+  const PaDeviceInfo info = pa_device_info(device);
   return (PaStreamParameters){ .device = device,
                                .channelCount = (int)n_channels,
                                .sampleFormat = paFloat32 | paNonInterleaved,
-                               .suggestedLatency = is_input ? info->defaultLowInputLatency
-                                                            : info->defaultLowOutputLatency };
+                               .suggestedLatency = is_input ? info.defaultLowInputLatency
+                                                            : info.defaultLowOutputLatency };
 }
 
 static Status
@@ -106,15 +111,15 @@ open_stream(PaSession* const session)
       in >= 0 ? parameters(in, io->n_in, true) : (PaStreamParameters){ 0 };
   const PaStreamParameters to =
       out >= 0 ? parameters(out, io->n_out, false) : (PaStreamParameters){ 0 };
-  const PaDeviceInfo* const info = Pa_GetDeviceInfo(out >= 0 ? out : in);
-  const PaHostApiInfo* const api = Pa_GetHostApiInfo(info->hostApi);
-  session->is_on_jack = api->type == paJACK;
-  snprintf(session->device, sizeof(session->device), "%s: %s", api->name, info->name);
+  const PaDeviceInfo info = pa_device_info(out >= 0 ? out : in);
+  const PaHostApiInfo api = pa_api_info(info.hostApi);
+  session->is_on_jack = api.type == paJACK;
+  snprintf(session->device, sizeof(session->device), "%s: %s", api.name, info.name);
   const PaError code =
       Pa_OpenStream(&session->stream, in >= 0 ? &from : NULL, out >= 0 ? &to : NULL,
-                    config->rate_hz > 0.0 ? config->rate_hz : info->defaultSampleRate,
+                    config->rate_hz > 0.0 ? config->rate_hz : info.defaultSampleRate,
                     config->block_frames, paNoFlag, on_period, session);
-  if (code != paNoError) {
+  if (code != paNoError || !session->stream) {
     session->stream = NULL;
     char what[96];
     snprintf(what, sizeof(what), "cannot open '%s'", session->device);
@@ -201,8 +206,9 @@ arm(Reviver* const reviver, Error* const error)
 {
   PaSession* const session = (PaSession*)reviver->session;
   snprintf(reviver->name, sizeof(reviver->name), "PortAudio device '%s'", session->device);
-  return io_arm(&reviver->io, Pa_GetStreamInfo(session->stream)->sampleRate,
-                session->config->block_frames, error);
+  const PaStreamInfo* const info = Pa_GetStreamInfo(session->stream);
+  return info ? io_arm(&reviver->io, info->sampleRate, session->config->block_frames, error)
+              : error_set(error, STATUS_AUDIO_IO, "%s tells no rate", reviver->name);
 }
 
 static void

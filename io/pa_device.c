@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // PortAudio's devices.
+//
+// PortAudio answers with NULL for a device or host API that it does not know, and with an error
+// code for numbers of them; a host API may also leave a name out.  Such a device has no name here,
+// and no channels.
 
 #include "pa_device.h"
 
@@ -11,16 +15,33 @@
 
 #define ANY_API (-1)
 
-static const char*
-api_name(const PaHostApiIndex api)
+PaDeviceInfo
+pa_device_info(const PaDeviceIndex device)
 {
-  return Pa_GetHostApiInfo(api)->name;
+  const PaDeviceInfo* const known = Pa_GetDeviceInfo(device);
+  PaDeviceInfo info = known ? *known : (PaDeviceInfo){ .hostApi = paHostApiNotFound };
+  info.name = info.name ? info.name : "";
+  info.maxInputChannels = info.maxInputChannels > 0 ? info.maxInputChannels : 0;
+  info.maxOutputChannels = info.maxOutputChannels > 0 ? info.maxOutputChannels : 0;
+  return info;
+}
+
+PaHostApiInfo
+pa_api_info(const PaHostApiIndex api)
+{
+  const PaHostApiInfo* const known = Pa_GetHostApiInfo(api);
+  PaHostApiInfo info = known ? *known
+                             : (PaHostApiInfo){ .type = paInDevelopment,
+                                                .defaultInputDevice = paNoDevice,
+                                                .defaultOutputDevice = paNoDevice };
+  info.name = info.name ? info.name : "";
+  return info;
 }
 
 static bool
 is_in_api(const PaDeviceIndex device, const PaHostApiIndex api)
 {
-  return api == ANY_API || Pa_GetDeviceInfo(device)->hostApi == api;
+  return api == ANY_API || pa_device_info(device).hostApi == api;
 }
 
 // ---- lists for messages ----
@@ -50,7 +71,7 @@ no_api(const char* const wanted, Error* const error)
 {
   List list = { "", 0, false };
   for (PaHostApiIndex api = 0; api < Pa_GetHostApiCount(); ++api) {
-    list_add(&list, api_name(api));
+    list_add(&list, pa_api_info(api).name);
   }
   return error_set(error, STATUS_AUDIO_IO, "PortAudio has no host API '%s'; there is %s", wanted,
                    list.length ? list.text : "none");
@@ -62,7 +83,7 @@ no_device(const char* const what, const char* const wanted, const PaHostApiIndex
 {
   List list = { "", 0, false };
   for (PaDeviceIndex device = 0; device < Pa_GetDeviceCount(); ++device) {
-    const char* const name = Pa_GetDeviceInfo(device)->name;
+    const char* const name = pa_device_info(device).name;
     if (is_in_api(device, api) && (!part || strcasestr(name, part))) {
       char item[96];
       snprintf(item, sizeof(item), "'%.80s' (%d)", name, device);
@@ -79,7 +100,7 @@ static Status
 find_api(const char* const name, PaHostApiIndex* const found, Error* const error)
 {
   for (PaHostApiIndex api = 0; api < Pa_GetHostApiCount(); ++api) {
-    if (!strncasecmp(api_name(api), name, strlen(name))) {
+    if (!strncasecmp(pa_api_info(api).name, name, strlen(name))) {
       *found = api;
       return STATUS_OK;
     }
@@ -105,7 +126,7 @@ find_by_name(const char* const name, const PaHostApiIndex api, PaDeviceIndex* co
 {
   uint32_t n_parts = 0;
   for (PaDeviceIndex device = 0; device < Pa_GetDeviceCount(); ++device) {
-    const char* const candidate = Pa_GetDeviceInfo(device)->name;
+    const char* const candidate = pa_device_info(device).name;
     if (!is_in_api(device, api) || !strcasestr(candidate, name)) {
       continue;
     }
@@ -132,11 +153,11 @@ find_named(const char* const device, const PaHostApiIndex api, const uint32_t n_
   if (status) {
     return status;
   }
-  const PaDeviceInfo* const info = Pa_GetDeviceInfo(*found);
-  if ((uint32_t)info->maxInputChannels < n_in || (uint32_t)info->maxOutputChannels < n_out) {
+  const PaDeviceInfo info = pa_device_info(*found);
+  if ((uint32_t)info.maxInputChannels < n_in || (uint32_t)info.maxOutputChannels < n_out) {
     return error_set(error, STATUS_AUDIO_IO,
                      "PortAudio device '%s' has %d inputs and %d outputs; %u and %u are wanted",
-                     info->name, info->maxInputChannels, info->maxOutputChannels, n_in, n_out);
+                     info.name, info.maxInputChannels, info.maxOutputChannels, n_in, n_out);
   }
   return STATUS_OK;
 }
@@ -146,11 +167,11 @@ static PaHostApiIndex
 default_api(void)
 {
   const PaHostApiIndex preferred = Pa_GetDefaultHostApi();
-  if (preferred >= 0 && Pa_GetHostApiInfo(preferred)->deviceCount > 0) {
+  if (preferred >= 0 && pa_api_info(preferred).deviceCount > 0) {
     return preferred;
   }
   for (PaHostApiIndex api = 0; api < Pa_GetHostApiCount(); ++api) {
-    if (Pa_GetHostApiInfo(api)->deviceCount > 0) {
+    if (pa_api_info(api).deviceCount > 0) {
       return api;
     }
   }
@@ -166,14 +187,14 @@ check_default(const PaDeviceIndex device, const PaHostApiIndex api, const bool i
     return STATUS_OK;
   }
   if (device == paNoDevice) {
-    return error_set(error, STATUS_AUDIO_IO, "PortAudio: %s has no %s device", api_name(api),
-                     direction);
+    return error_set(error, STATUS_AUDIO_IO, "PortAudio: %s has no %s device",
+                     pa_api_info(api).name, direction);
   }
-  const PaDeviceInfo* const info = Pa_GetDeviceInfo(device);
-  const int available = is_input ? info->maxInputChannels : info->maxOutputChannels;
+  const PaDeviceInfo info = pa_device_info(device);
+  const int available = is_input ? info.maxInputChannels : info.maxOutputChannels;
   if ((uint32_t)available < n_channels) {
     return error_set(error, STATUS_AUDIO_IO, "PortAudio device '%s' has %d %ss; %u are wanted",
-                     info->name, available, direction, n_channels);
+                     info.name, available, direction, n_channels);
   }
   return STATUS_OK;
 }
@@ -200,8 +221,8 @@ pa_device_find(const char* const host_api, const char* const device, const uint3
   if (status) {
     return status;
   }
-  *in = n_in ? Pa_GetHostApiInfo(api)->defaultInputDevice : paNoDevice;
-  *out = n_out ? Pa_GetHostApiInfo(api)->defaultOutputDevice : paNoDevice;
+  *in = n_in ? pa_api_info(api).defaultInputDevice : paNoDevice;
+  *out = n_out ? pa_api_info(api).defaultOutputDevice : paNoDevice;
   status = check_default(*in, api, true, n_in, error);
   return status ? status : check_default(*out, api, false, n_out, error);
 }
@@ -211,14 +232,14 @@ pa_device_list(void)
 {
   json_t* const list = json_array();
   for (PaDeviceIndex device = 0; device < Pa_GetDeviceCount(); ++device) {
-    const PaDeviceInfo* const info = Pa_GetDeviceInfo(device);
-    const PaHostApiInfo* const api = Pa_GetHostApiInfo(info->hostApi);
-    const bool is_default = device == api->defaultInputDevice || device == api->defaultOutputDevice;
+    const PaDeviceInfo info = pa_device_info(device);
+    const PaHostApiInfo api = pa_api_info(info.hostApi);
+    const bool is_default = device == api.defaultInputDevice || device == api.defaultOutputDevice;
     json_array_append_new(list,
-                          json_pack("{si ss ss si si sf sb}", "index", device, "name", info->name,
-                                    "host_api", api->name, "inputs", info->maxInputChannels,
-                                    "outputs", info->maxOutputChannels, "rate_hz",
-                                    info->defaultSampleRate, "default", is_default));
+                          json_pack("{si ss ss si si sf sb}", "index", device, "name", info.name,
+                                    "host_api", api.name, "inputs", info.maxInputChannels,
+                                    "outputs", info.maxOutputChannels, "rate_hz",
+                                    info.defaultSampleRate, "default", is_default));
   }
   return list;
 }

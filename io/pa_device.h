@@ -22,6 +22,11 @@ NODISCARD Status pa_device_find(const char* host_api, const char* device, uint32
                                 uint32_t n_out, PaDeviceIndex* in, PaDeviceIndex* out,
                                 Error* error);
 
+/// What PortAudio knows of a device: no name and no channels where it knows none.
+PaDeviceInfo pa_device_info(PaDeviceIndex device);
+/// The same of a host API.
+PaHostApiInfo pa_api_info(PaHostApiIndex api);
+
 /// All devices, see IoDriver::devices; `index` is what pa_device_find() takes.
 json_t* pa_device_list(void);
 

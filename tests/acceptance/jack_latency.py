@@ -3,6 +3,7 @@
 OSC edits, and after a restart of jackd."""
 
 import re
+import select
 import statistics
 
 from common import *
@@ -10,6 +11,7 @@ from common import *
 need("jackd", "jack_iodelay", "jack_lsp", "jack_connect")
 
 RATE, PERIOD, EDITS = 48000, 64, 1000
+SETTLED, RESOLUTION, LIMIT_S = 4, 0.0011, 60.0  # readings; frames, for what it prints has three decimals
 
 
 def connect(jack, source, target, deadline):
@@ -19,25 +21,41 @@ def connect(jack, source, target, deadline):
         jack.run("jack_connect", source, target)
 
 
+def readings(process, deadline):
+    """Frames, as jack_iodelay prints them, four times a second."""
+    text = ""
+    while time.monotonic() < deadline:
+        if select.select([process.stdout], [], [], 0.1)[0]:
+            text += os.read(process.stdout.fileno(), 65536).decode()
+        *lines, text = text.split("\n")
+        for found in (re.search(r"([0-9.]+) frames .*total", line) for line in lines):
+            if found:
+                yield float(found[1])
+
+
 def round_trip(jack, connections):
-    """Frames, by jack_iodelay."""
+    """Frames, by jack_iodelay; None where the machine does not let it tell.
+
+    It reads to a thousandth of a frame while nothing disturbs its tones.  A period that is skipped, because the machine had no time for one of
+    the clients, moves what it reads by hundredths for half a second; so a reading counts once it has stood for SETTLED in a row.
+    """
     process = subprocess.Popen(["jack_iodelay"], env={**os.environ, **jack.env}, stdout=subprocess.PIPE)
+    seen = []
     try:
-        deadline = time.monotonic() + 20.0
+        deadline = time.monotonic() + LIMIT_S
         jack.wait_for("jack_delay:in")
         for source, target in connections:
             connect(jack, source, target, deadline)
-        os.set_blocking(process.stdout.fileno(), False)
-        text, readings = "", []
-        while len(readings) < 7:
-            assert time.monotonic() < deadline, text
-            time.sleep(0.1)
-            text += (process.stdout.read() or b"").decode()
-            readings = re.findall(r"([0-9.]+) frames .*total", text)
-        return statistics.median(map(float, readings[2:]))  # settled; a stall spoils one or two
+        for reading in readings(process, deadline):
+            seen.append(reading)
+            last = seen[-SETTLED:]
+            if len(last) == SETTLED and max(last) - min(last) <= RESOLUTION:
+                return statistics.median(last)
     finally:
         process.kill()
         process.wait()
+    print(f"jack_iodelay is not left alone for a second within {LIMIT_S} s: {connections}, {seen}, {jack.wires()}")
+    return None
 
 
 def reported(jack):
@@ -50,15 +68,19 @@ def reported(jack):
 with scratch(), Jackd(RATE, PERIOD) as jack:
     # Before the rack is there: it would restore its connections to the client of that name.
     bare = round_trip(jack, [("jack_delay:out", "jack_delay:in")])
+    if bare is None:
+        print("skipped: without the rack it cannot be measured either")
+        sys.exit(77)
     arguments = ("--io", "jack", "--depth", "1", "--channels", "1:1", "--name", "rack", "--no-connect", "")
     with Server(*arguments, env=jack.env) as server:
         jack.wait_for("rack:out_1")
 
         def compare(when):
             through = round_trip(jack, [("jack_delay:out", "rack:in_1"), ("rack:out_1", "jack_delay:in")])
+            assert through is not None, f"{when}: {server.status()}\n{server.output()}"
             measured, told = through - bare, reported(jack)
             print(f"{when}: measured {measured:.3f} frames, JACK is told {told}")
-            assert abs(measured - told) < 0.01 and told == PERIOD, (measured, told)
+            assert abs(measured - told) < 0.01 and told == PERIOD, f"{when}: through the rack {through}, without {bare}, told {told}\n{server.output()}"
 
         compare("at the start")
         for i in range(EDITS // 2):

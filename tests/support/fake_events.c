@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const FakeEvents* last;
+
 static void
 fake_process(void* const context, const float* const* const in, float* const* const out,
              const uint32_t n_frames, const bool wait)
@@ -67,6 +69,7 @@ fake_note(void* const context, const char* const text)
 IoEvents
 fake_events(FakeEvents* const fake, const uint32_t n_in, const uint32_t n_out)
 {
+  last = fake;
   fake->n_in = n_in;
   fake->n_out = n_out;
   return (IoEvents){ .context = fake,
@@ -74,4 +77,14 @@ fake_events(FakeEvents* const fake, const uint32_t n_in, const uint32_t n_out)
                      .format = fake_format,
                      .latency = fake_latency,
                      .note = fake_note };
+}
+
+const char*
+fake_story(void)
+{
+  static char story[sizeof(last->log) + 128];
+  snprintf(story, sizeof(story), "%llu periods, of %u frames; %u formats, %g Hz; notes:\n%s",
+           (unsigned long long)last->periods, last->last_frames, last->formats, last->rate_hz,
+           last->log);
+  return story;
 }

@@ -40,12 +40,15 @@ driver_is_running(const Io* const io)
   return driver_status(io).state == IO_STATE_RUNNING;
 }
 
-/// Poll every 10 ms until `condition` (with `io` and `fake` in scope) is true; fails the test after
-/// 10 s.
+/// What the driver has told the events that were made last, for messages.
+const char* fake_story(void);
+
+/// Poll every 10 ms until `condition` is true.  Fails the test after some 20 s, and says what the
+/// driver has told.
 #define POLL_UNTIL(io, condition)                                                                  \
   do {                                                                                             \
     for (unsigned tries_ = 0; io_poll(io), !(condition); ++tries_) {                               \
-      ck_assert_msg(tries_ < 1000U, "waited in vain for " #condition);                             \
+      ck_assert_msg(tries_ < 2000U, "waited in vain for " #condition "\n%s", fake_story());        \
       usleep(10000);                                                                               \
     }                                                                                              \
   } while (0)

@@ -8,6 +8,7 @@ Runs the program as its users do, injects one fault after the other, and waits u
 faults that moves while there is none.  The test runs in a user namespace of its own, with addresses of strangers on its loopback.
 """
 
+import concurrent.futures
 import resource
 
 from seen import *
@@ -373,7 +374,7 @@ def gpu_run():
         note("key", {key for key in ("cost_cpu_us", "cost_gpu_us") if live.status()[key] > 0.0}, "a GPU is met, and costs are measured")
         live.stop()
     env["WARPRACK_FAULTS"] = "gpu.error@600=700"
-    with Live("--io", "dummy", "--backend", "opencl", "reverb", program=FAULTS, env=env) as live:
+    with Live("--io", "dummy", "--backend", "opencl", "reverb", program=FAULTS, env=env, patience=300.0) as live:
         with live.sees("the GPU fails", *OF_FAILURE):
             pass
         live.stop()
@@ -417,9 +418,11 @@ def main():
         ELSEWHERE["event", "realtime.missing"] = why
     need("jackd", "jack_lsp", "jack_freewheel")
     with scratch():
-        loop = Loop()
-        statuses = [first_run(has_namespace), second_run(has_namespace), jack_run()]
-        gpu_run()
+        with concurrent.futures.ThreadPoolExecutor() as beside:
+            gpu = beside.submit(gpu_run)  # computes, while the others wait most of the time
+            loop = Loop()
+            statuses = [first_run(has_namespace), second_run(has_namespace), jack_run()]
+            gpu.result()
         differs(
             "started in other ways", statuses[0], statuses[1],
             "inputs outputs rate_hz block_frames depth worker callback_ns_max load_p50" + has_namespace * " realtime_note",

@@ -74,7 +74,7 @@ clerk_run(void* const context)
   for (ClerkJob* job = NULL; (job = wait_for_job(clerk));) {
     job->error.status = job->is_write
                             ? folder_write(&clerk->folder, job->name, job->text, &job->error)
-                            : folder_read(&clerk->folder, job->name, &job->text, &job->error);
+                            : folder_read_rack(&clerk->folder, job->name, &job->text, &job->error);
     pthread_mutex_lock(&clerk->lock);
     append(&clerk->done, job);
     pthread_mutex_unlock(&clerk->lock);

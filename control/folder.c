@@ -140,6 +140,36 @@ folder_read(const Folder* const folder, const char* const name, char** const tex
 }
 
 static bool
+ends_in(const char* const name, const char* const end)
+{
+  const size_t length = strlen(name);
+  const size_t n = strlen(end);
+  return length >= n && strcmp(name + length - n, end) == 0;
+}
+
+static bool
+ends_in_rack(const char* const name)
+{
+  return ends_in(name, ".rack") && strcmp(name, ".rack") != 0 && !ends_in(name, "/.rack");
+}
+
+static Status
+check_rack_name(const char* const name, Error* const error)
+{
+  return ends_in_rack(name) ? STATUS_OK
+                            : error_set(error, STATUS_BAD_ARG,
+                                        "%.200s: the name of a rack ends in \".rack\"", name);
+}
+
+Status
+folder_read_rack(const Folder* const folder, const char* const name, char** const text,
+                 Error* const error)
+{
+  const Status status = check_rack_name(name, error);
+  return status ? status : folder_read(folder, name, text, error);
+}
+
+static bool
 write_all(const int fd, const char* text, size_t n_bytes)
 {
   while (n_bytes) {
@@ -193,20 +223,6 @@ replace_file(const int fd, const char* const base, const char* const text)
   return fsync(fd) == 0 ? 0 : errno; // the new name survives a power failure too
 }
 
-static bool
-ends_in(const char* const name, const char* const end)
-{
-  const size_t length = strlen(name);
-  const size_t n = strlen(end);
-  return length >= n && strcmp(name + length - n, end) == 0;
-}
-
-static bool
-ends_in_rack(const char* const name)
-{
-  return ends_in(name, ".rack") && strcmp(name, ".rack") != 0 && !ends_in(name, "/.rack");
-}
-
 bool
 folder_is_leftover(const char* const name)
 {
@@ -230,8 +246,9 @@ Status
 folder_write(const Folder* const folder, const char* const name, const char* const text,
              Error* const error)
 {
-  if (!ends_in_rack(name)) {
-    return error_set(error, STATUS_BAD_ARG, "%.200s: the name of a rack ends in \".rack\"", name);
+  const Status status = check_rack_name(name, error);
+  if (status) {
+    return status;
   }
   const char* const slash = strrchr(name, '/');
   char* const parent =

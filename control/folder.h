@@ -28,6 +28,11 @@ NODISCARD Status folder_open_file(const Folder* folder, const char* name, int* f
 /// Read a text of at most RACK_MAX_TEXT bytes; the caller frees it.
 NODISCARD Status folder_read(const Folder* folder, const char* name, char** text, Error* error);
 
+/// The same for a rack.  The name must end in ".rack": a message about an error quotes the text,
+/// and other files are nobody's business.
+NODISCARD Status folder_read_rack(const Folder* folder, const char* name, char** text,
+                                  Error* error);
+
 /// Write a rack's text as a whole or not at all: a new file that then takes the name, and the
 /// permissions of the one that had it.  The name must end in ".rack", so that a slip cannot
 /// overwrite a recording.

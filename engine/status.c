@@ -3,6 +3,8 @@
 
 #include "status.h"
 
+#include "text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -46,6 +48,7 @@ error_set(Error* const error, const Status status, const char* const format, ...
     va_start(args, format);
     vsnprintf(error->text, sizeof(error->text), format, args);
     va_end(args);
+    text_make_printable(error->text);
   }
   return status;
 }

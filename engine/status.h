@@ -38,8 +38,8 @@ typedef enum Status {
   STATUS_N_STATUSES
 } Status;
 
-/// What went wrong, in words for the user.  `text` is one line without a final full stop or
-/// newline.
+/// What went wrong, in words for the user.  `text` is one printable line without a final full stop:
+/// whatever a file, an argument or a message brought into it, error_set() made it so.
 typedef struct Error {
   Status status;
   char text[512];

@@ -48,8 +48,7 @@ little(const unsigned char* const bytes)
 static bool
 is_utf8(const char* text)
 {
-  for (size_t n = 1; *text && n; text += n) {
-    n = (unsigned char)*text < 0x20U ? 1U : text_character_bytes(text);
+  for (size_t n = 0; (n = text_utf8_bytes(text)); text += n) {
   }
   return !*text;
 }

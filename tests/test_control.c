@@ -617,13 +617,26 @@ START_TEST(racks_are_saved_and_loaded_inside_the_folder)
 }
 END_TEST
 
+START_TEST(no_message_comes_back_as_an_order_to_a_terminal)
+{
+  start();
+  client_send(rig.client, "/rack/chain", "s",
+              "gain \xC2\x9B\xE2\x80\xAE\xFF"
+              "3");
+  client_expect(rig.client, "/fail /rack/chain 2 chain:1:6: gain takes a number in dB, not "
+                            "\"??????3\"");
+  client_send(rig.client, "/rack/load", "s", "a\xC2\x9B\xE2\x80\xAE.rack");
+  client_expect(rig.client, "/fail /rack/load 9 a?????.rack: No such file or directory");
+  stop();
+}
+END_TEST
+
 START_TEST(no_file_name_leads_out_of_the_folder)
 {
   start();
-  static const char* const names[] = {
-    "/etc/passwd", "../x.rack", "a/../../x.rack", "link.rack",     "fifo.rack",
-    "dir.rack",    "",          "/dev/zero",      "linkdir/x.rack"
-  };
+  static const char* const names[] = { "/etc/x.rack",    "../x.rack",     "a/../../x.rack",
+                                       "link.rack",      "fifo.rack",     "dir.rack",
+                                       "/dev/zero.rack", "linkdir/x.rack" };
   ck_assert_int_eq(symlink("/etc/passwd", scratch_path(&rig.folder, "link.rack")), 0);
   ck_assert_int_eq(symlink("/tmp", scratch_path(&rig.folder, "linkdir")), 0);
   ck_assert_int_eq(mkfifo(scratch_path(&rig.folder, "fifo.rack"), 0600), 0);
@@ -631,6 +644,15 @@ START_TEST(no_file_name_leads_out_of_the_folder)
   for (uint32_t i = 0; i < ARRAY_LEN(names); ++i) {
     client_send(rig.client, "/rack/load", "s", names[i]);
     client_expect_start(rig.client, "/fail /rack/load 9 ");
+  }
+  scratch_write(&rig.folder, "key.txt", "SECRET\n", 7); // what is no rack is not quoted either
+  static const char* const others[] = { "", "key.txt", "/etc/passwd", ".rack", "key.rack.txt" };
+  for (uint32_t i = 0; i < ARRAY_LEN(others); ++i) {
+    char expected[128];
+    snprintf(expected, sizeof(expected),
+             "/fail /rack/load 1 %s: the name of a rack ends in \".rack\"", others[i]);
+    client_send(rig.client, "/rack/load", "s", others[i]);
+    client_expect(rig.client, expected);
   }
   static char large[RACK_MAX_TEXT + 1U];
   memset(large, '#', sizeof(large));
@@ -675,4 +697,5 @@ SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
            a_node_that_is_not_heard_yet_waits, an_address_that_ends_in_a_slash_is_no_amplifier,
            a_sender_that_floods_is_slowed_down_and_the_others_are_not,
            quit_is_answered_before_it_is_done, a_long_rack_is_read_in_parts,
-           racks_are_saved_and_loaded_inside_the_folder, no_file_name_leads_out_of_the_folder)
+           racks_are_saved_and_loaded_inside_the_folder,
+           no_message_comes_back_as_an_order_to_a_terminal, no_file_name_leads_out_of_the_folder)

@@ -4,6 +4,7 @@
 
 #include "../dsp_gpu/gpu.h"
 #include "../engine/effect.h"
+#include "../engine/text.h"
 #include "../tools/bench.h"
 #include "../tools/commands.h"
 #include "support/program.h"
@@ -92,6 +93,43 @@ START_TEST(mistakes_are_refused_with_the_nearest_name)
   ck_assert_int_eq(program.exit_code, 2);
   assert_contains(program.err, "did you mean \"gain\"?");
   program_clear(&program);
+}
+END_TEST
+
+/// Bytes that would move a cursor, set a title or turn a line around.
+START_TEST(no_argument_comes_back_as_an_order_to_the_terminal)
+{
+  static const char hostile[] = "x\x1B[2J\x07\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6\xFF\n.wav";
+  static const char chain[] = "gain \x1B[2J\xC2\x9B\xE2\x80\xAE";
+  static const char file[] = "convolver \"x\xC2\x9B\xE2\x80\xAE.wav\"";
+  static const char* const lines[][5] = {
+    { hostile },
+    { "info", hostile },
+    { "list", hostile },
+    { "bench", hostile },
+    { "check", hostile },
+    { "check", chain },
+    { "check", file },
+    { "check", "--rate", hostile, "gain" },
+    { "render", "gain", hostile, "out.wav" },
+    { "render", "--format", hostile, "gain", "in.wav" },
+    { "run", "--io", hostile },
+    { "import", hostile },
+    { "send", hostile },
+  };
+  for (unsigned l = 0; l < ARRAY_LEN(lines); ++l) {
+    const char* words[6] = { NULL };
+    memcpy(words, lines[l], sizeof(lines[l]));
+    Program program;
+    program_start(&program, words);
+    program_wait(&program);
+    ck_assert_int_ne(program.exit_code, 0);
+    char* const end = strchr(program.err, '\n');
+    ck_assert_msg(end && !end[1], "more than a line: %s", program.err);
+    *end = '\0';
+    ck_assert_msg(text_is_printable(program.err), "%u: %s", l, program.err);
+    program_clear(&program);
+  }
 }
 END_TEST
 
@@ -253,7 +291,8 @@ END_TEST
 
 SUITE_MAIN("program", help_lists_every_subcommand, every_subcommand_and_benchmark_has_help,
            mistakes_are_refused_with_the_nearest_name,
-           a_rack_that_cannot_be_planned_is_refused_at_the_start, list_effects_is_the_table,
+           a_rack_that_cannot_be_planned_is_refused_at_the_start,
+           no_argument_comes_back_as_an_order_to_the_terminal, list_effects_is_the_table,
            info_describes_every_parameter, info_reads_well,
            what_cannot_be_printed_is_an_error_but_never_ends_the_sound,
            json_is_json_whatever_a_file_is_called, a_backend_is_available_where_it_has_a_device,

@@ -7,6 +7,7 @@
 #include "rack_arg.h"
 
 #include "../engine/rt.h"
+#include "../engine/text.h"
 #include "../io/render.h"
 
 #include <math.h>
@@ -208,17 +209,21 @@ finish(const RenderOptions* const options, const RenderConfig* const config,
     const int code = command_fail(&cmd_render, error);
     return report->cancelled ? end_by_signal() : code;
   }
-  if (!warnings) {
-    return command_fail(&cmd_render, &(Error){ STATUS_NO_MEM, "" });
-  }
-  warn(config->input, config->output, warnings, report);
+  char* const input = text_printable_copy(config->input);
+  char* const output = text_printable_copy(config->output);
   int exit_code = 0;
-  if (options->json) {
-    exit_code = print_json(config->output, warnings, report);
-  } else if (!options->quiet) {
-    print_report(config->output, report);
+  if (!warnings || !input || !output) {
+    exit_code = command_fail(&cmd_render, &(Error){ STATUS_NO_MEM, "" });
+  } else {
+    warn(input, output, warnings, report);
+    exit_code = options->json ? print_json(config->output, warnings, report) : 0;
+    if (!options->json && !options->quiet) {
+      print_report(output, report);
+    }
   }
   free(warnings);
+  free(input);
+  free(output);
   return exit_code;
 }
 

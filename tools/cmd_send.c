@@ -7,6 +7,7 @@
 
 #include "../control/commands.h"
 #include "../control/control.h"
+#include "../engine/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -197,6 +198,19 @@ answer_json(const char* const address, const lo_message message)
   return json_pack("{ss ss so}", "address", address, "types", types, "arguments", arguments);
 }
 
+/// Each line of a text, without what would be an order to the terminal.
+static void
+print_lines(const char* const text)
+{
+  char* const copy = strdup(text);
+  char* rest = copy;
+  for (char* line = NULL; (line = strsep(&rest, "\n"));) {
+    text_make_printable(line);
+    printf("%s%s", line, rest ? "\n" : "");
+  }
+  free(copy);
+}
+
 /// `/done sih "/rack/add" 1 640`; texts keep their lines.
 static void
 print_answer(const char* const address, const lo_message message)
@@ -206,7 +220,9 @@ print_answer(const char* const address, const lo_message message)
   for (int i = 0; i < lo_message_get_argc(message); ++i) {
     json_t* const value = types[i] == 's' ? NULL : talk_argument(message, i);
     if (!value) {
-      printf(" \"%s\"", (const char*)lo_message_get_argv(message)[i]);
+      printf(" \"");
+      print_lines((const char*)lo_message_get_argv(message)[i]);
+      putchar('"');
     } else if (json_is_real(value)) {
       printf(" %g", json_real_value(value));
     } else if (json_is_integer(value)) {

@@ -3,12 +3,16 @@
 
 #include "commands.h"
 
+#include "../engine/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MISUSE_BYTES 2048U // lists of names are long
 
 extern const Command cmd_worker; // in no list: nobody starts it by hand
 
@@ -37,13 +41,15 @@ command_fail(const Command* const command, const Error* const error)
 int
 command_misused(const Command* const command, const char* const format, ...)
 {
-  fflush(stdout);
-  fprintf(stderr, PROGRAM_NAME " %s: ", command->name);
+  char text[MISUSE_BYTES];
   va_list args;
   va_start(args, format);
-  vfprintf(stderr, format, args);
+  vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  fprintf(stderr, "; see " PROGRAM_NAME " %s --help\n", command->name);
+  text_make_printable(text);
+  fflush(stdout);
+  fprintf(stderr, PROGRAM_NAME " %s: %s; see " PROGRAM_NAME " %s --help\n", command->name, text,
+          command->name);
   return status_exit_code(STATUS_BAD_ARG);
 }
 

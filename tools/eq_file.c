@@ -65,7 +65,6 @@ static Status PRINTF_LIKE(2, 3) refuse(const EqFile* const file, const char* con
   va_start(args, format);
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  text_make_printable(text);
   return error_set(file->error, STATUS_FILE, "%.200s:%u: %s", file->name, file->line_number, text);
 }
 

@@ -5,6 +5,7 @@
 
 #include "../engine/effect.h"
 #include "../engine/hint.h"
+#include "../engine/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +58,10 @@ refuse(const char* const word)
   } else if (word[0] != '-') {
     name_hint(hint, word, names, n);
   }
-  fprintf(stderr, PROGRAM_NAME ": unknown command '%s'; %s; see " PROGRAM_NAME " --help\n", word,
+  char shown[HINT_BYTES];
+  snprintf(shown, sizeof(shown), "%s", word);
+  text_make_printable(shown);
+  fprintf(stderr, PROGRAM_NAME ": unknown command '%s'; %s; see " PROGRAM_NAME " --help\n", shown,
           hint);
   return status_exit_code(STATUS_BAD_ARG);
 }

@@ -21,7 +21,7 @@
 
 enum { IR, MIX, GAIN, PREDELAY };
 
-#define MAX_TEXT_WIDENING 2U // outputs per input that a text may make
+#define MAX_TEXT_WIDENING 2U // outputs per input; more rows are rather a table of another kind
 
 static const FxParam convolver_params[] = {
   [IR] = { .id = "ir",
@@ -123,20 +123,21 @@ check_channels(const FxFile* const ir, const uint32_t n_in, Error* const error)
   if (!n_ir || !ir->n_frames) {
     return error_set(error, STATUS_FILE, "convolver: impulse response %s is empty", ir->name);
   }
-  if (n_ir != 1U && (n_ir % n_in || n_ir / n_in > FX_MAX_CHANNELS)) {
+  const bool divides = n_ir % n_in == 0U && n_ir / n_in <= FX_MAX_CHANNELS;
+  if (n_ir != 1U && !ir->is_audio && (!divides || n_ir / n_in > MAX_TEXT_WIDENING * n_in)) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "convolver: %s has %u rows of %llu numbers, and a row is the response of a "
+                     "channel, which does not fit %u inputs; write one number per line for one "
+                     "response, with decimals behind a point",
+                     ir->name, n_ir, (unsigned long long)ir->n_frames, n_in);
+  }
+  if (n_ir != 1U && !divides) {
     return error_set(
         error, STATUS_BAD_RACK,
         "convolver: impulse response %s has %u channels, which do not divide among %u "
         "input channels; use a response of 1 channel, of %u (one per channel), or of a "
         "multiple of %u (a matrix), or connect another number of channels",
         ir->name, n_ir, n_in, n_in, n_in);
-  }
-  if (!ir->is_audio && n_ir / n_in > MAX_TEXT_WIDENING * n_in) { // rather a table of another kind
-    return error_set(
-        error, STATUS_BAD_RACK,
-        "convolver: %s has %u rows of %llu numbers, and a row is a channel: %u outputs "
-        "for %u inputs; write one number per line for one response",
-        ir->name, n_ir, (unsigned long long)ir->n_frames, n_ir / n_in, n_in);
   }
   return STATUS_OK;
 }

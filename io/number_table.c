@@ -111,7 +111,10 @@ begins_with_number(const char* const line)
 static Status
 read_line(Table* const table, char* const line, const bool is_first, Error* const error)
 {
-  line[strcspn(line, "\r\n")] = '\0';
+  size_t length = strlen(line);
+  while (length && strchr("\r\n", line[length - 1U])) {
+    line[--length] = '\0';
+  }
   const char* const text = line + strspn(line, " \t");
   const char* const name = strstr(text, "//");
   table->is_rew |= is_first && strstr(text, REW_BEGINS);

@@ -120,6 +120,7 @@ START_TEST(what_cannot_be_imported_is_refused_with_its_line)
     { "Filter 1: ON PK Fc 100 Hz Gain 1 dB Q 1 BW Oct 2", "more than one" },
     { "Filter 1: ON LP 6dB Fc 100 Hz", "a width that it cannot have" },
     { "Filter 1: ON LSC 60 dB Fc 100 Hz Gain 20 dB", "as steep as this" },
+    { "Filter 1: ON LS 0.0001 dB Fc 100 Hz Gain 30 dB", "frequency infHz: lowshelf takes 1" },
     { "Preamp: loud", "needs a gain" },
     { "Preamp: 3 dB 4", "needs a gain" },
     { "Preamp: 400 dB", "-120 to 40 dB" },

@@ -121,9 +121,11 @@ START_TEST(a_text_makes_twice_as_many_channels_at_most)
   const FxFile table = { "curve.txt", 1000, 3, zeros, false, 0 };
   const FxFile nine = { "nine.txt", 10, 500, zeros, false, 0 };
   const FxFile twice = { "twice.txt", 8, 500, zeros, false, 0 };
+  const FxFile commas = { "commas.txt", 3, 2, zeros, false, 0 }; // 0,5
   const FxFile audio = { "nine.wav", 10, 500, zeros, true, 0 };
-  assert_refused(&table, 2, STATUS_BAD_RACK, "1000 rows of 3 numbers", "500 outputs for 2 inputs");
+  assert_refused(&table, 2, STATUS_BAD_RACK, "1000 rows of 3 numbers", "not fit 2 inputs");
   assert_refused(&nine, 2, STATUS_BAD_RACK, "10 rows of 500 numbers", "one number per line");
+  assert_refused(&commas, 2, STATUS_BAD_RACK, "3 rows of 2 numbers", "behind a point");
   for (uint32_t i = 0; i < 2U; ++i) {
     FxRig rig;
     rig_new(&rig, "convolver", RATE, 2, 64,

@@ -128,11 +128,11 @@ add_effect(EqFile* const file, const char* const effect, const EqValue values[st
   for (unsigned v = 0; v < 3U && values[v].id; ++v) {
     const FxParam* const param = &fx->params[fx_param_find(fx, values[v].id)];
     char digits[NUMBER_BYTES];
-    number_print(values[v].value, digits);
     if (!fx_param_accepts(param, values[v].value)) {
-      return refuse(file, "%s %s%s: %s takes %g to %g%s", values[v].id, digits, unit_of(param),
-                    effect, param->min, param->max, unit_of(param));
+      return refuse(file, "%s %g%s: %s takes %g to %g%s", values[v].id, values[v].value,
+                    unit_of(param), effect, param->min, param->max, unit_of(param));
     }
+    number_print(values[v].value, digits);
     n += (size_t)snprintf(text + n, sizeof(text) - n, " %s=%s%s", values[v].id, digits,
                           unit_of(param));
   }

@@ -43,6 +43,7 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
     "Filter Settings file\n\nEqualiser: Generic\nFilter  1: ON  LS 6dB  Fc  1.000 Hz  Gain -5,0 "
     "dB\n",
     "Channel: L 2\nDelay: 3 ms\nFilter: ON LP Q Fc 1 kHz Q 2\nFilter: ON BP Fc 100 Hz BW Oct 1\n",
+    "Filter: ON LS 0.0001 dB Fc 100 Hz Gain 30 dB\n",
     "GraphicEQ: 20 -1.5; 200 3; 20000 0\nConvolution: a.wav\n",
     "Filter: ON LS Fc 100 Hz Gain 3 dB Q 0.5\nFilter: ON HSC 10.8 dB Fc 100 Hz Gain 3 dB\n",
   };

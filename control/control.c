@@ -234,8 +234,8 @@ say_no_socket(const char* const address, const uint16_t port, const int code, Er
                      "with --osc-port, or 0 for any free one",
                      port, address);
   }
-  return error_set(error, STATUS_NET, "cannot listen on %s, UDP port %u: %s", address, port,
-                   strerror(code));
+  return error_set(error, status_of_errno(code, STATUS_NET), "cannot listen on %s, UDP port %u: %s",
+                   address, port, strerror(code));
 }
 
 static Peer

@@ -44,7 +44,7 @@ say_why(Error* const error, const char* const name, const int code)
                      "names inside the server's folder",
                      name);
   default:
-    return error_set(error, STATUS_FILE, "%.200s: %s", name, strerror(code));
+    return error_set(error, status_of_errno(code, STATUS_FILE), "%.200s: %s", name, strerror(code));
   }
 }
 

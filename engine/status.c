@@ -5,6 +5,7 @@
 
 #include "text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -31,6 +32,12 @@ const char*
 status_text(const Status status)
 {
   return (unsigned)status < STATUS_N_STATUSES ? status_table[status].text : "unknown status";
+}
+
+Status
+status_of_errno(const int number, const Status otherwise)
+{
+  return number == EMFILE || number == ENFILE || number == ENOMEM ? STATUS_NO_MEM : otherwise;
 }
 
 int

@@ -48,6 +48,10 @@ typedef struct Error {
 /// A plain sentence for a status, never NULL. [any]
 const char* status_text(Status status);
 
+/// STATUS_NO_MEM for an errno that says memory, processes or open files are short, else
+/// `otherwise`. [any]
+Status status_of_errno(int number, Status otherwise);
+
 /// The program's exit code for a status: 0 done, 2 usage or rack, 3 audio or network, 4 backend, 5
 /// file, 6 memory or the like.
 /// [any]

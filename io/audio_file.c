@@ -45,13 +45,20 @@ source_check(const int fd, const char* const name, Error* const error)
   return STATUS_FILE;
 }
 
+/// By errno.
+static Status
+cannot_read(const char* const name, Error* const error)
+{
+  return error_set(error, status_of_errno(errno, STATUS_FILE), "cannot read '%s': %s", name,
+                   strerror(errno));
+}
+
 Status
 source_open(const char* const name, int* const fd, Error* const error)
 {
   // Not to wait for who writes into a pipe.
   *fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  return *fd < 0 ? error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno))
-                 : source_check(*fd, name, error);
+  return *fd < 0 ? cannot_read(name, error) : source_check(*fd, name, error);
 }
 
 /// Without samples; NULL when out of memory.
@@ -336,8 +343,9 @@ audio_file_open_fd(const int fd, const char* const name, const double rate_hz, F
   }
   const int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (again < 0) {
+    const Status short_of = cannot_read(name, error);
     close(fd);
-    return error_set(error, STATUS_FILE, "cannot read '%s': %s", name, strerror(errno));
+    return short_of;
   }
   (void)lseek(fd, 0, SEEK_SET);
   return open_any(fd, again, name, rate_hz, file, error);

@@ -301,7 +301,11 @@ open_part(AudioWriter* const writer, Error* const error)
     return cannot_write(writer, "it is there and no regular file", error);
   }
   writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  return writer->fd >= 0 ? STATUS_OK : cannot_write(writer, strerror(errno), error);
+  if (writer->fd < 0) {
+    const Status status = status_of_errno(errno, STATUS_FILE);
+    return error_set(error, status, "cannot write '%s': %s", writer->name, strerror(errno));
+  }
+  return STATUS_OK;
 }
 
 /// libsndfile's format: of WAV and RF64 it writes the samples only.

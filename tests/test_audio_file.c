@@ -211,6 +211,7 @@ START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
     { "1 2\n3\n", "line 2: 1 numbers, but 2" },
     { "1 2\n3 four\n", "line 2: no number at column 3" },
     { "1 2x\n", "line 1: no number at column 3" },
+    { "1\r2\r3\r", "line 1: no number at column 1" }, // lines of an old Macintosh
     { "nan\n", "not finite" },
     { "1e99\n", "not finite" },
     { "# nothing\n* at all\n; of use\n", "no numbers" },
@@ -514,6 +515,29 @@ START_TEST(a_full_disk_leaves_nothing_behind)
 END_TEST
 
 // FLAC keeps its last block until it is closed: the failure comes after the last write.
+START_TEST(too_many_open_files_are_no_fault_of_the_file)
+{
+  const Scratch scratch = scratch_new();
+  make_noise();
+  scratch_write_wav(&scratch, "a.wav", channels, 1, FRAMES, 48000);
+  const char* const path = scratch_path(&scratch, "a.wav");
+  const int next = dup(STDERR_FILENO);
+  const struct rlimit limit = { (rlim_t)next, (rlim_t)next };
+  close(next);
+  ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  FxFile* file = NULL;
+  AudioReader* reader = NULL;
+  AudioWriter* writer = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(audio_file_load(NULL, path, 48000.0, &file, &error), STATUS_NO_MEM);
+  ck_assert_int_eq(audio_reader_open(path, &reader, &error), STATUS_NO_MEM);
+  ck_assert_int_eq(
+      audio_writer_open(path, (AudioFormat){ AUDIO_WAV, AUDIO_FLOAT }, 48000.0, 1, &writer, &error),
+      STATUS_NO_MEM);
+  ck_assert_msg(strstr(error.text, "Too many open files"), "%s", error.text);
+}
+END_TEST
+
 START_TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
 {
   const Scratch scratch = scratch_new();
@@ -625,7 +649,7 @@ SUITE_MAIN("audio_file", a_loaded_file_is_planar_and_exact,
            a_wav_has_the_header_that_its_encoding_asks_for, every_container_and_encoding_reads_back,
            whole_numbers_survive_reading_and_writing,
            samples_beyond_full_scale_are_limited_and_counted, the_same_samples_make_the_same_bytes,
-           a_full_disk_leaves_nothing_behind,
+           a_full_disk_leaves_nothing_behind, too_many_open_files_are_no_fault_of_the_file,
            a_disk_that_is_full_at_the_very_end_leaves_nothing_behind,
            an_output_that_cannot_be_is_refused, an_abandoned_file_leaves_the_old_one_as_it_was,
            a_reader_reads_in_any_steps_and_again)

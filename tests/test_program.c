@@ -144,6 +144,40 @@ START_TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
 }
 END_TEST
 
+/// With few descriptors a command does what it is for, or ends with 6; with fewer the system cannot
+/// load it, 127.
+START_TEST(too_few_open_files_end_with_6)
+{
+  static const char* const commands[] = {
+    "check 'convolver in.wav'",
+    "check made.rack",
+    "render -q gain in.wav out.wav",
+    "run --io dummy --fast -t 0.01 -p 0 gain",
+  };
+  const Scratch scratch = scratch_new();
+  static const float half[] = { 0.5F };
+  const float* const samples[] = { half };
+  scratch_write_wav(&scratch, "in.wav", samples, 1, 1, 48000);
+  scratch_write(&scratch, "made.rack", "chain gain\n", 11);
+  unsigned n_short = 0;
+  for (unsigned c = 0; c < ARRAY_LEN(commands); ++c) {
+    for (unsigned n = 4; n < 14U; ++n) {
+      char line[512];
+      snprintf(line, sizeof(line),
+               "cd %s && exec >/dev/null 2>&1 && ulimit -n %u && exec $WARPRACK_PROGRAM %s",
+               scratch.directory, n, commands[c]);
+      const int status = system(line);
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+      ck_assert_msg(code == 0 || code == 6 || code == 127, "%s with %u descriptors ends with %d",
+                    commands[c], n, code);
+      n_short += code == 6;
+    }
+  }
+  ck_assert_uint_ge(n_short, ARRAY_LEN(commands));
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(list_effects_is_the_table)
 {
   json_t* list;
@@ -292,8 +326,8 @@ END_TEST
 SUITE_MAIN("program", help_lists_every_subcommand, every_subcommand_and_benchmark_has_help,
            mistakes_are_refused_with_the_nearest_name,
            a_rack_that_cannot_be_planned_is_refused_at_the_start,
-           no_argument_comes_back_as_an_order_to_the_terminal, list_effects_is_the_table,
-           info_describes_every_parameter, info_reads_well,
+           no_argument_comes_back_as_an_order_to_the_terminal, too_few_open_files_end_with_6,
+           list_effects_is_the_table, info_describes_every_parameter, info_reads_well,
            what_cannot_be_printed_is_an_error_but_never_ends_the_sound,
            json_is_json_whatever_a_file_is_called, a_backend_is_available_where_it_has_a_device,
            devices_are_listed_with_what_they_are)

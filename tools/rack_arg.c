@@ -65,7 +65,8 @@ rack_arg_read_text(const char* const name, char** const text, Error* const error
 {
   FILE* const file = fopen(name, "re");
   if (!file) {
-    return error_set(error, STATUS_FILE, "%s: cannot be opened: %s", name, strerror(errno));
+    return error_set(error, status_of_errno(errno, STATUS_FILE), "%s: cannot be opened: %s", name,
+                     strerror(errno));
   }
   const Status status = read_text(file, name, text, error);
   fclose(file);

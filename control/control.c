@@ -98,12 +98,39 @@ control_look_at_audio(Control* const control)
   control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
 }
 
+/// Another one after each change of the document that is heard.
+static uint64_t
+document_number(const Control* const control)
+{
+  const SessionCounts counts = session_counts(control->session);
+  return 1U + counts.revision + counts.values_set;
+}
+
+void
+control_advise(Control* const control, const Peer* const maker)
+{
+  char* fresh = NULL;
+  if (!advice_update(&control->advice, session_rack(control->session), document_number(control),
+                     control->engine.rate_hz, &fresh)) {
+    return;
+  }
+  const NotifyKey key = { RACK_UID_NONE, NOTIFY_WARNING };
+  notify_change(&control->notify, key, maker, control->now_ns);
+  if (*fresh && maker && peer_is_loopback(maker)) {
+    control_say(control, maker, &key);
+  }
+  if (*fresh && control->config.warned) {
+    control->config.warned(control->config.context, fresh);
+  }
+  free(fresh);
+}
+
 /// Tell what is heard now, unless it is what was told last.
 static void
 tell_heard(Control* const control)
 {
-  const SessionCounts counts = session_counts(control->session);
-  const uint64_t document = 1U + counts.revision + counts.values_set;
+  control_advise(control, NULL);
+  const uint64_t document = document_number(control);
   if (control->config.heard && document != control->heard) {
     control->heard = document;
     control->config.heard(control->config.context, rack_print(session_rack(control->session)));
@@ -328,6 +355,7 @@ control_free(Control* const control)
   schedule_clear(&control->schedule);
   notify_clear(&control->notify);
   session_free(control->session);
+  advice_clear(&control->advice);
   inbox_release(control->inbox);
   intake_free(control->intake);
   folder_close(&control->folder);

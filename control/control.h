@@ -51,6 +51,9 @@ typedef struct ControlConfig {
   /// [control] The rack that is heard from now on, as text that is given away: at the start, at
   /// most every 250 ms after changes, at the end.  May be NULL.
   void (*heard)(void* context, char* rack_text);
+  /// [control] What is probably not meant in the rack that is heard, a line each, when that is new.
+  /// May be NULL.
+  void (*warned)(void* context, const char* lines);
   /// Who was subscribed when the run before ended, as `subscribed` had it: they are told that this
   /// one has started, and how everything is now.  Read by control_start(); NULL: nobody.
   const char* subscribers;

@@ -3,6 +3,7 @@
 #ifndef WARPRACK_CONTROL_CONTROL_PRIVATE_H
 #define WARPRACK_CONTROL_CONTROL_PRIVATE_H
 
+#include "advice.h"
 #include "clerk.h"
 #include "control.h"
 #include "folder.h"
@@ -44,6 +45,7 @@ struct Control {
   ControlCounts counts;
   _Atomic uint64_t rounds; ///< [control] writes, [any] reads
   uint64_t heard;          ///< Number of the document that ControlConfig::heard was last given
+  Advice advice;           ///< About the document that is heard
   ControlAudio audio;      ///< As last asked for
   EngineStatus engine;     ///< As last looked at; its words as last told
   uint64_t now_ns;         ///< Of this round
@@ -53,6 +55,10 @@ struct Control {
 
 /// Ask the audio side and tell subscribers what is new.
 void control_look_at_audio(Control* control);
+
+/// Look at the rack that is heard for what is probably not meant, and tell what is new: the
+/// program, subscribers, and who made the edit, unless NULL.
+void control_advise(Control* control, const Peer* maker);
 
 /// Tell subscribers how things are now: NotifySay.
 void control_say(void* context, const Peer* to, const NotifyKey* key);

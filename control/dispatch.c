@@ -45,6 +45,7 @@ on_edit_done(void* const context, const Batch* const batch, const uint32_t revis
              const uint64_t frame)
 {
   Control* const control = context;
+  control_advise(control, &batch->peer);
   const bool is_quiet = notify_is_quiet(&control->notify, &batch->peer);
   for (uint32_t m = 0; m < batch->n_messages && !is_quiet; ++m) {
     outlet_done_edit(&control->outlet, &batch->peer, &batch->messages[m], revision, frame);

@@ -10,10 +10,10 @@ const char*
 notify_address(const NotifyEvent event)
 {
   static const char* const addresses[N_NOTIFY_EVENTS] = {
-    [NOTIFY_RACK] = "/rack/changed",     [NOTIFY_LATENCY] = "/server/latency",
-    [NOTIFY_AUDIO] = "/server/audio",    [NOTIFY_BACKEND] = "/server/backend",
-    [NOTIFY_WORKER] = "/server/worker",  [NOTIFY_QUARANTINE] = "/server/quarantine",
-    [NOTIFY_STARTED] = "/server/started"
+    [NOTIFY_RACK] = "/rack/changed",      [NOTIFY_LATENCY] = "/server/latency",
+    [NOTIFY_AUDIO] = "/server/audio",     [NOTIFY_BACKEND] = "/server/backend",
+    [NOTIFY_WORKER] = "/server/worker",   [NOTIFY_QUARANTINE] = "/server/quarantine",
+    [NOTIFY_STARTED] = "/server/started", [NOTIFY_WARNING] = "/rack/warning"
   };
   return addresses[event];
 }

@@ -35,6 +35,7 @@ typedef enum NotifyEvent {
   NOTIFY_WORKER,
   NOTIFY_QUARANTINE,
   NOTIFY_STARTED,
+  NOTIFY_WARNING,
   N_NOTIFY_EVENTS
 } NotifyEvent;
 

@@ -272,6 +272,8 @@ event_arguments(const Control* const control, const uint32_t event)
     lo_message_add_string(arguments, control->engine.worker_note);
   } else if (arguments && event == NOTIFY_QUARANTINE) {
     lo_message_add_string(arguments, control->engine.quarantine_note);
+  } else if (arguments && event == NOTIFY_WARNING) {
+    lo_message_add_string(arguments, advice_text(&control->advice));
   } else if (arguments && event == NOTIFY_STARTED) {
     lo_message_add_string(arguments, "warprack");
     lo_message_add_string(arguments, WARPRACK_VERSION);
@@ -436,9 +438,10 @@ put_ports(const lo_message to, const Engine* const engine, const EngineStatus* c
 }
 
 static void
-put_session(const lo_message to, const SessionCounts* const session)
+put_session(const lo_message to, const SessionCounts* const session, const Advice* const advice)
 {
   put_count(to, "revision", session->revision);
+  put_count(to, "rack_warnings", advice->n_lines);
   put_count(to, "edits_waiting", session->waiting + session->in_flight);
   put_count(to, "undo_steps", session->undo);
   put_count(to, "redo_steps", session->redo);
@@ -510,7 +513,7 @@ query_status(Control* const control, const Peer* const peer, const Message* cons
   put_engine(arguments, &engine);
   put_period(arguments, &engine.counts);
   put_ports(arguments, control->config.engine, &engine);
-  put_session(arguments, &session);
+  put_session(arguments, &session, &control->advice);
   put_program(arguments, &control->config);
   put_control(arguments, control);
   answer(control, peer, message, message->address, arguments);

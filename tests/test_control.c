@@ -115,6 +115,9 @@ START_TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
   client_send(rig.client, "/rack/connect", "ssf", "vol", "low", -3.0);
   client_expect(rig.client, "/done /rack/connect 2 640");
   client_send(rig.client, "/rack/disconnect", "ss", "vol", "out");
+  client_expect(
+      rig.client, // what is probably not meant is told once, to the maker first
+      "/rack/warning nothing reaches out, so the rack is silent; connect a node to out\n");
   client_expect(rig.client, "/done /rack/disconnect 3 640");
   client_send(rig.client, "/rack/do", "s", "connect low out");
   client_expect(rig.client, "/done /rack/do 4 640");

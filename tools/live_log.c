@@ -42,6 +42,7 @@ static const struct {
   [EVENT_RACK_QUARANTINED] = { "rack.quarantined", LOG_ERR, ONCE_S },
   [EVENT_RACK_REFUSED] = { "rack.refused", LOG_WARNING, ONCE_S },
   [EVENT_RACK_RELOADED] = { "rack.reloaded", LOG_NOTICE, ONCE_S },
+  [EVENT_RACK_WARNING] = { "rack.warning", LOG_WARNING, ONCE_S },
   [EVENT_REALTIME_MISSING] = { "realtime.missing", LOG_WARNING, ONCE_S },
   [EVENT_RUNNING] = { "running", LOG_INFO, ONCE_S },
   [EVENT_SERVICE_LOST] = { "service.lost", LOG_WARNING, ONCE_S },

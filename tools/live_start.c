@@ -104,6 +104,20 @@ on_subscribed(void* const context, char* const subscribers)
   state_offer_subscribers(((const Live*)context)->state, subscribers);
 }
 
+/// All of them in one event, of which there is one a second.
+static void
+on_warned(void* const context, const char* const lines)
+{
+  char* const text = calloc(strlen(lines) + 1U, strlen(" / "));
+  char* to = text;
+  for (const char* at = lines; text && *at; at += strcspn(at, "\n") + 1U) {
+    to = stpcpy(to, at == lines ? "" : " / ");
+    to = mempcpy(to, at, strcspn(at, "\n"));
+  }
+  live_log_event(&((const Live*)context)->log, EVENT_RACK_WARNING, text ? text : lines);
+  free(text);
+}
+
 static void
 on_latency_changed(void* const context)
 {
@@ -256,6 +270,7 @@ start_control(Live* const live, Error* const error)
                                   .subscribers =
                                       live->state ? state_subscribers(live->state) : NULL,
                                   .subscribed = live->state ? on_subscribed : NULL,
+                                  .warned = on_warned,
                                   .latency_changed = on_latency_changed,
                                   .quit = on_quit };
   Status status = control_start(&control, live->first, &live->control, error);

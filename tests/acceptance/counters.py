@@ -52,6 +52,9 @@ def edit(live):
         osc.do("/rack/chain", "x: gain -3dB | " + " | ".join(["reverb"] * 6))
     with live.sees("an undo", "redo_steps"):
         osc.do("/rack/undo")
+    with live.sees("a rack that reaches no output", "rack_warnings", "rack.warning", "/rack/warning"):
+        osc.do("/rack/chain", "disconnect in out")
+    osc.do("/rack/undo")
     with live.sees("a parameter is set", "values_set params_applied notified", news="/node/x/gain"):
         osc.do("/node/x/gain", -6.0)
     with live.sees("a parameter is set again and again", "notify_merged"):

@@ -219,9 +219,14 @@ say_unknown(const char* const address, Error* const error)
   for (uint32_t i = 0; i < n_commands; ++i) {
     names[i] = command_table[i].address;
   }
-  char hint[HINT_BYTES];
-  return error_set(error, STATUS_NOT_FOUND, "no such address; %s",
-                   name_hint(hint, address, names, n_commands));
+  const char* near = nearest_name(address, names, n_commands);
+  const char* const last = strrchr(address, '/');
+  for (uint32_t i = 0; i < n_commands && !near && last; ++i) { // "/status", "/osc/status"
+    near = strcmp(strrchr(names[i], '/'), last) == 0 ? names[i] : NULL;
+  }
+  return near ? error_set(error, STATUS_NOT_FOUND, "no such address; did you mean \"%s\"?", near)
+              : error_set(error, STATUS_NOT_FOUND,
+                          "no such address; all are /rack/..., " NODE_ADDRESS " or /server/...");
 }
 
 Status
@@ -244,9 +249,16 @@ command_find(const Message* const message, const CommandInfo** const info, Error
   }
   char expected[32];
   command_types(same_address, expected, sizeof(expected));
-  return error_set(error, STATUS_BAD_ARG, "takes %s%s%s%s, not \"%.64s\"",
-                   *expected ? expected : "no arguments", *expected ? " (" : "",
-                   *expected ? same_address->names : "", *expected ? ")" : "", types);
+  char given[80] = ", and none came";
+  if (*types) {
+    snprintf(given, sizeof(given), ", not \"%.64s\"", types);
+  }
+  return error_set(error, STATUS_BAD_ARG, "takes %s%s%s%s%s%s",
+                   *expected ? same_address->names : "no arguments", *expected ? " (" : "",
+                   expected, *expected ? ")" : "", given,
+                   strcmp(expected, "s") == 0 && types[0] == 's'
+                       ? "; a text with spaces is one argument, in quotes for a shell"
+                       : "");
 }
 
 const char*

@@ -147,7 +147,8 @@ find_by_pattern(const Rack* const rack, const Target* const target, Changes* con
     }
   }
   return status == STATUS_OK && found->n == n_before
-             ? error_set(error, STATUS_NOT_FOUND, "no parameter matches")
+             ? error_set(error, STATUS_NOT_FOUND, "no node \"%.63s\" has a parameter \"%.63s\"",
+                         target->node, target->param)
              : status;
 }
 

@@ -82,9 +82,9 @@ rack_read_end(const Rack* const rack, const char* const text, RackEnd* const end
   } else if (!strcmp(name, "out")) {
     found.uid = RACK_UID_OUT;
   } else {
-    const RackNode* const node = rack_lookup(rack, n_name < sizeof(name) ? name : text, error);
+    const RackNode* const node = rack_find(rack, name);
     if (!node) {
-      return STATUS_NOT_FOUND;
+      return rack_no_node(rack, n_name < sizeof(name) ? name : text, true, error);
     }
     found.uid = node->uid;
   }

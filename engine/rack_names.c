@@ -40,6 +40,28 @@ rack_effect(const char* const name, Error* const error)
   return NULL;
 }
 
+Status
+rack_no_node(const Rack* const rack, const char* const name, const bool may_be_end,
+             Error* const error)
+{
+  if (fx_find(name)) {
+    return error_set(error, STATUS_NOT_FOUND,
+                     "no node \"%s\"; it is an effect: add %s %s makes a node of it", name, name,
+                     name);
+  }
+  const uint32_t n_ends = may_be_end ? 2U : 0U;
+  const uint32_t n = rack->n_nodes + n_ends;
+  const char** const names = malloc((n + 1U) * sizeof(char*));
+  for (uint32_t i = 0; names && i < n; ++i) {
+    names[i] = i >= n_ends ? rack->nodes[i - n_ends].name : i ? "out" : "in";
+  }
+  char hint[HINT_BYTES];
+  error_set(error, STATUS_NOT_FOUND, "no node \"%.60s\"; %s", name,
+            n ? name_hint(hint, name, names, names ? n : 0U) : "the rack has none yet");
+  free(names);
+  return STATUS_NOT_FOUND;
+}
+
 RackNode*
 rack_lookup(const Rack* const rack, const char* const name, Error* const error)
 {
@@ -47,15 +69,7 @@ rack_lookup(const Rack* const rack, const char* const name, Error* const error)
   if (node) {
     return &rack->nodes[node - rack->nodes];
   }
-  const uint32_t n = rack->n_nodes;
-  const char** const names = malloc((n + 1U) * sizeof(char*));
-  for (uint32_t i = 0; names && i < n; ++i) {
-    names[i] = rack->nodes[i].name;
-  }
-  char hint[HINT_BYTES];
-  error_set(error, STATUS_NOT_FOUND, "no node \"%.60s\"; %s", name,
-            n ? name_hint(hint, name, names, names ? n : 0U) : "the rack has none yet");
-  free(names);
+  (void)rack_no_node(rack, name, false, error);
   return NULL;
 }
 

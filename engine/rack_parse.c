@@ -255,6 +255,10 @@ no_statement(Parser* const parser)
                        "\"%s\" is no statement; write: chain %s", parser->now.text,
                        parser->now.text);
   }
+  if (strchr(parser->now.text, '.')) {
+    return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
+                       "\"%.60s\" is no statement; write: set NODE.PARAM VALUE", parser->now.text);
+  }
   char hint[HINT_BYTES];
   return parser_fail(
       parser, parser->now.offset, STATUS_BAD_RACK, "no statement \"%.60s\"; %s", parser->now.text,
@@ -317,8 +321,10 @@ parse_lone_chain(Parser* const parser)
   while (!status && parser_accept(parser, TOKEN_NEWLINE)) {
   }
   if (!status && parser->now.kind != TOKEN_END) {
-    status =
-        parser_unexpected(parser, "this text is one chain; end its lines with | or + to go on");
+    status = parser_unexpected(parser, parser->now.kind == TOKEN_OPEN
+                                           ? "put | before a group, and a space before a value"
+                                           : "this text is one chain; end its lines with | or + to "
+                                             "go on");
   }
   return status;
 }

@@ -81,11 +81,13 @@ refuse_value(Parser* const parser, const RackNode* const node, const Token* cons
                        "\"%s\" is a value of %s; write %s=%s", word->text, choice->id, choice->id,
                        word->text);
   }
-  Decimal number;
-  if (text_before && !(number_scan(word->text, &number) && !*number.end)) {
+  if (text_before) {
+    const size_t n_before = strlen(text_before);
+    const bool is_escaped = n_before && text_before[n_before - 1U] == '\\'; // as in a shell
     return parser_fail(parser, word->offset, STATUS_BAD_RACK,
-                       "put quotes around a text with spaces: \"%.60s %.60s%s\"", text_before,
-                       word->text, parser->next.kind == TOKEN_WORD ? " ..." : "");
+                       "put quotes around a text with spaces: \"%.*s %.60s%s\"",
+                       (int)n_before - is_escaped, text_before, word->text,
+                       parser->next.kind == TOKEN_WORD ? " ..." : "");
   }
   return parser_pass_on(parser, word->offset, cause);
 }
@@ -152,7 +154,9 @@ parse_positional_value(Parser* const parser, RackNode* const node, const uint32_
     parser_advance(parser);
     return STATUS_OK;
   }
-  return refuse_value(parser, node, &word, text_before, &cause);
+  Decimal number;
+  const bool is_value = n < fx->n_params && number_scan(word.text, &number) && !*number.end;
+  return refuse_value(parser, node, &word, is_value ? NULL : text_before, &cause);
 }
 
 static bool
@@ -176,7 +180,9 @@ rack_parse_values(Parser* const parser, RackNode* const node)
     if (now.kind == TOKEN_EQUALS && n == 0U) {
       return parser_fail(parser, now.offset, STATUS_BAD_RACK,
                          "put a space, not =, behind the effect: %s %.40s", node->fx->name,
-                         next == TOKEN_WORD ? parser->next.text : "VALUE");
+                         next == TOKEN_WORD && number_scan(parser->next.text, &(Decimal){ 0 })
+                             ? parser->next.text
+                             : "KEY=VALUE");
     }
     if (now.kind != TOKEN_WORD && now.kind != TOKEN_STRING) {
       break;
@@ -205,6 +211,15 @@ previous_uid(const Parser* const parser, const char* const name, const FxInfo* c
   return node && node->fx == fx ? node->uid : RACK_UID_NONE;
 }
 
+/// "highpass:80", "gain:1"
+static bool
+is_effect_with_colon(const char* const word)
+{
+  char name[RACK_NAME_BYTES];
+  snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, ":"), word);
+  return strchr(word, ':') && fx_find(name);
+}
+
 Status
 rack_parse_effect(Parser* const parser, const Token* const name, RackNode** const node)
 {
@@ -218,6 +233,12 @@ rack_parse_effect(Parser* const parser, const Token* const name, RackNode** cons
   if (mark) {
     return parser_fail(parser, effect.offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
                        effect.text, mark);
+  }
+  if (!fx && is_effect_with_colon(effect.text)) {
+    return parser_fail(parser, effect.offset, STATUS_BAD_RACK,
+                       "\"%.60s\" is no effect; a value follows a space, and channels go with in, "
+                       "out and connect",
+                       effect.text);
   }
   if (!fx) {
     return parser_pass_on(parser, effect.offset, &cause);
@@ -318,6 +339,12 @@ parse_item(Parser* const parser, const Ends* const from, Ends* const to)
   }
   const Token name = parser->now;
   const bool has_name = name.kind == TOKEN_WORD && parser->next.kind == TOKEN_COLON;
+  if (has_name && (!strcmp(name.text, "in") || !strcmp(name.text, "out"))) {
+    return parser_fail(parser, name.offset, STATUS_BAD_RACK,
+                       "\"%s\" is an end of the rack and names no node; its channels are numbers, "
+                       "as in %s:1-2",
+                       name.text, name.text);
+  }
   if (has_name) {
     parser_advance(parser);
     parser_advance(parser);
@@ -406,6 +433,9 @@ rack_parse_chain(Parser* const parser)
   }
   if (!status && at_end_of_rack(parser, "out")) {
     status = parse_end_of_rack(parser, &out);
+    if (!status && parser->now.kind != TOKEN_NEWLINE && parser->now.kind != TOKEN_END) {
+      status = parser_unexpected(parser, "a chain ends with out");
+    }
   }
   parser->rack->n_summed +=
       has_edge(parser->rack, n_before, &in, NULL) && has_edge(parser->rack, n_before, NULL, &out);

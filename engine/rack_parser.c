@@ -41,6 +41,10 @@ parser_unexpected(Parser* const parser, const char* const wanted)
   if (now->kind == TOKEN_BAD) {
     return parser_fail(parser, now->offset, STATUS_BAD_RACK, "%s", now->text);
   }
+  if (now->kind == TOKEN_CLOSE && !parser->depth) {
+    return parser_fail(parser, now->offset, STATUS_BAD_RACK,
+                       "unexpected \")\"; there is no \"(\" for it");
+  }
   if (now->kind == TOKEN_WORD || now->kind == TOKEN_STRING) {
     return parser_fail(parser, now->offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s", now->text,
                        wanted);

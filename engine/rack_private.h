@@ -53,6 +53,9 @@ const char** rack_effect_names(uint32_t* n_names);
 
 /// The effect, node or parameter of that name; when there is none, `error` says which are near.
 const FxInfo* rack_effect(const char* name, Error* error);
+/// Fail because there is no such node, or end of a connection, and say which are near.
+Status rack_no_node(const Rack* rack, const char* name, bool may_be_end, Error* error);
+
 RackNode* rack_lookup(const Rack* rack, const char* name, Error* error);
 
 /// Index of the parameter; n_params for "backend", which every node has.

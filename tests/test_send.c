@@ -154,7 +154,8 @@ START_TEST(types_are_guessed_or_given)
   ck_assert_double_eq(control_rig_newest_value(&rig), -7.3);
   SEND("--types", "i", "/node/vol/gain", "loud");
   ck_assert_int_eq(program.exit_code, 2);
-  ck_assert_msg(strstr(program.err, "do not fit the types") != NULL, "%s", program.err);
+  ck_assert_msg(strstr(program.err, "--types i does not fit the arguments") != NULL, "%s",
+                program.err);
   program_clear(&program);
   stop();
 }

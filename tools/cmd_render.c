@@ -314,7 +314,11 @@ render_run(const int argc, char** const argv)
   }
   const char* const encoding = options.format < ARRAY_LEN(formats) ? formats[options.format] : NULL;
   if (audio_format_from(config.output, encoding, &config.format, &error)) {
-    return command_misused(&cmd_render, "%s", error.text);
+    AudioFormat ignored;
+    const bool is_last = !audio_format_from(config.input, encoding, &ignored, NULL) &&
+                         !audio_format_from(operands.words[0], encoding, &ignored, NULL);
+    return command_misused(&cmd_render, "%s%s", error.text,
+                           is_last ? "; the RACK stands first" : "");
   }
   if (!options.quiet && !options.json && isatty(STDERR_FILENO)) {
     config.progress = draw;

@@ -156,8 +156,11 @@ add_requests(const SendArgs* const args, const lo_bundle bundle, Error* const er
       return error_set(error, STATUS_NO_MEM, "out of memory");
     }
     if (!add_words(args->types, request, message)) {
-      return error_set(error, STATUS_BAD_ARG, "the arguments do not fit the types \"%s\"",
-                       args->types ? args->types : "");
+      return error_set(
+          error, STATUS_BAD_ARG,
+          "--types %s does not fit the arguments; one letter for each of them (i h f d "
+          "s), T or F for none",
+          args->types ? args->types : "");
     }
     request->is_open = may_take_time(request, message);
   }

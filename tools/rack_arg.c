@@ -73,6 +73,14 @@ rack_arg_read_text(const char* const name, char** const text, Error* const error
   return status;
 }
 
+/// A word that names a file which is not there, a folder or something else, rather than a chain.
+static bool
+looks_like_file(const char* const word)
+{
+  struct stat facts;
+  return !strpbrk(word, " |+()=\n") && (strpbrk(word, "./") || !stat(word, &facts));
+}
+
 Status
 rack_arg_parse(const char* const text, const char* const place, Rack** const rack,
                Error* const error)
@@ -103,6 +111,10 @@ rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
   if (!status) {
     status = rack_arg_parse(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE,
                             &arg->rack, error);
+  }
+  if (status && !arg->is_file && looks_like_file(word)) {
+    status = error_set(error, STATUS_FILE,
+                       "%s: no such file; a RACK is a file or a chain in quotes", word);
   }
   free(text);
   return status;

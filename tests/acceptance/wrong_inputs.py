@@ -40,10 +40,15 @@ def make_files():
     write_wav("in.wav", 48000, noise)
     write_wav("my hall.wav", 48000, noise[:480])
     os.mkdir("folder")
-    with open("notes.txt", "w", encoding="utf-8") as notes:
-        notes.write("Take the bus to the hall.\n")
-    with open("chain.rack", "w", encoding="utf-8") as rack:
-        rack.write("# two lines that meet at out\nchain a: gain -6\nchain b: gain -6\n")
+    texts = {
+        "notes.txt": "Take the bus to the hall.\n",
+        "chain.rack": "# two lines that meet at out\nchain a: gain -6\nchain b: gain -6\n",
+        "camilla.rack": "filters:\n  lowpass:\n    type: Biquad\n",
+        "jconv.rack": "/convolver/new 2 2 256 204800\n/impulse/read 1 1 1 0 0 0 1 hall.wav\n",
+    }
+    for name, text in texts.items():
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def command_of(line, port):

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOOPBACK             "127.0.0.1"
 #define THREAD_STACK_BYTES   (1U << 20U) // of which the gate and the language use a fraction
 #define RECEIVE_BUFFER_BYTES (4U << 20U) // a burst of packets, as far as the system allows
 #define PACKETS_PER_ROUND    32 // then the socket, time-tagged work and answers have their turn
@@ -213,6 +214,7 @@ wait_for_work(Control* const control)
   const struct timespec timeout = { (time_t)(sleep_ns / 1000000000U),
                                     (long)(sleep_ns % 1000000000U) };
   struct pollfd fds[] = { { control->outlet.socket, POLLIN, 0 },
+                          { control->outlet.loopback, POLLIN, 0 }, // -1: passed over
                           { inbox_fd(control->inbox), POLLIN, 0 },
                           { clerk_fd(control->clerk), POLLIN, 0 } };
   (void)ppoll(fds, ARRAY_LEN(fds), &timeout, NULL);
@@ -287,11 +289,10 @@ bind_socket(const struct addrinfo* const address, int* const fd)
 }
 
 static Status
-open_socket(const ControlConfig* const config, int* const fd, Error* const error)
+open_socket(const char* const address, const uint16_t number, int* const fd, Error* const error)
 {
-  const char* const address = config->bind_address ? config->bind_address : "127.0.0.1";
   char port[8];
-  snprintf(port, sizeof(port), "%u", config->port);
+  snprintf(port, sizeof(port), "%u", number);
   const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
                                   .ai_socktype = SOCK_DGRAM };
   struct addrinfo* found = NULL;
@@ -301,17 +302,35 @@ open_socket(const ControlConfig* const config, int* const fd, Error* const error
   const Status status = bind_socket(found, fd);
   const int code = errno;
   freeaddrinfo(found);
-  if (status != STATUS_OK) {
-    return say_no_socket(address, config->port, code, error);
+  return status ? say_no_socket(address, number, code, error) : STATUS_OK;
+}
+
+/// The socket of the configuration, and where that is of an address that others can reach, one of
+/// 127.0.0.1 at the same port: what asks on this machine needs no address.
+static Status
+open_sockets(Control* const control, Error* const error)
+{
+  const ControlConfig* const config = &control->config;
+  const char* const address = config->bind_address ? config->bind_address : LOOPBACK;
+  Status status = open_socket(address, config->port, &control->outlet.socket, error);
+  if (status) {
+    return status;
   }
-  const Peer own = bound_peer(*fd);
-  if (!peer_is_loopback(&own) && !config->allow) {
+  const Peer own = bound_peer(control->outlet.socket);
+  control->outlet.own = peer_key(&own);
+  control->port = control->outlet.own.port;
+  if (peer_is_loopback(&own)) {
+    return STATUS_OK;
+  }
+  if (!config->allow) {
     return error_set(error, STATUS_BAD_ARG,
                      "%.100s can be reached from elsewhere, and there is no password: say who may "
                      "send with --osc-allow ADDRESS[/BITS]",
                      address);
   }
-  return STATUS_OK;
+  return peer_key_is_any(&control->outlet.own)
+             ? STATUS_OK
+             : open_socket(LOOPBACK, control->port, &control->outlet.loopback, error);
 }
 
 /// The list of the configuration, and the address of this machine that the socket is bound to.
@@ -323,8 +342,6 @@ fill_allow(Control* const control)
     control->allow = *control->config.allow;
   }
   allow_add(&control->allow, &own);
-  control->outlet.own = peer_key(&own);
-  control->port = control->outlet.own.port;
 }
 
 /// Start the thread with all signals blocked: they are for the main thread.
@@ -362,6 +379,9 @@ control_free(Control* const control)
   if (control->outlet.socket >= 0) {
     close(control->outlet.socket);
   }
+  if (control->outlet.loopback >= 0) {
+    close(control->outlet.loopback);
+  }
   free(control);
 }
 
@@ -371,7 +391,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   const ControlConfig* const config = &control->config;
   Status status = folder_open(&control->folder, config->root ? config->root : ".", error);
   if (status == STATUS_OK) {
-    status = open_socket(config, &control->outlet.socket, error);
+    status = open_sockets(control, error);
   }
   if (status == STATUS_OK) {
     status = clerk_new(&control->folder, &control->clerk, error);
@@ -381,7 +401,8 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   }
   fill_allow(control);
   control->inbox = inbox_new();
-  control->intake = intake_new(control->outlet.socket, &control->allow);
+  const int sockets[INTAKE_SOCKETS] = { control->outlet.socket, control->outlet.loopback };
+  control->intake = intake_new(sockets, &control->allow);
   if (!control->inbox || !control->intake) {
     return error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno));
   }
@@ -410,6 +431,7 @@ control_start(const ControlConfig* const config, const Rack* const rack, Control
   control->config = *config;
   control->folder.fd = -1;
   control->outlet.socket = -1;
+  control->outlet.loopback = -1;
   Status status = prepare(control, rack, error);
   if (status == STATUS_OK) {
     const int code = start_thread(control);

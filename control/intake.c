@@ -7,6 +7,7 @@
 #include "sieve.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #define BATCH 32U // datagrams per system call
@@ -16,7 +17,7 @@
 #define PACKET_BYTES    (GATE_MAX_BYTES + 1U) // one byte tells a packet that is too large
 
 struct Intake {
-  int socket;
+  int sockets[INTAKE_SOCKETS];
   Allow allow;
   Sources sources;
   uint64_t sieve_until_ns; // when the sieve has to be made anew
@@ -29,11 +30,11 @@ struct Intake {
 };
 
 Intake*
-intake_new(const int socket, const Allow* const allow)
+intake_new(const int sockets[const INTAKE_SOCKETS], const Allow* const allow)
 {
   Intake* const intake = calloc(1, sizeof(Intake));
   if (intake) {
-    intake->socket = socket;
+    memcpy(intake->sockets, sockets, sizeof(intake->sockets));
     intake->allow = *allow;
     intake->sieve_until_ns = UINT64_MAX;
     for (uint32_t i = 0; i < BATCH; ++i) {
@@ -58,13 +59,15 @@ set_sieve(Intake* const intake, const uint64_t now_ns)
 {
   PeerKey keys[SIEVE_MAX];
   const uint32_t n = sources_shut(&intake->sources, now_ns, keys, SIEVE_MAX);
-  (void)sieve_set(intake->socket, keys, n); // else their packets are dropped here
+  for (uint32_t s = 0; s < INTAKE_SOCKETS && intake->sockets[s] >= 0; ++s) {
+    (void)sieve_set(intake->sockets[s], keys, n); // else their packets are dropped here
+  }
   intake->sieve_until_ns = sources_wake_ns(&intake->sources, now_ns);
 }
 
 /// One system call; how many packets it brought.
 static uint32_t
-receive_batch(Intake* const intake)
+receive_batch(Intake* const intake, const int socket)
 {
   for (uint32_t i = 0; i < BATCH; ++i) {
     intake->headers[i].msg_hdr = (struct msghdr){ .msg_name = &intake->peers[i].address,
@@ -72,7 +75,7 @@ receive_batch(Intake* const intake)
                                                   .msg_iov = &intake->parts[i],
                                                   .msg_iovlen = 1 };
   }
-  const int n = recvmmsg(intake->socket, intake->headers, BATCH, MSG_DONTWAIT, NULL);
+  const int n = recvmmsg(socket, intake->headers, BATCH, MSG_DONTWAIT, NULL);
   return n > 0 ? (uint32_t)n : 0U;
 }
 
@@ -90,15 +93,12 @@ put(Intake* const intake, const uint32_t index, const uint64_t now_ns)
                      intake->headers[index].msg_len);
 }
 
-void
-intake_receive(Intake* const intake, const uint64_t now_ns)
+static void
+empty_socket(Intake* const intake, const int socket, const uint64_t now_ns)
 {
-  if (now_ns >= intake->sieve_until_ns) {
-    set_sieve(intake, now_ns);
-  }
   uint32_t n = BATCH;
   for (uint32_t n_all = 0; n == BATCH && n_all < PACKETS_AT_ONCE; n_all += n) {
-    n = receive_batch(intake);
+    n = receive_batch(intake, socket);
     bool is_news = false;
     for (uint32_t i = 0; i < n; ++i) {
       is_news |= put(intake, i, now_ns);
@@ -107,6 +107,17 @@ intake_receive(Intake* const intake, const uint64_t now_ns)
     if (is_news) {
       set_sieve(intake, now_ns);
     }
+  }
+}
+
+void
+intake_receive(Intake* const intake, const uint64_t now_ns)
+{
+  if (now_ns >= intake->sieve_until_ns) {
+    set_sieve(intake, now_ns);
+  }
+  for (uint32_t s = 0; s < INTAKE_SOCKETS && intake->sockets[s] >= 0; ++s) {
+    empty_socket(intake, intake->sockets[s], now_ns);
   }
 }
 
@@ -138,9 +149,13 @@ intake_wake_ns(const Intake* const intake)
 IntakeCounts
 intake_counts(const Intake* const intake)
 {
+  uint64_t lost = 0;
+  for (uint32_t s = 0; s < INTAKE_SOCKETS && intake->sockets[s] >= 0; ++s) {
+    lost += sieve_n_lost(intake->sockets[s]);
+  }
   return (IntakeCounts){ .packets = intake->packets,
                          .forbidden = intake->forbidden,
                          .slowed = intake->sources.slowed,
                          .shut_out = intake->sources.shut_out,
-                         .lost = sieve_n_lost(intake->socket) };
+                         .lost = lost };
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The way in: datagrams from the socket, past the list of who may send, into a queue per sender.
+   The way in: datagrams from the sockets, past the list of who may send, into a queue per sender.
 
-       socket ──▶ sieve (kernel) ──▶ allow ──▶ sources ──▶ intake_take()
+       sockets ──▶ sieve (kernel) ──▶ allow ──▶ sources ──▶ intake_take()
 
-   The socket is emptied again and again, whatever there is to do: its buffer is one queue in the
+   A socket is emptied again and again, whatever there is to do: its buffer is one queue in the
    order of arrival, and what a flood puts there stands in front of everybody else.  All [control].
 */
 #ifndef WARPRACK_CONTROL_INTAKE_H
@@ -27,13 +27,15 @@ typedef struct IntakeCounts {
 
 typedef struct Intake Intake;
 
-/// `allow` is copied, the socket borrowed.  NULL: out of memory. [main]
-Intake* intake_new(int socket, const Allow* allow);
+#define INTAKE_SOCKETS 2U
+
+/// `allow` is copied, the sockets borrowed; -1: not there.  NULL: out of memory. [main]
+Intake* intake_new(const int sockets[INTAKE_SOCKETS], const Allow* allow);
 
 /// Accepts NULL. [main]
 void intake_free(Intake* intake);
 
-/// Empty the socket, and let in again who has been shut out for long enough.
+/// Empty the sockets, and let in again who has been shut out for long enough.
 void intake_receive(Intake* intake, uint64_t now_ns);
 
 /// The next packet in turn, freed by the caller with free(); NULL when none waits.

@@ -9,22 +9,41 @@
 
 /// True when the server itself would receive what is sent to this peer.
 static bool
-is_own(const PeerKey* const own, const Peer* const to)
+is_own(const Outlet* const outlet, const Peer* const to)
 {
-  static const uint8_t unspecified[4] = { 0 }; // the end of 0.0.0.0 and of ::
+  const PeerKey* const own = &outlet->own;
   const PeerKey key = peer_key(to);
   if (!own->is_ip || key.port != own->port) {
     return false;
   }
-  const bool is_any = memcmp(own->address + 12, unspecified, sizeof(unspecified)) == 0;
-  return is_any ? peer_is_here(to) : peer_key_equal(&key, own);
+  if (outlet->loopback >= 0 && peer_is_loopback(to)) {
+    return true;
+  }
+  return peer_key_is_any(own) ? peer_is_here(to) : peer_key_equal(&key, own);
+}
+
+/// The kernel drops packets of others that say to come from here.
+static bool
+is_of_this_machine(const Outlet* const outlet, const Peer* const to)
+{
+  const PeerKey key = peer_key(to);
+  return peer_is_loopback(to) ||
+         (key.is_ip && memcmp(key.address, outlet->own.address, sizeof(key.address)) == 0);
+}
+
+/// The one that the peer has sent to.
+static int
+socket_to(const Outlet* const outlet, const Peer* const to)
+{
+  const bool is_loopback = to->address.ss_family == AF_INET && peer_is_loopback(to);
+  return outlet->loopback >= 0 && is_loopback ? outlet->loopback : outlet->socket;
 }
 
 static bool
 may_be_sent(const Outlet* const outlet, const Peer* const to, const size_t request_bytes,
             const size_t answer_bytes)
 {
-  return (answer_bytes <= request_bytes || peer_is_loopback(to)) && !is_own(&outlet->own, to);
+  return (answer_bytes <= request_bytes || is_of_this_machine(outlet, to)) && !is_own(outlet, to);
 }
 
 size_t
@@ -38,7 +57,7 @@ outlet_send(Outlet* const outlet, const Peer* const to, const size_t request_byt
     ++outlet->failed;
   } else if (!may_be_sent(outlet, to, request_bytes, n_bytes)) {
     ++outlet->withheld;
-  } else if (sendto(outlet->socket, packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
+  } else if (sendto(socket_to(outlet, to), packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
                     (const struct sockaddr*)&to->address, to->n_bytes) < 0) {
     ++outlet->failed;
   } else {

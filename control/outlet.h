@@ -12,7 +12,8 @@
 
 typedef struct Outlet {
   int socket;
-  PeerKey own;       ///< Address that the socket is bound to, perhaps the unspecified one
+  int loopback;      ///< Of 127.0.0.1, where `socket` has an address that others can reach; else -1
+  PeerKey own;       ///< Address that `socket` is bound to, perhaps the unspecified one
   uint64_t sent;     ///< Datagrams handed to the kernel
   uint64_t withheld; ///< Answers larger than a stranger's request, or to the server itself
   uint64_t failed;   ///< Datagrams that the kernel did not take, or that could not be made
@@ -22,8 +23,9 @@ typedef struct Outlet {
    Send one message; never waits.
 
    A sender's address can be forged, so a stranger gets no answer that is larger than its request:
-   otherwise the server would amplify an attack on somebody else.  Loopback cannot be forged from
-   outside.  Nothing is sent to the server's own address: it would come back as a packet.
+   otherwise the server would amplify an attack on somebody else.  Loopback and the server's own
+   address cannot be forged from outside.  Nothing is sent to the server's own address: it would
+   come back as a packet.
 
    @param request_bytes Size of the message that is being answered, less that of answers to it that
    have been sent.

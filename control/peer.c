@@ -40,6 +40,14 @@ peer_key_equal(const PeerKey* const a, const PeerKey* const b)
 }
 
 bool
+peer_key_is_any(const PeerKey* const key)
+{
+  static const uint8_t unspecified[16] = { 0 };
+  return memcmp(key->address, unspecified, sizeof(unspecified)) == 0 ||
+         (peer_key_is_ip4(key) && memcmp(key->address + 12, unspecified, 4) == 0);
+}
+
+bool
 peer_key_is_ip4(const PeerKey* const key)
 {
   return key->is_ip && memcmp(key->address, ip4_prefix, sizeof(ip4_prefix)) == 0;

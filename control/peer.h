@@ -25,6 +25,9 @@ typedef struct PeerKey {
 PeerKey peer_key(const Peer* peer);
 bool peer_key_equal(const PeerKey* a, const PeerKey* b);
 
+/// 0.0.0.0 or ::, to which a socket is bound that has all addresses. [any]
+bool peer_key_is_any(const PeerKey* key);
+
 /// An IPv4 address, at the end of the 16 bytes. [any]
 bool peer_key_is_ip4(const PeerKey* key);
 

@@ -575,7 +575,7 @@ START_TEST(one_round_takes_in_a_bounded_number_of_packets)
   const int from = udp_socket("127.0.0.1", &client);
   ck_assert_int_eq(setsockopt(to, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
   const Allow nobody = { .n_rules = 0 };
-  Intake* const intake = intake_new(to, &nobody);
+  Intake* const intake = intake_new((const int[]){ to, -1 }, &nobody);
   for (uint32_t n = 0; n < 260; ++n) {
     send_to(from, &server, "/a");
   }
@@ -598,7 +598,7 @@ START_TEST(a_flood_is_held_back_by_the_kernel_until_its_time_is_over)
   const int from_bad = udp_socket("127.0.0.1", &bad);
   const int from_good = udp_socket("127.0.0.1", &good);
   const Allow nobody = { .n_rules = 0 };
-  Intake* const intake = intake_new(to, &nobody);
+  Intake* const intake = intake_new((const int[]){ to, -1 }, &nobody);
   uint64_t wake_ns = UINT64_MAX;
   for (uint32_t i = 0; i < 1000 && wake_ns == UINT64_MAX; ++i) {
     for (uint32_t n = 0; n < 50; ++n) {
@@ -640,7 +640,7 @@ START_TEST(who_is_not_on_the_list_is_not_listened_to)
   int pair[2]; // a peer that is no IP address at all is on no list
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
   const Allow nobody = { .n_rules = 0 };
-  Intake* const intake = intake_new(pair[0], &nobody);
+  Intake* const intake = intake_new((const int[]){ pair[0], -1 }, &nobody);
   ck_assert_int_eq(send(pair[1], "/a\0\0,\0\0\0", 8, 0), 8);
   intake_receive(intake, BEGIN_NS);
   ck_assert_uint_eq(intake_counts(intake).packets, 1);

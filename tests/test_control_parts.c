@@ -58,7 +58,7 @@ END_TEST
 
 START_TEST(strangers_get_no_answer_that_is_larger_than_their_request)
 {
-  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0) };
+  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .loopback = -1 };
   const Peer stranger = peer_of("192.0.2.1", 9); // RFC 5737: nobody has this address
   outlet_send(&outlet, &stranger, 11, "/abc", lo_message_new()); // 12 bytes
   ck_assert_uint_eq(outlet.withheld, 1);
@@ -79,7 +79,9 @@ START_TEST(nothing_is_sent_to_ones_own_address)
   const Peer any = peer_of("0.0.0.0", 9);
   const Peer neighbour = peer_of("127.0.0.2", 9);
   const Peer elsewhere = peer_of("192.0.2.1", 9);
-  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .own = peer_key(&own) };
+  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0),
+                    .loopback = -1,
+                    .own = peer_key(&own) };
   outlet_send(&outlet, &own, 12, "/abc", lo_message_new());
   ck_assert_uint_eq(outlet.withheld, 1);
   outlet_send(&outlet, &neighbour, 12, "/abc", lo_message_new());

@@ -7,6 +7,7 @@
 
 #include "../control/clock.h"
 #include "../control/gate.h"
+#include "../control/peer.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -49,6 +50,9 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
   }
   talk->fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const bool is_open = talk->fd >= 0 && connect(talk->fd, to->ai_addr, to->ai_addrlen) == 0;
+  Peer peer = { .n_bytes = to->ai_addrlen };
+  memcpy(&peer.address, to->ai_addr, to->ai_addrlen);
+  talk->is_here = peer_is_loopback(&peer) || peer_is_here(&peer);
   freeaddrinfo(found);
   return is_open
              ? STATUS_OK
@@ -103,8 +107,12 @@ talk_receive(Talk* const talk, const char** const address, lo_message* const mes
   const int left_ms = now_ns < talk->limit_ns ? (int)((talk->limit_ns - now_ns) / 1000000U) + 1 : 0;
   struct pollfd fd = { talk->fd, POLLIN, 0 };
   if (poll(&fd, 1, left_ms) <= 0) {
-    return error_set(error, STATUS_NET, "no answer from %.100s, UDP port %lld, within %g s",
-                     args->host, (long long)args->port, args->timeout_s);
+    return error_set(error, STATUS_NET, "no answer from %.100s, UDP port %lld, within %g s%s",
+                     args->host, (long long)args->port, args->timeout_s,
+                     talk->is_here
+                         ? ""
+                         : "; a server sends other machines no answer that is larger than "
+                           "the question, and none unless --osc-allow names them");
   }
   const ssize_t n = recv(talk->fd, talk->packet, TALK_MAX_PACKET, 0);
   if (n < 0) {

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 #include <lo/lo.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,7 @@ typedef struct Talk {
   const TalkArgs* args; ///< Borrowed until talk_close()
   int fd;
   uint64_t limit_ns;
+  bool is_here;                         ///< The server is on this machine
   uint8_t packet[TALK_MAX_PACKET + 8U]; ///< The one that came last
 } Talk;
 

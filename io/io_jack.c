@@ -219,6 +219,9 @@ follow(Reviver* const reviver)
   if (lose_if_left_out(jack, verdict) || lose_if_gone(jack) || probe_if_still(jack, verdict)) {
     return true;
   }
+  if (atomic_exchange(&session_of(reviver)->latency_changed, false)) {
+    jack->latency_changed = true;
+  }
   if (jack->latency_changed) {
     jack->latency_changed = !reviver_call(reviver, jack_session_tell_latency);
     return !jack->latency_changed;

@@ -3,6 +3,7 @@
 
 #include "jack_session.h"
 
+#include "pipewire.h"
 #include "words.h"
 
 #include "../engine/rt.h"
@@ -146,9 +147,8 @@ range_of(jack_port_t* const* const ports, const uint32_t n, const jack_latency_c
 // What arrives at the outputs was captured so much earlier than at the inputs; what arrives at the
 // inputs will be played so much later than at the outputs.
 static void
-on_latency(const jack_latency_callback_mode_t mode, void* const context)
+set_latency(const JackSession* const session, const jack_latency_callback_mode_t mode)
 {
-  const JackSession* const session = context;
   const Io* const io = session->base.io;
   jack_port_t* const* const in = session->ports;
   jack_port_t* const* const out = session->ports + io->n_in;
@@ -160,6 +160,20 @@ on_latency(const jack_latency_callback_mode_t mode, void* const context)
   range.max += latency;
   for (uint32_t p = 0; p < (capture ? io->n_out : io->n_in); ++p) {
     jack_port_set_latency_range(capture ? out[p] : in[p], mode, &range);
+  }
+}
+
+// jackd wants the answer here.  PipeWire's libjack (0.3.65) blocks for ever in
+// jack_port_set_latency_range() when it is called here while another of its callbacks is due: it
+// makes that call at once, inside of this one, and holds a lock that is not recursive.
+static void
+on_latency(const jack_latency_callback_mode_t mode, void* const context)
+{
+  JackSession* const session = context;
+  if (session->defers_latency) {
+    atomic_store(&session->latency_changed, true);
+  } else {
+    set_latency(session, mode);
   }
 }
 
@@ -187,6 +201,7 @@ jack_session_new(Io* const io)
     return NULL;
   }
   session->base.io = io;
+  session->defers_latency = pipewire_is_libjack();
   session->ports = calloc(io->n_in + io->n_out + 1U, sizeof(jack_port_t*));
   session->in = calloc(io->n_in + 1U, sizeof(float*));
   session->out = calloc(io->n_out + 1U, sizeof(float*));
@@ -377,7 +392,7 @@ jack_session_start(void* const context)
   session->n_connected = restore(session);
   snprintf(session->base.details, sizeof(session->base.details), ", %u connections restored",
            session->n_connected);
-  jack_recompute_total_latencies(session->client);
+  jack_session_tell_latency(session);
   session->base.status = STATUS_OK;
 }
 
@@ -419,5 +434,11 @@ jack_session_describe(void* const context)
 void
 jack_session_tell_latency(void* const context)
 {
-  jack_recompute_total_latencies(((JackSession*)context)->client);
+  const JackSession* const session = context;
+  if (session->defers_latency) {
+    set_latency(session, JackCaptureLatency);
+    set_latency(session, JackPlaybackLatency);
+  } else {
+    jack_recompute_total_latencies(session->client);
+  }
 }

@@ -39,10 +39,12 @@ typedef struct JackSession {
   uint32_t n_connected; ///< Connections made by jack_session_start()
   bool is_described;    ///< jack_session_describe() has been called
   JackProbe probe;      ///< Of jack_session_probe()
+  bool defers_latency;  ///< jack_session_tell_latency() tells it, and the callback does not
   // Set by JACK's callbacks
   atomic_bool freewheeling;
   atomic_bool links_changed;
-  atomic_bool ports_changed; ///< Anybody's
+  atomic_bool ports_changed;   ///< Anybody's
+  atomic_bool latency_changed; ///< Somebody's, with `defers_latency`
 } JackSession;
 
 /// NULL when out of memory. [main]
@@ -62,7 +64,8 @@ void jack_session_describe(void* session);
 /// knows; a new client is refused at once, or gets periods from a daemon that was started since.  A
 /// server that is stopped leaves the call waiting until it goes on. [errand]
 void jack_session_probe(void* session);
-/// Tell the server that the latency has changed. [errand]
+/// Tell the server that the latency has changed, this client's or, with `defers_latency`, any.
+/// [errand]
 void jack_session_tell_latency(void* session);
 /// Close the client, if it is open, and free it all. [errand]
 void jack_session_close(void* session);

@@ -150,12 +150,23 @@ def names_pw_jack(pipewire):
         assert "start this program with pw-jack" in done.stderr, done
 
 
+def tells_latency(pipewire, rack):
+    """What comes out of the rack was captured so much earlier, as far as PipeWire knows."""
+
+    def told():
+        frames = int(rack.status()["latency_frames"])
+        return f"\tport capture latency = [ {frames} {frames} ] frames" in pipewire.jack("jack_lsp", "-l", "rack:out_2")
+
+    until(told, lambda: pipewire.jack("jack_lsp", "-l"), rack.output)
+
+
 def formats(pipewire, rack):
-    """Quantum and rate follow PipeWire's settings."""
+    """Quantum and rate follow PipeWire's settings, and so does the latency that it is told."""
     for quantum in (256, 2048, 64):
         pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-quantum", str(quantum))
         until(lambda: rack.status()["block_frames"] == quantum, rack.status, rack.output)
         plays(rack)
+        tells_latency(pipewire, rack)
     pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-rate", "44100")
     until(lambda: rack.status()["rate_hz"] == 44100.0, rack.status, rack.output)
     plays(rack)

@@ -33,8 +33,8 @@ static void
 device_text(const cl_device_id id, const cl_device_info what, char* const text,
             const size_t n_bytes)
 {
-  char whole[1024];
-  if (opencl_driver.clGetDeviceInfo(id, what, sizeof(whole), whole, NULL)) {
+  char whole[1024] = ""; // also where a driver answers with nothing at all
+  if (opencl_driver.clGetDeviceInfo(id, what, sizeof(whole) - 1U, whole, NULL)) {
     whole[0] = '\0';
   }
   snprintf(text, n_bytes, "%s", whole + strspn(whole, " "));
@@ -44,8 +44,8 @@ static void
 platform_text(const cl_platform_id id, const cl_platform_info what, char* const text,
               const size_t n_bytes)
 {
-  char whole[1024];
-  if (opencl_driver.clGetPlatformInfo(id, what, sizeof(whole), whole, NULL)) {
+  char whole[1024] = ""; // also where a driver answers with nothing at all
+  if (opencl_driver.clGetPlatformInfo(id, what, sizeof(whole) - 1U, whole, NULL)) {
     whole[0] = '\0';
   }
   snprintf(text, n_bytes, "%s", whole);

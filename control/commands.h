@@ -44,7 +44,7 @@ typedef struct CommandInfo {
   bool reads_file;
 
   /// COMMAND_NOW and COMMAND_BEHIND: do it and answer, or say why not.
-  Status (*run)(struct Control* control, const Peer* peer, const Message* message, Error* error);
+  Status (*run)(struct Control* control, const Peer* peer, Message* message, Error* error);
 } CommandInfo;
 
 extern const CommandInfo command_table[];

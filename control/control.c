@@ -20,24 +20,21 @@
 #define LOOPBACK             "127.0.0.1"
 #define THREAD_STACK_BYTES   (1U << 20U) // of which the gate and the language use a fraction
 #define RECEIVE_BUFFER_BYTES (4U << 20U) // a burst of packets, as far as the system allows
-#define PACKETS_PER_ROUND    32 // then the socket, time-tagged work and answers have their turn
-#define ROUND_NS             UINT64_C(2000000) // ... or when packets take long
 #define LOOK_INTERVAL_NS     UINT64_C(250000000)
 
 // ---- one round ----
 
 static void
-do_packets(Control* const control)
+do_turns(Control* const control)
 {
-  const uint64_t end_ns = control->now_ns + ROUND_NS;
-  for (int i = 0; i < PACKETS_PER_ROUND && control->now_ns < end_ns; ++i) {
-    intake_receive(control->intake, control->now_ns); // each time: what has no room there is lost
-    Parcel* const parcel = intake_take(control->intake);
-    if (!parcel) {
-      return; // none left
+  const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
+  while (control->now_ns < end_ns) {
+    intake_receive_now_and_then(&control->intake, control->now_ns);
+    Source* const source = sources_turn(&control->intake.sources);
+    if (!source) {
+      return;
     }
-    dispatch_packet(control, parcel);
-    free(parcel);
+    dispatch_turn(control, source);
   }
 }
 
@@ -96,7 +93,6 @@ control_look_at_audio(Control* const control)
     tell(control, NOTIFY_AUDIO);
   }
   look_at_engine(control);
-  control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
 }
 
 /// Another one after each change of the document that is heard.
@@ -105,6 +101,18 @@ document_number(const Control* const control)
 {
   const SessionCounts counts = session_counts(control->session);
   return 1U + counts.revision + counts.values_set;
+}
+
+const char*
+control_rack_text(Control* const control)
+{
+  const uint64_t number = document_number(control);
+  if (!control->rack_text || control->rack_text_of != number) {
+    free(control->rack_text);
+    control->rack_text = rack_print(session_rack(control->session));
+    control->rack_text_of = number;
+  }
+  return control->rack_text;
 }
 
 void
@@ -131,11 +139,61 @@ static void
 tell_heard(Control* const control)
 {
   control_advise(control, NULL);
-  const uint64_t document = document_number(control);
-  if (control->config.heard && document != control->heard) {
-    control->heard = document;
-    control->config.heard(control->config.context, rack_print(session_rack(control->session)));
+  const uint64_t number = document_number(control);
+  const char* const text =
+      control->config.heard && number != control->heard ? control_rack_text(control) : NULL;
+  if (text) {
+    control->heard = number;
+    control->config.heard(control->config.context, strdup(text));
   }
+}
+
+static void
+say_flood(Control* const control, const char* const text)
+{
+  if (control->config.flood) {
+    control->config.flood(control->config.context, text);
+  }
+}
+
+/// Packets that the kernel dropped, which does not say whose, and those of too many senders.
+static void
+report_lost(Control* const control)
+{
+  const uint64_t lost = intake_lost(&control->intake) + control->intake.sources.crowded;
+  if (lost != control->reported_lost &&
+      control->now_ns - control->reported_lost_ns >= SOURCES_REPORT_NS) {
+    char text[160];
+    snprintf(text, sizeof(text),
+             "%llu packets lost: they came faster than they can be read, or from too many senders",
+             (unsigned long long)(lost - control->reported_lost));
+    say_flood(control, text);
+    control->reported_lost = lost;
+    control->reported_lost_ns = control->now_ns;
+  }
+}
+
+/// Tell the log, and senders on this machine, whose packets were dropped.
+static void
+report_drops(Control* const control)
+{
+  uint64_t n = 0;
+  uint32_t index = 0;
+  for (const Source* source = NULL;
+       (source = sources_report(&control->intake.sources, control->now_ns, &index, &n));) {
+    Error error;
+    error_set(&error, STATUS_LIMIT,
+              "%llu packets dropped: they came faster than they can be served",
+              (unsigned long long)n);
+    if (peer_is_loopback(&source->peer)) {
+      outlet_fail(&control->outlet, &source->peer, 0, "", &error);
+    }
+    char name[PEER_TEXT_BYTES];
+    char text[sizeof(name) + sizeof(error.text)];
+    snprintf(text, sizeof(text), "%s: %s", peer_text(&source->peer, name), error.text);
+    say_flood(control, text);
+  }
+  report_lost(control);
 }
 
 static void
@@ -198,8 +256,7 @@ min_ns(const uint64_t a, const uint64_t b)
 static uint64_t
 wake_ns(const Control* const control)
 {
-  uint64_t wake = intake_is_waiting(control->intake) ? 0U : control->next_look_ns;
-  wake = min_ns(wake, intake_wake_ns(control->intake));
+  uint64_t wake = sources_are_waiting(&control->intake.sources) ? 0U : control->next_look_ns;
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
@@ -237,12 +294,14 @@ control_run(void* const context)
     atomic_fetch_add_explicit(&control->rounds, 1U, memory_order_relaxed);
     control->now_ns = instant_now().monotonic_ns;
     if (control->now_ns >= control->next_look_ns) {
+      control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
       control_look_at_audio(control);
       tell_heard(control);
+      report_drops(control);
     }
     do_reply(control);
     do_files(control);
-    do_packets(control);
+    do_turns(control);
     dispatch_due(control);
     do_syncs(control);
     notify_flush(&control->notify, control->now_ns);
@@ -374,7 +433,8 @@ control_free(Control* const control)
   session_free(control->session);
   advice_clear(&control->advice);
   inbox_release(control->inbox);
-  intake_free(control->intake);
+  intake_clear(&control->intake);
+  free(control->rack_text);
   folder_close(&control->folder);
   if (control->outlet.socket >= 0) {
     close(control->outlet.socket);
@@ -401,10 +461,13 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   }
   fill_allow(control);
   control->inbox = inbox_new();
-  const int sockets[INTAKE_SOCKETS] = { control->outlet.socket, control->outlet.loopback };
-  control->intake = intake_new(sockets, &control->allow);
-  if (!control->inbox || !control->intake) {
+  if (!control->inbox) {
     return error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno));
+  }
+  const int sockets[INTAKE_SOCKETS] = { control->outlet.socket, control->outlet.loopback };
+  status = intake_init(&control->intake, sockets, &control->allow, error);
+  if (status != STATUS_OK) {
+    return status;
   }
   control->start_ns = instant_now().monotonic_ns;
   control->now_ns = control->start_ns;

@@ -61,6 +61,8 @@ typedef struct ControlConfig {
   void (*subscribed)(void* context, char* subscribers);
   void (*latency_changed)(void* context); ///< [any] After an edit that changed the rack's latency
   void (*quit)(void* context);            ///< [control] /server/quit
+  /// [control] Packets were dropped: whose and how many, at most once a second for each sender.
+  void (*flood)(void* context, const char* text); ///< May be NULL
 } ControlConfig;
 
 typedef struct Control Control;

@@ -35,7 +35,7 @@ struct Control {
   Folder folder;
   Clerk* clerk;
   Allow allow;
-  Intake* intake;
+  Intake intake;
   Inbox* inbox;
   Session* session;
   Outlet outlet;
@@ -43,15 +43,22 @@ struct Control {
   Notify notify;
   Syncs syncs;
   ControlCounts counts;
-  _Atomic uint64_t rounds; ///< [control] writes, [any] reads
-  uint64_t heard;          ///< Number of the document that ControlConfig::heard was last given
-  Advice advice;           ///< About the document that is heard
-  ControlAudio audio;      ///< As last asked for
-  EngineStatus engine;     ///< As last looked at; its words as last told
-  uint64_t now_ns;         ///< Of this round
+  _Atomic uint64_t rounds;   ///< [control] writes, [any] reads
+  uint64_t heard;            ///< Number of the document that ControlConfig::heard was last given
+  char* rack_text;           ///< The document as text, NULL: not printed yet
+  uint64_t rack_text_of;     ///< Number of the document that it is of
+  Advice advice;             ///< About the document that is heard
+  ControlAudio audio;        ///< As last asked for
+  EngineStatus engine;       ///< As last looked at; its words as last told
+  uint64_t reported_lost;    ///< Packets lost in the kernel, as reported ...
+  uint64_t reported_lost_ns; ///< ... then
+  uint64_t now_ns;           ///< Of this round
   uint64_t start_ns;
   uint64_t next_look_ns; ///< When to look at the audio side again
 };
+
+/// The document that is heard, as text; NULL: out of memory.  Printed once for each document.
+const char* control_rack_text(Control* control);
 
 /// Ask the audio side and tell subscribers what is new.
 void control_look_at_audio(Control* control);

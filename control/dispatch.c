@@ -5,7 +5,18 @@
 
 #include "commands.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/// CPU time of this thread: what others take of the processor is nobody's cost.
+static uint64_t
+thread_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
 
 // ---- what the session says ----
 
@@ -70,13 +81,17 @@ on_failed(void* const context, const Batch* const batch, const Message* const fa
   }
 }
 
-static void
-run_message(Control* const control, const Peer* const peer, const Message* const message)
+/// Carry out a message, or a step of it; false when it needs another one.
+static bool
+run_message(Control* const control, const Peer* const peer, Message* const message)
 {
   Error error;
+  message->is_unfinished = false;
   if (message->info->run(control, peer, message, &error) != STATUS_OK) {
     outlet_fail(&control->outlet, peer, message->n_bytes, message->address, &error);
+    return true;
   }
+  return !message->is_unfinished;
 }
 
 static void
@@ -186,34 +201,37 @@ find_commands(Control* const control, Batch* const batch)
   return batch->n_messages > 0;
 }
 
-/// Carry out a batch of one kind: changes, or what waits behind changes, or what is answered now.
 static void
-do_batch(Control* const control, Batch* const batch)
+refuse_batch(Control* const control, Batch* const batch, const Error* const error)
 {
-  if (!is_now(&batch->messages[0])) {
-    session_submit(control->session, batch, control->now_ns);
-    return;
-  }
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    run_message(control, &batch->peer, &batch->messages[m]);
-  }
+  on_failed(control, batch, NULL, error);
   batch_free(batch);
 }
 
-/// Do a batch, or keep it until its time.
+/// The time of a batch has come: its sender's next turn is for it.
+static void
+let_in(Control* const control, Batch* const batch)
+{
+  if (!sources_put_batch(&control->intake.sources, batch, control->now_ns)) {
+    Error error;
+    error_set(&error, STATUS_LIMIT, "too many senders at once");
+    refuse_batch(control, batch, &error);
+  }
+}
+
+/// Let a batch in, or keep it until its time.
 static void
 place_batch(Control* const control, Batch* const batch)
 {
   if (batch->due_ns <= control->now_ns) {
     control->counts.late += batch->due_ns != 0;
-    do_batch(control, batch);
+    let_in(control, batch);
     return;
   }
   Error error;
   if (schedule_add(&control->schedule, batch, &error) != STATUS_OK) {
     ++control->counts.unscheduled;
-    on_failed(control, batch, NULL, &error);
-    batch_free(batch);
+    refuse_batch(control, batch, &error);
   }
 }
 
@@ -222,17 +240,12 @@ static void
 accept_batch(Control* const control, Batch* const batch)
 {
   Batch* parts[3] = { NULL, batch, NULL };
-  bool no_memory = false;
-  if (!drop_answers(control, batch)) {
-    ++control->outlet.failed;
+  bool no_memory = !drop_answers(control, batch);
+  if (!no_memory && !find_commands(control, batch)) {
     batch_free(batch);
     return;
   }
-  if (!find_commands(control, batch)) {
-    batch_free(batch);
-    return;
-  }
-  parts[0] = batch_split(batch, is_change, &no_memory);
+  parts[0] = no_memory ? NULL : batch_split(batch, is_change, &no_memory);
   parts[2] = no_memory ? NULL : batch_split(batch, is_behind, &no_memory);
   for (uint32_t p = 0; p < ARRAY_LEN(parts); ++p) {
     if (parts[p] && parts[p]->n_messages && !no_memory) {
@@ -243,6 +256,8 @@ accept_batch(Control* const control, Batch* const batch)
   }
   control->outlet.failed += no_memory;
 }
+
+// ---- what waits for its time ----
 
 /// The time of a batch is near: hand to the engine what it must have before it.
 static void
@@ -261,14 +276,28 @@ do_ahead(Control* const control, Batch* const batch)
   }
 }
 
+static bool
+has_credit(void* const context, const Peer* const peer)
+{
+  Control* const control = context;
+  return sources_has_credit(&control->intake.sources, peer, control->now_ns);
+}
+
 void
 dispatch_due(Control* const control)
 {
-  for (Batch* batch = NULL; (batch = schedule_ahead(&control->schedule, control->now_ns));) {
+  const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
+  for (Batch* batch = NULL;
+       control->now_ns < end_ns &&
+       (batch = schedule_ahead(&control->schedule, control->now_ns, has_credit, control));) {
+    const Peer peer = batch->peer;
+    const uint64_t begin_ns = thread_ns();
     do_ahead(control, batch);
+    control->now_ns = instant_now().monotonic_ns;
+    sources_charge_peer(&control->intake.sources, &peer, control->now_ns, thread_ns() - begin_ns);
   }
   for (Batch* batch = NULL; (batch = schedule_take(&control->schedule, control->now_ns));) {
-    do_batch(control, batch);
+    let_in(control, batch);
   }
 }
 
@@ -286,35 +315,82 @@ refuse_packet(Control* const control, const Parcel* const packet, const GateReas
   outlet_fail(&control->outlet, &packet->peer, packet->n_bytes, "", &error);
 }
 
-void
-dispatch_packet(Control* const control, const Parcel* const packet)
+/// Judge a packet and take it apart, into the batches of its sender.
+static void
+open_packet(Control* const control, Source* const source, const Parcel* const packet)
 {
   const Instant arrival = instant_now();
-  control->now_ns = arrival.monotonic_ns;
   uint32_t n_messages = 0;
   const GateReason reason = gate_check(packet->bytes, packet->n_bytes, arrival.ntp, &n_messages);
   if (reason != GATE_OK) {
     refuse_packet(control, packet, reason);
     return;
   }
-  const uint32_t n_further = n_messages ? n_messages - 1U : 0U; // one is paid for by its packet
-  if (!intake_charge(control->intake, &packet->peer, control->now_ns, n_further)) {
-    return;
-  }
   control->counts.messages += n_messages;
   notify_heard(&control->notify, &packet->peer, control->now_ns);
-
-  Batch* list = NULL;
-  if (batches_read(packet->bytes, packet->n_bytes, &packet->peer, &arrival, &list) != STATUS_OK) {
+  if (batches_read(packet->bytes, packet->n_bytes, &packet->peer, &arrival, &source->batches) !=
+      STATUS_OK) {
     ++control->outlet.failed;
+  }
+}
+
+/// Take the first batch of a sender from it.
+static Batch*
+take_batch(Source* const source)
+{
+  Batch* const batch = source->batches;
+  source->batches = batch->next;
+  batch->next = NULL;
+  return batch;
+}
+
+/// Carry out the first batch of a sender, or one step of a message that is answered by itself.
+static void
+do_batch(Control* const control, Source* const source)
+{
+  Batch* const batch = source->batches;
+  if (!is_now(&batch->messages[0])) {
+    session_submit(control->session, take_batch(source), control->now_ns);
     return;
   }
-  while (list) {
-    Batch* const batch = list;
-    list = batch->next;
-    batch->next = NULL;
-    accept_batch(control, batch);
+  batch->n_run += run_message(control, &batch->peer, &batch->messages[batch->n_run]);
+  if (batch->n_run == batch->n_messages) {
+    batch_free(take_batch(source));
   }
+}
+
+/// The shortest piece of a turn that can be done at once: a change as a whole, a message that
+/// reads.
+static void
+do_step(Control* const control, Source* const source)
+{
+  if (!source->batches) {
+    Parcel* const packet = sources_take(&control->intake.sources, source);
+    if (!packet) {
+      return; // what was left of the last one has been dropped
+    }
+    open_packet(control, source, packet);
+    free(packet);
+  }
+  if (source->batches && !source->batches->is_sorted) {
+    accept_batch(control, take_batch(source));
+  }
+  if (source->batches && source->batches->is_sorted) {
+    do_batch(control, source);
+  }
+}
+
+void
+dispatch_turn(Control* const control, Source* const source)
+{
+  const uint64_t begin_ns = thread_ns();
+  const int64_t quantum_ns = source->is_fresh ? 0 : sources_quantum_ns(&control->intake.sources);
+  const uint64_t end_ns = control->now_ns + (uint64_t)quantum_ns;
+  do {
+    do_step(control, source);
+    control->now_ns = instant_now().monotonic_ns;
+  } while (source_is_waiting(source) && control->now_ns < end_ns);
+  sources_charge(&control->intake.sources, source, control->now_ns, thread_ns() - begin_ns);
 }
 
 SessionEvents

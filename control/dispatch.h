@@ -5,10 +5,12 @@
 
 #include "control_private.h"
 
-/// Judge a packet and carry it out.  Borrowed for the call.
-void dispatch_packet(Control* control, const Parcel* packet);
+#define DISPATCH_ROUND_NS UINT64_C(2000000) // of turns, then everything else is looked at
 
-/// Hand over, or carry out, what waits for its time.
+/// Let a sender have its turn.
+void dispatch_turn(Control* control, Source* source);
+
+/// Hand over what is near its time, and let what is due be part of its sender's next turn.
 void dispatch_due(Control* control);
 
 /// How the session answers.

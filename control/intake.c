@@ -4,158 +4,130 @@
 #include "intake.h"
 
 #include "gate.h"
-#include "sieve.h"
 
+#include <errno.h>
+#include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#define BATCH 32U // datagrams per system call
-// Then one of those that wait has its turn, however fast more arrive: one of a flood from more
-// ports than the table holds takes about 2 us, 256 of them a quarter of a round.
-#define PACKETS_AT_ONCE 256U
-#define PACKET_BYTES    (GATE_MAX_BYTES + 1U) // one byte tells a packet that is too large
+#define BATCH 32 // datagrams per system call
+// Then a sender has its turn, however fast more packets arrive: sorting one in takes about 1 us.
+#define PACKETS_AT_ONCE 256
+// The buffer of a socket as most systems limit it holds some 500 small packets: at 500,000 packets
+// a second those of 1 ms.
+#define INTERVAL_NS  UINT64_C(200000)
+#define PACKET_BYTES (GATE_MAX_BYTES + 1U) // one byte tells a packet that is too large
 
-struct Intake {
-  int sockets[INTAKE_SOCKETS];
-  Allow allow;
-  Sources sources;
-  uint64_t sieve_until_ns; // when the sieve has to be made anew
-  uint64_t packets;
-  uint64_t forbidden;
+struct IntakeBuffers {
   Peer peers[BATCH];
   struct iovec parts[BATCH];
   struct mmsghdr headers[BATCH];
   uint8_t bytes[BATCH][PACKET_BYTES];
 };
 
-Intake*
-intake_new(const int sockets[const INTAKE_SOCKETS], const Allow* const allow)
+/// One system call; how many packets it brought, or -1.
+static int
+receive_batch(const Intake* const intake, const int socket)
 {
-  Intake* const intake = calloc(1, sizeof(Intake));
-  if (intake) {
-    memcpy(intake->sockets, sockets, sizeof(intake->sockets));
-    intake->allow = *allow;
-    intake->sieve_until_ns = UINT64_MAX;
-    for (uint32_t i = 0; i < BATCH; ++i) {
-      intake->parts[i] = (struct iovec){ intake->bytes[i], PACKET_BYTES };
-    }
+  struct IntakeBuffers* const buffers = intake->buffers;
+  for (int i = 0; i < BATCH; ++i) {
+    buffers->parts[i] = (struct iovec){ buffers->bytes[i], PACKET_BYTES };
+    buffers->headers[i].msg_hdr = (struct msghdr){ .msg_name = &buffers->peers[i].address,
+                                                   .msg_namelen = sizeof(buffers->peers[i].address),
+                                                   .msg_iov = &buffers->parts[i],
+                                                   .msg_iovlen = 1 };
   }
-  return intake;
+  return recvmmsg(socket, buffers->headers, BATCH, MSG_DONTWAIT, NULL);
 }
 
-void
-intake_free(Intake* const intake)
-{
-  if (intake) {
-    sources_clear(&intake->sources);
-    free(intake);
-  }
-}
-
-/// Tell the kernel who is shut out from now on.
 static void
-set_sieve(Intake* const intake, const uint64_t now_ns)
-{
-  PeerKey keys[SIEVE_MAX];
-  const uint32_t n = sources_shut(&intake->sources, now_ns, keys, SIEVE_MAX);
-  for (uint32_t s = 0; s < INTAKE_SOCKETS && intake->sockets[s] >= 0; ++s) {
-    (void)sieve_set(intake->sockets[s], keys, n); // else their packets are dropped here
-  }
-  intake->sieve_until_ns = sources_wake_ns(&intake->sources, now_ns);
-}
-
-/// One system call; how many packets it brought.
-static uint32_t
-receive_batch(Intake* const intake, const int socket)
-{
-  for (uint32_t i = 0; i < BATCH; ++i) {
-    intake->headers[i].msg_hdr = (struct msghdr){ .msg_name = &intake->peers[i].address,
-                                                  .msg_namelen = sizeof(intake->peers[i].address),
-                                                  .msg_iov = &intake->parts[i],
-                                                  .msg_iovlen = 1 };
-  }
-  const int n = recvmmsg(socket, intake->headers, BATCH, MSG_DONTWAIT, NULL);
-  return n > 0 ? (uint32_t)n : 0U;
-}
-
-/// Sort one packet in; true when the sieve has to be made anew.
-static bool
 put(Intake* const intake, const uint32_t index, const uint64_t now_ns)
 {
-  Peer* const peer = &intake->peers[index];
-  peer->n_bytes = intake->headers[index].msg_hdr.msg_namelen;
-  if (!allow_has(&intake->allow, peer)) {
+  struct IntakeBuffers* const buffers = intake->buffers;
+  Peer* const peer = &buffers->peers[index];
+  peer->n_bytes = buffers->headers[index].msg_hdr.msg_namelen;
+  ++intake->packets;
+  if (allow_has(&intake->allow, peer)) {
+    sources_put(&intake->sources, peer, now_ns, buffers->bytes[index],
+                buffers->headers[index].msg_len);
+  } else {
     ++intake->forbidden;
-    return false;
   }
-  return sources_put(&intake->sources, peer, now_ns, intake->bytes[index],
-                     intake->headers[index].msg_len);
+}
+
+/// How many packets were received, or -1.
+static int
+put_batch(Intake* const intake, const int socket, const uint64_t now_ns)
+{
+  const int n = receive_batch(intake, socket);
+  for (int i = 0; i < n; ++i) {
+    put(intake, (uint32_t)i, now_ns);
+  }
+  return n;
 }
 
 static void
 empty_socket(Intake* const intake, const int socket, const uint64_t now_ns)
 {
-  uint32_t n = BATCH;
-  for (uint32_t n_all = 0; n == BATCH && n_all < PACKETS_AT_ONCE; n_all += n) {
-    n = receive_batch(intake, socket);
-    bool is_news = false;
-    for (uint32_t i = 0; i < n; ++i) {
-      is_news |= put(intake, i, now_ns);
-    }
-    intake->packets += n;
-    if (is_news) {
-      set_sieve(intake, now_ns);
-    }
+  int n = BATCH;
+  for (int n_all = 0; n == BATCH && n_all < PACKETS_AT_ONCE; n_all += BATCH) {
+    n = put_batch(intake, socket, now_ns);
   }
 }
 
 void
 intake_receive(Intake* const intake, const uint64_t now_ns)
 {
-  if (now_ns >= intake->sieve_until_ns) {
-    set_sieve(intake, now_ns);
-  }
   for (uint32_t s = 0; s < INTAKE_SOCKETS && intake->sockets[s] >= 0; ++s) {
     empty_socket(intake, intake->sockets[s], now_ns);
   }
+  intake->received_ns = now_ns;
 }
 
-Parcel*
-intake_take(Intake* const intake)
+void
+intake_receive_now_and_then(Intake* const intake, const uint64_t now_ns)
 {
-  return sources_take(&intake->sources);
+  if (!sources_are_waiting(&intake->sources) || now_ns - intake->received_ns >= INTERVAL_NS) {
+    intake_receive(intake, now_ns);
+  }
 }
 
-bool
-intake_charge(Intake* const intake, const Peer* const peer, const uint64_t now_ns,
-              const uint32_t n_messages)
+Status
+intake_init(Intake* const intake, const int sockets[const INTAKE_SOCKETS], const Allow* const allow,
+            Error* const error)
 {
-  return sources_charge(&intake->sources, peer, now_ns, n_messages);
+  memcpy(intake->sockets, sockets, sizeof(intake->sockets));
+  intake->allow = *allow;
+  intake->buffers = calloc(1, sizeof(*intake->buffers));
+  if (!intake->buffers || !sources_init(&intake->sources, instant_now().ntp)) {
+    return error_set(error, STATUS_NO_MEM, "control: out of memory");
+  }
+  const int n = put_batch(intake, intake->sockets[0], 0);
+  if (n < 0 && errno != EAGAIN) {
+    return error_set(error, STATUS_NET, "cannot receive packets: recvmmsg: %s", strerror(errno));
+  }
+  return STATUS_OK;
 }
 
-bool
-intake_is_waiting(const Intake* const intake)
+void
+intake_clear(Intake* const intake)
 {
-  return intake->sources.n_parcels > 0;
+  sources_clear(&intake->sources);
+  free(intake->buffers);
+  intake->buffers = NULL;
 }
 
 uint64_t
-intake_wake_ns(const Intake* const intake)
-{
-  return intake->sieve_until_ns;
-}
-
-IntakeCounts
-intake_counts(const Intake* const intake)
+intake_lost(const Intake* const intake)
 {
   uint64_t lost = 0;
   for (uint32_t s = 0; s < INTAKE_SOCKETS && intake->sockets[s] >= 0; ++s) {
-    lost += sieve_n_lost(intake->sockets[s]);
+    uint32_t info[SK_MEMINFO_VARS] = { 0 };
+    socklen_t n_bytes = sizeof(info);
+    if (getsockopt(intake->sockets[s], SOL_SOCKET, SO_MEMINFO, info, &n_bytes) == 0) {
+      lost += info[SK_MEMINFO_DROPS];
+    }
   }
-  return (IntakeCounts){ .packets = intake->packets,
-                         .forbidden = intake->forbidden,
-                         .slowed = intake->sources.slowed,
-                         .shut_out = intake->sources.shut_out,
-                         .lost = lost };
+  return lost;
 }

@@ -2,10 +2,10 @@
 /**
    The way in: datagrams from the sockets, past the list of who may send, into a queue per sender.
 
-       sockets ──▶ sieve (kernel) ──▶ allow ──▶ sources ──▶ intake_take()
+       sockets ──▶ allow ──▶ sources ──▶ turns
 
-   A socket is emptied again and again, whatever there is to do: its buffer is one queue in the
-   order of arrival, and what a flood puts there stands in front of everybody else.  All [control].
+   A socket is emptied often, whatever there is to do: its buffer is one queue in the order of
+   arrival, and what a flood puts there stands in front of everybody else.  All [control].
 */
 #ifndef WARPRACK_CONTROL_INTAKE_H
 #define WARPRACK_CONTROL_INTAKE_H
@@ -17,39 +17,33 @@
 
 #include <stdint.h>
 
-typedef struct IntakeCounts {
-  uint64_t packets;   ///< That came out of the socket
-  uint64_t forbidden; ///< Of senders that are not on the list
-  uint64_t slowed;    ///< Of senders that were too fast
-  uint64_t shut_out;  ///< Times that a sender was shut out
-  uint64_t lost;      ///< Packets that the kernel threw away
-} IntakeCounts;
-
-typedef struct Intake Intake;
-
 #define INTAKE_SOCKETS 2U
 
-/// `allow` is copied, the sockets borrowed; -1: not there.  NULL: out of memory. [main]
-Intake* intake_new(const int sockets[INTAKE_SOCKETS], const Allow* allow);
+typedef struct Intake {
+  int sockets[INTAKE_SOCKETS];
+  Allow allow;
+  Sources sources;
+  uint64_t received_ns; ///< When the sockets were emptied last
+  uint64_t packets;     ///< That came out of the sockets
+  uint64_t forbidden;   ///< Of senders that are not on the list
+  struct IntakeBuffers* buffers;
+} Intake;
 
-/// Accepts NULL. [main]
-void intake_free(Intake* intake);
+/// `allow` is copied, the sockets borrowed; -1: not there.  STATUS_NET when the system does not let
+/// this program receive.  [main]
+NODISCARD Status intake_init(Intake* intake, const int sockets[INTAKE_SOCKETS], const Allow* allow,
+                             Error* error);
 
-/// Empty the sockets, and let in again who has been shut out for long enough.
+/// [main]
+void intake_clear(Intake* intake);
+
+/// Sort what the sockets hold into the queues, a bounded number of packets.
 void intake_receive(Intake* intake, uint64_t now_ns);
 
-/// The next packet in turn, freed by the caller with free(); NULL when none waits.
-Parcel* intake_take(Intake* intake);
+/// The same, unless it was done a moment ago and something waits.
+void intake_receive_now_and_then(Intake* intake, uint64_t now_ns);
 
-/// A packet turned out to hold n further messages; false when its sender may not send so many.
-bool intake_charge(Intake* intake, const Peer* peer, uint64_t now_ns, uint32_t n_messages);
-
-/// True when intake_take() has something.
-bool intake_is_waiting(const Intake* intake);
-
-/// When intake_receive() is due even if nothing arrives; UINT64_MAX: never.
-uint64_t intake_wake_ns(const Intake* intake);
-
-IntakeCounts intake_counts(const Intake* intake);
+/// Packets that the kernel threw away because a socket's buffer was full. [any]
+uint64_t intake_lost(const Intake* intake);
 
 #endif

@@ -55,7 +55,7 @@ add_message(Batch* const batch, const uint8_t* const data, const size_t n_bytes)
     return STATUS_NO_MEM;
   }
   batch->messages[batch->n_messages++] = message;
-  batch->n_bytes += n_bytes;
+  batch->n_bytes += n_bytes + MESSAGE_BYTES;
   return STATUS_OK;
 }
 

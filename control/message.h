@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MESSAGE_BYTES 640U // at most: a batch, a message, and what liblo allocates for it
+
 struct CommandInfo;
 
 /// One OSC message, with its arguments in the machine's byte order.
@@ -30,6 +32,11 @@ typedef struct Message {
   size_t n_bytes;                 ///< Its size in the packet: the bound for answers to strangers
   const struct CommandInfo* info; ///< Row of the table of commands, once it is known
   char* file;                     ///< Text of the file that it names, once it is read; owned
+  // Of a read that is answered in steps:
+  bool is_unfinished;
+  uint32_t n_nodes_read;
+  uint32_t n_values_read;
+  size_t n_bytes_answered;
 } Message;
 
 typedef struct Batch {
@@ -37,9 +44,11 @@ typedef struct Batch {
   Peer peer;          ///< Who sent it
   uint64_t due_ns;    ///< When, on the monotonic clock; 0: at once
   uint64_t frame;     ///< When, for the engine; 0: at once
+  bool is_sorted;     ///< Its messages are of one kind, and its time has come
+  uint32_t n_run;     ///< Messages that have been answered, where each is answered by itself
   bool is_sent;       ///< Its values are with the engine already, stamped with `frame`
   bool is_echo;       ///< Answered and audible already; repeated behind edits that it overtook
-  size_t n_bytes;
+  size_t n_bytes;     ///< Of memory, about
   uint32_t n_messages;
   Message messages[]; ///< [n_messages]
 } Batch;

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_NAME 63U // a set of positions 0..63 is one word
+#define MAX_NAME     63U // a set of positions 0..63 is one word
+#define N_CHARACTERS 128U
 
 typedef uint64_t Positions;
 
@@ -18,32 +19,47 @@ pattern_is_magic(const char* const text)
   return strpbrk(text, "*?[{") != NULL;
 }
 
-/// Positions whose next character is c.
-static Positions
-before_character(const char c, const char* const name)
+/// A name as the automaton reads it: for each character, the positions before one that is not
+/// greater.  So a character or a range costs one step, however long the name.
+typedef struct Name {
+  Positions up_to[N_CHARACTERS];
+} Name;
+
+static void
+read_name(const char* const text, Name* const name)
 {
-  Positions set = 0;
-  for (uint32_t i = 0; name[i]; ++i) {
-    set |= (Positions)(name[i] == c) << i;
+  memset(name, 0, sizeof(*name));
+  for (uint32_t i = 0; text[i]; ++i) {
+    name->up_to[(uint8_t)text[i] % N_CHARACTERS] |= (Positions)1U << i;
   }
-  return set;
+  for (uint32_t c = 1; c < N_CHARACTERS; ++c) {
+    name->up_to[c] |= name->up_to[c - 1U];
+  }
 }
 
 /// Positions whose next character is in [first, last].
 static Positions
-before_range(const char first, const char last, const char* const name)
+before_range(const char first, const char last, const Name* const name)
 {
-  Positions set = 0;
-  for (uint32_t i = 0; name[i]; ++i) {
-    set |= (Positions)(name[i] >= first && name[i] <= last) << i;
+  const uint8_t low = (uint8_t)first;
+  const uint8_t high = (uint8_t)last;
+  if (low == 0 || low > high || high >= N_CHARACTERS) {
+    return 0;
   }
-  return set;
+  return name->up_to[high] & ~name->up_to[low - 1U];
+}
+
+/// Positions whose next character is c.
+static Positions
+before_character(const char c, const Name* const name)
+{
+  return before_range(c, c, name);
 }
 
 /// Positions whose next character is in the class; `*pattern` goes from "[" to behind "]".  A "-"
 /// at either end and a "!" that is not first stand for themselves.
 static Positions
-before_class(const char** const pattern, const char* const name)
+before_class(const char** const pattern, const Name* const name)
 {
   const char* p = *pattern + 1;
   const bool negated = *p == '!';
@@ -60,7 +76,7 @@ before_class(const char** const pattern, const char* const name)
 
 /// Where the set goes through any of the words; `*pattern` goes from "{" to behind "}".
 static Positions
-through_words(const char** const pattern, const Positions from, const char* const name)
+through_words(const char** const pattern, const Positions from, const Name* const name)
 {
   const char* p = *pattern + 1;
   Positions to = 0;
@@ -78,7 +94,7 @@ through_words(const char** const pattern, const Positions from, const char* cons
 }
 
 static Positions
-step(const char** const pattern, const Positions from, const char* const name)
+step(const char** const pattern, const Positions from, const Name* const name)
 {
   switch (**pattern) {
   case '*':
@@ -96,17 +112,28 @@ step(const char** const pattern, const Positions from, const char* const name)
   }
 }
 
+static bool
+is_ascii(const char* text)
+{
+  while (*text > 0) {
+    ++text;
+  }
+  return *text == 0;
+}
+
 bool
 pattern_match(const char* pattern, const char* const name)
 {
   const size_t length = strlen(name);
-  if (length > MAX_NAME) {
+  if (length > MAX_NAME || !is_ascii(name)) {
     return false;
   }
+  Name positions;
+  read_name(name, &positions);
   const Positions inside = ~(Positions)0 >> (MAX_NAME - length);
   Positions at = 1U;
   while (*pattern && at) {
-    at = step(&pattern, at, name) & inside;
+    at = step(&pattern, at, &positions) & inside;
   }
   return at >> length & 1U;
 }

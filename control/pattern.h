@@ -14,8 +14,9 @@
 /// True when the text holds a character that makes it a pattern. [any]
 bool pattern_is_magic(const char* text);
 
-/// True when the whole name matches.  Time is at most the product of both lengths; names of more
-/// than 63 characters match nothing.  Brackets must be balanced, as the gate sees to. [any]
+/// True when the whole name matches.  Time is linear in the sum of both lengths; names of more than
+/// 63 characters, or with others than ASCII, match nothing.  Brackets must be balanced, as the gate
+/// sees to. [any]
 bool pattern_match(const char* pattern, const char* name);
 
 #endif

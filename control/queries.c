@@ -21,7 +21,7 @@ answer(Control* const control, const Peer* const peer, const Message* const mess
 }
 
 Status
-query_ping(Control* const control, const Peer* const peer, const Message* const message,
+query_ping(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)
 {
   (void)error;
@@ -30,7 +30,7 @@ query_ping(Control* const control, const Peer* const peer, const Message* const 
 }
 
 Status
-query_quit(Control* const control, const Peer* const peer, const Message* const message,
+query_quit(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)
 {
   (void)error;
@@ -40,7 +40,7 @@ query_quit(Control* const control, const Peer* const peer, const Message* const 
 }
 
 Status
-query_version(Control* const control, const Peer* const peer, const Message* const message,
+query_version(Control* const control, const Peer* const peer, Message* const message,
               Error* const error)
 {
   (void)error;
@@ -54,7 +54,7 @@ query_version(Control* const control, const Peer* const peer, const Message* con
 }
 
 Status
-query_notify(Control* const control, const Peer* const peer, const Message* const message,
+query_notify(Control* const control, const Peer* const peer, Message* const message,
              Error* const error)
 {
   if (!peer_is_loopback(peer)) {
@@ -76,7 +76,7 @@ query_notify(Control* const control, const Peer* const peer, const Message* cons
 }
 
 Status
-query_answers(Control* const control, const Peer* const peer, const Message* const message,
+query_answers(Control* const control, const Peer* const peer, Message* const message,
               Error* const error)
 {
   if (!peer_is_loopback(peer)) {
@@ -95,18 +95,19 @@ query_answers(Control* const control, const Peer* const peer, const Message* con
 }
 
 Status
-query_sync(Control* const control, const Peer* const peer, const Message* const message,
+query_sync(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)
 {
   return syncs_add(&control->syncs, control->config.engine, peer, message, control->now_ns, error);
 }
 
 Status
-query_save(Control* const control, const Peer* const peer, const Message* const message,
+query_save(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)
 {
-  char* const text = rack_print(session_rack(control->session));
-  return clerk_write(control->clerk, text, peer, message, error); // answered when it is written
+  const char* const text = control_rack_text(control);
+  // Answered when it is written.
+  return clerk_write(control->clerk, text ? strdup(text) : NULL, peer, message, error);
 }
 
 static void
@@ -144,16 +145,12 @@ answer_text(Control* const control, const Peer* const peer, const Message* const
 }
 
 Status
-query_rack(Control* const control, const Peer* const peer, const Message* const message,
+query_rack(Control* const control, const Peer* const peer, Message* const message,
            Error* const error)
 {
-  char* const text = rack_print(session_rack(control->session));
-  if (!text) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  const Status status = answer_text(control, peer, message, text, error);
-  free(text);
-  return status;
+  const char* const text = control_rack_text(control);
+  return text ? answer_text(control, peer, message, text, error)
+              : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
 // ---- where nodes run ----
@@ -195,7 +192,7 @@ print_places(const Rack* const rack, const EnginePlace* const places, const uint
 }
 
 Status
-query_nodes(Control* const control, const Peer* const peer, const Message* const message,
+query_nodes(Control* const control, const Peer* const peer, Message* const message,
             Error* const error)
 {
   EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
@@ -237,17 +234,18 @@ say_value(Control* const control, const Peer* const peer, const size_t request_b
 }
 
 Status
-query_values(Control* const control, const Peer* const peer, const Message* const message,
+query_values(Control* const control, const Peer* const peer, Message* const message,
              Error* const error)
 {
   Changes found = { NULL, 0, 0, 0 };
-  const Status status = values_find(session_rack(control->session), message, &found, error);
+  const Status status = values_read(session_rack(control->session), message, &found, error);
   const double rate = rate_hz(control);
-  size_t n_left = message->n_bytes; // a pattern has many answers: all of them together count
   for (uint32_t i = 0; i < found.n && status == STATUS_OK; ++i) {
     const NotifyKey key = { found.items[i].uid, found.items[i].param };
+    // A pattern has many answers: all of them together are no larger than a stranger's question.
+    const size_t n_left = message->n_bytes - message->n_bytes_answered;
     const size_t n_sent = say_value(control, peer, n_left, &key, rate);
-    n_left -= n_sent < n_left ? n_sent : n_left;
+    message->n_bytes_answered += n_sent < n_left ? n_sent : n_left;
   }
   changes_clear(&found);
   return status;
@@ -470,15 +468,14 @@ put_program(const lo_message to, const ControlConfig* const config)
 static void
 put_control(const lo_message to, const Control* const control)
 {
-  const IntakeCounts intake = intake_counts(control->intake);
-  put_count(to, "osc_packets", intake.packets);
+  const Intake* const intake = &control->intake;
+  put_count(to, "osc_packets", intake->packets);
   put_count(to, "osc_messages", control->counts.messages);
   put_count(to, "osc_answers", control->counts.answers);
   put_count(to, "osc_unknown", control->counts.unknown);
-  put_count(to, "osc_forbidden", intake.forbidden);
-  put_count(to, "osc_slowed", intake.slowed);
-  put_count(to, "osc_shut_out", intake.shut_out);
-  put_count(to, "osc_lost", intake.lost);
+  put_count(to, "osc_forbidden", intake->forbidden);
+  put_count(to, "osc_dropped", intake->sources.dropped);
+  put_count(to, "osc_lost", intake_lost(intake));
   put_count(to, "osc_late", control->counts.late);
   put_count(to, "osc_scheduled", control->schedule.n_batches);
   put_count(to, "osc_unscheduled", control->counts.unscheduled);
@@ -496,7 +493,7 @@ put_control(const lo_message to, const Control* const control)
 }
 
 Status
-query_status(Control* const control, const Peer* const peer, const Message* const message,
+query_status(Control* const control, const Peer* const peer, Message* const message,
              Error* const error)
 {
   const lo_message arguments = lo_message_new();

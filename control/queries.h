@@ -9,21 +9,16 @@
 
 struct Control;
 
-Status
-query_answers(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status
-query_notify(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status query_nodes(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status query_ping(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status query_quit(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status query_rack(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status query_save(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status
-query_status(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status query_sync(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status
-query_values(struct Control* control, const Peer* peer, const Message* message, Error* error);
-Status
-query_version(struct Control* control, const Peer* peer, const Message* message, Error* error);
+Status query_answers(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_notify(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_nodes(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_ping(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_quit(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_rack(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_save(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_status(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_sync(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_values(struct Control* control, const Peer* peer, Message* message, Error* error);
+Status query_version(struct Control* control, const Peer* peer, Message* message, Error* error);
 
 #endif

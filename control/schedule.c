@@ -3,10 +3,20 @@
 
 #include "schedule.h"
 
+static uint32_t
+n_of_peer(const Schedule* const schedule, const Peer* const peer)
+{
+  uint32_t n = 0;
+  for (const Batch* batch = schedule->first; batch; batch = batch->next) {
+    n += peer_equal(&batch->peer, peer);
+  }
+  return n;
+}
+
 Status
 schedule_add(Schedule* const schedule, Batch* const batch, Error* const error)
 {
-  if (schedule->n_batches >= SCHEDULE_MAX_BATCHES ||
+  if (schedule->n_batches + n_of_peer(schedule, &batch->peer) >= SCHEDULE_MAX_BATCHES ||
       schedule->n_bytes + batch->n_bytes > SCHEDULE_MAX_BYTES) {
     return error_set(error, STATUS_LIMIT,
                      "%u bundles wait for their time already; send them nearer to it",
@@ -48,13 +58,14 @@ schedule_take(Schedule* const schedule, const uint64_t now_ns)
 }
 
 Batch*
-schedule_ahead(const Schedule* const schedule, const uint64_t now_ns)
+schedule_ahead(const Schedule* const schedule, const uint64_t now_ns, const ScheduleMay may,
+               void* const context)
 {
   for (Batch* batch = schedule->first; batch; batch = batch->next) {
     if (batch->due_ns > now_ns + SCHEDULE_LEAD_NS) {
       return NULL;
     }
-    if (!batch->frame) {
+    if (!batch->frame && may(context, &batch->peer)) {
       return batch;
     }
   }

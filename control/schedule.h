@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define SCHEDULE_LEAD_NS     UINT64_C(100000000) // longer than a thread is ever kept waiting
-#define SCHEDULE_MAX_BATCHES 1024U
+#define SCHEDULE_MAX_BATCHES 2048U // of one sender as many as there is room left: 1,024 alone
 #define SCHEDULE_MAX_BYTES   (4U << 20U)
 
 typedef struct Schedule {
@@ -22,14 +22,19 @@ typedef struct Schedule {
   size_t n_bytes;
 } Schedule;
 
-/// Keep a batch until its due_ns.  STATUS_LIMIT when too much waits; the caller keeps it then.
+/// Keep a batch until its due_ns.  STATUS_LIMIT when too much waits, or as much of its sender as
+/// there is room left; the caller keeps it then.
 NODISCARD Status schedule_add(Schedule* schedule, Batch* batch, Error* error);
 
 /// Take out the first batch that is due by `now_ns`, or NULL.
 Batch* schedule_take(Schedule* schedule, uint64_t now_ns);
 
-/// The first batch within the lead of `now_ns` whose `frame` is not set yet, or NULL.  It stays.
-Batch* schedule_ahead(const Schedule* schedule, uint64_t now_ns);
+/// Whether something may be done for a peer now.
+typedef bool (*ScheduleMay)(void* context, const Peer* peer);
+
+/// The first batch within the lead of `now_ns` whose `frame` is not set yet and whose sender `may`,
+/// or NULL.  It stays.
+Batch* schedule_ahead(const Schedule* schedule, uint64_t now_ns, ScheduleMay may, void* context);
 
 /// When to look again; UINT64_MAX: never.
 uint64_t schedule_wake_ns(const Schedule* schedule);

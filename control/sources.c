@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Senders in a small table, each with its buckets and its queue.
+// Senders in a hash table, each in one of three lists and with a queue of its own.
 
 #include "sources.h"
+
+#include "../engine/status.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ZEROS 8U // behind each packet
+#define ZEROS       8U  // behind each packet
+#define MIN_ELEMENT 12U // bytes of a message in a bundle
+
+// ---- senders ----
 
 static PeerKey
 source_key(const Peer* const peer)
@@ -16,198 +21,513 @@ source_key(const Peer* const peer)
   return key;
 }
 
-static bool
-may_make_way(const Source* const source, const uint64_t now_ns)
+/// FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo), with a salt.
+static uint64_t
+hash_of(uint64_t hash, const void* const bytes, const size_t n_bytes)
 {
-  const bool is_known = source->heard_ns >= source->since_ns + SOURCES_KNOWN_NS &&
-                        now_ns - source->heard_ns < SOURCES_KEEP_NS;
-  return !source->first && source->shut_until_ns <= now_ns && !is_known;
-}
-
-/// The one that has been silent for longest, of those that may make way; NULL: there is none.
-static Source*
-find_oldest(Sources* const sources, const uint64_t now_ns)
-{
-  Source* oldest = NULL;
-  for (uint32_t i = 0; i < SOURCES_MAX; ++i) {
-    Source* const source = &sources->items[i];
-    if (may_make_way(source, now_ns) && (!oldest || source->heard_ns < oldest->heard_ns)) {
-      oldest = source;
-    }
+  const uint8_t* const byte = bytes;
+  for (size_t i = 0; i < n_bytes; ++i) {
+    hash = (hash ^ byte[i]) * UINT64_C(0x100000001B3);
   }
-  return oldest;
+  return hash ^ hash >> 32U;
 }
 
-/// A place for a sender that is not known.  It goes on with the tokens of the one that makes way,
-/// so that nobody gets more of them by changing ports.
-static Source*
-add_source(Sources* const sources, const PeerKey* const key, const uint64_t now_ns)
+static Source**
+head_of(Sources* const sources, const PeerKey* const key)
 {
-  Source* const source = find_oldest(sources, now_ns);
-  if (source) {
-    const bool is_free = source->heard_ns == 0;
-    *source = (Source){ .key = *key,
-                        .since_ns = now_ns,
-                        .heard_ns = now_ns,
-                        .rate = is_free ? bucket_with(BUCKET_BURST, now_ns) : source->rate,
-                        .excess = is_free ? bucket_with(BUCKET_BURST, now_ns) : source->excess };
-    source->last = &source->first;
-    sources->newest = (uint32_t)(source - sources->items);
+  uint64_t hash = hash_of(sources->salt, key->address, sizeof(key->address));
+  hash = hash_of(hash, &key->port, sizeof(key->port));
+  return &sources->heads[hash % ARRAY_LEN(sources->heads)];
+}
+
+static Source*
+find_source(Sources* const sources, const PeerKey* const key)
+{
+  Source* source = *head_of(sources, key);
+  while (source && !peer_key_equal(&source->key, key)) {
+    source = source->next_of_hash;
   }
   return source;
 }
 
+static void
+forget_source(Sources* const sources, Source* const source)
+{
+  Source** at = head_of(sources, &source->key);
+  while (*at != source) {
+    at = &(*at)->next_of_hash;
+  }
+  *at = source->next_of_hash;
+}
+
+/// An item that was never used, or that of the sender silent for longest; NULL: there is none.
 static Source*
-find_source(Sources* const sources, const Peer* const peer, const uint64_t now_ns)
+get_place(Sources* const sources)
+{
+  if (sources->n_items < SOURCES_MAX) {
+    return &sources->items[sources->n_items++];
+  }
+  if (list_is_empty(&sources->idle)) {
+    return NULL;
+  }
+  Source* const source = LIST_ITEM(sources->idle.behind, Source, link);
+  forget_source(sources, source);
+  list_remove(&source->link);
+  return source;
+}
+
+/// A place for a sender that is not known; NULL: all have something waiting.
+static Source*
+add_source(Sources* const sources, const PeerKey* const key, const uint64_t now_ns)
+{
+  Source* const source = get_place(sources);
+  if (!source) {
+    return NULL;
+  }
+  Source** const head = head_of(sources, key);
+  *source = (Source){ .key = *key,
+                      .next_of_hash = *head,
+                      .credit_ns = SOURCES_QUANTUM_NS,
+                      .idle_ns = now_ns,
+                      .is_idle = true };
+  *head = source;
+  list_init(&source->queue);
+  list_init(&source->replaced);
+  list_init(&source->others);
+  list_append(&sources->idle, &source->link);
+  return source;
+}
+
+static Source*
+get_source(Sources* const sources, const Peer* const peer, const uint64_t now_ns)
 {
   const PeerKey key = source_key(peer);
-  for (uint32_t i = 0; i < SOURCES_MAX; ++i) {
-    const uint32_t index = (sources->newest + i) % SOURCES_MAX; // most come many in a row
-    Source* const source = &sources->items[index];
-    if (source->heard_ns && peer_key_equal(&source->key, &key)) {
-      sources->newest = index;
+  Source* const source = find_source(sources, &key);
+  return source ? source : add_source(sources, &key, now_ns);
+}
+
+bool
+sources_init(Sources* const sources, const uint64_t salt)
+{
+  memset(sources, 0, sizeof(*sources));
+  sources->salt = salt;
+  sources->items = calloc(SOURCES_MAX, sizeof(Source));
+  list_init(&sources->fresh);
+  list_init(&sources->waiting);
+  list_init(&sources->idle);
+  return sources->items;
+}
+
+// ---- credit ----
+
+bool
+source_is_waiting(const Source* const source)
+{
+  return source->batches || !list_is_empty(&source->queue);
+}
+
+bool
+sources_are_waiting(const Sources* const sources)
+{
+  return !list_is_empty(&sources->fresh) || !list_is_empty(&sources->waiting);
+}
+
+/// Time in which a sender had nothing waiting pays its debt.
+static void
+rest(Source* const source, const uint64_t now_ns)
+{
+  if (source->is_idle) {
+    const uint64_t rested_ns = now_ns - source->idle_ns;
+    const uint64_t owed_ns = (uint64_t)(SOURCES_QUANTUM_NS - source->credit_ns);
+    source->credit_ns += (int64_t)(rested_ns < owed_ns ? rested_ns : owed_ns);
+    source->idle_ns = now_ns;
+  }
+}
+
+/// A sender has something waiting.
+static void
+wake(Sources* const sources, Source* const source, const uint64_t now_ns)
+{
+  if (source->is_idle) {
+    rest(source, now_ns);
+    source->is_idle = false;
+    source->is_fresh = source->credit_ns > 0;
+    ++sources->n_active;
+    list_move(source->is_fresh ? &sources->fresh : &sources->waiting, &source->link);
+  }
+}
+
+int64_t
+sources_quantum_ns(const Sources* const sources)
+{
+  const int64_t shared_ns = SOURCES_ROUND_NS / (int64_t)(sources->n_active + 1U);
+  return shared_ns < SOURCES_QUANTUM_NS ? shared_ns : SOURCES_QUANTUM_NS;
+}
+
+Source*
+sources_turn(Sources* const sources)
+{
+  for (;;) {
+    const bool is_waiting = !list_is_empty(&sources->waiting);
+    const bool is_fresh = !list_is_empty(&sources->fresh);
+    if (!is_waiting && !is_fresh) {
+      return NULL;
+    }
+    Link* const list = is_fresh && !(is_waiting && sources->is_turn_of_waiting) ? &sources->fresh
+                                                                                : &sources->waiting;
+    Source* const source = LIST_ITEM(list->behind, Source, link);
+    if (source->credit_ns > 0) {
       return source;
     }
+    source->credit_ns += sources_quantum_ns(sources); // it has its turn a round later
+    list_move(&sources->waiting, &source->link);
+    sources->is_turn_of_waiting = false;
   }
-  return add_source(sources, &key, now_ns);
 }
 
-static Parcel*
-take(Sources* const sources, Source* const source)
+static void
+release_bytes(Sources* const sources, Source* const source, const size_t n_bytes)
 {
-  Parcel* const parcel = source->first;
-  const size_t n_all = sizeof(Parcel) + parcel->n_bytes + ZEROS;
-  source->first = parcel->next;
-  source->last = source->first ? source->last : &source->first;
-  source->n_bytes -= n_all;
-  sources->n_bytes -= n_all;
+  source->n_bytes -= n_bytes;
+  sources->n_bytes -= n_bytes;
+}
+
+/// The packet that was taken last is carried out, or given up.
+static void
+close_packet(Sources* const sources, Source* const source)
+{
+  release_bytes(sources, source, source->n_open_bytes);
+  source->n_open_bytes = 0;
+}
+
+void
+sources_charge(Sources* const sources, Source* const source, const uint64_t now_ns,
+               const uint64_t cost_ns)
+{
+  source->credit_ns -= (int64_t)cost_ns;
+  sources->is_turn_of_waiting = !sources->is_turn_of_waiting;
+  if (!source_is_waiting(source)) {
+    close_packet(sources, source);
+    --sources->n_active;
+    source->is_idle = true;
+    source->idle_ns = now_ns;
+    list_move(&sources->idle, &source->link);
+  } else if (source->is_fresh) {
+    source->is_fresh = source->credit_ns > 0;
+    list_move(source->is_fresh ? &sources->fresh : &sources->waiting, &source->link);
+  }
+}
+
+bool
+sources_has_credit(Sources* const sources, const Peer* const peer, const uint64_t now_ns)
+{
+  Source* const source = get_source(sources, peer, now_ns);
+  if (source) {
+    rest(source, now_ns);
+  }
+  return source && source->credit_ns > 0;
+}
+
+void
+sources_charge_peer(Sources* const sources, const Peer* const peer, const uint64_t now_ns,
+                    const uint64_t cost_ns)
+{
+  Source* const source = get_source(sources, peer, now_ns);
+  if (source) {
+    source->credit_ns -= (int64_t)cost_ns;
+  }
+}
+
+// ---- queues ----
+
+/// How many bytes say which value a packet sets: the address, and for /rack/set the first argument
+/// as well.  0: it is no message that sets a value.  The packet has not passed the gate.
+static uint32_t
+bytes_of_value(const uint8_t* const bytes, const size_t n_bytes)
+{
+  static const char set[] = "/rack/set\0\0\0,s";
+  const bool is_set = n_bytes > sizeof(set) && memcmp(bytes, set, sizeof(set) - 1U) == 0;
+  if (!is_set && (n_bytes < 6U || memcmp(bytes, "/node/", 6) != 0)) {
+    return 0;
+  }
+  const uint8_t* end = memchr(bytes, 0, n_bytes);
+  for (uint32_t n = is_set ? 2U : 0U; end && n > 0; --n) { // behind the types, behind the target
+    const size_t at = ((size_t)(end - bytes) + 4U) & ~(size_t)3U;
+    end = at < n_bytes ? memchr(bytes + at, 0, n_bytes - at) : NULL;
+  }
+  if (!end) {
+    return 0;
+  }
+  const size_t types = ((size_t)(end - bytes) + 4U) & ~(size_t)3U;
+  const bool has_argument = types + 1U < n_bytes && bytes[types] == ',' && bytes[types + 1U] != 0;
+  return is_set || has_argument ? (uint32_t)(end - bytes) + 1U : 0U;
+}
+
+static Parcel**
+newest_of(Sources* const sources, const uint64_t hash)
+{
+  return &sources->newest[hash % ARRAY_LEN(sources->newest)];
+}
+
+static bool
+is_same_value(const Parcel* const a, const Parcel* const b)
+{
+  return a->source == b->source && a->n_of_value == b->n_of_value &&
+         memcmp(a->bytes, b->bytes, a->n_of_value) == 0;
+}
+
+static void
+remove_newest(Sources* const sources, Parcel* const parcel)
+{
+  Parcel** at = newest_of(sources, parcel->hash);
+  while (*at != parcel) {
+    at = &(*at)->next_newest;
+  }
+  *at = parcel->next_newest;
+  parcel->is_newest = false;
+}
+
+/// Let a value be the newest of its address.
+static void
+add_newest(Sources* const sources, Parcel* const parcel)
+{
+  Parcel** const head = newest_of(sources, parcel->hash);
+  Parcel* older = *head;
+  while (older && !is_same_value(older, parcel)) {
+    older = older->next_newest;
+  }
+  if (older) {
+    remove_newest(sources, older);
+    list_append(&older->source->replaced, &older->spare);
+  }
+  parcel->is_newest = true;
+  parcel->next_newest = *head;
+  *head = parcel;
+}
+
+/// Take a parcel out of the lists that it is in.
+static void
+remove_parcel(Sources* const sources, Parcel* const parcel)
+{
+  if (parcel->is_newest) {
+    remove_newest(sources, parcel);
+  } else {
+    list_remove(&parcel->spare);
+  }
+  list_remove(&parcel->link);
   --sources->n_parcels;
-  return parcel;
 }
 
-/// Count a packet that is dropped; true when it was one too many.
-static bool
-drop(Sources* const sources, Source* const source, const uint64_t now_ns)
+static void
+charge_bytes(Sources* const sources, Source* const source, const size_t n_bytes)
 {
-  ++sources->slowed;
-  if (now_ns < source->shut_until_ns ||
-      (bucket_take(&source->excess, now_ns, 1) && bucket_take(&sources->excess, now_ns, 1))) {
-    return false;
-  }
-  const bool is_first =
-      source->shut_ns == 0 || now_ns - source->shut_until_ns >= SOURCES_FORGIVE_NS;
-  source->shut_ns = is_first ? SOURCES_MIN_SHUT_NS : 2U * source->shut_ns;
-  source->shut_ns = source->shut_ns < SOURCES_MAX_SHUT_NS ? source->shut_ns : SOURCES_MAX_SHUT_NS;
-  source->shut_until_ns = now_ns + source->shut_ns;
-  source->since_ns = source->shut_until_ns;
-  source->rate = bucket_with(SOURCES_SHUT_BURST, source->shut_until_ns);
-  source->excess = bucket_with(SOURCES_SHUT_BURST, source->shut_until_ns);
-  while (source->first) {
-    free(take(sources, source));
-    ++sources->slowed;
-  }
-  ++sources->shut_out;
-  return true;
+  source->n_bytes += n_bytes;
+  sources->n_bytes += n_bytes;
 }
 
-static bool
-has_room(const Sources* const sources, const Source* const source, const size_t n_bytes)
+static void
+count_dropped(Sources* const sources, Source* const source)
 {
-  return source->n_bytes + sources->n_bytes + 2U * n_bytes <= SOURCES_BYTES;
+  ++sources->dropped;
+  ++source->n_dropped;
 }
 
-static bool
-append(Sources* const sources, Source* const source, const Peer* const peer,
-       const void* const bytes, const size_t n_bytes)
+static void
+drop(Sources* const sources, Parcel* const parcel)
 {
-  const size_t n_all = sizeof(Parcel) + n_bytes + ZEROS;
-  Parcel* const parcel = has_room(sources, source, n_all) ? malloc(n_all) : NULL;
-  if (!parcel) {
-    return false;
-  }
-  *parcel = (Parcel){ .peer = *peer, .n_bytes = n_bytes };
-  memcpy(parcel->bytes, bytes, n_bytes);
-  memset(parcel->bytes + n_bytes, 0, ZEROS);
-  *source->last = parcel;
-  source->last = &parcel->next;
-  source->n_bytes += n_all;
-  sources->n_bytes += n_all;
-  ++sources->n_parcels;
-  return true;
+  release_bytes(sources, parcel->source, parcel->n_charged);
+  remove_parcel(sources, parcel);
+  count_dropped(sources, parcel->source);
+  free(parcel);
 }
 
-bool
-sources_put(Sources* const sources, const Peer* const peer, const uint64_t now_ns,
-            const void* const bytes, const size_t n_bytes)
+/// The packet that a sender can spare most; NULL: all are newest values.
+static Parcel*
+least_parcel(const Source* const source)
 {
-  Source* const source = find_source(sources, peer, now_ns);
-  if (!source) {
-    ++sources->slowed;
-    return false;
-  }
-  source->heard_ns = now_ns;
-  if (now_ns >= source->shut_until_ns && bucket_take(&source->rate, now_ns, 1) &&
-      append(sources, source, peer, bytes, n_bytes)) {
-    return false;
-  }
-  return drop(sources, source, now_ns);
+  const Link* const list = list_is_empty(&source->replaced) ? &source->others : &source->replaced;
+  return list_is_empty(list) ? NULL : LIST_ITEM(list->behind, Parcel, spare);
 }
 
-bool
-sources_charge(Sources* const sources, const Peer* const peer, const uint64_t now_ns,
-               const uint32_t n_messages)
+static void
+free_batches(Source* const source)
 {
-  if (n_messages == 0) {
-    return true;
+  for (Batch* batch = NULL; (batch = source->batches);) {
+    source->batches = batch->next;
+    batch_free(batch);
   }
-  Source* const source = find_source(sources, peer, now_ns);
-  const bool is_taken =
-      source && now_ns >= source->shut_until_ns && bucket_take(&source->rate, now_ns, n_messages);
-  sources->slowed += !is_taken;
-  return is_taken;
 }
 
-Parcel*
-sources_take(Sources* const sources)
+/// Drop what a sender that has more than its share can spare most.
+static void
+drop_of(Sources* const sources, Source* const source)
 {
-  for (uint32_t i = 0; i < SOURCES_MAX && sources->n_parcels; ++i) {
-    Source* const source = &sources->items[sources->turn];
-    sources->turn = (sources->turn + 1U) % SOURCES_MAX;
-    if (source->first) {
-      return take(sources, source);
+  Parcel* const least = least_parcel(source);
+  if (least) {
+    drop(sources, least);
+  } else if (source->n_open_bytes) {
+    free_batches(source); // the rest of a packet
+    close_packet(sources, source);
+    count_dropped(sources, source);
+  } else {
+    drop(sources, LIST_ITEM(source->queue.behind, Parcel, link));
+  }
+}
+
+/// Another sender that has more than its share, mostly the one that was found last; NULL: none.
+static Source*
+find_longer(Sources* const sources, const Source* const than, const size_t share)
+{
+  for (uint32_t i = 0; i < sources->n_items; ++i) {
+    Source* const source = &sources->items[sources->longer];
+    if (source != than && source->n_bytes > share) {
+      return source;
     }
+    sources->longer = (sources->longer + 1U) % sources->n_items;
   }
   return NULL;
 }
 
-uint32_t
-sources_shut(const Sources* const sources, const uint64_t now_ns, PeerKey* const keys,
-             const uint32_t capacity)
+/// Make room after a parcel was added: at the cost of a sender that has more than its share, which
+/// is the parcel's own one, unless that has less, or nothing but the parcel.
+static void
+make_room(Sources* const sources, Parcel* const parcel)
 {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < SOURCES_MAX && n < capacity; ++i) {
-    if (sources->items[i].shut_until_ns > now_ns) {
-      keys[n++] = sources->items[i].key;
+  Source* const own = parcel->source;
+  const size_t share = SOURCES_BYTES / (sources->n_active + 1U);
+  bool is_there = true;
+  while (sources->n_bytes > SOURCES_BYTES && is_there) {
+    const bool is_short = own->n_bytes <= share || own->n_bytes == parcel->n_charged;
+    Source* const other = is_short ? find_longer(sources, own, share) : NULL;
+    if (other) {
+      drop_of(sources, other);
+    } else {
+      Parcel* const least = least_parcel(own);
+      is_there = least && least != parcel;
+      drop(sources, is_there ? least : parcel);
     }
   }
-  return n;
 }
 
-uint64_t
-sources_wake_ns(const Sources* const sources, const uint64_t now_ns)
+/// Bytes that a packet takes: those of a bundle grow when it is taken apart, and it may stay so for
+/// several turns.
+static size_t
+charge_of(const uint8_t* const bytes, const size_t n_bytes)
 {
-  uint64_t wake_ns = UINT64_MAX;
-  for (uint32_t i = 0; i < SOURCES_MAX; ++i) {
-    const uint64_t until_ns = sources->items[i].shut_until_ns;
-    wake_ns = until_ns > now_ns && until_ns < wake_ns ? until_ns : wake_ns;
+  const bool is_bundle = n_bytes && bytes[0] == '#';
+  const size_t n_most = is_bundle ? n_bytes / MIN_ELEMENT + 1U : 0U;
+  const size_t n_messages = n_most < GATE_MAX_MESSAGES ? n_most : GATE_MAX_MESSAGES;
+  return sizeof(Parcel) + n_bytes + n_messages * MESSAGE_BYTES;
+}
+
+static Parcel*
+new_parcel(const Sources* const sources, Source* const source, const Peer* const peer,
+           const void* const bytes, const size_t n_bytes)
+{
+  Parcel* const parcel = malloc(sizeof(Parcel) + n_bytes + ZEROS);
+  if (parcel) {
+    *parcel = (Parcel){ .source = source, .peer = *peer, .n_bytes = n_bytes };
+    parcel->n_charged = charge_of(bytes, n_bytes);
+    parcel->n_of_value = bytes_of_value(bytes, n_bytes);
+    const uint64_t salt = sources->salt + (uint64_t)(source - sources->items);
+    parcel->hash = hash_of(salt, bytes, parcel->n_of_value);
+    memcpy(parcel->bytes, bytes, n_bytes);
+    memset(parcel->bytes + n_bytes, 0, ZEROS);
   }
-  return wake_ns;
+  return parcel;
+}
+
+static void
+append(Sources* const sources, Parcel* const parcel)
+{
+  Source* const source = parcel->source;
+  if (parcel->n_of_value) {
+    add_newest(sources, parcel);
+  } else {
+    list_append(&source->others, &parcel->spare);
+  }
+  list_append(&source->queue, &parcel->link);
+  ++sources->n_parcels;
+  charge_bytes(sources, source, parcel->n_charged);
+}
+
+void
+sources_put(Sources* const sources, const Peer* const peer, const uint64_t now_ns,
+            const void* const bytes, const size_t n_bytes)
+{
+  Source* const source = get_source(sources, peer, now_ns);
+  Parcel* const parcel = source ? new_parcel(sources, source, peer, bytes, n_bytes) : NULL;
+  if (!parcel) {
+    ++sources->dropped;
+    ++sources->crowded;
+    return;
+  }
+  source->peer = *peer;
+  append(sources, parcel);
+  make_room(sources, parcel);
+  if (source_is_waiting(source)) {
+    wake(sources, source, now_ns);
+  }
+}
+
+bool
+sources_put_batch(Sources* const sources, Batch* const batch, const uint64_t now_ns)
+{
+  Source* const source = get_source(sources, &batch->peer, now_ns);
+  if (source) {
+    Batch** at = &source->batches;
+    while (*at && (*at)->is_sorted && (*at)->n_run == 0) {
+      at = &(*at)->next;
+    }
+    batch->is_sorted = true;
+    batch->next = *at;
+    *at = batch;
+    wake(sources, source, now_ns);
+  }
+  return source;
+}
+
+Parcel*
+sources_take(Sources* const sources, Source* const source)
+{
+  if (list_is_empty(&source->queue)) {
+    return NULL;
+  }
+  Parcel* const parcel = LIST_ITEM(source->queue.behind, Parcel, link);
+  remove_parcel(sources, parcel);
+  close_packet(sources, source);
+  source->n_open_bytes = parcel->n_charged; // until all of it has been carried out
+  return parcel;
 }
 
 void
 sources_clear(Sources* const sources)
 {
-  for (Parcel* parcel = NULL; (parcel = sources_take(sources));) {
-    free(parcel);
+  for (Source* source = NULL; sources->items && (source = sources_turn(sources));) {
+    for (Parcel* parcel = NULL; (parcel = sources_take(sources, source));) {
+      free(parcel);
+    }
+    free_batches(source);
+    sources_charge(sources, source, 0, 0);
   }
+  free(sources->items);
+  sources->items = NULL;
+}
+
+// ---- what was dropped ----
+
+const Source*
+sources_report(Sources* const sources, const uint64_t now_ns, uint32_t* const index,
+               uint64_t* const n_dropped)
+{
+  while (*index < sources->n_items) {
+    Source* const source = &sources->items[(*index)++];
+    if (source->n_dropped && now_ns - source->reported_ns >= SOURCES_REPORT_NS) {
+      *n_dropped = source->n_dropped;
+      source->n_dropped = 0;
+      source->reported_ns = now_ns;
+      return source;
+    }
+  }
+  return NULL;
 }

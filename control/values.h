@@ -14,8 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Parameters that one packet may set or read, and names that it may compare: the bound on its
-/// work.
+/// Parameters that one change may set, and names that it may compare: the bound on its work.
 #define VALUES_MAX         4096U
 #define VALUES_MAX_COMPARE 65536U
 
@@ -48,6 +47,10 @@ typedef enum ValuesKind {
 /// append them; `before` is their present value.  STATUS_NOT_FOUND names the nearest.
 NODISCARD Status values_find(const Rack* rack, const Message* message, Changes* found,
                              Error* error);
+
+/// The same for reading, where a pattern is a step at a time: Message::is_unfinished says that
+/// there is another one.
+NODISCARD Status values_read(const Rack* rack, Message* message, Changes* found, Error* error);
 
 /// What setting a batch of COMMAND_SET messages would be. [any]
 ValuesKind values_kind(const Rack* rack, const Batch* batch);

@@ -6,7 +6,6 @@
 #include "support/osc_corpus.h"
 #include "support/suite.h"
 
-#include "../control/bucket.h"
 #include "../control/clock.h"
 
 #include <stdio.h>
@@ -55,7 +54,7 @@ START_TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
     ck_assert_uint_gt(n_sent[reason], 0);
     ck_assert_double_eq(n_refused((GateReason)reason), n_sent[reason]);
   }
-  ck_assert_double_eq(control_rig_status(&rig, "osc_slowed"), 0.0);
+  ck_assert_double_eq(control_rig_status(&rig, "osc_dropped"), 0.0);
   ck_assert_double_eq(control_rig_status(&rig, "osc_lost"), 0.0);
   control_rig_expect_rack(&rig, "lowcut");
   osc_corpus_clear(&corpus);
@@ -91,35 +90,8 @@ START_TEST(each_good_packet_is_taken_in)
   for (int reason = GATE_OK + 1; reason < GATE_N_REASONS; ++reason) {
     ck_assert_double_eq(n_refused((GateReason)reason), 0.0);
   }
-  ck_assert_double_eq(control_rig_status(&rig, "osc_slowed"), 0.0);
+  ck_assert_double_eq(control_rig_status(&rig, "osc_dropped"), 0.0);
   osc_corpus_clear(&corpus);
-  control_rig_stop(&rig);
-}
-END_TEST
-
-START_TEST(messages_of_bundles_count_for_the_rate)
-{
-  enum { N_BUNDLES = 50, N_MESSAGES = 1000 };
-  control_rig_start(&rig);
-  const uint64_t begin_ns = instant_now().monotonic_ns;
-  for (uint32_t b = 0; b < N_BUNDLES; ++b) {
-    const lo_bundle bundle = lo_bundle_new(tag_in(5.0)); // which costs the server little now
-    for (uint32_t m = 0; m < N_MESSAGES; ++m) {
-      bundle_add(bundle, "/server/version", "");
-    }
-    client_send_bundle(rig.other, bundle);
-  }
-  double n_asked = 0.0;
-  double n_messages = 0.0;
-  double n_packets = 0.0;
-  do { // each bundle is carried out or dropped as a whole
-    n_asked += 2.0;
-    n_messages = control_rig_status(&rig, "osc_messages") - n_asked + 1.0;
-    n_packets = n_messages / N_MESSAGES + control_rig_status(&rig, "osc_slowed");
-  } while (n_packets < N_BUNDLES);
-  const double seconds = (double)(instant_now().monotonic_ns - begin_ns) * 1e-9;
-  ck_assert_double_eq(n_packets, N_BUNDLES);
-  ck_assert_double_le(n_messages, BUCKET_BURST + seconds * BUCKET_RATE_HZ);
   control_rig_stop(&rig);
 }
 END_TEST
@@ -143,8 +115,7 @@ START_TEST(questions_that_take_long_keep_nobody_else_waiting)
   }
   rig.hold = false;
   client_expect_start(rig.other, "/rack/get"); // all the others stand in a queue now
-  const double n_messages = control_rig_status(&rig, "osc_messages");
-  ck_assert_double_gt(control_rig_status(&rig, "osc_messages"), n_messages + 1.0);
+  ck_assert_double_lt(control_rig_status(&rig, "osc_messages"), N_QUESTIONS);
   control_rig_stop(&rig);
 }
 END_TEST
@@ -188,6 +159,5 @@ START_TEST(an_address_that_others_can_reach_needs_a_list)
 END_TEST
 
 SUITE_MAIN("osc_packets", each_bad_packet_is_answered_and_counted_with_its_reason,
-           each_good_packet_is_taken_in, messages_of_bundles_count_for_the_rate,
-           questions_that_take_long_keep_nobody_else_waiting,
+           each_good_packet_is_taken_in, questions_that_take_long_keep_nobody_else_waiting,
            an_address_that_others_can_reach_needs_a_list)

@@ -125,6 +125,12 @@ on_latency_changed(void* const context)
 }
 
 static void
+on_flood(void* const context, const char* const text)
+{
+  live_log_event(&((const Live*)context)->log, EVENT_OSC_FLOOD, text);
+}
+
+static void
 on_quit(void* const context)
 {
   atomic_store(&((Live*)context)->quit, true);
@@ -272,7 +278,8 @@ start_control(Live* const live, Error* const error)
                                   .subscribed = live->state ? on_subscribed : NULL,
                                   .warned = on_warned,
                                   .latency_changed = on_latency_changed,
-                                  .quit = on_quit };
+                                  .quit = on_quit,
+                                  .flood = on_flood };
   Status status = control_start(&control, live->first, &live->control, error);
   char* const name = status ? NULL : rack_arg_name(&live->rack, live->config->rack);
   if (name) {

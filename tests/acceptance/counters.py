@@ -184,8 +184,10 @@ def send_badly(live):
         for _ in range(1100):
             osc.send(osc_bundle([osc_message("/node/x/gain", -9.0)], at))
     flood = subprocess.Popen([LOAD, "flood", port, "60", "noise"], stdout=subprocess.DEVNULL)
-    with live.sees("somebody floods the port", "osc_slowed osc_shut_out osc_lost"):
+    with live.sees("somebody floods the port", "osc_dropped", "osc.flood"):
         pass
+    with live.sees("the server is held meanwhile", "osc_lost"):
+        live.hold(live.process.pid, 0.3)
     flood.terminate()
     flood.wait()
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packets with a forged sender: servers never answer answers, nor themselves.
+"""Packets with a forged sender: servers never answer answers, nor themselves, and port 0 shuts nobody else out.
 
     forged.py PROGRAM
 
 Raw sockets need a user and a network namespace; the test is skipped where there are none.
 """
+
+import select
 
 from common import *
 
@@ -16,6 +18,24 @@ def forge(from_port, to_port, packet):
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as sender:
         sender.bind(("127.0.0.1", 0))
         sender.sendto(struct.pack(">HHHH", from_port, to_port, 8 + len(packet), 0) + packet, ("127.0.0.1", 0))
+
+
+def expect_others_to_be_heard(server):
+    """While port 0 of the same address floods: it is one sender, and not all that the address has."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.bind(("127.0.0.1", 0))
+        client.connect(("127.0.0.1", server.port))
+        osc = Osc(server.port)
+        osc.socket.close()
+        osc.socket = client
+        for n in range(1, 21):
+            for _ in range(3000):
+                forge(0, server.port, osc_message("/server/ping"))
+            for _ in range(20):
+                osc.send(osc_message("/server/ping"))  # UDP may lose some
+            assert osc.receive(30.0)[0] == "/done", n
+            while select.select([client], [], [], 0.05)[0]:
+                client.recv(65536)
 
 
 def n_more(servers, act):
@@ -46,5 +66,6 @@ rack = "vol: gain -6dB"
 with scratch(), Server("--io", "dummy", rack) as a, Server("--io", "dummy", "--osc-bind", "0.0.0.0", "--osc-allow", "192.0.2.1", rack) as b:
     expect_no_loop(a, b)
     expect_no_loop(b, a)
+    expect_others_to_be_heard(a)
     a.stop()
     b.stop()

@@ -71,8 +71,6 @@ def commands():
                     server.osc.do(*other)
                 pid = server.arm(f"alloc.fail@{n}", server.process.pid)
                 reply = answer(server, osc_message(*words))
-                if not reply and not server.befell("alloc.fail", pid):  # it is slowed: so many commands are a flood
-                    reply = answer(server, None, 5.0)
                 befell = server.befell("alloc.fail", pid)
                 server.command(pid, "disarm")
                 server.osc.sync()  # and what it did is over

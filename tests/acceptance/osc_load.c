@@ -2,9 +2,10 @@
 /**
    Load for the OSC port of a running server on this machine, and measurements beside it.
 
-       osc_load ask PORT N                  N commands in turn; how long each took, in ms
+       osc_load ask PORT N [new]            N commands in turn (from new ports): their times in ms
        osc_load corpus PORT CORPUS          the bad packets of packets.txt, once each
        osc_load flood PORT SECONDS PACKET [SENDERS]  at full speed: ping, status, value or noise
+       osc_load pace PORT SECONDS RATE      values, so many a second, and how many were acknowledged
        osc_load mutate PORT N SEED CORPUS   N mutated packets of packets.txt, counted exactly
 
    Each prints one line of "key value" pairs.
@@ -74,40 +75,60 @@ receive(const int fd, char* const answer, const int timeout_ms)
 
 // ---- ask ----
 
+/// Wait for a /done, or a /fail of an address.  Other answers, and reports of dropped packets, are
+/// for a flooder that had the port before.
+static bool
+receive_answer(const int fd, char* const answer, const int timeout_ms)
+{
+  static const char done[] = "/done";
+  static const char fail[] = "/fail\0\0\0,sis\0\0\0\0/";
+  while (receive(fd, answer, timeout_ms)) {
+    if (memcmp(answer, done, sizeof(done)) == 0 || memcmp(answer, fail, sizeof(fail) - 1U) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Send until it is acknowledged; how long that took, in ms.
 static double
 ask_once(const int fd, const void* const packet, const size_t n_bytes, uint32_t* const n_resent)
 {
   static char answer[ANSWER_BYTES];
-  while (recv(fd, answer, sizeof(answer), MSG_DONTWAIT) > 0) {
-    // an answer to a command that was sent twice
-  }
+  uint32_t n_sent = 0;
   const uint64_t begin_ns = now_ns();
-  for (;;) {
-    (void)!send(fd, packet, n_bytes, 0);
-    if (receive(fd, answer, RESEND_MS)) {
-      if (memcmp(answer, "/done", 5) != 0) {
-        fprintf(stderr, "osc_load: an answer that is no /done: %s\n", answer);
-        exit(1);
-      }
-      return (double)(now_ns() - begin_ns) / (double)MS_NS;
-    }
-    ++*n_resent;
+  do {
     if (now_ns() - begin_ns > 30U * S_NS) {
       fprintf(stderr, "osc_load: no answer within 30 s\n");
       exit(1);
     }
+    (void)!send(fd, packet, n_bytes, 0);
+    ++n_sent;
+  } while (!receive_answer(fd, answer, RESEND_MS));
+  const double ms = (double)(now_ns() - begin_ns) / (double)MS_NS;
+  if (memcmp(answer, "/done", 5) != 0) {
+    fprintf(stderr, "osc_load: an answer that is no /done: %s\n", answer);
+    exit(1);
   }
+  *n_resent += n_sent - 1U;
+  while (--n_sent && receive_answer(fd, answer, RESEND_MS)) {
+    // answers to what was sent again: the next command is not to wait behind them
+  }
+  return ms;
 }
 
 static void
-ask(const char* const port, const uint32_t n)
+ask(const char* const port, const uint32_t n, const bool is_new)
 {
-  const int fd = connect_to(port);
+  int fd = connect_to(port);
   double* const ms = calloc(n, sizeof(double));
   uint32_t n_resent = 0;
   for (uint32_t i = 0; i < n; ++i) {
     const bool is_ping = i % 2U;
+    if (is_new) {
+      close(fd);
+      fd = connect_to(port);
+    }
     ms[i] = ask_once(fd, is_ping ? ping : value, is_ping ? 20U : 24U, &n_resent);
     nanosleep(&(struct timespec){ .tv_nsec = ASK_INTERVAL_NS }, NULL);
   }
@@ -120,13 +141,13 @@ ask(const char* const port, const uint32_t n)
 
 // ---- flood ----
 
-#define MAX_FLOODERS 1000U
+#define MAX_FLOODERS 2000U
 
 static void
 flood(const char* const port, const double seconds, const void* const packet, const size_t n_bytes,
       const uint32_t n_senders)
 {
-  int fds[MAX_FLOODERS];
+  static int fds[MAX_FLOODERS];
   for (uint32_t i = 0; i < n_senders; ++i) {
     fds[i] = connect_to(port);
   }
@@ -144,6 +165,45 @@ flood(const char* const port, const double seconds, const void* const packet, co
   }
   printf("sent %llu per_s %.0f\n", (unsigned long long)n_sent,
          (double)n_sent / ((double)(now_ns() - begin_ns) * 1e-9));
+}
+
+// ---- pace ----
+
+static uint64_t
+count_answers(const int fd)
+{
+  static char answer[ANSWER_BYTES];
+  uint64_t n = 0;
+  while (recv(fd, answer, sizeof(answer), MSG_DONTWAIT) > 0) {
+    n += memcmp(answer, "/done", 5) == 0;
+  }
+  return n;
+}
+
+static void
+pace(const char* const port, const double seconds, const double rate_hz)
+{
+  const int fd = connect_to(port);
+  const uint64_t begin_ns = now_ns();
+  const uint64_t n_all = (uint64_t)(seconds * rate_hz);
+  uint64_t n_sent = 0;
+  uint64_t n_done = 0;
+  while (n_sent < n_all) {
+    const double elapsed_s = (double)(now_ns() - begin_ns) * 1e-9;
+    for (const uint64_t n_due = (uint64_t)(elapsed_s * rate_hz);
+         n_sent < n_due && n_sent < n_all;) {
+      n_sent += send(fd, value, 24U, 0) == 24;
+    }
+    n_done += count_answers(fd);
+    nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+  }
+  const double took_s = (double)(now_ns() - begin_ns) * 1e-9;
+  const struct timespec second = { .tv_sec = 1 };
+  nanosleep(&second, NULL); // for the last ones
+  n_done += count_answers(fd);
+  printf("sent %llu seconds %.3f acknowledged %llu\n", (unsigned long long)n_sent, took_s,
+         (unsigned long long)n_done);
+  close(fd);
 }
 
 // ---- mutate ----
@@ -307,9 +367,9 @@ mutate_all(const char* const port, const uint64_t n_packets, const uint64_t seed
   for (int reason = GATE_OK + 1; reason < GATE_N_REASONS; ++reason) {
     is_exact &= check_counter(fds[0], (GateReason)reason, n_of[reason]);
   }
-  printf("sent %llu per_s %.0f good %llu slowed %llu lost %llu exact %d\n",
+  printf("sent %llu per_s %.0f good %llu dropped %llu lost %llu exact %d\n",
          (unsigned long long)n_packets, (double)n_packets / seconds,
-         (unsigned long long)n_of[GATE_OK], (unsigned long long)ask_status(fds[0], "osc_slowed"),
+         (unsigned long long)n_of[GATE_OK], (unsigned long long)ask_status(fds[0], "osc_dropped"),
          (unsigned long long)ask_status(fds[0], "osc_lost"), is_exact);
   osc_corpus_clear(&mutator.corpus);
   for (uint32_t i = 0; i < SENDERS; ++i) {
@@ -341,8 +401,8 @@ send_bad(const char* const port, const char* const path)
 int
 main(const int argc, char** const argv)
 {
-  if (argc == 4 && !strcmp(argv[1], "ask")) {
-    ask(argv[2], (uint32_t)atoi(argv[3]));
+  if ((argc == 4 || argc == 5) && !strcmp(argv[1], "ask")) {
+    ask(argv[2], (uint32_t)atoi(argv[3]), argc == 5);
     return 0;
   }
   if ((argc == 5 || argc == 6) && !strcmp(argv[1], "flood")) {
@@ -360,6 +420,10 @@ main(const int argc, char** const argv)
     } else {
       flood(argv[2], seconds, noise, sizeof(noise), n_senders);
     }
+    return 0;
+  }
+  if (argc == 5 && !strcmp(argv[1], "pace")) {
+    pace(argv[2], atof(argv[3]), atof(argv[4]));
     return 0;
   }
   if (argc == 4 && !strcmp(argv[1], "corpus")) {

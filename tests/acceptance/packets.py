@@ -34,4 +34,4 @@ with scratch(), Server("--backend", "cpu", "--io", "dummy", "lowcut: highpass 80
     print(f"memory: {open(f'/proc/{server.process.pid}/statm').read().split()[1]} pages")
     server.stop()
 
-assert result["exact"] == 1 and result["slowed"] == 0 and result["lost"] == 0, result
+assert result["exact"] == 1 and result["dropped"] == 0 and result["lost"] == 0, result

@@ -3,6 +3,8 @@
 
 #include "edits.h"
 
+#include "../engine/number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +130,17 @@ edit_insert(Rack** const rack, const Message* const message, Error* const error)
   const Status status = rack_insert(*rack, name, message_text(message, 1), message_text(message, 2),
                                     message_text(message, 3), error);
   return status ? status : set_values(*rack, name, message, 4, error);
+}
+
+Status
+edit_late(Rack** const rack, const Message* const message, Error* const error)
+{
+  const char type = message_type(message, 1);
+  const bool is_text = type == 's' || type == 'S';
+  char level[NUMBER_BYTES];
+  return rack_late(
+      *rack, message_text(message, 0),
+      is_text ? message_text(message, 1) : number_print(message_number(message, 1), level), error);
 }
 
 Status

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "plan.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -121,6 +122,14 @@ engine_disarm(Engine* const engine)
   pthread_mutex_unlock(&engine->arming);
 }
 
+/// What a period has to know of the plan that is heard. [pointers held]
+static void
+tell_period(const Engine* const engine, Period* const period)
+{
+  period_set_latency(period, engine->facts.rack_latency_frames);
+  period_set_fallbacks(period, engine->facts.fallbacks.of, engine->facts.fallbacks.n);
+}
+
 void
 engine_take_facts(Engine* const engine, const RunnerFacts* const facts)
 {
@@ -129,7 +138,7 @@ engine_take_facts(Engine* const engine, const RunnerFacts* const facts)
     engine->facts = *facts;
     Period* const period = atomic_load(&engine->period);
     if (period) {
-      period_set_latency(period, facts->rack_latency_frames);
+      tell_period(engine, period);
     }
   }
   pthread_mutex_unlock(&engine->pointers);
@@ -146,6 +155,14 @@ make_ring(const Format* const format, Ring** const ring, Error* const error)
   return ring_new(&shape, ring, error);
 }
 
+/// Until a plan is there.  What follows is silent until its level is known.
+static Fallback
+first_fallback(const RackFallback* const on_late)
+{
+  const double level = on_late->is_fixed ? pow(10.0, on_late->level_db / 20.0) : 0.0;
+  return (Fallback){ .level = (float)level, .why = FALLBACK_OPTION };
+}
+
 static Status
 make_period(const Engine* const engine, const Format* const format, Ring* const ring,
             Period** const period, Error* const error)
@@ -155,7 +172,7 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
                                 .first_frame = atomic_load(&engine->next_frame),
                                 .depth = engine->config.depth,
                                 .deadline = engine->config.deadline,
-                                .dry_is_silent = engine->config.dry_is_silent,
+                                .fallback = first_fallback(&engine->config.on_late),
                                 .ceiling = engine->config.ceiling,
                                 .max_latency_frames =
                                     (uint32_t)(LATENCY_LIMIT_SECONDS * format->rate_hz) };
@@ -174,7 +191,7 @@ publish(Engine* const engine, const RunnerStart* const start, Period* const peri
     if (engine->is_lost) {
       period_abandon(period); // while it began
     }
-    period_set_latency(period, engine->facts.rack_latency_frames);
+    tell_period(engine, period);
     atomic_store(&engine->process_out, start->format.n_out);
     atomic_store(&engine->period, period);
   }

@@ -40,7 +40,7 @@ typedef struct EngineConfig {
   uint32_t depth;       ///< Blocks in flight, 0..2; offline 0 or 1, and with 1 all of block_frames
   double deadline;      ///< depth 0: fraction of a period to wait
   float ceiling;        ///< Linear; 0: none (offline)
-  bool dry_is_silent;   ///< On a miss, silence instead of the dry signal
+  RackFallback on_late; ///< Of outputs that the rack has no word on
   bool
       offline; ///< No worker thread: engine_process() runs the block itself, on its caller's thread
   bool realtime;       ///< SCHED_FIFO and locked memory
@@ -230,6 +230,7 @@ typedef struct EnginePrediction {
   double block_ns_p50, block_ns_p99;
   uint32_t latency_frames, n_out;
   uint64_t tail_frames;
+  Fallbacks fallbacks;             ///< What each output would play while blocks are late
   char backend[16];                ///< What ran it, as in EngineStatus
   EngineBackend gpu;               ///< Of the device that was open, CPU when none was
   double cost_us[PLACEMENT_SIDES]; ///< As in EngineStatus

@@ -61,6 +61,22 @@ name_backends(const Engine* const engine, EnginePrediction* const prediction)
   prediction->gpu = runner_gpu(engine->runner);
 }
 
+/// What the outputs would play while blocks are late.
+static Status
+choose_fallbacks(const Engine* const engine, const Rack* const rack, Fallbacks* const fallbacks,
+                 Error* const error)
+{
+  const EngineConfig* const config = &engine->config;
+  FileLoader loader = { .load = config->load_file,
+                        .read = config->read_file,
+                        .free = config->free_file,
+                        .context = config->file_context };
+  const PlanRequest request = { .rack = rack, .format = &engine->format, .loader = &loader };
+  const Status status = fallback_choose(&request, config->on_late, fallbacks, error);
+  file_cache_clear(&loader);
+  return status;
+}
+
 Status
 engine_predict(const EngineConfig* const config, const Rack* const rack, const double rate_hz,
                const uint32_t block_frames, const uint32_t n_blocks,
@@ -87,6 +103,9 @@ engine_predict(const EngineConfig* const config, const Rack* const rack, const d
                                       .making_bytes = engine->facts.making_bytes,
                                       .memory_limit = engine->config.memory_bytes };
     name_backends(engine, prediction);
+    status = choose_fallbacks(engine, rack, &prediction->fallbacks, error);
+  }
+  if (!status) {
     status = time_blocks(engine, n_blocks ? n_blocks : 1U, prediction, error);
   }
   engine_free(engine);

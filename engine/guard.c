@@ -108,6 +108,22 @@ guard_limit(float* restrict const out, const float* restrict const in, const uin
   return counts;
 }
 
+double
+guard_energy(const float* const in, const uint32_t n_frames)
+{
+  double sums[4] = { 0.0 }; // side by side
+  uint32_t i = 0;
+  for (; i + 4U <= n_frames; i += 4U) {
+    for (uint32_t s = 0; s < 4U; ++s) {
+      sums[s] += (double)in[i + s] * (double)in[i + s];
+    }
+  }
+  for (; i < n_frames; ++i) {
+    sums[0] += (double)in[i] * (double)in[i];
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 void
 guard_fade(float* const out, const float* const from, const float* const to,
            const uint32_t n_frames)

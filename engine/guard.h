@@ -50,6 +50,9 @@ REALTIME GuardCounts guard_clean(float* restrict out, const float* restrict in, 
 REALTIME GuardCounts guard_limit(float* restrict out, const float* restrict in, uint32_t n_frames,
                                  const GuardCurve* curve);
 
+/// The sum of the squares of `n_frames` samples. [rt]
+REALTIME double guard_energy(const float* in, uint32_t n_frames);
+
 /// Fade from one signal to the other.  `to` has weight 3 w² - 2 w³ at w = (i + 1) / n_frames,
 /// `from` the rest: equal gain, without a corner at either end, and the last frame is `to` alone.
 /// `out` may be `from` or `to`. [rt]

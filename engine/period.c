@@ -14,7 +14,12 @@
 
 #include <string.h>
 
-typedef enum Due { DUE_NOT_YET, DUE_MISSING, DUE_READY } Due;
+typedef enum Due {
+  DUE_NOT_YET,
+  DUE_LATE, ///< Its worker will go on with the next one
+  DUE_LOST, ///< It has no sound, or is in no ring: who knows what the worker makes of the next one
+  DUE_READY
+} Due;
 
 /// One block's part of a period.
 typedef struct Slice {
@@ -122,21 +127,35 @@ take_due_block(Period* const period, const Slice* const slice)
   if (slice->is_first_of_ring) {
     // At depth 0 this one is in the new ring, but its worker knows nothing of the sound so far.
     period_count(&period->counters.late, period->config.depth == 0);
-    return DUE_MISSING;
+    return DUE_LOST;
   }
   period->due = period->submitted[(block - period->config.depth) % PERIOD_HISTORY];
   if (period->due == PERIOD_NO_BLOCK) {
-    return DUE_MISSING; // counted when it was lost
+    return DUE_LOST; // counted when it was lost
   }
   if (!is_in_time(period, slice)) {
     period_count(&period->counters.late, 1U);
-    return DUE_MISSING;
+    return DUE_LATE;
   }
   const RingResult result = ring_result(period->ring, period->due);
   const bool has_sound = result == RING_SOUND && period_has_sound(period);
   period_count(&period->counters.failed, !has_sound && result != RING_WRONG);
   period_count(&period->counters.wrong, result == RING_WRONG);
-  return has_sound ? DUE_READY : DUE_MISSING;
+  return has_sound ? DUE_READY : DUE_LOST;
+}
+
+/// A block is missing.
+static Sound
+miss_block(Period* const period, const Due due)
+{
+  if (period->is_wet) {
+    period->is_wet = false;
+    period->is_short = period->n_good >= PERIOD_GOOD_BLOCKS;
+    period_begin_gap(period);
+  }
+  period->is_short &= due == DUE_LATE;
+  period->n_good = 0;
+  return SOUND_FALLBACK;
 }
 
 /// The miss policy of period.h.  Whoever waits need not be careful: wet comes back at once.
@@ -146,21 +165,16 @@ choose_sound(Period* const period, const Due due, const bool wait)
   if (due == DUE_NOT_YET) {
     return SOUND_SILENCE;
   }
-  const bool was_wet = period->is_wet;
-  if (due == DUE_MISSING) {
-    period->is_wet = false;
-    period->n_good = 0;
-    return was_wet ? SOUND_WET_TO_DRY : SOUND_DRY;
+  if (due != DUE_READY) {
+    return miss_block(period, due);
   }
-  if (was_wet) {
+  period->n_good += period->n_good <= PERIOD_GOOD_BLOCKS;
+  if (period->is_wet) {
     return SOUND_WET;
   }
-  if (wait || period->n_good == PERIOD_GOOD_BLOCKS) {
-    period->is_wet = true;
-    return SOUND_DRY_TO_WET;
-  }
-  ++period->n_good;
-  return SOUND_DRY;
+  const bool is_bridged = period->is_short && bridge_is_open(period->bridge);
+  period->is_wet = wait || is_bridged || period->n_good > PERIOD_GOOD_BLOCKS;
+  return period->is_wet ? SOUND_FALLBACK_TO_WET : SOUND_FALLBACK;
 }
 
 /// Compute this block's gains of the fade to silence or back; false when the level is full.
@@ -205,6 +219,7 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
   const bool is_fading = move_fade(period);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
     const float* row = period_sound_row(period, sound, c);
+    bridge_hear(period->bridge, c, row, n_frames);
     if (is_fading) {
       row = faded_row(period, row);
     }
@@ -214,9 +229,9 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
     feedback_play(period->feedback, c, &met, out, n_frames);
   }
   advance_feedback(period, n_frames);
+  bridge_advance(period->bridge, n_frames);
   period->tap = period->next_tap;
-  period->has_wet = sound == SOUND_WET || sound == SOUND_DRY_TO_WET;
-  period_count(&period->counters.dry, sound >= SOUND_WET_TO_DRY);
+  period_count(&period->counters.dry, sound >= SOUND_FALLBACK);
 }
 
 /// A period that is no multiple of the block: silence, and the pipeline starts afresh after it.
@@ -235,11 +250,13 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   }
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
     memset(out[c], 0, n_frames * sizeof(float));
+    bridge_hear(period->bridge, c, NULL, n_frames);
   }
+  bridge_advance(period->bridge, n_frames);
   period->frame += n_frames;
   period->n_blocks = 0;
+  period->n_good = 0;
   period->is_wet = true;
-  period->has_wet = false;
   const bool down = atomic_load_explicit(&period->fade_to_silence, memory_order_relaxed);
   period->n_faded = down ? period->fade_frames : 0;
   period_count(&period->counters.odd_periods, 1U);

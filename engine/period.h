@@ -4,17 +4,22 @@
    the block that is due, decide between wet and dry, guard, copy out.
 
    Latency: a block comes out `depth` periods after it went in.  depth 0 waits for its own block, up
-   to a deadline.  A block that is not finished when it is due is *late*:
+   to a deadline.  A block that is not finished when it is due is *late*, and its outputs go to
+   their *fallback*: the input, delayed by exactly the latency of the wet path, at a level of the
+   output's own, or silence (fallback.h).  The way there is a *bridge* of three blocks, 20 ms at
+   most (bridge.h): the outputs go on as they were and fade into the fallback.
 
-     wet ─late─▶ this block fades wet→dry ─▶ dry, until 8 blocks in a row were on time
-         ◀─ the next block fades dry→wet ◀─┘
+     wet ─late─▶ bridge ───────▶ fallback, until 8 blocks in a row were on time
+      ▲            │ the next block is on time,      │
+      │            │ and 8 were before the gap       │
+      └─ one block fades to wet ◀────────────────────┘
 
-   where dry is the input, delayed by exactly the latency of the wet path (or silence, where asked
-   for). The late block has no wet samples yet, so the wet side of that one fade continues the last
-   finished block by odd reflection about its last sample (2 x[0] - x[-t]): value and slope go on,
-   no click. Late results are dropped, never played late.  A block that came back in time but
-   without sound (a device has failed, or most of its samples are NaN or Inf), or as another block
-   than the one that is due (the worker is out of step), is treated as a late one is.  First and
+   So one late block, with eight good ones before it, is bridged, and the next one is wet again; a
+   worker that is late now and then is not heard in pieces.  Late results are dropped, never played
+   late.  A block that came back in time but without sound (a device has failed, or most of its
+   samples are NaN or Inf), as another block than the one that is due (the worker is out of step),
+   or not at all, with the ring that it was in, is treated as a late one is, but for the short way
+   back: its worker may begin anew.  First and
    last in the chain, always: NaN, Inf and denormals become 0, and what leaves is limited to the
    ceiling (guard.h); all of it is counted, in sum and for each port.
 
@@ -30,6 +35,7 @@
 #ifndef WARPRACK_ENGINE_PERIOD_H
 #define WARPRACK_ENGINE_PERIOD_H
 
+#include "fallback.h"
 #include "ring.h"
 #include "status.h"
 
@@ -44,7 +50,7 @@ typedef struct PeriodConfig {
   uint64_t first_frame;        ///< Frame time of the first block
   uint32_t depth;              ///< 0, 1 or 2
   double deadline;             ///< depth 0: fraction of the period to wait, usually 0.75
-  bool dry_is_silent;          ///< Play silence instead of the dry signal
+  Fallback fallback;           ///< Of every output, until period_set_fallbacks()
   float ceiling;               ///< Largest absolute sample that leaves, linear, 1e-6..1e3; 0: none
   uint32_t max_latency_frames; ///< Of the rack; sizes the dry delay line
 } PeriodConfig;
@@ -57,7 +63,7 @@ typedef struct PeriodCounts {
                     ///< samples were NaN or Inf
   uint64_t wrong;   ///< Blocks that came back as another one: the worker is out of step
   uint64_t dropped; ///< Blocks not submitted: the worker was n_slots behind, or gone
-  uint64_t dry;     ///< Blocks played dry, wholly or in part
+  uint64_t dry;     ///< Blocks played as the fallback, wholly or in part, bridges included
   uint64_t clipped; ///< Samples above the knee of the output guard
   uint64_t bad_in;  ///< NaN or Inf samples that came in
   uint64_t bad_out; ///< NaN or Inf samples that would have gone out
@@ -93,7 +99,7 @@ void period_free(Period* period);
    else gives silence and is counted, and so do the `depth` blocks after it: the pipeline starts
    afresh.
    @param wait Wait for the block that is due, however long (freewheel, offline): nothing is ever
-   late or dropped, and a dry signal fades back at once.
+   late or dropped, and wet comes back at once.
 
    The calling thread flushes denormals from then on.
 */
@@ -103,6 +109,11 @@ period_run(Period* period, const float* const* in, float* const* out, uint32_t n
 /// The rack's own latency, max_latency_frames at most: the dry signal is delayed by depth * block +
 /// this; a change cross-fades over one block. [any]
 void period_set_latency(Period* period, uint32_t rack_latency_frames);
+
+/// What the first n outputs play while blocks are late.  One that follows goes on from the level
+/// that it has reached, unless the new one differs by more than 1 dB from the one set before: then
+/// the rack is another one.  [one thread at a time]
+void period_set_fallbacks(Period* period, const Fallback* fallbacks, uint32_t n);
 
 /// Start to fade the output to silence (over about 50 ms), or back; true once it is silent. [any]
 void period_fade(Period* period, bool to_silence);

@@ -59,18 +59,15 @@ make_rows(Period* const period, Error* const error)
 {
   const size_t stride = (period->shape.block_frames + ROW_FRAMES - 1U) / ROW_FRAMES * ROW_FRAMES;
   PeriodRows* const rows = &period->rows;
-  float** const single[] = { &rows->silence, &rows->input,     &rows->mixed,
-                             &rows->dry,     &rows->other_tap, &rows->gains };
-  const size_t n_rows = ARRAY_LEN(single) + period->shape.n_out;
-  period->row_memory = make_memory(n_rows * stride * sizeof(float));
+  float** const all[] = { &rows->silence, &rows->input,     &rows->wet,  &rows->mixed,
+                          &rows->dry,     &rows->other_tap, &rows->gains };
+  period->row_memory = make_memory(ARRAY_LEN(all) * stride * sizeof(float));
   if (!period->row_memory) {
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }
-  for (size_t r = 0; r < ARRAY_LEN(single); ++r) {
-    *single[r] = period->row_memory + r * stride;
+  for (size_t r = 0; r < ARRAY_LEN(all); ++r) {
+    *all[r] = period->row_memory + r * stride;
   }
-  rows->wet = period->row_memory + ARRAY_LEN(single) * stride;
-  rows->stride = stride;
   return STATUS_OK;
 }
 
@@ -79,10 +76,32 @@ make_dry_line(Period* const period, Error* const error)
 {
   const RingShape* const shape = &period->shape;
   const uint32_t n_channels = shape->n_in < shape->n_out ? shape->n_in : shape->n_out;
-  return dry_line_new(period->config.dry_is_silent ? 0 : n_channels,
+  // At the beginning of a gap the bridge compares what was played before this block.
+  return dry_line_new(n_channels,
                       period->base_latency + period->config.max_latency_frames +
-                          shape->block_frames,
+                          shape->block_frames + BRIDGE_HISTORY,
                       &period->dry_line, error);
+}
+
+static Status
+make_fallbacks(Period* const period, Error* const error)
+{
+  const uint32_t n_out = period->shape.n_out;
+  const Fallback* const at_first = &period->config.fallback;
+  period->fallbacks = make_memory(n_out * sizeof(PeriodFallback));
+  if (!period->fallbacks) {
+    return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
+  }
+  for (uint32_t c = 0; c < n_out; ++c) {
+    PeriodFallback* const fallback = &period->fallbacks[c];
+    fallback->set = *at_first;
+    fallback->gain = at_first->level;
+    fallback->taken = period_pack_fallback(0, at_first);
+    atomic_init(&fallback->wanted, fallback->taken);
+    follower_begin(&fallback->follower, period->config.rate_hz, at_first->level);
+  }
+  return bridge_new(period->config.rate_hz, n_out, period->shape.block_frames, &period->bridge,
+                    error);
 }
 
 Status
@@ -116,6 +135,9 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
     status = make_dry_line(period, error);
   }
   if (!status) {
+    status = make_fallbacks(period, error);
+  }
+  if (!status) {
     status = feedback_new(config->rate_hz, period->shape.n_in, period->shape.n_out,
                           period->shape.block_frames, &period->feedback, error);
   }
@@ -131,8 +153,10 @@ void
 period_free(Period* const period)
 {
   if (period) {
+    bridge_free(period->bridge);
     dry_line_free(period->dry_line);
     feedback_free(period->feedback);
+    free(period->fallbacks);
     free(period->ports);
     free(period->row_memory);
     pthread_mutex_destroy(&period->exchange.mutex);

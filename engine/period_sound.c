@@ -52,19 +52,12 @@ dry_row(Period* const period, const uint32_t c)
   return rows->dry;
 }
 
-/// Where the last wet block of output channel c is kept.
-static float*
-wet_row(const Period* const period, const uint32_t c)
-{
-  return period->rows.wet + c * period->rows.stride;
-}
-
 /// Copy away what the worker made of this block, cleaned.  The worker may be writing there still,
 /// if it has gone mad: that none of it leaves is up to the guard behind this, which reads the copy.
 static const float*
 take_wet_row(Period* const period, const uint32_t c)
 {
-  float* const row = wet_row(period, c);
+  float* const row = period->rows.wet;
   const GuardCounts met =
       guard_clean(row, ring_output(period->ring, period->due, c), period->shape.block_frames);
   period_count_guard(period, true, c, &met);
@@ -90,43 +83,105 @@ period_has_sound(Period* const period)
   return false;
 }
 
-/// The last wet block, continued by odd reflection about its last sample x[0]: 2 x[0] - x[-t] at
-/// t = 1, 2, …  The last frame has no x[-t] in that block, and no weight in the fade.
-static const float*
-continued_row(Period* const period, const uint32_t c)
+/// See what others want an output's fallback to be. [rt]
+static void
+take_wanted(const Period* const period, PeriodFallback* const fallback)
 {
-  if (!period->has_wet) {
-    return period->rows.silence;
+  const uint64_t wanted = atomic_load_explicit(&fallback->wanted, memory_order_relaxed);
+  if (wanted != fallback->taken) {
+    const uint32_t bits = (uint32_t)wanted;
+    float level = 0.0F;
+    memcpy(&level, &bits, sizeof(level));
+    fallback->taken = wanted;
+    follower_begin(&fallback->follower, period->config.rate_hz, level);
   }
+}
+
+/// The dry signal of output channel c at its level.  A level that has changed since the last block
+/// is reached at the end of this one.
+static float*
+fallback_row(Period* const period, const uint32_t c)
+{
+  PeriodFallback* const fallback = &period->fallbacks[c];
+  take_wanted(period, fallback);
   const uint32_t n_frames = period->shape.block_frames;
-  const float* const last = wet_row(period, c);
+  const float* const dry = dry_row(period, c);
   float* const row = period->rows.mixed;
-  const float centre = last[n_frames - 1U];
-  for (uint32_t i = 0; i + 1U < n_frames; ++i) {
-    row[i] = 2.0F * centre - last[n_frames - 2U - i];
+  const float first = fallback->gain;
+  const float last = (float)fallback->follower.level;
+  const float step = (last - first) / (float)n_frames;
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    row[i] = dry[i] * (first + step * (float)(i + 1U));
   }
-  row[n_frames - 1U] = centre;
+  fallback->gain = last;
   return row;
+}
+
+void
+period_begin_gap(Period* const period)
+{
+  const uint32_t before = period->base_latency + period->tap + period->shape.block_frames;
+  bridge_begin(period->bridge);
+  for (uint32_t first = 0; first < period->shape.n_out; first += BRIDGE_LANES) {
+    float played[BRIDGE_LANES][BRIDGE_HISTORY] = { { 0.0F } };
+    for (uint32_t l = 0; l < BRIDGE_LANES && first + l < period->shape.n_out; ++l) {
+      PeriodFallback* const fallback = &period->fallbacks[first + l];
+      const uint32_t source = dry_source(period, first + l);
+      take_wanted(period, fallback);
+      fallback->gain = (float)fallback->follower.level;
+      if (source < dry_line_channels(period->dry_line)) {
+        dry_line_read(period->dry_line, source, before, played[l], BRIDGE_HISTORY);
+      }
+      for (uint32_t i = 0; i < BRIDGE_HISTORY; ++i) {
+        played[l][i] *= fallback->gain;
+      }
+    }
+    bridge_predict(period->bridge, first, (const float(*)[BRIDGE_HISTORY])played);
+  }
+}
+
+/// What plays in place of a wet block.
+static float*
+gap_row(Period* const period, const uint32_t c)
+{
+  float* const row = fallback_row(period, c);
+  if (bridge_is_open(period->bridge)) {
+    bridge_add(period->bridge, c, row, period->shape.block_frames);
+  }
+  return row;
+}
+
+/// Let the level of an output follow a wet block.
+static void
+follow(Period* const period, const uint32_t c, const float* const wet)
+{
+  PeriodFallback* const fallback = &period->fallbacks[c];
+  const uint32_t n_frames = period->shape.block_frames;
+  take_wanted(period, fallback);
+  if (fallback->taken & PERIOD_FOLLOWS) {
+    follower_hear(&fallback->follower, guard_energy(wet, n_frames),
+                  guard_energy(dry_row(period, c), n_frames), n_frames);
+  }
 }
 
 const float*
 period_sound_row(Period* const period, const Sound sound, const uint32_t c)
 {
-  const uint32_t n_frames = period->shape.block_frames;
-  float* const mixed = period->rows.mixed;
+  const float* wet = NULL;
+  float* row = NULL;
   switch (sound) {
   case SOUND_SILENCE:
     break;
   case SOUND_WET:
-    return take_wet_row(period, c);
-  case SOUND_WET_TO_DRY:
-    guard_fade(mixed, continued_row(period, c), dry_row(period, c), n_frames);
-    return mixed;
-  case SOUND_DRY:
-    return dry_row(period, c);
-  case SOUND_DRY_TO_WET:
-    guard_fade(mixed, dry_row(period, c), take_wet_row(period, c), n_frames);
-    return mixed;
+    wet = take_wet_row(period, c);
+    follow(period, c, wet);
+    return wet;
+  case SOUND_FALLBACK:
+    return gap_row(period, c);
+  case SOUND_FALLBACK_TO_WET:
+    row = gap_row(period, c);
+    guard_fade(row, row, take_wet_row(period, c), period->shape.block_frames);
+    return row;
   }
   return period->rows.silence;
 }

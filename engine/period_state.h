@@ -4,8 +4,10 @@
 #ifndef WARPRACK_ENGINE_PERIOD_STATE_H
 #define WARPRACK_ENGINE_PERIOD_STATE_H
 
+#include "bridge.h"
 #include "dry_line.h"
 #include "feedback.h"
+#include "follower.h"
 #include "guard.h"
 #include "period.h"
 
@@ -30,18 +32,24 @@ typedef struct PeriodPortCounters {
 
 /// Rows of [block] frames for what is computed on the way.
 typedef struct PeriodRows {
-  float *silence, *input, *mixed, *dry, *other_tap, *gains;
-  float* wet;    ///< [n_out]: the last block that was played wet, or half so
-  size_t stride; ///< From one channel of `wet` to the next
+  float *silence, *input, *wet, *mixed, *dry, *other_tap, *gains;
 } PeriodRows;
 
 typedef enum Sound {
   SOUND_SILENCE,
   SOUND_WET,
-  SOUND_WET_TO_DRY,
-  SOUND_DRY,
-  SOUND_DRY_TO_WET
+  SOUND_FALLBACK, ///< With the bridge to it, while that is open
+  SOUND_FALLBACK_TO_WET
 } Sound;
+
+/// What one output plays while its blocks are late.
+typedef struct PeriodFallback {
+  _Atomic uint64_t wanted; ///< Written by others: see period_set_fallbacks()
+  uint64_t taken;          ///< The last of `wanted`
+  Fallback set;            ///< [setter] As `wanted` has it
+  Follower follower;
+  float gain; ///< Of the dry signal, at the end of the last block that was late
+} PeriodFallback;
 
 /// How a ring comes and goes; see period_offer_ring().
 typedef struct PeriodExchange {
@@ -60,15 +68,17 @@ struct Period {
   float* row_memory;
   PeriodRows rows;
   DryLine* dry_line;
+  Bridge* bridge;
+  PeriodFallback* fallbacks; ///< [n_out]
   Feedback* feedback;
 
   uint64_t frame;                     ///< Frame time of the next slice
   uint64_t n_blocks;                  ///< Since the start or the last odd period
   uint64_t submitted[PERIOD_HISTORY]; ///< Sequence numbers by n_blocks; none where dropped
   uint64_t due;                       ///< Sequence number of the block that is due
-  bool has_wet;                       ///< rows.wet is the block before this one
   bool is_wet;
-  uint32_t n_good;        ///< Blocks on time in a row, while dry
+  bool is_short;          ///< Dry, but wet comes back at once if it does while the bridge is open
+  uint32_t n_good;        ///< Blocks on time in a row, PERIOD_GOOD_BLOCKS + 1 at most
   uint32_t tap, next_tap; ///< Rack latency that the dry signal has, and gets in this block
   uint32_t n_faded;       ///< 0: full level, fade_frames: silent
 
@@ -94,6 +104,12 @@ PeriodPortCounters* period_port_counters(const Period* period, bool is_output, u
 REALTIME void
 period_count_guard(Period* period, bool is_output, uint32_t channel, const GuardCounts* met);
 
+#define PERIOD_FOLLOWS (UINT64_C(1) << 32U)
+
+/// A fallback as one word: bits of the level, PERIOD_FOLLOWS, and above that `version`, so that the
+/// word changes. [any]
+uint64_t period_pack_fallback(uint64_t version, const Fallback* fallback);
+
 /// Add to a counter that only the callback writes. [rt]
 static inline void
 period_count(_Atomic uint64_t* const counter, const uint64_t n)
@@ -106,6 +122,9 @@ period_count(_Atomic uint64_t* const counter, const uint64_t n)
 
 /// False when most samples of the block that is due are NaN or Inf, which are counted then. [rt]
 REALTIME bool period_has_sound(Period* period);
+
+/// A gap in the wet signal begins with this block: find what bridges it. [rt]
+REALTIME void period_begin_gap(Period* period);
 
 /// The samples of output channel c in this block, before level and guard; in private memory, valid
 /// until the next call.  Each channel is asked for once. [rt]

@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define SAME_LEVEL 1.122F // 1 dB
+
 void
 period_set_latency(Period* const period, const uint32_t rack_latency_frames)
 {
@@ -13,6 +15,42 @@ period_set_latency(Period* const period, const uint32_t rack_latency_frames)
   atomic_store_explicit(&period->rack_latency,
                         rack_latency_frames < most ? rack_latency_frames : most,
                         memory_order_relaxed);
+}
+
+uint64_t
+period_pack_fallback(const uint64_t version, const Fallback* const fallback)
+{
+  uint32_t level = 0;
+  memcpy(&level, &fallback->level, sizeof(level));
+  return version << 33U | (fallback->follows ? PERIOD_FOLLOWS : 0U) | level;
+}
+
+/// Whether an output has to begin anew with this fallback: what follows goes on where the rack's
+/// own level has hardly changed.
+static bool
+is_news(const Fallback* const now, const Fallback* const next)
+{
+  if (now->follows != next->follows) {
+    return true;
+  }
+  return next->follows
+             ? next->level > SAME_LEVEL * now->level || now->level > SAME_LEVEL * next->level
+             : next->level != now->level;
+}
+
+void
+period_set_fallbacks(Period* const period, const Fallback* const fallbacks, const uint32_t n)
+{
+  for (uint32_t c = 0; c < n && c < period->shape.n_out; ++c) {
+    PeriodFallback* const fallback = &period->fallbacks[c];
+    if (is_news(&fallback->set, &fallbacks[c])) {
+      const uint64_t before = atomic_load_explicit(&fallback->wanted, memory_order_relaxed);
+      fallback->set = fallbacks[c];
+      atomic_store_explicit(&fallback->wanted,
+                            period_pack_fallback((before >> 33U) + 1U, &fallbacks[c]),
+                            memory_order_relaxed);
+    }
+  }
 }
 
 void

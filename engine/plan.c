@@ -223,7 +223,9 @@ plan_new(const PlanRequest* const request, Plan** const out, bool* const tangled
     status = load(plan, request, &graph, error);
   }
   arena_clear(&scratch);
-  file_cache_clear(request->loader);
+  if (!request->keeps_files) {
+    file_cache_clear(request->loader);
+  }
   if (status) {
     plan_free(plan);
     return status;

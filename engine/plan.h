@@ -127,6 +127,7 @@ typedef struct PlanRequest {
   const char* no_gpu;      ///< Why there is none, for messages
   const Backend* lost;     ///< Failed: nothing of `previous` that is there goes on; NULL: none
   uint64_t stamp, at_frame;
+  bool keeps_files;  ///< Another plan of the rack comes next: leave the loader's cache as it is
   bool keep_values;  ///< Housekeeping: the document's values are not news; a node that is made anew
                      ///< all the same takes over those of the one that was heard
   bool end_tails;    ///< What is dying already fades now, not when its tail has ended

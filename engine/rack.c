@@ -165,7 +165,8 @@ copy_content(Rack* const to, const Rack* const from)
   to->index = malloc(2U * from->n_slots * sizeof(uint32_t));
   to->nodes = malloc(capacity(from->n_nodes) * sizeof(RackNode));
   to->edges = malloc(capacity(from->n_edges) * sizeof(RackEdge));
-  if (!to->index || !to->nodes || !to->edges) {
+  to->lates = malloc((from->n_lates + 1U) * sizeof(RackLate)); // never of no size
+  if (!to->index || !to->nodes || !to->edges || !to->lates) {
     return false;
   }
   memcpy(to->index, from->index, 2U * from->n_slots * sizeof(uint32_t));
@@ -175,6 +176,10 @@ copy_content(Rack* const to, const Rack* const from)
   }
   to->n_edges = from->n_edges;
   to->n_summed = from->n_summed;
+  if (from->n_lates) {
+    memcpy(to->lates, from->lates, from->n_lates * sizeof(RackLate));
+  }
+  to->n_lates = from->n_lates;
   to->next_uid = from->next_uid;
   while (to->n_nodes < from->n_nodes) {
     const uint32_t n = to->n_nodes++; // first, so that rack_free() frees what a failure leaves
@@ -204,6 +209,7 @@ clear(Rack* const rack)
   }
   free(rack->nodes);
   free(rack->edges);
+  free(rack->lates);
   free(rack->index);
 }
 
@@ -446,5 +452,5 @@ edges_equal(const Rack* const a, const Rack* const b)
 bool
 rack_equal(const Rack* const a, const Rack* const b)
 {
-  return nodes_equal(a, b) && edges_equal(a, b);
+  return nodes_equal(a, b) && edges_equal(a, b) && rack_lates_equal(a, b);
 }

@@ -16,6 +16,7 @@
      - insert warm lowpass before hall 8kHz
      - rename hall room
      - remove room
+     - late out:3-4 silence
 
    engine/RACK.md has the grammar and what each statement means.  A document without statements is
    the empty rack: one connection, `in` to `out`.
@@ -37,6 +38,7 @@
 
 #define RACK_GAIN_MIN_DB (-120.0) // of a connection
 #define RACK_GAIN_MAX_DB 40.0
+#define RACK_LATE_MIN_DB (-120.0) // of the dry signal while blocks are late
 
 /// Identity of a node within one engine's life: kept by every edit that keeps the node's name and
 /// effect.
@@ -86,11 +88,25 @@ typedef struct RackEdge {
   double gain_db;
 } RackEdge;
 
+/// What an output plays while blocks are late: the dry signal at a level.
+typedef struct RackFallback {
+  bool is_fixed;   ///< Else at the level that the output really has, or silence; see fallback.h
+  double level_db; ///< Where it is fixed: RACK_LATE_MIN_DB to 0, or -INFINITY
+} RackFallback;
+
+/// The same of outputs first to last, from 1.
+typedef struct RackLate {
+  uint16_t first, last;
+  RackFallback fallback;
+} RackLate;
+
 typedef struct Rack {
   RackNode* nodes;
   uint32_t n_nodes;
   RackEdge* edges;
   uint32_t n_edges;
+  RackLate* lates; ///< In order, none overlapping another
+  uint32_t n_lates;
   uint32_t n_summed; ///< Chains that begin and end where connections were already
   RackUid next_uid;  ///< Never reused within one line of copies
   uint32_t* index;   ///< Names and uids to nodes; private to rack.c
@@ -117,9 +133,9 @@ void rack_free(Rack* rack);
 NODISCARD Status rack_parse(const char* text, const char* place, const Rack* previous, Rack** out,
                             Error* error);
 
-/// Canonical text: one `add` per node in order, then one `connect` per connection; values that
-/// differ from the table's initial ones, with units, in the shortest form that reads back to the
-/// same double. Parsing it gives an equal rack.  Caller frees; NULL when out of memory.
+/// Canonical text: one `add` per node in order, then one `connect` per connection, then `late`;
+/// values that differ from the table's initial ones, with units, in the shortest form that reads
+/// back to the same double. Parsing it gives an equal rack.  Caller frees; NULL when out of memory.
 char* rack_print(const Rack* rack);
 
 /// Bytes of `text` in quotes where it needs them, with the final zero; written when `out` is given.
@@ -165,6 +181,21 @@ NODISCARD Status rack_set_text(Rack* rack, const char* name, const char* param, 
                                Error* error);
 NODISCARD Status rack_set_number(Rack* rack, const char* name, const char* param, double number,
                                  Error* error);
+
+/// Say what an end of outputs ("out", "out:1-2") plays while blocks are late: "auto", "dry",
+/// "silence" or a level ("-20dB").
+NODISCARD Status rack_late(Rack* rack, const char* end, const char* fallback, Error* error);
+
+/// The fallback of output `channel`, from 1; NULL where the rack has no word on it.
+const RackFallback* rack_find_fallback(const Rack* rack, uint32_t channel);
+
+/// Read "auto", "dry", "silence" or a level.
+NODISCARD Status rack_read_fallback(const char* text, RackFallback* fallback, Error* error);
+
+#define RACK_FALLBACK_BYTES 64U
+
+/// As the language writes it; in `text` where it is no word.
+const char* rack_print_fallback(RackFallback fallback, char text[RACK_FALLBACK_BYTES]);
 
 /// The same for what is set while a rack is heard: nothing where there is no such node, or it takes
 /// no such value.

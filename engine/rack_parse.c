@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char* const statement_words[] = {
-  "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove",
+  "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove", "late",
 };
 
 /// A document's first chain, add or connect takes the place of the empty rack's connection; in an
@@ -229,6 +229,33 @@ parse_rename(Parser* const parser)
                 : STATUS_OK;
 }
 
+/// "late" [ "out" [ channels ] ] fallback
+static Status
+parse_late(Parser* const parser)
+{
+  static const char usage[] = "write: late [out[:CHANNELS]] auto|dry|silence|LEVEL";
+  RackEnd end = { .uid = RACK_UID_OUT };
+  const size_t offset = parser->now.offset;
+  Token word;
+  Error cause;
+  Status status = parser_expect(parser, TOKEN_WORD, usage, &word);
+  if (!status && parser->now.kind == TOKEN_WORD) { // that was the end
+    if (rack_read_end(parser->rack, word.text, &end, &cause)) {
+      return parser_pass_on(parser, offset, &cause);
+    }
+    status = parser_expect(parser, TOKEN_WORD, usage, &word);
+  }
+  if (status) {
+    return status;
+  }
+  RackFallback fallback = { 0 };
+  if (rack_read_fallback(word.text, &fallback, &cause)) {
+    return parser_pass_on(parser, word.offset, &cause);
+  }
+  const bool failed = rack_set_fallback(parser->rack, end, fallback, &cause);
+  return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
+}
+
 /// Index of the statement that begins here, or that there is none.
 static uint32_t
 statement_here(const Parser* const parser)
@@ -248,7 +275,7 @@ no_statement(Parser* const parser)
   if (parser->now.kind != TOKEN_WORD) {
     return parser_unexpected(parser,
                              "a line begins with chain, add, insert, connect, disconnect, set, "
-                             "rename or remove");
+                             "rename, remove or late");
   }
   if (fx_find(parser->now.text)) {
     return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
@@ -269,8 +296,8 @@ static Status
 parse_statement(Parser* const parser)
 {
   static Status (*const parse[])(Parser*) = {
-    parse_chain_statement, parse_add, parse_insert, parse_connect,
-    parse_disconnect,      parse_set, parse_rename, parse_remove,
+    parse_chain_statement, parse_add,    parse_insert, parse_connect, parse_disconnect, parse_set,
+    parse_rename,          parse_remove, parse_late,
   };
   const uint32_t s = statement_here(parser);
   if (s == ARRAY_LEN(statement_words)) {

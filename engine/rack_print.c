@@ -94,6 +94,42 @@ print_edge(const Rack* const rack, const RackEdge* const edge, Text* const text)
   text_add(text, "\n");
 }
 
+static void
+print_late(const Rack* const rack, const RackEnd end, const RackFallback fallback, Text* const text)
+{
+  char quantity[RACK_FALLBACK_BYTES];
+  text_add(text, "late ");
+  if (end.first) {
+    char outputs[RACK_END_BYTES];
+    text_add(text, rack_print_end(rack, end, outputs));
+    text_add(text, " ");
+  }
+  text_add(text, rack_print_fallback(fallback, quantity));
+  text_add(text, "\n");
+}
+
+/// Where all outputs have a fallback, that of the last is the rule, and the others are exceptions.
+static void
+print_lates(const Rack* const rack, Text* const text)
+{
+  uint32_t next = 1; // channel that no range has reached
+  for (uint32_t l = 0; l < rack->n_lates && rack->lates[l].first == next; ++l) {
+    next = rack->lates[l].last + 1U;
+  }
+  const bool has_rule = next > FX_MAX_CHANNELS;
+  const uint32_t n = rack->n_lates - has_rule;
+  if (has_rule) {
+    print_late(rack, (RackEnd){ .uid = RACK_UID_OUT }, rack->lates[n].fallback, text);
+  }
+  for (uint32_t l = 0; l < n; ++l) {
+    const RackLate* const late = &rack->lates[l];
+    if (has_rule && rack_same_fallback(late->fallback, rack->lates[n].fallback)) {
+      continue;
+    }
+    print_late(rack, (RackEnd){ RACK_UID_OUT, late->first, late->last }, late->fallback, text);
+  }
+}
+
 char*
 rack_print(const Rack* const rack)
 {
@@ -108,6 +144,7 @@ rack_print(const Rack* const rack)
   if (!rack->n_nodes && !rack->n_edges) {
     text_add(&text, "disconnect in out\n"); // no text at all would be the connection in to out
   }
+  print_lates(rack, &text);
   if (text.failed) {
     free(text.bytes);
     return NULL;

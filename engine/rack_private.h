@@ -96,6 +96,15 @@ NODISCARD Status rack_read_side(const char* text, RackSide* side, Error* error);
 /// STATUS_NOT_FOUND when there are none; then the rack is as it was.
 NODISCARD Status rack_splice(Rack* rack, RackUid uid, RackSide side, RackEnd at, Error* error);
 
+// ---- rack_late.c ----
+
+NODISCARD Status rack_set_fallback(Rack* rack, RackEnd end, RackFallback fallback, Error* error);
+
+/// They mean the same.
+bool rack_same_fallback(RackFallback a, RackFallback b);
+
+bool rack_lates_equal(const Rack* a, const Rack* b);
+
 // ---- rack_check.c ----
 
 /// Mark all nodes that signal reaches from the marked ones without passing `around`.

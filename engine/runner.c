@@ -38,7 +38,9 @@ runner_publish_facts(Runner* const runner)
                                  .n_levels = plan->n_levels,
                                  .tail_frames = plan->tail_frames,
                                  .memory_bytes = plan->n_bytes,
-                                 .making_bytes = plan->making_bytes };
+                                 .making_bytes = plan->making_bytes,
+
+                                 .fallbacks = runner->fallbacks };
   unlock_told(runner);
 }
 
@@ -117,6 +119,18 @@ same_format(const Format* const a, const Format* const b)
          (b->n_out == 0U || a->n_out == b->n_out);
 }
 
+Status
+runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
+                        Fallbacks* const before, Error* const error)
+{
+  *before = runner->fallbacks;
+  if (request->format->offline) {
+    return STATUS_OK;
+  }
+  const Status status = fallback_choose(request, runner->config.on_late, &runner->fallbacks, error);
+  return status == STATUS_LIMIT ? STATUS_OK : status;
+}
+
 /// The plan that does not play any more makes room; its values are in the rack.
 static void
 drop_plan(Runner* const runner)
@@ -141,13 +155,18 @@ plan_for_format(Runner* const runner, const RunnerStart* const start, Error* con
   runner_place(runner, &request);
   Plan* plan = NULL;
   bool tangled = false;
-  Status status = runner_make_plan(runner, &request, &plan, &tangled, error);
+  Fallbacks before;
+  Status status = runner_choose_fallbacks(runner, &request, &before, error);
+  status = status ? status : runner_make_plan(runner, &request, &plan, &tangled, error);
   if (status == STATUS_LIMIT && request.held_bytes) {
     drop_plan(runner);
     request.held_bytes = 0;
-    status = runner_make_plan(runner, &request, &plan, &tangled, error);
+    status = runner_choose_fallbacks(runner, &request, &before, error);
+    status = status ? status : runner_make_plan(runner, &request, &plan, &tangled, error);
   }
-  if (!status) {
+  if (status) {
+    runner->fallbacks = before;
+  } else {
     runner_show_plan(runner, plan);
     plan_free(runner->worker.plan);
     runner->worker.plan = plan;

@@ -18,6 +18,7 @@
 #define WARPRACK_ENGINE_RUNNER_H
 
 #include "engine.h"
+#include "fallback_choose.h"
 #include "node.h"
 #include "ring.h"
 
@@ -28,6 +29,7 @@ typedef struct RunnerFacts {
   uint32_t n_nodes, n_units, n_levels;
   uint64_t tail_frames;                ///< UINT64_MAX when unbounded
   uint64_t memory_bytes, making_bytes; ///< As Plan's n_bytes and making_bytes
+  Fallbacks fallbacks;                 ///< Offline none
 } RunnerFacts;
 
 /// What a runner says about itself; plain values, so that it can cross a socket.

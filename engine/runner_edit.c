@@ -245,13 +245,17 @@ plan_edit(Runner* const runner, Rack* const rack, const uint64_t at_frame, const
   request.at_frame = at_frame;
   request.stamp = stamp;
   bool tangled = false;
-  Status status = plan_once(runner, &request, &tangled, heard_at, error);
+  Fallbacks before;
+  Status status = runner_choose_fallbacks(runner, &request, &before, error);
+  status = status ? status : plan_once(runner, &request, &tangled, heard_at, error);
   if (status && tangled) {
     status = plan_in_two_steps(runner, &request, heard_at, error);
   }
   if (!status) {
     rack_free(runner->rack);
     runner->rack = rack;
+  } else {
+    runner->fallbacks = before;
   }
   return status;
 }

@@ -51,8 +51,9 @@ struct Runner {
   pthread_mutex_t planning;
   Format format; ///< Valid once has_format
   bool has_format;
-  Rack* rack; ///< Heard, or to be heard once there is a format
-  Ring* ring; ///< NULL while disarmed, and offline
+  Rack* rack;          ///< Heard, or to be heard once there is a format
+  Ring* ring;          ///< NULL while disarmed, and offline
+  Fallbacks fallbacks; ///< Of `rack`
 
   uint32_t n_behind; ///< [builder] Looks in a row that found the ring full
 
@@ -87,6 +88,12 @@ struct Runner {
 void runner_publish_facts(Runner* runner);
 
 RunnerFacts runner_facts(const Runner* runner);
+
+/// Choose what the outputs of a rack play while blocks are late, before it is planned; `before` is
+/// what they played, for when that fails.  Where memory has no room for a copy of the rack, that is
+/// left as it is. [planning held]
+NODISCARD Status runner_choose_fallbacks(Runner* runner, const PlanRequest* request,
+                                         Fallbacks* before, Error* error);
 
 // ---- runner_edit.c ----
 

@@ -83,7 +83,7 @@ typedef enum WireSide {
 
 typedef struct WireConfig {
   /// Plain values; no pointers: costs, load_file, free_file and note are the worker's own.  Of the
-  /// rest travel n_in, n_out, depth, realtime, priority, n_helpers, backend, gpu_index,
+  /// rest travel n_in, n_out, depth, on_late, realtime, priority, n_helpers, backend, gpu_index,
   /// gpu_deadline_ns, gpu_may_sleep and gpu_may_be_lost; what else is there arrives as zero.
   EngineConfig engine;
   char root[WIRE_PATH_BYTES]; ///< Folder that file names in racks are relative to

@@ -9,8 +9,9 @@
 // ---- kinds ----
 
 /// Bounds of bodies, roughly: none is far from what its kind can need.
-#define STATUS_BYTES (512U + (uint32_t)sizeof(RunnerStatus))
+#define STATUS_BYTES (512U + (uint32_t)sizeof(RunnerStatus) + FX_MAX_CHANNELS * 16U)
 #define TEXT_BYTES   (WIRE_TEXT_BYTES + 128U)
+#define FACTS_BYTES  (TEXT_BYTES + FX_MAX_CHANNELS * 16U)
 
 static const struct {
   const char* name;
@@ -25,10 +26,10 @@ static const struct {
   [WIRE_RESET_LOAD] = { "RESET_LOAD", WIRE_WORKER, 0U },
   [WIRE_READY] = { "READY", WIRE_SERVER, STATUS_BYTES },
   [WIRE_FAILED] = { "FAILED", WIRE_SERVER, TEXT_BYTES },
-  [WIRE_ARMED] = { "ARMED", WIRE_SERVER, TEXT_BYTES },
+  [WIRE_ARMED] = { "ARMED", WIRE_SERVER, FACTS_BYTES },
   [WIRE_DISARMED] = { "DISARMED", WIRE_SERVER, 0U },
-  [WIRE_REPLY] = { "REPLY", WIRE_SERVER, TEXT_BYTES },
-  [WIRE_CHANGED] = { "CHANGED", WIRE_SERVER, TEXT_BYTES },
+  [WIRE_REPLY] = { "REPLY", WIRE_SERVER, FACTS_BYTES },
+  [WIRE_CHANGED] = { "CHANGED", WIRE_SERVER, FACTS_BYTES },
   [WIRE_STATUS] = { "STATUS", WIRE_SERVER, STATUS_BYTES },
   [WIRE_PLACES] = { "PLACES", WIRE_SERVER, 4U + RACK_MAX_NODES * 6U },
   [WIRE_NOTE] = { "NOTE", WIRE_SERVER, TEXT_BYTES },

@@ -13,6 +13,26 @@ static const char* const backend_words[] = { "cpu", "cuda", "opencl" };
 static const char* const why_words[] = { "node",   "kernel", "option",     "cost", "memory",
                                          "failed", "no-gpu", "unmeasured", "lost", "bypassed" };
 
+/// Linear, 0 to 1.
+static void
+code_level(Coder* const coder, float* const level)
+{
+  if (coder_bytes(coder, level, sizeof(*level)) && !(*level >= 0.0F && *level <= 1.0F)) {
+    coder_fail(coder, STATUS_BAD_ARG, "a level of %g", (double)*level);
+  }
+}
+
+static void
+code_fallback(Coder* const coder, Fallback* const fallback)
+{
+  uint32_t why = fallback->why;
+  code_level(coder, &fallback->level);
+  code_level(coder, &fallback->response);
+  coder_bool(coder, &fallback->follows, "fallback");
+  coder_u32(coder, &why, 0U, FALLBACK_N_WHYS - 1U, "reason of a fallback");
+  fallback->why = (FallbackWhy)why;
+}
+
 void
 wire_code_facts(Coder* const coder, RunnerFacts* const facts)
 {
@@ -25,6 +45,10 @@ wire_code_facts(Coder* const coder, RunnerFacts* const facts)
   coder_u64(coder, &facts->tail_frames);
   coder_u64(coder, &facts->memory_bytes);
   coder_u64(coder, &facts->making_bytes);
+  coder_u32(coder, &facts->fallbacks.n, 0U, FX_MAX_CHANNELS, "number of fallbacks");
+  for (uint32_t c = 0; !coder->error.status && c < facts->fallbacks.n; ++c) {
+    code_fallback(coder, &facts->fallbacks.of[c]);
+  }
 }
 
 void

@@ -5,10 +5,11 @@
 #include "wire_private.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WIRE_VERSION 1U
+#define WIRE_VERSION 2U
 
 /// The uids in the order of the nodes, then the document.
 static void
@@ -126,6 +127,8 @@ wire_code_config(Coder* const coder, WireConfig* const config)
   coder_u32(coder, &engine->n_in, 0U, FX_MAX_CHANNELS, "n_in");
   coder_u32(coder, &engine->n_out, 0U, FX_MAX_CHANNELS, "n_out");
   coder_u32(coder, &engine->depth, 0U, 2U, "depth");
+  coder_bool(coder, &engine->on_late.is_fixed, "on_late");
+  coder_double(coder, &engine->on_late.level_db, -(double)INFINITY, 0.0, "on_late");
   coder_bool(coder, &engine->realtime, "realtime");
   uint32_t priority = (uint32_t)engine->priority;
   coder_u32(coder, &priority, 0U, 99U, "priority");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The miss policy to the sample: a block that is not there fades to the dry signal of exactly the
-// same latency, eight good blocks in a row fade back, and no pattern of misses shifts the latency,
-// plays a late block or clicks.
+// The miss policy to the sample: a gap is bridged to the dry signal of exactly the same latency, it
+// ends at once while the bridge is open and else after eight good blocks in a row, and no pattern
+// of misses shifts the latency, plays a late block or clicks.  What the bridge is made of is tested
+// in test_bridge.c.
 
 #include "support/period_rig.h"
 #include "support/signals.h"
@@ -26,9 +27,9 @@ START_TEST(whoever_starts_to_wait_hears_wet_again_at_once)
   ck_assert_uint_eq(period_counts(rig.period).dropped, 20U - SLOTS);
   period_worker_start(&worker, &rig, 0);
   period_rig_run_frames(&rig, BLOCK, true);
-  expect(&rig, dry_at, BLOCK); // the block that is due was dropped
+  expect_fallback(&rig, BLOCK); // the block that is due was dropped
   period_rig_run_frames(&rig, BLOCK, true);
-  expect_fade(&rig, dry_at, wet_at, BLOCK, BLOCK);
+  expect_back(&rig, BLOCK);
   period_rig_run_frames(&rig, BLOCK, true);
   expect(&rig, wet_at, BLOCK);
   period_worker_stop(&worker);
@@ -38,32 +39,65 @@ END_TEST
 
 // ---- misses ----
 
-START_TEST(a_late_block_fades_to_dry_for_eight_good_blocks_and_back)
+/// Run so many blocks that are late, once those in flight are out.
+static void
+run_late(PeriodRig* const rig, const uint32_t depth, const uint32_t n_late)
+{
+  for (uint32_t k = 1; k < depth; ++k) {
+    period_rig_run(rig); // still in time
+    expect(rig, wet_at, depth * BLOCK);
+  }
+  period_rig_run(rig);
+  expect_miss(rig, depth * BLOCK);
+  for (uint32_t k = 1; k < n_late; ++k) {
+    period_rig_run(rig);
+    expect_fallback(rig, depth * BLOCK);
+  }
+}
+
+START_TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
-    PeriodRig rig;
-    period_rig_new(&rig, (PeriodConfig){ .depth = depth });
-    const uint32_t latency = depth * BLOCK;
-    for (uint32_t k = 0; k < 10U; ++k) {
+    for (uint32_t n_late = 1; n_late <= 2U; ++n_late) {
+      PeriodRig rig;
+      const uint32_t latency = depth * BLOCK;
+      period_rig_new(&rig, (PeriodConfig){ .depth = depth });
+      for (uint32_t k = 0; k < depth + PERIOD_GOOD_BLOCKS; ++k) {
+        period_rig_run_served(&rig);
+      }
+      run_late(&rig, depth, n_late);
       period_rig_run_served(&rig);
-    }
-    for (uint32_t k = 1; k < depth; ++k) {
-      period_rig_run(&rig); // blocks in flight that are still in time
-      expect(&rig, wet_at, latency);
-    }
-    period_rig_run(&rig);
-    expect_miss(&rig, latency, latency);
-    expect_way_back(&rig, latency);
-    for (uint32_t k = 0; k < 5U; ++k) {
+      expect_back(&rig, latency);
       period_rig_run_served(&rig);
       expect(&rig, wet_at, latency);
+      const PeriodCounts counts = period_counts(rig.period);
+      ck_assert_uint_eq(counts.late, n_late);
+      ck_assert_uint_eq(counts.dry, n_late + 1U);
+      ck_assert_uint_eq(counts.dropped, 0);
+      period_rig_run(&rig); // soon after: this one takes the long way
+      if (depth == 1U) {
+        expect_miss(&rig, latency);
+        expect_way_back(&rig, latency);
+      }
+      period_rig_free(&rig);
     }
-    const PeriodCounts counts = period_counts(rig.period);
-    ck_assert_uint_eq(counts.late, 1);
-    ck_assert_uint_eq(counts.dry, 1U + PERIOD_GOOD_BLOCKS + 1U);
-    ck_assert_uint_eq(counts.dropped, 0);
-    period_rig_free(&rig);
   }
+}
+END_TEST
+
+START_TEST(a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  for (uint32_t k = 0; k < 20U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  run_late(&rig, 1, 3U);
+  expect_way_back(&rig, BLOCK);
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.late, 3);
+  ck_assert_uint_eq(counts.dry, 3U + PERIOD_GOOD_BLOCKS + 1U);
+  period_rig_free(&rig);
 }
 END_TEST
 
@@ -76,14 +110,21 @@ START_TEST(a_block_without_sound_is_a_late_one)
   }
   period_rig_fail(&rig);
   period_rig_run(&rig);
-  expect_miss(&rig, BLOCK, BLOCK);
+  expect_miss(&rig, BLOCK);
+  expect_way_back(&rig, BLOCK); // the long one: who knows what the worker goes on with
+  for (uint32_t k = 0; k < 10U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK); // late, then without sound
   period_rig_fail(&rig);
   period_rig_run(&rig);
-  expect(&rig, dry_at, BLOCK);
+  expect_fallback(&rig, BLOCK);
   expect_way_back(&rig, BLOCK);
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.failed, 2);
-  ck_assert_uint_eq(counts.late + counts.dropped, 0);
+  ck_assert_uint_eq(counts.late, 1);
+  ck_assert_uint_eq(counts.dropped, 0);
   period_rig_free(&rig);
 }
 END_TEST
@@ -118,11 +159,11 @@ START_TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
   expect(&rig, wet_at, BLOCK);
   spoil_served(&rig, n_half + 1U);
   period_rig_run(&rig);
-  expect_miss(&rig, BLOCK, BLOCK);
+  expect_miss(&rig, BLOCK);
   for (uint32_t k = 0; k < 3U * PERIOD_GOOD_BLOCKS; ++k) { // for as long as it lasts
     spoil_served(&rig, CHANNELS * BLOCK);
     period_rig_run(&rig);
-    expect(&rig, dry_at, BLOCK);
+    expect_fallback(&rig, BLOCK);
   }
   expect_way_back(&rig, BLOCK);
   const PeriodCounts counts = period_counts(rig.period);
@@ -141,13 +182,13 @@ START_TEST(the_good_blocks_must_follow_each_other)
     period_rig_run_served(&rig);
   }
   period_rig_run(&rig);
-  expect_miss(&rig, BLOCK, BLOCK);
+  expect_miss(&rig, BLOCK);
   for (uint32_t k = 0; k < 30U; ++k) { // every eighth is late
     if (k % PERIOD_GOOD_BLOCKS != PERIOD_GOOD_BLOCKS - 1U) {
       period_rig_serve(&rig);
     }
     period_rig_run(&rig);
-    expect(&rig, dry_at, BLOCK);
+    expect_fallback(&rig, BLOCK);
   }
   ck_assert_uint_eq(period_counts(rig.period).late, 1U + 3U);
   period_rig_free(&rig);
@@ -163,9 +204,9 @@ START_TEST(a_miss_while_fading_back_fades_to_dry_again)
   for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS + 1U; ++k) {
     period_rig_run_served(&rig);
   }
-  expect_fade(&rig, dry_at, wet_at, BLOCK, BLOCK);
+  expect_back(&rig, BLOCK);
   period_rig_run(&rig);
-  expect_miss(&rig, BLOCK, BLOCK);
+  expect_miss(&rig, BLOCK);
   period_rig_free(&rig);
 }
 END_TEST
@@ -179,10 +220,10 @@ START_TEST(dropped_blocks_never_shift_the_latency)
   }
   period_rig_run(&rig); // still in time
   period_rig_run(&rig);
-  expect_miss(&rig, 2U * BLOCK, 2U * BLOCK);
+  expect_miss(&rig, 2U * BLOCK);
   for (uint32_t k = 0; k < 9U; ++k) {
     period_rig_run(&rig);
-    expect(&rig, dry_at, 2U * BLOCK);
+    expect_fallback(&rig, 2U * BLOCK);
   }
   // Of 11 blocks since the worker stopped, SLOTS less the one that it had left fit in.
   PeriodCounts counts = period_counts(rig.period);
@@ -190,10 +231,10 @@ START_TEST(dropped_blocks_never_shift_the_latency)
   ck_assert_uint_eq(counts.late + counts.dropped, 1U + 9U + 2U); // two drops are not due yet
   for (uint32_t k = 0; k < 2U + PERIOD_GOOD_BLOCKS; ++k) {
     period_rig_run_served(&rig);
-    expect(&rig, dry_at, 2U * BLOCK);
+    expect_fallback(&rig, 2U * BLOCK);
   }
   period_rig_run_served(&rig);
-  expect_fade(&rig, dry_at, wet_at, 2U * BLOCK, 2U * BLOCK);
+  expect_back(&rig, 2U * BLOCK);
   for (uint32_t k = 0; k < 20U; ++k) {
     period_rig_run_served(&rig);
     expect(&rig, wet_at, 2U * BLOCK);
@@ -211,12 +252,13 @@ START_TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_coun
     period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
     period_rig_run_served(&rig);
     period_rig_run(&rig);
+    expect_miss(&rig, BLOCK);
     for (uint32_t k = 0; k < good; ++k) {
       period_rig_run_served(&rig);
-      expect(&rig, dry_at, BLOCK);
+      expect_fallback(&rig, BLOCK);
     }
     period_rig_run(&rig);
-    expect(&rig, dry_at, BLOCK);
+    expect_fallback(&rig, BLOCK);
     expect_way_back(&rig, BLOCK);
     period_rig_free(&rig);
   }
@@ -247,20 +289,24 @@ START_TEST(blocks_of_one_period_are_missed_one_by_one)
     const PeriodRig slice = slice_of(&rig, b, 4U);
     expect(&slice, wet_at, 2U * BLOCK);
   }
-  const PeriodRig third = slice_of(&rig, 2U, 4U);
-  expect_miss(&third, 2U * BLOCK, 2U * BLOCK);
+  PeriodRig third = slice_of(&rig, 2U, 4U);
+  expect_miss(&third, 2U * BLOCK);
+  rig.gap = third.gap;
   const PeriodRig fourth = slice_of(&rig, 3U, 4U);
-  expect(&fourth, dry_at, 2U * BLOCK);
+  expect_fallback(&fourth, 2U * BLOCK);
   ck_assert_uint_eq(period_counts(rig.period).late, 2);
   for (uint32_t p = 0; p < PERIOD_GOOD_BLOCKS / 2U; ++p) { // all due ones are there
     period_rig_serve(&rig);
     period_rig_run_frames(&rig, 2U * BLOCK, false);
-    expect_frames(&rig, dry_at, 2U * BLOCK, 2U * BLOCK);
+    for (uint32_t b = 0; b < 2U; ++b) {
+      const PeriodRig slice = slice_of(&rig, b, 2U);
+      expect_fallback(&slice, 2U * BLOCK);
+    }
   }
   period_rig_serve(&rig);
   period_rig_run_frames(&rig, 2U * BLOCK, false);
   const PeriodRig back = slice_of(&rig, 0, 2U);
-  expect_fade(&back, dry_at, wet_at, 2U * BLOCK, 2U * BLOCK);
+  expect_back(&back, 2U * BLOCK);
   const PeriodRig wet = slice_of(&rig, 1U, 2U);
   expect(&wet, wet_at, 2U * BLOCK);
   period_rig_free(&rig);
@@ -331,30 +377,37 @@ puppet_main(void* const context)
   return NULL;
 }
 
-/// What block `due` must sound like, where `missed` was the last one before it that was not good.
+/// Where the sound is, by the outcomes of the blocks before.
+typedef struct Rule {
+  int64_t gap;    ///< First block of the gap that lasts, NEVER: none does
+  int64_t missed; ///< The last block that was not good
+  bool is_short;  ///< The gap has late blocks only, and eight good ones were before it
+} Rule;
+
+/// What block `due` must sound like.
 static void
-expect_by_rule(const Puppet* const puppet, const int64_t due, const int64_t missed,
-               const uint32_t latency)
+expect_by_rule(Puppet* const puppet, const int64_t due, Rule* const rule, const uint32_t latency)
 {
-  const PeriodRig* const rig = &puppet->rig;
-  const bool never = missed == NEVER;
-  const bool was_wet = never || due - 1 - missed > (int64_t)PERIOD_GOOD_BLOCKS;
+  PeriodRig* const rig = &puppet->rig;
+  const int64_t good = (int64_t)PERIOD_GOOD_BLOCKS;
+  const Outcome outcome = due < 0 ? GOOD : puppet->outcomes[due];
+  const int64_t n_before = due - (rule->missed == NEVER ? 0 : rule->missed + 1);
   if (due < 0) {
     expect(rig, silence_at, latency);
-  } else if (puppet->outcomes[due] != GOOD) {
-    if (!was_wet) {
-      expect(rig, dry_at, latency);
-    } else if (due == 0) {
-      expect_fade(rig, silence_at, dry_at, latency, latency);
-    } else {
-      expect_miss(rig, latency, latency);
-    }
-  } else if (was_wet) {
+  } else if (outcome != GOOD && rule->gap == NEVER) {
+    *rule = (Rule){ due, due, outcome == LATE && n_before >= good };
+    expect_miss(rig, latency);
+  } else if (outcome != GOOD) {
+    rule->is_short &= outcome == LATE;
+    rule->missed = due;
+    expect_fallback(rig, latency);
+  } else if (rule->gap == NEVER) {
     expect(rig, wet_at, latency);
-  } else if (due - missed > (int64_t)PERIOD_GOOD_BLOCKS) {
-    expect_fade(rig, dry_at, wet_at, latency, latency);
+  } else if ((rule->is_short && due - rule->gap < 3) || n_before >= good) {
+    rule->gap = NEVER;
+    expect_back(rig, latency);
   } else {
-    expect(rig, dry_at, latency);
+    expect_fallback(rig, latency);
   }
 }
 
@@ -384,17 +437,16 @@ START_TEST(any_pattern_of_misses_sounds_as_the_rule_says)
                 STATUS_OK);
     }
     uint64_t n[N_OUTCOMES] = { 0 };
-    int64_t missed = NEVER;
+    Rule rule = { NEVER, NEVER, false };
     for (int64_t k = 0; k < PATTERN_BLOCKS; ++k) {
       const int64_t due = k - depth;
       if (depth == 0 && puppet.outcomes[k] == WRONG) {
         puppet.outcomes[k] = FAILED; // read at once, so that it cannot be made wrong in time
       }
       puppet_run(&puppet, due);
-      expect_by_rule(&puppet, due, missed, depth * BLOCK);
+      expect_by_rule(&puppet, due, &rule, depth * BLOCK);
       if (due >= 0) {
         ++n[puppet.outcomes[due]];
-        missed = puppet.outcomes[due] == GOOD ? missed : due;
       }
     }
     const PeriodCounts counts = period_counts(puppet.rig.period);
@@ -428,17 +480,18 @@ START_TEST(a_miss_does_not_click)
   const float* const settled = heard + (size_t)2U * BLOCK;
   // What fading from a to b may bend, with the gain g going up within BLOCK frames:
   // g''(b-a) + 2 g'(b'-a') + the signals' own curvature, where g'' <= 6 / BLOCK^2 and g' <= 1.5 /
-  // BLOCK; the odd reflection of a signal within ±0.4 stays within ±1.2.
+  // BLOCK.  The fade back is that; the bridge before it is three times as long.
   const double slopes = 0.5 * 0.11 + 0.4 * 0.07;
   const double curvature = 0.5 * 0.11 * 0.11;
-  const double bound = 6.0 / (BLOCK * BLOCK) * (0.5 + 1.2) + 2.0 * 1.5 / BLOCK * slopes + curvature;
+  const double bound = 6.0 / (BLOCK * BLOCK) * (0.5 + 0.4) + 2.0 * 1.5 / BLOCK * slopes + curvature;
   ck_assert_double_le(max_second_difference(settled, 58U * BLOCK), bound);
   period_rig_free(&rig);
 }
 END_TEST
 
 SUITE_MAIN("period_miss", whoever_starts_to_wait_hears_wet_again_at_once,
-           a_late_block_fades_to_dry_for_eight_good_blocks_and_back,
+           a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal,
+           a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks,
            a_block_without_sound_is_a_late_one, a_block_that_is_mostly_not_finite_is_a_late_one,
            the_good_blocks_must_follow_each_other, a_miss_while_fading_back_fades_to_dry_again,
            dropped_blocks_never_shift_the_latency,

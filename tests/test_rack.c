@@ -411,6 +411,7 @@ START_TEST(racks_are_equal_whatever_their_order_and_uids)
     { "add y delay 500ms\nadd x gain 3dB\nconnect y:1-1 out gain=0\nconnect x y\nconnect in x",
       true },
     { "add x gain 3.5\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out", false },
+    { "add x gain 3\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out\nlate auto", false },
     { "add x gain 3\nadd y delay 500frames\nconnect in x\nconnect x y\nconnect y:1 out", false },
     { "add x gain 3\nadd y delay note=1/8\nconnect in x\nconnect x y\nconnect y:1 out", false },
     { "add x gain 3 backend=cpu\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out", false },
@@ -433,12 +434,15 @@ END_TEST
 
 START_TEST(a_copy_is_equal_and_independent)
 {
-  Rack* const rack = parsed("chain convolver hall.wav | delay");
+  Rack* const rack = parsed("chain convolver hall.wav | delay\nlate out:2 -20dB");
   Rack* const copy = rack_copy(rack);
   ck_assert(rack_equal(rack, copy));
   ck_assert_uint_eq(uid_of(rack, "delay"), uid_of(copy, "delay"));
   ck_assert_int_eq(rack_set_text(copy, "convolver", "ir", "room.wav", &error), STATUS_OK);
   ck_assert_int_eq(rack_remove(copy, "delay", &error), STATUS_OK);
+  ck_assert_int_eq(rack_late(copy, "out", "dry", &error), STATUS_OK);
+  ck_assert(rack_find_fallback(rack, 2)->level_db == -20.0 && !rack_find_fallback(rack, 1));
+  ck_assert(rack_find_fallback(copy, 1)->level_db == 0.0);
   ck_assert_str_eq(rack_text(rack_find(rack, "convolver"), 0), "hall.wav");
   ck_assert_ptr_nonnull(rack_find(rack, "delay"));
   rack_free(rack);

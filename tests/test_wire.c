@@ -248,13 +248,23 @@ expect_double_refusal(const WireKind kind, const uint32_t at, const double value
   expect_refusal(kind, at, &value, sizeof(value));
 }
 
+static void
+expect_float_refusal(const WireKind kind, const uint32_t at, const float value)
+{
+  expect_refusal(kind, at, &value, sizeof(value));
+}
+
+#define FACTS_BYTES (56U + 2U * 13U) // of the samples: two fallbacks
+
 START_TEST(values_just_beyond_their_range_are_refused)
 {
   static const uint32_t large[] = { 0x7FFFFFFFU, 0x80000000U, UINT32_MAX };
-  expect_u32_refusal(WIRE_CONFIG, 4, 1025);                // n_in
-  expect_u32_refusal(WIRE_CONFIG, 12, 3);                  // depth
-  expect_u32_refusal(WIRE_CONFIG, 17, 100);                // priority
-  expect_u32_refusal(WIRE_CONFIG, 25, 4);                  // backend
+  expect_u32_refusal(WIRE_CONFIG, 4, 1025);    // n_in
+  expect_u32_refusal(WIRE_CONFIG, 12, 3);      // depth
+  expect_double_refusal(WIRE_CONFIG, 17, 0.1); // on_late
+  expect_double_refusal(WIRE_CONFIG, 17, (double)NAN);
+  expect_u32_refusal(WIRE_CONFIG, 26, 100);                // priority
+  expect_u32_refusal(WIRE_CONFIG, 34, 4);                  // backend
   expect_double_refusal(WIRE_ARM, 0, nextafter(1e6, 2e6)); // rate
   expect_double_refusal(WIRE_ARM, 0, nextafter(1000.0, 0.0));
   expect_double_refusal(WIRE_ARM, 0, (double)NAN);
@@ -268,12 +278,17 @@ START_TEST(values_just_beyond_their_range_are_refused)
   expect_u32_refusal(WIRE_CHANGED, 12, 1025);                 // n_out
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_OK);
   expect_u32_refusal(WIRE_FAILED, 0, STATUS_N_STATUSES);
-  expect_u32_refusal(WIRE_ARMED, 0, STATUS_FILE);    // without a reason
-  expect_double_refusal(WIRE_STATUS, 52 + 48, -0.1); // load
-  expect_double_refusal(WIRE_STATUS, 52 + 48, (double)INFINITY);
-  expect_double_refusal(WIRE_STATUS, 52 + 48 + 24, (double)NAN); // cost
-  expect_refusal(WIRE_PLACES, 4 + 4, "\x03", 1);                 // backend
-  expect_refusal(WIRE_PLACES, 4 + 5, "\x0A", 1);                 // why
+  expect_u32_refusal(WIRE_ARMED, 0, STATUS_FILE);                 // without a reason
+  expect_u32_refusal(WIRE_CHANGED, 52, 1025);                     // fallbacks
+  expect_float_refusal(WIRE_CHANGED, 56, nextafterf(1.0F, 2.0F)); // level
+  expect_float_refusal(WIRE_CHANGED, 56, NAN);
+  expect_float_refusal(WIRE_CHANGED, 56 + 13 + 4, -0.1F); // response
+  expect_u32_refusal(WIRE_CHANGED, 56 + 9, FALLBACK_N_WHYS);
+  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48, -0.1); // load
+  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48, (double)INFINITY);
+  expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48 + 24, (double)NAN); // cost
+  expect_refusal(WIRE_PLACES, 4 + 4, "\x03", 1);                          // backend
+  expect_refusal(WIRE_PLACES, 4 + 5, "\x0A", 1);                          // why
   expect_u32_refusal(WIRE_PLACES, 4, RACK_UID_OUT);
   for (uint32_t l = 0; l < ARRAY_LEN(large); ++l) { // counts and lengths, before memory is taken
     expect_u32_refusal(WIRE_EDIT, 28, large[l]);

@@ -5,6 +5,7 @@
 // "awake": the worker's part is done on the same thread between two periods, so nobody sleeps.
 // "asleep": the worker is a thread that sleeps at once, and the periods come at their real pace, so
 // that each pays for cold caches and for the one wake.
+// "late": the first block that is missing, where what bridges the gap is predicted for all outputs.
 
 #include "bench.h"
 #include "options.h"
@@ -89,9 +90,12 @@ rig_new(Rig* const rig, const CallbackArgs* const args, Error* const error)
   const RingShape shape = { n, n, block, N_SLOTS, 16U };
   Status status = ring_new(&shape, &rig->ring, error);
   if (!status) {
-    const PeriodConfig config = {
-      .ring = rig->ring, .rate_hz = args->rate_hz, .depth = 1, .deadline = 0.75, .ceiling = 1.0F
-    };
+    const PeriodConfig config = { .ring = rig->ring,
+                                  .rate_hz = args->rate_hz,
+                                  .depth = 1,
+                                  .deadline = 0.75,
+                                  .ceiling = 1.0F,
+                                  .fallback = { .level = 0.5F, .follows = true } };
     status = period_new(&config, &rig->period, error);
   }
   if (status) {
@@ -163,6 +167,33 @@ run_awake(Rig* const rig, const uint32_t n, double* const times_ns, const BlockH
     times_ns[i] = time_period(rig, mark);
     uint64_t sequence = 0;
     if (ring_take(rig->ring, 0U, &sequence)) {
+      rig_work(rig, sequence);
+    }
+  }
+}
+
+/// The first block of gaps, each after enough good ones, with noise that no input has.
+static void
+run_late(Rig* const rig, const uint32_t n, double* const times_ns, const BlockHook mark)
+{
+  uint32_t noise = 1;
+  for (uint32_t i = 0; i < n; ++i) {
+    for (uint32_t b = 0; b < PERIOD_GOOD_BLOCKS + 4U; ++b) {
+      uint64_t sequence = 0;
+      rig_period(rig);
+      if (ring_take(rig->ring, 0U, &sequence)) {
+        rig_work(rig, sequence);
+        for (uint32_t f = 0; f < rig->n_channels * rig->block_frames; ++f) {
+          noise = noise * 1664525U + 1013904223U;
+          const uint32_t c = f / rig->block_frames;
+          ring_output(rig->ring, sequence, c)[f % rig->block_frames] = (float)noise * 0x1p-33F;
+        }
+      }
+    }
+    rig_period(rig);
+    times_ns[i] = time_period(rig, mark);
+    uint64_t sequence = 0;
+    while (ring_take(rig->ring, 0U, &sequence)) {
       rig_work(rig, sequence);
     }
   }
@@ -260,16 +291,17 @@ print_result(const char* const name, const Result* const result, const double pe
 }
 
 static int
-report(const CallbackArgs* const args, const Result* const awake, const Result* const asleep)
+report(const CallbackArgs* const args, const Result* const awake, const Result* const asleep,
+       const Result* const late)
 {
   const double period_ns = 1e9 * (double)args->block_frames / args->rate_hz;
   if (args->json) {
-    return command_print_json(&bench_callback,
-                              json_pack("{ss sI sI sf so so}", "bench", "callback", "channels",
-                                        (json_int_t)args->n_channels, "block_frames",
-                                        (json_int_t)args->block_frames, "period_us",
-                                        period_ns / 1e3, "awake", result_json(awake, period_ns),
-                                        "asleep", result_json(asleep, period_ns)));
+    return command_print_json(
+        &bench_callback,
+        json_pack("{ss sI sI sf so so so}", "bench", "callback", "channels",
+                  (json_int_t)args->n_channels, "block_frames", (json_int_t)args->block_frames,
+                  "period_us", period_ns / 1e3, "awake", result_json(awake, period_ns), "asleep",
+                  result_json(asleep, period_ns), "late", result_json(late, period_ns)));
   }
   printf("%lld channels in and out, %lld frames, %.0f Hz: a period is %.1f us\n\n"
          "  worker              p50      p99      max   of period   system calls per block\n",
@@ -277,6 +309,7 @@ report(const CallbackArgs* const args, const Result* const awake, const Result* 
          period_ns / 1e3);
   print_result("awake", awake, period_ns);
   print_result("asleep, paced", asleep, period_ns);
+  print_result("late", late, period_ns);
   return 0;
 }
 
@@ -304,9 +337,11 @@ callback_run(const int argc, char** const argv)
   Error error = { STATUS_OK, "" };
   Result awake = { 0 };
   Result asleep = { 0 };
+  Result late = { 0 };
   if (measure(&args, run_awake, 10U * (uint32_t)args.n_blocks, &awake, &error) ||
-      measure(&args, run_asleep, (uint32_t)args.n_blocks, &asleep, &error)) {
+      measure(&args, run_asleep, (uint32_t)args.n_blocks, &asleep, &error) ||
+      measure(&args, run_late, (uint32_t)args.n_blocks, &late, &error)) {
     return command_fail(&bench_callback, &error);
   }
-  return report(&args, &awake, &asleep);
+  return report(&args, &awake, &asleep, &late);
 }

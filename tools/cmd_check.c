@@ -104,6 +104,21 @@ sides_json(const Measured* const measured)
 }
 
 static json_t*
+fallbacks_json(const Fallbacks* const fallbacks)
+{
+  json_t* const outputs = json_array();
+  for (uint32_t c = 0; c < fallbacks->n; ++c) {
+    const Fallback* const fallback = &fallbacks->of[c];
+    const double db = 20.0 * log10((double)fallback->level);
+    json_array_append_new(outputs,
+                          json_pack("{si so sb ss}", "output", (int)c + 1, "level_db",
+                                    isfinite(db) ? json_real(db) : json_null(), "follows",
+                                    (int)fallback->follows, "why", fallback_why(fallback->why)));
+  }
+  return outputs;
+}
+
+static json_t*
 report_json(const CheckArgs* const args, const Rack* const rack, const char* const text,
             const char* const warnings, const Measured* const measured)
 {
@@ -119,6 +134,7 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
       sides_json(measured));
   if (json) {
     json_object_set_new(json, "warnings", command_json_lines(warnings));
+    json_object_set_new(json, "late", fallbacks_json(&own->fallbacks));
     json_object_set_new(json, "tail_frames",
                         own->tail_frames == UINT64_MAX
                             ? json_null() // no bound
@@ -189,6 +205,11 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
   printf("# memory %s, %s while it is planned; %s are allowed\n",
          memory_text(own->memory_bytes, held), memory_text(own->making_bytes, making),
          memory_text(own->memory_limit, limit));
+  for (uint32_t c = 0; c < own->fallbacks.n;) {
+    char late[FALLBACK_TEXT_BYTES];
+    c = fallback_describe(&own->fallbacks, c, late);
+    printf("# late %s\n", late);
+  }
   print_times(args, measured);
   for (const char* line = warnings; *line; line += strcspn(line, "\n") + 1U) {
     printf("# warning: %.*s\n", (int)strcspn(line, "\n"), line);
@@ -197,11 +218,29 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
 
 // ---- the subcommand ----
 
+/// What is probably not meant, by the document and by what it sounds like.
+static char*
+all_warnings(const CheckArgs* const args, const Rack* const rack, const Fallbacks* const fallbacks)
+{
+  char* const of_rack = rack_warnings(rack, args->rate_hz);
+  char* const of_fallbacks = fallback_warnings(fallbacks);
+  char* all = NULL;
+  if (of_rack && of_fallbacks) {
+    all = malloc(strlen(of_rack) + strlen(of_fallbacks) + 1U);
+  }
+  if (all) {
+    sprintf(all, "%s%s", of_rack, of_fallbacks);
+  }
+  free(of_rack);
+  free(of_fallbacks);
+  return all;
+}
+
 static int
 report(const CheckArgs* const args, const Rack* const rack, const Measured* const measured)
 {
   char* const text = rack_print(rack);
-  char* const warnings = rack_warnings(rack, args->rate_hz);
+  char* const warnings = all_warnings(args, rack, &measured->own.fallbacks);
   int exit_code = 0;
   if (!text || !warnings) {
     exit_code = command_fail(&cmd_check, &(Error){ STATUS_NO_MEM, "" });

@@ -29,11 +29,10 @@ enum { IO_AUTO, IO_JACK, IO_PORTAUDIO, IO_DUMMY };
 static const char* const io_choices[] = { "auto", "jack", "portaudio", "dummy", NULL };
 static const char* const worker_argv[] = { "/proc/self/exe", "worker", NULL };
 
-static const char* const late_choices[] = { "dry", "silence", NULL };
-
 typedef struct RunArgs {
   LiveConfig live;
-  uint32_t io, on_late;
+  uint32_t io;
+  const char* on_late;
   BackendArgs backend;
   const char* channels;
   const char* osc_allow; ///< As it was given; NULL: not
@@ -87,6 +86,9 @@ run(RunArgs* const args)
       channels_read(args->channels, &live->io.n_in, &live->io.n_out, &error)) {
     return command_fail(&cmd_run, &error);
   }
+  if (rack_read_fallback(args->on_late, &live->engine.on_late, &error)) {
+    return command_misused(&cmd_run, "--on-late: %s", error.text);
+  }
   if (args->osc_allow) {
     if (allow_read(&args->allow, args->osc_allow, &error)) {
       return command_misused(&cmd_run, "--osc-allow: %s", error.text);
@@ -105,7 +107,6 @@ run(RunArgs* const args)
   live->engine.ceiling = (float)pow(10.0, args->ceiling_db / 20.0);
   live->engine.deadline = DEADLINE;
   live->engine.depth = (uint32_t)args->depth;
-  live->engine.dry_is_silent = args->on_late == 1;
   live->engine.n_helpers = args->n_helpers < 0 ? UINT32_MAX : (uint32_t)args->n_helpers;
   live->engine.priority = (int)args->priority;
   live->engine.worker_argv = args->in_process ? NULL : worker_argv;
@@ -123,6 +124,7 @@ run_run(const int argc, char** const argv)
                              .bind_address = "127.0.0.1" },
                    .backend.gpu_index = BACKEND_ANY_GPU,
                    .channels = "2:2",
+                   .on_late = "auto",
                    .ceiling_db = -0.3, // peaks between the samples of a converter stay below 0
                    .depth = 1,
                    .n_helpers = -1,
@@ -146,9 +148,9 @@ run_run(const int argc, char** const argv)
     { "depth", 0, OPTION_INTEGER, "N", 0, 2,
       .help = "Blocks in flight, each adds its length to the latency; default 1",
       .to.integer = &args.depth },
-    { "on-late", 0, OPTION_CHOICE, .choices = late_choices,
-      .help = "What plays while blocks are late (default dry: the input, aligned)",
-      .to.choice = &args.on_late },
+    { "on-late", 0, OPTION_TEXT, "WHAT",
+      .help = "Late blocks where the rack has no late: auto (default), dry, silence or -20dB",
+      .to.text = &args.on_late },
     { "ceiling", 0, OPTION_NUMBER, "DB", -60, 24,
       .help = "Level that no output sample passes, with a soft knee of 0.5 dB; default -0.3",
       .to.number = &args.ceiling_db },

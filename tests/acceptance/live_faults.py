@@ -123,7 +123,7 @@ def too_heavy():
 
 def worker_gone_for_long():
     """C8: every worker ends at its first block.  Dry for as long as that lasts, a few starts, not a storm."""
-    with FaultyServer(*SINE, "--record", "out.wav", RACK, env={"WARPRACK_FAULTS": "worker:worker.exit=1"}) as server:
+    with FaultyServer(*SINE, "--record", "out.wav", "--on-late", "dry", RACK, env={"WARPRACK_FAULTS": "worker:worker.exit=1"}) as server:
         time.sleep(4.0)
         status = server.status()
         server.stop()

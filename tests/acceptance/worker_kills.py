@@ -99,7 +99,7 @@ def main():
         time_s = np.arange(int(seconds * RATE)) / RATE
         write_wav("in.wav", RATE, LEVEL * np.sin(2 * np.pi * FREQUENCY * time_s))
         arguments = ["--io", "dummy", "--rate", str(RATE), "--block", str(BLOCK), "--channels", "1:1"]
-        arguments += ["--play", "in.wav", "--record", "out.wav", "gain -6.020599913dB"]
+        arguments += ["--play", "in.wav", "--record", "out.wav", "--on-late", "dry", "gain -6.020599913dB"]
         with Server(*arguments) as server:
             early, late = kill_all(server, chooser)
             server.stop()

@@ -3,8 +3,8 @@
 
     recordings.py PROGRAM [NAME...]
 
-The rack is 3 dB quieter than the dry signal and as late, so that wet and dry can be told apart and blended.  A fault may take
-the sound from wet to dry and back, within a block each, and nothing else.  For each fault are printed: the lowest level of any 5 ms
+The rack is 3 dB quieter than the dry signal, which late blocks play at 0 dB here, and as late, so that wet and dry can be told apart and blended.  A fault may take
+the sound from wet to dry within three blocks, and back within one, and nothing else.  For each fault are printed: the lowest level of any 5 ms
 (the dry signal is -9 dBFS, the wet one -12 dBFS), and the largest step, read by a high-pass of 8th order at 6 kHz that is calibrated
 with a step of -60 dBFS.  WARPRACK_KEEP=FOLDER keeps the recordings.
 """
@@ -20,7 +20,7 @@ RATE, BLOCK, SECONDS, FREQUENCY, LEVEL = 48000, 256, 40, 1000.0, 0.5
 RACK = "g: gain -3dB"
 LOWEST_DB = -13.0  # of any 5 ms: the wet level, and something for the fade
 EDITS_DB = -24.0  # edits within one another's fades may dip
-STEP_DB = -40.0  # 40 dB under full scale: the fade of one block from wet to dry and back reads about -60 dBFS
+STEP_DB = -40.0  # 40 dB under full scale: the fade of one block back to wet reads about -60 dBFS
 
 HIGH_PASS = sig.butter(8, 6000, "highpass", fs=RATE, output="sos")
 
@@ -113,7 +113,7 @@ def record(name, fault, *options, start=Server, **server):
     """One recording on the timer; returns its samples and the number of dry blocks."""
     with start(
         "--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "1:1", "--play", "sine.wav", "--record",
-        f"{name}.wav", *options, RACK, **server,
+        f"{name}.wav", "--on-late", "dry", *options, RACK, **server,
     ) as running:
         time.sleep(1.0)
         fault(running)
@@ -171,7 +171,7 @@ def jack_kill(name):
     write_wav("short.wav", RATE, read_wav("sine.wav")[1][: 2 * RATE])
     recordings = []
     with Jackd(RATE, BLOCK) as jack:
-        client = ("--io", "jack", "--name", "rack", "--channels", "1:1", "--no-connect")
+        client = ("--io", "jack", "--name", "rack", "--channels", "1:1", "--no-connect", "--on-late", "dry")
         with Server(*client, RACK, env=jack.env) as server:
             for number in range(4):
                 if number:

@@ -16,7 +16,8 @@
 #define BLOCK    16U
 #define SLOTS    4U
 #define CHANNELS 3U
-#define LONGEST  256U // frames of a period
+#define LONGEST  256U        // frames of a period
+#define RECORDED (1U << 18U) // frames, at most, of what was played
 
 typedef struct PeriodRig {
   Ring* ring; ///< That the test serves
@@ -24,6 +25,8 @@ typedef struct PeriodRig {
   RingShape shape;
   uint64_t frame; ///< First frame of the next period
   float in[CHANNELS][LONGEST], out[CHANNELS][LONGEST];
+  float* played; ///< [CHANNELS][RECORDED]: all of `out` so far
+  uint64_t gap;  ///< First frame of the last gap that was expected
 } PeriodRig;
 
 /// A signal at a frame, which may lie before the start.
@@ -37,7 +40,7 @@ float wet_at(uint32_t channel, int64_t frame);
 
 float silence_at(uint32_t channel, int64_t frame);
 
-/// Ring and rate are the rig's; CHANNELS in and out.
+/// Ring and rate are the rig's; CHANNELS in and out, whose fallback is the dry signal as it is.
 void period_rig_new(PeriodRig* rig, PeriodConfig config);
 void period_rig_new_wide(PeriodRig* rig, PeriodConfig config, uint32_t n_in, uint32_t n_out);
 
@@ -83,11 +86,17 @@ void expect(const PeriodRig* rig, Signal signal, uint32_t latency);
 void expect_fade(const PeriodRig* rig, Signal from, Signal to, uint32_t from_latency,
                  uint32_t to_latency);
 
-/// It went from the odd reflection of the wet signal before it to the dry signal.
-void expect_miss(const PeriodRig* rig, uint32_t wet_latency, uint32_t dry_latency);
+/// A gap began with it: the bridge from what was played before to the dry signal, to the bit.
+void expect_miss(PeriodRig* rig, uint32_t dry_latency);
 
-/// Play served blocks until the wet signal is back after a miss: good ones are dry, one fades, one
-/// is wet.
+/// The gap that was expected last goes on: its bridge, or the dry signal behind that.
+void expect_fallback(const PeriodRig* rig, uint32_t dry_latency);
+
+/// It went from there to the wet signal.
+void expect_back(const PeriodRig* rig, uint32_t latency);
+
+/// Play served blocks until the wet signal is back after a gap that took the long way: good ones
+/// are dry, one fades, one is wet.
 void expect_way_back(PeriodRig* rig, uint32_t latency);
 
 // ---- a worker of its own ----

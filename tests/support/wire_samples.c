@@ -32,7 +32,10 @@ static const RunnerFacts facts = { .serial = 1ULL << 50U,
                                    .n_levels = 5,
                                    .tail_frames = UINT64_MAX,
                                    .memory_bytes = 1ULL << 40U,
-                                   .making_bytes = 1ULL << 41U };
+                                   .making_bytes = 1ULL << 41U,
+                                   .fallbacks = { 2,
+                                                  { { 1.0F, 0.01F, false, FALLBACK_RACK },
+                                                    { 0.5F, 0.5F, true, FALLBACK_LEVEL } } } };
 
 static Rack* rack;
 static int memory_fd = -1;
@@ -92,6 +95,7 @@ wire_sample(const WireKind kind)
     m.config = (WireConfig){ .engine = { .n_in = 1024,
                                          .n_out = 3,
                                          .depth = 2,
+                                         .on_late = { true, -20.0 },
                                          .realtime = true,
                                          .priority = 99,
                                          .n_helpers = UINT32_MAX,
@@ -202,12 +206,26 @@ wire_racks_equal(const Rack* const a, const Rack* const b)
 }
 
 static bool
+fallbacks_equal(const Fallbacks* const a, const Fallbacks* const b)
+{
+  bool equal = a->n == b->n;
+  for (uint32_t c = 0; equal && c < a->n; ++c) {
+    const Fallback* const v = &a->of[c];
+    const Fallback* const w = &b->of[c];
+    equal = v->level == w->level && v->response == w->response && v->follows == w->follows &&
+            v->why == w->why;
+  }
+  return equal;
+}
+
+static bool
 facts_equal(const RunnerFacts* const a, const RunnerFacts* const b)
 {
   return a->serial == b->serial && a->rack_latency_frames == b->rack_latency_frames &&
          a->n_out == b->n_out && a->n_nodes == b->n_nodes && a->n_units == b->n_units &&
          a->n_levels == b->n_levels && a->tail_frames == b->tail_frames &&
-         a->memory_bytes == b->memory_bytes && a->making_bytes == b->making_bytes;
+         a->memory_bytes == b->memory_bytes && a->making_bytes == b->making_bytes &&
+         fallbacks_equal(&a->fallbacks, &b->fallbacks);
 }
 
 static bool
@@ -216,12 +234,13 @@ configs_equal(const WireConfig* const a, const WireConfig* const b)
   const EngineConfig* const v = &a->engine;
   const EngineConfig* const w = &b->engine;
   return v->n_in == w->n_in && v->n_out == w->n_out && v->depth == w->depth &&
-         v->realtime == w->realtime && v->priority == w->priority && v->n_helpers == w->n_helpers &&
-         v->backend == w->backend && v->gpu_index == w->gpu_index &&
-         v->memory_bytes == w->memory_bytes && v->gpu_deadline_ns == w->gpu_deadline_ns &&
-         v->gpu_may_sleep == w->gpu_may_sleep && v->gpu_may_be_lost == w->gpu_may_be_lost &&
-         !strcmp(a->root, b->root) && !a->rack == !b->rack &&
-         (!a->rack || wire_racks_equal(a->rack, b->rack));
+         v->on_late.is_fixed == w->on_late.is_fixed &&
+         bits_equal(v->on_late.level_db, w->on_late.level_db) && v->realtime == w->realtime &&
+         v->priority == w->priority && v->n_helpers == w->n_helpers && v->backend == w->backend &&
+         v->gpu_index == w->gpu_index && v->memory_bytes == w->memory_bytes &&
+         v->gpu_deadline_ns == w->gpu_deadline_ns && v->gpu_may_sleep == w->gpu_may_sleep &&
+         v->gpu_may_be_lost == w->gpu_may_be_lost && !strcmp(a->root, b->root) &&
+         !a->rack == !b->rack && (!a->rack || wire_racks_equal(a->rack, b->rack));
 }
 
 static bool
@@ -327,15 +346,28 @@ wire_messages_equal(const WireMessage* const a, const WireMessage* const b)
 
 // ---- ranges ----
 
+static bool
+fallbacks_in_range(const Fallbacks* const fallbacks)
+{
+  bool is_good = fallbacks->n <= 1024U;
+  for (uint32_t c = 0; is_good && c < fallbacks->n; ++c) {
+    const Fallback* const f = &fallbacks->of[c];
+    is_good = f->level >= 0.0F && f->level <= 1.0F && f->response >= 0.0F && f->response <= 1.0F &&
+              (unsigned)f->why < FALLBACK_N_WHYS;
+  }
+  return is_good;
+}
+
 static const char*
 facts_out_of_range(const RunnerFacts* const f)
 {
-  return f->rack_latency_frames > 2000000U ? "latency"
-         : f->n_out > 1024U                ? "n_out"
-         : f->n_nodes > 16384U             ? "n_nodes"
-         : f->n_units > 16384U * 1024U     ? "n_units"
-         : f->n_levels > 16384U            ? "n_levels"
-                                           : NULL;
+  return f->rack_latency_frames > 2000000U    ? "latency"
+         : f->n_out > 1024U                   ? "n_out"
+         : f->n_nodes > 16384U                ? "n_nodes"
+         : f->n_units > 16384U * 1024U        ? "n_units"
+         : f->n_levels > 16384U               ? "n_levels"
+         : !fallbacks_in_range(&f->fallbacks) ? "fallbacks"
+                                              : NULL;
 }
 
 static bool
@@ -382,6 +414,7 @@ config_out_of_range(const WireConfig* const c)
 {
   return c->engine.n_in > 1024U || c->engine.n_out > 1024U        ? "channels"
          : c->engine.depth > 2U                                   ? "depth"
+         : !(c->engine.on_late.level_db <= 0.0)                   ? "on_late"
          : c->engine.priority < 0 || c->engine.priority > 99      ? "priority"
          : (unsigned)c->engine.backend > ENGINE_BACKEND_OPENCL    ? "backend"
          : !c->root[0] || !memchr(c->root, '\0', sizeof(c->root)) ? "root"

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Fallbacks in words.
+
+#include "fallback.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TOO_LOUD 1.995F // times the rack's own level, 6 dB
+
+const char*
+fallback_why(const FallbackWhy why)
+{
+  static const char* const words[] = { "rack", "option", "level", "no-input", "no-lows" };
+  return words[why];
+}
+
+static double
+decibels(const float level)
+{
+  return 20.0 * log10((double)level);
+}
+
+static bool
+is_same(const Fallback* const a, const Fallback* const b)
+{
+  return a->why == b->why && a->level == b->level && a->response == b->response;
+}
+
+/// "out:1-2", from outputs counted from 0, and the first one behind them.
+static uint32_t
+name_range(const Fallbacks* const fallbacks, const uint32_t first, char name[const 32])
+{
+  uint32_t next = first + 1U;
+  while (next < fallbacks->n && is_same(&fallbacks->of[first], &fallbacks->of[next])) {
+    ++next;
+  }
+  if (next == first + 1U) {
+    snprintf(name, 32U, "out:%u", next);
+  } else {
+    snprintf(name, 32U, "out:%u-%u", first + 1U, next);
+  }
+  return next;
+}
+
+uint32_t
+fallback_describe(const Fallbacks* const fallbacks, const uint32_t first,
+                  char text[const FALLBACK_TEXT_BYTES])
+{
+  static const char* const whys[] = {
+    [FALLBACK_RACK] = "the rack says so",
+    [FALLBACK_OPTION] = "--on-late says so",
+    [FALLBACK_LEVEL] = "auto: the output's own level",
+    [FALLBACK_NO_INPUT] = "auto: no input of its own leads to it",
+    [FALLBACK_NO_LOWS] = "auto: it lacks its lows",
+  };
+  const Fallback* const fallback = &fallbacks->of[first];
+  char name[32];
+  const uint32_t next = name_range(fallbacks, first, name);
+  if (fallback->level > 0.0F) {
+    snprintf(text, FALLBACK_TEXT_BYTES, "%s: the input at %.1f dB (%s)", name,
+             decibels(fallback->level), whys[fallback->why]);
+  } else {
+    snprintf(text, FALLBACK_TEXT_BYTES, "%s: silence (%s)", name, whys[fallback->why]);
+  }
+  return next;
+}
+
+char*
+fallback_warnings(const Fallbacks* const fallbacks)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  FILE* const lines = open_memstream(&text, &n_bytes);
+  if (!lines) {
+    return NULL;
+  }
+  for (uint32_t first = 0; first < fallbacks->n;) {
+    const Fallback* const fallback = &fallbacks->of[first];
+    char name[32];
+    first = name_range(fallbacks, first, name);
+    if (fallback->response > 0.0F && fallback->level >= TOO_LOUD * fallback->response) {
+      fprintf(lines,
+              "while blocks are late %s plays the input at %.1f dB, and the rack makes it %.1f dB; "
+              "write: late %s auto\n",
+              name, decibels(fallback->level), decibels(fallback->response), name);
+    }
+  }
+  if (fclose(lines)) {
+    free(text);
+    return NULL;
+  }
+  return text;
+}

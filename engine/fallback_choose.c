@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A copy of the rack hears one impulse in each input, at different times so that two inputs that
+// are mixed do not cancel, and the magnitudes of what comes out are taken at steps of a sixth of an
+// octave by Goertzel's algorithm (G. Goertzel, "An Algorithm for the Evaluation of Finite
+// Trigonometric Series", American Mathematical Monthly 65(1), 1958).
+
+#include "fallback_choose.h"
+
+#include "worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN_S          0.1   // of the response: 10 Hz apart
+#define IMPULSE        0.5F  // under the thresholds of most limiters
+#define APART_FRAMES   167U  // impulses of neighbouring inputs; 3.5 ms at 48 kHz
+#define SPREAD_FRAMES  1009U // all of them; no multiple of the above
+#define FIRST_HZ       20.0
+#define LAST_HZ        20000.0
+#define LOWS_HZ        150.0
+#define PER_OCTAVE     6.0
+#define LACKING        0.1 // of the largest magnitude above LOWS_HZ
+#define MAX_MAGNITUDES 64U
+
+/// One output's filters, one for each frequency.
+typedef struct Spectrum {
+  double last[MAX_MAGNITUDES], before[MAX_MAGNITUDES];
+} Spectrum;
+
+typedef struct Probe {
+  Worker worker;
+  uint32_t n_in, n_out, block_frames;
+  float* samples; ///< [n_in + n_out][block_frames]
+  float *in[FX_MAX_CHANNELS], *out[FX_MAX_CHANNELS];
+  double turn[MAX_MAGNITUDES]; ///< 2 cos of the angle of a frame
+  uint32_t n_magnitudes;
+  Spectrum* spectra; ///< [n_out]
+  uint64_t* reached; ///< [n_rows][n_words] inputs that lead to each row, a bit each
+  uint32_t n_words;
+} Probe;
+
+// ---- which inputs lead to which outputs ----
+
+static uint64_t*
+reached(const Probe* const probe, const uint32_t row)
+{
+  return probe->reached + (size_t)row * probe->n_words;
+}
+
+static void
+join(const Probe* const probe, uint64_t* const sum, const uint32_t row)
+{
+  for (uint32_t w = 0; w < probe->n_words; ++w) {
+    sum[w] |= reached(probe, row)[w];
+  }
+}
+
+static void
+walk_mix(const Probe* const probe, const StageStep* const step, uint64_t* const sum)
+{
+  for (uint32_t r = 0; r < step->n_rows; ++r) {
+    const MixRow* const row = &step->rows[r];
+    memset(sum, 0, probe->n_words * sizeof(uint64_t));
+    for (uint32_t t = 0; t < row->n_terms; ++t) {
+      join(probe, sum, row->terms[t].from);
+    }
+    memcpy(reached(probe, row->to), sum, probe->n_words * sizeof(uint64_t));
+  }
+}
+
+/// All outputs of a unit hear all of its inputs.
+static void
+walk_batch(const Probe* const probe, const StageStep* const step, uint64_t* const sum)
+{
+  for (uint32_t u = 0; u < step->n_units; ++u) {
+    const BatchUnit* const unit = &step->units[u];
+    memset(sum, 0, probe->n_words * sizeof(uint64_t));
+    for (uint32_t r = 0; r < unit->n_in; ++r) {
+      join(probe, sum, unit->in_rows[r]);
+    }
+    for (uint32_t r = 0; r < unit->n_out; ++r) {
+      memcpy(reached(probe, unit->out_rows[r]), sum, probe->n_words * sizeof(uint64_t));
+    }
+  }
+}
+
+/// Follow the inputs through the steps, in their order: rows are used again.
+static void
+walk(const Probe* const probe)
+{
+  const Plan* const plan = probe->worker.plan;
+  uint64_t sum[(FX_MAX_CHANNELS + 63U) / 64U];
+  for (uint32_t c = 0; c < probe->n_in; ++c) {
+    reached(probe, c)[c / 64U] |= UINT64_C(1) << c % 64U;
+  }
+  for (uint32_t s = 0; s < plan->n_steps; ++s) {
+    if (plan->steps[s].kind == STEP_MIX) {
+      walk_mix(probe, &plan->steps[s], sum);
+    } else {
+      walk_batch(probe, &plan->steps[s], sum);
+    }
+  }
+}
+
+static bool
+has_own_input(const Probe* const probe, const uint32_t c)
+{
+  const uint32_t own = probe->n_in == 1U ? 0U : c;
+  return own < probe->n_in && (reached(probe, probe->n_in + c)[own / 64U] >> own % 64U & 1U) != 0U;
+}
+
+// ---- the response ----
+
+static double
+frequency(const uint32_t m)
+{
+  return FIRST_HZ * exp2(m / PER_OCTAVE);
+}
+
+static void
+hear(const Probe* const probe, Spectrum* const spectrum, const float* const out)
+{
+  for (uint32_t i = 0; i < probe->block_frames; ++i) {
+    const double x = isfinite(out[i]) ? (double)out[i] : 0.0;
+    for (uint32_t m = 0; m < probe->n_magnitudes; ++m) {
+      const double next = x + probe->turn[m] * spectrum->last[m] - spectrum->before[m];
+      spectrum->before[m] = spectrum->last[m];
+      spectrum->last[m] = next;
+    }
+  }
+}
+
+static void
+run(Probe* const probe, const double rate_hz)
+{
+  const uint64_t n_frames =
+      probe->worker.plan->latency_frames + SPREAD_FRAMES + (uint64_t)(RUN_S * rate_hz);
+  plan_begin(probe->worker.plan);
+  for (uint64_t frame = 0; frame < n_frames; frame += probe->block_frames) {
+    for (uint32_t c = 0; c < probe->n_in; ++c) {
+      const uint64_t at = (uint64_t)c * APART_FRAMES % SPREAD_FRAMES;
+      memset(probe->in[c], 0, probe->block_frames * sizeof(float));
+      if (at >= frame && at < frame + probe->block_frames) {
+        probe->in[c][at - frame] = IMPULSE;
+      }
+    }
+    worker_run(&probe->worker, NULL, frame, probe->block_frames, probe->in, probe->out);
+    for (uint32_t c = 0; c < probe->n_out; ++c) {
+      hear(probe, &probe->spectra[c], probe->out[c]);
+    }
+  }
+}
+
+static double
+magnitude(const Probe* const probe, const Spectrum* const spectrum, const uint32_t m)
+{
+  const double last = spectrum->last[m];
+  const double before = spectrum->before[m];
+  return sqrt(fmax(0.0, last * last + before * before - probe->turn[m] * last * before)) /
+         (double)IMPULSE;
+}
+
+/// By the response; what the document says is not looked at.
+static Fallback
+choose_auto(const Probe* const probe, const uint32_t c)
+{
+  double lows = 0.0;
+  double highs = 0.0;
+  double energy = 0.0;
+  for (uint32_t m = 0; m < probe->n_magnitudes; ++m) {
+    const double value = magnitude(probe, &probe->spectra[c], m);
+    double* const largest = frequency(m) < LOWS_HZ ? &lows : &highs;
+    *largest = fmax(*largest, value);
+    energy += value * value / probe->n_magnitudes;
+  }
+  const float response = (float)fmin(1.0, sqrt(energy));
+  if (!has_own_input(probe, c)) {
+    return (Fallback){ .response = response, .why = FALLBACK_NO_INPUT };
+  }
+  if (highs > 0.0 && lows <= LACKING * highs) {
+    return (Fallback){ .response = response, .why = FALLBACK_NO_LOWS };
+  }
+  return (Fallback){ response, response, .follows = true, .why = FALLBACK_LEVEL };
+}
+
+static Fallback
+choose(const Probe* const probe, const Rack* const rack, const RackFallback* const on_late,
+       const uint32_t c)
+{
+  const RackFallback* const word = rack_find_fallback(rack, c + 1U);
+  const RackFallback* const wanted = word ? word : on_late;
+  Fallback fallback = choose_auto(probe, c);
+  if (wanted->is_fixed) {
+    fallback.level = (float)pow(10.0, wanted->level_db / 20.0);
+    fallback.follows = false;
+    fallback.why = word ? FALLBACK_RACK : FALLBACK_OPTION;
+  }
+  return fallback;
+}
+
+// ---- the copy ----
+
+/// Plan the rack by itself, on the CPU.
+static Status
+plan_copy(const PlanRequest* const like, Plan** const plan, Error* const error)
+{
+  const PlanRequest request = { .rack = like->rack,
+                                .format = like->format,
+                                .loader = like->loader,
+                                .backend = &backend_cpu,
+                                .gpu = &backend_cpu,
+                                .why_backend = "option",
+                                .keeps_files = true,
+                                .max_bytes = like->max_bytes,
+                                .held_bytes = like->held_bytes };
+  bool tangled = false;
+  return plan_new(&request, plan, &tangled, error);
+}
+
+static bool
+make_room(Probe* const probe, const Format* const format)
+{
+  const Plan* const plan = probe->worker.plan;
+  probe->n_in = plan->n_in;
+  probe->n_out = plan->n_out;
+  probe->block_frames = format->block_frames;
+  probe->n_words = (plan->n_in + 63U) / 64U;
+  const size_t n_rows = (size_t)plan->n_in + plan->n_out;
+  const size_t n_bytes = (n_rows * format->block_frames * sizeof(float) + 64U) / 64U * 64U;
+  probe->samples = aligned_alloc(64U, n_bytes);
+  probe->spectra = calloc(plan->n_out + 1U, sizeof(Spectrum));
+  probe->reached = calloc((size_t)plan->n_rows * probe->n_words + 1U, sizeof(uint64_t));
+  if (!probe->samples || !probe->spectra || !probe->reached) {
+    return false;
+  }
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    float* const row = probe->samples + (size_t)r * format->block_frames;
+    *(r < plan->n_in ? &probe->in[r] : &probe->out[r - plan->n_in]) = row;
+  }
+  for (uint32_t m = 0; frequency(m) < fmin(LAST_HZ, 0.45 * format->rate_hz); ++m) {
+    probe->turn[m] = 2.0 * cos(2.0 * M_PI * frequency(m) / format->rate_hz);
+    probe->n_magnitudes = m + 1U;
+  }
+  return true;
+}
+
+static void
+probe_free(Probe* const probe)
+{
+  worker_clear(&probe->worker);
+  free(probe->samples);
+  free(probe->spectra);
+  free(probe->reached);
+  free(probe);
+}
+
+Status
+fallback_choose(const PlanRequest* const request, const RackFallback on_late,
+                Fallbacks* const fallbacks, Error* const error)
+{
+  Probe* const probe = calloc(1, sizeof(Probe));
+  if (!probe) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const Format* const format = request->format;
+  Status status = plan_copy(request, &probe->worker.plan, error);
+  if (!status && (worker_init(&probe->worker, error) || !make_room(probe, format))) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  if (!status) {
+    probe->worker.rate_hz = format->rate_hz;
+    walk(probe);
+    run(probe, format->rate_hz);
+    fallbacks->n = probe->n_out;
+    for (uint32_t c = 0; c < probe->n_out; ++c) {
+      fallbacks->of[c] = choose(probe, request->rack, &on_late, c);
+    }
+  }
+  probe_free(probe);
+  return status;
+}

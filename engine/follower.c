@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Two halves of a window: the older one leaves as a whole when the newer one is full, so that what
+// the level was is forgotten after half a second.
+
+#include "follower.h"
+
+#include <math.h>
+
+#define HALF_S  0.25
+#define LEAST_S 0.1  // before that the plan's level counts
+#define SILENCE 1e-9 // mean square of a dry signal that tells nothing, -90 dBFS
+#define QUIET   1e-3 // of the mean square of the blocks that count
+
+void
+follower_begin(Follower* const follower, const double rate_hz, const float level)
+{
+  *follower = (Follower){ .half_frames = HALF_S * rate_hz, .level = (double)level };
+}
+
+void
+follower_hear(Follower* const follower, const double wet, const double dry, const uint32_t n_frames)
+{
+  FollowerSum* const now = &follower->now;
+  FollowerSum* const before = &follower->before;
+  const double mean = (now->dry + before->dry) / fmax(1.0, now->n_frames + before->n_frames);
+  const bool is_quiet = dry < n_frames * fmax(SILENCE, QUIET * mean);
+  const bool raises = wet >= follower->level * follower->level * dry;
+  if (is_quiet && raises) {
+    return;
+  }
+  now->wet += wet;
+  now->dry += dry;
+  now->n_frames += n_frames;
+  if (now->n_frames + before->n_frames >= LEAST_S / HALF_S * follower->half_frames) {
+    follower->level = sqrt(fmin(1.0, (now->wet + before->wet) / (now->dry + before->dry)));
+  }
+  if (now->n_frames >= follower->half_frames) {
+    *before = *now;
+    *now = (FollowerSum){ 0 };
+  }
+}

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What plays while blocks are late is never louder than the rack was: the input at the level that each output really had.
+
+    late.py PROGRAM [NAME...]
+
+The worker is stopped, killed or made late while a signal plays and is recorded; the levels of the recording are compared with those before.
+"""
+
+from common import *
+
+RATE, BLOCK, SECONDS = 48000, 256, 60
+rng = np.random.default_rng(16)
+
+
+def tone():
+    return 0.5 * np.sin(2 * np.pi * 997.0 * np.arange(RATE * SECONDS) / RATE)
+
+
+def pink():
+    """Noise that falls by 3 dB an octave from 20 Hz on."""
+    spectrum = np.fft.rfft(rng.standard_normal(RATE * SECONDS))
+    frequency = np.maximum(np.fft.rfftfreq(RATE * SECONDS, 1.0 / RATE), 20.0)
+    noise = np.fft.irfft(spectrum / np.sqrt(frequency))
+    return 0.1 * noise / np.std(noise)
+
+
+def chord():
+    t = np.arange(RATE * SECONDS) / RATE
+    return sum(0.1 * np.sin(2 * np.pi * f * t + k) for k, f in enumerate((220.0, 277.18, 329.63, 440.0, 554.37, 659.26)))
+
+
+def rms(samples):
+    return db(np.sqrt(np.mean(np.square(samples, dtype=np.float64), axis=0)))
+
+
+def peak(samples):
+    return db(np.max(np.abs(samples)))
+
+
+@contextlib.contextmanager
+def playing(rack, signal_, *options, start=Server):
+    """A server that plays a signal through a rack; its recording can be read once it has stopped."""
+    signal_ = signal_.reshape(len(signal_), -1)
+    write_wav("in.wav", RATE, signal_)
+    arguments = ["--io", "dummy", "--block", str(BLOCK), "--rate", str(RATE), "--play", "in.wav", "--record", "out.wav"]
+    if "--channels" not in options:
+        arguments += ["--channels", f"{signal_.shape[1]}:{signal_.shape[1]}"]
+    with start(*arguments, *options, rack) as server:
+        yield server
+        server.stop()
+
+
+def position(server):
+    """The frame that is played now, or one a little earlier."""
+    return int(server.status()["blocks"]) * BLOCK
+
+
+def wait_for_wet(server, seconds):
+    """Until so much of it has been played wet; a busy machine has late blocks among them."""
+
+    def n_wet():
+        status = server.status()
+        return status["blocks"] - status["dry"]
+
+    goal, deadline = n_wet() + seconds * RATE / BLOCK, time.monotonic() + 30.0
+    while n_wet() < goal:
+        assert time.monotonic() < deadline, "still dry\n" + server.output()
+        time.sleep(0.02)
+
+
+def gap_of(server, number=signal.SIGSTOP):
+    """Stop the worker, until another one takes over: first and last frame of half a second without it."""
+    pid = server.worker_pid()
+    begin = position(server)
+    os.kill(pid, number)
+    time.sleep(0.45)
+    end = position(server)
+    deadline = time.monotonic() + 10.0
+    while server.worker_pid() in (0, pid):
+        assert time.monotonic() < deadline, server.output()
+        time.sleep(0.02)
+    wait_for_wet(server, 0.1)
+    return begin, end
+
+
+class Rig(Server):
+    def worker_pid(self):
+        return int(self.status()["worker_pid"])
+
+
+# ---- the levels ----
+
+
+def attenuation():
+    """gain -40dB: a worker that is stopped for half a second is heard at -46 dBFS, not at -6."""
+    with playing("gain -40dB", tone(), start=Rig) as server:
+        wait_for_wet(server, 1.0)
+        begin, end = gap_of(server)
+    out = read_wav("out.wav")[1][:, 0]
+    before, gap = peak(out[begin - RATE // 2 : begin]), out[begin : end + RATE]
+    print(f"  peak before {before:.2f} dBFS, in the gap {peak(gap):.2f}, at least {rms(out[end - RATE // 8 : end]):.2f} RMS")
+    assert peak(gap) <= before + 0.5
+    assert abs(rms(out[end - RATE // 8 : end]) - rms(out[begin - RATE // 2 : begin])) < 0.5
+
+
+def crossover():
+    """Woofers play on at their level, tweeters are silent; an output that follows no input of its own is, too."""
+    way = " | {}pass 2000 order=4 type=linkwitz-riley | "
+    rack = f"chain in:1-2{way.format('low')}out:1-2\nchain in:1-2{way.format('high')}out:3-4"
+    noise = np.column_stack([pink(), pink()])
+    with playing(rack, noise, "--channels", "2:4", start=Rig) as server:
+        wait_for_wet(server, 1.0)
+        begin, end = gap_of(server)
+    out = read_wav("out.wav")[1]
+    for c in range(4):
+        before, gap = rms(out[begin - RATE // 2 : begin, c]), rms(out[begin + RATE // 5 : end, c])
+        print(f"  output {c + 1}: {before:.1f} dBFS before, {gap:.1f} in the gap")
+        assert (gap < -120.0) if c >= 2 else abs(gap - before) < 3.0, (c, before, gap)
+    assert peak(out[begin - BLOCK : end, 2:]) <= peak(out[:begin, 2:]) + 0.5
+
+
+def edits():
+    """The level is that of the rack that is heard: an edit by -40 dB counts at once, a parameter within half a second."""
+    with playing("g: gain 0", tone(), start=Rig) as server:
+        wait_for_wet(server, 0.6)
+        server.osc.do("/rack/chain", "g: gain 0 | h: gain -40dB")
+        server.osc.sync()
+        first = gap_of(server, signal.SIGKILL)
+        server.osc.do("/rack/chain", "g: gain 0")
+        server.osc.sync()
+        wait_for_wet(server, 0.2)
+        server.osc.do("/node/g/gain", -40.0)
+        server.osc.sync()
+        wait_for_wet(server, 0.6)
+        second = gap_of(server)
+    out = read_wav("out.wav")[1][:, 0]
+    for name, (begin, end) in (("edit", first), ("parameter", second)):
+        gap = peak(out[begin + 2 * BLOCK : end])
+        print(f"  {name}: peak in the gap {gap:.2f} dBFS")
+        assert gap <= -45.5, (name, gap)
+
+
+def words():
+    """`late` by OSC, undone, saved and loaded, and --on-late for outputs without a word."""
+    rack = "late out:2 silence\nchain gain -12"
+    with playing(rack, np.column_stack([tone()] * 4), "--on-late", "-30dB", start=Rig) as server:
+        server.osc.do("/rack/late", "out:3", "dry")
+        server.osc.do("/rack/late", "out:4", -20.0)
+        server.osc.do("/rack/save", "late.rack")
+        server.osc.do("/rack/late", "out", "silence")
+        server.osc.do("/rack/undo")
+        server.osc.do("/rack/clear")
+        server.osc.do("/rack/load", "late.rack")
+        server.osc.sync()
+        reply, values = server.osc.ask("/rack/get")
+        assert values[0].endswith("late out:2 silence\nlate out:3 dry\nlate out:4 -20dB\n"), values
+        for wrong in ("loud", "6dB"):
+            reply, values = server.osc.ask("/rack/late", "out:1", wrong)
+            assert reply == "/fail", values
+        wait_for_wet(server, 0.5)
+        begin, end = gap_of(server)
+    out = read_wav("out.wav")[1]
+    levels = [rms(out[begin + RATE // 5 : end, c]) for c in range(4)]
+    print(f"  {['%.1f' % level for level in levels]} dBFS")
+    for level, wanted in zip(levels, (-30.0, -400.0, 0.0, -20.0)):
+        assert abs(level - (wanted - 9.03)) < 0.5 or level < -120.0 and wanted < -120.0, levels
+
+
+# ---- one late block ----
+
+
+class FaultyRig(FaultyServer):
+    def worker_pid(self):
+        return int(self.status()["worker_pid"])
+
+
+def one_late_block():
+    """One block that is late, with good neighbours: no louder than before, and wet again with the next one."""
+    signals = {"tone": tone(), "pink": pink(), "chord": chord()}
+    for rack in ("gain -3", "lowpass 3000 | gain -3", "late silence\nchain gain -3"):
+        with playing(rack, np.column_stack(list(signals.values())), start=FaultyRig) as server:
+            wait_for_wet(server, 0.3)
+            before = server.status()
+            server.arm("worker.late@20=7")
+            deadline = time.monotonic() + 5.0
+            while server.status()["dry"] == before["dry"]:
+                assert time.monotonic() < deadline, server.output()
+                time.sleep(0.01)
+            time.sleep(0.1)
+            after = server.status()
+            frame = position(server)
+        out, wet = read_wav("out.wav")[1], read_wav("in.wav")[1]
+        n_dry, n_late = after["dry"] - before["dry"], after["late"] - before["late"]
+        peaks = [peak(out[RATE // 8 : frame, c]) for c in range(len(signals))]
+        print(f"  {rack!r}: {n_late} late, {n_dry} dry, peaks {['%.2f' % level for level in peaks]} dBFS")
+        for c, level in enumerate(peaks):
+            assert level <= peak(wet[:, c]) - 3.0 + 0.5, (rack, list(signals)[c], level)
+        assert n_dry == 2 or n_late > 1, (n_dry, n_late)
+
+
+def main():
+    rows = [attenuation, crossover, edits, words]
+    rows += [one_late_block] if os.access(FAULTS_PROGRAM, os.X_OK) else []
+    with scratch():
+        for row in rows:
+            if not sys.argv[2:] or row.__name__ in sys.argv[2:]:
+                began = time.monotonic()
+                print(f"{row.__name__}: {row.__doc__}", flush=True)
+                row()
+                print(f"  {time.monotonic() - began:.1f} s", flush=True)
+
+
+main()

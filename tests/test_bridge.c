@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What bridges a gap goes on where the output was, ends at its fallback, is never louder than
+// either, and is nothing at all where the two are the same.
+
+#include "support/signals.h"
+#include "support/suite.h"
+
+#include "../engine/bridge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE   48000.0
+#define BLOCK  256U
+#define BEFORE 1024U // frames that were heard before the gap
+#define AFTER  2048U
+
+/// A gap of one output: what was heard before it, the fallback throughout, and what played in it.
+typedef struct Gap {
+  float heard[BEFORE];
+  float fallback[BEFORE + AFTER];
+  float played[AFTER];
+} Gap;
+
+/// Play a gap in blocks; the length of the bridge.
+static uint32_t
+play(Gap* const gap, const uint32_t block_frames)
+{
+  Bridge* bridge = NULL;
+  ck_assert(!bridge_new(RATE, 1, block_frames, &bridge, NULL));
+  for (uint32_t i = 0; i + block_frames <= BEFORE; i += block_frames) {
+    bridge_hear(bridge, 0, gap->heard + i, block_frames);
+    bridge_advance(bridge, block_frames);
+  }
+  ck_assert(!bridge_is_open(bridge));
+  bridge_begin(bridge);
+  float before[BRIDGE_LANES][BRIDGE_HISTORY] = { { 0.0F } };
+  memcpy(before[0], gap->fallback + BEFORE - BRIDGE_HISTORY, sizeof(before[0]));
+  bridge_predict(bridge, 0, (const float(*)[BRIDGE_HISTORY])before);
+  memcpy(gap->played, gap->fallback + BEFORE, sizeof(gap->played));
+  uint32_t length = 0;
+  for (uint32_t i = 0; i + block_frames <= AFTER; i += block_frames) {
+    if (bridge_is_open(bridge)) {
+      bridge_add(bridge, 0, gap->played + i, block_frames);
+      length = i + block_frames;
+    }
+    bridge_advance(bridge, block_frames);
+  }
+  bridge_free(bridge);
+  return length;
+}
+
+static double
+peak(const float* const samples, const uint32_t n)
+{
+  double largest = 0.0;
+  for (uint32_t i = 0; i < n; ++i) {
+    largest = fmax(largest, fabs((double)samples[i]));
+  }
+  return largest;
+}
+
+// ---- signals ----
+
+typedef enum Source { TONE, PINK, CHORD, N_SOURCES } Source;
+
+/// 1 kHz; noise that falls by 3 dB an octave (P. Kellet's filter of three poles); six tones.
+static void
+make(const Source source, const uint64_t seed, float* const out, const uint32_t n)
+{
+  static const double chord[] = { 220.0, 277.18, 329.63, 440.0, 554.37, 659.26 };
+  double poles[3] = { 0.0 };
+  uint64_t random = seed;
+  for (uint32_t i = 0; i < n; ++i) {
+    const double t = (i + 131.0 * (double)seed) / RATE;
+    const double white = (double)(signal_random(&random) >> 11U) * 0x1p-52 - 1.0;
+    poles[0] = 0.99765 * poles[0] + white * 0.0990460;
+    poles[1] = 0.96300 * poles[1] + white * 0.2965164;
+    poles[2] = 0.57000 * poles[2] + white * 1.0526913;
+    double sum = source == PINK ? 0.1 * (poles[0] + poles[1] + poles[2] + white * 0.1848) : 0.0;
+    sum += source == TONE ? 0.5 * sin(2.0 * M_PI * 1000.0 * t) : 0.0;
+    for (uint32_t k = 0; source == CHORD && k < ARRAY_LEN(chord); ++k) {
+      sum += 0.12 * sin(2.0 * M_PI * chord[k] * t + k);
+    }
+    out[i] = (float)sum;
+  }
+}
+
+/// The gap's output is one passage of a source, its fallback another, `gain` times.
+static void
+make_gap(Gap* const gap, const Source source, const uint64_t seed, const float gain)
+{
+  make(source, seed, gap->heard, BEFORE);
+  make(source, seed + 1000U, gap->fallback, BEFORE + AFTER);
+  for (uint32_t i = 0; i < BEFORE + AFTER; ++i) {
+    gap->fallback[i] *= gain;
+  }
+}
+
+// ---- tests ----
+
+START_TEST(a_bridge_is_three_blocks_long_and_20_ms_at_most)
+{
+  static const struct {
+    uint32_t block_frames, length;
+  } rows[] = { { 1, 3 },     { 16, 48 },   { 64, 192 },  { 256, 768 },
+               { 320, 960 }, { 512, 960 }, { 1024, 960 } };
+  static Gap gap;
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    const uint32_t length = rows[r].length;
+    make_gap(&gap, TONE, r, 0.0F);
+    play(&gap, rows[r].block_frames);
+    ck_assert_double_gt(peak(gap.played, length), 1e-6);
+    ck_assert(peak(gap.played + length - 1U, AFTER - length) < 1e-9); // the last frame is there
+  }
+}
+END_TEST
+
+START_TEST(nothing_bridges_an_output_that_was_its_fallback)
+{
+  static Gap gap;
+  for (uint32_t source = TONE; source < N_SOURCES; ++source) {
+    make_gap(&gap, (Source)source, 1, 1.0F);
+    memcpy(gap.heard, gap.fallback, sizeof(gap.heard));
+    play(&gap, BLOCK);
+    ck_assert(!memcmp(gap.played, gap.fallback + BEFORE, sizeof(gap.played)));
+  }
+}
+END_TEST
+
+/// Over many passages; in dB over the peak of the last block.
+static double
+worst_peak(const Source source, const float gain, const uint32_t block_frames)
+{
+  static Gap gap;
+  double worst = -1e3;
+  for (uint64_t seed = 1; seed <= 100U; ++seed) {
+    make_gap(&gap, source, seed, gain);
+    const uint32_t length = play(&gap, block_frames);
+    const double last = peak(gap.heard + BEFORE - BRIDGE_HISTORY, BRIDGE_HISTORY);
+    const double bound = fmax(last, peak(gap.fallback + BEFORE, length));
+    worst = fmax(worst, 20.0 * log10(peak(gap.played, length) / bound));
+  }
+  return worst;
+}
+
+START_TEST(no_gap_is_louder_than_what_was_and_what_comes)
+{
+  static const float gains[] = { 0.0F, 0.01F, 0.3F, 1.0F, -1.0F };
+  for (uint32_t source = TONE; source < N_SOURCES; ++source) {
+    for (uint32_t g = 0; g < ARRAY_LEN(gains); ++g) {
+      const double worst = worst_peak((Source)source, gains[g], BLOCK);
+      ck_assert_msg(worst <= 0.5, "source %u, fallback times %g: %.2f dB", source, (double)gains[g],
+                    worst);
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_tone_goes_on_in_step_and_fades)
+{
+  static Gap gap;
+  static float tone[BEFORE + AFTER];
+  for (uint64_t seed = 1; seed <= 40U; ++seed) {
+    make_gap(&gap, TONE, seed, 0.0F);
+    make(TONE, seed, tone, BEFORE + AFTER);
+    play(&gap, BLOCK);
+    for (uint32_t i = 0; i < 3U * BLOCK; ++i) {
+      const double way = (i + 1.0) / (3.0 * BLOCK);
+      const double wanted = (double)tone[BEFORE + i] * (1.0 - way * way * (3.0 - 2.0 * way));
+      ck_assert_double_eq_tol(gap.played[i], wanted, 0.025);
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_gap_begins_without_a_step)
+{
+  static Gap gap;
+  for (uint32_t source = TONE; source < N_SOURCES; ++source) {
+    double step = 0.0;
+    double own = 0.0; // of the source from frame to frame
+    for (uint64_t seed = 1; seed <= 100U; ++seed) {
+      make_gap(&gap, (Source)source, seed, 0.0F);
+      play(&gap, BLOCK);
+      step += pow((double)gap.played[0] - (double)gap.heard[BEFORE - 1U], 2.0);
+      own += pow((double)gap.heard[BEFORE - 1U] - (double)gap.heard[BEFORE - 2U], 2.0);
+    }
+    ck_assert_msg(step <= 1.5 * own, "source %u: %g, not %g", source, sqrt(step), sqrt(own));
+  }
+}
+END_TEST
+
+START_TEST(the_split_into_blocks_does_not_matter)
+{
+  static Gap whole;
+  static Gap split;
+  Bridge* bridges[2] = { NULL };
+  make_gap(&whole, CHORD, 3, 0.5F);
+  split = whole;
+  for (uint32_t b = 0; b < 2U; ++b) {
+    Gap* const gap = b ? &split : &whole;
+    ck_assert(!bridge_new(RATE, 1, BLOCK, &bridges[b], NULL));
+    bridge_hear(bridges[b], 0, gap->heard, BEFORE); // longer than its history
+    bridge_advance(bridges[b], BEFORE);
+    float before[BRIDGE_LANES][BRIDGE_HISTORY] = { { 0.0F } };
+    memcpy(before[0], gap->fallback + BEFORE - BRIDGE_HISTORY, sizeof(before[0]));
+    bridge_begin(bridges[b]);
+    bridge_predict(bridges[b], 0, (const float(*)[BRIDGE_HISTORY])before);
+    memcpy(gap->played, gap->fallback + BEFORE, sizeof(gap->played));
+    for (uint32_t i = 0; i < 3U * BLOCK;) {
+      const uint32_t n = b ? 1U + i % 7U : 3U * BLOCK;
+      bridge_add(bridges[b], 0, gap->played + i, n < 3U * BLOCK - i ? n : 3U * BLOCK - i);
+      bridge_advance(bridges[b], n);
+      i += n;
+    }
+    bridge_free(bridges[b]);
+  }
+  ck_assert(!memcmp(whole.played, split.played, 3U * BLOCK * sizeof(float)));
+}
+END_TEST
+
+START_TEST(an_output_is_bridged_alike_whatever_is_beside_it)
+{
+  enum { N = 2U * BRIDGE_LANES + 1U };
+  static Gap gaps[N];
+  static Gap alone;
+  Bridge* bridge = NULL;
+  ck_assert(!bridge_new(RATE, N, BLOCK, &bridge, NULL));
+  for (uint32_t c = 0; c < N; ++c) {
+    make_gap(&gaps[c], (Source)(c % N_SOURCES), c, 0.2F);
+    bridge_hear(bridge, c, gaps[c].heard, BEFORE);
+  }
+  bridge_advance(bridge, BEFORE);
+  bridge_begin(bridge);
+  for (uint32_t first = 0; first < N; first += BRIDGE_LANES) {
+    float before[BRIDGE_LANES][BRIDGE_HISTORY] = { { 0.0F } };
+    for (uint32_t l = 0; l < BRIDGE_LANES && first + l < N; ++l) {
+      memcpy(before[l], gaps[first + l].fallback + BEFORE - BRIDGE_HISTORY, sizeof(before[l]));
+    }
+    bridge_predict(bridge, first, (const float(*)[BRIDGE_HISTORY])before);
+  }
+  for (uint32_t c = 0; c < N; ++c) {
+    alone = gaps[c];
+    play(&alone, BLOCK);
+    bridge_add(bridge, c, gaps[c].fallback + BEFORE, BLOCK);
+    ck_assert(!memcmp(gaps[c].fallback + BEFORE, alone.played, BLOCK * sizeof(float)));
+  }
+  bridge_free(bridge);
+}
+END_TEST
+
+START_TEST(any_history_gives_finite_samples_within_the_bound)
+{
+  static const float levels[] = { 1e-42F, 1e-30F, 1.0F, 1e20F, 3e38F };
+  static Gap gap;
+  for (uint32_t l = 0; l < ARRAY_LEN(levels); ++l) {
+    for (uint32_t shape = 0; shape < 5U; ++shape) {
+      memset(&gap, 0, sizeof(gap));
+      for (uint32_t i = 0; i < BEFORE; ++i) {
+        const float alternating = i % 2U ? 1.0F : -1.0F;
+        const float values[] = { 1.0F, alternating, i + 1U == BEFORE, (float)i / BEFORE,
+                                 (float)exp(0.05 * ((double)i - BEFORE)) };
+        gap.heard[i] = levels[l] * values[shape];
+      }
+      play(&gap, BLOCK);
+      ck_assert_msg(peak(gap.played, AFTER) <= (double)levels[l] * 1.0500001,
+                    "level %g, shape %u: %g", (double)levels[l], shape, peak(gap.played, AFTER));
+    }
+  }
+}
+END_TEST
+
+START_TEST(many_outputs_get_a_lower_order)
+{
+  static const struct {
+    uint32_t n_channels, block_frames, order;
+  } rows[] = { { 2, 64, 16 }, { 64, 64, 16 }, { 2, 16, 16 }, { 1024, 1024, 16 }, { 2, 1, 8 } };
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    Bridge* bridge = NULL;
+    ck_assert(!bridge_new(RATE, rows[r].n_channels, rows[r].block_frames, &bridge, NULL));
+    ck_assert_uint_eq(bridge_order(bridge), rows[r].order);
+    bridge_free(bridge);
+  }
+  Bridge* bridge = NULL;
+  ck_assert(!bridge_new(RATE, 1024, 16, &bridge, NULL));
+  ck_assert_uint_eq(bridge_order(bridge), 0); // holds what was there
+  float row[16] = { 0.0F };
+  static float before[BRIDGE_LANES][BRIDGE_HISTORY];
+  bridge_hear(bridge, 0, (float[]){ 0.25F, 0.5F }, 2);
+  bridge_advance(bridge, 2);
+  bridge_begin(bridge);
+  bridge_predict(bridge, 0, (const float(*)[BRIDGE_HISTORY])before);
+  bridge_add(bridge, 0, row, 16);
+  for (uint32_t i = 0; i < 16U; ++i) {
+    const double way = (i + 1.0) / 48.0;
+    ck_assert_double_eq_tol(row[i], 0.5 * (1.0 - way * way * (3.0 - 2.0 * way)), 1e-6);
+  }
+  bridge_free(bridge);
+  bridge_free(NULL);
+}
+END_TEST
+
+SUITE_MAIN("bridge", a_bridge_is_three_blocks_long_and_20_ms_at_most,
+           nothing_bridges_an_output_that_was_its_fallback,
+           no_gap_is_louder_than_what_was_and_what_comes, a_tone_goes_on_in_step_and_fades,
+           a_gap_begins_without_a_step, the_split_into_blocks_does_not_matter,
+           an_output_is_bridged_alike_whatever_is_beside_it,
+           any_history_gives_finite_samples_within_the_bound, many_outputs_get_a_lower_order)

@@ -91,7 +91,7 @@ leave(Reviver* const reviver)
   // never ran has none of its own, and may lack ports.
   if (reviver->phase == RUNNING) {
     Jack* const jack = (Jack*)reviver;
-    jack_patch_look(&jack->patch, session_of(reviver), jack->watch.period_ns);
+    jack_patch_look(&jack->patch, session_of(reviver), jack->watch.played_ns);
   }
 }
 
@@ -214,7 +214,7 @@ follow(Reviver* const reviver)
     return false;
   }
   const JackVerdict verdict = look_for_periods(jack);
-  jack_patch_follow(&jack->patch, session_of(reviver), jack->watch.period_ns);
+  jack_patch_follow(&jack->patch, session_of(reviver), jack->watch.played_ns);
   pass_on_words(&reviver->io);
   if (lose_if_left_out(jack, verdict) || lose_if_gone(jack) || probe_if_still(jack, verdict)) {
     return true;

@@ -48,15 +48,15 @@ jack_patch_begin(JackPatch* const patch, JackSession* const session, const uint6
 }
 
 bool
-jack_patch_look(JackPatch* const patch, const JackSession* const session, const uint64_t period_ns)
+jack_patch_look(JackPatch* const patch, const JackSession* const session, const uint64_t played_ns)
 {
   const Io* const io = session->base.io;
   return jack_links_look(&patch->links, session->client, session->ports, io->n_in + io->n_out,
-                         period_ns);
+                         played_ns);
 }
 
 static void
-follow_links(JackPatch* const patch, JackSession* const session, const uint64_t period_ns,
+follow_links(JackPatch* const patch, JackSession* const session, const uint64_t played_ns,
              const uint64_t now_ns)
 {
   if (atomic_exchange(&session->links_changed, false)) {
@@ -65,7 +65,7 @@ follow_links(JackPatch* const patch, JackSession* const session, const uint64_t 
   }
   if (!patch->is_settled) {
     const bool is_late = now_ns - patch->links_ns >= SHOWN_NS;
-    patch->is_settled = jack_patch_look(patch, session, period_ns) && is_late;
+    patch->is_settled = jack_patch_look(patch, session, played_ns) && is_late;
   }
 }
 
@@ -104,10 +104,10 @@ report_away(JackPatch* const patch, const Io* const io, const uint64_t now_ns)
 }
 
 void
-jack_patch_follow(JackPatch* const patch, JackSession* const session, const uint64_t period_ns)
+jack_patch_follow(JackPatch* const patch, JackSession* const session, const uint64_t played_ns)
 {
   const uint64_t now_ns = rt_now_ns();
-  follow_links(patch, session, period_ns, now_ns);
+  follow_links(patch, session, played_ns, now_ns);
   follow_ports(patch, session, now_ns);
   report_away(patch, session->base.io, now_ns);
 }

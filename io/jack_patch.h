@@ -34,15 +34,15 @@ void jack_patch_begin(JackPatch* patch, JackSession* session, uint64_t now_ns);
 /**
    Remember the connections that there are.  [main]
 
-   @param period_ns When the last period was seen: while none comes, nothing is forgotten, because a
-   server that ends takes ports and connections down before it is missed.
+   @param played_ns When the server was last seen to play: while it stands, nothing is forgotten,
+   because a server that ends takes ports and connections down before it is missed.
    @return As jack_links_look().
 */
-bool jack_patch_look(JackPatch* patch, const JackSession* session, uint64_t period_ns);
+bool jack_patch_look(JackPatch* patch, const JackSession* session, uint64_t played_ns);
 
 /// Each poll, beside no call: look, where that is due; give open places to ports that have come;
 /// report what is away for long. [main]
-void jack_patch_follow(JackPatch* patch, JackSession* session, uint64_t period_ns);
+void jack_patch_follow(JackPatch* patch, JackSession* session, uint64_t played_ns);
 
 /// Beside no call: whether jack_session_restore() is to be called now, with what it needs. [main]
 bool jack_patch_must_restore(JackPatch* patch, JackSession* session);

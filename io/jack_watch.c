@@ -27,7 +27,7 @@ void
 jack_watch_begin(JackWatch* const watch, const uint32_t time, const uint64_t now_ns)
 {
   *watch = (JackWatch){ .look_ns = now_ns,
-                        .period_ns = now_ns,
+                        .played_ns = now_ns,
                         .time = time,
                         .left_out_ns = watch->left_out_ns,
                         .patience = at_least(watch->patience, PATIENCE_MIN),
@@ -41,7 +41,7 @@ look(JackWatch* const watch, const uint64_t periods, const uint32_t time,
   if (periods != watch->periods) {
     watch->periods = periods;
     watch->time = time;
-    watch->period_ns = watch->look_ns;
+    watch->played_ns = watch->look_ns;
     watch->n_skipped = watch->n_still = watch->n_probes = 0;
     watch->calm = ++watch->n_good < N_GOOD ? watch->calm : CALM_MIN;
     return;
@@ -49,6 +49,7 @@ look(JackWatch* const watch, const uint64_t periods, const uint32_t time,
   watch->n_good = 0;
   if (time - watch->time > period_frames) {
     watch->time = time;
+    watch->played_ns = watch->look_ns;
     watch->n_still = 0;
     ++watch->n_skipped;
   } else {

@@ -26,7 +26,7 @@ typedef enum JackVerdict {
 typedef struct JackWatch {
   // Of this session
   uint64_t look_ns;   ///< When it was looked at last
-  uint64_t period_ns; ///< The same, for a look that saw a new period
+  uint64_t played_ns; ///< The same, for a look that saw the server play, with us or without
   uint64_t periods;
   uint32_t time;      ///< The server's, in frames
   uint32_t n_skipped; ///< Looks since the last period at which the server's time had gone on

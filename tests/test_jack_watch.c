@@ -211,10 +211,23 @@ START_TEST(the_time_of_the_last_period_stands_with_the_server)
   const uint64_t last_ns = now_ns;
   for (unsigned n = 0; n < 30U; ++n) {
     look();
-    ck_assert_uint_eq(watch.period_ns, last_ns);
+    ck_assert_uint_eq(watch.played_ns, last_ns);
   }
   play(1);
-  ck_assert_uint_eq(watch.period_ns, now_ns);
+  ck_assert_uint_eq(watch.played_ns, now_ns);
+}
+END_TEST
+
+// Else a connection that goes meanwhile is never forgotten, and its client waits for that for ever.
+START_TEST(time_goes_on_with_a_server_that_leaves_us_out)
+{
+  begin();
+  play(3);
+  for (unsigned n = 0; n < 30U; ++n) {
+    server_time += 37U * N_FRAMES;
+    look();
+    ck_assert_uint_eq(watch.played_ns, now_ns);
+  }
 }
 END_TEST
 
@@ -225,4 +238,5 @@ SUITE_MAIN("jack_watch", periods_that_come_are_no_verdict,
            a_server_that_was_gone_is_probed_soon_again, a_long_period_is_no_standstill,
            a_program_that_was_stopped_itself_blames_nobody, calls_that_come_too_soon_are_no_looks,
            a_server_that_plays_without_us_leaves_us_out, who_is_left_out_again_is_patient,
-           the_time_of_the_last_period_stands_with_the_server)
+           the_time_of_the_last_period_stands_with_the_server,
+           time_goes_on_with_a_server_that_leaves_us_out)

@@ -96,6 +96,22 @@ def left_out(jack, env):
     assert waits[1] > 0.7, waits  # 20 looks of 50 ms at least, where it was 5; a busy machine only adds to either
 
 
+def left_out_and_parted(jack, env):
+    """The same when a connected client dies meanwhile: that its connection is away keeps nobody from opening anew."""
+    with Server(*RACK, "--name", "rack", "", env=env) as rack:
+        with Server(*RACK, "--name", "next", "", env=jack.env) as other:
+            jack.wait_for("next:in_1")
+            assert jack.run("jack_connect", "rack:out_1", "next:in_1").returncode == 0
+            until(lambda: "   rack:out_1" in jack.ports("-c", "next:in_1"), rack.output)
+            time.sleep(1.5)  # as above
+            switch("none", True)
+            other.process.kill()
+            until(lambda: rack.status()["reconnects"] > 0, rack.output)
+            switch("none", False)
+        print("no period comes, and a connected client dies: a new client all the same")
+        rack.stop()
+
+
 def hanging_call(jack, env):
     """A call for the ports' names hangs, as beside a client that has died over them; the period changes, and is followed."""
     switch("hang", True)
@@ -116,4 +132,5 @@ with scratch() as folder, Jackd(48000, 64) as jack:
     odd = {**jack.env, "LD_PRELOAD": ODD_JACK, "ODD_JACK": folder}
     missed_end(jack, odd)
     left_out(jack, odd)
+    left_out_and_parted(jack, odd)
     hanging_call(jack, odd)

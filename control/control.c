@@ -218,6 +218,7 @@ do_files(Control* const control)
       session_read(control->session, job->message, job->text, &job->error, control->now_ns);
       job->text = NULL;
     } else if (job->error.status != STATUS_OK) {
+      ++control->counts.unsaved;
       outlet_fail(&control->outlet, &job->peer, job->n_bytes, job->address, &job->error);
     } else if (!notify_is_quiet(&control->notify, &job->peer)) {
       outlet_done(&control->outlet, &job->peer, job->address, job->n_bytes);

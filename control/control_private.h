@@ -26,6 +26,7 @@ typedef struct ControlCounts {
   uint64_t unknown;                 ///< Batches with an unknown address or wrong arguments
   uint64_t late;                    ///< Batches that came after their time
   uint64_t unscheduled;             ///< Batches refused because too many wait for their time
+  uint64_t unsaved;                 ///< Racks that could not be written
 } ControlCounts;
 
 struct Control {

@@ -55,7 +55,13 @@ set_values(Rack* const rack, const char* const node, const Message* const messag
 {
   Status status = STATUS_OK;
   for (uint32_t i = first; i < message_n_arguments(message) && status == STATUS_OK; i += 2U) {
-    status = edit_value(rack, node, message_text(message, i), message, i + 1U, error);
+    const char* const param = message_text(message, i);
+    for (uint32_t before = first; before < i && status == STATUS_OK; before += 2U) {
+      if (!strcmp(message_text(message, before), param)) {
+        status = error_set(error, STATUS_BAD_ARG, "%.63s is given twice; remove one", param);
+      }
+    }
+    status = status ? status : edit_value(rack, node, param, message, i + 1U, error);
   }
   return status;
 }

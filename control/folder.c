@@ -30,22 +30,32 @@ open_beneath(const int folder_fd, const char* const name, const int flags)
   return (int)syscall(SYS_openat2, folder_fd, name, &how, sizeof(how));
 }
 
+/// A kernel before 5.6, or a sandbox that answers for it (containers, with EPERM).
+static bool
+lacks_openat2(void)
+{
+  const struct open_how how = { .flags = O_PATH | O_CLOEXEC };
+  const int fd = (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof(how));
+  if (fd >= 0) {
+    close(fd);
+  }
+  return fd < 0 && (errno == ENOSYS || errno == EPERM);
+}
+
 static Status
 say_why(Error* const error, const char* const name, const int code)
 {
-  switch (code) {
-  case EXDEV:
+  if (code == EXDEV) {
     return error_set(error, STATUS_FILE,
                      "%.200s: outside the server's folder; only names inside it may be used", name);
-  case ENOSYS:
-  case EPERM:
+  }
+  if ((code == ENOSYS || code == EPERM) && lacks_openat2()) {
     return error_set(error, STATUS_FILE,
                      "%.200s: this system lacks openat2, which keeps file "
                      "names inside the server's folder",
                      name);
-  default:
-    return error_set(error, status_of_errno(code, STATUS_FILE), "%.200s: %s", name, strerror(code));
   }
+  return error_set(error, status_of_errno(code, STATUS_FILE), "%.200s: %s", name, strerror(code));
 }
 
 Status

@@ -106,8 +106,10 @@ query_save(Control* const control, const Peer* const peer, Message* const messag
            Error* const error)
 {
   const char* const text = control_rack_text(control);
-  // Answered when it is written.
-  return clerk_write(control->clerk, text ? strdup(text) : NULL, peer, message, error);
+  const Status status =
+      clerk_write(control->clerk, text ? strdup(text) : NULL, peer, message, error);
+  control->counts.unsaved += status != STATUS_OK;
+  return status; // STATUS_OK: answered when it is written
 }
 
 static void
@@ -436,7 +438,8 @@ put_ports(const lo_message to, const Engine* const engine, const EngineStatus* c
 }
 
 static void
-put_session(const lo_message to, const SessionCounts* const session, const Advice* const advice)
+put_session(const lo_message to, const SessionCounts* const session, const Advice* const advice,
+            const uint64_t unsaved)
 {
   put_count(to, "revision", session->revision);
   put_count(to, "rack_warnings", advice->n_lines);
@@ -445,7 +448,7 @@ put_session(const lo_message to, const SessionCounts* const session, const Advic
   put_count(to, "redo_steps", session->redo);
   put_count(to, "values_set", session->values_set);
   put_count(to, "values_lost", session->values_lost);
-  put_count(to, "commands_failed", session->failed);
+  put_count(to, "commands_failed", session->failed + unsaved);
 }
 
 static void
@@ -510,7 +513,7 @@ query_status(Control* const control, const Peer* const peer, Message* const mess
   put_engine(arguments, &engine);
   put_period(arguments, &engine.counts);
   put_ports(arguments, control->config.engine, &engine);
-  put_session(arguments, &session, &control->advice);
+  put_session(arguments, &session, &control->advice, control->counts.unsaved);
   put_program(arguments, &control->config);
   put_control(arguments, control);
   answer(control, peer, message, message->address, arguments);

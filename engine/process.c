@@ -116,6 +116,12 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
   }
   const char* const what = argv[0] && argv[1] ? argv[1] : ""; // one program may be many things
   heed_children();
+  if (access("/dev/null", R_OK | W_OK)) { // the child's input; spawning would blame the program
+    const int reason = errno;
+    free(process);
+    return error_set(error, STATUS_FILE, "%s %s cannot be started: /dev/null cannot be opened: %s",
+                     path, what, strerror(reason));
+  }
   const int failed = spawn(path, argv, socket, &process->id);
   if (failed) {
     free(process);

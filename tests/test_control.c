@@ -182,6 +182,9 @@ END_TEST
 START_TEST(edits_that_cannot_be_are_refused_and_leave_the_rack)
 {
   start();
+  client_send(rig.client, "/rack/add", "sssfsf", "twice", "highpass", "frequency", 80.0,
+              "frequency", 90.0);
+  client_expect(rig.client, "/fail /rack/add 1 frequency is given twice; remove one");
   client_send(rig.client, "/rack/add", "ss", "vol", "gain");
   client_expect_start(rig.client, "/fail /rack/add 4 ");
   client_send(rig.client, "/rack/add", "ss", "x", "gian");
@@ -619,6 +622,10 @@ START_TEST(racks_are_saved_and_loaded_inside_the_folder)
   client_send(rig.client, "/rack/load", "s", "none.rack");
   client_expect(rig.client, "/fail /rack/load 9 none.rack: No such file or directory");
   control_rig_expect_rack(&rig, "add lowcut highpass frequency=80Hz");
+  ck_assert_double_eq(control_rig_status(&rig, "commands_failed"), 2.0);
+  client_send(rig.client, "/rack/save", "s", "no/such/mine.rack");
+  client_expect_start(rig.client, "/fail /rack/save 9");
+  ck_assert_double_eq(control_rig_status(&rig, "commands_failed"), 3.0);
   stop();
 }
 END_TEST

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -275,6 +276,23 @@ expect_clean_child(void)
   close(socket);
 }
 
+START_TEST(without_a_null_device_that_is_what_is_said)
+{
+  if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+      mount("tmpfs", "/dev", "tmpfs", 0, NULL)) {
+    printf("skipped: no /dev of its own can be had\n");
+    return;
+  }
+  char* const argv[] = { "/bin/true", NULL };
+  Process* process = NULL;
+  Error error = { STATUS_OK, "" };
+  const int socket = open("/", O_RDONLY | O_CLOEXEC);
+  ck_assert_int_eq(process_start(argv[0], argv, socket, &process, &error), STATUS_FILE);
+  ck_assert_msg(strstr(error.text, "/dev/null cannot be opened: No such file"), "%s", error.text);
+  close(socket);
+}
+END_TEST
+
 START_TEST(a_child_has_nothing_of_its_parent)
 {
   expect_clean_child();
@@ -470,6 +488,7 @@ main(const int argc, char** const argv)
   }
   const TTest* const tests[] = { its_end_is_told_with_the_reason,
                                  what_cannot_be_started_is_refused,
+                                 without_a_null_device_that_is_what_is_said,
                                  a_child_has_nothing_of_its_parent,
                                  a_parent_without_standard_descriptors_has_a_child_with_them,
                                  one_that_is_stopped_is_told_from_one_that_runs,

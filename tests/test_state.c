@@ -7,14 +7,20 @@
 #include "support/scratch.h"
 #include "support/suite.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define S           UINT64_C(1000000000)
@@ -25,11 +31,13 @@ static State* state;
 static Error error;
 static char said[1024];
 static unsigned n_said;
+static unsigned n_unread;
 
 static void
-on_failed(void* const context, const char* const text)
+on_failed(void* const context, const StateTrouble trouble, const char* const text)
 {
   (void)context;
+  n_unread += trouble == STATE_UNREAD;
   snprintf(said, sizeof(said), "%s", text);
   ++n_said;
 }
@@ -254,6 +262,57 @@ START_TEST(damaged_files_are_as_if_they_were_not_there)
 }
 END_TEST
 
+START_TEST(each_damaged_file_is_reported)
+{
+  static const char* const names[] = { "starts", "subscribers", "present.rack", "good.rack" };
+  static const char* const whys[] = { "larger than", "not a text", "outside",
+                                      "not a regular file" };
+  static char large[5U << 20U];
+  memset(large, 'x', sizeof(large));
+  for (uint32_t f = 0; f < 4U; ++f) {
+    for (uint32_t k = 0; k < 4U; ++k) {
+      make_scratch();
+      mkdir(scratch_path(&scratch, "state"), 0777);
+      char path[256];
+      snprintf(path, sizeof(path), "state/%s", names[f]);
+      if (k == 0U) {
+        scratch_write(&scratch, path, large, sizeof(large));
+      } else if (k == 1U) {
+        scratch_write(&scratch, path, "\x7F\0\xFF\x01", 4);
+      } else if (k == 2U) {
+        ck_assert_int_eq(symlink("/etc/hostname", scratch_path(&scratch, path)), 0);
+      } else {
+        ck_assert_int_eq(mkdir(scratch_path(&scratch, path), 0777), 0);
+      }
+      n_unread = 0;
+      open_state();
+      ck_assert_msg(n_unread == 1U, "%s, %u: reported %u times", names[f], k, n_unread);
+      ck_assert_msg(f == 0U || (strstr(said, names[f]) && strstr(said, whys[k])), "%s, %u: %s",
+                    names[f], k, said);
+      drop_state();
+      if (k == 3U) {
+        rmdir(scratch_path(&scratch, path));
+      } else {
+        unlink(scratch_path(&scratch, path));
+      }
+      unlink(scratch_path(&scratch, "state/starts"));
+      rmdir(scratch_path(&scratch, "state"));
+      scratch_remove(&scratch);
+      scratch = (Scratch){ 0 };
+    }
+  }
+  n_unread = 0;
+  open_state(); // nothing there, nothing said
+  ck_assert_uint_eq(n_unread, 0U);
+  drop_state();
+  scratch_write(&scratch, "state/starts", "3 or so", 7);
+  open_state();
+  ck_assert_uint_eq(n_unread, 1U);
+  ck_assert_uint_eq(state_starts(state), 1);
+  end();
+}
+END_TEST
+
 START_TEST(what_a_killed_run_was_writing_is_removed)
 {
   open_state();
@@ -324,6 +383,56 @@ START_TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
   drop_state();
   umount2(scratch_path(&scratch, "state"), MNT_DETACH);
   scratch_remove(&scratch);
+}
+END_TEST
+
+/// From here on a system call fails for this process.
+static void
+forbid(const long call, const int code)
+{
+  struct sock_filter filter[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)code),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = { 4, filter };
+  ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/// What is said of a file that a call keeps from being read.
+static void
+assert_said(const long call, const int code, const char* const expected)
+{
+  make_scratch();
+  scratch_write(&scratch, "file", "text", 4);
+  Folder folder = { .fd = -1 };
+  Error why = { STATUS_OK, "" };
+  char* text = NULL;
+  ck_assert_int_eq(folder_open(&folder, scratch.directory, &why), STATUS_OK);
+  forbid(call, code);
+  const Status status = call == SYS_openat2 ? folder_read(&folder, "file", &text, &why)
+                                            : folder_open(&folder, scratch.directory, &why);
+  ck_assert_int_eq(status, STATUS_FILE);
+  ck_assert_msg(strstr(why.text, expected), "%s", why.text);
+}
+
+START_TEST(a_system_without_openat2_is_named)
+{
+  assert_said(SYS_openat2, ENOSYS, "this system lacks openat2");
+}
+END_TEST
+
+START_TEST(a_sandbox_without_openat2_is_named)
+{
+  assert_said(SYS_openat2, EPERM, "this system lacks openat2");
+}
+END_TEST
+
+START_TEST(what_is_forbidden_for_another_reason_is_said_as_it_is)
+{
+  assert_said(SYS_openat, EPERM, "Operation not permitted");
 }
 END_TEST
 
@@ -407,8 +516,11 @@ SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived, subscribers_are_kept_at_on
            what_follows_a_good_rack_becomes_good_a_minute_later,
            starts_that_have_not_lived_are_counted,
            an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack,
-           damaged_files_are_as_if_they_were_not_there, what_a_killed_run_was_writing_is_removed,
-           a_folder_has_one_user, an_origin_is_the_text_and_never_none,
+           damaged_files_are_as_if_they_were_not_there, each_damaged_file_is_reported,
+           what_a_killed_run_was_writing_is_removed, a_folder_has_one_user,
+           an_origin_is_the_text_and_never_none,
            a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack,
+           a_system_without_openat2_is_named, a_sandbox_without_openat2_is_named,
+           what_is_forbidden_for_another_reason_is_said_as_it_is,
            files_of_the_folder_are_replaced_as_a_whole, two_who_write_into_one_folder_do_not_meet,
            a_file_that_is_replaced_keeps_its_permissions)

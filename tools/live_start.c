@@ -147,9 +147,10 @@ on_engine_note(void* const context, const char* const text)
 }
 
 static void
-on_state_failed(void* const context, const char* const text)
+on_state_failed(void* const context, const StateTrouble trouble, const char* const text)
 {
-  live_log_event(&((const Live*)context)->log, EVENT_STATE_UNSAVED, text);
+  live_log_event(&((const Live*)context)->log,
+                 trouble == STATE_UNREAD ? EVENT_STATE_REFUSED : EVENT_STATE_UNSAVED, text);
 }
 
 // ---- start ----

@@ -91,7 +91,7 @@ write_file(State* const state, const char* const name, const char* const text,
   pthread_mutex_lock(&state->lock);
   ++state->counts.failed;
   if (!state->is_abandoned) {
-    state->failed(state->context, said);
+    state->failed(state->context, STATE_UNWRITTEN, said);
   }
   pthread_mutex_unlock(&state->lock);
   return false;
@@ -378,22 +378,54 @@ open_folder(State* const state, const char* const path, Error* const error)
   return STATUS_OK;
 }
 
+/// A file is there and cannot be used.
+static void
+report_unread(const State* const state, const char* const why)
+{
+  char said[512];
+  snprintf(said, sizeof(said), "state folder: %.400s; the file is not used", why);
+  state->failed(state->context, STATE_UNREAD, said);
+}
+
+/// The text of a file, to be freed; NULL when there is none, or it is damaged, which is reported.
+static char*
+read_file(const State* const state, const char* const name)
+{
+  char* text = NULL;
+  Error why;
+  struct stat info;
+  if (folder_read(&state->folder, name, &text, &why) &&
+      !fstatat(state->folder.fd, name, &info, AT_SYMLINK_NOFOLLOW)) {
+    report_unread(state, why.text);
+  }
+  return text;
+}
+
+/// How many starts in a row have not lived.
+static uint32_t
+read_starts(const State* const state)
+{
+  char* const text = read_file(state, STARTS_FILE);
+  char* end = text;
+  const unsigned long n = text ? strtoul(text, &end, 10) : 0UL;
+  const bool is_number = text && end != text && (!*end || !strcmp(end, "\n")) && n <= UINT32_MAX;
+  if (text && !is_number) {
+    report_unread(state, STARTS_FILE ": not a number of starts");
+  }
+  free(text);
+  return is_number ? (uint32_t)n : 0U;
+}
+
 /// Read what is there; what is not, or is damaged, is as if it never had been.
 static void
 read_files(State* const state)
 {
-  char* starts = NULL;
-  if (!folder_read(&state->folder, STARTS_FILE, &starts, NULL)) {
-    state->starts = (uint32_t)strtoul(starts, NULL, 10);
-  }
-  free(starts);
-  if (folder_read(&state->folder, CLIENTS_FILE, &state->subscribers, NULL)) {
-    state->subscribers = NULL;
-  }
+  state->starts = read_starts(state);
+  state->subscribers = read_file(state, CLIENTS_FILE);
   for (uint32_t f = 0; f < STATE_N_FILES; ++f) {
-    char* text = NULL;
+    char* const text = read_file(state, file_names[f]);
     uint64_t origin = 0;
-    if (folder_read(&state->folder, file_names[f], &text, NULL)) {
+    if (!text) {
       continue;
     }
     const char* const end = strchr(text, '\n');

@@ -35,8 +35,13 @@ typedef struct StateCounts {
   uint64_t failed; ///< Times that something could not be written
 } StateCounts;
 
-/// Called when something could not be written; must not call back. [state's thread, main]
-typedef void (*StateFailed)(void* context, const char* text);
+typedef enum StateTrouble {
+  STATE_UNWRITTEN, ///< A file could not be written, and is tried again
+  STATE_UNREAD     ///< A file is there, but damaged: it is as if it were not
+} StateTrouble;
+
+/// Called in either case; must not call back. [state's thread, main]
+typedef void (*StateFailed)(void* context, StateTrouble trouble, const char* text);
 
 typedef struct State State;
 

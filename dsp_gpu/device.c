@@ -296,6 +296,12 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
 static Device* left_behind;
 
 bool
+device_backend_was_left(void)
+{
+  return left_behind != NULL;
+}
+
+bool
 device_backend_free(Backend* const backend)
 {
   Device* const device = (Device*)backend;

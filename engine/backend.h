@@ -206,6 +206,9 @@ NODISCARD Status device_backend_new(const DeviceChoice* choice, Backend** backen
    uses, because it would wait for ever: context and memory are left until the process ends.
 */
 bool device_backend_free(Backend* backend);
+/// True once that has happened.  Then threads of the driver still run, and the process must not
+/// take apart what they use: it ends by _exit(). [main, at its end]
+bool device_backend_was_left(void);
 /// Blocks will come in real time from now on, or no longer. [main or builder]
 void device_backend_play(Backend* backend, bool plays);
 /// Change DeviceChoice::deadline_ns. [main or builder, while no worker runs]

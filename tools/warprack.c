@@ -3,6 +3,7 @@
 
 #include "commands.h"
 
+#include "../engine/backend.h"
 #include "../engine/effect.h"
 #include "../engine/hint.h"
 #include "../engine/text.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char license[] =
     "Copyright 2026 the warprack authors.\n"
@@ -102,6 +104,11 @@ main(int argc, char** argv)
   if (!command) {
     return refuse(word);
   }
-  const int exit_code = command->run(argc - 1, argv + 1);
-  return command->may_lose_output ? exit_code : end_output(exit_code);
+  const int result = command->run(argc - 1, argv + 1);
+  const int exit_code = command->may_lose_output ? result : end_output(result);
+  if (device_backend_was_left()) { // its driver may compile or compute yet
+    fflush(NULL);
+    _exit(exit_code);
+  }
+  return exit_code;
 }

@@ -203,6 +203,22 @@ def gpu_hang():
         print(f"  {server.status()['worker_note']}")
 
 
+def gpu_left():
+    """C6: a driver that never comes back goes on with its threads: the process ends without taking apart what they use."""
+    for faults, is_taken_apart in (("", True), ("gpu.hang@20", False)):
+        # The dynamic linker says which libraries' ends it calls: exit() does, _exit() does not.
+        env = {**os.environ, "WARPRACK_FAULTS": faults, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": os.path.abspath("linker")}
+        command = [FAULTS_PROGRAM, "run", "--in-process", "--io", "dummy", "--duration", "6", "--osc-port", str(free_port()), "--no-realtime"]
+        done = subprocess.run([*command, "--backend", "opencl", "gain"], env=env, capture_output=True, text=True, timeout=120, check=False)
+        (name,) = [name for name in os.listdir() if name.startswith("linker.")]
+        with open(name, encoding="utf-8", errors="replace") as file:
+            ends = sum("calling fini" in line for line in file)
+        os.remove(name)
+        assert done.returncode == 0, (faults, done)
+        assert (ends > 0) == is_taken_apart, (faults, ends, done.stderr)
+        print(f"  {faults or 'no fault'}: {ends} libraries were ended")
+
+
 def gpu_lost():
     """C9: an error that ends a context, of a process that lives on: it is not used again, so that there is one error."""
     with playing("--backend", "opencl") as server:
@@ -381,7 +397,7 @@ def paged_out():
 
 
 WORKER = [worker_lost, worker_late, worker_nan, too_heavy, worker_gone_for_long, crashing_edit, crashing_rack]
-GPU = [no_gpu, gpu_refused, gpu_hang, gpu_lost, gpu_late, cold_caches]
+GPU = [no_gpu, gpu_refused, gpu_hang, gpu_left, gpu_lost, gpu_late, cold_caches]
 SYSTEM = [file_errors, full_disk, clock_jumps, suspended, paged_out]
 
 

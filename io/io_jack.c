@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RETRY_MS 40U // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
+#define RETRY_MS          40U  // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
+#define RETRY_PIPEWIRE_MS 240U // every fifth one: it costs 5 ms, for libjack loads PipeWire anew
 
 typedef struct Jack {
   Reviver reviver; // First, so that an Io* is a Jack*
@@ -240,7 +241,6 @@ static const ReviverKind kind = {
   .follow = follow,
   .leave = leave,
   .close = jack_session_close,
-  .retry_ms = RETRY_MS,
   .may_abandon = true,
 };
 
@@ -282,10 +282,12 @@ name_server(Jack* const jack, const char* const given)
   char* const name = jack->reviver.name;
   const size_t size = sizeof(jack->reviver.name);
   if (pipewire_is_libjack()) {
+    jack->reviver.retry_ms = RETRY_PIPEWIRE_MS;
     snprintf(name, size, given ? "PipeWire '%s'" : "PipeWire", given);
     jack->hint = getenv("XDG_RUNTIME_DIR") ? "" : " for this user: XDG_RUNTIME_DIR is not set";
   } else {
     const char* const preset = getenv("JACK_DEFAULT_SERVER");
+    jack->reviver.retry_ms = RETRY_MS;
     snprintf(name, size, "JACK server '%s'", given ? given : preset ? preset : "default");
     jack->hint = pipewire_runs() ? ", but PipeWire does: start this program with pw-jack" : "";
   }

@@ -250,7 +250,6 @@ static const ReviverKind kind = {
   .started = note_start,
   .follow = follow,
   .close = close_session,
-  .retry_ms = RETRY_MS,
 };
 
 // ---- the driver ----
@@ -280,6 +279,7 @@ portaudio_open(const IoConfig* const config, const IoEvents* const events, Io** 
   };
   portaudio->reviver.kind = &kind;
   portaudio->reviver.wait = config->wait;
+  portaudio->reviver.retry_ms = RETRY_MS;
   snprintf(portaudio->reviver.name, sizeof(portaudio->reviver.name), "PortAudio");
   portaudio->rate_hz = config->rate_hz;
   portaudio->block_frames = config->block_frames ? config->block_frames : DEFAULT_BLOCK;

@@ -285,7 +285,7 @@ advance(Reviver* const reviver)
   if (reviver->phase == RUNNING) {
     return is_lost(reviver) ? lose_session(reviver) : reviver->kind->follow(reviver);
   }
-  const uint64_t retry_ns = (uint64_t)reviver->kind->retry_ms * NS_PER_MS;
+  const uint64_t retry_ns = (uint64_t)reviver->retry_ms * NS_PER_MS;
   return rt_now_ns() - reviver->attempt_ns >= retry_ns && open_session(reviver);
 }
 

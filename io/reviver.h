@@ -49,9 +49,8 @@ typedef struct ReviverKind {
   bool (*follow)(Reviver* reviver);
   /// It is about to be closed: keep what the next one needs.  May be NULL. [main]
   void (*leave)(Reviver* reviver);
-  ErrandCall close;  ///< Close and free the session, in whatever state it is. [errand]
-  uint32_t retry_ms; ///< Between two attempts to open, at least
-  bool may_abandon;  ///< A new session can be opened beside one that hangs
+  ErrandCall close; ///< Close and free the session, in whatever state it is. [errand]
+  bool may_abandon; ///< A new session can be opened beside one that hangs
 } ReviverKind;
 
 typedef enum Phase { AWAY, OPENING, STARTING, RUNNING, CLOSING } Phase;
@@ -63,7 +62,9 @@ struct Reviver {
   Phase phase;
   Session* session; ///< NULL only when AWAY
   bool has_run;     ///< A session has run
-  bool wait;        ///< Set by the driver: no server at the first start is waited for
+  // Set by the driver
+  bool wait;         ///< No server at the first start is waited for
+  uint32_t retry_ms; ///< Between two attempts to open, at least
   // For reviver.c alone
   Errand* errand;      ///< The running call; NULL for none
   uint64_t errand_ns;  ///< When it began

@@ -163,6 +163,28 @@ def tells_latency(pipewire, rack):
     until(told, lambda: pipewire.jack("jack_lsp", "-l"), rack.output)
 
 
+def attempts(pipewire):
+    """Each attempt to reach a daemon costs milliseconds, as libjack loads all of PipeWire for it: they are few."""
+    with scratch() as folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/pipewire-0")
+        listener.listen(64)
+        env = {**os.environ, **pipewire.jack_env, "XDG_RUNTIME_DIR": folder}
+        command = [PROGRAM, "run", "--osc-port", "0", "--io", "jack", "--wait", ""]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+        try:
+            listener.settimeout(LIMIT_S)
+            began, n = None, 0
+            while n < 10:
+                listener.accept()[0].close()
+                began, n = began or time.monotonic(), n + 1
+            seconds = time.monotonic() - began
+        finally:
+            process.kill()
+            process.wait()
+    print(f"no daemon: {n} attempts took {seconds:.2f} s")
+    assert seconds > 1.5, seconds  # 9 times 0.24 s at least; every poll of 50 ms would be 0.45 s
+
+
 def formats(pipewire, rack):
     """Quantum and rate follow PipeWire's settings, and so does the latency that it is told."""
     for quantum in (256, 2048, 64):
@@ -189,6 +211,7 @@ def stopped_daemon(pipewire, rack):
 
 with scratch() as folder, PipeWire(folder) as pipewire:
     names_pw_jack(pipewire)
+    attempts(pipewire)
     rack_arguments = ("--io", "jack", "--name", "rack", "")
     with Server(*rack_arguments, env=pipewire.jack_env) as rack:
         assert rack.status()["device"] == "PipeWire", rack.status()

@@ -56,7 +56,7 @@ parse_add(Parser* const parser)
 static Status
 parse_insert(Parser* const parser)
 {
-  static const char usage[] = "write: insert NAME EFFECT before|after NODE [VALUE ...]";
+  static const char usage[] = "write: insert NAME EFFECT before|after END [VALUE ...]";
   Token name;
   Token words[2]; // side and end
   RackNode* node = NULL;

@@ -140,7 +140,7 @@ static const struct {
   { "remove b\nremove b", STATUS_NOT_FOUND, "e:2:8: no node \"b\"" },
   { "disconnect b c\nconnect c b\nconnect a c\nconnect b c", STATUS_BAD_RACK,
     "e:4:9: signal would go in a circle: b > c > b" },
-  { "insert x gain", STATUS_BAD_RACK, "write: insert NAME EFFECT before|after NODE" },
+  { "insert x gain", STATUS_BAD_RACK, "write: insert NAME EFFECT before|after END" },
   { "insert x gain between a", STATUS_BAD_RACK, "e:1:15: \"between\" is neither before nor after" },
   { "insert x gain before z", STATUS_NOT_FOUND, "e:1:22: no node \"z\"" },
   { "insert a gain before b", STATUS_EXISTS, "e:1:8: the name \"a\" is taken" },

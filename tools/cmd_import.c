@@ -14,7 +14,7 @@ static int import_run(int argc, char** argv);
 const Command cmd_import = {
   .name = "import",
   .usage = "FILE",
-  .summary = "Print the EQ settings of another program as a rack",
+  .summary = "Print EQ settings of AutoEq, REW or Equalizer APO as a rack",
   .run = import_run,
 };
 

@@ -158,12 +158,12 @@ warn(const char* const input, const char* const output, const char* const warnin
   if (report->missing_in) {
     fprintf(stderr,
             PROGRAM_NAME " render: '%s' is truncated: it ends after %llu of the %llu frames that "
-                         "its header promises; --strict refuses such files\n",
+                         "its header promises; --strict rejects such files\n",
             input, (unsigned long long)report->frames_in,
             (unsigned long long)(report->frames_in + report->missing_in));
   }
   if (report->tags_lost) {
-    fprintf(stderr, PROGRAM_NAME " render: '%s' has no place for %u of the input's tags\n", output,
+    fprintf(stderr, PROGRAM_NAME " render: '%s' cannot hold %u of the input's tags\n", output,
             report->tags_lost);
   }
   if (report->clipped) {
@@ -278,7 +278,7 @@ render_run(const int argc, char** const argv)
       .to.integer = &options.block },
     { "format", 'f', OPTION_CHOICE, .choices = formats,
       .help = "Bits per sample, or float (default float; FLAC: 24)", .to.choice = &options.format },
-    { "strict", 's', OPTION_FLAG, .help = "Refuse an input that is truncated, instead of a warning",
+    { "strict", 's', OPTION_FLAG, .help = "Reject a truncated input, instead of a warning",
       .to.flag = &options.strict },
     { "tail", 't', OPTION_TEXT, "S",
       .help = "Seconds after the input's end, or auto, the default: until it is silent",

@@ -171,7 +171,9 @@ run_run(const int argc, char** const argv)
       .help = "UDP port for OSC, default 9770; 0: any free one, it is printed",
       .to.integer = &args.osc_port },
     { "osc-bind", 0, OPTION_TEXT, "ADDRESS",
-      .help = "Address for OSC beside 127.0.0.1, the default", .to.text = &args.live.bind_address },
+      .help = "Address to listen on for OSC, default 127.0.0.1, which stays open beside one that "
+              "others can reach",
+      .to.text = &args.live.bind_address },
     { "osc-allow", 0, OPTION_TEXT, "LIST",
       .help = "Who else may send: ADDRESS[/BITS],...; default this machine alone",
       .to.text = &args.osc_allow },

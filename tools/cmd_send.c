@@ -368,11 +368,11 @@ send_run(const int argc, char** const argv)
   SendArgs args = { .talk = TALK_DEFAULTS };
   const Option table[] = {
     { "bundle", 'b', OPTION_FLAG,
-      .help =
-          "Send messages with a word \"" SEPARATOR "\" between them as one bundle: all or nothing",
+      .help = "Send all messages, with a word \"" SEPARATOR
+              "\" between them, as one bundle: all or none",
       .to.flag = &args.is_bundle },
     { "json", 'j', OPTION_FLAG,
-      .help = "Print the answers as one JSON array, those of /server/... as an object",
+      .help = "Print the answers as one JSON array, those to /server/... as an object",
       .to.flag = &args.json },
     TALK_OPTIONS(&args.talk),
     { "types", 0, OPTION_TEXT, "LETTERS",

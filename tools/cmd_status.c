@@ -18,7 +18,7 @@ static int status_run(int argc, char** argv);
 const Command cmd_status = {
   .name = "status",
   .usage = "[options] [KEY ...]",
-  .summary = "Show the state and the counters of a running server, or those named",
+  .summary = "Show state and counters of a running server: all, or those whose names match KEY",
   .run = status_run,
 };
 

@@ -39,7 +39,8 @@ typedef struct BackendArgs {
         .to.integer = &(args)->gpu_index },                                                        \
   {                                                                                                \
     "memory", 0, OPTION_INTEGER, "MIB", 1, MEMORY_MOST_MIB,                                        \
-        .help = "Memory for racks, old and new together (default half of what there is)",          \
+        .help = "Memory limit for the old and the new rack together, default half of what is "     \
+                "available",                                                                       \
         .to.integer = &(args)->memory_mib                                                          \
   }
 

@@ -312,14 +312,14 @@ add_tried(char* const tried, const size_t n_bytes, const Error* const error)
   snprintf(tried + used, n_bytes - used, "%s; ", error->text);
 }
 
-/// Open a driver for `--io auto`.  The timer, which plays to nobody, only where nobody could be
-/// played to.
+/// Open a driver for `--io auto`.  Beside PipeWire the timer is refused: nobody would hear it.
 static Status
 try_driver(Live* const live, const IoDriver* const driver, Error* const error)
 {
   return driver == io_find("dummy") && pipewire_runs()
              ? error_set(error, STATUS_AUDIO_IO,
-                         "a timer plays to nobody, so beside PipeWire it takes --io dummy")
+                         "beside PipeWire, --io auto does not play on the timer, which nobody "
+                         "hears; --io dummy does")
              : open_driver(live, driver, error);
 }
 

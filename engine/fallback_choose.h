@@ -8,6 +8,11 @@
 #include "rack.h"
 #include "status.h"
 
+/// What the rack, or `on_late`, says of its outputs; false, and `fallbacks` untouched, where they
+/// leave a choice.  Without their responses: no copy has to be heard for it. [builder]
+bool
+fallback_take_words(const Rack* rack, RackFallback on_late, uint32_t n_out, Fallbacks* fallbacks);
+
 /**
    Choose for each output of a rack.
 

@@ -39,7 +39,6 @@ runner_publish_facts(Runner* const runner)
                                  .tail_frames = plan->tail_frames,
                                  .memory_bytes = plan->n_bytes,
                                  .making_bytes = plan->making_bytes,
-
                                  .fallbacks = runner->fallbacks };
   unlock_told(runner);
 }
@@ -124,7 +123,8 @@ runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
                         Fallbacks* const before, Error* const error)
 {
   *before = runner->fallbacks;
-  if (request->format->offline) {
+  if (request->format->offline || fallback_take_words(request->rack, runner->config.on_late,
+                                                      request->format->n_out, &runner->fallbacks)) {
     return STATUS_OK;
   }
   const Status status = fallback_choose(request, runner->config.on_late, &runner->fallbacks, error);

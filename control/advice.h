@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What is probably not meant in the rack that is heard (rack_warnings()), and what of it is new.
+/// Warnings of the rack that is heard (rack_warnings()), and which of them are new.
 #ifndef WARPRACK_CONTROL_ADVICE_H
 #define WARPRACK_CONTROL_ADVICE_H
 
@@ -9,14 +9,15 @@
 #include <stdint.h>
 
 typedef struct Advice {
-  char* text;       ///< All warnings, a line each; NULL: not looked yet
-  uint64_t of;      ///< Number of the document that it is about
+  char* text;       ///< All warnings, a line each; NULL before the first advice_update()
+  uint64_t of;      ///< Number of the document that `text` is about
   double rate_hz;   ///< ... at this rate
   uint32_t n_lines; ///< Warnings
 } Advice;
 
-/// Look at a document, unless that has been done.  True when the warnings are other ones; `*fresh`
-/// then has those that are new, "" for none, for the caller to free.  False without memory, too.
+/// Collect the warnings of a document, once per document and rate.  True when they differ from
+/// those before; `*fresh` then has the new ones, "" for none, for the caller to free.  False also
+/// when out of memory.
 bool advice_update(Advice* advice, const Rack* rack, uint64_t number, double rate_hz, char** fresh);
 
 /// "" before the first look.

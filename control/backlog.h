@@ -33,7 +33,7 @@ typedef struct Backlog {
    is new or has another effect.  `before` NULL: all parameters.  What waits already, and is not in
    `now` any more, is dropped.
 
-   @param maker Who need not be told of the values; NULL: all are to be told.
+   @param maker Client that knows the values already and gets none; NULL: all subscribers get them.
    @return false when out of memory, with nothing added.
 */
 bool backlog_add(Backlog* backlog, const Rack* before, const Rack* now, const Peer* maker);

@@ -232,7 +232,8 @@ say_unknown(const char* const address, Error* const error)
   }
   return near ? error_set(error, STATUS_NOT_FOUND, "no such address; did you mean \"%s\"?", near)
               : error_set(error, STATUS_NOT_FOUND,
-                          "no such address; all are /rack/..., " NODE_ADDRESS " or /server/...");
+                          "no such address; addresses are /rack/..., " NODE_ADDRESS
+                          " or /server/...");
 }
 
 Status
@@ -255,7 +256,7 @@ command_find(const Message* const message, const CommandInfo** const info, Error
   }
   char expected[32];
   command_types(same_address, expected, sizeof(expected));
-  char given[80] = ", and none came";
+  char given[80] = ", but got none";
   if (*types) {
     snprintf(given, sizeof(given), ", not \"%.64s\"", types);
   }

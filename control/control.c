@@ -165,7 +165,8 @@ report_lost(Control* const control)
       control->now_ns - control->reported_lost_ns >= SOURCES_REPORT_NS) {
     char text[160];
     snprintf(text, sizeof(text),
-             "%llu packets lost: they came faster than they can be read, or from too many senders",
+             "%llu packets lost: they arrived faster than the server reads them, or from too many "
+             "senders",
              (unsigned long long)(lost - control->reported_lost));
     say_flood(control, text);
     control->reported_lost = lost;
@@ -183,7 +184,7 @@ report_drops(Control* const control)
        (source = sources_report(&control->intake.sources, control->now_ns, &index, &n));) {
     Error error;
     error_set(&error, STATUS_LIMIT,
-              "%llu packets dropped: they came faster than they can be served",
+              "%llu packets dropped: they arrived faster than the server handles them",
               (unsigned long long)n);
     if (peer_is_loopback(&source->peer)) {
       outlet_fail(&control->outlet, &source->peer, 0, "", &error);

@@ -51,13 +51,13 @@ typedef struct ControlConfig {
   /// [control] The rack that is heard from now on, as text that is given away: at the start, at
   /// most every 250 ms after changes, at the end.  May be NULL.
   void (*heard)(void* context, char* rack_text);
-  /// [control] What is probably not meant in the rack that is heard, a line each, when that is new.
+  /// [control] New warnings of the rack that is heard, a line each.
   /// May be NULL.
   void (*warned)(void* context, const char* lines);
-  /// Who was subscribed when the run before ended, as `subscribed` had it: they are told that this
-  /// one has started, and how everything is now.  Read by control_start(); NULL: nobody.
+  /// Subscribers of the run before, as `subscribed` had them: each gets /server/started and all
+  /// values.  Read by control_start(); NULL: nobody.
   const char* subscribers;
-  /// [control] Who is subscribed from now on, as text that is given away.  May be NULL.
+  /// [control] The subscribers from now on, as text that is given away.  May be NULL.
   void (*subscribed)(void* context, char* subscribers);
   void (*latency_changed)(void* context); ///< [any] After an edit that changed the rack's latency
   void (*quit)(void* context);            ///< [control] /server/quit

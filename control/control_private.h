@@ -64,8 +64,8 @@ const char* control_rack_text(Control* control);
 /// Ask the audio side and tell subscribers what is new.
 void control_look_at_audio(Control* control);
 
-/// Look at the rack that is heard for what is probably not meant, and tell what is new: the
-/// program, subscribers, and who made the edit, unless NULL.
+/// Collect the warnings of the rack that is heard, and report new ones to the program, to
+/// subscribers and to the client that made the edit, unless NULL.
 void control_advise(Control* control, const Peer* maker);
 
 /// Tell subscribers how things are now: NotifySay.

@@ -29,7 +29,7 @@ NODISCARD Status folder_open_file(const Folder* folder, const char* name, int* f
 NODISCARD Status folder_read(const Folder* folder, const char* name, char** text, Error* error);
 
 /// The same for a rack.  The name must end in ".rack": a message about an error quotes the text,
-/// and other files are nobody's business.
+/// which must not show parts of other files.
 NODISCARD Status folder_read_rack(const Folder* folder, const char* name, char** text,
                                   Error* error);
 

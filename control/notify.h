@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What clients want to be sent: the changes that others make, and whether /done.
+   Subscriptions of clients: the changes that others make, and whether the client gets /done.
 
    A change is a key: a parameter, or one of the NOTIFY_* events.  Subscribers get its newest state
    at most once in NOTIFY_INTERVAL_NS, and always the last one; whoever made it is left out.  When
@@ -50,12 +50,12 @@ typedef struct NotifyEntry {
   uint64_t sent_ns; ///< 0: never; free when not due either and long ago
 } NotifyEntry;
 
-/// A client that wants something else than others.
+/// A client that subscribes, or that gets no /done.
 typedef struct Client {
   Peer peer;
   uint64_t heard_ns;  ///< When it last spoke
   bool is_subscribed; ///< Gets what others change
-  bool is_quiet;      ///< Gets no /done; free when neither
+  bool is_quiet;      ///< Gets no /done; the place is free when neither is set
 } Client;
 
 /// Say to one subscriber how things are now.

@@ -19,7 +19,7 @@ schedule_add(Schedule* const schedule, Batch* const batch, Error* const error)
   if (schedule->n_batches + n_of_peer(schedule, &batch->peer) >= SCHEDULE_MAX_BATCHES ||
       schedule->n_bytes + batch->n_bytes > SCHEDULE_MAX_BYTES) {
     return error_set(error, STATUS_LIMIT,
-                     "%u bundles wait for their time already; send them nearer to it",
+                     "%u bundles already wait for their time; send bundles closer to their time",
                      schedule->n_batches);
   }
   Batch** at = &schedule->first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What a wrong word should have been: effects, parameters, nodes, choices, options, commands and
-   OSC addresses all ask here.
+   The name nearest to a wrong word, for messages about effects, parameters, nodes, choices,
+   options, commands and OSC addresses.
 
    A word is near a name when it is the same in another case, a word of other programs for it
    ("wet" for "mix", "eq" for "peaking": the table in hint.c), mistyped (edit distance), or when one

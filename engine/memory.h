@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /**
-   Memory that this process may come to: the least of the machine's, of the limits of its control
+   Memory that this process may use: the least of the machine's, of the limits of its control
    group and of all groups above (memory.max and memory.high, version 1's memory.limit_in_bytes),
    and of its resource limits (RLIMIT_AS, RLIMIT_DATA).
 
@@ -14,7 +14,7 @@
 */
 size_t memory_available(const char* root); // [main]
 
-/// The part of it that racks may take where nobody has said how much: half.  The rest is for the
+/// The part of it that racks may take without `--memory`: half.  The rest is for the
 /// program, its drivers and the file cache. [main]
 size_t memory_share(void);
 

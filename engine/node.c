@@ -207,10 +207,11 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
 {
   const FxInfo* const fx = rack_node->fx;
   if (fx->offline_only && !format->offline) {
-    return error_set(error, STATUS_BAD_RACK,
-                     "%s needs the whole signal, which `warprack render` alone has; remove it from "
-                     "a rack that runs live",
-                     rack_node->name);
+    return error_set(
+        error, STATUS_BAD_RACK,
+        "%s needs the whole signal, so it works in `warprack render` only; remove it from "
+        "a rack that runs live",
+        rack_node->name);
   }
   Node* const node = calloc(1, sizeof(Node));
   if (!node) {

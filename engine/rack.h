@@ -205,8 +205,8 @@ void rack_set_value(const Rack* rack, RackUid uid, uint32_t param, double number
 /// checked by the planner, which knows what files hold.
 NODISCARD Status rack_check(const Rack* rack, Error* error);
 
-/// What is probably not meant in a rack that can be played, a line each with its final newline; ""
-/// for nothing.  `rate_hz` 0: not known yet.  Caller frees; NULL when out of memory.
+/// Warnings of a rack that is valid, but probably does not do what was meant, a line each with its
+/// final newline; "" for none.  `rate_hz` 0: not known yet.  Caller frees; NULL when out of memory.
 char* rack_warnings(const Rack* rack, double rate_hz);
 
 /// Its canonical text is no longer than a document may be: STATUS_LIMIT.

@@ -179,7 +179,7 @@ rack_parse_values(Parser* const parser, RackNode* const node)
     const TokenKind next = parser->next.kind;
     if (now.kind == TOKEN_EQUALS && n == 0U) {
       return parser_fail(parser, now.offset, STATUS_BAD_RACK,
-                         "put a space, not =, behind the effect: %s %.40s", node->fx->name,
+                         "put a space, not =, after the effect: %s %.40s", node->fx->name,
                          next == TOKEN_WORD && number_scan(parser->next.text, &(Decimal){ 0 })
                              ? parser->next.text
                              : "KEY=VALUE");

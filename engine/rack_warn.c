@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a rack does that is probably not meant.  Each warn_ function looks for one thing.
+// Warnings of a rack that is valid, but probably does not do what was meant: one warn_ function
+// each.
 
 #include "rack_private.h"
 
@@ -38,8 +39,8 @@ warn_of_sum(const Warnings* const warnings)
 {
   if (warnings->rack->n_summed) {
     fprintf(warnings->lines,
-            "%u chains have the same input and output and are summed; for one behind the other "
-            "write one chain, with | between them\n",
+            "%u chains have the same input and output and are summed; to put them in series, "
+            "write one chain with | between them\n",
             warnings->rack->n_summed + 1U);
   }
 }

@@ -91,7 +91,7 @@ container_from(const char* const name, AudioFormat* const format, Error* const e
     }
   }
   return error_set(error, STATUS_BAD_ARG,
-                   "'%s': the ending says what to write, one of .wav .w64 .rf64 .flac", name);
+                   "'%s': the file name needs one of these endings: .wav .w64 .rf64 .flac", name);
 }
 
 static Status

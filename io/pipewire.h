@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Whether PipeWire is there, beside a program that speaks JACK.
+   Detects PipeWire, for messages of the JACK driver.
 
    PipeWire brings a libjack of its own that clients of its daemon must be started with (pw-jack
    sets LD_LIBRARY_PATH to it); with jackd's, they find no server even where PipeWire plays.

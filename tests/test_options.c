@@ -152,7 +152,7 @@ START_TEST(operands_are_counted)
   PARSE(&paint, "-w");
   assert_refused(&paint, "warprack paint [options] WALL");
   PARSE(&paint, "wall", "door");
-  assert_refused(&paint, "nothing is expected at 'door'");
+  assert_refused(&paint, "unexpected argument 'door'");
 }
 END_TEST
 
@@ -189,7 +189,7 @@ START_TEST(numbers_and_what_follows_two_dashes_are_operands)
   PARSE(&paint, "-");
   ck_assert_str_eq(paint.operands.words[0], "-");
   PARSE(&paint, "-wall");
-  assert_refused(&paint, "unknown option -a; words behind -- are no options");
+  assert_refused(&paint, "unknown option -a; words after -- are operands");
 }
 END_TEST
 

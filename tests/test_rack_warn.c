@@ -33,8 +33,8 @@ expect(const char* const document, const double rate_hz, const char* const lines
 #define NO_OUT "nothing reaches out, so the rack is silent; connect a node to out\n"
 #define NO_IN  "in reaches nothing, so the rack is silent; connect in to a node\n"
 #define SUMMED                                                                                     \
-  " chains have the same input and output and are summed; for one behind the other write one "     \
-  "chain, with | between them\n"
+  " chains have the same input and output and are summed; to put them in series, write one "       \
+  "chain with | between them\n"
 
 START_TEST(a_silent_rack_says_why)
 {

@@ -315,7 +315,7 @@ find_listing(const char* const name)
     }
   }
   char hint[HINT_BYTES];
-  command_misused(&cmd_list, "nothing to list by the name '%s'; %s", name,
+  command_misused(&cmd_list, "no list '%s'; %s", name,
                   name_hint(hint, name, names, ARRAY_LEN(names)));
   return NULL;
 }

@@ -318,7 +318,7 @@ render_run(const int argc, char** const argv)
     const bool is_last = !audio_format_from(config.input, encoding, &ignored, NULL) &&
                          !audio_format_from(operands.words[0], encoding, &ignored, NULL);
     return command_misused(&cmd_render, "%s%s", error.text,
-                           is_last ? "; the RACK stands first" : "");
+                           is_last ? "; the RACK comes first" : "");
   }
   if (!options.quiet && !options.json && isatty(STDERR_FILENO)) {
     config.progress = draw;

@@ -394,7 +394,8 @@ send_run(const int argc, char** const argv)
   const char* wrong = NULL;
   read_requests(&args, &operands, &wrong);
   const int exit_code =
-      wrong ? command_misused(&cmd_send, "\"%s\" is no OSC address; they begin with \"/\"", wrong)
+      wrong ? command_misused(&cmd_send, "\"%s\" is no OSC address; addresses begin with \"/\"",
+                              wrong)
             : talk_to_server(&args);
   free(args.requests);
   return exit_code;

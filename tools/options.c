@@ -270,7 +270,7 @@ take_letters(Line* const line)
       return take_help(line);
     }
     if (!option) {
-      command_misused(line->command, "unknown option -%c; words behind -- are no options", *at);
+      command_misused(line->command, "unknown option -%c; words after -- are operands", *at);
       return false;
     }
     if (takes_value(option)) {
@@ -299,7 +299,7 @@ check_operands(const Line* const line, const Operands* const operands)
     return false;
   }
   if (operands->n > line->table->max_operands) {
-    command_misused(command, "nothing is expected at '%s'%s",
+    command_misused(command, "unexpected argument '%s'%s",
                     operands->words[line->table->max_operands],
                     strstr(command->usage, "RACK") ? "; a RACK of several words needs quotes" : "");
     return false;

@@ -5,7 +5,7 @@
 
      present.rack   the rack that plays, once it has lived for STATE_PRESENT_S
      good.rack      such a rack, after the run has lived for STATE_GOOD_S more
-     subscribers    who is sent what changes, as control has it
+     subscribers    addresses of the clients that subscribe, one a line
      starts         how many starts in a row, the present one included, have not lived for
                     STATE_LIVED_S nor ended in order
 
@@ -76,11 +76,11 @@ NODISCARD Status state_run(State* state, Error* error);
 /// not rt]
 void state_offer(State* state, char* rack_text, uint64_t now_ns);
 
-/// Who was subscribed when the folder was opened, NULL: nothing is known.  Valid until state_run().
+/// The subscribers when the folder was opened; NULL: none are known.  Valid until state_run().
 /// [main]
 const char* state_subscribers(const State* state);
 
-/// Who is subscribed from now on; the text is given away. [any, not rt]
+/// Store the subscribers from now on; the text is given away. [any, not rt]
 void state_offer_subscribers(State* state, char* subscribers);
 
 /// A worker was lost: the rack that it played, and is played again, begins to live anew, for

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Which server, and for how long it is waited for.
+/// The server, and how long to wait for it.
 typedef struct TalkArgs {
   const char* host; ///< Name or numeric address
   int64_t port;
@@ -57,7 +57,7 @@ typedef struct Talk {
   uint8_t packet[TALK_MAX_PACKET + 8U]; ///< The one that came last
 } Talk;
 
-/// Begin; the time runs from here.  talk_close() in any case.
+/// Open the socket and start the timeout.  Call talk_close() also on an error.
 NODISCARD Status talk_open(Talk* talk, const TalkArgs* args, Error* error);
 
 void talk_close(Talk* talk);

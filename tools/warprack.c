@@ -54,9 +54,9 @@ refuse(const char* const word)
   for (uint32_t i = 0; i < n && i < ARRAY_LEN(names); ++i) {
     names[i] = commands[i]->name;
   }
-  char hint[HINT_BYTES] = "options stand behind the command";
+  char hint[HINT_BYTES] = "options come after the command";
   if (looks_like_rack(word)) {
-    strcpy(hint, "a rack stands behind check, render or run");
+    strcpy(hint, "a rack comes after check, render or run");
   } else if (word[0] != '-') {
     name_hint(hint, word, names, n);
   }

@@ -5,10 +5,11 @@
 
 #include "../engine/rt.h"
 
-#define RESTORE_NS 90000000U   // every other poll of 50 ms: an attempt in vain costs a call
-#define SHOWN_NS   1000000000U // by when shared memory shows a change that was reported
-#define SETTLE_NS  200000000U  // a device's ports come one by one
-#define REPORT_NS  1000000000U // after which a connection that is away is reported
+#define RESTORE_NS     90000000U   // every other poll of 50 ms: an attempt in vain costs a call
+#define RESTORE_MAX_NS 5000000000U // and a line in the server's log, so they become rarer
+#define SHOWN_NS       1000000000U // by when shared memory shows a change that was reported
+#define SETTLE_NS      200000000U  // a device's ports come one by one
+#define REPORT_NS      1000000000U // after which a connection that is away is reported
 
 Status
 jack_patch_init(JackPatch* const patch, const IoConfig* const config, Error* const error)
@@ -45,6 +46,7 @@ jack_patch_begin(JackPatch* const patch, JackSession* const session, const uint6
   atomic_store(&session->links_changed, true);
   atomic_store(&session->ports_changed, true);
   patch->restore_ns = now_ns;
+  patch->rest_ns = RESTORE_NS;
 }
 
 bool
@@ -62,6 +64,7 @@ follow_links(JackPatch* const patch, JackSession* const session, const uint64_t 
   if (atomic_exchange(&session->links_changed, false)) {
     patch->links_ns = now_ns;
     patch->is_settled = false;
+    patch->rest_ns = RESTORE_NS;
   }
   if (!patch->is_settled) {
     const bool is_late = now_ns - patch->links_ns >= SHOWN_NS;
@@ -116,11 +119,12 @@ bool
 jack_patch_must_restore(JackPatch* const patch, JackSession* const session)
 {
   const uint64_t now_ns = rt_now_ns();
-  if (now_ns - patch->restore_ns < RESTORE_NS ||
+  if (now_ns - patch->restore_ns < patch->rest_ns ||
       !jack_links_can_restore(&patch->links, session->client)) {
     return false;
   }
   patch->restore_ns = now_ns;
+  patch->rest_ns = 2U * patch->rest_ns < RESTORE_MAX_NS ? 2U * patch->rest_ns : RESTORE_MAX_NS;
   jack_links_clear(&session->to_restore);
   return jack_links_add_lost(&session->to_restore, &patch->links);
 }

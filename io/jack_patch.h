@@ -17,6 +17,7 @@ typedef struct JackPatch {
   uint64_t links_ns;   ///< When it reported one
   uint64_t ports_ns;   ///< When it reported a port that came or went; 0: that has been dealt with
   uint64_t restore_ns; ///< When restoring was tried last
+  uint64_t rest_ns;    ///< For how long it is not tried again
   uint32_t n_away;     ///< Connections that are not there, since away_ns
   uint64_t away_ns;
   uint32_t n_reported; ///< How many were reported

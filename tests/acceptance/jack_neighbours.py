@@ -112,6 +112,27 @@ def left_out_and_parted(jack, env):
         rack.stop()
 
 
+def inactive_client(jack, env):
+    """A client that has ports but is not active refuses connections: they are tried less and less often, and made once it is."""
+    os.environ.update(jack.env)
+    libjack = ctypes.CDLL("libjack.so.0")
+    libjack.jack_client_open.restype = ctypes.c_void_p
+    client = ctypes.c_void_p(libjack.jack_client_open(b"lazy", 1, None))
+    flags = ctypes.c_ulong(1)  # JackPortIsInput
+    libjack.jack_port_register.restype = ctypes.c_void_p
+    assert libjack.jack_port_register(client, b"in_1", b"32 bit float mono audio", flags, ctypes.c_ulong(0))
+    began = len(jack.output())
+    with Server("--io", "jack", "--channels", "1:1", "--name", "rack", "--connect", "lazy", "", env=env) as rack:
+        time.sleep(4.0)
+        n = jack.output()[began:].count("not active")
+        print(f"a client that is not active: {n} attempts to connect it in 4 s")
+        assert 0 < n < 15, jack.output()  # every 0.1 s were 40
+        assert libjack.jack_activate(client) == 0
+        until(lambda: "   rack:out_1" in jack.ports("-c", "lazy:in_1"), rack.output)
+        rack.stop()
+    libjack.jack_client_close(client)
+
+
 def hanging_call(jack, env):
     """A call for the ports' names hangs, as beside a client that has died over them; the period changes, and is followed."""
     switch("hang", True)
@@ -133,4 +154,5 @@ with scratch() as folder, Jackd(48000, 64) as jack:
     missed_end(jack, odd)
     left_out(jack, odd)
     left_out_and_parted(jack, odd)
+    inactive_client(jack, jack.env)
     hanging_call(jack, odd)

@@ -189,9 +189,10 @@ report_drops(Control* const control)
     if (peer_is_loopback(&source->peer)) {
       outlet_fail(&control->outlet, &source->peer, 0, "", &error);
     }
-    char name[PEER_TEXT_BYTES];
-    char text[sizeof(name) + sizeof(error.text)];
-    snprintf(text, sizeof(text), "%s: %s", peer_text(&source->peer, name), error.text);
+    char sender[PEER_TEXT_BYTES];
+    char text[sizeof(sender) + sizeof(error.text) + 2U];
+    peer_print(&source->peer, sender);
+    snprintf(text, sizeof(text), "%s: %s", sender, error.text);
     say_flood(control, text);
   }
   report_lost(control);

@@ -118,14 +118,3 @@ peer_is_here(const Peer* const peer)
   }
   return is_here;
 }
-
-const char*
-peer_text(const Peer* const peer, char* const text)
-{
-  const PeerKey key = peer_key(peer);
-  const bool is_ip4 = peer_key_is_ip4(&key);
-  char address[INET6_ADDRSTRLEN] = "?";
-  inet_ntop(is_ip4 ? AF_INET : AF_INET6, key.address + (is_ip4 ? 12 : 0), address, sizeof(address));
-  snprintf(text, PEER_TEXT_BYTES, is_ip4 ? "%s:%u" : "[%s]:%u", address, key.port);
-  return text;
-}

@@ -34,11 +34,6 @@ bool peer_key_is_ip4(const PeerKey* key);
 /// Same address and same port. [any]
 bool peer_equal(const Peer* a, const Peer* b);
 
-#define PEER_TEXT_BYTES 64U
-
-/// "127.0.0.1:9000" or "[::1]:9000", in `text` [PEER_TEXT_BYTES]. [any]
-const char* peer_text(const Peer* peer, char* text);
-
 /// Whether this machine has the peer's address: asks the kernel. [any]
 bool peer_is_here(const Peer* peer);
 

@@ -3,10 +3,10 @@
 
 #include "reload.h"
 
+#include "../control/peer.h"
+
 #include <errno.h>
 #include <lo/lo.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,26 +16,23 @@
 #define LARGEST_ANSWER 4096U
 #define PATIENCE_NS    UINT64_C(10000000000) // then the answer has been lost
 
-/// Where a server that is bound to `bind_address` can be reached from here.
-static const char*
-reachable(const char* const bind_address)
+/// Where this machine reaches a server that is bound to `bind_address`: beside an address that
+/// others can reach, the server listens on 127.0.0.1 as well.
+static bool
+find_server(const char* const bind_address, const uint16_t port, Peer* const server)
 {
-  if (!strcmp(bind_address, "0.0.0.0")) {
-    return "127.0.0.1";
+  char text[PEER_TEXT_BYTES];
+  snprintf(text, sizeof(text), "%s %u", bind_address, port);
+  if (!peer_read(text, server)) {
+    return false;
   }
-  return strcmp(bind_address, "::") ? bind_address : "::1";
-}
-
-/// Send from loopback wherever the server is bound: a stranger, whose address may be forged, would
-/// not be told all.
-static void
-bind_loopback(const int socket, const int family)
-{
-  const struct sockaddr_in ip4 = { .sin_family = AF_INET,
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-  const struct sockaddr_in6 ip6 = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
-  (void)(family == AF_INET ? bind(socket, (const struct sockaddr*)&ip4, sizeof(ip4))
-                           : bind(socket, (const struct sockaddr*)&ip6, sizeof(ip6)));
+  const PeerKey key = peer_key(server);
+  if (peer_is_loopback(server)) {
+    return true;
+  }
+  const bool is_any_ip6 = server->address.ss_family == AF_INET6 && peer_key_is_any(&key);
+  snprintf(text, sizeof(text), "%s %u", is_any_ip6 ? "::1" : "127.0.0.1", port);
+  return peer_read(text, server);
 }
 
 Status
@@ -44,20 +41,13 @@ reload_open(Reload* const reload, const char* const bind_address, const uint16_t
 {
   *reload = (Reload){ .socket = -1 };
   snprintf(reload->name, sizeof(reload->name), "%s", name);
-  char service[8];
-  snprintf(service, sizeof(service), "%u", port);
-  const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-                                  .ai_socktype = SOCK_DGRAM };
-  struct addrinfo* found = NULL;
-  if (getaddrinfo(reachable(bind_address), service, &hints, &found)) {
+  Peer server;
+  if (!find_server(bind_address, port, &server)) {
     return error_set(error, STATUS_NET, "'%s' is no numeric address", bind_address);
   }
-  reload->socket = socket(found->ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  bind_loopback(reload->socket, found->ai_family);
-  const bool connected =
-      reload->socket >= 0 && !connect(reload->socket, found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
-  if (!connected) {
+  reload->socket = socket(server.address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (reload->socket < 0 ||
+      connect(reload->socket, (const struct sockaddr*)&server.address, server.n_bytes)) {
     error_set(error, STATUS_NET, "the OSC port cannot be reached for SIGHUP: %s", strerror(errno));
     reload_close(reload);
     return STATUS_NET;

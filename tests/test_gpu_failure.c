@@ -60,21 +60,23 @@ make_input(void)
                     RATE);
 }
 
-/// Start a live run of the rack; its JSON events are read from program.out.  `option` may be NULL.
+/// Start a live run of the rack, whose fallback differs from its sound; its JSON events are read
+/// from program.out.  `option` may be NULL.
 static void
 start(const char* const faults, const char* const option)
 {
   make_input();
   setenv("WARPRACK_FAULTS", faults, 1);
-  const char* const words[] = { "run",      "--backend",
-                                "opencl",   "--io",
-                                "dummy",    "--block",
-                                "256",      "--channels",
-                                "1:1",      "--osc-port",
-                                "0",        "--json",
-                                "--play",   scratch_path(&scratch, "in.wav"),
-                                "--record", scratch_path(&scratch, "out.wav"),
-                                RACK,       option,
+  const char* const words[] = { "run",       "--backend",
+                                "opencl",    "--io",
+                                "dummy",     "--block",
+                                "256",       "--channels",
+                                "1:1",       "--osc-port",
+                                "0",         "--json",
+                                "--on-late", "dry",
+                                "--play",    scratch_path(&scratch, "in.wav"),
+                                "--record",  scratch_path(&scratch, "out.wav"),
+                                RACK,        option,
                                 NULL };
   program_start(&program, words);
   program_expect(&program, "\"event\":\"running\"");

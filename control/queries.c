@@ -343,6 +343,7 @@ put_engine(const lo_message to, const EngineStatus* const engine)
   put_number(to, "cost_gpu_us", engine->cost_us[PLACEMENT_GPU]);
   put_count(to, "device_errors", engine->device_errors);
   put_text(to, "realtime_note", engine->realtime_note);
+  put_text(to, "late_note", engine->late_note);
   put_number(to, "rate_hz", engine->rate_hz);
   put_count(to, "block_frames", engine->block_frames);
   put_count(to, "depth", engine->depth);

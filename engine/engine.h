@@ -192,6 +192,7 @@ typedef struct EngineStatus {
   uint64_t device_errors;          ///< Times that a device failed
   char backend_note[640];          ///< "" or what the choice of backends came to, in words
   char realtime_note[512];         ///< "" or what real-time privilege is missing
+  char late_note[512];             ///< "" or what is wrong with what plays while blocks are late
 } EngineStatus;
 
 void engine_status(const Engine* engine, EngineStatus* status);

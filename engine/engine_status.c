@@ -4,6 +4,8 @@
 #include "engine_private.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /// Queries look at the period under this lock, so that disarming does not free it meanwhile.
@@ -151,6 +153,18 @@ put_runner(EngineStatus* const status, const RunnerStatus* const runner)
   memcpy(status->realtime_note, runner->realtime_note, sizeof(status->realtime_note));
 }
 
+/// The first warning about fallbacks.
+static void
+put_fallbacks(EngineStatus* const status, const Fallbacks* const fallbacks)
+{
+  char* const warnings = fallback_warnings(fallbacks);
+  if (warnings) {
+    snprintf(status->late_note, sizeof(status->late_note), "%.*s", (int)strcspn(warnings, "\n"),
+             warnings);
+  }
+  free(warnings);
+}
+
 void
 engine_status(const Engine* const engine, EngineStatus* const status)
 {
@@ -173,6 +187,7 @@ engine_status(const Engine* const engine, EngineStatus* const status)
     engine_tell_remote(engine, status);
   }
   put_runner(status, &runner);
+  put_fallbacks(status, &runner.facts.fallbacks);
 }
 
 PeriodPort

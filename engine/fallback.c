@@ -12,7 +12,8 @@
 const char*
 fallback_why(const FallbackWhy why)
 {
-  static const char* const words[] = { "rack", "option", "level", "no-input", "no-lows" };
+  static const char* const words[] = { "rack",    "option",  "level",  "no-input",
+                                       "no-lows", "unheard", "unknown" };
   return words[why];
 }
 
@@ -54,6 +55,8 @@ fallback_describe(const Fallbacks* const fallbacks, const uint32_t first,
     [FALLBACK_LEVEL] = "auto: the output's own level",
     [FALLBACK_NO_INPUT] = "auto: no input of its own leads to it",
     [FALLBACK_NO_LOWS] = "auto: it lacks its lows",
+    [FALLBACK_UNHEARD] = "auto: its level is not known yet",
+    [FALLBACK_UNKNOWN] = "auto: its level could not be measured",
   };
   const Fallback* const fallback = &fallbacks->of[first];
   char name[32];
@@ -85,6 +88,12 @@ fallback_warnings(const Fallbacks* const fallbacks)
               "while blocks are late %s plays the input at %.1f dB, and the rack makes it %.1f dB; "
               "write: late %s auto\n",
               name, decibels(fallback->level), decibels(fallback->response), name);
+    }
+    if (fallback->why == FALLBACK_UNKNOWN) {
+      fprintf(lines,
+              "while blocks are late %s is silent: a copy of the rack, to measure its level, could "
+              "not be made; allow more --memory, or write: late %s LEVEL\n",
+              name, name);
     }
   }
   if (fclose(lines)) {

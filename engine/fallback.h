@@ -3,7 +3,7 @@
    What an output plays while its blocks are late: the dry signal at a level, or silence.
 
    The rack says so (`late`), else EngineConfig::on_late.  Where that leaves the choice ("auto"), a
-   copy of the rack is given an impulse when it is planned, and decides:
+   copy of the rack is given an impulse, and decides:
 
      - An output without an input of its own is silent: an input of the same number, or the only
    one, from which a way leads to the output.
@@ -14,7 +14,7 @@
        response has for pink noise.
 
    The choice is fallback_choose.h's.  The copy is run on the CPU for a tenth of a second of its own
-   time, and freed before the plan is made, so that no more memory is needed than for that.
+   time.  Until that is done, and where it fails, such an output is silent.
 */
 #ifndef WARPRACK_ENGINE_FALLBACK_H
 #define WARPRACK_ENGINE_FALLBACK_H
@@ -30,6 +30,8 @@ typedef enum FallbackWhy {
   FALLBACK_LEVEL,    ///< auto: the level that the output has
   FALLBACK_NO_INPUT, ///< auto: it has no input of its own
   FALLBACK_NO_LOWS,  ///< auto: it lacks its lows
+  FALLBACK_UNHEARD,  ///< auto: the response is not known yet
+  FALLBACK_UNKNOWN,  ///< auto: it could not be measured
   FALLBACK_N_WHYS
 } FallbackWhy;
 
@@ -46,7 +48,8 @@ typedef struct Fallbacks {
   Fallback of[FX_MAX_CHANNELS];
 } Fallbacks;
 
-/// The reason in one word: "rack", "option", "level", "no-input", "no-lows".
+/// The reason in one word: "rack", "option", "level", "no-input", "no-lows", "unheard",
+/// "unknown".
 const char* fallback_why(FallbackWhy why);
 
 /// What the outputs from `first` on play that have the same fallback as it, in words: "out:1-2: the
@@ -56,8 +59,9 @@ const char* fallback_why(FallbackWhy why);
 uint32_t
 fallback_describe(const Fallbacks* fallbacks, uint32_t first, char text[FALLBACK_TEXT_BYTES]);
 
-/// One line for those outputs that would be louder by 6 dB or more than the rack makes them, ended
-/// by a newline; the caller frees it.  NULL when out of memory.
+/// One line for those outputs that would be louder by 6 dB or more than the rack makes them, or
+/// whose response could not be measured, ended by a newline; the caller frees it.  NULL when out of
+/// memory.
 char* fallback_warnings(const Fallbacks* fallbacks);
 
 #endif

@@ -184,33 +184,30 @@ choose_auto(const Probe* const probe, const uint32_t c)
   return (Fallback){ response, response, .follows = true, .why = FALLBACK_LEVEL };
 }
 
-/// What the document or the option says of an output; false where they leave the choice.
-static bool
-take_word(const Rack* const rack, const RackFallback* const on_late, const uint32_t c,
-          Fallback* const fallback)
+/// What the rack or the option says of an output; else `by_itself`.
+static Fallback
+choose(const Rack* const rack, const RackFallback* const on_late, const uint32_t c,
+       const Fallback by_itself)
 {
   const RackFallback* const word = rack_find_fallback(rack, c + 1U);
   const RackFallback* const wanted = word ? word : on_late;
+  Fallback fallback = by_itself;
   if (wanted->is_fixed) {
-    *fallback = (Fallback){ .level = (float)pow(10.0, wanted->level_db / 20.0),
-                            .response = fallback->response,
-                            .why = word ? FALLBACK_RACK : FALLBACK_OPTION };
+    fallback.level = (float)pow(10.0, wanted->level_db / 20.0);
+    fallback.follows = false;
+    fallback.why = word ? FALLBACK_RACK : FALLBACK_OPTION;
   }
-  return wanted->is_fixed;
+  return fallback;
 }
 
-bool
-fallback_take_words(const Rack* const rack, const RackFallback on_late, const uint32_t n_out,
-                    Fallbacks* const fallbacks)
+void
+fallback_choose_unheard(const Rack* const rack, const RackFallback on_late, const uint32_t n_out,
+                        const FallbackWhy why, Fallbacks* const fallbacks)
 {
-  Fallbacks said = { .n = n_out };
+  fallbacks->n = n_out;
   for (uint32_t c = 0; c < n_out; ++c) {
-    if (!take_word(rack, &on_late, c, &said.of[c])) {
-      return false;
-    }
+    fallbacks->of[c] = choose(rack, &on_late, c, (Fallback){ .why = why });
   }
-  *fallbacks = said;
-  return true;
 }
 
 // ---- the copy ----
@@ -288,8 +285,7 @@ fallback_choose(const PlanRequest* const request, const RackFallback on_late,
     run(probe, format->rate_hz);
     fallbacks->n = probe->n_out;
     for (uint32_t c = 0; c < probe->n_out; ++c) {
-      fallbacks->of[c] = choose_auto(probe, c);
-      (void)take_word(request->rack, &on_late, c, &fallbacks->of[c]);
+      fallbacks->of[c] = choose(request->rack, &on_late, c, choose_auto(probe, c));
     }
   }
   probe_free(probe);

@@ -8,20 +8,19 @@
 #include "rack.h"
 #include "status.h"
 
-/// What the rack, or `on_late`, says of its outputs; false, and `fallbacks` untouched, where they
-/// leave a choice.  Without their responses: no copy has to be heard for it. [builder]
-bool
-fallback_take_words(const Rack* rack, RackFallback on_late, uint32_t n_out, Fallbacks* fallbacks);
-
 /**
    Choose for each output of a rack.
 
-   @param request The plan of the rack that comes next; the files that it loads stay cached.
+   @param request For a plan of the rack; the files that it loads stay cached.
    @param on_late For outputs that the rack has no word on.
    @param[out] fallbacks Untouched on error.
    @return Why the rack cannot be planned; STATUS_LIMIT when there is no room for a copy. [builder]
 */
 NODISCARD Status fallback_choose(const PlanRequest* request, RackFallback on_late,
                                  Fallbacks* fallbacks, Error* error);
+
+/// The same without a response: where the choice is left open an output is silent, for this reason.
+void fallback_choose_unheard(const Rack* rack, RackFallback on_late, uint32_t n_out,
+                             FallbackWhy why, Fallbacks* fallbacks);
 
 #endif

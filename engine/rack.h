@@ -153,6 +153,9 @@ bool rack_equal(const Rack* a, const Rack* b);
 /// True when `rack` has all nodes of `of`, with the values that decide what a node is made of.
 bool rack_has_nodes(const Rack* rack, const Rack* of);
 
+/// True when at most names differ, and values of parameters of nodes that go on as they are.
+bool rack_differs_in_values(const Rack* a, const Rack* b);
+
 /// Apply statements of the language ("connect a b gain=-6dB"), one per line, to a rack: all of them
 /// or none.  A text without a statement is STATUS_BAD_RACK.
 NODISCARD Status rack_apply(Rack* rack, const char* statements, const char* place, Error* error);

@@ -118,17 +118,16 @@ same_format(const Format* const a, const Format* const b)
          (b->n_out == 0U || a->n_out == b->n_out);
 }
 
-Status
-runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
-                        Fallbacks* const before, Error* const error)
+void
+runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request)
 {
-  *before = runner->fallbacks;
-  if (request->format->offline || fallback_take_words(request->rack, runner->config.on_late,
-                                                      request->format->n_out, &runner->fallbacks)) {
-    return STATUS_OK;
+  const RackFallback on_late = runner->config.on_late;
+  Error error = { STATUS_OK, "" };
+  if (!request->format->offline && fallback_choose(request, on_late, &runner->fallbacks, &error)) {
+    fallback_choose_unheard(request->rack, on_late, request->format->n_out, FALLBACK_UNKNOWN,
+                            &runner->fallbacks);
   }
-  const Status status = fallback_choose(request, runner->config.on_late, &runner->fallbacks, error);
-  return status == STATUS_LIMIT ? STATUS_OK : status;
+  runner->must_measure = false;
 }
 
 /// The plan that does not play any more makes room; its values are in the rack.
@@ -155,14 +154,14 @@ plan_for_format(Runner* const runner, const RunnerStart* const start, Error* con
   runner_place(runner, &request);
   Plan* plan = NULL;
   bool tangled = false;
-  Fallbacks before;
-  Status status = runner_choose_fallbacks(runner, &request, &before, error);
-  status = status ? status : runner_make_plan(runner, &request, &plan, &tangled, error);
+  const Fallbacks before = runner->fallbacks;
+  runner_choose_fallbacks(runner, &request);
+  Status status = runner_make_plan(runner, &request, &plan, &tangled, error);
   if (status == STATUS_LIMIT && request.held_bytes) {
     drop_plan(runner);
     request.held_bytes = 0;
-    status = runner_choose_fallbacks(runner, &request, &before, error);
-    status = status ? status : runner_make_plan(runner, &request, &plan, &tangled, error);
+    runner_choose_fallbacks(runner, &request);
+    status = runner_make_plan(runner, &request, &plan, &tangled, error);
   }
   if (status) {
     runner->fallbacks = before;

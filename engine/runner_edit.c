@@ -245,17 +245,23 @@ plan_edit(Runner* const runner, Rack* const rack, const uint64_t at_frame, const
   request.at_frame = at_frame;
   request.stamp = stamp;
   bool tangled = false;
-  Fallbacks before;
-  Status status = runner_choose_fallbacks(runner, &request, &before, error);
-  status = status ? status : plan_once(runner, &request, &tangled, heard_at, error);
+  const Fallbacks before = runner->fallbacks;
+  const bool must_measure = !runner->format.offline && !rack_differs_in_values(rack, runner->rack);
+  if (must_measure) {
+    fallback_choose_unheard(rack, runner->config.on_late, runner->format.n_out, FALLBACK_UNHEARD,
+                            &runner->fallbacks);
+  }
+  Status status = plan_once(runner, &request, &tangled, heard_at, error);
   if (status && tangled) {
     status = plan_in_two_steps(runner, &request, heard_at, error);
   }
   if (!status) {
     rack_free(runner->rack);
     runner->rack = rack;
+    runner->must_measure |= must_measure;
   } else {
     runner->fallbacks = before;
+    runner_publish_facts(runner);
   }
   return status;
 }
@@ -328,6 +334,17 @@ has_heavy_tails(Runner* const runner, const Plan* const plan)
   return runner->n_behind >= LOOKS_BEHIND && plan->n_nodes > plan->n_living;
 }
 
+/// An edit is heard at once; what its outputs play while blocks are late is chosen when no other
+/// edit waits. [planning held]
+static void
+measure(Runner* const runner)
+{
+  const PlanRequest request = request_for(runner, runner->rack);
+  runner_choose_fallbacks(runner, &request);
+  file_cache_clear(&runner->loader);
+  runner_publish_facts(runner);
+}
+
 /// Leave a device that failed, and leave out what has finished dying, or is too much to play.
 /// [planning held]
 static void
@@ -337,6 +354,9 @@ tidy(Runner* const runner)
   const Plan* const plan = runner->worker.plan;
   if (!runner->has_format || !plan) {
     return;
+  }
+  if (runner->must_measure) {
+    measure(runner);
   }
   const bool end_tails = has_heavy_tails(runner, plan);
   if (end_tails || plan_next_expiry(plan) <= atomic_load(&runner->worker.next_frame)) {

@@ -54,6 +54,7 @@ struct Runner {
   Rack* rack;          ///< Heard, or to be heard once there is a format
   Ring* ring;          ///< NULL while disarmed, and offline
   Fallbacks fallbacks; ///< Of `rack`
+  bool must_measure;   ///< `fallbacks` do not know the rack's response yet
 
   uint32_t n_behind; ///< [builder] Looks in a row that found the ring full
 
@@ -89,11 +90,9 @@ void runner_publish_facts(Runner* runner);
 
 RunnerFacts runner_facts(const Runner* runner);
 
-/// Choose what the outputs of a rack play while blocks are late, before it is planned; `before` is
-/// what they played, for when that fails.  Where memory has no room for a copy of the rack, that is
-/// left as it is. [planning held]
-NODISCARD Status runner_choose_fallbacks(Runner* runner, const PlanRequest* request,
-                                         Fallbacks* before, Error* error);
+/// Choose what the outputs of a rack play while blocks are late, by its response.  Without one,
+/// mostly for want of memory, those that leave the choice open are silent. [planning held]
+void runner_choose_fallbacks(Runner* runner, const PlanRequest* request);
 
 // ---- runner_edit.c ----
 

@@ -108,6 +108,26 @@ START_TEST(unknown_addresses_and_wrong_arguments_are_explained)
 }
 END_TEST
 
+START_TEST(late_takes_words_and_levels_for_outputs)
+{
+  start();
+  client_send(rig.client, "/rack/late", "ss", "out:1", "silence");
+  client_expect(rig.client, "/done /rack/late 1 640");
+  client_send(rig.client, "/rack/late", "sf", "out:2", -20.0);
+  client_expect(rig.client, "/done /rack/late 2 640");
+  control_rig_expect_rack(&rig, "late out:1 silence\nlate out:2 -20dB\n");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect(rig.client, "/done /rack/undo 3 640");
+  control_rig_expect_rack(&rig, "late out:1 silence\n");
+  client_send(rig.client, "/rack/late", "ss", "in", "dry");
+  client_expect(rig.client,
+                "/fail /rack/late 2 late is for the rack's outputs; write out or out:1-2");
+  client_send(rig.client, "/rack/late", "s", "out");
+  client_expect(rig.client, "/fail /rack/late 1 takes outputs fallback (sv), not \"s\"");
+  stop();
+}
+END_TEST
+
 START_TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
 {
   start();
@@ -691,6 +711,7 @@ SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
            a_port_in_use_is_named_with_a_way_out, a_bad_address_or_folder_is_refused,
            only_loopback_is_listened_on_by_default,
            unknown_addresses_and_wrong_arguments_are_explained,
+           late_takes_words_and_levels_for_outputs,
            edits_change_the_rack_and_are_answered_with_revision_and_frame,
            nodes_are_inserted_renamed_and_removed_without_a_gap,
            several_statements_of_one_message_are_one_edit,

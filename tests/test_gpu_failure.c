@@ -23,7 +23,7 @@
 #define RATE       48000
 #define BLOCK      256U
 #define SECONDS    8U
-#define DRY_BLOCKS 8U // at least, before wet comes back
+#define DRY_BLOCKS 5U // at least, of the eight before wet comes back: three are the bridge
 
 #define DRY  0.5F
 #define WET  0.25F

@@ -451,6 +451,29 @@ START_TEST(a_copy_is_equal_and_independent)
 }
 END_TEST
 
+START_TEST(a_rack_that_differs_in_values_only_is_known)
+{
+  static const struct {
+    const char* edit;
+    bool only_values;
+  } edits[] = { { "set gain.gain -6dB", true },     { "set delay.time 2ms", true },
+                { "rename gain other", true },      { "set convolver.ir b.wav", false },
+                { "add more gain", false },         { "remove gain", false },
+                { "disconnect gain delay", false }, { "connect gain out gain=-3dB", false },
+                { "late out silence", false } };
+  for (size_t i = 0; i < ARRAY_LEN(edits); ++i) {
+    Rack* const rack = parsed("chain gain | delay 1ms | convolver a.wav");
+    Rack* const edited = rack_copy(rack);
+    ck_assert(rack_differs_in_values(rack, edited));
+    ck_assert_msg(rack_apply(edited, edits[i].edit, "edit", &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(rack_differs_in_values(rack, edited) == edits[i].only_values, "%s",
+                  edits[i].edit);
+    rack_free(edited);
+    rack_free(rack);
+  }
+}
+END_TEST
+
 START_TEST(connections_that_dangle_are_found)
 {
   const RackEdge wrong[] = {
@@ -511,4 +534,5 @@ SUITE_MAIN("rack", the_empty_rack_connects_in_to_out,
            a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_does_not,
            nodes_keep_their_uid_while_name_and_effect_stay,
            racks_are_equal_whatever_their_order_and_uids, a_copy_is_equal_and_independent,
-           connections_that_dangle_are_found, the_number_of_nodes_is_bounded)
+           a_rack_that_differs_in_values_only_is_known, connections_that_dangle_are_found,
+           the_number_of_nodes_is_bounded)

@@ -112,6 +112,16 @@ say_backend(Live* const live, const EngineStatus* const engine)
   }
 }
 
+/// What is wrong with the fallbacks, when there is something new to say about it.
+static void
+say_late(Live* const live, const EngineStatus* const engine)
+{
+  if (engine->late_note[0] && strcmp(engine->late_note, live->late_note) != 0) {
+    memcpy(live->late_note, engine->late_note, sizeof(live->late_note));
+    live_log_event(&live->log, EVENT_RACK_WARNING, live->late_note);
+  }
+}
+
 static void
 say_service(Live* const live)
 {
@@ -128,6 +138,7 @@ look_around(Live* const live, const IoStatus* const io, const uint64_t now_ns)
   EngineStatus engine;
   engine_status(live->engine, &engine);
   say_backend(live, &engine);
+  say_late(live, &engine);
   if (live_watch_look(&live->watch, &live->log, &engine) && live->state) {
     state_shake(live->state, now_ns);
   }

@@ -41,6 +41,7 @@ typedef struct Live {
   ControlAudio audio;
   _Atomic uint64_t watchdog_fed; ///< [main] writes, [control] reads
   char backend_note[640];        ///< As it was said last
+  char late_note[512];           ///< As it was said last
 } Live;
 
 /// Open what a run is made of; what is made is in `live` also on error.  The engine first, so that

@@ -55,6 +55,9 @@ def edit(live):
     with live.sees("a rack that reaches no output", "rack_warnings", "rack.warning", "/rack/warning"):
         osc.do("/rack/chain", "disconnect in out")
     osc.do("/rack/undo")
+    with live.sees("outputs that are dry while blocks are late, of a quiet rack", "late_note", "rack.warning"):
+        osc.do("/rack/chain", "late out dry\nchain x: gain -20dB")
+    osc.do("/rack/undo")
     with live.sees("a parameter is set", "values_set params_applied notified", news="/node/x/gain"):
         osc.do("/node/x/gain", -6.0)
     with live.sees("a parameter is set again and again", "notify_merged"):
@@ -74,7 +77,7 @@ def ask_everything(live):
         ("/rack/clear",), ("/rack/add", "n", "gain", "gain", -3.0), ("/rack/connect", "in", "n"), ("/rack/connect", "n", "out"),
         ("/rack/disconnect", "in", "n"), ("/rack/do", "connect in n"), ("/rack/set", "n.gain", -6.0), ("/rack/get",),
         ("/rack/save", "kept.rack"), ("/rack/load", "kept.rack"), ("/rack/undo",), ("/rack/redo",), ("/rack/remove", "n"),
-        ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/server/answers", "all"),
+        ("/rack/insert", "m", "gain", "before", "out"), ("/rack/rename", "m", "k"), ("/rack/late", "out", "auto"), ("/server/answers", "all"),
         ("/server/nodes",), ("/server/notify", 0), ("/server/ping",), ("/server/status",), ("/server/version",),
         ("/rack/chain", "n: gain -3dB"), ("/node/n/gain", -6.0), ("/node/n/gain",),
     ]:  # fmt: skip

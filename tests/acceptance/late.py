@@ -6,6 +6,8 @@
 The worker is stopped, killed or made late while a signal plays and is recorded; the levels of the recording are compared with those before.
 """
 
+import json
+
 from common import *
 
 RATE, BLOCK, SECONDS = 48000, 256, 60
@@ -166,6 +168,32 @@ def words():
         assert abs(level - (wanted - 9.03)) < 0.5 or level < -120.0 and wanted < -120.0, levels
 
 
+def unmeasured():
+    """After an edit no memory is left for a copy of the rack: its outputs are silent while blocks are late, and late_note says so."""
+    noise = rng.standard_normal(2 * RATE) * np.exp(-np.arange(2 * RATE) / RATE)
+    write_wav("ir.wav", RATE, 0.01 * noise.reshape(-1, 1))
+    rack = "convolver ir.wav | g: gain 0"
+    words = [PROGRAM, "check", "--json", "--backend", "cpu", rack]
+    checked = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    limit = checked["making_bytes"] // 2**20 + 2
+    with playing(rack, np.column_stack([tone()] * 2), "--backend", "cpu", "--memory", str(limit), start=Rig) as server:
+        assert server.status()["late_note"] == "", server.status()["late_note"]
+        server.osc.do("/rack/do", "set g.gain -1dB")  # values are followed, not measured
+        time.sleep(0.3)
+        assert server.status()["late_note"] == "", server.status()["late_note"]
+        server.osc.do("/rack/do", "add h gain")
+        deadline = time.monotonic() + 20.0
+        while not (text := server.status()["late_note"]):
+            assert time.monotonic() < deadline, server.output()
+            time.sleep(0.02)
+        print(f"  {limit} MiB: {text}")
+        assert text.startswith("while blocks are late out:1-2 is silent: "), text
+        wait_for_wet(server, 0.5)
+        begin, end = gap_of(server)
+    gap = read_wav("out.wav")[1][begin + RATE // 5 : end]
+    assert np.max(np.abs(gap)) == 0.0, peak(gap)
+
+
 # ---- one late block ----
 
 
@@ -199,7 +227,7 @@ def one_late_block():
 
 
 def main():
-    rows = [attenuation, crossover, edits, words]
+    rows = [attenuation, crossover, edits, words, unmeasured]
     rows += [one_late_block] if os.access(FAULTS_PROGRAM, os.X_OK) else []
     with scratch():
         for row in rows:

@@ -131,6 +131,16 @@ START_TEST(neither_does_one_in_two_steps)
 }
 END_TEST
 
+/// Memory was short only for the copy of the rack that measures the fallbacks, and the engine says
+/// so.
+static bool
+lacks_only_a_copy(const Engine* const engine)
+{
+  static EngineStatus status;
+  engine_status(engine, &status);
+  return strstr(status.late_note, "a copy of the rack") != NULL;
+}
+
 START_TEST(a_format_without_memory_leaves_silence_and_the_rack)
 {
   for (uint32_t offline = 0; offline < 2U; ++offline) {
@@ -141,10 +151,11 @@ START_TEST(a_format_without_memory_leaves_silence_and_the_rack)
       failing_alloc_arm(n);
       const Status status = engine_arm(engine, RATE + 1.0 + n, BLOCK, 2, 2, &error);
       done = !failing_alloc_disarm();
-      ck_assert_msg(status == (done ? STATUS_OK : STATUS_NO_MEM), "allocation %u: %s", n,
-                    error.text);
-      if (!offline && !done) {
-        ck_assert_float_eq(level(engine), 0.0F);
+      ck_assert_msg(done ? status == STATUS_OK
+                         : status == STATUS_NO_MEM || (!status && lacks_only_a_copy(engine)),
+                    "allocation %u: %s", n, error.text);
+      if (!offline) {
+        ck_assert_float_eq(level(engine), status ? 0.0F : heard);
       }
     }
     ck_assert_float_eq(level(engine), heard);

@@ -69,28 +69,47 @@ START_TEST(the_end_of_a_tail_is_told)
 }
 END_TEST
 
-START_TEST(a_response_is_measured_only_where_an_output_is_auto)
+START_TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
 {
   static const struct {
     const char* text;
-    double level, response;
-  } racks[] = { { "g: gain -20dB", 0.1, 0.1 },
-                { "chain g: gain -20dB\nlate out -40dB", 0.01, 0.0 },
-                { "chain g: gain -20dB\nlate out silence", 0.0, 0.0 },
-                { "chain g: gain -20dB\nlate out silence\nlate out:1 auto", 0.1, 0.1 } };
+    double level;
+  } racks[] = { { "g: gain -20dB", 0.1 },
+                { "chain g: gain -20dB\nlate out -40dB", 0.01 },
+                { "chain g: gain -20dB\nlate out silence", 0.0 },
+                { "chain g: gain -20dB\nlate out silence\nlate out:1 auto", 0.1 } };
   for (size_t i = 0; i < ARRAY_LEN(racks); ++i) {
     static Bench bench;
     bench_init(&bench, false);
     bench_edit(&bench, 1U, racks[i].text, 0U);
-    bench_arm(&bench, false, 0U);
-    bench_edit(&bench, 2U, racks[i].text, 0U);
-    bench_play_until(&bench, &bench.n_replies, 2U);
-    const Fallbacks* const fallbacks = &bench.replies[1].facts.fallbacks;
-    ck_assert_uint_ge(fallbacks->n, 1U);
-    ck_assert_double_eq_tol((double)fallbacks->of[0].level, racks[i].level, 1e-3);
-    ck_assert_double_eq_tol((double)fallbacks->of[0].response, racks[i].response, 1e-3);
+    bench_await(&bench, &bench.n_replies, 1U);
+    const RunnerFacts armed = bench_arm(&bench, false, 0U);
+    ck_assert_uint_ge(armed.fallbacks.n, 1U);
+    ck_assert_double_eq_tol((double)armed.fallbacks.of[0].level, racks[i].level, 1e-3);
+    ck_assert_double_eq_tol((double)armed.fallbacks.of[0].response, 0.1, 1e-3);
     bench_clear(&bench);
   }
+}
+END_TEST
+
+START_TEST(an_edit_has_fallbacks_of_its_own_soon)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_edit(&bench, 1U, "g: gain 0dB", 0U);
+  bench_await(&bench, &bench.n_replies, 1U);
+  bench_arm(&bench, false, 0U);
+  bench_edit(&bench, 2U, "g: gain -10dB | d: gain -10dB", 0U);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  Fallback fallback = bench.replies[1].facts.fallbacks.of[0];
+  while (fallback.why == FALLBACK_UNHEARD) {
+    ck_assert_float_eq(fallback.level, 0.0F);
+    bench_play_until(&bench, &bench.n_changes, bench_count(&bench, &bench.n_changes) + 1U);
+    fallback = bench.change.fallbacks.of[0];
+  }
+  ck_assert_int_eq(fallback.why, FALLBACK_LEVEL);
+  ck_assert_double_eq_tol((double)fallback.level, 0.1, 1e-3);
+  bench_clear(&bench);
 }
 END_TEST
 
@@ -260,7 +279,7 @@ END_TEST
 
 SUITE_MAIN("runner", a_frame_counter_that_leaves_32_bits_behind_changes_nothing,
            edits_are_answered_once_each_and_in_their_order, the_end_of_a_tail_is_told,
-           a_response_is_measured_only_where_an_output_is_auto,
+           a_rack_knows_its_fallbacks_before_it_first_plays, an_edit_has_fallbacks_of_its_own_soon,
            messages_are_applied_with_a_ring_and_without, a_node_that_is_bypassed_is_told,
            a_new_runner_counts_messages_from_where_they_are, it_holds_no_lock_when_it_calls_back,
            without_a_thread_it_answers_within_the_call)

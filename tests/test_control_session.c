@@ -655,7 +655,7 @@ START_TEST(only_so_many_bundles_wait_for_their_time)
     }
   }
   for (uint32_t i = 1024U; i < 1030U; ++i) {
-    client_expect_start(rig.other, "/fail /node/vol/gain 5 1024 bundles wait");
+    client_expect_start(rig.other, "/fail /node/vol/gain 5 1024 bundles already wait");
   }
   ck_assert_double_eq(control_rig_status(&rig, "osc_unscheduled"), 6.0);
   stop();

@@ -208,24 +208,13 @@ refuse_batch(Control* const control, Batch* const batch, const Error* const erro
   batch_free(batch);
 }
 
-/// The time of a batch has come: its sender's next turn is for it.
+/// Put a batch in front of its sender's packets, or keep it until its time.
 static void
-let_in(Control* const control, Batch* const batch)
-{
-  if (!sources_put_batch(&control->intake.sources, batch, control->now_ns)) {
-    Error error;
-    error_set(&error, STATUS_LIMIT, "too many senders at once");
-    refuse_batch(control, batch, &error);
-  }
-}
-
-/// Let a batch in, or keep it until its time.
-static void
-place_batch(Control* const control, Batch* const batch)
+place_batch(Control* const control, Source* const source, Batch* const batch)
 {
   if (batch->due_ns <= control->now_ns) {
     control->counts.late += batch->due_ns != 0;
-    let_in(control, batch);
+    sources_put_batch(&control->intake.sources, source, batch, control->now_ns);
     return;
   }
   Error error;
@@ -237,7 +226,7 @@ place_batch(Control* const control, Batch* const batch)
 
 /// The changes of a bundle are one batch; what it reads and what waits behind them follow.
 static void
-accept_batch(Control* const control, Batch* const batch)
+accept_batch(Control* const control, Source* const source, Batch* const batch)
 {
   Batch* parts[3] = { NULL, batch, NULL };
   bool no_memory = !drop_answers(control, batch);
@@ -249,7 +238,7 @@ accept_batch(Control* const control, Batch* const batch)
   parts[2] = no_memory ? NULL : batch_split(batch, is_behind, &no_memory);
   for (uint32_t p = 0; p < ARRAY_LEN(parts); ++p) {
     if (parts[p] && parts[p]->n_messages && !no_memory) {
-      place_batch(control, parts[p]);
+      place_batch(control, source, parts[p]);
     } else {
       batch_free(parts[p]);
     }
@@ -271,7 +260,8 @@ do_ahead(Control* const control, Batch* const batch)
   const SessionAhead ahead = session_ahead(control->session, batch);
   batch->is_sent = ahead == AHEAD_SENT;
   if (ahead == AHEAD_SUBMIT) {
-    schedule_remove(&control->schedule, batch);
+    schedule_take(&control->schedule, batch);
+    schedule_release(&control->schedule, batch);
     session_submit(control->session, batch, control->now_ns);
   }
 }
@@ -281,6 +271,20 @@ has_credit(void* const context, const Peer* const peer)
 {
   Control* const control = context;
   return sources_has_credit(&control->intake.sources, peer, control->now_ns);
+}
+
+/// The time of a batch has come: its sender's next turn is for it.  A sender that the table has no
+/// place for waits until there is one.
+static void
+let_due_in(Control* const control)
+{
+  Sources* const sources = &control->intake.sources;
+  Source* source = NULL;
+  for (Batch* batch = NULL; (batch = schedule_due(&control->schedule, control->now_ns)) &&
+                            (source = sources_get(sources, &batch->peer, control->now_ns));) {
+    schedule_take(&control->schedule, batch);
+    sources_put_batch(sources, source, batch, control->now_ns);
+  }
 }
 
 void
@@ -296,9 +300,7 @@ dispatch_due(Control* const control)
     control->now_ns = instant_now().monotonic_ns;
     sources_charge_peer(&control->intake.sources, &peer, control->now_ns, thread_ns() - begin_ns);
   }
-  for (Batch* batch = NULL; (batch = schedule_take(&control->schedule, control->now_ns));) {
-    let_in(control, batch);
-  }
+  let_due_in(control);
 }
 
 // ---- packets ----
@@ -336,9 +338,10 @@ open_packet(Control* const control, Source* const source, const Parcel* const pa
 
 /// Take the first batch of a sender from it.
 static Batch*
-take_batch(Source* const source)
+take_batch(Control* const control, Source* const source)
 {
   Batch* const batch = source->batches;
+  schedule_release(&control->schedule, batch);
   source->batches = batch->next;
   batch->next = NULL;
   return batch;
@@ -350,12 +353,12 @@ do_batch(Control* const control, Source* const source)
 {
   Batch* const batch = source->batches;
   if (!is_now(&batch->messages[0])) {
-    session_submit(control->session, take_batch(source), control->now_ns);
+    session_submit(control->session, take_batch(control, source), control->now_ns);
     return;
   }
   batch->n_run += run_message(control, &batch->peer, &batch->messages[batch->n_run]);
   if (batch->n_run == batch->n_messages) {
-    batch_free(take_batch(source));
+    batch_free(take_batch(control, source));
   }
 }
 
@@ -373,7 +376,7 @@ do_step(Control* const control, Source* const source)
     free(packet);
   }
   if (source->batches && !source->batches->is_sorted) {
-    accept_batch(control, take_batch(source));
+    accept_batch(control, source, take_batch(control, source));
   }
   if (source->batches && source->batches->is_sorted) {
     do_batch(control, source);

@@ -28,13 +28,15 @@ schedule_add(Schedule* const schedule, Batch* const batch, Error* const error)
   }
   batch->next = *at;
   *at = batch;
+  batch->is_accepted = true;
+  batch->is_scheduled = true;
   ++schedule->n_batches;
   schedule->n_bytes += batch->n_bytes;
   return STATUS_OK;
 }
 
 void
-schedule_remove(Schedule* const schedule, Batch* const batch)
+schedule_take(Schedule* const schedule, Batch* const batch)
 {
   Batch** at = &schedule->first;
   while (*at != batch) {
@@ -42,19 +44,23 @@ schedule_remove(Schedule* const schedule, Batch* const batch)
   }
   *at = batch->next;
   batch->next = NULL;
-  --schedule->n_batches;
-  schedule->n_bytes -= batch->n_bytes;
+}
+
+void
+schedule_release(Schedule* const schedule, Batch* const batch)
+{
+  if (batch->is_scheduled) {
+    batch->is_scheduled = false;
+    --schedule->n_batches;
+    schedule->n_bytes -= batch->n_bytes;
+  }
 }
 
 Batch*
-schedule_take(Schedule* const schedule, const uint64_t now_ns)
+schedule_due(const Schedule* const schedule, const uint64_t now_ns)
 {
   Batch* const batch = schedule->first;
-  if (!batch || batch->due_ns > now_ns) {
-    return NULL;
-  }
-  schedule_remove(schedule, batch);
-  return batch;
+  return batch && batch->due_ns <= now_ns ? batch : NULL;
 }
 
 Batch*
@@ -88,7 +94,8 @@ schedule_wake_ns(const Schedule* const schedule)
 void
 schedule_clear(Schedule* const schedule)
 {
-  for (Batch* batch = NULL; (batch = schedule_take(schedule, UINT64_MAX));) {
+  for (Batch* batch = NULL; (batch = schedule_due(schedule, UINT64_MAX));) {
+    schedule_take(schedule, batch);
     batch_free(batch);
   }
 }

@@ -18,16 +18,16 @@
 
 typedef struct Schedule {
   Batch* first;
-  uint32_t n_batches;
-  size_t n_bytes;
+  uint32_t n_batches; ///< That wait for their time, or for their sender's turn after it
+  size_t n_bytes;     ///< Of them
 } Schedule;
 
 /// Keep a batch until its due_ns.  STATUS_LIMIT when too much waits, or as much of its sender as
 /// there is room left; the caller keeps it then.
 NODISCARD Status schedule_add(Schedule* schedule, Batch* batch, Error* error);
 
-/// Take out the first batch that is due by `now_ns`, or NULL.
-Batch* schedule_take(Schedule* schedule, uint64_t now_ns);
+/// The first batch that is due by `now_ns`, or NULL.  It stays.
+Batch* schedule_due(const Schedule* schedule, uint64_t now_ns);
 
 /// Whether something may be done for a peer now.
 typedef bool (*ScheduleMay)(void* context, const Peer* peer);
@@ -39,8 +39,12 @@ Batch* schedule_ahead(const Schedule* schedule, uint64_t now_ns, ScheduleMay may
 /// When to look again; UINT64_MAX: never.
 uint64_t schedule_wake_ns(const Schedule* schedule);
 
-/// Take out a batch that schedule_ahead() gave.
-void schedule_remove(Schedule* schedule, Batch* batch);
+/// Take out a batch that schedule_due() or schedule_ahead() gave.  It counts, and takes room from
+/// later ones, until schedule_release().
+void schedule_take(Schedule* schedule, Batch* batch);
+
+/// A batch is carried out; nothing happens when the schedule does not count it.
+void schedule_release(Schedule* schedule, Batch* batch);
 
 void schedule_clear(Schedule* schedule);
 

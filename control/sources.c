@@ -51,7 +51,7 @@ find_source(Sources* const sources, const PeerKey* const key)
 }
 
 static void
-forget_source(Sources* const sources, Source* const source)
+forsources_get(Sources* const sources, Source* const source)
 {
   Source** at = head_of(sources, &source->key);
   while (*at != source) {
@@ -71,7 +71,7 @@ get_place(Sources* const sources)
     return NULL;
   }
   Source* const source = LIST_ITEM(sources->idle.behind, Source, link);
-  forget_source(sources, source);
+  forsources_get(sources, source);
   list_remove(&source->link);
   return source;
 }
@@ -98,8 +98,8 @@ add_source(Sources* const sources, const PeerKey* const key, const uint64_t now_
   return source;
 }
 
-static Source*
-get_source(Sources* const sources, const Peer* const peer, const uint64_t now_ns)
+Source*
+sources_get(Sources* const sources, const Peer* const peer, const uint64_t now_ns)
 {
   const PeerKey key = source_key(peer);
   Source* const source = find_source(sources, &key);
@@ -221,7 +221,7 @@ sources_charge(Sources* const sources, Source* const source, const uint64_t now_
 bool
 sources_has_credit(Sources* const sources, const Peer* const peer, const uint64_t now_ns)
 {
-  Source* const source = get_source(sources, peer, now_ns);
+  Source* const source = sources_get(sources, peer, now_ns);
   if (source) {
     rest(source, now_ns);
   }
@@ -232,7 +232,7 @@ void
 sources_charge_peer(Sources* const sources, const Peer* const peer, const uint64_t now_ns,
                     const uint64_t cost_ns)
 {
-  Source* const source = get_source(sources, peer, now_ns);
+  Source* const source = sources_get(sources, peer, now_ns);
   if (source) {
     source->credit_ns -= (int64_t)cost_ns;
   }
@@ -349,12 +349,18 @@ least_parcel(const Source* const source)
   return list_is_empty(list) ? NULL : LIST_ITEM(list->behind, Parcel, spare);
 }
 
+/// Free the batches of a sender: all of them, or those that may be dropped.
 static void
-free_batches(Source* const source)
+free_batches(Source* const source, const bool all)
 {
-  for (Batch* batch = NULL; (batch = source->batches);) {
-    source->batches = batch->next;
-    batch_free(batch);
+  for (Batch** at = &source->batches; *at;) {
+    Batch* const batch = *at;
+    if (all || !batch->is_accepted) {
+      *at = batch->next;
+      batch_free(batch);
+    } else {
+      at = &batch->next;
+    }
   }
 }
 
@@ -366,7 +372,7 @@ drop_of(Sources* const sources, Source* const source)
   if (least) {
     drop(sources, least);
   } else if (source->n_open_bytes) {
-    free_batches(source); // the rest of a packet
+    free_batches(source, false); // the rest of a packet
     close_packet(sources, source);
     count_dropped(sources, source);
   } else {
@@ -455,7 +461,7 @@ void
 sources_put(Sources* const sources, const Peer* const peer, const uint64_t now_ns,
             const void* const bytes, const size_t n_bytes)
 {
-  Source* const source = get_source(sources, peer, now_ns);
+  Source* const source = sources_get(sources, peer, now_ns);
   Parcel* const parcel = source ? new_parcel(sources, source, peer, bytes, n_bytes) : NULL;
   if (!parcel) {
     ++sources->dropped;
@@ -470,21 +476,18 @@ sources_put(Sources* const sources, const Peer* const peer, const uint64_t now_n
   }
 }
 
-bool
-sources_put_batch(Sources* const sources, Batch* const batch, const uint64_t now_ns)
+void
+sources_put_batch(Sources* const sources, Source* const source, Batch* const batch,
+                  const uint64_t now_ns)
 {
-  Source* const source = get_source(sources, &batch->peer, now_ns);
-  if (source) {
-    Batch** at = &source->batches;
-    while (*at && (*at)->is_sorted && (*at)->n_run == 0) {
-      at = &(*at)->next;
-    }
-    batch->is_sorted = true;
-    batch->next = *at;
-    *at = batch;
-    wake(sources, source, now_ns);
+  Batch** at = &source->batches;
+  while (*at && (*at)->is_sorted && (*at)->n_run == 0) {
+    at = &(*at)->next;
   }
-  return source;
+  batch->is_sorted = true;
+  batch->next = *at;
+  *at = batch;
+  wake(sources, source, now_ns);
 }
 
 Parcel*
@@ -507,7 +510,7 @@ sources_clear(Sources* const sources)
     for (Parcel* parcel = NULL; (parcel = sources_take(sources, source));) {
       free(parcel);
     }
-    free_batches(source);
+    free_batches(source, true);
     sources_charge(sources, source, 0, 0);
   }
   free(sources->items);

@@ -104,9 +104,12 @@ void sources_clear(Sources* sources);
 void
 sources_put(Sources* sources, const Peer* peer, uint64_t now_ns, const void* bytes, size_t n_bytes);
 
+/// The sender that a peer belongs to; NULL: the table is full, and all senders in it wait.
+Source* sources_get(Sources* sources, const Peer* peer, uint64_t now_ns);
+
 /// Put a batch, given away, in front of its sender's packets: it is sorted, and its time has come.
-/// False when there are too many senders; the caller keeps it then.
-bool sources_put_batch(Sources* sources, Batch* batch, uint64_t now_ns);
+/// Where the queues are full, a batch is dropped with the rest of its packet, unless is_accepted.
+void sources_put_batch(Sources* sources, Source* source, Batch* batch, uint64_t now_ns);
 
 /// The sender that has its turn; NULL: nothing waits.
 Source* sources_turn(Sources* sources);

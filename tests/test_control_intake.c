@@ -7,6 +7,7 @@
 
 #include "../control/allow.h"
 #include "../control/intake.h"
+#include "../control/schedule.h"
 #include "../control/sources.h"
 
 #include <errno.h>
@@ -306,7 +307,8 @@ START_TEST(a_batch_whose_time_has_come_goes_before_packets)
   for (uint32_t b = 0; b < ARRAY_LEN(batches); ++b) {
     batches[b] = calloc(1, sizeof(Batch));
     batches[b]->peer = peer_of("127.0.0.1", (uint16_t)(1U + b / 2U));
-    ck_assert(sources_put_batch(&sources, batches[b], BEGIN_NS));
+    sources_put_batch(&sources, sources_get(&sources, &batches[b]->peer, BEGIN_NS), batches[b],
+                      BEGIN_NS);
   }
   Source* const source = sources_turn(&sources);
   ck_assert_uint_eq(source->key.port, 1);
@@ -527,6 +529,62 @@ START_TEST(the_rest_of_a_packet_makes_room_as_well)
 }
 END_TEST
 
+START_TEST(a_batch_that_waited_for_its_time_is_not_dropped)
+{
+  static uint8_t packet[65504] = "#bundle";
+  begin();
+  Batch* const due = calloc(1, sizeof(Batch));
+  due->is_accepted = true;
+  for (uint16_t port = 1; port <= 50; ++port) {
+    put_bytes(port, packet, sizeof(packet), BEGIN_NS);
+    Source* const source = sources_turn(&sources);
+    free(sources_take(&sources, source));
+    source->batches = calloc(1, sizeof(Batch)); // the rest of the packet
+    if (port == 1) {
+      sources_put_batch(&sources, source, due, BEGIN_NS);
+    }
+    sources_charge(&sources, source, BEGIN_NS, MS_NS);
+  }
+  ck_assert_uint_gt(sources.dropped, 0);
+  bool is_there = false;
+  for (uint32_t i = 0; i < sources.n_items; ++i) {
+    for (const Batch* batch = sources.items[i].batches; batch; batch = batch->next) {
+      is_there = is_there || batch == due;
+    }
+  }
+  ck_assert(is_there);
+  end();
+}
+END_TEST
+
+START_TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
+{
+  Schedule schedule = { NULL, 0, 0 };
+  Batch* batches[SCHEDULE_MAX_BATCHES];
+  Error error;
+  for (uint32_t b = 0; b < SCHEDULE_MAX_BATCHES; ++b) {
+    batches[b] = calloc(1, sizeof(Batch));
+    batches[b]->peer = peer_of("127.0.0.1", (uint16_t)(1U + b));
+    batches[b]->due_ns = BEGIN_NS;
+  }
+  const uint32_t last = SCHEDULE_MAX_BATCHES - 1U;
+  for (uint32_t b = 0; b < last; ++b) {
+    ck_assert_int_eq(schedule_add(&schedule, batches[b], &error), STATUS_OK);
+  }
+  ck_assert_ptr_null(schedule_due(&schedule, BEGIN_NS - 1U));
+  ck_assert_ptr_eq(schedule_due(&schedule, BEGIN_NS), batches[0]);
+  ck_assert_int_eq(schedule_add(&schedule, batches[last], &error), STATUS_OK);
+  schedule_take(&schedule, batches[0]); // its sender has not had its turn yet
+  Batch* const more = calloc(1, sizeof(Batch));
+  ck_assert_int_eq(schedule_add(&schedule, more, &error), STATUS_LIMIT);
+  schedule_release(&schedule, batches[0]);
+  schedule_release(&schedule, batches[0]);
+  ck_assert_int_eq(schedule_add(&schedule, more, &error), STATUS_OK);
+  batch_free(batches[0]);
+  schedule_clear(&schedule);
+}
+END_TEST
+
 START_TEST(what_was_dropped_is_reported_once_a_second_to_each)
 {
   begin();
@@ -674,6 +732,8 @@ SUITE_MAIN("control_intake", a_list_names_addresses_and_networks,
            the_newest_value_of_each_address_survives_an_overflow, values_outlive_other_packets,
            packets_that_look_like_values_and_are_none_are_no_trouble,
            queues_are_bounded_and_everybody_finds_room, the_rest_of_a_packet_makes_room_as_well,
+           a_batch_that_waited_for_its_time_is_not_dropped,
+           a_batch_takes_room_in_the_schedule_until_it_is_carried_out,
            what_was_dropped_is_reported_once_a_second_to_each,
            one_round_takes_in_a_bounded_number_of_packets,
            what_was_there_before_the_start_is_taken_in, who_is_not_on_the_list_is_not_listened_to,

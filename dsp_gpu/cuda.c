@@ -12,6 +12,8 @@
 CudaDriver cuda;
 static bool is_loaded;
 
+#define MAX_DEVICES 256 // a driver that counts more has miscounted
+
 // Errors
 
 Status
@@ -37,6 +39,17 @@ cuda_check(GpuDevice* const device, const CUresult result, const char* const cal
   }
   cuda_error(&cuda, result, call, error);
   return cuda_note(device, result, call);
+}
+
+Status
+cuda_check_made(GpuDevice* const device, const CUresult result, const void* const made,
+                const char* const call, Error* const error)
+{
+  static_assert(sizeof(CUdeviceptr) == sizeof(void*), "addresses are as wide as handles");
+  static const char nothing[sizeof(void*)];
+  const Status status = cuda_check(device, result, call, error);
+  const bool is_made = memcmp(made, nothing, sizeof(nothing)) != 0;
+  return status || is_made ? status : cuda_made_nothing(call, error);
 }
 
 static void
@@ -100,8 +113,9 @@ static uint32_t
 cuda_n_devices(void)
 {
   int n_devices = 0;
-  return is_loaded && !cuda.device_get_count(&n_devices) && n_devices > 0 ? (uint32_t)n_devices
-                                                                          : 0U;
+  const bool is_good =
+      is_loaded && !cuda.device_get_count(&n_devices) && n_devices > 0 && n_devices <= MAX_DEVICES;
+  return is_good ? (uint32_t)n_devices : 0U;
 }
 
 /// "580.65.06 (CUDA 13.0)"; without the kernel module's version where that cannot be read.
@@ -171,7 +185,8 @@ cuda_describe(const uint32_t index, GpuDeviceInfo* const info, Error* const erro
     return status;
   }
   GpuDeviceInfo found = { .is_gpu = true };
-  CUresult result = cuda.device_get_name(found.name, (int)sizeof(found.name), handle);
+  CUresult result =
+      cuda.device_get_name(found.name, (int)sizeof(found.name) - 1, handle); // stays terminated
   if (result) {
     return refused(result, "cuDeviceGetName", error);
   }
@@ -201,15 +216,15 @@ cuda_describe(const uint32_t index, GpuDeviceInfo* const info, Error* const erro
 static Status
 make_stream(GpuDevice* const device, CUstream* const cu_stream, Error* const error)
 {
-  return cuda_check(device, cuda.stream_create(cu_stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
-                    error);
+  return cuda_check_made(device, cuda.stream_create(cu_stream, CU_STREAM_NON_BLOCKING), cu_stream,
+                         "cuStreamCreate", error);
 }
 
 static Status
 make_event(GpuDevice* const device, CUevent* const event, Error* const error)
 {
-  return cuda_check(device, cuda.event_create(event, CU_EVENT_DISABLE_TIMING), "cuEventCreate",
-                    error);
+  return cuda_check_made(device, cuda.event_create(event, CU_EVENT_DISABLE_TIMING), event,
+                         "cuEventCreate", error);
 }
 
 static Status
@@ -245,10 +260,10 @@ furnish(GpuDevice* const device, Error* const error)
     status = make_lane(device, &device->lanes[l], error);
   }
   if (!status) {
-    status = cuda_check(
+    status = cuda_check_made(
         device,
         cuda.mem_host_alloc(&device->h_staging, CUDA_STAGING_BYTES, CU_MEMHOSTALLOC_PORTABLE),
-        "cuMemHostAlloc", error);
+        &device->h_staging, "cuMemHostAlloc", error);
   }
   if (!status) {
     const char* const options[] = { "-DGROUP_SIZE=32", NULL };
@@ -321,9 +336,9 @@ cuda_open(const uint32_t index, GpuDevice** const device, Error* const error)
   }
   // Spin: a wait that sleeps costs a wake-up of the scheduler.
   result = cuda.ctx_create(&opened->context, CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST, handle);
-  if (result) {
+  if (result || !opened->context) {
     free(opened);
-    return refused(result, "cuCtxCreate", error);
+    return result ? refused(result, "cuCtxCreate", error) : cuda_made_nothing("cuCtxCreate", error);
   }
   status = furnish(opened, error);
   if (status) {

@@ -118,12 +118,20 @@ cuda_status(const CUresult result)
 }
 
 Status
+cuda_made_nothing(const char* const call, Error* const error)
+{
+  return error_set(error, STATUS_NO_BACKEND, "%s: the driver reports success but returns NULL",
+                   call);
+}
+
+Status
 cuda_error(const CudaDriver* const driver, const CUresult result, const char* const call,
            Error* const error)
 {
   const char* name = NULL;
   const char* sentence = NULL;
-  if (driver->get_error_name(result, &name) || driver->get_error_string(result, &sentence)) {
+  if (driver->get_error_name(result, &name) || driver->get_error_string(result, &sentence) ||
+      !name || !sentence) {
     return error_set(error, cuda_status(result), "%s: error %d, unknown to the driver", call,
                      (int)result);
   }

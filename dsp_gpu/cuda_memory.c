@@ -41,7 +41,7 @@ allocate(GpuBuffer* const buffer, Error* const error)
     return error_set(error, status, "%s: %zu bytes asked for, %llu left", words.text,
                      buffer->n_bytes, (unsigned long long)cuda_free_bytes(device));
   }
-  return cuda_check(device, result, "cuMemAlloc", error);
+  return cuda_check_made(device, result, &buffer->d_memory, "cuMemAlloc", error);
 }
 
 Status
@@ -163,8 +163,8 @@ map(GpuHostMemory* const made, GpuHostMemory** const host, Error* const error)
 {
   GpuDevice* const device = made->device;
   const Status status =
-      cuda_check(device, cuda.mem_host_get_device_pointer(&made->d_memory, made->h_memory, 0U),
-                 "cuMemHostGetDevicePointer", error);
+      cuda_check_made(device, cuda.mem_host_get_device_pointer(&made->d_memory, made->h_memory, 0U),
+                      &made->d_memory, "cuMemHostGetDevicePointer", error);
   if (!status) {
     atomic_fetch_add(&device->n_objects, 1U);
     *host = made;
@@ -217,10 +217,11 @@ cuda_host_new(GpuDevice* const device, const size_t n_bytes, GpuHostMemory** con
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   *made = (GpuHostMemory){ .device = device, .n_bytes = n_bytes };
-  status = cuda_check(device,
+  status =
+      cuda_check_made(device,
                       cuda.mem_host_alloc(&made->h_memory, n_bytes,
                                           CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-                      "cuMemHostAlloc", error);
+                      &made->h_memory, "cuMemHostAlloc", error);
   if (!status) {
     memset(made->h_memory, 0, n_bytes); // the driver promises nothing
     status = map(made, host, error);

@@ -47,8 +47,9 @@ load_cubin(GpuModule* const module, const char* const name, const void* const cu
            Error* const error)
 {
   Error words;
-  const Status status = cuda_check(module->device, cuda.module_load_data(&module->module, cubin),
-                                   "cuModuleLoadData", &words);
+  const Status status =
+      cuda_check_made(module->device, cuda.module_load_data(&module->module, cubin),
+                      &module->module, "cuModuleLoadData", &words);
   return status ? error_set(error, status, "%s: %s", name, words.text) : STATUS_OK;
 }
 
@@ -163,8 +164,8 @@ cuda_kernel_get(GpuModule* const module, const char* const name, GpuKernel** con
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   Error words;
-  status = cuda_check(device, cuda.module_get_function(&made->function, module->module, name),
-                      "cuModuleGetFunction", &words);
+  status = cuda_check_made(device, cuda.module_get_function(&made->function, module->module, name),
+                           &made->function, "cuModuleGetFunction", &words);
   // With eager loading this finds the kernel loaded; it holds also where another part of the
   // process initialised the driver before CUDA_MODULE_LOADING was set.
   if (!status && (cuda.has & CUDA_HAS_FUNC_LOAD)) {

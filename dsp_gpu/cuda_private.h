@@ -84,6 +84,11 @@ NODISCARD Status cuda_enter(GpuDevice* device, Error* error);
 /// CUDA_SUCCESS. [main, builder]
 NODISCARD Status cuda_check(GpuDevice* device, CUresult result, const char* call, Error* error);
 
+/// As cuda_check(), for a call that writes a handle or an address to *made, which was 0 before: an
+/// error also when it is 0 after success. [main, builder]
+NODISCARD Status cuda_check_made(GpuDevice* device, CUresult result, const void* made,
+                                 const char* call, Error* error);
+
 /// As cuda_check() without words, which last_error() gives later. [worker]
 Status cuda_note(GpuDevice* device, CUresult result, const char* call);
 

@@ -269,7 +269,7 @@ capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph*
   status = capture_all(recording, work, error);
   // Also after an error, since the streams have to leave the capture.
   const CUresult result = cuda.stream_end_capture(device->copy_in, graph);
-  return status ? status : cuda_check(device, result, "cuStreamEndCapture", error);
+  return status ? status : cuda_check_made(device, result, graph, "cuStreamEndCapture", error);
 }
 
 // Recordings
@@ -278,8 +278,8 @@ static Status
 instantiate(GpuRecording* const recording, const CUgraph graph, Error* const error)
 {
   GpuDevice* const device = recording->device;
-  Status status = cuda_check(device, cuda.graph_instantiate(&recording->graph, graph, 0U),
-                             "cuGraphInstantiateWithFlags", error);
+  Status status = cuda_check_made(device, cuda.graph_instantiate(&recording->graph, graph, 0U),
+                                  &recording->graph, "cuGraphInstantiateWithFlags", error);
   if (!status) { // now rather than with the first launch
     status = cuda_check(device, cuda.graph_upload(recording->graph, device->copy_in),
                         "cuGraphUpload", error);

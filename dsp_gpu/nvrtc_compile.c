@@ -15,6 +15,9 @@
 #define MAX_OPTIONS 64U
 #define MAX_ARCHS   64
 
+// A size that NVRTC gives out and that is larger is none; a kernel's log and cubin have kilobytes.
+#define MAX_RESULT_BYTES ((size_t)256 << 20U)
+
 #define NVRTC_FUNCTIONS(X)                                                                         \
   X(nvrtcVersion)                                                                                  \
   X(nvrtcGetErrorString)                                                                           \
@@ -51,6 +54,19 @@ static const char* const library_names[] = { "libnvrtc.so.13", "libnvrtc.so.12",
 
 static Nvrtc nvrtc; // filled once, then only read
 static bool is_loaded;
+
+// Errors
+
+/// "call: NVRTC's word for it", as an error.
+static Status
+refused(const Nvrtc* const library, const nvrtcResult result, const char* const call,
+        Error* const error)
+{
+  const char* const words = library->nvrtcGetErrorString(result);
+  return words ? error_set(error, STATUS_NO_BACKEND, "%s: %s", call, words)
+               : error_set(error, STATUS_NO_BACKEND, "%s: error %d, unknown to NVRTC", call,
+                           (int)result);
+}
 
 // Library
 
@@ -95,10 +111,9 @@ nvrtc_load_from(const char* const* const names, Error* const error)
   }
   const nvrtcResult result = found.nvrtcVersion(&major, &minor);
   if (result) {
-    const char* const reason = found.nvrtcGetErrorString(result);
-    error_set(error, STATUS_NO_BACKEND, "nvrtcVersion: %s", reason);
+    const Status status = refused(&found, result, "nvrtcVersion", error);
     dlclose(library);
-    return STATUS_NO_BACKEND;
+    return status;
   }
   snprintf(found.version, sizeof(found.version), "NVRTC %d.%d", major, minor);
   nvrtc = found;
@@ -120,13 +135,6 @@ nvrtc_version(void)
 
 // Architecture
 
-/// "call: NVRTC's word for it", as an error.
-static Status
-refused(const nvrtcResult result, const char* const call, Error* const error)
-{
-  return error_set(error, STATUS_NO_BACKEND, "%s: %s", call, nvrtc.nvrtcGetErrorString(result));
-}
-
 Status
 nvrtc_target(const uint32_t capability, uint32_t* const target, Error* const error)
 {
@@ -138,7 +146,7 @@ nvrtc_target(const uint32_t capability, uint32_t* const target, Error* const err
   int archs[MAX_ARCHS] = { 0 };
   nvrtcResult result = nvrtc.nvrtcGetNumSupportedArchs(&n_archs);
   if (result) {
-    return refused(result, "nvrtcGetNumSupportedArchs", error);
+    return refused(&nvrtc, result, "nvrtcGetNumSupportedArchs", error);
   }
   if (n_archs > MAX_ARCHS) {
     return error_set(error, STATUS_LIMIT, "%s compiles for more than %d architectures",
@@ -146,7 +154,7 @@ nvrtc_target(const uint32_t capability, uint32_t* const target, Error* const err
   }
   result = nvrtc.nvrtcGetSupportedArchs(archs);
   if (result) {
-    return refused(result, "nvrtcGetSupportedArchs", error);
+    return refused(&nvrtc, result, "nvrtcGetSupportedArchs", error);
   }
   uint32_t best = 0;
   for (int a = 0; a < n_archs; ++a) {
@@ -171,7 +179,7 @@ static char*
 get_log(const nvrtcProgram program)
 {
   size_t n_bytes = 0;
-  if (nvrtc.nvrtcGetProgramLogSize(program, &n_bytes)) {
+  if (nvrtc.nvrtcGetProgramLogSize(program, &n_bytes) || n_bytes > MAX_RESULT_BYTES) {
     n_bytes = 0;
   }
   char* const log = calloc(n_bytes + 1U, 1U);
@@ -200,7 +208,8 @@ run_compiler(const nvrtcProgram program, const NvrtcJob* const job, const uint32
     return STATUS_OK;
   }
   char* const log = get_log(program);
-  gpu_compile_failed(error, job->name, log && log[0] ? log : nvrtc.nvrtcGetErrorString(result));
+  const char* const words = log && log[0] ? log : nvrtc.nvrtcGetErrorString(result);
+  gpu_compile_failed(error, job->name, words ? words : "");
   free(log);
   return STATUS_BAD_ARG;
 }
@@ -211,11 +220,12 @@ take_result(const nvrtcProgram program, NvrtcResult* const result, Error* const 
   size_t n_bytes = 0;
   nvrtcResult refusal = nvrtc.nvrtcGetCUBINSize(program, &n_bytes);
   if (refusal) {
-    return refused(refusal, "nvrtcGetCUBINSize", error);
+    return refused(&nvrtc, refusal, "nvrtcGetCUBINSize", error);
   }
-  NvrtcResult taken = { .cubin = malloc(n_bytes ? n_bytes : 1U),
-                        .n_bytes = n_bytes,
-                        .log = get_log(program) };
+  if (!n_bytes || n_bytes > MAX_RESULT_BYTES) {
+    return error_set(error, STATUS_NO_BACKEND, "nvrtcGetCUBINSize: a cubin of %zu bytes", n_bytes);
+  }
+  NvrtcResult taken = { .cubin = malloc(n_bytes), .n_bytes = n_bytes, .log = get_log(program) };
   if (taken.cubin && taken.log) {
     refusal = nvrtc.nvrtcGetCUBIN(program, taken.cubin);
     if (!refusal) {
@@ -225,7 +235,7 @@ take_result(const nvrtcProgram program, NvrtcResult* const result, Error* const 
   }
   free(taken.cubin);
   free(taken.log);
-  return refusal ? refused(refusal, "nvrtcGetCUBIN", error)
+  return refusal ? refused(&nvrtc, refusal, "nvrtcGetCUBIN", error)
                  : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
@@ -240,8 +250,10 @@ nvrtc_compile(const NvrtcJob* const job, NvrtcResult* const result, Error* const
   nvrtcProgram program = NULL;
   const nvrtcResult refusal =
       nvrtc.nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL);
-  if (refusal) {
-    return refused(refusal, "nvrtcCreateProgram", error);
+  if (refusal || !program) {
+    return refusal ? refused(&nvrtc, refusal, "nvrtcCreateProgram", error)
+                   : error_set(error, STATUS_NO_BACKEND,
+                               "nvrtcCreateProgram: NVRTC reports success but returns NULL");
   }
   status = run_compiler(program, job, target, error);
   if (!status) {

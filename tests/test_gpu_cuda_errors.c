@@ -12,6 +12,7 @@
 #include "../dsp_gpu/cuda_driver.h"
 #include "../dsp_gpu/nvrtc_compile.h"
 
+#include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,8 @@ START_TEST(errors_carry_the_drivers_words)
   ck_assert_str_eq(error.text, "cuThis: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure");
   cuda_error(&driver, (CUresult)4711, "cuThis", &error);
   ck_assert_str_eq(error.text, "cuThis: error 4711, unknown to the driver");
+  cuda_error(&driver, FAKE_WORDLESS, "cuThis", &error);
+  ck_assert_str_eq(error.text, "cuThis: error 9000, unknown to the driver");
 }
 END_TEST
 
@@ -211,6 +214,23 @@ START_TEST(compile_errors_name_file_and_line)
 }
 END_TEST
 
+START_TEST(a_compiler_error_without_words_is_reported_by_its_number)
+{
+  cuda_rig_prepare();
+  Error error = { 0 };
+  uint32_t target = 0;
+  ck_assert(!nvrtc_target(90, &target, &error));
+  fake_fail("nvrtcGetNumSupportedArchs", 0, NVRTC_ERROR_INTERNAL_ERROR);
+  ck_assert_int_eq(nvrtc_target(90, &target, &error), STATUS_NO_BACKEND);
+  ck_assert_str_eq(error.text, "nvrtcGetNumSupportedArchs: error 11, unknown to NVRTC");
+
+  static const char* const names[] = { "libnvrtc.so.13", NULL };
+  fake_fail("nvrtcVersion", 0, NVRTC_ERROR_INTERNAL_ERROR);
+  ck_assert_int_eq(nvrtc_load_from(names, &error), STATUS_NO_BACKEND);
+  ck_assert_str_eq(error.text, "nvrtcVersion: error 11, unknown to NVRTC");
+}
+END_TEST
+
 START_TEST(the_architecture_is_one_that_the_device_runs)
 {
   static const uint32_t good[][2] = {
@@ -262,7 +282,16 @@ END_TEST
 static bool
 may_fail(const char* const name)
 {
-  return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "ProgramLog");
+  return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "ProgramLog") ||
+         !strcmp(name, "cuDriverGetVersion");
+}
+
+/// Load driver and compiler, which happens once: from now on every rig makes the same calls.
+static void
+load_all(void)
+{
+  CudaRig rig = cuda_rig();
+  cuda_rig_free(&rig);
 }
 
 /// Let call number `n_good` + 1 from open to record fail.  False when there are no so many.
@@ -299,6 +328,7 @@ fail_once(const uint32_t n_good, const int result)
 START_TEST(nothing_leaks_whichever_call_is_refused)
 {
   uint32_t n_good = 0;
+  load_all();
   while (fail_once(n_good, CUDA_ERROR_INVALID_VALUE)) {
     ++n_good;
   }
@@ -309,10 +339,83 @@ END_TEST
 START_TEST(nothing_leaks_whenever_the_device_is_lost)
 {
   uint32_t n_good = 0;
+  load_all();
   while (fail_once(n_good, CUDA_ERROR_LAUNCH_FAILED)) { // which the fake driver then always returns
     ++n_good;
   }
   ck_assert_uint_gt(n_good, 100);
+}
+END_TEST
+
+// Success, and nothing or nonsense handed out
+
+/// Whether this function hands out numbers or words, of which the caller takes any, or refuses them
+/// under another name.
+static bool
+may_be_anything(const char* const name)
+{
+  static const char* const begins[] = { "cuDeviceGet", "cuDeviceTotalMem", "cuDriverGetVersion",
+                                        "cuMemGetInfo", "nvrtcGet" };
+  bool may = false;
+  for (size_t b = 0; b < ARRAY_LEN(begins); ++b) {
+    may = may || !strncmp(name, begins[b], strlen(begins[b]));
+  }
+  return may;
+}
+
+/// Let the call number `n_good` + 1 from open to record hand out only bytes of one value.  False
+/// when no so many calls hand something out.
+static bool
+give_once(const uint32_t n_good, const unsigned char byte)
+{
+  CudaRig rig;
+  Error error = { 0 };
+  cuda_rig_prepare();
+  fake_give(n_good, byte);
+  const Status status = cuda_rig_new(&rig, &error);
+  const bool has_failed = fake_has_failed();
+  const char* const call = has_failed ? fake_failed_call() : "nothing";
+  char name[64];
+  snprintf(name, sizeof(name), "%s", call);
+  name[strcspn(name, "_")] = '\0'; // without _v2
+  ck_assert_msg(status || !has_failed || may_be_anything(call),
+                "%s handed nothing out, and nobody noticed", call);
+  ck_assert_msg(!status || (has_failed && error.text[0]), "%s handed out %02x: %s", call, byte,
+                error.text);
+  ck_assert_msg(!status || may_be_anything(call) || strstr(error.text, name),
+                "%s handed nothing out, and \"%s\" is said", call, error.text);
+  cuda_rig_free(&rig);
+  ck_assert_msg(fake_n_live() == 0U, "%s handed out %02x: %u objects leaked", call, byte,
+                fake_n_live());
+  return has_failed;
+}
+
+START_TEST(what_the_driver_hands_out_is_checked)
+{
+  static const struct {
+    unsigned char byte;
+    uint32_t n_least; ///< Calls that hand something out
+  } rows[] = { { 0x00, 60 }, { 0x7F, 15 }, { 0xFF, 15 } };
+  load_all();
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    uint32_t n_good = 0;
+    while (give_once(n_good, rows[r].byte)) {
+      ++n_good;
+    }
+    ck_assert_uint_gt(n_good, rows[r].n_least);
+  }
+}
+END_TEST
+
+START_TEST(an_absurd_number_of_devices_is_none)
+{
+  cuda_rig_prepare();
+  ck_assert(!gpu_cuda.load(NULL));
+  ck_assert_uint_eq(gpu_cuda.n_devices(), 1);
+  fake_give(0, 0x7F);
+  ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
+  fake_give(0, 0xFF);
+  ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
 }
 END_TEST
 
@@ -374,8 +477,10 @@ SUITE_MAIN("gpu_cuda_errors", without_a_driver_it_says_what_to_install,
            without_a_compiler_it_says_what_to_install, a_driver_without_a_gpu_says_so,
            each_error_has_its_status, errors_carry_the_drivers_words, out_of_memory_says_how_much,
            what_cannot_be_recorded_is_refused, compile_errors_name_file_and_line,
+           a_compiler_error_without_words_is_reported_by_its_number,
            the_architecture_is_one_that_the_device_runs,
            modules_come_from_the_cache_unless_the_driver_refuses,
            nothing_leaks_whichever_call_is_refused, nothing_leaks_whenever_the_device_is_lost,
+           what_the_driver_hands_out_is_checked, an_absurd_number_of_devices_is_none,
            an_asynchronous_error_is_found_by_polling_and_stays,
            a_refused_launch_is_reported_and_the_next_one_works)

@@ -234,6 +234,56 @@ START_TEST(whenever_the_device_is_lost_the_cpu_goes_on)
 }
 END_TEST
 
+/// Open the device and play a rack while call number n_good + 1, of those that hand something out,
+/// hands out only bytes of one value.  False when there are no so many.
+static bool
+give_once(const uint32_t n_good, const unsigned char byte, uint32_t* const n_refused)
+{
+  stage_bench_prepare();
+  fake_give(n_good, byte);
+  const DeviceChoice choice = { .api = "cuda", .index = 0, .deadline_ns = PATIENT_NS };
+  StageBench bench = { .in = NULL };
+  Error error = { STATUS_OK, "" };
+  Status status = device_backend_new(&choice, &bench.device, &error);
+  if (!status) {
+    ((Device*)bench.device)->mapped_bytes = n_good % 2U ? SIZE_MAX : 0U;
+    stage_bench_furnish(&bench);
+    status = rack_rig_try(&bench.rig, STAGE_BENCH_RACK, &error);
+    bool played = !status;
+    for (uint32_t block = 0; played && block < 4U; ++block) {
+      stage_bench_begin(&bench, block);
+      played = stage_bench_end(&bench);
+    }
+    if (!status) {
+      assert_goes_on(&bench);
+    }
+    ck_assert(stage_bench_free(&bench));
+  }
+  const bool has_failed = fake_has_failed();
+  const char* const name = has_failed ? fake_failed_call() : "nothing";
+  ck_assert_msg(!status || (has_failed && error.text[0]), "%s handed out %02x: \"%s\"", name, byte,
+                error.text);
+  ck_assert_msg(fake_n_live() == 0U, "%s handed out %02x: %u objects leaked", name, byte,
+                fake_n_live());
+  *n_refused += status != STATUS_OK;
+  return has_failed;
+}
+
+START_TEST(whatever_the_driver_hands_out_is_refused_or_plays)
+{
+  static const unsigned char bytes[] = { 0x00, 0x7F, 0xFF };
+  uint32_t n_refused = 0;
+  for (size_t b = 0; b < ARRAY_LEN(bytes); ++b) {
+    uint32_t n_good = 0;
+    while (give_once(n_good, bytes[b], &n_refused)) {
+      ++n_good;
+    }
+    ck_assert_uint_gt(n_good, 15);
+  }
+  ck_assert_uint_gt(n_refused, 50);
+}
+END_TEST
+
 // ---- the engine ----
 
 /// Play until the engine says so.
@@ -373,5 +423,6 @@ SUITE_MAIN("gpu_stage_cuda_errors", an_asynchronous_error_is_named_and_the_cpu_g
            without_memory_the_plan_is_refused_with_the_sizes,
            every_refusal_of_the_driver_is_said_and_leaves_nothing,
            whenever_the_device_is_lost_the_cpu_goes_on,
+           whatever_the_driver_hands_out_is_refused_or_plays,
            the_engine_leaves_a_lost_device_and_tries_it_again,
            what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)

@@ -114,7 +114,14 @@ cuda_rig_new(CudaRig* const rig, Error* const error)
   *rig = (CudaRig){ .ring = aligned_alloc(4096U, RING_BYTES) };
   memset(rig->ring, 0, RING_BYTES);
   static const char* const options[] = { "-DGROUP_SIZE=64", NULL };
-  Status status = gpu_cuda.open(0, &rig->device, error);
+  GpuDeviceInfo info;
+  Status status = gpu_cuda.load(error);
+  if (!status) {
+    status = gpu_cuda.describe(0, &info, error);
+  }
+  if (!status) {
+    status = gpu_cuda.open(0, &rig->device, error);
+  }
   if (!status) {
     status = gpu_cuda.host_register(rig->device, rig->ring, RING_BYTES, &rig->region, error);
   }

@@ -24,7 +24,8 @@ typedef struct CudaRig {
 /// Teach the fake driver the kernels; no cache of modules.
 void cuda_rig_prepare(void);
 
-/// Open, allocate, compile, record.  After an error the rig holds what was made until then.
+/// Describe, open, allocate, compile, record.  After an error the rig holds what was made until
+/// then.
 Status cuda_rig_new(CudaRig* rig, Error* error);
 
 /// As much of that as is there; sets it to nothing.

@@ -23,6 +23,12 @@ static struct {
   const char* call;
 } failure;
 
+static struct {
+  bool is_armed;
+  uint32_t n_left;
+  unsigned char byte;
+} gift;
+
 static CUresult sticky;
 static uint32_t n_live;
 static bool is_initialised;
@@ -50,6 +56,7 @@ fake_reset(void)
   n_calls = 0;
   sticky = CUDA_SUCCESS;
   memset(&failure, 0, sizeof(failure));
+  memset(&gift, 0, sizeof(gift));
 }
 
 void
@@ -86,6 +93,33 @@ fake_fail(const char* const name, const uint32_t n_good, const int result)
   failure.n_left = n_good;
   failure.result = result;
   failure.has_failed = false;
+}
+
+void
+fake_give(const uint32_t n_good, const unsigned char byte)
+{
+  FAKE_LOCK();
+  gift.is_armed = true;
+  gift.n_left = n_good;
+  gift.byte = byte;
+  failure.has_failed = false;
+}
+
+bool
+fake_gives(const char* const name, const bool is_number, void* const out, const size_t n_bytes)
+{
+  if (!gift.is_armed || (gift.byte && !is_number)) {
+    return false;
+  }
+  if (gift.n_left) {
+    --gift.n_left;
+    return false;
+  }
+  gift.is_armed = false;
+  failure.has_failed = true;
+  failure.call = name;
+  memset(out, gift.byte, n_bytes);
+  return true;
 }
 
 bool
@@ -193,6 +227,7 @@ static const struct {
   { CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
   { CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
     "an illegal memory access was encountered" },
+  { FAKE_WORDLESS, NULL, NULL },
   { CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
 };
 

@@ -21,6 +21,7 @@
 
 #define FAKE_MEMORY_BYTES ((size_t)64 << 20U) // of the device
 #define FAKE_CAPABILITY   90U
+#define FAKE_WORDLESS     (CUresult)9000 // an error whose name and sentence are NULL
 
 /// Start anew: no calls, no operations, no failures, not held.  Nothing may be live.
 void fake_reset(void);
@@ -45,6 +46,11 @@ uint32_t fake_n_calls(const char* name);
 /// Let call number `n_good` + 1 from now of function `name` (NULL: of any) fail with a CUresult or
 /// nvrtcResult.
 void fake_fail(const char* name, uint32_t n_good, int result);
+
+/// Let call number `n_good` + 1 from now, of those that hand something out, return success and hand
+/// out only bytes of this value: NULL or 0; with another value a number that is absurd (handles,
+/// addresses and texts are not counted then).
+void fake_give(uint32_t n_good, unsigned char byte);
 
 /// Whether the call that was to fail has come, and which it was.  After an error from 700 to 719
 /// all later calls fail with it, as on a device that is lost.

@@ -58,6 +58,7 @@ CUresult CUDAAPI
 cuDriverGetVersion(int* const version)
 {
   FAKE_ENTER_WITHOUT_CONTEXT()
+  FAKE_GIVE_NUMBER(version)
   *version = 13000;
   return CUDA_SUCCESS;
 }
@@ -66,6 +67,7 @@ CUresult CUDAAPI
 cuDeviceGetCount(int* const count)
 {
   FAKE_ENTER_WITHOUT_CONTEXT()
+  FAKE_GIVE_NUMBER(count)
   *count = 1;
   return CUDA_SUCCESS;
 }
@@ -74,6 +76,7 @@ CUresult CUDAAPI
 cuDeviceGet(CUdevice* const device, const int ordinal)
 {
   FAKE_ENTER_WITHOUT_CONTEXT()
+  FAKE_GIVE_NUMBER(device)
   *device = 40 + ordinal; // a handle, not the number
   return CUDA_SUCCESS;
 }
@@ -82,6 +85,7 @@ CUresult CUDAAPI
 cuDeviceGetName(char* const name, const int length, const CUdevice device)
 {
   FAKE_ENTER_WITHOUT_CONTEXT()
+  FAKE_GIVE(name)
   (void)device;
   snprintf(name, (size_t)length, "Fake GPU");
   return CUDA_SUCCESS;
@@ -91,6 +95,7 @@ CUresult CUDAAPI
 cuDeviceTotalMem_v2(size_t* const n_bytes, const CUdevice device)
 {
   FAKE_ENTER_WITHOUT_CONTEXT()
+  FAKE_GIVE_NUMBER(n_bytes)
   (void)device;
   *n_bytes = FAKE_MEMORY_BYTES;
   return CUDA_SUCCESS;
@@ -100,6 +105,7 @@ CUresult CUDAAPI
 cuDeviceGetAttribute(int* const value, const CUdevice_attribute which, const CUdevice device)
 {
   FAKE_ENTER_WITHOUT_CONTEXT()
+  FAKE_GIVE_NUMBER(value)
   if (device != 40) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
@@ -133,6 +139,7 @@ CUresult CUDAAPI
 cuCtxCreate_v2(CUcontext* const context, const unsigned flags, const CUdevice device)
 {
   FAKE_ENTER_WITHOUT_CONTEXT(.flags = flags)
+  FAKE_GIVE(context)
   (void)device;
   context_flags = flags;
   *context = calloc(1, sizeof(**context));
@@ -223,6 +230,7 @@ CUresult CUDAAPI
 cuMemGetInfo_v2(size_t* const n_free, size_t* const n_bytes)
 {
   FAKE_ENTER()
+  FAKE_GIVE_NUMBER(n_free)
   *n_free = FAKE_MEMORY_BYTES - n_used_bytes;
   *n_bytes = FAKE_MEMORY_BYTES;
   return CUDA_SUCCESS;
@@ -233,6 +241,7 @@ cuMemAlloc_v2(CUdeviceptr* const address, const size_t n_bytes)
 {
   FAKE_ENTER()
   FAKE_NOT_WHILE_CAPTURING()
+  FAKE_GIVE(address)
   if (n_bytes > FAKE_MEMORY_BYTES - n_used_bytes) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -258,6 +267,7 @@ cuMemHostAlloc(void** const memory, const size_t n_bytes, const unsigned flags)
 {
   FAKE_ENTER(.flags = flags)
   FAKE_NOT_WHILE_CAPTURING()
+  FAKE_GIVE(memory)
   void* const made = aligned_alloc(4096U, (n_bytes + 4095U) / 4096U * 4096U);
   memset(made, 0xA5, n_bytes);
   add_range(RANGE_HOST, made, n_bytes, flags & CU_MEMHOSTALLOC_DEVICEMAP);
@@ -296,6 +306,7 @@ CUresult CUDAAPI
 cuMemHostGetDevicePointer_v2(CUdeviceptr* const address, void* const memory, const unsigned flags)
 {
   FAKE_ENTER(.flags = flags)
+  FAKE_GIVE(address)
   const Range* range = find_range(RANGE_HOST, memory, 1);
   range = range ? range : find_range(RANGE_REGISTERED, memory, 1);
   if (!range || !range->is_mapped) {
@@ -312,6 +323,7 @@ cuModuleLoadData(CUmodule* const module, const void* const image)
 {
   FAKE_ENTER()
   FAKE_NOT_WHILE_CAPTURING()
+  FAKE_GIVE(module)
   if (strncmp(image, FAKE_CUBIN_MAGIC, strlen(FAKE_CUBIN_MAGIC)) != 0) {
     return CUDA_ERROR_INVALID_IMAGE;
   }
@@ -335,6 +347,7 @@ CUresult CUDAAPI
 cuModuleGetFunction(CUfunction* const function, const CUmodule module, const char* const name)
 {
   FAKE_ENTER()
+  FAKE_GIVE(function)
   for (uint32_t f = 0; f < n_functions; ++f) {
     if (!strcmp(functions[f].function.name, name) && strstr(module->text, name)) {
       *function = &functions[f];

@@ -38,6 +38,9 @@ fake_nvrtc_options(void)
 const char*
 nvrtcGetErrorString(const nvrtcResult result)
 {
+  if (result == NVRTC_ERROR_INTERNAL_ERROR) { // for the tests: an error without words
+    return NULL;
+  }
   return result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_OTHER";
 }
 
@@ -45,6 +48,7 @@ nvrtcResult
 nvrtcVersion(int* const major, int* const minor)
 {
   ENTER()
+  FAKE_GIVE_NUMBER(major)
   *major = 13;
   *minor = 0;
   return NVRTC_SUCCESS;
@@ -56,6 +60,7 @@ nvrtcResult
 nvrtcGetNumSupportedArchs(int* const n_archs)
 {
   ENTER()
+  FAKE_GIVE_NUMBER(n_archs)
   *n_archs = (int)(sizeof(archs) / sizeof(archs[0]));
   return NVRTC_SUCCESS;
 }
@@ -64,6 +69,7 @@ nvrtcResult
 nvrtcGetSupportedArchs(int* const found)
 {
   ENTER()
+  FAKE_GIVE_NUMBER(found)
   memcpy(found, archs, sizeof(archs));
   return NVRTC_SUCCESS;
 }
@@ -74,6 +80,7 @@ nvrtcCreateProgram(nvrtcProgram* const program, const char* const source, const 
                    const char* const* const header_names)
 {
   ENTER()
+  FAKE_GIVE(program)
   (void)name;
   (void)n_headers;
   (void)headers;
@@ -115,6 +122,7 @@ nvrtcResult
 nvrtcGetProgramLogSize(const nvrtcProgram program, size_t* const n_bytes)
 {
   ENTER()
+  FAKE_GIVE_NUMBER(n_bytes)
   (void)program;
   *n_bytes = strlen(refusal ? refusal : "") + 1U;
   return NVRTC_SUCCESS;
@@ -124,6 +132,7 @@ nvrtcResult
 nvrtcGetProgramLog(const nvrtcProgram program, char* const log)
 {
   ENTER()
+  FAKE_GIVE(log)
   (void)program;
   strcpy(log, refusal ? refusal : ""); // NOLINT: the caller asked for the size
   return NVRTC_SUCCESS;
@@ -133,6 +142,7 @@ nvrtcResult
 nvrtcGetCUBINSize(const nvrtcProgram program, size_t* const n_bytes)
 {
   ENTER()
+  FAKE_GIVE_NUMBER(n_bytes)
   *n_bytes = strlen(program->cubin) + 1U;
   return NVRTC_SUCCESS;
 }
@@ -141,6 +151,7 @@ nvrtcResult
 nvrtcGetCUBIN(const nvrtcProgram program, char* const cubin)
 {
   ENTER()
+  FAKE_GIVE(cubin)
   strcpy(cubin, program->cubin); // NOLINT: the caller asked for the size
   return NVRTC_SUCCESS;
 }

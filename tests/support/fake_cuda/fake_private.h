@@ -42,6 +42,9 @@ void fake_unlock(const int* locked);
 /// Log a call; the error that it has to return: one that a test asked for, or a sticky one.
 int fake_enter(const FakeCall* call, bool needs_context);
 
+/// Whether this call has to hand out bytes of an odd value (fake_give()), which are in *out then.
+bool fake_gives(const char* name, bool is_number, void* out, size_t n_bytes);
+
 /// Count objects and memory.
 void fake_made(void);
 void fake_freed(void);
@@ -98,6 +101,16 @@ FakeFunction* fake_find_function(const char* name);
   const int fake_refusal = fake_enter(&(FakeCall){ .name = __func__, __VA_ARGS__ }, true);         \
   if (fake_refusal) {                                                                              \
     return (CUresult)fake_refusal;                                                                 \
+  }
+
+// The second line of functions that hand out a handle, an address or a text; a number.
+#define FAKE_GIVE(out)                                                                             \
+  if (fake_gives(__func__, false, out, sizeof(*(out)))) {                                          \
+    return 0; /* success */                                                                        \
+  }
+#define FAKE_GIVE_NUMBER(out)                                                                      \
+  if (fake_gives(__func__, true, out, sizeof(*(out)))) {                                           \
+    return 0; /* success */                                                                        \
   }
 
 // Functions that free do so whatever they return, as the real ones do after a sticky error.

@@ -167,6 +167,7 @@ CUresult CUDAAPI
 cuStreamCreate(CUstream* const cu_stream, const unsigned flags)
 {
   FAKE_ENTER(.flags = flags)
+  FAKE_GIVE(cu_stream)
   *cu_stream = calloc(1, sizeof(**cu_stream));
   (*cu_stream)->flags = flags;
   (*cu_stream)->last = FAKE_NOTHING;
@@ -213,6 +214,7 @@ CUresult CUDAAPI
 cuEventCreate(CUevent* const event, const unsigned flags)
 {
   FAKE_ENTER(.flags = flags)
+  FAKE_GIVE(event)
   *event = calloc(1, sizeof(**event));
   (*event)->recorded = FAKE_NOTHING;
   fake_made();
@@ -326,11 +328,15 @@ cuStreamEndCapture(const CUstream cu_stream, CUgraph* const graph)
       streams[s]->is_origin = false;
     }
   }
-  if (refusal || !is_joined) { // ends the capture all the same
+  const bool gives_nothing =
+      !refusal && is_joined && fake_gives(__func__, false, graph, sizeof(*graph));
+  if (refusal || !is_joined || gives_nothing) { // ends the capture all the same
     free(captured);
     fake_freed();
     *graph = NULL;
-    return refusal ? (CUresult)refusal : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    return gives_nothing ? CUDA_SUCCESS
+           : refusal     ? (CUresult)refusal
+                         : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   }
   *graph = captured;
   return CUDA_SUCCESS;
@@ -350,6 +356,7 @@ cuGraphInstantiateWithFlags(CUgraphExec* const exec, const CUgraph graph,
                             const unsigned long long flags)
 {
   FAKE_ENTER(.flags = flags)
+  FAKE_GIVE(exec)
   *exec = malloc(sizeof(**exec));
   (*exec)->graph = *graph;
   (*exec)->last = FAKE_NOTHING;

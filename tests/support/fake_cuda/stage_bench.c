@@ -54,12 +54,19 @@ stage_bench_prepare(void)
   fake_teach("warprack_nudge", "", nothing);
 }
 
+void
+stage_bench_furnish(StageBench* const bench)
+{
+  bench->in = planar_noise(STAGE_BENCH_CHANNELS, 2U * STAGE_BENCH_BLOCK, 1U, 0.5);
+  bench->out = planar_silence(STAGE_BENCH_CHANNELS, 2U * STAGE_BENCH_BLOCK);
+  rack_rig_begin(&bench->rig, bench->device, bench->device, &format, NULL, 0U);
+}
+
 StageBench
 stage_bench_open(const bool copies, const uint64_t deadline_ns)
 {
   stage_bench_prepare();
-  StageBench bench = { .in = planar_noise(STAGE_BENCH_CHANNELS, 2U * STAGE_BENCH_BLOCK, 1U, 0.5),
-                       .out = planar_silence(STAGE_BENCH_CHANNELS, 2U * STAGE_BENCH_BLOCK) };
+  StageBench bench = { .in = NULL };
   const DeviceChoice choice = {
     .api = "cuda", .index = 0, .deadline_ns = PATIENT_NS, .keep_awake = true
   };
@@ -67,7 +74,7 @@ stage_bench_open(const bool copies, const uint64_t deadline_ns)
   ck_assert_msg(device_backend_new(&choice, &bench.device, &error) == STATUS_OK, "%s", error.text);
   device_backend_set_deadline(bench.device, deadline_ns); // it is for blocks, not for opening
   ((Device*)bench.device)->mapped_bytes = copies ? 0U : SIZE_MAX; // not as measured
-  rack_rig_begin(&bench.rig, bench.device, bench.device, &format, NULL, 0U);
+  stage_bench_furnish(&bench);
   return bench;
 }
 

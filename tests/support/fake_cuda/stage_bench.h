@@ -25,6 +25,9 @@ typedef struct StageBench {
 /// Teach the driver, which begins anew, the kernels; no cache of modules.
 void stage_bench_prepare(void);
 
+/// Signals and a rig, without a rack, for a device that is open.
+void stage_bench_furnish(StageBench* bench);
+
 /// Open the device, without a rack; with copies, or with kernels that read and write host memory.
 StageBench stage_bench_open(bool copies, uint64_t deadline_ns);
 

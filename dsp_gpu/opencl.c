@@ -17,7 +17,7 @@ take_words(const char* const words, const void* const details, const size_t deta
   (void)detail_bytes;
   GpuDevice* const device = data;
   pthread_mutex_lock(&device->mutex);
-  snprintf(device->words, sizeof(device->words), "%s", words);
+  snprintf(device->words, sizeof(device->words), "%s", words ? words : "");
   pthread_mutex_unlock(&device->mutex);
 }
 
@@ -142,12 +142,14 @@ make_context(GpuDevice* const device, Error* const error)
   cl_int code = CL_SUCCESS;
   device->context =
       opencl_driver.clCreateContext(properties, 1, &found->id, take_words, device, &code);
+  code = opencl_made(device->context, code);
   if (code) {
     device->context = NULL;
     return opencl_fail(device, error, "clCreateContext", code);
   }
   for (uint32_t q = 0; q < N_QUEUES; ++q) {
     device->queues[q] = opencl_driver.clCreateCommandQueue(device->context, found->id, 0, &code);
+    code = opencl_made(device->queues[q], code);
     if (code) {
       device->queues[q] = NULL;
       return opencl_fail(device, error, "clCreateCommandQueue", code);
@@ -155,6 +157,7 @@ make_context(GpuDevice* const device, Error* const error)
   }
   device->nudged =
       opencl_driver.clCreateBuffer(device->context, CL_MEM_READ_WRITE, GPU_ALIGNMENT, NULL, &code);
+  code = opencl_made(device->nudged, code);
   if (code) {
     device->nudged = NULL;
     return opencl_fail(device, error, "clCreateBuffer", code);

@@ -99,7 +99,8 @@ opencl_error_name(const cl_int code)
                                                       "installed" }, // CL_PLATFORM_NOT_FOUND_KHR
                                                                      // of the ICD
                                                                      // extension
-    { -9999, "illegal access to memory" },                           // NVIDIA's own, in no header
+    { OPENCL_RETURNED_NULL, "the driver reports success but returns NULL" },
+    { -9999, "illegal access to memory" }, // NVIDIA's own, in no header
   };
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
     if (rows[r].code == code) {

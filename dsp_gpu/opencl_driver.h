@@ -59,11 +59,21 @@ typedef struct OpenclDriver {
 
 extern OpenclDriver opencl_driver;
 
+/// An error code of warprack's own: the driver reports success, but returns NULL.
+#define OPENCL_RETURNED_NULL 1
+
 /**
    Fill the table from the first of the NULL-terminated libraries that can be opened; it stays open.
    STATUS_NO_BACKEND with the loader's own words. [main]
 */
 Status opencl_driver_open(const char* const* library_names, Error* error);
+
+/// The code of a call that returns what it makes: OPENCL_RETURNED_NULL for NULL with success. [any]
+static inline cl_int
+opencl_made(const void* const made, const cl_int code)
+{
+  return made || code ? code : OPENCL_RETURNED_NULL;
+}
 
 /// The name of an error code, e.g. "CL_OUT_OF_RESOURCES"; never NULL. [any]
 const char* opencl_error_name(cl_int code);

@@ -154,7 +154,7 @@ describe_versions(OpenclFound* const found)
 static void
 add_device(const cl_platform_id platform, const cl_device_id id, const cl_device_type type)
 {
-  if (list.n_devices == MAX_DEVICES || !is_usable(id)) {
+  if (list.n_devices == MAX_DEVICES || !id || !is_usable(id)) {
     return;
   }
   OpenclFound* const found = &list.devices[list.n_devices++];
@@ -180,15 +180,18 @@ add_device(const cl_platform_id platform, const cl_device_id id, const cl_device
 static void
 add_devices(const cl_device_type type)
 {
-  cl_platform_id platforms[MAX_PLATFORMS];
+  cl_platform_id platforms[MAX_PLATFORMS] = {
+    NULL
+  }; // also where a driver counts more than it fills
   cl_uint n_platforms = 0;
   if (opencl_driver.clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms)) {
     return;
   }
   for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS; ++p) {
-    cl_device_id ids[MAX_DEVICES];
+    cl_device_id ids[MAX_DEVICES] = { NULL };
     cl_uint n_ids = 0;
-    if (opencl_driver.clGetDeviceIDs(platforms[p], type, MAX_DEVICES, ids, &n_ids)) {
+    if (!platforms[p] ||
+        opencl_driver.clGetDeviceIDs(platforms[p], type, MAX_DEVICES, ids, &n_ids)) {
       continue; // usually CL_DEVICE_NOT_FOUND: none of this type
     }
     for (cl_uint d = 0; d < n_ids && d < MAX_DEVICES; ++d) {

@@ -51,6 +51,7 @@ make_buffer(GpuDevice* const device, const size_t n_bytes, cl_mem* const memory,
   }
   cl_int code = CL_SUCCESS;
   *memory = opencl_driver.clCreateBuffer(device->context, CL_MEM_READ_WRITE, n_bytes, NULL, &code);
+  code = opencl_made(*memory, code);
   if (code) {
     return no_room(device, n_bytes, opencl_error_name(code), error);
   }
@@ -152,6 +153,7 @@ share(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
   host->memory =
       opencl_driver.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
                                    host->n_bytes, host->pointer, &code);
+  code = opencl_made(host->memory, code);
   if (code) {
     host->memory = NULL;
     return opencl_fail(device, error, "clCreateBuffer of host memory", code);
@@ -166,6 +168,7 @@ pin(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
   cl_int code = CL_SUCCESS;
   host->memory = opencl_driver.clCreateBuffer(
       device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, host->n_bytes, NULL, &code);
+  code = opencl_made(host->memory, code);
   if (code) {
     host->memory = NULL;
     return opencl_fail(device, error, "clCreateBuffer of pinned memory", code);
@@ -173,6 +176,7 @@ pin(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
   host->pinned = opencl_driver.clEnqueueMapBuffer(device->queues[QUEUE_BUILDER], host->memory,
                                                   CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                                   host->n_bytes, 0, NULL, NULL, &code);
+  code = opencl_made(host->pinned, code);
   if (code) {
     host->pinned = NULL;
     return opencl_fail(device, error, "clEnqueueMapBuffer", code);

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_BINARY_BYTES ((size_t)256 << 20U) // PoCL's have some hundred kilobytes
+#define MAX_KERNELS      256U                 // of a module
+
 /// What is compiled, and all that its binary depends on.
 typedef struct Job {
   GpuDevice* device;
@@ -68,6 +71,7 @@ from_source(const Job* const job, cl_program* const program, Error* const error)
   const char* text = job->text;
   cl_int code = CL_SUCCESS;
   *program = opencl_driver.clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
+  code = opencl_made(*program, code);
   if (code) {
     return opencl_fail(device, error, "clCreateProgramWithSource", code);
   }
@@ -96,6 +100,7 @@ from_cache(const Job* const job, cl_program* const program)
   cl_int code = CL_SUCCESS;
   *program = opencl_driver.clCreateProgramWithBinary(device->context, 1, &device->found->id,
                                                      &n_bytes, &binary, NULL, &code);
+  code = opencl_made(*program, code);
   const bool is_made = !code;
   code = is_made ? opencl_driver.clBuildProgram(*program, 1, &device->found->id, job->options, NULL,
                                                 NULL)
@@ -117,10 +122,10 @@ to_cache(const Job* const job, const cl_program program)
   size_t n_bytes = 0;
   if (opencl_driver.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(n_bytes), &n_bytes,
                                      NULL) ||
-      !n_bytes) {
+      !n_bytes || n_bytes > MAX_BINARY_BYTES) {
     return;
   }
-  unsigned char* binary = malloc(n_bytes);
+  unsigned char* binary = calloc(n_bytes, 1U);
   if (binary && !opencl_driver.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary),
                                                 &binary, NULL)) {
     const char* key[KEY_WORDS];
@@ -163,7 +168,7 @@ describe_kernel(const OpenclFound* const found, GpuKernel* const kernel)
 {
   size_t group[3] = { 0 };
   cl_int code = opencl_driver.clGetKernelInfo(kernel->kernel, CL_KERNEL_FUNCTION_NAME,
-                                              sizeof(kernel->name), kernel->name, NULL);
+                                              sizeof(kernel->name) - 1U, kernel->name, NULL);
   if (!code) {
     code = opencl_driver.clGetKernelInfo(kernel->kernel, CL_KERNEL_NUM_ARGS, sizeof(kernel->n_args),
                                          &kernel->n_args, NULL);
@@ -182,6 +187,10 @@ load_kernels(GpuModule* const module, Error* const error)
   GpuDevice* const device = module->device;
   cl_uint n = 0;
   cl_int code = opencl_driver.clCreateKernelsInProgram(module->program, 0, NULL, &n);
+  if (!code && n > MAX_KERNELS) {
+    return error_set(error, STATUS_NO_BACKEND, "%s: clCreateKernelsInProgram counts %u kernels",
+                     module->name, n);
+  }
   cl_kernel* const kernels = calloc(n + 1U, sizeof(kernels[0]));
   module->kernels = calloc(n + 1U, sizeof(module->kernels[0]));
   if (!kernels || !module->kernels) {

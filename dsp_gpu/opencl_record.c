@@ -53,6 +53,7 @@ part_of(const cl_mem memory, const size_t offset, const size_t n_bytes, cl_mem* 
   const cl_buffer_region region = { offset, n_bytes - offset };
   cl_int code = CL_SUCCESS;
   *part = opencl_driver.clCreateSubBuffer(memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  code = opencl_made(*part, code);
   if (code) {
     *part = NULL;
   }
@@ -125,6 +126,7 @@ record_launch(GpuDevice* const device, const GpuLaunch* const launch,
   }
   cl_int code = CL_SUCCESS;
   recorded->kernel = opencl_driver.clCreateKernel(kernel->module->program, kernel->name, &code);
+  code = opencl_made(recorded->kernel, code);
   if (code) {
     recorded->kernel = NULL;
     return opencl_fail(device, error, "clCreateKernel", code);

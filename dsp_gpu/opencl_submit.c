@@ -45,6 +45,7 @@ event_of(cl_event* const event, const uint32_t index, const uint32_t n)
 static void
 pass_on(Chain* const chain, const uint32_t queue, const cl_event event)
 {
+  chain->code = opencl_made(event, chain->code); // else the next queue would wait for nothing
   if (chain->last) {
     opencl_driver.clReleaseEvent(chain->last);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What waits in a runner: edits for later frames while blocks come, stall, stand still or end, and
-// values of racks that are planned once there is a format.
+// What waits in a runner: edits for later frames while blocks come, stall, stand still or end,
+// values of racks that are planned once there is a format, and tails that the worker cannot play.
 
 #include "support/player.h"
 #include "support/runner_bench.h"
@@ -15,6 +15,7 @@
 #define STALL_US      500000U     // of a driver whose machine is overloaded
 #define LONG_STALL_NS 1500000000U // what might be taken for the end of all audio
 #define N_DISARMED    40U         // standing still for each would take longer than a test may
+#define LOOKS_BEHIND  10U         // of the builder, in a row, that find the ring full: tails end
 
 static const char* const levels[] = { "g: gain 0dB", "g: gain -20dB | h: gain 0dB" };
 
@@ -131,6 +132,108 @@ START_TEST(a_device_that_fails_is_left_though_an_edit_waits)
 }
 END_TEST
 
+// ---- a builder whose looks the test asks for ----
+
+static _Atomic bool is_stepped;
+static _Atomic uint32_t n_waits; // of such a builder, each after a look
+static _Atomic bool is_waiting;
+
+int __real_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                  const struct timespec* until);
+int __wrap_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                  const struct timespec* until);
+
+int
+__wrap_pthread_cond_timedwait(pthread_cond_t* const condition, pthread_mutex_t* const mutex,
+                              const struct timespec* const until)
+{
+  if (!is_stepped) {
+    return __real_pthread_cond_timedwait(condition, mutex, until);
+  }
+  ++n_waits;
+  is_waiting = true;
+  const int code = pthread_cond_wait(condition, mutex);
+  is_waiting = false;
+  return code;
+}
+
+/// Let the builder look so many times.
+static void
+look(Bench* const bench, const uint32_t n_looks)
+{
+  while (!is_waiting) {
+    usleep(BENCH_POLL_US);
+  }
+  for (uint32_t n = 0; n < n_looks; ++n) {
+    pthread_mutex_lock(&bench->runner->edits);
+    const uint32_t before = n_waits;
+    pthread_cond_signal(&bench->runner->edits_changed);
+    pthread_mutex_unlock(&bench->runner->edits);
+    while (n_waits == before) {
+      usleep(BENCH_POLL_US);
+    }
+  }
+}
+
+/// Let the worker go on, and play all that it was given.
+static void
+go_on(Bench* const bench)
+{
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(runner_start_worker(bench->runner, &error), STATUS_OK);
+  ck_assert(ring_wait_finished(bench->ring, ring_next(bench->ring) - 1U, UINT64_MAX));
+}
+
+/// Let the worker stop, with all slots but one in flight.
+static void
+fall_behind(Bench* const bench)
+{
+  runner_stop_worker(bench->runner);
+  for (uint32_t n = 1; n < ring_shape(bench->ring)->n_slots; ++n) {
+    *ring_slot(bench->ring, ring_next(bench->ring)) =
+        (SlotHeader){ .frame = bench->frame, .n_frames = BLOCK };
+    ring_submit(bench->ring);
+    bench->frame += BLOCK;
+  }
+}
+
+START_TEST(tails_end_when_the_worker_was_behind_at_ten_looks_in_a_row)
+{
+  static Bench bench;
+  is_stepped = true;
+  bench_init(&bench, false);
+  bench_edit(&bench, 1U, "d: delay 10s feedback=0%", 0U);
+  bench_arm(&bench, false, 0U);
+  bench_play_until(&bench, &bench.n_replies, 1U);
+  bench_play(&bench); // what has never sounded has no tail
+  bench_edit(&bench, 2U, "g: gain 0dB", 0U);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  ck_assert_uint_eq(bench.replies[1].facts.n_units, 2U); // the delay's tail
+  bench_level(&bench);
+  look(&bench, 1U); // measures the rack, and leaves out the connections that have faded
+  const uint32_t n_changes = bench_count(&bench, &bench.n_changes);
+
+  fall_behind(&bench);
+  look(&bench, LOOKS_BEHIND - 1U);
+  go_on(&bench);
+  look(&bench, 1U); // it is not behind
+  fall_behind(&bench);
+  look(&bench, LOOKS_BEHIND - 1U);
+  ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes);
+  look(&bench, 1U);
+  ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes + 1U);
+  look(&bench, 1U); // it counts anew
+  ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes + 1U);
+
+  go_on(&bench);
+  bench_level(&bench); // it has faded
+  look(&bench, 1U);
+  ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes + 2U);
+  ck_assert_uint_eq(bench.change.n_units, 1U);
+  bench_clear(&bench);
+}
+END_TEST
+
 /// Set a gain of 0 dB to -20 dB before there is a plan: in the rack that is kept for it, or in one
 /// that waits behind.
 static void
@@ -172,4 +275,5 @@ SUITE_MAIN("runner_waits", what_waits_at_the_end_is_refused,
            blocks_that_stall_for_a_moment_hurry_nothing,
            who_disarms_waits_for_no_frame_that_will_not_come,
            a_device_that_fails_is_left_though_an_edit_waits,
+           tails_end_when_the_worker_was_behind_at_ten_looks_in_a_row,
            values_that_are_set_before_the_first_plan_are_kept)

@@ -12,8 +12,9 @@
 const char*
 fallback_why(const FallbackWhy why)
 {
-  static const char* const words[] = { "rack",    "option",  "level",  "no-input",
-                                       "no-lows", "unheard", "unknown" };
+  static const char* const words[] = {
+    "rack", "option", "level", "no-input", "no-lows", "unknown"
+  };
   return words[why];
 }
 
@@ -55,7 +56,6 @@ fallback_describe(const Fallbacks* const fallbacks, const uint32_t first,
     [FALLBACK_LEVEL] = "auto: the output's own level",
     [FALLBACK_NO_INPUT] = "auto: no input of its own leads to it",
     [FALLBACK_NO_LOWS] = "auto: it lacks its lows",
-    [FALLBACK_UNHEARD] = "auto: its level is not known yet",
     [FALLBACK_UNKNOWN] = "auto: its level could not be measured",
   };
   const Fallback* const fallback = &fallbacks->of[first];

@@ -13,8 +13,11 @@
        half follows the energies of wet and dry (follower.h), and begins with the level that the
        response has for pink noise.
 
-   The choice is fallback_choose.h's.  The copy is run on the CPU for a tenth of a second of its own
-   time.  Until that is done, and where it fails, such an output is silent.
+   The copy is run on the CPU for a tenth of a second of its own time (fallback_choose.h).  After an
+   edit, an output that `auto` decides keeps the fallback that it had, and its level goes on
+   following the output, until the new rack has been measured.  A `late` statement of the new rack
+   and EngineConfig::on_late count with the edit itself.  An output whose rack cannot be measured is
+   silent.
 */
 #ifndef WARPRACK_ENGINE_FALLBACK_H
 #define WARPRACK_ENGINE_FALLBACK_H
@@ -30,14 +33,13 @@ typedef enum FallbackWhy {
   FALLBACK_LEVEL,    ///< auto: the level that the output has
   FALLBACK_NO_INPUT, ///< auto: it has no input of its own
   FALLBACK_NO_LOWS,  ///< auto: it lacks its lows
-  FALLBACK_UNHEARD,  ///< auto: the response is not known yet
   FALLBACK_UNKNOWN,  ///< auto: it could not be measured
   FALLBACK_N_WHYS
 } FallbackWhy;
 
 typedef struct Fallback {
   float level;    ///< Of the dry signal, linear, 0 to 1; 0: silence
-  float response; ///< Level of the rack's own response, linear, 0 to 1
+  float response; ///< Level of the rack's own response, linear, 0 to 1; 0: not measured yet
   bool follows;   ///< `level` is where it begins: then it is the level that the output really has
   FallbackWhy why;
 } Fallback;
@@ -48,8 +50,7 @@ typedef struct Fallbacks {
   Fallback of[FX_MAX_CHANNELS];
 } Fallbacks;
 
-/// The reason in one word: "rack", "option", "level", "no-input", "no-lows", "unheard",
-/// "unknown".
+/// The reason in one word: "rack", "option", "level", "no-input", "no-lows", "unknown".
 const char* fallback_why(FallbackWhy why);
 
 /// What the outputs from `first` on play that have the same fallback as it, in words: "out:1-2: the

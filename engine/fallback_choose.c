@@ -184,30 +184,32 @@ choose_auto(const Probe* const probe, const uint32_t c)
   return (Fallback){ response, response, .follows = true, .why = FALLBACK_LEVEL };
 }
 
-/// What the rack or the option says of an output; else `by_itself`.
-static Fallback
-choose(const Rack* const rack, const RackFallback* const on_late, const uint32_t c,
-       const Fallback by_itself)
+/// Set the level that the rack or the option gives an output; false when they leave it to `auto`.
+static bool
+choose_fixed(const Rack* const rack, const RackFallback* const on_late, const uint32_t c,
+             Fallback* const fallback)
 {
   const RackFallback* const word = rack_find_fallback(rack, c + 1U);
   const RackFallback* const wanted = word ? word : on_late;
-  Fallback fallback = by_itself;
   if (wanted->is_fixed) {
-    fallback.level = (float)pow(10.0, wanted->level_db / 20.0);
-    fallback.follows = false;
-    fallback.why = word ? FALLBACK_RACK : FALLBACK_OPTION;
+    fallback->level = (float)pow(10.0, wanted->level_db / 20.0);
+    fallback->follows = false;
+    fallback->why = word ? FALLBACK_RACK : FALLBACK_OPTION;
   }
-  return fallback;
+  return wanted->is_fixed;
 }
 
-void
-fallback_choose_unheard(const Rack* const rack, const RackFallback on_late, const uint32_t n_out,
-                        const FallbackWhy why, Fallbacks* const fallbacks)
+bool
+fallback_keep(const Rack* const rack, const RackFallback on_late, const uint32_t n_out,
+              Fallbacks* const fallbacks)
 {
+  bool is_any_auto = false;
   fallbacks->n = n_out;
   for (uint32_t c = 0; c < n_out; ++c) {
-    fallbacks->of[c] = choose(rack, &on_late, c, (Fallback){ .why = why });
+    fallbacks->of[c].response = 0.0F;
+    is_any_auto |= !choose_fixed(rack, &on_late, c, &fallbacks->of[c]);
   }
+  return is_any_auto;
 }
 
 // ---- the copy ----
@@ -259,6 +261,9 @@ make_room(Probe* const probe, const Format* const format)
 static void
 probe_free(Probe* const probe)
 {
+  if (!probe) {
+    return;
+  }
   worker_clear(&probe->worker);
   free(probe->samples);
   free(probe->spectra);
@@ -266,27 +271,40 @@ probe_free(Probe* const probe)
   free(probe);
 }
 
-Status
-fallback_choose(const PlanRequest* const request, const RackFallback on_late,
-                Fallbacks* const fallbacks, Error* const error)
+/// Feed the impulses to a copy of the rack.
+static Status
+measure(const PlanRequest* const request, Probe** const out, Error* const error)
 {
+  const Format* const format = request->format;
   Probe* const probe = calloc(1, sizeof(Probe));
   if (!probe) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  const Format* const format = request->format;
   Status status = plan_copy(request, &probe->worker.plan, error);
   if (!status && (worker_init(&probe->worker, error) || !make_room(probe, format))) {
     status = error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  if (!status) {
-    probe->worker.rate_hz = format->rate_hz;
-    walk(probe);
-    run(probe, format->rate_hz);
-    fallbacks->n = probe->n_out;
-    for (uint32_t c = 0; c < probe->n_out; ++c) {
-      fallbacks->of[c] = choose(request->rack, &on_late, c, choose_auto(probe, c));
-    }
+  if (status) {
+    probe_free(probe);
+    return status;
+  }
+  probe->worker.rate_hz = format->rate_hz;
+  walk(probe);
+  run(probe, format->rate_hz);
+  *out = probe;
+  return STATUS_OK;
+}
+
+Status
+fallback_choose(const PlanRequest* const request, const RackFallback on_late,
+                Fallbacks* const fallbacks, Error* const error)
+{
+  Probe* probe = NULL;
+  const Status status = measure(request, &probe, error);
+  fallbacks->n = probe ? probe->n_out : request->format->n_out;
+  for (uint32_t c = 0; c < fallbacks->n; ++c) {
+    fallbacks->of[c] = probe ? choose_auto(probe, c) : (Fallback){ .why = FALLBACK_UNKNOWN };
+    (void)choose_fixed(request->rack, &on_late, c, &fallbacks->of[c]);
   }
   probe_free(probe);
   return status;

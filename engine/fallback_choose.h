@@ -9,18 +9,18 @@
 #include "status.h"
 
 /**
-   Choose for each output of a rack.
+   Measure a rack and choose for each of its outputs.
 
    @param request For a plan of the rack; the files that it loads stay cached.
    @param on_late For outputs that the rack has no word on.
-   @param[out] fallbacks Untouched on error.
+   @param[out] fallbacks On error the outputs that `auto` decides are silent: FALLBACK_UNKNOWN.
    @return Why the rack cannot be planned; STATUS_LIMIT when there is no room for a copy. [builder]
 */
 NODISCARD Status fallback_choose(const PlanRequest* request, RackFallback on_late,
                                  Fallbacks* fallbacks, Error* error);
 
-/// The same without a response: where the choice is left open an output is silent, for this reason.
-void fallback_choose_unheard(const Rack* rack, RackFallback on_late, uint32_t n_out,
-                             FallbackWhy why, Fallbacks* fallbacks);
+/// Before a rack is measured: `fallbacks`, those of the rack before it, become as the rack and the
+/// option say; the outputs that `auto` decides keep theirs.  Returns true when there is one. [any]
+bool fallback_keep(const Rack* rack, RackFallback on_late, uint32_t n_out, Fallbacks* fallbacks);
 
 #endif

@@ -121,13 +121,26 @@ same_format(const Format* const a, const Format* const b)
 void
 runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request)
 {
-  const RackFallback on_late = runner->config.on_late;
   Error error = { STATUS_OK, "" };
-  if (!request->format->offline && fallback_choose(request, on_late, &runner->fallbacks, &error)) {
-    fallback_choose_unheard(request->rack, on_late, request->format->n_out, FALLBACK_UNKNOWN,
-                            &runner->fallbacks);
+  if (fallback_choose(request, runner->config.on_late, &runner->fallbacks, &error)) {
+    // The outputs that `auto` decides are silent, and EngineStatus::late_note says so.
   }
   runner->must_measure = false;
+}
+
+/// A rack with an `auto` output is measured before it first plays.  For any other one the response
+/// only serves the warnings, and the rack does not wait for it.
+static void
+choose_first_fallbacks(Runner* const runner, const PlanRequest* const request)
+{
+  const Format* const format = request->format;
+  if (format->offline) {
+    return;
+  }
+  runner->must_measure = true;
+  if (fallback_keep(request->rack, runner->config.on_late, format->n_out, &runner->fallbacks)) {
+    runner_choose_fallbacks(runner, request);
+  }
 }
 
 /// The plan that does not play any more makes room; its values are in the rack.
@@ -155,16 +168,17 @@ plan_for_format(Runner* const runner, const RunnerStart* const start, Error* con
   Plan* plan = NULL;
   bool tangled = false;
   const Fallbacks before = runner->fallbacks;
-  runner_choose_fallbacks(runner, &request);
+  choose_first_fallbacks(runner, &request);
   Status status = runner_make_plan(runner, &request, &plan, &tangled, error);
   if (status == STATUS_LIMIT && request.held_bytes) {
     drop_plan(runner);
     request.held_bytes = 0;
-    runner_choose_fallbacks(runner, &request);
+    choose_first_fallbacks(runner, &request);
     status = runner_make_plan(runner, &request, &plan, &tangled, error);
   }
   if (status) {
     runner->fallbacks = before;
+    runner->must_measure = true; // of the old plan, where it was kept
   } else {
     runner_show_plan(runner, plan);
     plan_free(runner->worker.plan);

@@ -99,7 +99,6 @@ plan_once(Runner* const runner, const PlanRequest* const request, bool* const ta
     return status;
   }
   *heard_at = hand_over(runner, plan);
-  runner_publish_facts(runner);
   return STATUS_OK;
 }
 
@@ -195,7 +194,11 @@ replan(Runner* const runner, const bool end_tails, Error* const error)
   request.end_tails = end_tails;
   bool tangled = false;
   uint64_t heard_at = 0;
-  return plan_once(runner, &request, &tangled, &heard_at, error);
+  const Status status = plan_once(runner, &request, &tangled, &heard_at, error);
+  if (!status) {
+    runner_publish_facts(runner);
+  }
+  return status;
 }
 
 Status
@@ -235,8 +238,8 @@ plan_in_two_steps(Runner* const runner, const PlanRequest* const last, uint64_t*
   return status;
 }
 
-/// Plan `rack` on top of what is heard and wait until it is heard.  Takes `rack` over on success.
-/// [planning held]
+/// Plan `rack` on top of what is heard and wait until it is heard.  Takes `rack` over on success;
+/// an `auto` output keeps its fallback until measure(). [planning held]
 static Status
 plan_edit(Runner* const runner, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
           uint64_t* const heard_at, Error* const error)
@@ -245,24 +248,19 @@ plan_edit(Runner* const runner, Rack* const rack, const uint64_t at_frame, const
   request.at_frame = at_frame;
   request.stamp = stamp;
   bool tangled = false;
-  const Fallbacks before = runner->fallbacks;
-  const bool must_measure = !runner->format.offline && !rack_differs_in_values(rack, runner->rack);
-  if (must_measure) {
-    fallback_choose_unheard(rack, runner->config.on_late, runner->format.n_out, FALLBACK_UNHEARD,
-                            &runner->fallbacks);
-  }
   Status status = plan_once(runner, &request, &tangled, heard_at, error);
   if (status && tangled) {
     status = plan_in_two_steps(runner, &request, heard_at, error);
   }
   if (!status) {
+    if (!runner->format.offline && !rack_differs_in_values(rack, runner->rack)) {
+      (void)fallback_keep(rack, runner->config.on_late, runner->format.n_out, &runner->fallbacks);
+      runner->must_measure = true;
+    }
     rack_free(runner->rack);
     runner->rack = rack;
-    runner->must_measure |= must_measure;
-  } else {
-    runner->fallbacks = before;
-    runner_publish_facts(runner);
   }
+  runner_publish_facts(runner);
   return status;
 }
 

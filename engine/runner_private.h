@@ -54,7 +54,7 @@ struct Runner {
   Rack* rack;          ///< Heard, or to be heard once there is a format
   Ring* ring;          ///< NULL while disarmed, and offline
   Fallbacks fallbacks; ///< Of `rack`
-  bool must_measure;   ///< `fallbacks` do not know the rack's response yet
+  bool must_measure;   ///< The rack has not been measured for `fallbacks` yet
 
   uint32_t n_behind; ///< [builder] Looks in a row that found the ring full
 
@@ -90,8 +90,7 @@ void runner_publish_facts(Runner* runner);
 
 RunnerFacts runner_facts(const Runner* runner);
 
-/// Choose what the outputs of a rack play while blocks are late, by its response.  Without one,
-/// mostly for want of memory, those that leave the choice open are silent. [planning held]
+/// Measure a rack, and choose what its outputs play while blocks are late. [planning held]
 void runner_choose_fallbacks(Runner* runner, const PlanRequest* request);
 
 // ---- runner_edit.c ----

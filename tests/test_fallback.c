@@ -3,9 +3,11 @@
 // the level that it has, silence where it has no input of its own or lacks its lows, and whatever
 // the rack or the option says.
 
+#include "support/player.h"
 #include "support/suite.h"
 
 #include "../engine/engine.h"
+#include "../engine/fallback_choose.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -161,6 +163,32 @@ START_TEST(the_rack_s_word_counts_then_the_option_s)
 }
 END_TEST
 
+START_TEST(before_a_measurement_words_count_and_other_outputs_keep_theirs)
+{
+  static const char others[] = "chain gain -40\nlate out:2 silence\nlate out:3 -20dB";
+  static const char fourth[] =
+      "chain gain -40\nlate out:2 silence\nlate out:3 -20dB\nlate out:4 auto";
+  const RackFallback option = { true, -30.0 };
+  const Fallbacks before = choose("chain gain -12", 4);
+  Rack* const rack = player_rack(fourth);
+  Rack* const words = player_rack(others);
+  Fallbacks fallbacks = before;
+  ck_assert(fallback_keep(rack, option, 4U, &fallbacks));
+  expect(&fallbacks, 1, FALLBACK_OPTION, -30.0, 1e-4);
+  expect_silence(&fallbacks, 2, FALLBACK_RACK);
+  expect(&fallbacks, 3, FALLBACK_RACK, -20.0, 1e-4);
+  expect(&fallbacks, 4, FALLBACK_LEVEL, -12.0, 1e-3);
+  ck_assert_float_eq(fallbacks.of[3].level, before.of[3].level);
+  ck_assert(!fallback_keep(words, option, 4U, &fallbacks));
+  expect(&fallbacks, 4, FALLBACK_OPTION, -30.0, 1e-4);
+  for (uint32_t c = 0; c < 4U; ++c) {
+    ck_assert_float_eq(fallbacks.of[c].response, 0.0F); // nobody is warned by what is not known
+  }
+  rack_free(words);
+  rack_free(rack);
+}
+END_TEST
+
 START_TEST(fallbacks_are_told_in_words_by_range)
 {
   const Fallbacks fallbacks =
@@ -190,4 +218,6 @@ SUITE_MAIN("fallback", an_output_begins_with_the_level_of_its_response,
            lows_that_are_17_db_lower_play_and_24_db_do_not,
            an_output_without_an_input_of_its_own_is_silent, inputs_that_are_mixed_do_not_cancel,
            what_is_heard_later_than_the_measurement_begins_with_silence,
-           the_rack_s_word_counts_then_the_option_s, fallbacks_are_told_in_words_by_range)
+           the_rack_s_word_counts_then_the_option_s,
+           before_a_measurement_words_count_and_other_outputs_keep_theirs,
+           fallbacks_are_told_in_words_by_range)

@@ -8,6 +8,7 @@
 #include "support/suite.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define BLOCK       BENCH_BLOCK
 #define WRAP_BLOCKS 60U
@@ -69,46 +70,110 @@ START_TEST(the_end_of_a_tail_is_told)
 }
 END_TEST
 
+/// The first change that is told of a plan after that with this serial number.
+static RunnerFacts
+change_after(Bench* const bench, const uint64_t serial)
+{
+  RunnerFacts change;
+  do {
+    bench_play(bench);
+    usleep(BENCH_POLL_US);
+    pthread_mutex_lock(&bench->lock);
+    change = bench->change;
+    pthread_mutex_unlock(&bench->lock);
+  } while (change.serial <= serial);
+  return change;
+}
+
 START_TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
 {
   static const struct {
     const char* text;
     double level;
-  } racks[] = { { "g: gain -20dB", 0.1 },
-                { "chain g: gain -20dB\nlate out -40dB", 0.01 },
-                { "chain g: gain -20dB\nlate out silence", 0.0 },
-                { "chain g: gain -20dB\nlate out silence\nlate out:1 auto", 0.1 } };
+    bool is_auto;
+  } racks[] = { { "g: gain -20dB", 0.1, true },
+                { "chain g: gain -20dB\nlate out -40dB", 0.01, false },
+                { "chain g: gain -20dB\nlate out silence", 0.0, false },
+                { "chain g: gain -20dB\nlate out silence\nlate out:1 auto", 0.1, true } };
   for (size_t i = 0; i < ARRAY_LEN(racks); ++i) {
     static Bench bench;
     bench_init(&bench, false);
     bench_edit(&bench, 1U, racks[i].text, 0U);
     bench_await(&bench, &bench.n_replies, 1U);
-    const RunnerFacts armed = bench_arm(&bench, false, 0U);
-    ck_assert_uint_ge(armed.fallbacks.n, 1U);
-    ck_assert_double_eq_tol((double)armed.fallbacks.of[0].level, racks[i].level, 1e-3);
-    ck_assert_double_eq_tol((double)armed.fallbacks.of[0].response, 0.1, 1e-3);
+    RunnerFacts facts = bench_arm(&bench, false, 0U);
+    ck_assert_uint_eq(facts.fallbacks.n, 1U);
+    ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, racks[i].level, 1e-3);
+    if (!racks[i].is_auto) { // it does not wait for what only its warnings need
+      ck_assert_float_eq(facts.fallbacks.of[0].response, 0.0F);
+      facts = change_after(&bench, facts.serial);
+      ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, racks[i].level, 1e-3);
+    }
+    ck_assert_double_eq_tol((double)facts.fallbacks.of[0].response, 0.1, 1e-3);
     bench_clear(&bench);
   }
 }
 END_TEST
 
-START_TEST(an_edit_has_fallbacks_of_its_own_soon)
+static void
+expect_fallback(const RunnerFacts* const facts, const double level, const FallbackWhy why)
 {
+  const Fallback* const fallback = &facts->fallbacks.of[0];
+  ck_assert_msg(fallback->why == why, "%s, not %s", fallback_why(fallback->why), fallback_why(why));
+  ck_assert_double_eq_tol((double)fallback->level, level, 1e-3);
+  ck_assert_int_eq(fallback->follows, why == FALLBACK_LEVEL);
+}
+
+START_TEST(an_output_keeps_its_fallback_until_an_edit_is_measured)
+{
+  static const struct {
+    const char* text;
+    double kept;
+    FallbackWhy kept_why;
+    double level;
+    FallbackWhy why;
+  } edits[] = {
+    { "g: gain -10dB | h: gain -10dB", 1.0, FALLBACK_LEVEL, 0.1, FALLBACK_LEVEL },
+    { "chain g: gain 0dB\nlate out -40dB", 0.01, FALLBACK_RACK, 0.01, FALLBACK_RACK }, // at once
+    { "g: gain -20dB", 0.01, FALLBACK_RACK, 0.1, FALLBACK_LEVEL },
+    { "disconnect in out", 0.1, FALLBACK_LEVEL, 0.0, FALLBACK_NO_INPUT },
+    { "h: gain 0dB", 0.0, FALLBACK_NO_INPUT, 1.0, FALLBACK_LEVEL },
+    { "t: highpass 2000 order=4", 1.0, FALLBACK_LEVEL, 0.0, FALLBACK_NO_LOWS },
+    { "h: gain -20dB", 0.0, FALLBACK_NO_LOWS, 0.1, FALLBACK_LEVEL },
+  };
   static Bench bench;
   bench_init(&bench, false);
   bench_edit(&bench, 1U, "g: gain 0dB", 0U);
   bench_await(&bench, &bench.n_replies, 1U);
   bench_arm(&bench, false, 0U);
-  bench_edit(&bench, 2U, "g: gain -10dB | d: gain -10dB", 0U);
-  bench_play_until(&bench, &bench.n_replies, 2U);
-  Fallback fallback = bench.replies[1].facts.fallbacks.of[0];
-  while (fallback.why == FALLBACK_UNHEARD) {
-    ck_assert_float_eq(fallback.level, 0.0F);
-    bench_play_until(&bench, &bench.n_changes, bench_count(&bench, &bench.n_changes) + 1U);
-    fallback = bench.change.fallbacks.of[0];
+  for (uint32_t i = 0; i < ARRAY_LEN(edits); ++i) {
+    bench_edit(&bench, 2U + i, edits[i].text, 0U);
+    bench_play_until(&bench, &bench.n_replies, 2U + i);
+    const RunnerFacts* const heard = &bench.replies[1U + i].facts;
+    expect_fallback(heard, edits[i].kept, edits[i].kept_why);
+    ck_assert_float_eq(heard->fallbacks.of[0].response, 0.0F);
+    const RunnerFacts measured = change_after(&bench, heard->serial);
+    expect_fallback(&measured, edits[i].level, edits[i].why);
   }
-  ck_assert_int_eq(fallback.why, FALLBACK_LEVEL);
-  ck_assert_double_eq_tol((double)fallback.level, 0.1, 1e-3);
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(an_edit_that_fails_leaves_the_fallbacks)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_edit(&bench, 1U, "g: gain -20dB", 0U);
+  bench_await(&bench, &bench.n_replies, 1U);
+  const RunnerFacts before = bench_arm(&bench, false, 0U);
+  bench_edit(&bench, 2U,
+             "chain fir lowpass 100 taps=65535 | fir lowpass 100 taps=65535 | fir lowpass 100 "
+             "taps=65535\nlate out dry",
+             0U);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  ck_assert_int_eq(bench.replies[1].reply.status, STATUS_LIMIT);
+  expect_fallback(&bench.replies[1].facts, 0.1, FALLBACK_LEVEL);
+  ck_assert_float_eq(bench.replies[1].facts.fallbacks.of[0].response,
+                     before.fallbacks.of[0].response);
   bench_clear(&bench);
 }
 END_TEST
@@ -279,7 +344,8 @@ END_TEST
 
 SUITE_MAIN("runner", a_frame_counter_that_leaves_32_bits_behind_changes_nothing,
            edits_are_answered_once_each_and_in_their_order, the_end_of_a_tail_is_told,
-           a_rack_knows_its_fallbacks_before_it_first_plays, an_edit_has_fallbacks_of_its_own_soon,
-           messages_are_applied_with_a_ring_and_without, a_node_that_is_bypassed_is_told,
-           a_new_runner_counts_messages_from_where_they_are, it_holds_no_lock_when_it_calls_back,
-           without_a_thread_it_answers_within_the_call)
+           a_rack_knows_its_fallbacks_before_it_first_plays,
+           an_output_keeps_its_fallback_until_an_edit_is_measured,
+           an_edit_that_fails_leaves_the_fallbacks, messages_are_applied_with_a_ring_and_without,
+           a_node_that_is_bypassed_is_told, a_new_runner_counts_messages_from_where_they_are,
+           it_holds_no_lock_when_it_calls_back, without_a_thread_it_answers_within_the_call)

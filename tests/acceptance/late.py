@@ -122,11 +122,14 @@ def crossover():
 
 
 def edits():
-    """The level is that of the rack that is heard: an edit by -40 dB counts at once, a parameter within half a second."""
-    with playing("g: gain 0", tone(), start=Rig) as server:
+    """The level is that of the rack that is heard: an edit by -40 dB counts once it is measured, a parameter within half a second."""
+    with playing("g: gain 0", np.column_stack([tone()] * 2), start=Rig) as server:
         wait_for_wet(server, 0.6)
-        server.osc.do("/rack/chain", "g: gain 0 | h: gain -40dB")
-        server.osc.sync()
+        server.osc.do("/rack/chain", "late out:2 dry\nchain g: gain 0 | h: gain -40dB")
+        deadline = time.monotonic() + 20.0
+        while "late out:2 auto" not in server.status()["late_note"]:  # 40 dB above what was measured
+            assert time.monotonic() < deadline, server.output()
+            time.sleep(0.01)
         first = gap_of(server, signal.SIGKILL)
         server.osc.do("/rack/chain", "g: gain 0")
         server.osc.sync()

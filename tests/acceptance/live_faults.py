@@ -106,7 +106,7 @@ def worker_nan():
 
 def too_heavy():
     """E12: a rack that no machine plays in time is taken, and played dry; it is said, and the next edit is heard as any other."""
-    with playing("--on-late", "dry") as server:
+    with playing() as server:
         pid = server.worker()
         heavy = " | ".join([RACK] + [f"r{number}: reverb mix=0%" for number in range(250)])
         server.osc.do("/rack/chain", heavy)

@@ -20,6 +20,7 @@
 #define LOOPBACK             "127.0.0.1"
 #define THREAD_STACK_BYTES   (1U << 20U) // of which the gate and the language use a fraction
 #define RECEIVE_BUFFER_BYTES (4U << 20U) // a burst of packets, as far as the system allows
+#define PORT_TRIES           16U // ports that are free on the address, until one is on 127.0.0.1
 #define LOOK_INTERVAL_NS     UINT64_C(250000000)
 
 // ---- one round ----
@@ -337,17 +338,21 @@ bound_peer(const int fd)
   return own;
 }
 
-/// Bind a socket of our own.  No SO_REUSEADDR: two servers must not share a port.
-static Status
-bind_socket(const struct addrinfo* const address, int* const fd)
+/// A socket that is bound to an address; -1 with errno.  No SO_REUSEADDR: two servers must not
+/// share a port.
+static int
+bind_socket(const struct addrinfo* const address)
 {
-  *fd = socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (*fd < 0 || bind(*fd, address->ai_addr, address->ai_addrlen) != 0) {
-    return STATUS_NET;
+  const int fd = socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd >= 0 && bind(fd, address->ai_addr, address->ai_addrlen) != 0) {
+    const int code = errno;
+    close(fd);
+    errno = code;
+    return -1;
   }
   const int n_bytes = RECEIVE_BUFFER_BYTES;
-  (void)setsockopt(*fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes)); // less is no error
-  return STATUS_OK;
+  (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes)); // less is no error
+  return fd;
 }
 
 static Status
@@ -361,26 +366,73 @@ open_socket(const char* const address, const uint16_t number, int* const fd, Err
   if (getaddrinfo(address, port, &hints, &found) != 0) {
     return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not a numeric IP address", address);
   }
-  const Status status = bind_socket(found, fd);
+  *fd = bind_socket(found);
   const int code = errno;
   freeaddrinfo(found);
-  return status ? say_no_socket(address, number, code, error) : STATUS_OK;
+  return *fd < 0 ? say_no_socket(address, number, code, error) : STATUS_OK;
 }
 
-/// The socket of the configuration, and where that is of an address that others can reach, one of
-/// 127.0.0.1 at the same port: what asks on this machine needs no address.
+/// The socket of the configuration.
+static Status
+open_main_socket(Control* const control, const char* const address, Error* const error)
+{
+  Outlet* const outlet = &control->outlet;
+  const Status status = open_socket(address, control->config.port, &outlet->socket, error);
+  if (status == STATUS_OK) {
+    const Peer own = bound_peer(outlet->socket);
+    outlet->own = peer_key(&own);
+    control->port = outlet->own.port;
+  }
+  return status;
+}
+
+static void
+warn_no_loopback(const Control* const control, const char* const address, const Error* const why)
+{
+  char text[sizeof(why->text) + 256U];
+  snprintf(text, sizeof(text),
+           "clients that send to " LOOPBACK " do not reach this server: %s; use --host: warprack "
+           "send --host %.100s -p %u",
+           why->text, address, control->port);
+  if (control->config.note) {
+    control->config.note(control->config.context, text);
+  }
+}
+
+/// A socket of 127.0.0.1 beside that of an address that others can reach, at the same port: clients
+/// on this machine need no address.  Another program may have that port there: if any port will do,
+/// another one is tried, else the server warns and goes without.
+static Status
+open_loopback_socket(Control* const control, const char* const address, Error* const error)
+{
+  Outlet* const outlet = &control->outlet;
+  Status status = open_socket(LOOPBACK, control->port, &outlet->loopback, error);
+  for (uint32_t n = 1; status == STATUS_NET && control->config.port == 0 && n < PORT_TRIES; ++n) {
+    const int taken = outlet->socket; // open until there is another one, with another port
+    status = open_main_socket(control, address, error);
+    close(taken);
+    if (status) {
+      return status;
+    }
+    status = open_socket(LOOPBACK, control->port, &outlet->loopback, error);
+  }
+  if (status == STATUS_NET) {
+    warn_no_loopback(control, address, error);
+    return STATUS_OK;
+  }
+  return status;
+}
+
 static Status
 open_sockets(Control* const control, Error* const error)
 {
   const ControlConfig* const config = &control->config;
   const char* const address = config->bind_address ? config->bind_address : LOOPBACK;
-  Status status = open_socket(address, config->port, &control->outlet.socket, error);
+  Status status = open_main_socket(control, address, error);
   if (status) {
     return status;
   }
   const Peer own = bound_peer(control->outlet.socket);
-  control->outlet.own = peer_key(&own);
-  control->port = control->outlet.own.port;
   if (peer_is_loopback(&own)) {
     return STATUS_OK;
   }
@@ -390,9 +442,8 @@ open_sockets(Control* const control, Error* const error)
                      "send with --osc-allow ADDRESS[/BITS]",
                      address);
   }
-  return peer_key_is_any(&control->outlet.own)
-             ? STATUS_OK
-             : open_socket(LOOPBACK, control->port, &control->outlet.loopback, error);
+  return peer_key_is_any(&control->outlet.own) ? STATUS_OK
+                                               : open_loopback_socket(control, address, error);
 }
 
 /// The list of the configuration, and the address of this machine that the socket is bound to.
@@ -516,6 +567,13 @@ uint16_t
 control_port(const Control* const control)
 {
   return control->port;
+}
+
+Peer
+control_own_peer(const Control* const control)
+{
+  const Outlet* const outlet = &control->outlet;
+  return bound_peer(outlet->loopback >= 0 ? outlet->loopback : outlet->socket);
 }
 
 uint64_t

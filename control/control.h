@@ -8,6 +8,7 @@
 #define WARPRACK_CONTROL_CONTROL_H
 
 #include "allow.h"
+#include "peer.h"
 
 #include "../engine/engine.h"
 #include "../engine/rack.h"
@@ -63,6 +64,9 @@ typedef struct ControlConfig {
   void (*quit)(void* context);            ///< [control] /server/quit
   /// [control] Packets were dropped: whose and how many, at most once a second for each sender.
   void (*flood)(void* context, const char* text); ///< May be NULL
+  /// [main] During control_start(): clients on this machine do not reach the server at 127.0.0.1,
+  /// and why.  May be NULL.
+  void (*note)(void* context, const char* text);
 } ControlConfig;
 
 typedef struct Control Control;
@@ -73,6 +77,10 @@ NODISCARD Status control_start(const ControlConfig* config, const Rack* rack, Co
                                Error* error);
 
 uint16_t control_port(const Control* control);
+
+/// Where this machine reaches the server; perhaps the unspecified address, which Linux connects to
+/// loopback. [any]
+Peer control_own_peer(const Control* control);
 
 /// Rounds that the thread has done: four a second at least, while it is alive. [any]
 uint64_t control_rounds(const Control* control);

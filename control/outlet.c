@@ -22,13 +22,11 @@ is_own(const Outlet* const outlet, const Peer* const to)
   return peer_key_is_any(own) ? peer_is_here(to) : peer_key_equal(&key, own);
 }
 
-/// The kernel drops packets of others that say to come from here.
+/// The kernel drops packets of others that say to come from an address of this machine.
 static bool
-is_of_this_machine(const Outlet* const outlet, const Peer* const to)
+is_of_this_machine(const Peer* const to)
 {
-  const PeerKey key = peer_key(to);
-  return peer_is_loopback(to) ||
-         (key.is_ip && memcmp(key.address, outlet->own.address, sizeof(key.address)) == 0);
+  return peer_is_loopback(to) || (peer_key(to).is_ip && peer_is_here(to));
 }
 
 /// The one that the peer has sent to.
@@ -43,7 +41,7 @@ static bool
 may_be_sent(const Outlet* const outlet, const Peer* const to, const size_t request_bytes,
             const size_t answer_bytes)
 {
-  return (answer_bytes <= request_bytes || is_of_this_machine(outlet, to)) && !is_own(outlet, to);
+  return (answer_bytes <= request_bytes || is_of_this_machine(to)) && !is_own(outlet, to);
 }
 
 size_t

@@ -23,9 +23,9 @@ typedef struct Outlet {
    Send one message; never waits.
 
    A sender's address can be forged, so a stranger gets no answer that is larger than its request:
-   otherwise the server would amplify an attack on somebody else.  Loopback and the server's own
-   address cannot be forged from outside.  Nothing is sent to the server's own address: it would
-   come back as a packet.
+   otherwise the server would amplify an attack on somebody else.  Loopback and the addresses of
+   this machine cannot be forged from outside.  Nothing is sent to the server's own address: it
+   would come back as a packet.
 
    @param request_bytes Size of the message that is being answered, less that of answers to it that
    have been sent.

@@ -39,6 +39,7 @@ static const struct {
   [EVENT_NODE_BYPASSED] = { "node.bypassed", LOG_ERR, SELDOM_S },
   [EVENT_NODE_RESET] = { "node.reset", LOG_WARNING, SELDOM_S },
   [EVENT_OSC_FLOOD] = { "osc.flood", LOG_WARNING, ONCE_S },
+  [EVENT_OSC_NOTE] = { "osc.note", LOG_WARNING, ONCE_S },
   [EVENT_OUTPUT_FEEDBACK] = { "output.feedback", LOG_WARNING, SELDOM_S },
   [EVENT_RACK_QUARANTINED] = { "rack.quarantined", LOG_ERR, ONCE_S },
   [EVENT_RACK_REFUSED] = { "rack.refused", LOG_WARNING, ONCE_S },

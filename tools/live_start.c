@@ -131,6 +131,12 @@ on_flood(void* const context, const char* const text)
 }
 
 static void
+on_control_note(void* const context, const char* const text)
+{
+  live_log_event(&((const Live*)context)->log, EVENT_OSC_NOTE, text);
+}
+
+static void
 on_quit(void* const context)
 {
   atomic_store(&((Live*)context)->quit, true);
@@ -280,12 +286,13 @@ start_control(Live* const live, Error* const error)
                                   .warned = on_warned,
                                   .latency_changed = on_latency_changed,
                                   .quit = on_quit,
-                                  .flood = on_flood };
+                                  .flood = on_flood,
+                                  .note = on_control_note };
   Status status = control_start(&control, live->first, &live->control, error);
   char* const name = status ? NULL : rack_arg_name(&live->rack, live->config->rack);
   if (name) {
-    status = reload_open(&live->reload, live->config->bind_address, control_port(live->control),
-                         name, error);
+    const Peer server = control_own_peer(live->control);
+    status = reload_open(&live->reload, &server, name, error);
   }
   free(name);
   return status;

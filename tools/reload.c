@@ -3,8 +3,6 @@
 
 #include "reload.h"
 
-#include "../control/peer.h"
-
 #include <errno.h>
 #include <lo/lo.h>
 #include <stdio.h>
@@ -16,38 +14,15 @@
 #define LARGEST_ANSWER 4096U
 #define PATIENCE_NS    UINT64_C(10000000000) // then the answer has been lost
 
-/// Where this machine reaches a server that is bound to `bind_address`: beside an address that
-/// others can reach, the server listens on 127.0.0.1 as well.
-static bool
-find_server(const char* const bind_address, const uint16_t port, Peer* const server)
-{
-  char text[PEER_TEXT_BYTES];
-  snprintf(text, sizeof(text), "%s %u", bind_address, port);
-  if (!peer_read(text, server)) {
-    return false;
-  }
-  const PeerKey key = peer_key(server);
-  if (peer_is_loopback(server)) {
-    return true;
-  }
-  const bool is_any_ip6 = server->address.ss_family == AF_INET6 && peer_key_is_any(&key);
-  snprintf(text, sizeof(text), "%s %u", is_any_ip6 ? "::1" : "127.0.0.1", port);
-  return peer_read(text, server);
-}
-
 Status
-reload_open(Reload* const reload, const char* const bind_address, const uint16_t port,
-            const char* const name, Error* const error)
+reload_open(Reload* const reload, const Peer* const server, const char* const name,
+            Error* const error)
 {
   *reload = (Reload){ .socket = -1 };
   snprintf(reload->name, sizeof(reload->name), "%s", name);
-  Peer server;
-  if (!find_server(bind_address, port, &server)) {
-    return error_set(error, STATUS_NET, "'%s' is no numeric address", bind_address);
-  }
-  reload->socket = socket(server.address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  reload->socket = socket(server->address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (reload->socket < 0 ||
-      connect(reload->socket, (const struct sockaddr*)&server.address, server.n_bytes)) {
+      connect(reload->socket, (const struct sockaddr*)&server->address, server->n_bytes)) {
     error_set(error, STATUS_NET, "the OSC port cannot be reached for SIGHUP: %s", strerror(errno));
     reload_close(reload);
     return STATUS_NET;

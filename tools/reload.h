@@ -7,6 +7,7 @@
 #ifndef WARPRACK_TOOLS_RELOAD_H
 #define WARPRACK_TOOLS_RELOAD_H
 
+#include "../control/peer.h"
 #include "../engine/status.h"
 
 #include <stdbool.h>
@@ -27,8 +28,7 @@ typedef enum ReloadNews {
 } ReloadNews;
 
 /// Connect to the OSC port.  `name` is that of the rack file in the server's folder; copied.
-NODISCARD Status reload_open(Reload* reload, const char* bind_address, uint16_t port,
-                             const char* name, Error* error);
+NODISCARD Status reload_open(Reload* reload, const Peer* server, const char* name, Error* error);
 
 void reload_close(Reload* reload);
 

@@ -3,12 +3,14 @@
 
     bind.py PROGRAM
 
+Where another program has the port on 127.0.0.1, the server says how it is reached.
+
 Addresses of one's own need a network namespace; the test is skipped where there is none.
 """
 
 from common import *
 
-ADDRESS = "192.0.2.1"  # of this machine, here
+ADDRESS, OTHER = "192.0.2.1", "192.0.2.2"  # of this machine, here
 
 
 def ask(program, *words):
@@ -20,12 +22,71 @@ def expect(done, code, text):
     assert done.returncode == code and text in done.stdout + done.stderr, (done.args, done.returncode, done.stdout, done.stderr)
 
 
-def expect_taken(port, text):
-    """The port of 127.0.0.1 is in use: no server may answer in another one's place."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-        other.bind(("127.0.0.1", port))
-        command = [PROGRAM, "run", "--io", "dummy", "-p", str(port), "--osc-bind", ADDRESS, "--osc-allow", "192.0.2.0/24"]
-        expect(subprocess.run(command, capture_output=True, text=True, timeout=30, check=False), 3, text)
+@contextlib.contextmanager
+def started(name, *arguments):
+    """A server that its address alone may reach, once it runs; and where it writes its events."""
+    with open(name, "w", encoding="utf-8") as log:
+        command = [PROGRAM, "run", "--io", "dummy", "--osc-allow", "192.0.2.0/24", *arguments]
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        wait_for(process, name, "OSC port")
+        yield process
+        process.terminate()
+        assert process.wait(20.0) == 0
+    finally:
+        process.kill()
+
+
+def wait_for(process, name, text):
+    deadline = time.monotonic() + 20.0
+    while text not in (said := read(name)):
+        assert process.poll() is None and time.monotonic() < deadline, (text, said)
+        time.sleep(0.02)
+
+
+def read(name):
+    with open(name, encoding="utf-8") as log:
+        return log.read()
+
+
+def write_rack(gain):
+    with open("second.rack", "w", encoding="utf-8") as file:
+        file.write(f"add vol gain gain={gain}dB\nconnect in vol\nconnect vol out\n")
+
+
+def expect_second(port):
+    """A server at another address with the same port: 127.0.0.1 stays the first one's, SIGHUP is the second one's."""
+    write_rack(-12)
+    with started("second.log", "-p", port, "--osc-bind", OTHER, "second.rack") as second:
+        said = read("second.log")
+        assert f"osc.note: clients that send to 127.0.0.1 do not reach this server: UDP port {port} on 127.0.0.1 is in use" in said, said
+        assert f"warprack send --host {OTHER} -p {port}" in said, said
+        expect(ask("send", "--host", OTHER, "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -12")
+        write_rack(-15)
+        second.send_signal(signal.SIGHUP)
+        wait_for(second, "second.log", "rack.reloaded")
+        expect(ask("send", "--host", OTHER, "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -15")
+        expect(ask("send", "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -6")
+
+
+def choose_ports(text):
+    """Which ports the kernel gives away."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", "w", encoding="ascii") as ports:
+        ports.write(text)
+
+
+def expect_any_port():
+    """--osc-port 0 with two ports to choose from, of which another program has one on 127.0.0.1."""
+    usual = read("/proc/sys/net/ipv4/ip_local_port_range")
+    for _ in range(5):  # the kernel begins with either
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            other.bind(("127.0.0.1", 40000))
+            choose_ports("40000 40001")
+            with started("any.log", "-p", "0", "--osc-bind", ADDRESS, "vol: gain -6dB"):
+                choose_ports(usual)
+                said = read("any.log")
+                assert "osc.note" not in said and "OSC port 40001" in said, said
+                expect(ask("send", "-p", "40001", "/node/vol/gain"), 0, "/node/vol/gain f -6")
 
 
 if not enter_namespace():
@@ -33,6 +94,7 @@ if not enter_namespace():
     sys.exit(77)
 add_address("lo", "127.0.0.1")
 add_address("lo:1", ADDRESS)
+add_address("lo:2", OTHER)
 with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "192.0.2.0/24", "vol: gain -6dB") as server:
     port = str(server.port)
     for host in ("127.0.0.1", ADDRESS):
@@ -44,6 +106,8 @@ with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "1
     expect(ask("send", "--host", ADDRESS, "-p", port, "/node/vol/gain", "-9"), 0, "/done")
     assert server.osc.receive() == ("/node/vol/gain", [-9.0])
     assert server.status()["osc_withheld"] == 0
+    server.osc.do("/node/vol/gain", -6.0)
+    expect_second(port)
     server.stop()
-    expect_taken(server.port, "UDP port %d on 127.0.0.1 is in use" % server.port)
+    expect_any_port()
 print("reached by 127.0.0.1 and by its address")

@@ -26,6 +26,7 @@ ELSEWHERE = {
     ("key", "version"): "two versions are not at hand",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/session.c",
     ("news", "/server/started"): "the first of a server that follows another one: subscribers.py",
+    ("event", "osc.note"): "127.0.0.1 belongs to another server: bind.py",
 }
 
 

@@ -72,7 +72,14 @@ choose_fallbacks(const Engine* const engine, const Rack* const rack, Fallbacks* 
                         .free = config->free_file,
                         .context = config->file_context };
   const PlanRequest request = { .rack = rack, .format = &engine->format, .loader = &loader };
-  const Status status = fallback_choose(&request, config->on_late, fallbacks, error);
+  FallbackProbe* probe = NULL;
+  const Status status = fallback_probe_new(&request, &probe, error);
+  if (!status) {
+    while (!fallback_probe_run(probe)) {
+    }
+    fallback_choose(rack, config->on_late, engine_n_out(engine), probe, fallbacks);
+  }
+  fallback_probe_free(probe);
   file_cache_clear(&loader);
   return status;
 }

@@ -28,28 +28,29 @@ typedef struct Spectrum {
   double last[MAX_MAGNITUDES], before[MAX_MAGNITUDES];
 } Spectrum;
 
-typedef struct Probe {
+struct FallbackProbe {
   Worker worker;
   uint32_t n_in, n_out, block_frames;
-  float* samples; ///< [n_in + n_out][block_frames]
+  uint64_t frame, n_frames; ///< Of the next block; of the run
+  float* samples;           ///< [n_in + n_out][block_frames]
   float *in[FX_MAX_CHANNELS], *out[FX_MAX_CHANNELS];
   double turn[MAX_MAGNITUDES]; ///< 2 cos of the angle of a frame
   uint32_t n_magnitudes;
   Spectrum* spectra; ///< [n_out]
   uint64_t* reached; ///< [n_rows][n_words] inputs that lead to each row, a bit each
   uint32_t n_words;
-} Probe;
+};
 
 // ---- which inputs lead to which outputs ----
 
 static uint64_t*
-reached(const Probe* const probe, const uint32_t row)
+reached(const FallbackProbe* const probe, const uint32_t row)
 {
   return probe->reached + (size_t)row * probe->n_words;
 }
 
 static void
-join(const Probe* const probe, uint64_t* const sum, const uint32_t row)
+join(const FallbackProbe* const probe, uint64_t* const sum, const uint32_t row)
 {
   for (uint32_t w = 0; w < probe->n_words; ++w) {
     sum[w] |= reached(probe, row)[w];
@@ -57,7 +58,7 @@ join(const Probe* const probe, uint64_t* const sum, const uint32_t row)
 }
 
 static void
-walk_mix(const Probe* const probe, const StageStep* const step, uint64_t* const sum)
+walk_mix(const FallbackProbe* const probe, const StageStep* const step, uint64_t* const sum)
 {
   for (uint32_t r = 0; r < step->n_rows; ++r) {
     const MixRow* const row = &step->rows[r];
@@ -71,7 +72,7 @@ walk_mix(const Probe* const probe, const StageStep* const step, uint64_t* const 
 
 /// All outputs of a unit hear all of its inputs.
 static void
-walk_batch(const Probe* const probe, const StageStep* const step, uint64_t* const sum)
+walk_batch(const FallbackProbe* const probe, const StageStep* const step, uint64_t* const sum)
 {
   for (uint32_t u = 0; u < step->n_units; ++u) {
     const BatchUnit* const unit = &step->units[u];
@@ -87,7 +88,7 @@ walk_batch(const Probe* const probe, const StageStep* const step, uint64_t* cons
 
 /// Follow the inputs through the steps, in their order: rows are used again.
 static void
-walk(const Probe* const probe)
+walk(const FallbackProbe* const probe)
 {
   const Plan* const plan = probe->worker.plan;
   uint64_t sum[(FX_MAX_CHANNELS + 63U) / 64U];
@@ -104,7 +105,7 @@ walk(const Probe* const probe)
 }
 
 static bool
-has_own_input(const Probe* const probe, const uint32_t c)
+has_own_input(const FallbackProbe* const probe, const uint32_t c)
 {
   const uint32_t own = probe->n_in == 1U ? 0U : c;
   return own < probe->n_in && (reached(probe, probe->n_in + c)[own / 64U] >> own % 64U & 1U) != 0U;
@@ -119,7 +120,7 @@ frequency(const uint32_t m)
 }
 
 static void
-hear(const Probe* const probe, Spectrum* const spectrum, const float* const out)
+hear(const FallbackProbe* const probe, Spectrum* const spectrum, const float* const out)
 {
   for (uint32_t i = 0; i < probe->block_frames; ++i) {
     const double x = isfinite(out[i]) ? (double)out[i] : 0.0;
@@ -131,29 +132,26 @@ hear(const Probe* const probe, Spectrum* const spectrum, const float* const out)
   }
 }
 
-static void
-run(Probe* const probe, const double rate_hz)
+bool
+fallback_probe_run(FallbackProbe* const probe)
 {
-  const uint64_t n_frames =
-      probe->worker.plan->latency_frames + SPREAD_FRAMES + (uint64_t)(RUN_S * rate_hz);
-  plan_begin(probe->worker.plan);
-  for (uint64_t frame = 0; frame < n_frames; frame += probe->block_frames) {
-    for (uint32_t c = 0; c < probe->n_in; ++c) {
-      const uint64_t at = (uint64_t)c * APART_FRAMES % SPREAD_FRAMES;
-      memset(probe->in[c], 0, probe->block_frames * sizeof(float));
-      if (at >= frame && at < frame + probe->block_frames) {
-        probe->in[c][at - frame] = IMPULSE;
-      }
-    }
-    worker_run(&probe->worker, NULL, frame, probe->block_frames, probe->in, probe->out);
-    for (uint32_t c = 0; c < probe->n_out; ++c) {
-      hear(probe, &probe->spectra[c], probe->out[c]);
+  for (uint32_t c = 0; c < probe->n_in; ++c) {
+    const uint64_t at = (uint64_t)c * APART_FRAMES % SPREAD_FRAMES;
+    memset(probe->in[c], 0, probe->block_frames * sizeof(float));
+    if (at >= probe->frame && at < probe->frame + probe->block_frames) {
+      probe->in[c][at - probe->frame] = IMPULSE;
     }
   }
+  worker_run(&probe->worker, NULL, probe->frame, probe->block_frames, probe->in, probe->out);
+  for (uint32_t c = 0; c < probe->n_out; ++c) {
+    hear(probe, &probe->spectra[c], probe->out[c]);
+  }
+  probe->frame += probe->block_frames;
+  return probe->frame >= probe->n_frames;
 }
 
 static double
-magnitude(const Probe* const probe, const Spectrum* const spectrum, const uint32_t m)
+magnitude(const FallbackProbe* const probe, const Spectrum* const spectrum, const uint32_t m)
 {
   const double last = spectrum->last[m];
   const double before = spectrum->before[m];
@@ -161,9 +159,94 @@ magnitude(const Probe* const probe, const Spectrum* const spectrum, const uint32
          (double)IMPULSE;
 }
 
+// ---- the copy ----
+
+/// Plan the rack by itself, on the CPU.
+static Status
+plan_copy(const PlanRequest* const like, Plan** const plan, Error* const error)
+{
+  const PlanRequest request = { .rack = like->rack,
+                                .format = like->format,
+                                .loader = like->loader,
+                                .backend = &backend_cpu,
+                                .gpu = &backend_cpu,
+                                .why_backend = "option",
+                                .keeps_files = true,
+                                .max_bytes = like->max_bytes,
+                                .held_bytes = like->held_bytes };
+  bool tangled = false;
+  return plan_new(&request, plan, &tangled, error);
+}
+
+static bool
+make_room(FallbackProbe* const probe, const Format* const format)
+{
+  const Plan* const plan = probe->worker.plan;
+  probe->n_in = plan->n_in;
+  probe->n_out = plan->n_out;
+  probe->block_frames = format->block_frames;
+  probe->n_words = (plan->n_in + 63U) / 64U;
+  const size_t n_rows = (size_t)plan->n_in + plan->n_out;
+  const size_t n_bytes = (n_rows * format->block_frames * sizeof(float) + 64U) / 64U * 64U;
+  probe->samples = aligned_alloc(64U, n_bytes);
+  probe->spectra = calloc(plan->n_out + 1U, sizeof(Spectrum));
+  probe->reached = calloc((size_t)plan->n_rows * probe->n_words + 1U, sizeof(uint64_t));
+  if (!probe->samples || !probe->spectra || !probe->reached) {
+    return false;
+  }
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    float* const row = probe->samples + (size_t)r * format->block_frames;
+    *(r < plan->n_in ? &probe->in[r] : &probe->out[r - plan->n_in]) = row;
+  }
+  for (uint32_t m = 0; frequency(m) < fmin(LAST_HZ, 0.45 * format->rate_hz); ++m) {
+    probe->turn[m] = 2.0 * cos(2.0 * M_PI * frequency(m) / format->rate_hz);
+    probe->n_magnitudes = m + 1U;
+  }
+  return true;
+}
+
+Status
+fallback_probe_new(const PlanRequest* const request, FallbackProbe** const out, Error* const error)
+{
+  const Format* const format = request->format;
+  FallbackProbe* const probe = calloc(1, sizeof(FallbackProbe));
+  if (!probe) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  Plan** const plan = &probe->worker.plan;
+  Status status = plan_copy(request, plan, error);
+  if (!status && (worker_init(&probe->worker, error) || !make_room(probe, format))) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  if (status) {
+    fallback_probe_free(probe);
+    return status;
+  }
+  probe->worker.rate_hz = format->rate_hz;
+  probe->n_frames = (*plan)->latency_frames + SPREAD_FRAMES + (uint64_t)(RUN_S * format->rate_hz);
+  walk(probe);
+  plan_begin(*plan);
+  *out = probe;
+  return STATUS_OK;
+}
+
+void
+fallback_probe_free(FallbackProbe* const probe)
+{
+  if (probe) {
+    worker_clear(&probe->worker);
+    free(probe->samples);
+    free(probe->spectra);
+    free(probe->reached);
+    free(probe);
+  }
+}
+
+// ---- the choice ----
+
 /// By the response; what the document says is not looked at.
 static Fallback
-choose_auto(const Probe* const probe, const uint32_t c)
+choose_auto(const FallbackProbe* const probe, const uint32_t c)
 {
   double lows = 0.0;
   double highs = 0.0;
@@ -199,6 +282,17 @@ choose_fixed(const Rack* const rack, const RackFallback* const on_late, const ui
   return wanted->is_fixed;
 }
 
+void
+fallback_choose(const Rack* const rack, const RackFallback on_late, const uint32_t n_out,
+                const FallbackProbe* const probe, Fallbacks* const fallbacks)
+{
+  fallbacks->n = n_out;
+  for (uint32_t c = 0; c < n_out; ++c) {
+    fallbacks->of[c] = probe ? choose_auto(probe, c) : (Fallback){ .why = FALLBACK_UNKNOWN };
+    (void)choose_fixed(rack, &on_late, c, &fallbacks->of[c]);
+  }
+}
+
 bool
 fallback_keep(const Rack* const rack, const RackFallback on_late, const uint32_t n_out,
               Fallbacks* const fallbacks)
@@ -210,102 +304,4 @@ fallback_keep(const Rack* const rack, const RackFallback on_late, const uint32_t
     is_any_auto |= !choose_fixed(rack, &on_late, c, &fallbacks->of[c]);
   }
   return is_any_auto;
-}
-
-// ---- the copy ----
-
-/// Plan the rack by itself, on the CPU.
-static Status
-plan_copy(const PlanRequest* const like, Plan** const plan, Error* const error)
-{
-  const PlanRequest request = { .rack = like->rack,
-                                .format = like->format,
-                                .loader = like->loader,
-                                .backend = &backend_cpu,
-                                .gpu = &backend_cpu,
-                                .why_backend = "option",
-                                .keeps_files = true,
-                                .max_bytes = like->max_bytes,
-                                .held_bytes = like->held_bytes };
-  bool tangled = false;
-  return plan_new(&request, plan, &tangled, error);
-}
-
-static bool
-make_room(Probe* const probe, const Format* const format)
-{
-  const Plan* const plan = probe->worker.plan;
-  probe->n_in = plan->n_in;
-  probe->n_out = plan->n_out;
-  probe->block_frames = format->block_frames;
-  probe->n_words = (plan->n_in + 63U) / 64U;
-  const size_t n_rows = (size_t)plan->n_in + plan->n_out;
-  const size_t n_bytes = (n_rows * format->block_frames * sizeof(float) + 64U) / 64U * 64U;
-  probe->samples = aligned_alloc(64U, n_bytes);
-  probe->spectra = calloc(plan->n_out + 1U, sizeof(Spectrum));
-  probe->reached = calloc((size_t)plan->n_rows * probe->n_words + 1U, sizeof(uint64_t));
-  if (!probe->samples || !probe->spectra || !probe->reached) {
-    return false;
-  }
-  for (uint32_t r = 0; r < n_rows; ++r) {
-    float* const row = probe->samples + (size_t)r * format->block_frames;
-    *(r < plan->n_in ? &probe->in[r] : &probe->out[r - plan->n_in]) = row;
-  }
-  for (uint32_t m = 0; frequency(m) < fmin(LAST_HZ, 0.45 * format->rate_hz); ++m) {
-    probe->turn[m] = 2.0 * cos(2.0 * M_PI * frequency(m) / format->rate_hz);
-    probe->n_magnitudes = m + 1U;
-  }
-  return true;
-}
-
-static void
-probe_free(Probe* const probe)
-{
-  if (!probe) {
-    return;
-  }
-  worker_clear(&probe->worker);
-  free(probe->samples);
-  free(probe->spectra);
-  free(probe->reached);
-  free(probe);
-}
-
-/// Feed the impulses to a copy of the rack.
-static Status
-measure(const PlanRequest* const request, Probe** const out, Error* const error)
-{
-  const Format* const format = request->format;
-  Probe* const probe = calloc(1, sizeof(Probe));
-  if (!probe) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  Status status = plan_copy(request, &probe->worker.plan, error);
-  if (!status && (worker_init(&probe->worker, error) || !make_room(probe, format))) {
-    status = error_set(error, STATUS_NO_MEM, "out of memory");
-  }
-  if (status) {
-    probe_free(probe);
-    return status;
-  }
-  probe->worker.rate_hz = format->rate_hz;
-  walk(probe);
-  run(probe, format->rate_hz);
-  *out = probe;
-  return STATUS_OK;
-}
-
-Status
-fallback_choose(const PlanRequest* const request, const RackFallback on_late,
-                Fallbacks* const fallbacks, Error* const error)
-{
-  Probe* probe = NULL;
-  const Status status = measure(request, &probe, error);
-  fallbacks->n = probe ? probe->n_out : request->format->n_out;
-  for (uint32_t c = 0; c < fallbacks->n; ++c) {
-    fallbacks->of[c] = probe ? choose_auto(probe, c) : (Fallback){ .why = FALLBACK_UNKNOWN };
-    (void)choose_fixed(request->rack, &on_late, c, &fallbacks->of[c]);
-  }
-  probe_free(probe);
-  return status;
 }

@@ -8,16 +8,27 @@
 #include "rack.h"
 #include "status.h"
 
+/// A copy of a rack that hears impulses.
+typedef struct FallbackProbe FallbackProbe;
+
 /**
-   Measure a rack and choose for each of its outputs.
+   Make the copy.
 
    @param request For a plan of the rack; the files that it loads stay cached.
-   @param on_late For outputs that the rack has no word on.
-   @param[out] fallbacks On error the outputs that `auto` decides are silent: FALLBACK_UNKNOWN.
    @return Why the rack cannot be planned; STATUS_LIMIT when there is no room for a copy. [builder]
 */
-NODISCARD Status fallback_choose(const PlanRequest* request, RackFallback on_late,
-                                 Fallbacks* fallbacks, Error* error);
+NODISCARD Status fallback_probe_new(const PlanRequest* request, FallbackProbe** out, Error* error);
+
+/// Free the copy.  Accepts NULL.
+void fallback_probe_free(FallbackProbe* probe);
+
+/// Run one block of the copy; true when it was the last one, and the rack is measured. [builder]
+bool fallback_probe_run(FallbackProbe* probe);
+
+/// Choose for each output of a rack.  Without a probe the rack cannot be measured, and the outputs
+/// that `auto` decides are silent: FALLBACK_UNKNOWN. [any]
+void fallback_choose(const Rack* rack, RackFallback on_late, uint32_t n_out,
+                     const FallbackProbe* probe, Fallbacks* fallbacks);
 
 /// Before a rack is measured: `fallbacks`, those of the rack before it, become as the rack and the
 /// option say; the outputs that `auto` decides keep theirs.  Returns true when there is one. [any]

@@ -119,13 +119,24 @@ same_format(const Format* const a, const Format* const b)
 }
 
 void
-runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request)
+runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
+                        const bool gives_way)
 {
+  FallbackProbe* probe = NULL;
   Error error = { STATUS_OK, "" };
-  if (fallback_choose(request, runner->config.on_late, &runner->fallbacks, &error)) {
+  if (fallback_probe_new(request, &probe, &error)) {
     // The outputs that `auto` decides are silent, and EngineStatus::late_note says so.
   }
-  runner->must_measure = false;
+  bool is_measured = !probe;
+  while (!is_measured && !(gives_way && runner_is_wanted(runner))) {
+    is_measured = fallback_probe_run(probe);
+  }
+  if (is_measured) {
+    fallback_choose(request->rack, runner->config.on_late, request->format->n_out, probe,
+                    &runner->fallbacks);
+    runner->must_measure = false;
+  }
+  fallback_probe_free(probe);
 }
 
 /// A rack with an `auto` output is measured before it first plays.  For any other one the response
@@ -139,7 +150,7 @@ choose_first_fallbacks(Runner* const runner, const PlanRequest* const request)
   }
   runner->must_measure = true;
   if (fallback_keep(request->rack, runner->config.on_late, format->n_out, &runner->fallbacks)) {
-    runner_choose_fallbacks(runner, request);
+    runner_choose_fallbacks(runner, request, false);
   }
 }
 

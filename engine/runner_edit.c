@@ -338,9 +338,11 @@ static void
 measure(Runner* const runner)
 {
   const PlanRequest request = request_for(runner, runner->rack);
-  runner_choose_fallbacks(runner, &request);
+  runner_choose_fallbacks(runner, &request, true);
   file_cache_clear(&runner->loader);
-  runner_publish_facts(runner);
+  if (!runner->must_measure) {
+    runner_publish_facts(runner);
+  }
 }
 
 /// Leave a device that failed, and leave out what has finished dying, or is too much to play.
@@ -377,6 +379,15 @@ keep_house(Runner* const runner)
   if (facts.serial != before) {
     runner->events.changed(runner->events.context, &facts);
   }
+}
+
+bool
+runner_is_wanted(Runner* const runner)
+{
+  pthread_mutex_lock(&runner->edits);
+  const bool has_edit = runner->first_edit != NULL;
+  pthread_mutex_unlock(&runner->edits);
+  return has_edit || atomic_load(&runner->n_ending);
 }
 
 /// The first edit in the queue, if there is one.

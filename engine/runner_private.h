@@ -90,8 +90,9 @@ void runner_publish_facts(Runner* runner);
 
 RunnerFacts runner_facts(const Runner* runner);
 
-/// Measure a rack, and choose what its outputs play while blocks are late. [planning held]
-void runner_choose_fallbacks(Runner* runner, const PlanRequest* request);
+/// Measure a rack, and choose what its outputs play while blocks are late.  A measurement that
+/// gives way ends without a choice when runner_is_wanted(). [planning held]
+void runner_choose_fallbacks(Runner* runner, const PlanRequest* request, bool gives_way);
 
 // ---- runner_edit.c ----
 
@@ -104,6 +105,9 @@ void runner_stop_builder(Runner* runner);
 /// RunnerCalls::edit and ::set.
 Status runner_edit(void* runner, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
 bool runner_set(void* runner, const ParamMessage* messages, uint32_t n);
+
+/// True when an edit waits for the builder, or a call that arms, disarms or ends the runner. [any]
+bool runner_is_wanted(Runner* runner);
 
 /// Plan the rack that is heard once more, with the values that were set. [planning held]
 NODISCARD Status runner_replan(Runner* runner, Error* error);

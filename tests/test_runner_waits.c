@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What waits in a runner: edits for later frames while blocks come, stall, stand still or end,
-// values of racks that are planned once there is a format, and tails that the worker cannot play.
+// values of racks that are planned once there is a format, tails that the worker cannot play, and
+// measurements of racks, for which nothing waits.
 
 #include "support/player.h"
 #include "support/runner_bench.h"
@@ -128,6 +129,107 @@ START_TEST(a_device_that_fails_is_left_though_an_edit_waits)
   ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
   ck_assert_int_eq(runner_calls.failure(bench.runner, &error), STATUS_DEVICE_LOST);
   ck_assert_str_eq(error.text, "a device that fails");
+  bench_clear(&bench);
+}
+END_TEST
+
+// ---- measurements ----
+
+/// A response of one sample.  The plan of a rack reads it, and then the copy of the rack that is
+/// measured, which waits there.
+typedef struct SlowResponse {
+  _Atomic uint32_t n_loads;
+  _Atomic bool may_go_on;
+} SlowResponse;
+
+static Status
+load_slowly(void* const context, const char* const name, const double rate_hz, FxFile** const file,
+            Error* const error)
+{
+  static const float sample = 1.0F;
+  static FxFile response = {
+    .name = "x", .n_channels = 1, .n_frames = 1, .samples = &sample, .is_audio = true
+  };
+  SlowResponse* const slow = context;
+  (void)name;
+  (void)rate_hz;
+  (void)error;
+  if (++slow->n_loads == 2U) {
+    while (!slow->may_go_on) {
+      usleep(BENCH_POLL_US);
+    }
+  }
+  *file = &response;
+  return STATUS_OK;
+}
+
+static void
+unload(void* const context, FxFile* const file)
+{
+  (void)context;
+  (void)file;
+}
+
+static void*
+disarm(void* const context)
+{
+  Bench* const bench = context;
+  runner_calls.disarm(bench->runner);
+  return NULL;
+}
+
+/// A runner that plays at 0 dB, and has begun to measure a rack that plays at -20 dB.
+static void
+begin_measurement(Bench* const bench, SlowResponse* const slow)
+{
+  bench_init(bench, false);
+  bench->runner->loader.load = load_slowly;
+  bench->runner->loader.free = unload;
+  bench->runner->loader.context = slow;
+  bench_edit(bench, 1U, "g: gain 0dB", 0U);
+  bench_await(bench, &bench->n_replies, 1U);
+  bench_arm(bench, false, 0U);
+  bench_edit(bench, 2U, "c: convolver x | h: gain -20dB", 0U);
+  bench_play_until(bench, &bench->n_replies, 2U);
+  while (slow->n_loads < 2U) {
+    usleep(BENCH_POLL_US);
+  }
+}
+
+START_TEST(an_edit_ends_a_measurement)
+{
+  static Bench bench;
+  SlowResponse slow = { .may_go_on = false };
+  begin_measurement(&bench, &slow);
+  bench_edit(&bench, 3U, levels[1], 0U);
+  slow.may_go_on = true;
+  bench_play_until(&bench, &bench.n_replies, 3U);
+  const Fallback* const kept = &bench.replies[2].facts.fallbacks.of[0];
+  ck_assert_double_eq_tol((double)kept->level, 1.0, 1e-3); // not that of the second rack
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(so_does_the_end_of_audio)
+{
+  static Bench bench;
+  SlowResponse slow = { .may_go_on = false };
+  RunnerStatus status;
+  pthread_t thread;
+  begin_measurement(&bench, &slow);
+  ck_assert_int_eq(pthread_create(&thread, NULL, disarm, &bench), 0);
+  while (!atomic_load(&bench.runner->n_ending)) {
+    usleep(BENCH_POLL_US);
+  }
+  slow.may_go_on = true;
+  pthread_join(thread, NULL);
+  runner_calls.status(bench.runner, &status);
+  ck_assert_double_eq_tol((double)status.facts.fallbacks.of[0].level, 1.0, 1e-3);
+  do { // it is made up for
+    usleep(BENCH_POLL_US);
+    runner_calls.status(bench.runner, &status);
+  } while (status.facts.fallbacks.of[0].response == 0.0F);
+  ck_assert_double_eq_tol((double)status.facts.fallbacks.of[0].level, 0.1, 1e-3);
   bench_clear(&bench);
 }
 END_TEST
@@ -274,6 +376,6 @@ SUITE_MAIN("runner_waits", what_waits_at_the_end_is_refused,
            time_that_stands_still_hurries_what_waits_for_it,
            blocks_that_stall_for_a_moment_hurry_nothing,
            who_disarms_waits_for_no_frame_that_will_not_come,
-           a_device_that_fails_is_left_though_an_edit_waits,
-           tails_end_when_the_worker_was_behind_at_ten_looks_in_a_row,
+           a_device_that_fails_is_left_though_an_edit_waits, an_edit_ends_a_measurement,
+           so_does_the_end_of_audio, tails_end_when_the_worker_was_behind_at_ten_looks_in_a_row,
            values_that_are_set_before_the_first_plan_are_kept)

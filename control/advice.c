@@ -3,6 +3,7 @@
 
 #include "advice.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ has_line(const char* const text, const char* const line, const size_t length)
   return false;
 }
 
-const char*
+/// "" before the first look.
+static const char*
 advice_text(const Advice* const advice)
 {
   return advice->text ? advice->text : "";
@@ -53,6 +55,24 @@ advice_update(Advice* const advice, const Rack* const rack, const uint64_t numbe
     free(added);
   }
   return is_other;
+}
+
+void
+advice_print(const Advice* const advice, char text[const ADVICE_BYTES])
+{
+  const size_t room = ADVICE_BYTES - sizeof("4294967295 more warnings\n");
+  char* to = text;
+  uint32_t n_left = advice->n_lines;
+  for (const char* at = advice_text(advice); *at; --n_left) {
+    const size_t length = strcspn(at, "\n") + 1U;
+    if ((size_t)(to - text) + length > room) {
+      to += sprintf(to, "%u more warnings\n", n_left);
+      break;
+    }
+    to = mempcpy(to, at, length);
+    at += length;
+  }
+  *to = '\0';
 }
 
 void

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ADVICE_BYTES 8192U // of the warnings in one message
+
 typedef struct Advice {
   char* text;       ///< All warnings, a line each; NULL before the first advice_update()
   uint64_t of;      ///< Number of the document that `text` is about
@@ -20,8 +22,8 @@ typedef struct Advice {
 /// when out of memory.
 bool advice_update(Advice* advice, const Rack* rack, uint64_t number, double rate_hz, char** fresh);
 
-/// "" before the first look.
-const char* advice_text(const Advice* advice);
+/// The text as one message holds it: as many lines as fit, then the number of the others.
+void advice_print(const Advice* advice, char text[ADVICE_BYTES]);
 
 void advice_clear(Advice* advice);
 

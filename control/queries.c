@@ -273,7 +273,9 @@ event_arguments(const Control* const control, const uint32_t event)
   } else if (arguments && event == NOTIFY_QUARANTINE) {
     lo_message_add_string(arguments, control->engine.quarantine_note);
   } else if (arguments && event == NOTIFY_WARNING) {
-    lo_message_add_string(arguments, advice_text(&control->advice));
+    char text[ADVICE_BYTES];
+    advice_print(&control->advice, text);
+    lo_message_add_string(arguments, text);
   } else if (arguments && event == NOTIFY_STARTED) {
     lo_message_add_string(arguments, "warprack");
     lo_message_add_string(arguments, WARPRACK_VERSION);

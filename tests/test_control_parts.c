@@ -143,6 +143,34 @@ START_TEST(many_answers_to_one_message_of_a_stranger_are_no_larger_either)
 }
 END_TEST
 
+START_TEST(more_warnings_than_a_message_holds_are_counted)
+{
+  enum { N_LINES = 1000 };
+  char lines[N_LINES * 32] = "";
+  for (uint32_t n = 0; n < N_LINES; ++n) {
+    sprintf(lines + strlen(lines), "node%u.frequency is wrong\n", n);
+  }
+  char text[ADVICE_BYTES];
+  const Advice none = { .text = NULL };
+  advice_print(&none, text);
+  ck_assert_str_eq(text, "");
+  const Advice one = { .text = "one\n", .n_lines = 1 };
+  advice_print(&one, text);
+  ck_assert_str_eq(text, "one\n");
+  const Advice many = { .text = lines, .n_lines = N_LINES };
+  advice_print(&many, text);
+  ck_assert_uint_lt(strlen(text), ADVICE_BYTES);
+  ck_assert_uint_gt(strlen(text), ADVICE_BYTES - 100U);
+  const char* const rest = strstr(text, "more warnings") - strlen("999 ");
+  const uint32_t n_more = (uint32_t)strtoul(rest, NULL, 10);
+  char last[64];
+  snprintf(last, sizeof(last), "node%u.frequency is wrong\n%u more warnings\n",
+           N_LINES - n_more - 1U, n_more);
+  ck_assert_str_eq(text + strlen(text) - strlen(last), last);
+  ck_assert_int_eq(strncmp(text, lines, (size_t)(rest - text)), 0);
+}
+END_TEST
+
 START_TEST(undo_forgets_the_oldest_document_at_its_bound)
 {
   History history;
@@ -354,6 +382,7 @@ SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_ad
            strangers_get_no_answer_that_is_larger_than_their_request,
            nothing_is_sent_to_ones_own_address,
            many_answers_to_one_message_of_a_stranger_are_no_larger_either,
+           more_warnings_than_a_message_holds_are_counted,
            undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
            a_replaced_document_is_told_in_parts_each_value_once,

@@ -531,7 +531,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
   control->notify.context = control;
   if (config->subscribers) {
     notify_read_subscribers(&control->notify, config->subscribers,
-                            bound_peer(control->outlet.socket).address.ss_family, control->now_ns);
+                            bound_peer(control->outlet.socket).address.ss_family);
   }
   const SessionConfig session = { .engine = config->engine, .events = dispatch_events(control) };
   return session_new(&session, rack, &control->session, error);

@@ -329,7 +329,6 @@ open_packet(Control* const control, Source* const source, const Parcel* const pa
     return;
   }
   control->counts.messages += n_messages;
-  notify_heard(&control->notify, &packet->peer, control->now_ns);
   if (batches_read(packet->bytes, packet->n_bytes, &packet->peer, &arrival, &source->batches) !=
       STATUS_OK) {
     ++control->outlet.failed;

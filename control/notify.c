@@ -20,85 +20,87 @@ notify_address(const NotifyEvent event)
 
 // ---- clients ----
 
-static bool
-is_known(const Client* const client)
+static Client*
+find_client(Notify* const notify, const Peer* const peer)
 {
-  return client->is_subscribed || client->is_quiet;
-}
-
-static const Client*
-find_client(const Notify* const notify, const Peer* const peer)
-{
-  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
-    const Client* const client = &notify->clients[c];
-    if (is_known(client) && peer_equal(&client->peer, peer)) {
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    Client* const client = &notify->clients[c];
+    if (client->wishes && peer_equal(&client->peer, peer)) {
       return client;
     }
   }
   return NULL;
 }
 
-/// The peer's place, or a free one, or that of the client that has been silent for longest.
+/// A free place: there are as many as clients with either wish.
 static Client*
-take_place(Notify* const notify, const Peer* const peer, const uint64_t now_ns)
+add_client(Notify* const notify, const Peer* const peer)
 {
-  const Client* const known = find_client(notify, peer);
-  uint32_t place = known ? (uint32_t)(known - notify->clients) : 0U;
-  for (uint32_t c = 1; c < NOTIFY_MAX_CLIENTS && !known; ++c) {
-    if (notify->clients[c].heard_ns < notify->clients[place].heard_ns) {
-      place = c;
-    }
+  Client* client = notify->clients;
+  while (client->wishes) {
+    ++client;
   }
-  Client* const client = &notify->clients[place];
-  *client = known ? *client : (Client){ .peer = *peer };
-  client->heard_ns = now_ns;
+  client->peer = *peer;
   return client;
 }
 
+static uint32_t
+count_wishes(const Notify* const notify, const NotifyWish wish)
+{
+  uint32_t n = 0;
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    n += (notify->clients[c].wishes & wish) != 0;
+  }
+  return n;
+}
+
 static void
-forget_idle(Client* const client)
+forget_gone(Notify* const notify)
 {
-  if (!is_known(client)) {
-    *client = (Client){ .heard_ns = 0 };
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    Client* const client = &notify->clients[c];
+    if (client->wishes && peer_is_gone(&client->peer)) {
+      client->wishes = 0;
+    }
   }
 }
 
-void
-notify_subscribe(Notify* const notify, const Peer* const peer, const bool wanted,
-                 const uint64_t now_ns)
+static bool
+has_place(Notify* const notify, const NotifyWish wish)
 {
-  if (wanted || find_client(notify, peer)) {
-    Client* const client = take_place(notify, peer, now_ns);
-    client->is_subscribed = wanted;
-    forget_idle(client);
+  if (count_wishes(notify, wish) == NOTIFY_MAX_CLIENTS) {
+    forget_gone(notify);
   }
+  return count_wishes(notify, wish) < NOTIFY_MAX_CLIENTS;
 }
 
-void
-notify_set_quiet(Notify* const notify, const Peer* const peer, const bool quiet,
-                 const uint64_t now_ns)
+bool
+notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, const bool wanted)
 {
-  if (quiet || find_client(notify, peer)) {
-    Client* const client = take_place(notify, peer, now_ns);
-    client->is_quiet = quiet;
-    forget_idle(client);
+  Client* client = find_client(notify, peer);
+  if (client && !wanted) {
+    client->wishes &= ~(unsigned)wish;
+  } else if (wanted && !(client && client->wishes & wish)) {
+    if (!has_place(notify, wish)) {
+      return false;
+    }
+    client = find_client(notify, peer); // unless it has just been forgotten
+    client = client ? client : add_client(notify, peer);
+    client->wishes |= wish;
   }
+  return true;
 }
 
 bool
 notify_is_quiet(const Notify* const notify, const Peer* const peer)
 {
-  const Client* const client = find_client(notify, peer);
-  return client && client->is_quiet;
-}
-
-void
-notify_heard(Notify* const notify, const Peer* const peer, const uint64_t now_ns)
-{
-  const Client* const client = find_client(notify, peer);
-  if (client) {
-    notify->clients[client - notify->clients].heard_ns = now_ns;
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    const Client* const client = &notify->clients[c];
+    if (client->wishes & NOTIFY_QUIET && peer_equal(&client->peer, peer)) {
+      return true;
+    }
   }
+  return false;
 }
 
 // ---- changes ----
@@ -107,9 +109,9 @@ notify_heard(Notify* const notify, const Peer* const peer, const uint64_t now_ns
 static void
 send_key(Notify* const notify, const NotifyKey* const key, const Peer* const maker)
 {
-  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     const Client* const client = &notify->clients[c];
-    if (client->is_subscribed && !(maker && peer_equal(&client->peer, maker))) {
+    if (client->wishes & NOTIFY_NEWS && !(maker && peer_equal(&client->peer, maker))) {
       notify->say(notify->context, &client->peer, key);
       ++notify->sent;
     }
@@ -240,11 +242,7 @@ notify_wake_ns(const Notify* const notify)
 uint32_t
 notify_n_subscribers(const Notify* const notify)
 {
-  uint32_t n = 0;
-  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
-    n += notify->clients[c].is_subscribed;
-  }
-  return n;
+  return count_wishes(notify, NOTIFY_NEWS);
 }
 
 char*
@@ -252,8 +250,8 @@ notify_print_subscribers(const Notify* const notify)
 {
   char* const text = calloc(NOTIFY_MAX_CLIENTS, PEER_TEXT_BYTES + 1U);
   char* end = text;
-  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS && text; ++c) {
-    if (notify->clients[c].is_subscribed) {
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients) && text; ++c) {
+    if (notify->clients[c].wishes & NOTIFY_NEWS) {
       peer_print(&notify->clients[c].peer, end);
       end = strcat(end, "\n") + strlen(end);
     }
@@ -262,13 +260,12 @@ notify_print_subscribers(const Notify* const notify)
 }
 
 void
-notify_read_subscribers(Notify* const notify, const char* const text, const sa_family_t family,
-                        const uint64_t now_ns)
+notify_read_subscribers(Notify* const notify, const char* const text, const sa_family_t family)
 {
   for (const char* line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
     Peer peer;
     if (peer_read(line, &peer) && peer.address.ss_family == family && peer_is_loopback(&peer)) {
-      notify_subscribe(notify, &peer, true, now_ns);
+      notify_set(notify, &peer, NOTIFY_NEWS, true);
     }
   }
 }

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NOTIFY_MAX_CLIENTS 32U
+#define NOTIFY_MAX_CLIENTS 32U // of one wish
 #define NOTIFY_MAX_KEYS    512U
 #define NOTIFY_INTERVAL_NS UINT64_C(20000000) // as fast as eyes and faders need
 #define NOTIFY_BATCH                                                                               \
@@ -50,19 +50,22 @@ typedef struct NotifyEntry {
   uint64_t sent_ns; ///< 0: never; free when not due either and long ago
 } NotifyEntry;
 
-/// A client that subscribes, or that gets no /done.
+/// What a client may ask for.
+typedef enum NotifyWish {
+  NOTIFY_NEWS = 1, ///< To get what others change
+  NOTIFY_QUIET = 2 ///< To get no /done
+} NotifyWish;
+
 typedef struct Client {
   Peer peer;
-  uint64_t heard_ns;  ///< When it last spoke
-  bool is_subscribed; ///< Gets what others change
-  bool is_quiet;      ///< Gets no /done; the place is free when neither is set
+  unsigned wishes; ///< Bits; 0: the place is free
 } Client;
 
 /// Say to one subscriber how things are now.
 typedef void (*NotifySay)(void* context, const Peer* to, const NotifyKey* key);
 
 typedef struct Notify {
-  Client clients[NOTIFY_MAX_CLIENTS];
+  Client clients[2U * NOTIFY_MAX_CLIENTS];
   NotifyEntry entries[NOTIFY_MAX_KEYS];
   uint32_t n_entries; ///< Entries that have ever been used
   Backlog backlog;
@@ -73,15 +76,11 @@ typedef struct Notify {
   void* context;
 } Notify;
 
-/// Begin or end to send a peer what others change; leave /done out for it, or not any more.  Of too
-/// many clients the one that has been silent for longest makes way.
-void notify_subscribe(Notify* notify, const Peer* peer, bool wanted, uint64_t now_ns);
-void notify_set_quiet(Notify* notify, const Peer* peer, bool quiet, uint64_t now_ns);
+/// Grant a wish, or end it.  NOTIFY_MAX_CLIENTS have the same wish at most: of more, those that
+/// have closed their ports make way.  False when all are there: they stay.
+bool notify_set(Notify* notify, const Peer* peer, NotifyWish wish, bool wanted);
 
 bool notify_is_quiet(const Notify* notify, const Peer* peer);
-
-/// The peer has spoken.
-void notify_heard(Notify* notify, const Peer* peer, uint64_t now_ns);
 
 /// Something has changed; `maker` may be NULL.
 void notify_change(Notify* notify, NotifyKey key, const Peer* maker, uint64_t now_ns);
@@ -102,7 +101,7 @@ uint32_t notify_n_subscribers(const Notify* notify);
 char* notify_print_subscribers(const Notify* notify);
 
 /// Subscribe those of such a text that are on this machine and of this address family.
-void notify_read_subscribers(Notify* notify, const char* text, sa_family_t family, uint64_t now_ns);
+void notify_read_subscribers(Notify* notify, const char* text, sa_family_t family);
 
 void notify_clear(Notify* notify);
 

@@ -100,6 +100,18 @@ peer_is_loopback(const Peer* const peer)
   return key.is_ip && memcmp(key.address, &in6addr_loopback, sizeof(key.address)) == 0;
 }
 
+/// Whether the kernel lets a socket be bound there now.
+static bool
+can_be_bound(const Peer* const peer)
+{
+  const int fd = socket(peer->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool can = fd >= 0 && bind(fd, (const struct sockaddr*)&peer->address, peer->n_bytes) == 0;
+  if (fd >= 0) {
+    close(fd);
+  }
+  return can;
+}
+
 bool
 peer_is_here(const Peer* const peer)
 {
@@ -109,12 +121,11 @@ peer_is_here(const Peer* const peer)
   } else if (peer->address.ss_family == AF_INET6) {
     ((struct sockaddr_in6*)&any_port.address)->sin6_port = 0;
   }
-  // Only an address of this machine can be bound.
-  const int fd = socket(peer->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const bool is_here =
-      fd >= 0 && bind(fd, (const struct sockaddr*)&any_port.address, any_port.n_bytes) == 0;
-  if (fd >= 0) {
-    close(fd);
-  }
-  return is_here;
+  return can_be_bound(&any_port); // only an address of this machine can be
+}
+
+bool
+peer_is_gone(const Peer* const peer)
+{
+  return can_be_bound(peer); // a port that is open cannot be
 }

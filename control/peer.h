@@ -37,6 +37,10 @@ bool peer_equal(const Peer* a, const Peer* b);
 /// Whether this machine has the peer's address: asks the kernel. [any]
 bool peer_is_here(const Peer* peer);
 
+/// Whether no program of this machine has the peer's port open any more: asks the kernel.  False
+/// for a peer elsewhere. [any]
+bool peer_is_gone(const Peer* peer);
+
 #define PEER_TEXT_BYTES 64U
 
 /// "127.0.0.1 39999", and back; false when the text is none. [any]

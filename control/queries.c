@@ -65,7 +65,10 @@ query_notify(Control* const control, const Peer* const peer, Message* const mess
   if (wanted != 0.0 && wanted != 1.0) {
     return error_set(error, STATUS_BAD_ARG, "1 to be told, 0 not to be told any more");
   }
-  notify_subscribe(&control->notify, peer, wanted != 0.0, control->now_ns);
+  if (!notify_set(&control->notify, peer, NOTIFY_NEWS, wanted != 0.0)) {
+    return error_set(error, STATUS_LIMIT, "%u clients subscribe already; end one of them",
+                     NOTIFY_MAX_CLIENTS);
+  }
   char* const subscribers =
       control->config.subscribed ? notify_print_subscribers(&control->notify) : NULL;
   if (subscribers) {
@@ -89,7 +92,10 @@ query_answers(Control* const control, const Peer* const peer, Message* const mes
   if (is_quiet && strcmp(wanted, "failures") != 0) {
     return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is neither all nor failures", wanted);
   }
-  notify_set_quiet(&control->notify, peer, is_quiet, control->now_ns);
+  if (!notify_set(&control->notify, peer, NOTIFY_QUIET, is_quiet)) {
+    return error_set(error, STATUS_LIMIT, "%u clients get failures only already; end one of them",
+                     NOTIFY_MAX_CLIENTS);
+  }
   outlet_done(&control->outlet, peer, message->address, message->n_bytes);
   return STATUS_OK;
 }

@@ -438,6 +438,32 @@ START_TEST(a_client_that_wants_failures_only_gets_no_done)
 }
 END_TEST
 
+START_TEST(nobody_pushes_a_subscriber_out)
+{
+  enum { N_OTHERS = 40 };
+  OscClient* others[N_OTHERS];
+  start();
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  uint32_t n_refused = 0;
+  for (uint32_t i = 0; i < N_OTHERS; ++i) {
+    others[i] = client_new(control_port(rig.control));
+    client_send(others[i], "/server/notify", "i", 1);
+    n_refused += strncmp(client_receive(others[i]), "/fail /server/notify 5 32 clients", 33) == 0;
+    client_send(others[i], "/server/answers", "s", "failures");
+    (void)client_receive(others[i]);
+  }
+  client_send(rig.client, "/node/vol/gain", "f", -7.0);
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_expect(rig.other, "/node/vol/gain -7");
+  ck_assert_uint_eq(n_refused, 9);
+  for (uint32_t i = 0; i < N_OTHERS; ++i) {
+    client_free(others[i]);
+  }
+  stop();
+}
+END_TEST
+
 START_TEST(many_changes_of_one_value_are_merged_and_the_last_one_arrives)
 {
   start();
@@ -723,7 +749,7 @@ SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
            a_value_that_the_engine_cannot_take_is_not_in_the_document,
            others_are_told_of_changes_and_the_maker_is_not,
            subscribers_get_the_values_that_an_edit_has_changed,
-           a_client_that_wants_failures_only_gets_no_done,
+           a_client_that_wants_failures_only_gets_no_done, nobody_pushes_a_subscriber_out,
            many_changes_of_one_value_are_merged_and_the_last_one_arrives,
            a_new_latency_is_passed_on,
            a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once,

@@ -235,8 +235,8 @@ START_TEST(news_are_merged_within_an_interval_and_the_last_is_told)
   const NotifyKey key = { 20, 1 };
   notify_change(&notify, key, &maker, now_ns);
   ck_assert_uint_eq(told.n, 0); // nobody listens
-  notify_subscribe(&notify, &watcher, true, now_ns);
-  notify_subscribe(&notify, &maker, true, now_ns);
+  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+  notify_set(&notify, &maker, NOTIFY_NEWS, true);
   for (int i = 0; i < 100; ++i) {
     notify_change(&notify, key, &maker, now_ns);
   }
@@ -257,7 +257,7 @@ START_TEST(too_many_news_become_one)
   notify.say = note_told;
   notify.context = &told;
   const Peer watcher = peer_of("127.0.0.1", 1);
-  notify_subscribe(&notify, &watcher, true, 1);
+  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
   const uint64_t now_ns = 1000000000U;
   notify_change(&notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK }, NULL, now_ns);
   for (uint32_t i = 0; i < 2U * NOTIFY_MAX_KEYS; ++i) {
@@ -297,8 +297,8 @@ START_TEST(a_replaced_document_is_told_in_parts_each_value_once)
   uint64_t now_ns = 1000000000U;
   notify_replaced(&notify, before, now, NULL);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX); // nobody listens
-  notify_subscribe(&notify, &watcher, true, now_ns);
-  notify_subscribe(&notify, &maker, true, now_ns);
+  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+  notify_set(&notify, &maker, NOTIFY_NEWS, true);
   notify_replaced(&notify, before, now, &maker);
   notify_flush(&notify, now_ns);
   ck_assert_uint_eq(told.n, NOTIFY_BATCH);
@@ -327,8 +327,8 @@ START_TEST(a_replaced_document_is_told_in_parts_each_value_once)
   // Of nothing known, all is told; and nothing when the last one has left.
   notify_replaced(&notify, NULL, now, NULL);
   ck_assert_uint_eq(notify.backlog.n, n);
-  notify_subscribe(&notify, &watcher, false, now_ns);
-  notify_subscribe(&notify, &maker, false, now_ns);
+  notify_set(&notify, &watcher, NOTIFY_NEWS, false);
+  notify_set(&notify, &maker, NOTIFY_NEWS, false);
   now_ns += 2U * NOTIFY_INTERVAL_NS;
   notify_flush(&notify, now_ns);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
@@ -344,37 +344,62 @@ START_TEST(a_client_has_one_place_for_all_its_wishes)
 {
   static Notify notify;
   const Peer peer = peer_of("127.0.0.1", 1);
-  notify_set_quiet(&notify, &peer, true, 1);
-  notify_subscribe(&notify, &peer, true, 2);
+  ck_assert(notify_set(&notify, &peer, NOTIFY_QUIET, true));
+  ck_assert(notify_set(&notify, &peer, NOTIFY_NEWS, true));
   ck_assert(notify_is_quiet(&notify, &peer));
-  notify_subscribe(&notify, &peer, false, 3);
+  ck_assert(notify_set(&notify, &peer, NOTIFY_NEWS, false));
   ck_assert(notify_is_quiet(&notify, &peer));
   ck_assert_uint_eq(notify_n_subscribers(&notify), 0);
-  notify_set_quiet(&notify, &peer, false, 4);
+  ck_assert(notify_set(&notify, &peer, NOTIFY_QUIET, false));
   ck_assert(!notify_is_quiet(&notify, &peer));
-  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
-    ck_assert_uint_eq(notify.clients[c].heard_ns, 0);
+  for (uint32_t c = 0; c < ARRAY_LEN(notify.clients); ++c) {
+    ck_assert_uint_eq(notify.clients[c].wishes, 0);
   }
 }
 END_TEST
 
-START_TEST(the_subscriber_that_is_silent_for_longest_makes_way)
+/// A client of this machine with a port of its own.
+static int
+open_client(Peer* const own)
 {
+  *own = peer_of("127.0.0.1", 0);
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  ck_assert_int_eq(bind(fd, (const struct sockaddr*)&own->address, own->n_bytes), 0);
+  own->n_bytes = sizeof(own->address);
+  getsockname(fd, (struct sockaddr*)&own->address, &own->n_bytes);
+  return fd;
+}
+
+START_TEST(clients_that_are_there_stay_and_those_that_have_gone_make_way)
+{
+  static const NotifyWish wishes[] = { NOTIFY_NEWS, NOTIFY_QUIET };
   static Notify notify;
-  Told told = { 0 };
-  notify.say = note_told;
-  notify.context = &told;
-  for (uint32_t i = 0; i < NOTIFY_MAX_CLIENTS; ++i) {
-    const Peer peer = peer_of("127.0.0.1", (uint16_t)(100U + i));
-    notify_subscribe(&notify, &peer, true, 10U + i);
+  int fds[ARRAY_LEN(wishes)][NOTIFY_MAX_CLIENTS];
+  Peer peers[ARRAY_LEN(wishes)][NOTIFY_MAX_CLIENTS];
+  for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) { // the one takes no places from the other
+    for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+      fds[w][c] = open_client(&peers[w][c]);
+      ck_assert(notify_set(&notify, &peers[w][c], wishes[w], true));
+    }
   }
-  const Peer first = peer_of("127.0.0.1", 100);
-  notify_heard(&notify, &first, 1000);
-  const Peer newest = peer_of("127.0.0.1", 99);
-  notify_subscribe(&notify, &newest, true, 1001);
+  Peer more;
+  const int fd = open_client(&more);
+  for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) {
+    ck_assert(!notify_set(&notify, &more, wishes[w], true));
+    ck_assert(notify_set(&notify, &more, wishes[w], false));
+    ck_assert(notify_set(&notify, &peers[w][1], wishes[w], true)); // it has its place
+    close(fds[w][7]);
+    ck_assert(notify_set(&notify, &more, wishes[w], true));
+  }
   ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_CLIENTS);
-  notify_subscribe(&notify, &first, false, 1002);
-  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_CLIENTS - 1U);
+  ck_assert(notify_is_quiet(&notify, &more));
+  close(fd);
+  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    ck_assert_int_eq(notify_is_quiet(&notify, &peers[1][c]), c != 7U);
+    for (uint32_t w = 0; w < ARRAY_LEN(wishes) && c != 7U; ++w) {
+      close(fds[w][c]);
+    }
+  }
 }
 END_TEST
 
@@ -387,4 +412,4 @@ SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_ad
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
            a_replaced_document_is_told_in_parts_each_value_once,
            a_client_has_one_place_for_all_its_wishes,
-           the_subscriber_that_is_silent_for_longest_makes_way)
+           clients_that_are_there_stay_and_those_that_have_gone_make_way)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two halves of a window: the older one leaves as a whole when the newer one is full, so that what
-// the level was is forgotten after half a second.
+// The window has two halves.  When the newer half is full, it replaces the older one: no block
+// counts for more than 0.5 s.
 
 #include "follower.h"
 
 #include <math.h>
 
 #define HALF_S  0.25
-#define LEAST_S 0.1  // before that the plan's level counts
-#define SILENCE 1e-9 // mean square of a dry signal that tells nothing, -90 dBFS
-#define QUIET   1e-3 // of the mean square of the blocks that count
+#define LEAST_S 0.1  // counted before the level follows
+#define SILENCE 1e-9 // mean square, -90 dBFS
+#define QUIET   1e-3 // of the mean square of the counted blocks, -30 dB
 
 void
 follower_begin(Follower* const follower, const double rate_hz, const float level)

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The bridge from what an output has just played to its fallback, over a gap in the wet signal.
+   The bridge: the transition of the outputs from the wet signal to their fallbacks (fallback.h).
 
-   What plays in the gap is the fallback, and on top of it what the output had in addition to it:
-   the difference of the two over the last BRIDGE_HISTORY frames is continued by linear prediction
-   and faded out over the length of the bridge.  So value, slope and tones go on where the gap
-   begins, and an output that was its fallback already, a rack that only turns down, goes on as if
-   nothing were missing.  While the bridge lasts no sample is more than 0.4 dB above the largest of
-   the last BRIDGE_HISTORY frames, or above the fallback, where that is larger.
+   The callback opens a bridge when a block is late.  From then on each output plays its fallback
+   plus a correction.  The correction continues the difference between the output and its fallback
+   of the last BRIDGE_HISTORY frames, and fades out over the length of the bridge.  So the waveform
+   has no step at the first late frame, tones keep their phase, and an output that equals its
+   fallback plays exactly the fallback.  During a bridge no sample is more than 0.4 dB above the
+   largest magnitude of those frames, or above the fallback's sample where that is larger.
 
-   The predictor is Burg's (J. P. Burg, "Maximum entropy spectral analysis", 37th meeting of the
-   Society of Exploration Geophysicists, 1967), of order 16, with the parabolic taper of D. N.
+   Method: linear prediction of order 16 by J. P. Burg, "Maximum entropy spectral analysis", 37th
+   meeting of the Society of Exploration Geophysicists, 1967, with the parabolic taper of D. N.
    Swingler, "A modified Burg algorithm for maximum entropy spectral analysis", Proc. IEEE 67(9),
-   1979: without it the frequency of a tone depends on its phase, and 16 ms later the tone is out of
-   step.  Its reflection coefficients are below 1, so that what it continues never grows without
-   end.
+   1979.  Without the taper the frequency that Burg's method finds for a tone depends on its phase,
+   and after 16 ms the continued tone is out of phase.  All reflection coefficients are smaller than
+   1, so that the continuation does not grow without limit.
 
-   Prediction is work for the callback, at the first missing block of all outputs at once.  It is
-   bounded by the number of outputs: of very many, each gets a lower order (see bridge_new()).
+   Cost: the first late block is the expensive one, because it analyses all outputs.  A cost model
+   (constants in bridge.c) keeps the time that it adds to the callback within BRIDGE_SHARE of the
+   period.  bridge_new() begins with order 0 for all outputs: the last difference is held while it
+   fades, and only the frames of the last block count for the bound above.  It then raises the
+   order to 2, 4, 8 and 16, each time from the first output on, as long as the modelled cost
+   fits.  With many outputs or short blocks the outputs with the highest numbers therefore have
+   the lower order.  FX_MAX_CHANNELS outputs fit into blocks of 16 frames at 48 kHz; a shorter
+   period with as many outputs has order 0 and exceeds the share.  The orders depend on rate,
+   outputs and block length alone, never on a clock: the same input gives the same samples.
 */
 #ifndef WARPRACK_ENGINE_BRIDGE_H
 #define WARPRACK_ENGINE_BRIDGE_H
@@ -27,18 +34,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BRIDGE_HISTORY   256U // frames that the prediction knows
+#define BRIDGE_HISTORY   256U // frames before the gap that the prediction analyses
 #define BRIDGE_MAX_ORDER 16U
-#define BRIDGE_LANES     4U // outputs that are predicted side by side
+#define BRIDGE_LANES     4U   // outputs in a group; all calls take the groups in ascending order
+#define BRIDGE_SHARE     0.25 // of the period
 
 typedef struct Bridge Bridge;
 
 /**
-   A bridge for n_channels outputs in blocks of `block_frames`: three blocks long, 20 ms at most.
+   Make a bridge that is not open, with a history of silence.
 
-   The order is 16, or the largest power of two at which predicting all outputs is held to take a
-   quarter of the period; 0, where what was there is held and faded out.
+   The length of a bridge is three blocks, at most 20 ms.
 
+   @param n_channels Outputs, 0 or more.
+   @param block_frames Frames of a block, at least 1.
    @param[out] out New bridge, owned by the caller; free with bridge_free().  Untouched on error.
 */
 NODISCARD Status // [main]
@@ -47,33 +56,40 @@ bridge_new(double rate_hz, uint32_t n_channels, uint32_t block_frames, Bridge** 
 /// Free a bridge.  Accepts NULL. [main]
 void bridge_free(Bridge* bridge);
 
-/// Order of the prediction. [any]
-uint32_t bridge_order(const Bridge* bridge);
+/// Order of the prediction for one output: 0, 2, 4, 8 or 16. [any]
+uint32_t bridge_order(const Bridge* bridge, uint32_t channel);
+
+/// Time that the first late block adds to the callback, in seconds, by the cost model. [any]
+double bridge_cost(const Bridge* bridge);
 
 // ---- in every block [rt] ----
 
-/// What an output has played: NULL is silence.
+/// Record what an output has played.  NULL is silence.
 REALTIME void bridge_hear(Bridge* bridge, uint32_t channel, const float* row, uint32_t n_frames);
 
-/// All outputs have been heard: go on.
+/// End a block, after all outputs.
 REALTIME void bridge_advance(Bridge* bridge, uint32_t n_frames);
 
 // ---- in a gap [rt] ----
 
-/// The gap begins with the next frame.
+/// Open a bridge: the gap begins with the next frame.
 REALTIME void bridge_begin(Bridge* bridge);
 
-/// Predict outputs `first` to `first` + BRIDGE_LANES - 1.  fallback[lane] is what each would have
-/// played as its fallback in the last BRIDGE_HISTORY frames; lanes that are no outputs any more are
-/// not looked at.
+/// Frames before the gap that bridge_predict() analyses for the group that begins with output
+/// `first`: at most BRIDGE_HISTORY.
+REALTIME uint32_t bridge_known(const Bridge* bridge, uint32_t first);
+
+/// Analyse the group that begins with output `first`.  fallback[lane] is the fallback of output
+/// `first` + lane in the last bridge_known() frames, from index 0 on.  Rows of outputs that do not
+/// exist are ignored.
 REALTIME void
 bridge_predict(Bridge* bridge, uint32_t first, const float (*fallback)[BRIDGE_HISTORY]);
 
-/// True until the bridge has reached the fallback.
+/// True until the correction has faded out.
 REALTIME bool bridge_is_open(const Bridge* bridge);
 
-/// Make of a block of an output's fallback what plays in the gap.  Each output is asked for once
-/// between two calls of bridge_advance().
+/// Add the correction to the next frames of an output's fallback.  Call it for each output, in
+/// ascending order, then bridge_advance() with the same number of frames.
 REALTIME void bridge_add(Bridge* bridge, uint32_t channel, float* row, uint32_t n_frames);
 
 #endif

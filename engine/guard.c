@@ -108,6 +108,17 @@ guard_limit(float* restrict const out, const float* restrict const in, const uin
   return counts;
 }
 
+float
+guard_peak(const float* const in, const uint32_t n_frames)
+{
+  int32_t peak = 0;
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    const int32_t magnitude = bits_of(in[i]) & MAGNITUDE;
+    peak = magnitude > peak ? magnitude : peak;
+  }
+  return float_of(peak);
+}
+
 double
 guard_energy(const float* const in, const uint32_t n_frames)
 {

@@ -50,6 +50,9 @@ REALTIME GuardCounts guard_clean(float* restrict out, const float* restrict in, 
 REALTIME GuardCounts guard_limit(float* restrict out, const float* restrict in, uint32_t n_frames,
                                  const GuardCurve* curve);
 
+/// Largest magnitude of `n_frames` finite samples. [rt]
+REALTIME float guard_peak(const float* in, uint32_t n_frames);
+
 /// The sum of the squares of `n_frames` samples. [rt]
 REALTIME double guard_energy(const float* in, uint32_t n_frames);
 

@@ -117,26 +117,37 @@ fallback_row(Period* const period, const uint32_t c)
   return row;
 }
 
+/// Read the fallback of output channel c in the last n frames before this block.
+static void
+read_past_fallback(Period* const period, const uint32_t c, float* const row, const uint32_t n)
+{
+  PeriodFallback* const fallback = &period->fallbacks[c];
+  const uint32_t source = dry_source(period, c);
+  const uint32_t delay = period->base_latency + period->tap + period->shape.block_frames;
+  take_wanted(period, fallback);
+  fallback->gain = (float)fallback->follower.level;
+  if (source >= dry_line_channels(period->dry_line)) {
+    memset(row, 0, n * sizeof(float));
+    return;
+  }
+  dry_line_read(period->dry_line, source, delay, row, n);
+  for (uint32_t i = 0; i < n; ++i) {
+    row[i] *= fallback->gain;
+  }
+}
+
 void
 period_begin_gap(Period* const period)
 {
-  const uint32_t before = period->base_latency + period->tap + period->shape.block_frames;
+  const uint32_t n_out = period->shape.n_out;
+  float past[BRIDGE_LANES][BRIDGE_HISTORY];
   bridge_begin(period->bridge);
-  for (uint32_t first = 0; first < period->shape.n_out; first += BRIDGE_LANES) {
-    float played[BRIDGE_LANES][BRIDGE_HISTORY] = { { 0.0F } };
-    for (uint32_t l = 0; l < BRIDGE_LANES && first + l < period->shape.n_out; ++l) {
-      PeriodFallback* const fallback = &period->fallbacks[first + l];
-      const uint32_t source = dry_source(period, first + l);
-      take_wanted(period, fallback);
-      fallback->gain = (float)fallback->follower.level;
-      if (source < dry_line_channels(period->dry_line)) {
-        dry_line_read(period->dry_line, source, before, played[l], BRIDGE_HISTORY);
-      }
-      for (uint32_t i = 0; i < BRIDGE_HISTORY; ++i) {
-        played[l][i] *= fallback->gain;
-      }
+  for (uint32_t first = 0; first < n_out; first += BRIDGE_LANES) {
+    const uint32_t n_known = bridge_known(period->bridge, first);
+    for (uint32_t c = first; c < n_out && c - first < BRIDGE_LANES; ++c) {
+      read_past_fallback(period, c, past[c - first], n_known);
     }
-    bridge_predict(period->bridge, first, (const float(*)[BRIDGE_HISTORY])played);
+    bridge_predict(period->bridge, first, (const float(*)[BRIDGE_HISTORY])past);
   }
 }
 

@@ -123,7 +123,7 @@ period_count(_Atomic uint64_t* const counter, const uint64_t n)
 /// False when most samples of the block that is due are NaN or Inf, which are counted then. [rt]
 REALTIME bool period_has_sound(Period* period);
 
-/// A gap in the wet signal begins with this block: find what bridges it. [rt]
+/// A gap in the wet signal begins with this block: open a bridge and analyse all outputs. [rt]
 REALTIME void period_begin_gap(Period* period);
 
 /// The samples of output channel c in this block, before level and guard; in private memory, valid

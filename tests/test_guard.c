@@ -177,7 +177,20 @@ START_TEST(any_length_is_as_good)
 }
 END_TEST
 
+START_TEST(the_peak_is_the_largest_magnitude)
+{
+  float in[9] = { 0.0F };
+  ck_assert(guard_peak(in, 9) == 0.0F);
+  for (uint32_t i = 0; i < ARRAY_LEN(in); ++i) { // each place counts, either sign
+    in[i] = (i % 2U ? -1.0F : 1.0F) * (float)(i + 1U);
+    ck_assert(guard_peak(in, 9) == (float)(i + 1U));
+    ck_assert(guard_peak(in, i) == (float)i);
+  }
+}
+END_TEST
+
 SUITE_MAIN("guard", below_the_knee_samples_pass_to_the_bit, the_curve_is_the_one_that_is_stated,
            the_curve_is_monotone_and_never_above_the_ceiling, the_curve_has_no_corner,
            what_is_no_number_or_denormal_becomes_0_on_any_thread,
-           what_is_bent_and_what_is_full_is_counted, any_length_is_as_good)
+           what_is_bent_and_what_is_full_is_counted, any_length_is_as_good,
+           the_peak_is_the_largest_magnitude)

@@ -5,7 +5,7 @@
 // "awake": the worker's part is done on the same thread between two periods, so nobody sleeps.
 // "asleep": the worker is a thread that sleeps at once, and the periods come at their real pace, so
 // that each pays for cold caches and for the one wake.
-// "late": the first block that is missing, where what bridges the gap is predicted for all outputs.
+// "late": the first late block, in which the bridge analyses all outputs.
 
 #include "bench.h"
 #include "options.h"

@@ -31,6 +31,7 @@ do_turns(Control* const control)
   const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
   while (control->now_ns < end_ns) {
     intake_receive_now_and_then(&control->intake, control->now_ns);
+    dispatch_waiting(control);
     Source* const source = sources_turn(&control->intake.sources);
     if (!source) {
       return;
@@ -206,7 +207,7 @@ do_reply(Control* const control)
   if (!inbox_take(control->inbox, &reply)) {
     return;
   }
-  session_reply(control->session, &reply, control->now_ns);
+  session_reply(control->session, &reply);
   if (reply.status == STATUS_OK && reply.latency_frames != control->engine.rack_latency_frames) {
     control_look_at_audio(control);
   }
@@ -218,7 +219,7 @@ do_files(Control* const control)
 {
   for (ClerkJob* job = NULL; (job = clerk_take(control->clerk));) {
     if (!job->is_write) {
-      session_read(control->session, job->message, job->text, &job->error, control->now_ns);
+      session_read(control->session, job->message, job->text, &job->error);
       job->text = NULL;
     } else if (job->error.status != STATUS_OK) {
       ++control->counts.unsaved;
@@ -260,7 +261,9 @@ min_ns(const uint64_t a, const uint64_t b)
 static uint64_t
 wake_ns(const Control* const control)
 {
-  uint64_t wake = sources_are_waiting(&control->intake.sources) ? 0U : control->next_look_ns;
+  const bool is_work =
+      sources_are_waiting(&control->intake.sources) || session_next(control->session);
+  uint64_t wake = is_work ? 0U : control->next_look_ns;
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));
   return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;

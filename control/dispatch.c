@@ -288,6 +288,17 @@ let_due_in(Control* const control)
 }
 
 void
+dispatch_waiting(Control* const control)
+{
+  Sources* const sources = &control->intake.sources;
+  const Batch* const next = session_next(control->session);
+  Source* const source = next ? sources_get(sources, &next->peer, control->now_ns) : NULL;
+  if (source) {
+    sources_put_batch(sources, source, session_take_next(control->session), control->now_ns);
+  }
+}
+
+void
 dispatch_due(Control* const control)
 {
   const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;

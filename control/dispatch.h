@@ -13,6 +13,9 @@ void dispatch_turn(Control* control, Source* source);
 /// Hand over what is near its time, and let what is due be part of its sender's next turn.
 void dispatch_due(Control* control);
 
+/// Let what has waited behind an edit be part of its sender's next turn, one batch after the other.
+void dispatch_waiting(Control* control);
+
 /// How the session answers.
 SessionEvents dispatch_events(Control* control);
 

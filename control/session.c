@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The order of edits and values.  Invariant: batches wait only while an edit is in flight.
+// The order of edits and values.  Batches wait while an edit is in flight, or others wait.
 
 #include "session.h"
 
@@ -38,6 +38,7 @@ take_first(Session* const session)
     session->last = session->first ? session->last : &session->first;
     batch->next = NULL;
     --session->counts.waiting;
+    session->n_bytes -= batch->n_bytes;
   }
   return batch;
 }
@@ -303,9 +304,9 @@ do_echo(Session* const session, Batch* const batch, const uint64_t now_ns)
   batch_free(batch);
 }
 
-/// Nothing is in flight: the batch's turn has come.
+/// Nothing is in flight, and nothing waits before the batch.
 static void
-take_turn(Session* const session, Batch* const batch, const uint64_t now_ns)
+carry_out(Session* const session, Batch* const batch, const uint64_t now_ns)
 {
   const SessionEvents* const events = &session->config.events;
   if (batch->is_echo) {
@@ -325,9 +326,11 @@ static void
 append(Session* const session, Batch* const batch)
 {
   batch->next = NULL;
+  batch->is_accepted = true;
   *session->last = batch;
   session->last = &batch->next;
   ++session->counts.waiting;
+  session->n_bytes += batch->n_bytes;
 }
 
 /// True when both batches are one message that names the same parameter.
@@ -348,10 +351,11 @@ append_echo(Session* const session, Batch* const batch)
   batch->is_echo = true;
   batch->is_sent = false;
   batch->frame = 0;
-  Batch* same = NULL; // behind the last edit
+  Batch* const taken = session->taken;
+  Batch* same = taken && taken->is_echo && same_target(taken, batch) ? taken : NULL;
   for (Batch* waiting = session->first; waiting; waiting = waiting->next) {
     if (!waiting->is_echo) {
-      same = NULL;
+      same = NULL; // it has to be behind the last edit
     } else if (same_target(waiting, batch)) {
       same = waiting;
     }
@@ -369,17 +373,20 @@ append_echo(Session* const session, Batch* const batch)
 void
 session_submit(Session* const session, Batch* const batch, const uint64_t now_ns)
 {
-  if (!session->flight) {
-    take_turn(session, batch, now_ns);
-  } else if (session->counts.waiting == SESSION_MAX_WAITING) {
+  const bool is_turn = batch == session->taken;
+  session->taken = is_turn ? NULL : session->taken;
+  if (is_turn || !(session->flight || session->taken || session->first)) {
+    carry_out(session, batch, now_ns);
+  } else if (session->counts.waiting == SESSION_MAX_WAITING ||
+             session->n_bytes + batch->n_bytes > SESSION_MAX_BYTES) {
     Error error;
-    error_set(&error, STATUS_LIMIT, "%u edits wait already", SESSION_MAX_WAITING);
+    error_set(&error, STATUS_LIMIT, "%u edits wait already", session->counts.waiting);
     fail(session, batch, NULL, &error);
   } else if (!is_live(session, batch)) {
     batch->is_sent = false; // to a node that may be another one by then
     append(session, batch);
   } else if (do_values(session, batch, now_ns)) {
-    if (session->first) {
+    if (session->first || session->taken) {
       append_echo(session, batch);
     } else {
       batch_free(batch);
@@ -408,29 +415,32 @@ session_ahead(Session* const session, const Batch* const batch)
   return status == STATUS_OK ? AHEAD_SENT : AHEAD_LATER;
 }
 
-/// Nothing may be in flight any more: those that wait have their turn.
-static void
-go_on(Session* const session, const uint64_t now_ns)
+const Batch*
+session_next(const Session* const session)
 {
-  while (!session->flight && session->first) {
-    take_turn(session, take_first(session), now_ns);
-  }
+  return session->flight || session->taken ? NULL : session->first;
+}
+
+Batch*
+session_take_next(Session* const session)
+{
+  session->taken = take_first(session);
+  return session->taken;
 }
 
 void
 session_read(Session* const session, Message* const message, char* const text,
-             const Error* const error, const uint64_t now_ns)
+             const Error* const error)
 {
   message->file = text;
   if (error->status != STATUS_OK) {
     note_read_error(session, message, error);
   }
   end_read(session);
-  go_on(session, now_ns);
 }
 
 void
-session_reply(Session* const session, const EngineReply* const reply, const uint64_t now_ns)
+session_reply(Session* const session, const EngineReply* const reply)
 {
   const SessionEvents* const events = &session->config.events;
   Batch* const batch = session->flight;
@@ -449,7 +459,6 @@ session_reply(Session* const session, const EngineReply* const reply, const uint
     drop_candidate(session);
     fail(session, batch, NULL, &error);
   }
-  go_on(session, now_ns);
 }
 
 void
@@ -475,6 +484,7 @@ session_counts(const Session* const session)
   SessionCounts counts = session->counts;
   counts.undo = session->history.undo.n;
   counts.redo = session->history.redo.n;
+  counts.waiting += session->taken != NULL;
   counts.in_flight = session->flight != NULL;
   return counts;
 }

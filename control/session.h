@@ -13,6 +13,8 @@
      more behind the edits that wait, so that the last word wins.  Parameters of nodes that only an
      edit on its way will bring wait behind it.
    - A batch is done as a whole or not at all, and each of its messages is answered.
+   - Batches that have waited are carried out one by one, each when its sender has its turn: the
+     owner takes the next one and submits it then.
 
    One thread at a time: the control thread.
 */
@@ -28,7 +30,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SESSION_MAX_WAITING 1024U // batches behind the edit in flight
+#define SESSION_MAX_WAITING 1024U        // batches behind the edit in flight ...
+#define SESSION_MAX_BYTES   (16U << 20U) // ... and their memory
 
 /// What the session tells its owner.  A batch is borrowed for the call, unless stated.
 typedef struct SessionEvents {
@@ -81,10 +84,17 @@ void session_free(Session* session);
    COMMAND_UNDO, COMMAND_REDO or COMMAND_BEHIND.
 
    @param batch Given away; its `frame` is when to do it.  Answered through the events, now or
-   later.
+   later.  One that session_take_next() gave is carried out now.
    @param now_ns Monotonic time.
 */
 void session_submit(Session* session, Batch* batch, uint64_t now_ns);
+
+/// The batch that has waited for longest, when it can be carried out: nothing is in flight, and no
+/// other one has been taken.  NULL: none.  It stays.
+const Batch* session_next(const Session* session);
+
+/// Take it; all others wait until session_submit() gets it back.
+Batch* session_take_next(Session* session);
 
 /// What session_ahead() could do before a batch's time.
 typedef enum SessionAhead {
@@ -98,11 +108,10 @@ SessionAhead session_ahead(Session* session, const Batch* batch);
 
 /// The file that a message of the batch in flight names has been read: its text, given away, or why
 /// not.
-void
-session_read(Session* session, Message* message, char* text, const Error* error, uint64_t now_ns);
+void session_read(Session* session, Message* message, char* text, const Error* error);
 
 /// The engine's answer to the edit in flight.
-void session_reply(Session* session, const EngineReply* reply, uint64_t now_ns);
+void session_reply(Session* session, const EngineReply* reply);
 
 /// The engine has taken back what was heard: `rack`, given away, is heard instead.
 void session_taken_back(Session* session, Rack* rack);

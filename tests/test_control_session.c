@@ -110,6 +110,38 @@ START_TEST(an_edit_that_changes_nothing_is_done_without_the_engine)
 }
 END_TEST
 
+START_TEST(what_waits_behind_an_edit_keeps_nobody_else_waiting)
+{
+  enum { N_WAITING = 900 };
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  for (uint32_t i = 0; i < N_WAITING; ++i) {
+    client_send(rig.client, "/node/a/gain", "f", -0.1 * i);
+    if (i % 64U == 63U) {
+      client_expect_nothing(rig.client); // not faster than the socket's buffer
+    }
+  }
+  client_expect_nothing(rig.client);
+  rig.hold = true;
+  while (!rig.is_held) { // the server asks four times a second
+    usleep(1000);
+  }
+  hear();
+  client_send(rig.other, "/server/status", "");
+  rig.hold = false;
+  const char* const answer = strstr(client_receive(rig.other), " edits_waiting ");
+  ck_assert_ptr_nonnull(answer);
+  ck_assert_int_gt(atoi(answer + strlen(" edits_waiting ")), N_WAITING / 2);
+  client_expect(rig.client, "/done /rack/add 1 640");
+  for (uint32_t i = 0; i < N_WAITING; ++i) {
+    client_expect(rig.client, "/done /node/a/gain");
+  }
+  ck_assert_float_eq_tol((float)control_rig_newest_value(&rig), -0.1F * (N_WAITING - 1), 1e-3F);
+  stop();
+}
+END_TEST
+
 // ---- values and edits ----
 
 START_TEST(values_that_are_heard_overtake_an_edit_in_flight)
@@ -710,6 +742,7 @@ START_TEST(sync_waits_for_edits_and_for_the_audio)
 END_TEST
 
 SUITE_MAIN("control_session", one_edit_is_in_flight_and_the_others_wait_in_order,
+           what_waits_behind_an_edit_keeps_nobody_else_waiting,
            a_refused_edit_leaves_nothing_and_what_needed_it_is_refused,
            a_rack_that_no_document_can_hold_is_refused,
            an_edit_that_changes_nothing_is_done_without_the_engine,

@@ -2,12 +2,13 @@
 // The miss policy to the sample: a gap is bridged to the dry signal of exactly the same latency, it
 // ends at once while the bridge is open and else after eight good blocks in a row, and no pattern
 // of misses shifts the latency, plays a late block or clicks.  What the bridge is made of is tested
-// in test_bridge.c.
+// in test_bridge.c; here, that all of the callback's added time is in the model of its cost.
 
 #include "support/period_rig.h"
 #include "support/signals.h"
 #include "support/suite.h"
 
+#include "../engine/effect.h"
 #include "../engine/period_state.h"
 #include "../engine/ring_region.h"
 #include "../engine/rt.h"
@@ -15,6 +16,7 @@
 #include <math.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 START_TEST(whoever_starts_to_wait_hears_wet_again_at_once)
 {
@@ -489,6 +491,96 @@ START_TEST(a_miss_does_not_click)
 }
 END_TEST
 
+// ---- cost ----
+
+/// A period with more outputs and frames than a PeriodRig has.
+typedef struct WideRig {
+  RingShape shape;
+  Ring* ring;
+  Period* period;
+} WideRig;
+
+/// Play one block; the CPU time of the callback, in seconds.
+static double
+time_block(const WideRig* const rig, const float* const noise)
+{
+  static float played[FX_MAX_BLOCK];
+  const float* in[FX_MAX_CHANNELS];
+  float* out[FX_MAX_CHANNELS];
+  struct timespec began;
+  struct timespec ended;
+  for (uint32_t c = 0; c < rig->shape.n_out; ++c) {
+    in[c] = noise + c;
+    out[c] = played;
+  }
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &began);
+  period_run(rig->period, in, out, rig->shape.block_frames, false);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended);
+  return (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
+}
+
+static void
+serve_wide(const WideRig* const rig, const float* const noise)
+{
+  uint64_t sequence = 0;
+  while (ring_take(rig->ring, 0U, &sequence)) {
+    for (uint32_t c = 0; c < rig->shape.n_out; ++c) {
+      memcpy(ring_output(rig->ring, sequence, c), noise + 2U * c,
+             rig->shape.block_frames * sizeof(float));
+    }
+    ring_finish(rig->ring);
+  }
+}
+
+/// Time that a late block takes in addition to a wet one, each the least of many, divided by the
+/// modelled cost.
+static double
+time_over_model(const uint32_t n_outputs, const uint32_t block_frames)
+{
+  static float noise[2U * FX_MAX_CHANNELS + FX_MAX_BLOCK];
+  uint64_t random = 1;
+  WideRig rig = { .shape = { n_outputs, n_outputs, block_frames, SLOTS, 16U } };
+  for (uint32_t i = 0; i < ARRAY_LEN(noise); ++i) {
+    noise[i] = (float)(signal_random(&random) >> 40U) * 0x1p-25F - 0.25F;
+  }
+  ck_assert(!ring_new(&rig.shape, &rig.ring, NULL));
+  const PeriodConfig config = {
+    .ring = rig.ring, .rate_hz = RATE, .depth = 1, .fallback = { .level = 0.5F, .follows = true }
+  };
+  ck_assert(!period_new(&config, &rig.period, NULL));
+  double wet_s = INFINITY;
+  double late_s = INFINITY;
+  for (uint32_t k = 0; k < 20U; ++k) {
+    for (uint32_t b = 0; b < PERIOD_GOOD_BLOCKS + 4U; ++b) {
+      serve_wide(&rig, noise);
+      const double time_s = time_block(&rig, noise);
+      wet_s = b > PERIOD_GOOD_BLOCKS ? fmin(wet_s, time_s) : wet_s;
+    }
+    late_s = fmin(late_s, time_block(&rig, noise));
+  }
+  ck_assert_uint_eq(period_counts(rig.period).late, 20);
+  const double ratio = (late_s - wet_s) / bridge_cost(rig.period->bridge);
+  period_free(rig.period);
+  ring_free(rig.ring);
+  return ratio;
+}
+
+START_TEST(all_that_a_late_block_costs_is_in_the_model)
+{
+  static const struct {
+    uint32_t n_outputs, block_frames;
+  } rows[] = { { 1024, 16 }, { 256, 64 }, { 16, 1024 } };
+  rt_flush_denormals();
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    const double ratio = time_over_model(rows[r].n_outputs, rows[r].block_frames);
+    const double reference = time_over_model(64, 64); // beside it: the processor's clock moves
+    ck_assert_msg(ratio <= 3.0 * reference,
+                  "%u outputs of %u frames: %.2f times the model, 64 of 64: %.2f times",
+                  rows[r].n_outputs, rows[r].block_frames, ratio, reference);
+  }
+}
+END_TEST
+
 SUITE_MAIN("period_miss", whoever_starts_to_wait_hears_wet_again_at_once,
            a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal,
            a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks,
@@ -497,4 +589,5 @@ SUITE_MAIN("period_miss", whoever_starts_to_wait_hears_wet_again_at_once,
            dropped_blocks_never_shift_the_latency,
            a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts,
            blocks_of_one_period_are_missed_one_by_one,
-           any_pattern_of_misses_sounds_as_the_rule_says, a_miss_does_not_click)
+           any_pattern_of_misses_sounds_as_the_rule_says, a_miss_does_not_click,
+           all_that_a_late_block_costs_is_in_the_model)

@@ -77,10 +77,20 @@ make_folder(char* const path, const size_t path_bytes)
   return !mkdir(path, 0700) || errno == EEXIST;
 }
 
+#define FOLDER_BYTES 480U
+
+bool
+gpu_cache_has_folder(void)
+{
+  char folder[FOLDER_BYTES];
+  struct stat found;
+  return make_folder(folder, sizeof(folder)) && !stat(folder, &found) && S_ISDIR(found.st_mode);
+}
+
 static void
 find_path(Key* const key)
 {
-  char folder[480];
+  char folder[FOLDER_BYTES];
   key->path[0] = '\0';
   if (make_folder(folder, sizeof(folder))) {
     snprintf(key->path, sizeof(key->path), "%s/%016" PRIx64, folder,

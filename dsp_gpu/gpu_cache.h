@@ -18,6 +18,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/// Whether there is a folder to keep modules in; it is made where it can be. [builder]
+bool gpu_cache_has_folder(void);
+
 /**
    Look a module up.
 

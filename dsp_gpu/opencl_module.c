@@ -116,11 +116,13 @@ from_cache(const Job* const job, cl_program* const program)
 }
 
 // A driver that gives no binary away, or a disk that takes none, costs time at the next start only.
+// PoCL compiles every kernel once more when it is asked for the binary.
 static void
 to_cache(const Job* const job, const cl_program program)
 {
   size_t n_bytes = 0;
-  if (opencl_driver.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(n_bytes), &n_bytes,
+  if (!gpu_cache_has_folder() ||
+      opencl_driver.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(n_bytes), &n_bytes,
                                      NULL) ||
       !n_bytes || n_bytes > MAX_BINARY_BYTES) {
     return;

@@ -217,11 +217,14 @@ START_TEST(a_folder_that_cannot_be_had_is_no_error)
 {
   begin();
   scratch_write(&home, "file", "", 0); // root passes permissions, but not a file for a folder
+  ck_assert(gpu_cache_has_folder());
   setenv("XDG_CACHE_HOME", scratch_path(&home, "file"), 1);
+  ck_assert(!gpu_cache_has_folder());
   ck_assert(!gpu_cache_store(key, module, sizeof(module)));
   ck_assert(!is_module_there());
   unsetenv("XDG_CACHE_HOME");
   unsetenv("HOME");
+  ck_assert(!gpu_cache_has_folder());
   ck_assert(!gpu_cache_store(key, module, sizeof(module)));
   ck_assert(!is_module_there());
   end();

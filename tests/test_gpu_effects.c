@@ -322,8 +322,10 @@ check_ceiling(const EffectCase* const effect_case, const float* const x, const u
 {
   const double ceiling = pow(10.0, effect_case->ceiling_db / 20.0);
   for (uint32_t i = 0; effect_case->ceiling_db != 0.0 && i < n_frames; ++i) {
-    ck_assert_msg(fabs((double)x[i]) <= ceiling, "%s: frame %u is at %.9g, above %.9g",
-                  effect_case->chain, i, (double)x[i], ceiling);
+    if (fabs((double)x[i]) > ceiling) { // an assertion that holds is a system call
+      ck_abort_msg("%s: frame %u is at %.9g, above %.9g", effect_case->chain, i, (double)x[i],
+                   ceiling);
+    }
   }
 }
 

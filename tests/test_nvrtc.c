@@ -3,7 +3,7 @@
   Every kernel is compiled by NVIDIA's compiler for every architecture that matters, and does not
   spill registers.  Needs NVRTC and no GPU.  Prints a table of what each kernel takes:
 
-      build/tests/test_nvrtc
+      build/tests/test_nvrtc [ARCHITECTURE...]     75, 80 ...; default: all of them
 */
 
 #include "support/suite.h"
@@ -19,7 +19,8 @@
 
 #define EM_CUDA 190 // e_machine of NVIDIA's ELF files
 
-static const uint32_t capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
+static uint32_t capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
+static size_t n_capabilities = ARRAY_LEN(capabilities);
 
 // The sizes that a kernel file is compiled for, one row for each set; every file has one at least.
 static const struct {
@@ -172,7 +173,7 @@ START_TEST(every_kernel_compiles_for_every_architecture)
   printf("%s\n%-6s %-24s %9s %12s %6s  sizes\n", nvrtc_version(), "arch", "kernel", "registers",
          "shared bytes", "spills");
   for (size_t set = 0; set < ARRAY_LEN(size_sets); ++set) {
-    for (size_t c = 0; c < ARRAY_LEN(capabilities); ++c) {
+    for (size_t c = 0; c < n_capabilities; ++c) {
       compile_and_print(set, capabilities[c]);
     }
   }
@@ -216,8 +217,12 @@ START_TEST(an_unknown_architecture_is_refused)
 END_TEST
 
 int
-main(void)
+main(const int argc, char* const argv[])
 {
+  for (int a = 1; a < argc && (size_t)a <= ARRAY_LEN(capabilities); ++a) {
+    capabilities[a - 1] = (uint32_t)strtoul(argv[a], NULL, 10);
+    n_capabilities = (size_t)a;
+  }
   setvbuf(stdout, NULL, _IOLBF, 0); // a table that ends in a failure is shown up to there
   Error error;
   if (nvrtc_load(&error)) {

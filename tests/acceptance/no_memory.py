@@ -72,6 +72,7 @@ def commands():
                 pid = server.arm(f"alloc.fail@{n}", server.process.pid)
                 reply = answer(server, osc_message(*words))
                 befell = server.befell("alloc.fail", pid)
+                reply = reply or (None if befell else answer(server, None, 10.0))
                 server.command(pid, "disarm")
                 server.osc.sync()  # and what it did is over
                 failed += befell

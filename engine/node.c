@@ -124,35 +124,44 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
   return status;
 }
 
+/// A step in which an effect is made.
+typedef Status (*Step)(Node* node, FileLoader* loader, FxFile* const* files, const FxSetup* setup,
+                       Error* error);
+
 static Status
-create(Node* const node, const Format* const format, FileLoader* const loader, Error* const error)
+create(Node* const node, FileLoader* const loader, FxFile* const* const files,
+       const FxSetup* const setup, Error* const error)
+{
+  (void)loader, (void)files; // an effect is created without the samples of its files
+  node->shape = (FxShape){ .n_out = node->n_in };
+  return node->fx->create(setup, &node->shape, &node->fx_node, error);
+}
+
+static Status
+load(Node* const node, FileLoader* const loader, FxFile* const* const files,
+     const FxSetup* const setup, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t p = 0; !status && p < node->fx->n_params; ++p) {
+    if (files[p] && !files[p]->samples) {
+      status = loader->read(loader->context, files[p], error);
+    }
+  }
+  return status || !node->fx->load ? status
+                                   : node->fx->load(node->fx_node, setup, &node->shape, error);
+}
+
+/// Run a step with the node's values, texts and files.
+static Status
+run_step(const Step step, Node* const node, const Format* const format, FileLoader* const loader,
+         Error* const error)
 {
   FxFile** const files = calloc(node->fx->n_params + 1U, sizeof(FxFile*));
   FxSetup setup;
   Status status = files ? set_up(node, format, loader, files, &setup, error)
                         : error_set(error, STATUS_NO_MEM, "out of memory");
   if (!status) {
-    node->shape = (FxShape){ .n_out = node->n_in };
-    status = node->fx->create(&setup, &node->shape, &node->fx_node, error);
-  }
-  free(files);
-  return status;
-}
-
-static Status
-load(Node* const node, const Format* const format, FileLoader* const loader, Error* const error)
-{
-  FxFile** const files = calloc(node->fx->n_params + 1U, sizeof(FxFile*));
-  FxSetup setup;
-  Status status = files ? set_up(node, format, loader, files, &setup, error)
-                        : error_set(error, STATUS_NO_MEM, "out of memory");
-  for (uint32_t p = 0; !status && p < node->fx->n_params; ++p) {
-    if (files[p] && !files[p]->samples) {
-      status = loader->read(loader->context, files[p], error);
-    }
-  }
-  if (!status && node->fx->load) {
-    status = node->fx->load(node->fx_node, &setup, &node->shape, error);
+    status = step(node, loader, files, &setup, error);
   }
   free(files);
   return status;
@@ -225,7 +234,7 @@ node_new(const RackNode* const rack_node, const uint32_t n_in, const Format* con
   Error why = { STATUS_NO_MEM, "out of memory" };
   Status status = copy_values(node, rack_node, format->rate_hz);
   if (!status) {
-    status = create(node, format, loader, &why);
+    status = run_step(create, node, format, loader, &why);
   }
   if (status) {
     node_unref(node);
@@ -243,7 +252,7 @@ node_load(Node* const node, const RackNode* const rack_node, const Format* const
   Error why = { STATUS_NO_MEM, "out of memory" };
   Status status = STATUS_OK;
   if (!node->is_loaded) {
-    status = load(node, format, loader, &why);
+    status = run_step(load, node, format, loader, &why);
     if (!status) {
       status = allocate_units(node, &why);
     }

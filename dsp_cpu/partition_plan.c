@@ -5,21 +5,13 @@
 
 #include <stdbool.h>
 
-#define MIN_LOG2 5U  // 32 frames: smaller partitions are all overhead
-#define MAX_LOG2 15U // 32768 frames: longer columns are slow, and 16 partitions of these are 10 s
-#define N_SIZES  (MAX_LOG2 + 1U)
-
-// Cost per frame of a level, in products of one partition: the transforms there and back, and what
-// else a level costs however few its partitions (measured: tools/bench_conv.c).
-#define TRANSFORM_COST 24U
-
-#define NONE UINT32_MAX
+#define N_SIZES (PARTITION_MAX_LOG2 + 1U)
+#define NONE    UINT32_MAX
 
 /// The best way to cover the taps from 2 * 2^log2 to the end, beginning with partitions of 2^log2.
 typedef struct Choice {
   uint64_t cost;
-  uint32_t depth; ///< Levels from here to the end
-  uint32_t next;  ///< log2 of the following level, or NONE
+  uint32_t next; ///< log2 of the following level, or NONE
 } Choice;
 
 static uint64_t
@@ -34,17 +26,13 @@ static Choice
 choose(const uint64_t first_tap, const uint64_t frames, const uint64_t n_taps,
        const uint32_t smallest_next, const Choice* const choices)
 {
-  Choice best = { .cost = TRANSFORM_COST + parts(n_taps - first_tap, frames),
-                  .depth = 1,
-                  .next = NONE };
-  for (uint32_t next = smallest_next; next <= MAX_LOG2; ++next) {
+  Choice best = { .cost = PARTITION_LEVEL_COST + parts(n_taps - first_tap, frames), .next = NONE };
+  for (uint32_t next = smallest_next; next <= PARTITION_MAX_LOG2; ++next) {
     const uint64_t end = 2U << next;
-    if (end >= n_taps || choices[next].depth + 1U > PARTITION_MAX_LEVELS) {
-      continue;
-    }
-    const uint64_t cost = TRANSFORM_COST + parts(end - first_tap, frames) + choices[next].cost;
-    if (cost < best.cost) {
-      best = (Choice){ .cost = cost, .depth = choices[next].depth + 1U, .next = next };
+    const uint64_t cost =
+        PARTITION_LEVEL_COST + parts(end - first_tap, frames) + choices[next].cost;
+    if (end < n_taps && cost < best.cost) {
+      best = (Choice){ .cost = cost, .next = next };
     }
   }
   return best;
@@ -54,14 +42,14 @@ PartitionPlan
 partition_plan(const uint32_t hop_frames, const uint64_t n_taps)
 {
   Choice choices[N_SIZES] = { { 0 } };
-  for (uint32_t size = MAX_LOG2; size >= MIN_LOG2; --size) {
+  for (uint32_t size = PARTITION_MAX_LOG2; size >= PARTITION_MIN_LOG2; --size) {
     if ((2ULL << size) < n_taps) {
       choices[size] = choose(2ULL << size, 1ULL << size, n_taps, size + 1U, choices);
     }
   }
   // Two hops at least: one more would be needed if a level's work had less than a hop to be done
   // in.
-  uint32_t smallest = MIN_LOG2;
+  uint32_t smallest = PARTITION_MIN_LOG2;
   while ((1U << smallest) < 2U * hop_frames) {
     ++smallest;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A plan covers every tap once, gives each level its time, and costs far less than equal
-// partitions.
+// A plan covers every tap once, gives each level its time, is the cheapest one, and costs far less
+// than equal partitions.
 
 #include "support/suite.h"
 
@@ -54,5 +54,68 @@ START_TEST(the_number_of_partitions_grows_slowly)
 }
 END_TEST
 
+/// Cost of a level from one tap to another.
+static uint64_t
+level_cost(const uint64_t first, const uint64_t end, const uint64_t frames)
+{
+  return PARTITION_LEVEL_COST + (end - first + frames - 1U) / frames;
+}
+
+/// The lowest cost of any sequence of partition sizes: bit b of `sizes` says that there is a level
+/// of 2^(PARTITION_MIN_LOG2 + b) frames.
+static uint64_t
+lowest_cost(const uint32_t hop, const uint64_t n_taps)
+{
+  const uint32_t n_sizes = PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2 + 1U;
+  uint64_t lowest = UINT64_MAX;
+  for (uint32_t sizes = 0; sizes < 1U << n_sizes; ++sizes) {
+    uint64_t cost = 0;
+    uint64_t first = 0;
+    uint64_t frames = hop;
+    for (uint32_t b = 0; b < n_sizes; ++b) {
+      const uint64_t next = 1ULL << (PARTITION_MIN_LOG2 + b);
+      if (sizes >> b & 1U && next >= 2ULL * hop && 2U * next < n_taps) {
+        cost += level_cost(first, 2U * next, frames);
+        first = 2U * next;
+        frames = next;
+      }
+    }
+    cost += level_cost(first, n_taps, frames);
+    lowest = cost < lowest ? cost : lowest;
+  }
+  return lowest;
+}
+
+static void
+check_cost(const uint32_t hop, const uint64_t n_taps)
+{
+  const PartitionPlan plan = partition_plan(hop, n_taps);
+  const uint64_t lowest = lowest_cost(hop, n_taps);
+  uint64_t cost = 0;
+  for (uint32_t l = 0; l < plan.n_levels; ++l) {
+    const PartitionLevel* const level = &plan.levels[l];
+    const uint64_t end = l + 1U < plan.n_levels ? plan.levels[l + 1U].first_tap : n_taps;
+    ck_assert_uint_ge(level->n_parts, 1);
+    cost += level_cost(level->first_tap, end, level->frames);
+  }
+  ck_assert_msg(cost == lowest, "hop %u, %llu taps: %llu, not %llu", hop,
+                (unsigned long long)n_taps, (unsigned long long)cost, (unsigned long long)lowest);
+}
+
+START_TEST(no_other_sequence_of_sizes_is_cheaper)
+{
+  static const uint32_t hops[] = { 1, 16, 33, 64, 480, 4096, 8192 };
+  for (size_t h = 0; h < ARRAY_LEN(hops); ++h) {
+    for (uint64_t n_taps = 1; n_taps < 10000000U; n_taps += n_taps / 16U + 1U) {
+      check_cost(hops[h], n_taps);
+    }
+    for (uint32_t size = PARTITION_MIN_LOG2; size <= PARTITION_MAX_LOG2 + 1U; ++size) {
+      check_cost(hops[h], 1ULL << size);
+      check_cost(hops[h], (1ULL << size) + 1U);
+    }
+  }
+}
+END_TEST
+
 SUITE_MAIN("partition plan", every_tap_is_covered_once_and_in_time,
-           the_number_of_partitions_grows_slowly)
+           no_other_sequence_of_sizes_is_cheaper, the_number_of_partitions_grows_slowly)

@@ -48,12 +48,13 @@ static const CascadeKernel* const fastest_first[] = { &base };
 const CascadeKernel* const*
 cascade_kernels(uint32_t* const n_kernels)
 {
-  uint32_t skip = 0;
 #ifdef __x86_64__
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  skip = has_avx512 ? 0U : has_avx2 ? 1U : 2U;
+  const uint32_t skip = has_avx512 ? 0U : has_avx2 ? 1U : 2U;
+#else
+  const uint32_t skip = 0;
 #endif
   *n_kernels = (uint32_t)ARRAY_LEN(fastest_first) - skip;
   return fastest_first + skip;

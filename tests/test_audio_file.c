@@ -202,6 +202,21 @@ START_TEST(a_text_that_says_its_rate_is_resampled)
 }
 END_TEST
 
+START_TEST(a_table_that_says_a_rate_stays_a_table)
+{
+  static const char text[] = "2.0833333333333333E-5 // Sample interval (seconds)\n1 2\n3 4\n";
+  static const float expected[] = { 1.0F, 2.0F, 3.0F, 4.0F };
+  const Scratch scratch = scratch_new();
+  scratch_write(&scratch, "m.txt", text, strlen(text));
+  FxFile* const file = load(scratch_path(&scratch, "m.txt"), 96000.0);
+  ck_assert_uint_eq(file->n_channels, 2);
+  ck_assert_uint_eq(file->n_frames, 2);
+  ck_assert_mem_eq(file->samples, expected, sizeof(expected));
+  audio_file_free(NULL, file);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
 {
   static const struct {
@@ -643,7 +658,7 @@ END_TEST
 SUITE_MAIN("audio_file", a_loaded_file_is_planar_and_exact,
            a_resampled_impulse_response_keeps_its_frequency_response, text_is_rows_of_numbers,
            text_of_other_programs_is_read, a_text_that_says_its_rate_is_resampled,
-           what_cannot_be_loaded_is_refused_with_the_reason,
+           a_table_that_says_a_rate_stays_a_table, what_cannot_be_loaded_is_refused_with_the_reason,
            a_wav_over_4_gib_is_refused_and_others_are_not,
            a_truncated_file_is_corrupt_and_not_short,
            a_wav_has_the_header_that_its_encoding_asks_for, every_container_and_encoding_reads_back,

@@ -174,6 +174,29 @@ START_TEST(every_instruction_set_gives_the_same_signal)
 }
 END_TEST
 
+START_TEST(the_fastest_instruction_set_of_this_machine_comes_first)
+{
+  uint32_t n_kernels = 0;
+  const CascadeKernel* const* const kernels = cascade_kernels(&n_kernels);
+  const char* expected[] = { "base", "base", "base" };
+  uint32_t n_expected = 0;
+#ifdef __x86_64__
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    expected[n_expected++] = "avx512";
+  }
+  if (has_avx2) {
+    expected[n_expected++] = "avx2";
+  }
+#endif
+  ck_assert_uint_eq(n_kernels, n_expected + 1U);
+  for (uint32_t k = 0; k < n_kernels; ++k) {
+    ck_assert_str_eq(kernels[k]->name, expected[k]);
+  }
+}
+END_TEST
+
 START_TEST(a_tail_ends_in_exact_zero_before_it_is_denormal)
 {
   uint32_t n_kernels = 0;
@@ -367,6 +390,7 @@ END_TEST
 
 SUITE_MAIN("cascade", any_split_gives_the_same_bits, any_number_of_channels_gives_the_bits_of_one,
            units_of_many_nodes_run_together, every_instruction_set_gives_the_same_signal,
+           the_fastest_instruction_set_of_this_machine_comes_first,
            a_tail_ends_in_exact_zero_before_it_is_denormal,
            silence_gives_silence_and_denormals_are_harmless, a_reset_unit_has_forgotten_a_nan,
            the_last_of_many_changes_wins, no_change_of_a_parameter_clicks,

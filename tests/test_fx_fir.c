@@ -8,6 +8,7 @@
 #include "support/suite.h"
 
 #include "../dsp_cpu/fir_design.h"
+#include "../dsp_cpu/fir_layout.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -167,19 +168,66 @@ START_TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
   float** const in = planar_noise(1, FRAMES, 1, 1.0);
   float** const first = planar_silence(1, FRAMES);
   float** const other = planar_silence(1, FRAMES);
-  for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
-    FxRig rig;
-    rig_new(&rig, "fir", RATE, 1, 200, { .id = "taps", .number = 101.0 });
-    rig_run(&rig, (const float* const*)in, split == RIG_BLOCKS ? first : other, FRAMES,
-            (RigSplit)split, 5);
-    if (split != RIG_BLOCKS) {
-      ck_assert(max_difference(first[0], other[0], FRAMES, NULL) == 0.0);
+  static const double lengths[] = { 101.0, 128.0 }; // up to the longest short one
+  for (size_t l = 0; l < ARRAY_LEN(lengths); ++l) {
+    for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
+      FxRig rig;
+      rig_new(&rig, "fir", RATE, 1, 200, { .id = "taps", .number = lengths[l] },
+              { .id = "compensate", .number = 0.0 });
+      rig_run(&rig, (const float* const*)in, split == RIG_BLOCKS ? first : other, FRAMES,
+              (RigSplit)split, 5);
+      if (split != RIG_BLOCKS) {
+        ck_assert(max_difference(first[0], other[0], FRAMES, NULL) == 0.0);
+      }
+      rig_free(&rig);
     }
-    rig_free(&rig);
   }
   free(other);
   free(first);
   free(in);
+}
+END_TEST
+
+/// The first kernel that a device runs for a filter.
+static const char*
+kernel_of(const uint32_t n_taps)
+{
+  enum { MOST_PARAMS = 16 };
+  static float taps[FIR_MAX_DIRECT_TAPS + 1] = { 1.0F };
+  const FxInfo* const fx = fx_find("fir");
+  const FxFile content = { "taps.txt", 1, n_taps, taps, false, 0 };
+  double values[MOST_PARAMS];
+  const char* texts[MOST_PARAMS] = { NULL };
+  const FxFile* files[MOST_PARAMS] = { NULL };
+  ck_assert_uint_le(fx->n_params, MOST_PARAMS);
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    values[p] = fx->params[p].initial;
+  }
+  const int file = fx_param_find(fx, "file");
+  texts[file] = content.name;
+  files[file] = &content;
+  const FxSetup setup = { .rate_hz = RATE,
+                          .max_block_frames = 64,
+                          .n_in = 1,
+                          .values = values,
+                          .texts = texts,
+                          .files = files,
+                          .for_kernel = true };
+  FxShape shape = { .n_out = 1 };
+  FxKernelShape kernel;
+  Error error = { STATUS_OK, "" };
+  void* node = NULL;
+  ck_assert_msg(!fx_make(fx, &setup, &shape, &node, &error), "%s", error.text);
+  fx->kernel->shape(node, &kernel);
+  fx->destroy(node);
+  return kernel.passes[0].entry;
+}
+
+START_TEST(a_device_has_partitions_for_what_its_direct_kernel_has_no_room_for)
+{
+  ck_assert_str_eq(kernel_of(1), "fx_fir");
+  ck_assert_str_eq(kernel_of(FIR_MAX_DIRECT_TAPS), "fx_fir");
+  ck_assert_str_ne(kernel_of(FIR_MAX_DIRECT_TAPS + 1), "fx_fir");
 }
 END_TEST
 
@@ -201,4 +249,5 @@ SUITE_MAIN("fir", a_designed_filter_is_its_taps_short_or_long,
            one_number_per_line_is_one_filter_for_all_channels,
            what_cannot_be_is_refused_with_the_way_out,
            short_filters_give_the_same_bits_for_any_division_into_runs,
+           a_device_has_partitions_for_what_its_direct_kernel_has_no_room_for,
            silence_denormals_and_faults)

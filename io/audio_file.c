@@ -186,8 +186,9 @@ resample_channel(const LoadedFile* const loaded, const uint32_t channel, const d
                     .src_ratio = ratio };
   const int failure = src_simple(&data, SRC_SINC_BEST_QUALITY, 1);
   if (failure) {
+    const char* const words = src_strerror(failure);
     return error_set(error, STATUS_FILE, "'%s' cannot be resampled: %s", loaded->name,
-                     src_strerror(failure));
+                     words ? words : "libsamplerate does not say why");
   }
   for (uint64_t i = 0; i < loaded->file.n_frames; ++i) {
     out[i] = (float)(out[i] / ratio);

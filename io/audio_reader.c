@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define CHUNK_FRAMES 4096U
+#define MAX_CHANNELS 1024 // libsndfile's own bound
 
 struct AudioReader {
   SNDFILE* file;
@@ -70,6 +71,11 @@ open_by_libsndfile(AudioReader* const reader, const int fd, Error* const error)
   }
   if (!sample_bytes(reader->info.format)) {
     return say_not_plain(reader, error);
+  }
+  if (reader->info.channels < 1 || reader->info.channels > MAX_CHANNELS ||
+      reader->info.samplerate < 1) {
+    return error_set(error, STATUS_FILE, "'%s' is corrupt: its header has %d channels at %d Hz",
+                     reader->name, reader->info.channels, reader->info.samplerate);
   }
   audio_tags_add(&reader->tags, reader->file);
   const uint64_t frame_bytes = sample_bytes(reader->info.format) * (uint64_t)reader->info.channels;
@@ -190,7 +196,7 @@ audio_reader_read(AudioReader* const reader, float* const* const out, const uint
     const uint32_t left = n_frames - *n_read;
     const uint32_t wanted = left < CHUNK_FRAMES ? left : CHUNK_FRAMES;
     const sf_count_t got = sf_readf_float(reader->file, reader->interleaved, wanted);
-    const uint32_t n = got > 0 ? (uint32_t)got : 0U;
+    const uint32_t n = got > 0 && got <= wanted ? (uint32_t)got : 0U;
     deinterleave(reader->interleaved, n_channels, out, *n_read, n);
     *n_read += n;
     reader->position += n;

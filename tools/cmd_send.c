@@ -222,7 +222,7 @@ print_answer(const char* const address, const lo_message message)
   printf("%s %s", address, types);
   for (int i = 0; i < lo_message_get_argc(message); ++i) {
     json_t* const value = types[i] == 's' ? NULL : talk_argument(message, i);
-    if (!value) {
+    if (types[i] == 's') {
       printf(" \"");
       print_lines((const char*)lo_message_get_argv(message)[i]);
       putchar('"');

@@ -116,6 +116,37 @@ START_TEST(slots_take_turns)
 }
 END_TEST
 
+static const GpuApi* driver;
+
+/// The held device comes back when it is looked at.
+static Status
+run_and_poll(GpuRecording* const recording, const uint64_t sequence, bool* const is_done)
+{
+  fake_run_all();
+  return driver->poll(recording, sequence, is_done);
+}
+
+START_TEST(a_stage_begins_when_the_one_before_has_ended)
+{
+  StageBench bench = stage_bench_open(true, PATIENT_NS);
+  rack_rig_edit(&bench.rig, "x: gain -6dB backend=gpu | y: gain 3dB backend=cpu");
+  Device* const device = (Device*)bench.device;
+  driver = device->api;
+  GpuApi api = *driver;
+  api.poll = run_and_poll;
+  device->api = &api;
+  const uint32_t launch = stage_bench_launches() + 1U;
+  fake_hold(true);
+  stage_bench_begin(&bench, 0);
+  ck_assert_msg(fake_op(find(launch, FAKE_COPY_OUT, NULL))->is_done,
+                "y has run on the CPU before x came back from the device");
+  fake_hold(false);
+  ck_assert(stage_bench_end(&bench));
+  device->api = driver;
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
 START_TEST(the_second_block_goes_in_before_the_first_is_waited_for)
 {
   StageBench bench = stage_bench_new(true, SHORT_NS);
@@ -386,7 +417,8 @@ END_TEST
 
 SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_stream,
            small_blocks_are_not_copied, a_block_is_its_kernels_in_order_between_its_copies,
-           slots_take_turns, the_second_block_goes_in_before_the_first_is_waited_for,
+           slots_take_turns, a_stage_begins_when_the_one_before_has_ended,
+           the_second_block_goes_in_before_the_first_is_waited_for,
            two_blocks_in_flight_go_on_for_ever, a_block_costs_one_launch_and_nothing_that_stalls,
            what_a_large_rack_changes_is_taken_over_by_many_groups, an_edit_leaves_the_context_alone,
            while_it_plays_the_device_is_kept_awake, a_device_that_no_block_comes_to_may_sleep,

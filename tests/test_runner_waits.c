@@ -135,8 +135,8 @@ END_TEST
 
 // ---- measurements ----
 
-/// A response of one sample.  The plan of a rack reads it, and then the copy of the rack that is
-/// measured, which waits there.
+/// A response of one sample, for one rate.  The plan of a rack reads it, and then the copy of the
+/// rack that is measured, which waits there.
 typedef struct SlowResponse {
   _Atomic uint32_t n_loads;
   _Atomic bool may_go_on;
@@ -151,9 +151,9 @@ load_slowly(void* const context, const char* const name, const double rate_hz, F
     .name = "x", .n_channels = 1, .n_frames = 1, .samples = &sample, .is_audio = true
   };
   SlowResponse* const slow = context;
-  (void)name;
-  (void)rate_hz;
-  (void)error;
+  if (rate_hz != BENCH_RATE_HZ) {
+    return error_set(error, STATUS_FILE, "%s is gone", name);
+  }
   if (++slow->n_loads == 2U) {
     while (!slow->may_go_on) {
       usleep(BENCH_POLL_US);
@@ -178,9 +178,9 @@ disarm(void* const context)
   return NULL;
 }
 
-/// A runner that plays at 0 dB, and has begun to measure a rack that plays at -20 dB.
+/// A runner that plays at 0 dB, and has taken over a rack that plays at -20 dB.
 static void
-begin_measurement(Bench* const bench, SlowResponse* const slow)
+edit_slowly(Bench* const bench, SlowResponse* const slow)
 {
   bench_init(bench, false);
   bench->runner->loader.load = load_slowly;
@@ -191,6 +191,12 @@ begin_measurement(Bench* const bench, SlowResponse* const slow)
   bench_arm(bench, false, 0U);
   bench_edit(bench, 2U, "c: convolver x | h: gain -20dB", 0U);
   bench_play_until(bench, &bench->n_replies, 2U);
+}
+
+/// It has begun to measure that rack.
+static void
+await_measurement(const SlowResponse* const slow)
+{
   while (slow->n_loads < 2U) {
     usleep(BENCH_POLL_US);
   }
@@ -200,7 +206,8 @@ START_TEST(an_edit_ends_a_measurement)
 {
   static Bench bench;
   SlowResponse slow = { .may_go_on = false };
-  begin_measurement(&bench, &slow);
+  edit_slowly(&bench, &slow);
+  await_measurement(&slow);
   bench_edit(&bench, 3U, levels[1], 0U);
   slow.may_go_on = true;
   bench_play_until(&bench, &bench.n_replies, 3U);
@@ -216,7 +223,8 @@ START_TEST(so_does_the_end_of_audio)
   SlowResponse slow = { .may_go_on = false };
   RunnerStatus status;
   pthread_t thread;
-  begin_measurement(&bench, &slow);
+  edit_slowly(&bench, &slow);
+  await_measurement(&slow);
   ck_assert_int_eq(pthread_create(&thread, NULL, disarm, &bench), 0);
   while (!atomic_load(&bench.runner->n_ending)) {
     usleep(BENCH_POLL_US);
@@ -299,6 +307,26 @@ fall_behind(Bench* const bench)
   }
 }
 
+START_TEST(a_rack_is_measured_though_another_format_was_refused)
+{
+  static Bench bench;
+  SlowResponse slow = { .may_go_on = true };
+  const RunnerStart other = { .format = { 44100.0, BLOCK, 1, 1, false } };
+  RunnerFacts facts;
+  Error error = { STATUS_OK, "" };
+  is_stepped = true;
+  edit_slowly(&bench, &slow);
+  ck_assert_int_eq(runner_calls.arm(bench.runner, &other, &facts, &error), STATUS_FILE);
+  ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, 1.0, 1e-3);
+  look(&bench, 1U);
+  RunnerStatus status;
+  runner_calls.status(bench.runner, &status);
+  ck_assert_double_eq_tol((double)status.facts.fallbacks.of[0].level, 0.1, 1e-3);
+  bench_clear(&bench);
+  is_stepped = false;
+}
+END_TEST
+
 START_TEST(tails_end_when_the_worker_was_behind_at_ten_looks_in_a_row)
 {
   static Bench bench;
@@ -333,6 +361,7 @@ START_TEST(tails_end_when_the_worker_was_behind_at_ten_looks_in_a_row)
   ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes + 2U);
   ck_assert_uint_eq(bench.change.n_units, 1U);
   bench_clear(&bench);
+  is_stepped = false;
 }
 END_TEST
 
@@ -377,5 +406,6 @@ SUITE_MAIN("runner_waits", what_waits_at_the_end_is_refused,
            blocks_that_stall_for_a_moment_hurry_nothing,
            who_disarms_waits_for_no_frame_that_will_not_come,
            a_device_that_fails_is_left_though_an_edit_waits, an_edit_ends_a_measurement,
-           so_does_the_end_of_audio, tails_end_when_the_worker_was_behind_at_ten_looks_in_a_row,
+           a_rack_is_measured_though_another_format_was_refused, so_does_the_end_of_audio,
+           tails_end_when_the_worker_was_behind_at_ten_looks_in_a_row,
            values_that_are_set_before_the_first_plan_are_kept)

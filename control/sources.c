@@ -51,7 +51,7 @@ find_source(Sources* const sources, const PeerKey* const key)
 }
 
 static void
-forsources_get(Sources* const sources, Source* const source)
+forget_source(Sources* const sources, Source* const source)
 {
   Source** at = head_of(sources, &source->key);
   while (*at != source) {
@@ -71,7 +71,7 @@ get_place(Sources* const sources)
     return NULL;
   }
   Source* const source = LIST_ITEM(sources->idle.behind, Source, link);
-  forsources_get(sources, source);
+  forget_source(sources, source);
   list_remove(&source->link);
   return source;
 }

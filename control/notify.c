@@ -114,8 +114,21 @@ send_key(Notify* const notify, const NotifyKey* const key, const Peer* const mak
     if (client->wishes & NOTIFY_NEWS && !(maker && peer_equal(&client->peer, maker))) {
       notify->say(notify->context, &client->peer, key);
       ++notify->sent;
+      ++notify->n_sent;
     }
   }
+}
+
+static bool
+may_send(const Notify* const notify)
+{
+  return notify->n_sent + notify_n_subscribers(notify) <= NOTIFY_SENT;
+}
+
+static bool
+is_ready(const NotifyEntry* const entry, const uint64_t now_ns)
+{
+  return entry->is_due && (entry->sent_ns == 0 || now_ns - entry->sent_ns >= NOTIFY_INTERVAL_NS);
 }
 
 static void
@@ -173,7 +186,7 @@ notify_change(Notify* const notify, const NotifyKey key, const Peer* const maker
   if (maker) {
     entry->maker = *maker;
   }
-  if (entry->sent_ns == 0 || now_ns - entry->sent_ns >= NOTIFY_INTERVAL_NS) {
+  if (is_ready(entry, now_ns) && may_send(notify)) {
     send_entry(notify, entry, now_ns);
   }
 }
@@ -198,7 +211,7 @@ static void
 send_backlog(Notify* const notify, const uint64_t now_ns)
 {
   const uint32_t n_subscribers = notify_n_subscribers(notify);
-  uint32_t n_left = n_subscribers ? NOTIFY_BATCH_SENT / n_subscribers : 0U;
+  uint32_t n_left = n_subscribers ? NOTIFY_SENT / n_subscribers : 0U;
   n_left = n_left < NOTIFY_BATCH ? n_left : NOTIFY_BATCH;
   const Backlog* const backlog = &notify->backlog;
   NotifyKey key;
@@ -214,9 +227,11 @@ send_backlog(Notify* const notify, const uint64_t now_ns)
 void
 notify_flush(Notify* const notify, const uint64_t now_ns)
 {
-  for (uint32_t e = 0; e < notify->n_entries; ++e) {
-    NotifyEntry* const entry = &notify->entries[e];
-    if (entry->is_due && now_ns - entry->sent_ns >= NOTIFY_INTERVAL_NS) {
+  notify->n_sent = 0;
+  for (uint32_t n = 0; n < notify->n_entries && may_send(notify); ++n) {
+    notify->next_entry %= notify->n_entries;
+    NotifyEntry* const entry = &notify->entries[notify->next_entry++];
+    if (is_ready(entry, now_ns)) {
       send_entry(notify, entry, now_ns);
     }
   }
@@ -232,9 +247,8 @@ notify_wake_ns(const Notify* const notify)
       backlog_is_empty(&notify->backlog) ? UINT64_MAX : notify->backlog_ns + NOTIFY_INTERVAL_NS;
   for (uint32_t e = 0; e < notify->n_entries; ++e) {
     const NotifyEntry* const entry = &notify->entries[e];
-    if (entry->is_due && entry->sent_ns + NOTIFY_INTERVAL_NS < wake_ns) {
-      wake_ns = entry->sent_ns + NOTIFY_INTERVAL_NS;
-    }
+    const uint64_t due_ns = entry->sent_ns ? entry->sent_ns + NOTIFY_INTERVAL_NS : 0U;
+    wake_ns = entry->is_due && due_ns < wake_ns ? due_ns : wake_ns;
   }
   return wake_ns;
 }

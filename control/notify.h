@@ -23,9 +23,10 @@
 #define NOTIFY_MAX_KEYS    512U
 #define NOTIFY_INTERVAL_NS UINT64_C(20000000) // as fast as eyes and faders need
 #define NOTIFY_BATCH                                                                               \
-  128U                         // values of a replaced document in one interval: what a socket's
-                               // buffer holds while its reader sleeps
-#define NOTIFY_BATCH_SENT 512U // ... and datagrams to all subscribers, but one value at least
+  128U // values of a replaced document in one interval: what a socket's
+       // buffer holds while its reader sleeps
+#define NOTIFY_SENT                                                                                \
+  512U // datagrams between two calls of notify_flush(), and of a part of a document
 
 typedef enum NotifyEvent {
   NOTIFY_RACK,
@@ -67,7 +68,9 @@ typedef void (*NotifySay)(void* context, const Peer* to, const NotifyKey* key);
 typedef struct Notify {
   Client clients[2U * NOTIFY_MAX_CLIENTS];
   NotifyEntry entries[NOTIFY_MAX_KEYS];
-  uint32_t n_entries; ///< Entries that have ever been used
+  uint32_t n_entries;  ///< Entries that have ever been used
+  uint32_t next_entry; ///< Where notify_flush() goes on
+  uint32_t n_sent;     ///< Datagrams since the last notify_flush()
   Backlog backlog;
   uint64_t backlog_ns; ///< When a part of it was last sent
   uint64_t sent;
@@ -89,7 +92,7 @@ void notify_change(Notify* notify, NotifyKey key, const Peer* maker, uint64_t no
 /// changed are to be sent, to all but `maker`, which may be NULL.
 void notify_replaced(Notify* notify, const Rack* before, const Rack* now, const Peer* maker);
 
-/// Send what is due.  Call it at notify_wake_ns().
+/// Send what is due, a bounded number of datagrams.  Call it at notify_wake_ns().
 void notify_flush(Notify* notify, uint64_t now_ns);
 
 /// When to call notify_flush(); UINT64_MAX: nothing is due.

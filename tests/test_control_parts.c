@@ -269,6 +269,59 @@ START_TEST(too_many_news_become_one)
 }
 END_TEST
 
+START_TEST(very_many_news_go_out_in_several_rounds)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  for (uint16_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
+    notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+  }
+  uint64_t now_ns = 1000000000U;
+  for (uint32_t i = 0; i < 2U; ++i, now_ns += NOTIFY_INTERVAL_NS) {
+    told.n = 0;
+    for (uint32_t k = 0; k < NOTIFY_MAX_KEYS; ++k) {
+      notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
+    }
+    ck_assert_uint_le(told.n, NOTIFY_SENT); // one change of so many values
+    for (uint32_t before = 0; notify_wake_ns(&notify) != UINT64_MAX;) {
+      ck_assert_uint_le(notify_wake_ns(&notify), now_ns);
+      before = told.n;
+      notify_flush(&notify, now_ns);
+      ck_assert_uint_gt(told.n, before);
+      ck_assert_uint_le(told.n - before, NOTIFY_SENT);
+    }
+    ck_assert_uint_eq(told.n, NOTIFY_MAX_KEYS * NOTIFY_MAX_CLIENTS);
+    ck_assert_uint_eq(notify.entries[NOTIFY_MAX_KEYS - 1U].sent_ns, now_ns);
+  }
+}
+END_TEST
+
+START_TEST(what_changes_always_keeps_no_other_news_back)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  for (uint16_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
+    notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+  }
+  uint64_t now_ns = 1000000000U;
+  for (uint32_t round = 0; round < 200; ++round, now_ns += NOTIFY_INTERVAL_NS) {
+    for (uint32_t k = 0; k < 100; ++k) { // far more than one round sends
+      notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
+    }
+    notify_flush(&notify, now_ns);
+  }
+  for (uint32_t k = 0; k < 100; ++k) {
+    ck_assert_uint_gt(notify.entries[k].sent_ns, now_ns - 20U * NOTIFY_INTERVAL_NS);
+  }
+}
+END_TEST
+
 /// A rack of n gains with these values.
 static Rack*
 rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db)
@@ -410,6 +463,7 @@ SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_ad
            more_warnings_than_a_message_holds_are_counted,
            undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
+           very_many_news_go_out_in_several_rounds, what_changes_always_keeps_no_other_news_back,
            a_replaced_document_is_told_in_parts_each_value_once,
            a_client_has_one_place_for_all_its_wishes,
            clients_that_are_there_stay_and_those_that_have_gone_make_way)

@@ -439,6 +439,43 @@ session_read(Session* const session, Message* const message, char* const text,
   end_read(session);
 }
 
+/// The connection that led into a node, where the edit in flight has removed the node and connected
+/// its neighbours; else NULL.
+static const RackEdge*
+joined_edge(const Session* const session, const Batch* const batch)
+{
+  const Rack* const rack = session->committed;
+  const bool is_remove = batch->n_messages == 1U && batch->messages[0].info->apply == edit_remove;
+  const RackNode* const node =
+      is_remove ? rack_find(rack, message_text(&batch->messages[0], 0)) : NULL;
+  const RackEdge* into = NULL;
+  uint32_t n_gone = 0;
+  for (uint32_t e = 0; e < rack->n_edges && node; ++e) {
+    into = rack->edges[e].to.uid == node->uid ? &rack->edges[e] : into;
+    n_gone += rack->edges[e].to.uid == node->uid || rack->edges[e].from.uid == node->uid;
+  }
+  return session->candidate->n_edges + n_gone == rack->n_edges + 1U ? into : NULL;
+}
+
+/// Why the engine refuses the edit in flight.  Neighbours of a removed node whose widths differ
+/// cannot be connected: the user can disconnect the node before.
+static void
+explain(const Session* const session, const Batch* const batch, const EngineReply* const reply,
+        Error* const error)
+{
+  const RackEdge* const into =
+      reply->status == STATUS_BAD_RACK ? joined_edge(session, batch) : NULL;
+  if (!into) {
+    error_set(error, reply->status, "%s", reply->text);
+    return;
+  }
+  const char* const name = message_text(&batch->messages[0], 0);
+  const RackNode* const from = rack_find_uid(session->committed, into->from.uid);
+  error_set(error, reply->status,
+            "without %.63s, %.*s; first disconnect it: /rack/disconnect %s %.63s", name,
+            (int)strcspn(reply->text, ";"), reply->text, from ? from->name : "in", name);
+}
+
 void
 session_reply(Session* const session, const EngineReply* const reply)
 {
@@ -455,7 +492,7 @@ session_reply(Session* const session, const EngineReply* const reply)
     batch_free(batch);
   } else {
     Error error;
-    error_set(&error, reply->status, "%s", reply->text);
+    explain(session, batch, reply, &error);
     drop_candidate(session);
     fail(session, batch, NULL, &error);
   }

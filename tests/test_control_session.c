@@ -80,6 +80,34 @@ START_TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
 }
 END_TEST
 
+START_TEST(a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_first)
+{
+  static const char widths[] = "lowcut gives 2 channels and out:1-4 takes 4; pick some";
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.client, "/rack/remove", "s", "vol");
+  fake_engine_answer(rig.engine, STATUS_BAD_RACK, widths, 0);
+  client_expect(rig.client, "/fail /rack/remove 2 without vol, lowcut gives 2 channels and out:1-4 "
+                            "takes 4; first disconnect it: /rack/disconnect lowcut vol");
+  client_send(rig.client, "/rack/remove", "s", "lowcut");
+  fake_engine_answer(rig.engine, STATUS_BAD_RACK, "in gives 2; and more", 0);
+  client_expect(rig.client, "/fail /rack/remove 2 without lowcut, in gives 2; first disconnect it: "
+                            "/rack/disconnect in lowcut");
+  client_send(rig.client, "/rack/remove", "s", "vol");
+  fake_engine_answer(rig.engine, STATUS_LIMIT, "too slow", 0);
+  client_expect(rig.client, "/fail /rack/remove 5 too slow");
+  client_send(rig.client, "/rack/disconnect", "ss", "lowcut", "vol");
+  hear();
+  client_expect_start(rig.client, "/rack/warning no connections lead from in to out");
+  client_expect_start(rig.client, "/done /rack/disconnect");
+  client_send(rig.client, "/rack/remove", "s", "vol");
+  fake_engine_answer(rig.engine, STATUS_BAD_RACK, widths, 0); // nothing has been connected
+  client_expect(rig.client, "/fail /rack/remove 2 lowcut gives 2 channels and out:1-4 takes 4; "
+                            "pick some");
+  stop();
+}
+END_TEST
+
 START_TEST(a_rack_that_no_document_can_hold_is_refused)
 {
   static char row[60001];
@@ -744,6 +772,7 @@ END_TEST
 SUITE_MAIN("control_session", one_edit_is_in_flight_and_the_others_wait_in_order,
            what_waits_behind_an_edit_keeps_nobody_else_waiting,
            a_refused_edit_leaves_nothing_and_what_needed_it_is_refused,
+           a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_first,
            a_rack_that_no_document_can_hold_is_refused,
            an_edit_that_changes_nothing_is_done_without_the_engine,
            values_that_are_heard_overtake_an_edit_in_flight,

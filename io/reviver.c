@@ -94,8 +94,10 @@ session_process(Session* const session, const float* const* const in, float* con
 void
 session_lose(Session* const session, const char* const reason)
 {
-  snprintf(session->reason, sizeof(session->reason), "%.127s", reason);
-  atomic_store_explicit(&session->lost, true, memory_order_release);
+  if (!atomic_exchange_explicit(&session->is_losing, true, memory_order_relaxed)) {
+    snprintf(session->reason, sizeof(session->reason), "%.127s", reason);
+    atomic_store_explicit(&session->lost, true, memory_order_release);
+  }
 }
 
 // No period of the session is heard any more.

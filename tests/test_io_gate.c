@@ -4,6 +4,7 @@
 // never left occupied.
 
 #include "../io/io_driver.h"
+#include "../io/reviver.h"
 #include "support/fake_events.h"
 #include "support/suite.h"
 
@@ -183,7 +184,45 @@ START_TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
 }
 END_TEST
 
+typedef struct Loser {
+  Session* session;
+  const char* reason;
+} Loser;
+
+static void*
+lose(void* const context)
+{
+  const Loser* const loser = context;
+  session_lose(loser->session, loser->reason);
+  return NULL;
+}
+
+START_TEST(the_first_reason_for_which_a_session_is_lost_stays)
+{
+  static const char server[] = "the server has gone, says its library on a thread of its own";
+  static const char watch[] = "no period comes, and no server answers";
+  Session session = { .lost = false };
+  session_lose(&session, server);
+  session_lose(&session, watch);
+  ck_assert_str_eq(session.reason, server);
+  for (uint32_t n = 0; n < 1000; ++n) {
+    Session contended = { .lost = false };
+    Loser other = { &contended, server };
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, lose, &other), 0);
+    session_lose(&contended, watch);
+    while (!atomic_load(&contended.lost)) {
+    }
+    const bool is_server = !strcmp(contended.reason, server);
+    ck_assert(is_server || !strcmp(contended.reason, watch));
+    pthread_join(thread, NULL);
+    ck_assert_str_eq(contended.reason, is_server ? server : watch);
+  }
+}
+END_TEST
+
 SUITE_MAIN("io_gate", a_period_before_the_format_is_silent_and_one_of_another_length_is_passed_on,
            the_format_never_changes_inside_a_period,
            a_second_thread_gets_silence_and_is_counted_and_told,
-           a_thread_that_is_cancelled_inside_leaves_the_gate_free)
+           a_thread_that_is_cancelled_inside_leaves_the_gate_free,
+           the_first_reason_for_which_a_session_is_lost_stays)

@@ -14,10 +14,9 @@
        response has for pink noise.
 
    The copy is run on the CPU for a tenth of a second of its own time (fallback_choose.h).  After an
-   edit, an output that `auto` decides keeps the fallback that it had, and its level goes on
-   following the output, until the new rack has been measured.  A `late` statement of the new rack
-   and EngineConfig::on_late count with the edit itself.  An output whose rack cannot be measured is
-   silent.
+   edit, an `auto` output keeps its fallback, and the level goes on following the output, until the
+   new rack has been measured.  A `late` statement of the new rack applies with the edit itself.  If
+   the rack cannot be measured, its `auto` outputs are silent.
 */
 #ifndef WARPRACK_ENGINE_FALLBACK_H
 #define WARPRACK_ENGINE_FALLBACK_H

@@ -25,13 +25,14 @@ void fallback_probe_free(FallbackProbe* probe);
 /// Run one block of the copy; true when it was the last one, and the rack is measured. [builder]
 bool fallback_probe_run(FallbackProbe* probe);
 
-/// Choose for each output of a rack.  Without a probe the rack cannot be measured, and the outputs
-/// that `auto` decides are silent: FALLBACK_UNKNOWN. [any]
+/// Choose for each output of a rack.  `probe` has run to its end; NULL if the rack could not be
+/// measured: then `auto` outputs are silent, FALLBACK_UNKNOWN. [any]
 void fallback_choose(const Rack* rack, RackFallback on_late, uint32_t n_out,
                      const FallbackProbe* probe, Fallbacks* fallbacks);
 
-/// Before a rack is measured: `fallbacks`, those of the rack before it, become as the rack and the
-/// option say; the outputs that `auto` decides keep theirs.  Returns true when there is one. [any]
+/// Turn the fallbacks of one rack into those of the next one, before that is measured: `auto`
+/// outputs keep theirs, the others get the level of rack or option, and no response is known.
+/// Returns true if there is an `auto` output. [any]
 bool fallback_keep(const Rack* rack, RackFallback on_late, uint32_t n_out, Fallbacks* fallbacks);
 
 #endif

@@ -139,8 +139,8 @@ runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
   fallback_probe_free(probe);
 }
 
-/// A rack with an `auto` output is measured before it first plays.  For any other one the response
-/// only serves the warnings, and the rack does not wait for it.
+/// Measure a rack with an `auto` output before it first plays.  Without one only the warnings need
+/// the response: the builder measures later.
 static void
 choose_first_fallbacks(Runner* const runner, const PlanRequest* const request)
 {

@@ -332,8 +332,8 @@ has_heavy_tails(Runner* const runner, const Plan* const plan)
   return runner->n_behind >= LOOKS_BEHIND && plan->n_nodes > plan->n_living;
 }
 
-/// An edit is heard at once; what its outputs play while blocks are late is chosen when no other
-/// edit waits. [planning held]
+/// Measure the present rack for its fallbacks: after its edit, so that the edit does not take
+/// longer, and when no other edit waits. [planning held]
 static void
 measure(Runner* const runner)
 {

@@ -90,8 +90,9 @@ void runner_publish_facts(Runner* runner);
 
 RunnerFacts runner_facts(const Runner* runner);
 
-/// Measure a rack, and choose what its outputs play while blocks are late.  A measurement that
-/// gives way ends without a choice when runner_is_wanted(). [planning held]
+/// Measure a rack, and choose what its outputs play while blocks are late.  With `gives_way` the
+/// measurement ends without a result once runner_is_wanted(), and `must_measure` stays set.
+/// [planning held]
 void runner_choose_fallbacks(Runner* runner, const PlanRequest* request, bool gives_way);
 
 // ---- runner_edit.c ----

@@ -182,7 +182,7 @@ START_TEST(before_a_measurement_words_count_and_other_outputs_keep_theirs)
   ck_assert(!fallback_keep(words, option, 4U, &fallbacks));
   expect(&fallbacks, 4, FALLBACK_OPTION, -30.0, 1e-4);
   for (uint32_t c = 0; c < 4U; ++c) {
-    ck_assert_float_eq(fallbacks.of[c].response, 0.0F); // nobody is warned by what is not known
+    ck_assert_float_eq(fallbacks.of[c].response, 0.0F); // no warning before the measurement
   }
   rack_free(words);
   rack_free(rack);

@@ -70,7 +70,7 @@ START_TEST(the_end_of_a_tail_is_told)
 }
 END_TEST
 
-/// The first change that is told of a plan after that with this serial number.
+/// Play until the runner reports a change with a serial number above this one.
 static RunnerFacts
 change_after(Bench* const bench, const uint64_t serial)
 {
@@ -103,7 +103,7 @@ START_TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
     RunnerFacts facts = bench_arm(&bench, false, 0U);
     ck_assert_uint_eq(facts.fallbacks.n, 1U);
     ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, racks[i].level, 1e-3);
-    if (!racks[i].is_auto) { // it does not wait for what only its warnings need
+    if (!racks[i].is_auto) { // measured later, for the warnings only
       ck_assert_float_eq(facts.fallbacks.of[0].response, 0.0F);
       facts = change_after(&bench, facts.serial);
       ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, racks[i].level, 1e-3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What waits in a runner: edits for later frames while blocks come, stall, stand still or end,
 // values of racks that are planned once there is a format, tails that the worker cannot play, and
-// measurements of racks, for which nothing waits.
+// measurements of racks, which end when an edit comes.
 
 #include "support/player.h"
 #include "support/runner_bench.h"
@@ -233,7 +233,7 @@ START_TEST(so_does_the_end_of_audio)
   pthread_join(thread, NULL);
   runner_calls.status(bench.runner, &status);
   ck_assert_double_eq_tol((double)status.facts.fallbacks.of[0].level, 1.0, 1e-3);
-  do { // it is made up for
+  do { // the builder measures again
     usleep(BENCH_POLL_US);
     runner_calls.status(bench.runner, &status);
   } while (status.facts.fallbacks.of[0].response == 0.0F);
@@ -285,7 +285,7 @@ look(Bench* const bench, const uint32_t n_looks)
   }
 }
 
-/// Let the worker go on, and play all that it was given.
+/// Start the worker again, and wait until it has played all blocks.
 static void
 go_on(Bench* const bench)
 {
@@ -294,7 +294,7 @@ go_on(Bench* const bench)
   ck_assert(ring_wait_finished(bench->ring, ring_next(bench->ring) - 1U, UINT64_MAX));
 }
 
-/// Let the worker stop, with all slots but one in flight.
+/// Stop the worker, and submit blocks until all slots but one are in flight.
 static void
 fall_behind(Bench* const bench)
 {

@@ -4,6 +4,9 @@
 #include "support/control_rig.h"
 #include "support/suite.h"
 
+#include "../control/clock.h"
+#include "../control/sources.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <math.h>
@@ -581,21 +584,48 @@ START_TEST(an_address_that_ends_in_a_slash_is_no_amplifier)
 }
 END_TEST
 
-START_TEST(a_sender_that_floods_is_told_and_the_others_are_not)
+/// A bundle that takes the server far longer than its sender; the caller frees it.
+static void*
+make_costly_bundle(size_t* const n_bytes)
 {
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  for (int m = 0; m < 1024; ++m) {
+    bundle_add(bundle, "/node/vol/gain", "f", -3.0);
+  }
+  void* const bytes = lo_bundle_serialise(bundle, NULL, n_bytes);
+  lo_bundle_free_recursive(bundle);
+  return bytes;
+}
+
+/// Reports of dropped packets that have come to a client; nothing else has.
+static uint32_t
+take_reports(OscClient* const client)
+{
+  uint32_t n = 0;
+  struct pollfd fd = { .fd = client->fd, .events = POLLIN };
+  for (; poll(&fd, 1, 0) == 1; ++n) {
+    client_expect_start(client, "/fail  5 ");
+    ck_assert_ptr_nonnull(strstr(client->answer, " packets dropped: they arrived faster than"));
+    ck_assert_int_gt(atoi(client->answer + strlen("/fail  5 ")), 0);
+  }
+  return n;
+}
+
+START_TEST(a_sender_that_floods_is_told_once_a_second_and_the_others_are_not)
+{
+  size_t n_bytes = 0;
+  void* const bundle = make_costly_bundle(&n_bytes);
   start();
-  for (int i = 0; i < 200; ++i) { // far more than all queues hold
-    const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
-    for (int m = 0; m < 1024; ++m) {
-      bundle_add(bundle, "/nowhere", "");
-    }
-    client_send_bundle(rig.other, bundle);
+  client_send(rig.other, "/server/answers", "s", "failures");
+  client_expect(rig.other, "/done /server/answers");
+  const uint64_t begin_ns = instant_now().monotonic_ns;
+  for (uint32_t n_reports = 0; n_reports < 2; n_reports += take_reports(rig.other)) {
+    client_send_bytes(rig.other, bundle, n_bytes);
   }
-  client_send(rig.client, "/server/ping", "");
-  client_expect(rig.client, "/done /server/ping");
-  while (control_rig_status(&rig, "osc_dropped") + control_rig_status(&rig, "osc_lost") == 0.0) {
-  }
+  ck_assert_uint_ge(instant_now().monotonic_ns - begin_ns, SOURCES_REPORT_NS);
+  ck_assert_double_gt(control_rig_status(&rig, "osc_dropped"), 0.0);
   client_expect_nothing(rig.client);
+  free(bundle);
   stop();
 }
 END_TEST
@@ -755,6 +785,7 @@ SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
            a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once,
            the_status_counts_what_was_refused, nodes_are_told_with_where_they_run_and_why,
            a_node_that_is_not_heard_yet_waits, an_address_that_ends_in_a_slash_is_no_amplifier,
-           a_sender_that_floods_is_told_and_the_others_are_not, quit_is_answered_before_it_is_done,
-           a_long_rack_is_read_in_parts, racks_are_saved_and_loaded_inside_the_folder,
+           a_sender_that_floods_is_told_once_a_second_and_the_others_are_not,
+           quit_is_answered_before_it_is_done, a_long_rack_is_read_in_parts,
+           racks_are_saved_and_loaded_inside_the_folder,
            no_message_comes_back_as_an_order_to_a_terminal, no_file_name_leads_out_of_the_folder)

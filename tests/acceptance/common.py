@@ -185,7 +185,7 @@ class Osc:
                 return reply, values
 
     def do(self, address, *args):
-        reply, values = self.ask(address, *args)
+        reply, values = self.ask(address, *args, timeout=30.0)
         assert reply == "/done", (address, args, reply, values)
         return values
 

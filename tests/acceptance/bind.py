@@ -69,6 +69,13 @@ def expect_second(port):
         expect(ask("send", "-p", port, "/node/vol/gain"), 0, "/node/vol/gain f -6")
 
 
+def expect_all_addresses(port):
+    """A server at all addresses gives whole answers to its own machine at its address, not at 127.0.0.1 alone."""
+    with started("all.log", "-p", port, "--osc-bind", "0.0.0.0", "vol: gain -6dB"):
+        for host in ("127.0.0.1", ADDRESS):
+            expect(ask("status", "--host", host, "-p", port, "state"), 0, "state  running")
+
+
 def choose_ports(text):
     """Which ports the kernel gives away."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", "w", encoding="ascii") as ports:
@@ -109,5 +116,6 @@ with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "1
     server.osc.do("/node/vol/gain", -6.0)
     expect_second(port)
     server.stop()
+    expect_all_addresses(port)
     expect_any_port()
 print("reached by 127.0.0.1 and by its address")

@@ -20,6 +20,7 @@ PEER = os.environ["WARPRACK_JACK_PEER"]
 ODD_JACK = os.environ["WARPRACK_ODD_JACK"]
 RATE = 48000
 FRIEND, STRANGER = "192.0.2.1", "198.51.100.1"
+ANOTHER_MACHINE = "203.0.113.7"  # allowed, and no address of this machine
 
 # What does not move here, and where it is seen instead.
 ELSEWHERE = {
@@ -210,9 +211,11 @@ def disturb_server(live):
 
 
 def send_as(address, packet, port, own_port=None):
-    """From another address; with `own_port` from a port that only a raw socket can send from."""
+    """From another address, perhaps none of this machine; with `own_port` from a port that only a raw socket can send from."""
+    IP_TRANSPARENT = 19
     if own_port is None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.setsockopt(socket.SOL_IP, IP_TRANSPARENT, 1)
             sender.bind((address, 0))
             sender.sendto(packet, (FRIEND, port))
     else:
@@ -224,7 +227,7 @@ def send_as(address, packet, port, own_port=None):
 def meet_strangers(live):
     status = osc_message("/server/status")
     with live.sees("an answer would be larger than a stranger's question", "osc_withheld"):
-        send_as(FRIEND, status, live.port)
+        send_as(ANOTHER_MACHINE, status, live.port)
     with live.sees("somebody sends who may not", "osc_forbidden"):
         send_as(STRANGER, status, live.port)
     with live.sees("the system does not take an answer", "osc_send_failed"):
@@ -238,7 +241,7 @@ def second_run(has_namespace):
     arguments = ["--io", "auto", "--in-process", "--no-realtime", "--rate", "44100", "--block", "512", "--depth", "2"]
     arguments += ["--channels", "4:4", "--ceiling", "0"]
     if has_namespace:
-        arguments += ["--osc-bind", "0.0.0.0", "--osc-allow", "192.0.2.0/24"]
+        arguments += ["--osc-bind", "0.0.0.0", "--osc-allow", "192.0.2.0/24,203.0.113.0/24"]
     arguments += ["--state", "state"]
     env = {"NOTIFY_SOCKET": os.path.abspath("nowhere"), "JACK_DEFAULT_SERVER": "nowhere", "JACK_NO_START_SERVER": "1"}
     with Live(*arguments, "kept.rack", env=env) as live:

@@ -32,7 +32,7 @@ find_client(Notify* const notify, const Peer* const peer)
   return NULL;
 }
 
-/// A free place: there are as many as clients with either wish.
+/// Take a free place.  There is one: the table has room for the maximum of both wishes.
 static Client*
 add_client(Notify* const notify, const Peer* const peer)
 {
@@ -84,7 +84,7 @@ notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, 
     if (!has_place(notify, wish)) {
       return false;
     }
-    client = find_client(notify, peer); // unless it has just been forgotten
+    client = find_client(notify, peer); // has_place() may have removed it
     client = client ? client : add_client(notify, peer);
     client->wishes |= wish;
   }
@@ -175,7 +175,7 @@ notify_change(Notify* const notify, const NotifyKey key, const Peer* const maker
   }
   NotifyEntry* const entry = find_entry(notify, key, now_ns);
   if (!entry) {
-    // Hundreds of parameters at once: "the rack has changed" says it, to everybody.
+    // The table is full: send /rack/changed to all subscribers instead.
     const NotifyKey rack = { RACK_UID_NONE, NOTIFY_RACK };
     notify_change(notify, rack, NULL, now_ns);
     return;
@@ -196,7 +196,8 @@ notify_replaced(Notify* const notify, const Rack* const before, const Rack* cons
                 const Peer* const maker)
 {
   if (notify_n_subscribers(notify) > 0) {
-    (void)backlog_add(&notify->backlog, before, now, maker); // else /rack/changed has to do
+    (void)backlog_add(&notify->backlog, before, now,
+                      maker); // on failure subscribers get /rack/changed only
   }
 }
 

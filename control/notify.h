@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Subscriptions of clients: the changes that others make, and whether the client gets /done.
+   Settings of clients: which clients subscribe to the changes of others, and which get no /done.
 
-   A change is a key: a parameter, or one of the NOTIFY_* events.  Subscribers get its newest state
-   at most once in NOTIFY_INTERVAL_NS, and always the last one; whoever made it is left out.  When
-   an edit replaces the document, the values that it changed follow one after the other, a part of
-   them in each interval.
+   A change is identified by a key: a parameter, or one of the NOTIFY_* events.  Subscribers get the
+   newest state of a key at most once in NOTIFY_INTERVAL_NS, and always its last state.  The client
+   that made the change gets no message.  When an edit replaces the document, the values that it
+   changed follow, a part of them in each interval.
 */
 #ifndef WARPRACK_CONTROL_NOTIFY_H
 #define WARPRACK_CONTROL_NOTIFY_H
@@ -19,14 +19,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NOTIFY_MAX_CLIENTS 32U // of one wish
+#define NOTIFY_MAX_CLIENTS 32U // for each NotifyWish
 #define NOTIFY_MAX_KEYS    512U
 #define NOTIFY_INTERVAL_NS UINT64_C(20000000) // as fast as eyes and faders need
 #define NOTIFY_BATCH                                                                               \
-  128U // values of a replaced document in one interval: what a socket's
-       // buffer holds while its reader sleeps
+  128U // values of a replaced document in one interval: as many as a socket's
+       // buffer holds while the client does not read
 #define NOTIFY_SENT                                                                                \
-  512U // datagrams between two calls of notify_flush(), and of a part of a document
+  512U // datagrams between two calls of notify_flush(); also in one part of a document
 
 typedef enum NotifyEvent {
   NOTIFY_RACK,
@@ -40,21 +40,21 @@ typedef enum NotifyEvent {
   N_NOTIFY_EVENTS
 } NotifyEvent;
 
-/// The address at which subscribers are told of it. [any]
+/// The OSC address of the message that reports the event to subscribers. [any]
 const char* notify_address(NotifyEvent event);
 
 typedef struct NotifyEntry {
   NotifyKey key;
-  Peer maker; ///< Of the newest change
+  Peer maker; ///< The client that made the newest change
   bool has_maker;
   bool is_due;      ///< Changed since it was last sent
-  uint64_t sent_ns; ///< 0: never; free when not due either and long ago
+  uint64_t sent_ns; ///< 0: never.  An entry that is not due is free NOTIFY_INTERVAL_NS after this
 } NotifyEntry;
 
-/// What a client may ask for.
+/// A setting of a client, as a bit.
 typedef enum NotifyWish {
-  NOTIFY_NEWS = 1, ///< To get what others change
-  NOTIFY_QUIET = 2 ///< To get no /done
+  NOTIFY_NEWS = 1, ///< The client gets the changes of others
+  NOTIFY_QUIET = 2 ///< The client gets no /done
 } NotifyWish;
 
 typedef struct Client {
@@ -62,25 +62,26 @@ typedef struct Client {
   unsigned wishes; ///< Bits; 0: the place is free
 } Client;
 
-/// Say to one subscriber how things are now.
+/// Send the present state of a key to one subscriber.
 typedef void (*NotifySay)(void* context, const Peer* to, const NotifyKey* key);
 
 typedef struct Notify {
   Client clients[2U * NOTIFY_MAX_CLIENTS];
   NotifyEntry entries[NOTIFY_MAX_KEYS];
   uint32_t n_entries;  ///< Entries that have ever been used
-  uint32_t next_entry; ///< Where notify_flush() goes on
+  uint32_t next_entry; ///< The entry at which notify_flush() continues
   uint32_t n_sent;     ///< Datagrams since the last notify_flush()
   Backlog backlog;
   uint64_t backlog_ns; ///< When a part of it was last sent
   uint64_t sent;
-  uint64_t merged; ///< Changes that never went out because a newer one took their place
+  uint64_t merged; ///< Changes that were not sent because a newer one replaced them
   NotifySay say;
   void* context;
 } Notify;
 
-/// Grant a wish, or end it.  NOTIFY_MAX_CLIENTS have the same wish at most: of more, those that
-/// have closed their ports make way.  False when all are there: they stay.
+/// Set or clear a wish of a client.  At most NOTIFY_MAX_CLIENTS clients have the same wish; for a
+/// further one, those that have closed their ports are removed.  False when all ports are open:
+/// then nothing changes.
 bool notify_set(Notify* notify, const Peer* peer, NotifyWish wish, bool wanted);
 
 bool notify_is_quiet(const Notify* notify, const Peer* peer);
@@ -88,11 +89,11 @@ bool notify_is_quiet(const Notify* notify, const Peer* peer);
 /// Something has changed; `maker` may be NULL.
 void notify_change(Notify* notify, NotifyKey key, const Peer* maker, uint64_t now_ns);
 
-/// An edit has put `now` in the place of `before` (NULL: of something unknown): the values that it
-/// changed are to be sent, to all but `maker`, which may be NULL.
+/// An edit has replaced the document `before` (NULL: unknown) by `now`.  The values that differ
+/// will be sent to all subscribers but `maker`, which may be NULL.
 void notify_replaced(Notify* notify, const Rack* before, const Rack* now, const Peer* maker);
 
-/// Send what is due, a bounded number of datagrams.  Call it at notify_wake_ns().
+/// Send the keys that are due, a bounded number of datagrams.  Call it at notify_wake_ns().
 void notify_flush(Notify* notify, uint64_t now_ns);
 
 /// When to call notify_flush(); UINT64_MAX: nothing is due.
@@ -103,7 +104,8 @@ uint32_t notify_n_subscribers(const Notify* notify);
 /// The subscribers as text, one a line, for the caller to free; NULL when out of memory.
 char* notify_print_subscribers(const Notify* notify);
 
-/// Subscribe those of such a text that are on this machine and of this address family.
+/// Subscribe the clients in a text of notify_print_subscribers() that are on this machine and have
+/// this address family.
 void notify_read_subscribers(Notify* notify, const char* text, sa_family_t family);
 
 void notify_clear(Notify* notify);

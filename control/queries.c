@@ -58,12 +58,12 @@ query_notify(Control* const control, const Peer* const peer, Message* const mess
              Error* const error)
 {
   if (!peer_is_loopback(peer)) {
-    // Its address may be forged, and then somebody else would be told.
+    // The address may be forged: then another machine would get the messages.
     return error_set(error, STATUS_BAD_ARG, "only senders on this machine can subscribe");
   }
   const double wanted = message_number(message, 0);
   if (wanted != 0.0 && wanted != 1.0) {
-    return error_set(error, STATUS_BAD_ARG, "1 to be told, 0 not to be told any more");
+    return error_set(error, STATUS_BAD_ARG, "1 subscribes, 0 unsubscribes");
   }
   if (!notify_set(&control->notify, peer, NOTIFY_NEWS, wanted != 0.0)) {
     return error_set(error, STATUS_LIMIT, "%u clients subscribe already; end one of them",

@@ -347,14 +347,17 @@ static int
 bind_socket(const struct addrinfo* const address)
 {
   const int fd = socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && bind(fd, address->ai_addr, address->ai_addrlen) != 0) {
+  if (fd < 0) {
+    return -1;
+  }
+  const int n_bytes = RECEIVE_BUFFER_BYTES;
+  (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes)); // less is no error
+  if (bind(fd, address->ai_addr, address->ai_addrlen) != 0) {
     const int code = errno;
     close(fd);
     errno = code;
     return -1;
   }
-  const int n_bytes = RECEIVE_BUFFER_BYTES;
-  (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes)); // less is no error
   return fd;
 }
 

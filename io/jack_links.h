@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The connections of a JACK client, remembered by name so that they outlive the server.
+   A list of the connections of a JACK client, by name, which survives the end of the server.
 
-   A connection is remembered when it is first seen.  One that is missed later was cut, or has lost
-   its other port, or the server is about to end; only the state of the ports tells which:
+   A connection enters the list when it is first seen.  When a listed connection is missing later,
+   the state of its ports tells the reason:
 
-   - Both ports are still there: somebody cut it.  It is forgotten after 100 ms.
-   - The other port has gone, and is that of a device, or one that the automatic connections chose:
-     it is made again when a port of that name is back, however long that takes.
-   - The other port has gone, and is that of another program: it is forgotten after a second, for
-     that program's next start is another story.  Until then it may turn out that the server ends,
-     which takes connections down before its clients know.
-   - A server tells of a connection before its shared memory shows it; a cycle of the graph lies
-     between (JackEngine.cpp, JackConnectionManager.cpp).  So one look after a message is not
-   enough.
-   - A client registers its ports before it is active, and connections to it are refused meanwhile.
-     So one attempt to restore is not enough; only what is seen again counts as restored.
+   - Both ports still exist: somebody disconnected them.  The connection leaves the list after
+     100 ms.
+   - The other port has disappeared, and was a port of a device or was chosen by the automatic
+     connections (jack_places.h): the connection is restored when a port of that name exists again,
+     after any time.
+   - The other port has disappeared, and belonged to another program: the connection leaves the list
+     after a second, because the program may have ended.  It does not leave at once, because a
+     server that ends removes connections before its clients notice its end.
+
+   Two facts about JACK that callers need:
+
+   - A server notifies a client of a new connection one cycle of the graph before the connection is
+     in shared memory (JackEngine.cpp, JackConnectionManager.cpp).  So call jack_links_look() more
+     than once after a notification.
+   - A client registers its ports before it is active, and until then the server refuses connections
+     to them.  So call jack_links_restore() again until jack_links_look() finds the connection.
 */
 #ifndef WARPRACK_IO_JACK_LINKS_H
 #define WARPRACK_IO_JACK_LINKS_H
@@ -27,14 +32,15 @@
 
 #define JACK_LINK_LOST UINT64_MAX
 
-/// One connection, both ends by name.  A port of the client itself is written without the client's
-/// name (":in_1"), because a server that comes back may give it another.
+/// One connection, both ends by name.  A port of this client has no client name (":in_1"), because
+/// a restarted server may give the client another name.
 typedef struct JackLink {
   char* from;
   char* to;
-  uint64_t gone_ns; ///< 0: there; JACK_LINK_LOST: to be made again; else when it was missed first
-  bool is_lasting;  ///< It outlives its other port
-  jack_uuid_t peer; ///< That port, as it was last seen: another one may come under its name
+  uint64_t gone_ns; ///< 0: it exists; JACK_LINK_LOST: to be restored; else the time at which it was
+                    ///< missing first
+  bool is_lasting;  ///< It is restored when its other port returns
+  jack_uuid_t peer; ///< The other port; a new port may get the same name, but has another UUID
 } JackLink;
 
 typedef struct JackLinks {
@@ -43,34 +49,35 @@ typedef struct JackLinks {
 } JackLinks;
 
 /**
-   Bring the list up to date with the connections that ports[n_ports] of `client` have now.  Reads
-   shared memory only, so it also works after the server's death.
+   Update the list from the connections that ports[n_ports] of `client` have now.  Reads shared
+   memory only, so it also works after the end of the server.
 
-   @param now_ns Monotonic time, not 0.  It may stand: while it does, nothing is forgotten.
-   @return False when it is to be called again because something is missed but not forgotten yet,
-   libjack did not answer, or memory was short.
+   @param now_ns Monotonic time, not 0.  While the caller repeats the same time, no connection
+   leaves the list.
+   @return False: call again, because a missing connection is still in the list, libjack did not
+   answer, or there was no memory.
 */
 bool jack_links_look(JackLinks* links, jack_client_t* client, jack_port_t* const* ports,
                      uint32_t n_ports, uint64_t now_ns);
 
-/// Remember a connection that is to be made, and outlives its other port.  Names as in JackLink.
-/// False when out of memory.
+/// Add a connection that must be made, and restored when its other port returns.  Names as in
+/// JackLink.  False when out of memory.
 bool jack_links_want(JackLinks* links, const char* from, const char* to);
 
-/// How many are to be made (again), and one of them; NULL for none.
+/// How many connections are to be made or restored; `*first` is the first of them, NULL for none.
 uint32_t jack_links_count_lost(const JackLinks* links, const JackLink** first);
 
-/// The session is over: all are to be made again.
+/// The session is over: mark all connections as to be restored.
 void jack_links_lose(JackLinks* links);
 
-/// Add copies of the links that are to be made again.  False when out of memory.
+/// Add copies of the connections in `from` that are to be restored.  False when out of memory.
 bool jack_links_add_lost(JackLinks* links, const JackLinks* from);
 
-/// True when one of those that are to be made again has both its ends.
+/// True when both ports of a connection that is to be restored exist.
 bool jack_links_can_restore(const JackLinks* links, jack_client_t* client);
 
-/// Try to make those that are to be made again and have both their ends.  The number of those that
-/// are there now.
+/// Make the connections that are to be restored and whose ports both exist.  Returns how many of
+/// these exist now.
 uint32_t jack_links_restore(const JackLinks* links, jack_client_t* client);
 
 void jack_links_clear(JackLinks* links);

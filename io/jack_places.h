@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The automatic connections of a JACK client: which port of another client each of ours is to be
-   connected to.
+   The automatic connections of a JACK client: to which port of another client each port of this
+   client is connected.
 
-   Every port has one place, which is open until a port of others fits: for an input one that
-   delivers sound, for an output one that takes it.  Without a pattern, the physical ports of one
-   device fit: of the first one that the server lists, which is the default one on PipeWire.  With a
-   pattern, all ports fit whose full name ("client:port") contains it, as it is or as a POSIX
-   extended regular expression; except that an input never takes what comes back from a program, or
-   a sink's monitor, that the pattern sends the outputs to.  Ports are taken in the server's order.
+   Each port of this client has one *place*, which holds the name of one port of another client.  A
+   place is open until a matching port exists: an output port of another client for an input, an
+   input port for an output.  Without a pattern, the physical ports of one device match: the first
+   device that the server lists, which is PipeWire's default device.  With a pattern, all ports
+   match whose full name ("client:port") contains the pattern, as plain text or as a POSIX extended
+   regular expression.  To avoid a loop there is one exception: if the pattern connects the outputs
+   to another program or to a sink, no input is connected to that program or to that sink's monitor.
+   The places are filled in the order in which the server lists the ports.
 
-   A place that was filled belongs to the port of that name: a connection that is lost with its port
-   is made again (jack_links.h), one that somebody cuts is not, and no other port takes its place.
+   A place keeps the name that it got.  If the other port disappears and returns, the connection is
+   restored (jack_links.h).  If the user disconnects it, it is not restored, and no other port gets
+   the place.
 */
 #ifndef WARPRACK_IO_JACK_PLACES_H
 #define WARPRACK_IO_JACK_PLACES_H
@@ -24,23 +27,24 @@
 
 typedef struct JackPlaces {
   char* pattern; ///< NULL: physical ports
-  regex_t regex; ///< Of `pattern`
+  regex_t regex; ///< Compiled from `pattern`
   uint32_t n_in, n_out;
-  char** partners; ///< [n_in + n_out] full names, inputs first; NULL for a place that is open
+  char** partners; ///< [n_in + n_out] the places: full names, inputs first; NULL: open
   uint32_t n_open;
 } JackPlaces;
 
-/// All places are open.  STATUS_BAD_ARG for a pattern that is none.  Call jack_places_clear() also
-/// on an error. [main]
+/// Begin with all places open.  STATUS_BAD_ARG when `pattern` is not a valid regular expression.
+/// Call jack_places_clear() also after an error. [main]
 NODISCARD Status jack_places_init(JackPlaces* places, const char* pattern, uint32_t n_in,
                                   uint32_t n_out, Error* error);
 
-/// Fill the open places that can be, and add their connections to `links` as wanted.  How many.
-/// `ports`: [n_in + n_out] of the client, inputs first. [main]
+/// Fill the open places for which a port matches, and add their connections to `links` with
+/// jack_links_want().  `ports`: [n_in + n_out] of the client, inputs first.  Returns how many
+/// places were filled. [main]
 uint32_t jack_places_fill(JackPlaces* places, JackLinks* links, jack_client_t* client,
                           jack_port_t* const* ports);
 
-/// Accepts all zero. [main]
+/// Free the places.  Accepts a struct of zeros. [main]
 void jack_places_clear(JackPlaces* places);
 
 #endif

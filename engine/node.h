@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What outlives a plan: the nodes and connections that are heard.  A plan holds references to them;
-   the next plan takes over those that are still in the rack, with their state.
+   Nodes and connections, which live longer than one plan.  A plan holds references to them; the
+   next plan takes over those that are still in the rack, with their state.
 
-   References are counted by the builder thread alone.  Fields marked [worker] belong to the worker
-   from the moment a plan that names them is heard.
+   Only the builder thread counts references.  Fields marked [worker] belong to the worker as soon
+   as a plan with the node or connection is active.
 */
 #ifndef WARPRACK_ENGINE_NODE_H
 #define WARPRACK_ENGINE_NODE_H
@@ -18,7 +18,7 @@
 typedef struct Format {
   double rate_hz;
   uint32_t block_frames;
-  uint32_t n_in, n_out; ///< n_out 0: as the rack makes it
+  uint32_t n_in, n_out; ///< n_out 0: the rack decides
   bool offline;
 } Format;
 
@@ -27,22 +27,22 @@ typedef struct Node {
   RackUid uid;
   const FxInfo* fx;
   void* fx_node;
-  FxShape shape; ///< Its tail and sizes are the most that can be, until it is loaded
-  bool is_loaded;
+  FxShape shape;  ///< Until node_load(), its tail and sizes are upper bounds
+  bool is_loaded; ///< node_load() has succeeded
   uint32_t n_in;
   uint32_t n_units;
   const Backend* backend;
-  DeviceMemory* device; ///< The units, where the backend has memory of its own; else NULL
-  uint8_t* states;      ///< [n_units][state_stride] else
+  DeviceMemory* device; ///< The units, if the backend has its own memory; else NULL
+  uint8_t* states;      ///< [n_units][state_stride] the units, if `device` is NULL
   size_t state_stride;
-  double*
-      made_with; ///< [n_params] values at creation; structural ones decide whether it can be kept
-  char** made_texts;         ///< [n_params] FILE and TEXT at creation, NULL where none
-  double* targets;           ///< [worker] [n_params] last value set
-  uint32_t plan_index;       ///< Scratch of the planner: its place in the plan that is being made
+  double* made_with; ///< [n_params] values at creation; node_can_be() compares the structural ones
+  char** made_texts; ///< [n_params] FILE and TEXT values at creation, else NULL
+  double* targets;   ///< [worker] [n_params] last value set
+  uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
   _Atomic uint32_t block_ns; ///< [worker] Measured time of one block on one core, 0: not known yet
   NodeHealth health;
-  uint64_t* stamps; ///< [worker] [n_params] number of the message that set it, 0: a document did
+  uint64_t* stamps; ///< [worker] [n_params] number of the message that set the value; 0: set by a
+                    ///< document
   uint32_t n_sets;  ///< [worker] Calls of node_set()
 } Node;
 
@@ -53,19 +53,20 @@ typedef struct Link {
   const Node* to;
   uint32_t from_first, n_from; ///< First source channel (from 0) and their number: 1 feeds all
   uint32_t to_first, n_to;
-  uint32_t plan_index;    ///< Scratch of the planner, as Node's
-  float gain;             ///< Where it goes by the plan that is heard, linear; 0: on its way out
+  uint32_t plan_index;    ///< Used by the planner, as in Node
+  float gain;             ///< Target gain in the active plan, linear; 0: it fades out
   MixLink mix;            ///< [worker]
-  const Backend* backend; ///< What mixes it, and has its delay lines
-  bool is_loaded;
+  const Backend* backend; ///< Mixes it, and holds its delay lines
+  bool is_loaded;         ///< link_load() has succeeded
 } Link;
 
-/// Files that one planning run has opened, each once.
+/// The files that were opened while a plan was made, each once.
 typedef struct FileCache FileCache;
 
 typedef struct FileLoader {
   Status (*load)(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
-  Status (*read)(void* context, FxFile* file, Error* error); ///< Where load() leaves samples out
+  Status (*read)(void* context, FxFile* file,
+                 Error* error); ///< Reads the samples that load() left out
   void (*free)(void* context, FxFile* file);
   void* context;
   FileCache* cache; ///< NULL at first; emptied by file_cache_clear()
@@ -73,24 +74,25 @@ typedef struct FileLoader {
 
 void file_cache_clear(FileLoader* loader);
 
-/// Memory that the files of the cache take once their samples are read.
+/// Memory of the files of the cache with all samples read.
 size_t file_cache_bytes(const FileLoader* loader);
 
-/// Make a node for `n_in` channels, with one reference, but for what node_load() makes.  Errors
+/// Make a node for `n_in` channels, with one reference.  node_load() makes the rest.  Error texts
 /// name the node. [builder]
 NODISCARD Status node_new(const RackNode* rack_node, uint32_t n_in, const Format* format,
                           const Backend* backend, FileLoader* loader, Node** out, Error* error);
 
-/// Read its files, and make its units and all that is large, if that has not been done. [builder]
+/// Read the node's files, and make its units and other large memory, unless it is already loaded.
+/// [builder]
 NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* format,
                            FileLoader* loader, Error* error);
 
-/// Memory of the node, its units included: until it is loaded, the most that it will take while it
-/// is.  What a device holds is taken as if it were here. [builder]
+/// Memory of the node, its units included.  Before node_load(), an upper bound for the time during
+/// and after loading.  Memory on a device counts like host memory. [builder]
 size_t node_memory(const Node* node);
 
-/// True when the node can play what the rack node asks for: same effect, width and structural
-/// values, on the backend where it is. [builder]
+/// True when the node can be kept for `rack_node`: same effect, number of inputs, structural values
+/// and backend. [builder]
 bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, double rate_hz,
                  const Backend* backend);
 
@@ -100,26 +102,26 @@ REALTIME void node_set(Node* node, uint32_t param, double value);
 /// Drop a reference.  Accepts NULL. [builder]
 void node_unref(Node* node);
 
-/// Bring all units to their start. [builder]
+/// Reset all units to their initial state. [builder]
 void node_reset(Node* node);
 
-/// Frames that the node may still sound. [builder]
+/// Frames for which the node may still sound after its input ends. [builder]
 uint64_t node_tail(const Node* node);
 
-/// Make a connection at rest at `gain`, with a delay of `delay` frames, mixed by `like->backend`;
-/// its delay lines come by link_load(). [builder]
+/// Make a connection with constant `gain` and a delay of `delay` frames, mixed by `like->backend`.
+/// link_load() makes its delay lines. [builder]
 NODISCARD Status link_new(const Link* like, float gain, uint32_t delay, uint32_t block_frames,
                           Link** out, Error* error);
 
-/// Make the delay lines, if that has not been done. [builder]
+/// Make the delay lines, unless the link is already loaded. [builder]
 NODISCARD Status link_load(Link* link, Error* error);
 
-/// Memory of the connection, delay lines included, whether they are there or not. [builder]
+/// Memory of the connection, with its delay lines, also before link_load(). [builder]
 size_t link_memory(const Link* link);
 
 void link_unref(Link* link);
 
-/// Forget what is in the delay lines.
+/// Clear the delay lines.
 void link_reset(Link* link);
 
 #endif

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Senders, and which of them has its turn.
+   The senders of packets, and which of them is served next.
 
        packet ──▶ queue of its sender ──▶ turns: deficit round robin by CPU time
 
-   A sender with credit has its turn until the credit is used up; what its messages cost is known
-   afterwards and taken from the credit, which may become a debt.  A sender in debt waits for as
-   many rounds as the debt takes, one quantum a round, or for as much time in which it asks for
-   nothing.  (M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round-Robin",
+   Credit is CPU time.  A sender is served until its credit is used up.  The cost of a message is
+   known only after the message was handled, and is then taken from the credit, which may become
+   negative: a debt.  In each round a waiting sender without credit gets one quantum, and is served
+   again when its credit is positive.  While it sends nothing, the time that passes pays its
+   debt.  (M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round-Robin",
    1995; with costs known afterwards: H. Adiseshu et al., "A Reliable and Scalable Striping
-   Protocol", 1996, "surplus round robin".)  So an expensive message delays its own sender, and
-   everybody else by that one message at most.
+   Protocol", 1996, "surplus round robin".)  So an expensive message delays later messages of its
+   own sender; other senders wait for that one message at most.
 
-   A sender that had nothing waiting and has no debt is *fresh* until its credit is used up: fresh
-   senders have every second turn, of one message each (RFC 8290, section 4.2, sends new flows
-   first).
+   A sender that sends a packet while its queue is empty and it has no debt is *fresh* until its
+   credit is used up.  Every second turn belongs to a fresh sender and is one message long (RFC
+   8290, section 4.2, sends new flows first).
 
-   All queues together are bounded.  Where a packet finds no room, a sender that has more than its
-   share of the room drops something for it: the oldest value that a later one of the same address
-   has replaced, else its oldest packet that holds no value.  So the newest value of each address
-   survives, and a sender that has nothing waiting always finds room.  (P. McKenney, "Stochastic
-   Fairness Queueing", 1990, drops of the longest queue.)
+   SOURCES_BYTES limits the size of all queues together.  If a packet does not fit, a packet of a
+   sender that uses more than its share is dropped: the oldest value that a later packet for the
+   same address has replaced, else the oldest packet that sets no value.  So the newest value of
+   each address is dropped last, and a sender with an empty queue always finds room.  (P. McKenney,
+   "Stochastic Fairness Queueing", 1990, drops of the longest queue.)
 
-   A sender is an address and a port on this machine, and an address alone elsewhere: there, anybody
-   can have all ports.  All [control].
+   On this machine a sender is an address and a port.  On other machines it is an address only,
+   because a program there can send from as many ports as it likes.  All [control].
 */
 #ifndef WARPRACK_CONTROL_SOURCES_H
 #define WARPRACK_CONTROL_SOURCES_H
@@ -36,96 +37,97 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SOURCES_MAX        16384U       // known at a time: half of the ports that Linux gives away
-#define SOURCES_BYTES      (16U << 20U) // in all queues
-#define SOURCES_QUANTUM_NS INT64_C(100000) // of a turn: some ten messages, as a message takes 10 us
-#define SOURCES_ROUND_NS   INT64_C(10000000)    // all turns, where that leaves a message to each
+#define SOURCES_MAX        16384U            // known at a time: half of Linux's ephemeral ports
+#define SOURCES_BYTES      (16U << 20U)      // in all queues
+#define SOURCES_QUANTUM_NS INT64_C(100000)   // of CPU time a round: about ten messages of 10 us
+#define SOURCES_ROUND_NS   INT64_C(10000000) // longest round, if each turn has time for a message
 #define SOURCES_REPORT_NS  UINT64_C(1000000000) // between two reports of dropped packets
 
 typedef struct Source Source;
 
-/// A packet on its way.
+/// A packet in a queue.
 typedef struct Parcel {
   Link link;  ///< In the queue of its sender
-  Link spare; ///< In Source::replaced or Source::others; a newest value is in neither
-  struct Parcel* next_newest; ///< Behind it in Sources::newest
+  Link spare; ///< In Source::replaced or Source::others; a value with is_newest is in neither
+  struct Parcel* next_newest; ///< The next one in the same list of Sources::newest
   Source* source;
-  uint64_t hash;       ///< Of its sender and value
-  uint32_t n_of_value; ///< Its first bytes that say which value it sets; 0: it is no value
-  bool is_newest;      ///< A value, and no later packet sets the same one
-  size_t n_charged;    ///< Bytes that count: its own, and what its messages take once they are read
+  uint64_t hash;       ///< Of the sender and of the address that it sets
+  uint32_t n_of_value; ///< The first bytes, which tell which value it sets; 0: it sets no value
+  bool is_newest;      ///< It sets a value, and no later packet sets the same one
+  size_t n_charged;    ///< Its bytes, and those of its messages after they are parsed
   Peer peer;
   size_t n_bytes;
-  uint8_t bytes[]; ///< [n_bytes], and 8 zeros: liblo has read past an end before
+  uint8_t bytes[]; ///< [n_bytes], then 8 zeros: liblo has been seen to read past the end
 } Parcel;
 
 struct Source {
   Link link; ///< In Sources::fresh, waiting or idle
   Source* next_of_hash;
   PeerKey key;
-  Peer peer;         ///< Who sent the newest packet
-  Batch* batches;    ///< Being carried out, before the queue
-  int64_t credit_ns; ///< CPU time that it may still use; below 0: debt
-  uint64_t idle_ns;  ///< Since when it has nothing waiting
+  Peer peer;         ///< The sender of the newest packet: on other machines ports differ
+  Batch* batches;    ///< Parsed; run before the packets in the queue
+  int64_t credit_ns; ///< CPU time that is left to it; negative: debt
+  uint64_t idle_ns;  ///< When its queue became empty
   bool is_idle;
   bool is_fresh;        ///< Its turn is one message
   Link queue;           ///< Parcels in order of arrival
-  Link replaced;        ///< Of them, values that a later one replaces
-  Link others;          ///< Of them, those that are no values
-  size_t n_bytes;       ///< Charged for its queue, and ...
-  size_t n_open_bytes;  ///< ... for the packet that is being carried out
-  uint64_t n_dropped;   ///< Packets not reported yet
+  Link replaced;        ///< Of them, values that a later packet replaces
+  Link others;          ///< Of them, those that set no value
+  size_t n_bytes;       ///< Charged to it: its queue ...
+  size_t n_open_bytes;  ///< ... and, of these, the packet that is being run
+  uint64_t n_dropped;   ///< Dropped packets that are not reported yet
   uint64_t reported_ns; ///< When dropped packets were reported last
 };
 
 typedef struct Sources {
   Source* items;                    ///< [SOURCES_MAX]
-  uint32_t n_items;                 ///< Of them, those that have ever been used
+  uint32_t n_items;                 ///< Items that have ever been used
   Source* heads[2U * SOURCES_MAX];  ///< By hash of the key
   Parcel* newest[4U * SOURCES_MAX]; ///< By hash of sender and value
-  Link fresh, waiting, idle;        ///< Senders; idle: silent for longest first
+  Link fresh, waiting, idle; ///< Senders; in `idle` the one that was silent for longest is first
   bool is_turn_of_waiting;
   uint32_t n_active; ///< Senders that are not idle
-  uint32_t longer;   ///< Item that had more than its share when one was sought last
-  uint64_t salt;     ///< Nobody can choose ports of the same hash
+  uint32_t longer;   ///< Index at which the last search for a sender above its share ended
+  uint64_t salt;     ///< Random, so that nobody can choose ports with the same hash
   uint32_t n_parcels;
   size_t n_bytes;
-  uint64_t dropped; ///< Packets that found no room, or no memory
-  uint64_t crowded; ///< Of them, those of senders that are too many
+  uint64_t dropped; ///< Packets dropped for lack of room or memory
+  uint64_t crowded; ///< Of them, those without a place in the full table, or without memory
 } Sources;
 
 /// False: out of memory.
 bool sources_init(Sources* sources, uint64_t salt);
 
-/// Free what waits.
+/// Free all packets and batches.
 void sources_clear(Sources* sources);
 
-/// Queue a packet, or drop it or another one of its sender.
+/// Queue a packet; if there is no room, drop one.
 void
 sources_put(Sources* sources, const Peer* peer, uint64_t now_ns, const void* bytes, size_t n_bytes);
 
-/// The sender that a peer belongs to; NULL: the table is full, and all senders in it wait.
+/// The sender that a peer belongs to, added if it is new.  NULL: the table is full, and no sender
+/// in it is idle.
 Source* sources_get(Sources* sources, const Peer* peer, uint64_t now_ns);
 
-/// Put a batch, given away, in front of its sender's packets: it is sorted, and its time has come.
-/// Where the queues are full, a batch is dropped with the rest of its packet, unless is_accepted.
+/// Queue a batch whose time has come, before its sender's packets.  Takes ownership of the batch.
+/// If the queues are full, the batch is dropped with the rest of its packet, unless is_accepted.
 void sources_put_batch(Sources* sources, Source* source, Batch* batch, uint64_t now_ns);
 
-/// The sender that has its turn; NULL: nothing waits.
+/// The sender to serve next; NULL: no sender has anything waiting.
 Source* sources_turn(Sources* sources);
 
 /// The next packet of a sender, freed by the caller with free(); NULL when there is none.
 Parcel* sources_take(Sources* sources, Source* source);
 
-/// The end of a turn that took `cost_ns` of CPU time.
+/// End a turn that took `cost_ns` of CPU time.
 void sources_charge(Sources* sources, Source* source, uint64_t now_ns, uint64_t cost_ns);
 
-/// Work that is done for a sender outside of its turns: whether it has credit for it now, and what
-/// it took.
+/// For work that is done for a sender outside its turns: true when it has credit for the work;
+/// then, charge it for the work.
 bool sources_has_credit(Sources* sources, const Peer* peer, uint64_t now_ns);
 void sources_charge_peer(Sources* sources, const Peer* peer, uint64_t now_ns, uint64_t cost_ns);
 
-/// CPU time of a turn now: less where many senders wait.
+/// CPU time of a turn now: SOURCES_QUANTUM_NS, less when many senders wait.
 int64_t sources_quantum_ns(const Sources* sources);
 
 /// True when any sender has a batch or a packet waiting.
@@ -134,8 +136,8 @@ bool sources_are_waiting(const Sources* sources);
 /// True when a sender has a batch or a packet waiting.
 bool source_is_waiting(const Source* source);
 
-/// The next sender, from items[*index] on, whose dropped packets are to be reported now, and how
-/// many they are; NULL: none.
+/// The next sender, from items[*index] on, whose dropped packets must be reported now, and their
+/// number; NULL: none.
 const Source*
 sources_report(Sources* sources, uint64_t now_ns, uint32_t* index, uint64_t* n_dropped);
 

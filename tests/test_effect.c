@@ -44,6 +44,22 @@ START_TEST(every_effect_describes_itself_completely)
 }
 END_TEST
 
+START_TEST(an_edge_may_be_as_low_as_one_hertz)
+{
+  uint32_t n = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    for (uint32_t p = 0; p < table[i]->n_params; ++p) {
+      const FxParam* const param = &table[i]->params[p];
+      if (!strcmp(param->id, "frequency") || !strcmp(param->id, "high")) {
+        ck_assert_msg(param->min == 1.0, "%s.%s begins at %g", table[i]->name, param->id,
+                      param->min);
+      }
+    }
+  }
+}
+END_TEST
+
 START_TEST(effects_are_found_by_name)
 {
   ck_assert_ptr_nonnull(fx_find("gain"));
@@ -51,4 +67,5 @@ START_TEST(effects_are_found_by_name)
 }
 END_TEST
 
-SUITE_MAIN("effect", every_effect_describes_itself_completely, effects_are_found_by_name)
+SUITE_MAIN("effect", every_effect_describes_itself_completely, an_edge_may_be_as_low_as_one_hertz,
+           effects_are_found_by_name)

@@ -9,13 +9,34 @@
 #include "../engine/effect.h"
 
 #include <complex.h>
+#include <fftw3.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_POINTS 2048U
 
 static _Alignas(64) float in[2U * MAX_POINTS];
 static _Alignas(64) float out[2U * MAX_POINTS];
+
+// The linker puts this in front of FFTW: --wrap in meson.build.
+static uint32_t n_plans;
+static uint32_t failing_plan = UINT32_MAX;
+
+__typeof__(fftwf_plan_many_dft) __real_fftwf_plan_many_dft, __wrap_fftwf_plan_many_dft;
+
+fftwf_plan
+__wrap_fftwf_plan_many_dft(const int rank, const int* const n, const int how_many,
+                           fftwf_complex* const from, const int* const in_embed,
+                           const int in_stride, const int in_distance, fftwf_complex* const to,
+                           const int* const out_embed, const int out_stride, const int out_distance,
+                           const int sign, const unsigned flags)
+{
+  return n_plans++ == failing_plan
+             ? NULL
+             : __real_fftwf_plan_many_dft(rank, n, how_many, from, in_embed, in_stride, in_distance,
+                                          to, out_embed, out_stride, out_distance, sign, flags);
+}
 
 /// Bin k of column c, by definition.
 static double complex
@@ -79,6 +100,20 @@ START_TEST(plans_are_shared_while_they_are_used)
 }
 END_TEST
 
+START_TEST(a_transform_needs_the_plans_of_both_directions)
+{
+  for (uint32_t direction = 0; direction < 2U; ++direction) {
+    Fft* fft = NULL;
+    Error error = { STATUS_OK, "" };
+    failing_plan = n_plans + direction;
+    ck_assert_int_eq(fft_acquire(80, 1, &fft, &error), STATUS_NO_MEM);
+    ck_assert_ptr_null(fft);
+    ck_assert_ptr_nonnull(strstr(error.text, "80 x 1"));
+  }
+  check_size(80, 1); // no half of a transform was kept
+}
+END_TEST
+
 START_TEST(fast_sizes_have_no_factor_above_seven)
 {
   static const uint32_t pairs[][2] = { { 1, 1 },     { 11, 12 },     { 64, 64 },    { 1021, 1024 },
@@ -90,4 +125,4 @@ START_TEST(fast_sizes_have_no_factor_above_seven)
 END_TEST
 
 SUITE_MAIN("fft", transforms_are_the_sums_they_should_be, plans_are_shared_while_they_are_used,
-           fast_sizes_have_no_factor_above_seven)
+           a_transform_needs_the_plans_of_both_directions, fast_sizes_have_no_factor_above_seven)

@@ -155,8 +155,14 @@ START_TEST(what_cannot_be_is_refused_with_the_way_out)
                  { .id = "band", .text = "bandpass" });
   assert_refused(1, "high=30000", "half the rate", { .id = "high", .number = 30000.0 },
                  { .id = "band", .text = "bandstop" });
-  assert_refused(1, "100 taps", "101", { .id = "taps", .number = 100.0 },
-                 { .id = "band", .text = "highpass" });
+  for (uint32_t compensate = 0; compensate < 2U; ++compensate) {
+    assert_refused(1, "a highpass of 100 taps", "101", { .id = "taps", .number = 100.0 },
+                   { .id = "band", .text = "highpass" },
+                   { .id = "compensate", .number = compensate });
+    assert_refused(1, "a bandstop of 100 taps", "101", { .id = "taps", .number = 100.0 },
+                   { .id = "band", .text = "bandstop" },
+                   { .id = "compensate", .number = compensate });
+  }
   assert_refused(1, "100 taps", "compensate=off", { .id = "taps", .number = 100.0 });
   assert_refused(2, "3 rows", "2 channels", { .id = "file", .text = "taps.txt", .file = &three });
   assert_refused(2, "taps.txt", "empty", { .id = "file", .text = "taps.txt", .file = &empty });

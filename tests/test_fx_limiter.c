@@ -12,6 +12,8 @@
 #include "support/signals.h"
 #include "support/suite.h"
 
+#include "../dsp_cpu/lookahead.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +241,9 @@ START_TEST(a_look_ahead_beyond_the_sums_is_refused)
   FxRig rig;
   Error error = { STATUS_OK, "" };
   const RigArg longest = { .id = "lookahead", .number = 20.0 };
+  rig_new(&rig, "limiter", 800000.0, 1, 64, longest);
+  ck_assert_uint_eq(rig.shape.latency_frames, LOOKAHEAD_MAX_FRAMES);
+  rig_free(&rig);
   ck_assert_int_eq(rig_try(&rig, "limiter", 801000.0, 1, 64, false, &longest, 1, &error),
                    STATUS_LIMIT);
   ck_assert_ptr_nonnull(strstr(error.text, "lookahead"));

@@ -160,6 +160,58 @@ START_TEST(the_widest_matrix_works_and_a_wider_one_is_refused)
 }
 END_TEST
 
+/// A coefficient from the words of a device: see kernels/fx_matrix.cu.
+static double
+device_coefficient(const uint32_t* const words, const uint32_t n_tiles, const uint32_t row,
+                   const uint32_t column)
+{
+  enum { TILE_ROWS = 8 };
+  const uint32_t n_entries = words[n_tiles];
+  const uint32_t* const columns = words + n_tiles + 1U;
+  const uint32_t* const coefficients = words + (n_tiles + 1U + n_entries + 3U) / 4U * 4U;
+  for (uint32_t e = words[row / TILE_ROWS]; e < words[row / TILE_ROWS + 1U]; ++e) {
+    if (columns[e] == column) {
+      float value = 0.0F;
+      memcpy(&value, coefficients + (size_t)e * TILE_ROWS + row % TILE_ROWS, sizeof(value));
+      return (double)value;
+    }
+  }
+  return 0.0;
+}
+
+START_TEST(a_device_finds_each_coefficient_in_its_words)
+{
+  enum { MOST_ROWS = 17, COLUMNS = 3 };
+  for (uint32_t n_rows = 1; n_rows <= MOST_ROWS; ++n_rows) {
+    float samples[MOST_ROWS * COLUMNS];
+    // The first tile does not hear the second column.
+    for (uint32_t k = 0; k < ARRAY_LEN(samples); ++k) {
+      samples[k] = k % COLUMNS == 1U && k < 8U * COLUMNS ? 0.0F : 0.5F + 0.01F * (float)k;
+    }
+    const FxFile file = {
+      .name = "m.txt", .n_channels = n_rows, .n_frames = COLUMNS, .samples = samples
+    };
+    FxRig rig;
+    FxKernelShape shape;
+    rig_new(&rig, "matrix", RATE, COLUMNS, 64, { .id = "file", .text = "m.txt", .file = &file });
+    rig.fx->kernel->shape(rig.node, &shape);
+    const uint32_t n_tiles = shape.passes[0].groups_per_unit; // of rows; one of 64 frames
+    uint32_t* const words = calloc(shape.data_words, sizeof(uint32_t));
+    rig.fx->kernel->data(rig.node, words);
+    ck_assert_uint_eq(n_tiles, (n_rows + 7U) / 8U);
+    ck_assert_uint_eq(words[n_tiles], COLUMNS * n_tiles - 1U);
+    ck_assert_uint_eq(shape.data_words,
+                      (n_tiles + 1U + words[n_tiles] + 3U) / 4U * 4U + 8U * words[n_tiles]);
+    for (uint32_t k = 0; k < n_rows * COLUMNS; ++k) {
+      ck_assert_double_eq(device_coefficient(words, n_tiles, k / COLUMNS, k % COLUMNS),
+                          (double)samples[k]);
+    }
+    free(words);
+    rig_free(&rig);
+  }
+}
+END_TEST
+
 START_TEST(it_keeps_the_rules_of_every_effect)
 {
   const RigArg args[] = { { .id = "rows", .text = "1 0.5; -0.25 0.125" } };
@@ -172,4 +224,5 @@ END_TEST
 SUITE_MAIN("matrix", rows_are_outputs_and_columns_are_inputs,
            every_input_reaches_every_output_by_its_own_coefficient, rows_come_from_a_file_too,
            rows_that_are_none_are_refused_with_their_place,
-           the_widest_matrix_works_and_a_wider_one_is_refused, it_keeps_the_rules_of_every_effect)
+           the_widest_matrix_works_and_a_wider_one_is_refused,
+           a_device_finds_each_coefficient_in_its_words, it_keeps_the_rules_of_every_effect)

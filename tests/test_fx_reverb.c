@@ -419,6 +419,22 @@ START_TEST(without_mix_samples_pass_unchanged)
 }
 END_TEST
 
+START_TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
+{
+  static const uint32_t blocks[] = { 1, 64, 65, 128, 129, 512, 4096 };
+  static const uint32_t tiles[] = { 1, 1, 2, 2, 3, 8, 8 };
+  for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
+    FxRig rig;
+    FxKernelShape kernel;
+    rig_new(&rig, "reverb", RATE, 80, blocks[b], { .id = "mix", .number = 1.0 });
+    rig.fx->kernel->shape(rig.node, &kernel);
+    ck_assert_uint_eq(kernel.passes[0].groups_per_unit, 2U * tiles[b]); // 64 channels, and 16
+    ck_assert_uint_eq(kernel.passes[2].groups_per_unit, 5U * tiles[b]); // 16 channels each
+    rig_free(&rig);
+  }
+}
+END_TEST
+
 START_TEST(the_contract_holds_for_every_shape)
 {
   const RigArg args[] = { { .id = "size", .number = 0.1 }, { .id = "modulation", .number = 1.0 } };
@@ -435,4 +451,6 @@ SUITE_MAIN("reverb", a_stereo_reverb_follows_the_double_precision_model,
            it_begins_after_the_predelay_and_ends_with_the_tail,
            the_longest_decay_at_every_extreme_only_decays, a_flurry_of_changes_stays_bounded,
            changes_do_not_click, modulation_sets_in_without_corners,
-           without_mix_samples_pass_unchanged, the_contract_holds_for_every_shape)
+           without_mix_samples_pass_unchanged,
+           a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight,
+           the_contract_holds_for_every_shape)

@@ -290,7 +290,36 @@ START_TEST(an_impulse_brings_out_the_response)
 }
 END_TEST
 
+/// Noise through a response that begins late: what a new state holds must add nothing before.
+START_TEST(before_the_response_begins_the_output_is_exactly_zero)
+{
+  enum { TAPS = 9000, FRAMES = 8192 };
+  static const uint32_t sizes[] = { 64, 100 };
+  float* const taps = calloc(TAPS, sizeof(float));
+  taps[TAPS - 1] = 1.0F;
+  const float* const matrix[] = { taps };
+  for (size_t b = 0; b < ARRAY_LEN(sizes); ++b) {
+    float** const in = planar_noise(1, FRAMES, 1, 1.0);
+    float** const out = planar_noise(1, FRAMES, 2, 1.0);
+    Partition* partition = NULL;
+    ck_assert(partition_new(&(PartitionSize){ TAPS, 1, 1, sizes[b] }, matrix, &partition, NULL) ==
+              STATUS_OK);
+    void* const state = new_state(partition, 3);
+    convolve(partition, state, in, 1, out, 1, FRAMES, sizes[b], SPLIT_BLOCKS);
+    for (uint32_t i = 0; i < FRAMES / 2U; ++i) { // then the last partition's rounding begins
+      ck_assert_msg(out[0][i] == 0.0F, "block %u, frame %u: %g", sizes[b], i, (double)out[0][i]);
+    }
+    partition_free(partition);
+    free(state);
+    free(out);
+    free(in);
+  }
+  free(taps);
+}
+END_TEST
+
 SUITE_MAIN("partition", any_response_in_blocks_of_any_size,
            half_a_million_taps_in_blocks_of_any_size, any_division_into_runs, scipy_agrees,
            a_matrix_sums_every_input_into_every_output,
-           the_same_sound_gives_the_same_bits_after_any_rest, an_impulse_brings_out_the_response)
+           the_same_sound_gives_the_same_bits_after_any_rest, an_impulse_brings_out_the_response,
+           before_the_response_begins_the_output_is_exactly_zero)

@@ -39,6 +39,7 @@ END_TEST
 START_TEST(quarters_of_a_turn_are_exact)
 {
   ck_assert(sine_of(0U) == 0.0F && sine_of(0x80000000U) == 0.0F);
+  ck_assert_uint_eq(sine_size(0x40000000U), 0x80000000U); // one unit more would be a gain
   ck_assert(sine_of(0x40000000U) == 1.0F && sine_of(0xC0000000U) == -1.0F);
 }
 END_TEST

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Warnings of the rack that is heard (rack_warnings()), and which of them are new.
+/// The warnings of the active rack (rack_warnings()), and which of them are new.
 #ifndef WARPRACK_CONTROL_ADVICE_H
 #define WARPRACK_CONTROL_ADVICE_H
 
@@ -8,21 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ADVICE_BYTES 8192U // of the warnings in one message
+#define ADVICE_BYTES 8192U // of one message with warnings
 
 typedef struct Advice {
-  char* text;       ///< All warnings, a line each; NULL before the first advice_update()
+  char* text;       ///< All warnings, one per line; NULL before the first advice_update()
   uint64_t of;      ///< Number of the document that `text` is about
   double rate_hz;   ///< ... at this rate
   uint32_t n_lines; ///< Warnings
 } Advice;
 
 /// Collect the warnings of a document, once per document and rate.  True when they differ from
-/// those before; `*fresh` then has the new ones, "" for none, for the caller to free.  False also
-/// when out of memory.
+/// the previous ones; `*fresh` is then a text of the new warnings, "" if there are none, which the
+/// caller frees.  False also when out of memory.
 bool advice_update(Advice* advice, const Rack* rack, uint64_t number, double rate_hz, char** fresh);
 
-/// The text as one message holds it: as many lines as fit, then the number of the others.
+/// Print the warnings for one message: as many lines as fit, then "N more warnings".
 void advice_print(const Advice* advice, char text[ADVICE_BYTES]);
 
 void advice_clear(Advice* advice);

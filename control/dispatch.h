@@ -5,15 +5,16 @@
 
 #include "control_private.h"
 
-#define DISPATCH_ROUND_NS UINT64_C(2000000) // of turns, then everything else is looked at
+#define DISPATCH_ROUND_NS UINT64_C(2000000) // of turns; then the control thread does its other work
 
-/// Let a sender have its turn.
+/// Run messages of a sender until its turn ends.
 void dispatch_turn(Control* control, Source* source);
 
-/// Hand over what is near its time, and let what is due be part of its sender's next turn.
+/// Give values of batches near their time to the engine, and queue due batches for their senders'
+/// next turns.
 void dispatch_due(Control* control);
 
-/// Let what has waited behind an edit be part of its sender's next turn, one batch after the other.
+/// Queue the next batch that has waited behind an edit for its sender's next turn.
 void dispatch_waiting(Control* control);
 
 /// How the session answers.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The way out: messages from the server's socket, and the rule about who may get how much.
+/// Sends messages from the server's socket, and limits the size of answers to other machines.
 #ifndef WARPRACK_CONTROL_OUTLET_H
 #define WARPRACK_CONTROL_OUTLET_H
 
@@ -12,7 +12,7 @@
 
 typedef struct Outlet {
   int socket;
-  int loopback;      ///< Of 127.0.0.1, where `socket` has an address that others can reach; else -1
+  int loopback;      ///< Bound to 127.0.0.1 if `socket` is bound to another address; else -1
   PeerKey own;       ///< Address that `socket` is bound to, perhaps the unspecified one
   uint64_t sent;     ///< Datagrams handed to the kernel
   uint64_t withheld; ///< Answers larger than a stranger's request, or to the server itself
@@ -24,8 +24,8 @@ typedef struct Outlet {
 
    A sender's address can be forged, so a stranger gets no answer that is larger than its request:
    otherwise the server would amplify an attack on somebody else.  Loopback and the addresses of
-   this machine cannot be forged from outside.  Nothing is sent to the server's own address: it
-   would come back as a packet.
+   this machine cannot be forged from outside.  The server sends nothing to its own address, because
+   it would receive that packet.
 
    @param request_bytes Size of the message that is being answered, less that of answers to it that
    have been sent.

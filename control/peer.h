@@ -25,7 +25,7 @@ typedef struct PeerKey {
 PeerKey peer_key(const Peer* peer);
 bool peer_key_equal(const PeerKey* a, const PeerKey* b);
 
-/// 0.0.0.0 or ::, to which a socket is bound that has all addresses. [any]
+/// True for 0.0.0.0 and ::, the address of a socket that receives on all addresses. [any]
 bool peer_key_is_any(const PeerKey* key);
 
 /// An IPv4 address, at the end of the 16 bytes. [any]
@@ -34,16 +34,16 @@ bool peer_key_is_ip4(const PeerKey* key);
 /// Same address and same port. [any]
 bool peer_equal(const Peer* a, const Peer* b);
 
-/// Whether this machine has the peer's address: asks the kernel. [any]
+/// True when the peer's address is one of this machine.  Asks the kernel. [any]
 bool peer_is_here(const Peer* peer);
 
-/// Whether no program of this machine has the peer's port open any more: asks the kernel.  False
-/// for a peer elsewhere. [any]
+/// True when the peer's address is one of this machine, and no program has the peer's port open.
+/// Asks the kernel. [any]
 bool peer_is_gone(const Peer* peer);
 
 #define PEER_TEXT_BYTES 64U
 
-/// "127.0.0.1 39999", and back; false when the text is none. [any]
+/// "127.0.0.1 39999", and back; false when the text is invalid. [any]
 void peer_print(const Peer* peer, char text[PEER_TEXT_BYTES]);
 bool peer_read(const char* text, Peer* peer);
 

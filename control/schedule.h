@@ -18,32 +18,32 @@
 
 typedef struct Schedule {
   Batch* first;
-  uint32_t n_batches; ///< That wait for their time, or for their sender's turn after it
-  size_t n_bytes;     ///< Of them
+  uint32_t n_batches; ///< Batches that wait for their time, or after it for their sender's turn
+  size_t n_bytes;     ///< Memory of these batches
 } Schedule;
 
 /// Keep a batch until its due_ns.  STATUS_LIMIT when too much waits, or as much of its sender as
 /// there is room left; the caller keeps it then.
 NODISCARD Status schedule_add(Schedule* schedule, Batch* batch, Error* error);
 
-/// The first batch that is due by `now_ns`, or NULL.  It stays.
+/// The first batch that is due by `now_ns`, or NULL.  It stays in the schedule.
 Batch* schedule_due(const Schedule* schedule, uint64_t now_ns);
 
 /// Whether something may be done for a peer now.
 typedef bool (*ScheduleMay)(void* context, const Peer* peer);
 
 /// The first batch within the lead of `now_ns` whose `frame` is not set yet and whose sender `may`,
-/// or NULL.  It stays.
+/// or NULL.  It stays in the schedule.
 Batch* schedule_ahead(const Schedule* schedule, uint64_t now_ns, ScheduleMay may, void* context);
 
 /// When to look again; UINT64_MAX: never.
 uint64_t schedule_wake_ns(const Schedule* schedule);
 
-/// Take out a batch that schedule_due() or schedule_ahead() gave.  It counts, and takes room from
-/// later ones, until schedule_release().
+/// Remove a batch that schedule_due() or schedule_ahead() returned.  It counts in n_batches and
+/// n_bytes, and so against their limits, until schedule_release().
 void schedule_take(Schedule* schedule, Batch* batch);
 
-/// A batch is carried out; nothing happens when the schedule does not count it.
+/// Stop counting a batch, because it runs.  Does nothing for a batch that is not counted.
 void schedule_release(Schedule* schedule, Batch* batch);
 
 void schedule_clear(Schedule* schedule);

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Whether there is a folder to keep modules in; it is made where it can be. [builder]
+/// True when the folder for cached modules exists, or this call could make it. [builder]
 bool gpu_cache_has_folder(void);
 
 /**

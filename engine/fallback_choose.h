@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The choice of fallback.h, from a rack's response to an impulse.
+/// Chooses the fallbacks (fallback.h) of a rack from its response to impulses.
 #ifndef WARPRACK_ENGINE_FALLBACK_CHOOSE_H
 #define WARPRACK_ENGINE_FALLBACK_CHOOSE_H
 
@@ -8,7 +8,7 @@
 #include "rack.h"
 #include "status.h"
 
-/// A copy of a rack that hears impulses.
+/// A copy of a rack that processes impulses.
 typedef struct FallbackProbe FallbackProbe;
 
 /**
@@ -22,17 +22,17 @@ NODISCARD Status fallback_probe_new(const PlanRequest* request, FallbackProbe** 
 /// Free the copy.  Accepts NULL.
 void fallback_probe_free(FallbackProbe* probe);
 
-/// Run one block of the copy; true when it was the last one, and the rack is measured. [builder]
+/// Run one block of the copy.  True after the last block: the rack is measured. [builder]
 bool fallback_probe_run(FallbackProbe* probe);
 
-/// Choose for each output of a rack.  `probe` has run to its end; NULL if the rack could not be
-/// measured: then `auto` outputs are silent, FALLBACK_UNKNOWN. [any]
+/// Choose the fallback of each output of a rack.  `probe` must have run to its end; if it is NULL,
+/// because the rack could not be measured, `auto` outputs are silent (FALLBACK_UNKNOWN). [any]
 void fallback_choose(const Rack* rack, RackFallback on_late, uint32_t n_out,
                      const FallbackProbe* probe, Fallbacks* fallbacks);
 
-/// Turn the fallbacks of one rack into those of the next one, before that is measured: `auto`
-/// outputs keep theirs, the others get the level of rack or option, and no response is known.
-/// Returns true if there is an `auto` output. [any]
+/// Replace the fallbacks of the previous rack by those of `rack`, before `rack` is measured: `auto`
+/// outputs keep their fallback, the others get the level of the rack or of `on_late`.  All
+/// responses are 0.  Returns true if there is an `auto` output. [any]
 bool fallback_keep(const Rack* rack, RackFallback on_late, uint32_t n_out, Fallbacks* fallbacks);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct Session {
   Error error;
   bool absent;              ///< After `open`: there is no server or device, which is no news later
   char details[64];         ///< After `start`: for the line that tells of its return, or ""
-  atomic_bool is_losing;    ///< A thread has claimed `reason`, and writes it
+  atomic_bool is_losing;    ///< Set by the thread that writes `reason`, before it writes
   atomic_bool lost;         ///< It is over (release: after `reason`)
   atomic_bool retired;      ///< Its periods are nobody's any more: it is being closed, or was left
   char reason[128];         ///< In words
@@ -91,8 +91,8 @@ REALTIME void session_process(Session* session, const float* const* in, float* c
 /// reviver_close(). [main]
 NODISCARD Status reviver_start(Reviver* reviver, Error* error);
 
-/// It is over, and why.  The library's threads and the main one may find this at the same time: the
-/// first reason stays. [any, not rt]
+/// End the session with a reason.  Threads of the library and the main thread may call it at the
+/// same time; the reason of the first call stays. [any, not rt]
 void session_lose(Session* session, const char* reason);
 
 void reviver_poll(Reviver* reviver); // [main]

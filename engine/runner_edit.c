@@ -12,7 +12,8 @@
 
 #define HEARD_POLL_NS   200000U   // between looks whether the worker has taken a plan
 #define HOUSEKEEPING_NS 50000000U // between looks for what has finished dying
-#define LOOKS_BEHIND    10U       // in a row, all slots full: tails end that the worker cannot play
+#define FULL_LOOK       2U        // what a look that finds all slots full counts, ...
+#define LOOKS_BEHIND    20U       // ... and when tails end, for the worker cannot play them
 // No block for so long and two periods: no audio runs.  A driver that stalls because its machine is
 // overloaded goes on before that, and frames that edits were meant for still come.
 #define STANDSTILL_NS 2000000000U
@@ -320,15 +321,20 @@ perform(Runner* const runner, Edit* const edit)
   free(edit);
 }
 
-/// True when the worker has not kept up for half a second, with tails of what was removed to play:
-/// of a rack that was too much, they are.
+/// True when the worker has not kept up for half a second or more, with tails of what was removed
+/// to play: the tails of a rack that was too much.  A worker that is late by a little empties a
+/// slot now and then, so a look that finds one empty takes back half of what a full one counts.
 static bool
 has_heavy_tails(Runner* const runner, const Plan* const plan)
 {
   const Ring* const ring = runner->ring;
-  const bool is_behind =
+  const bool is_full =
       ring && ring_n_submitted(ring) - ring_n_finished(ring) + 1U >= ring_shape(ring)->n_slots;
-  runner->n_behind = is_behind ? runner->n_behind + 1U : 0U;
+  if (is_full && runner->n_behind < LOOKS_BEHIND) {
+    runner->n_behind += FULL_LOOK;
+  } else if (!is_full && runner->n_behind > 0U) {
+    --runner->n_behind;
+  }
   return runner->n_behind >= LOOKS_BEHIND && plan->n_nodes > plan->n_living;
 }
 

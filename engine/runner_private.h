@@ -56,7 +56,7 @@ struct Runner {
   Fallbacks fallbacks; ///< Of `rack`
   bool must_measure;   ///< The rack has not been measured for `fallbacks` yet
 
-  uint32_t n_behind; ///< [builder] Looks in a row that found the ring full
+  uint32_t n_behind; ///< [builder] How often looks found the ring full: has_heavy_tails()
 
   pthread_mutex_t edits;
   pthread_cond_t edits_changed;

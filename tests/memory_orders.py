@@ -85,6 +85,47 @@ FUNCTIONS = {
             ("store", RELEASE, "even: all is written"),
         ],
     },
+    "pool.c": {
+        "spin_while": [("load", ACQUIRE, "what was written before the word changed is read")],
+        "finish_job": [
+            ("load", RELAXED, "`n_jobs`, published by `ticket`"),
+            ("fetch_add", ONE_ORDER, "`done`: publishes the job's results, and is written before `caller_sleeps` is read"),
+            ("load", ONE_ORDER, "`caller_sleeps`, read after `done` was written: no wake is lost"),
+        ],
+        "take_part": [
+            ("load", ACQUIRE, "`ticket`: `job` and `context` are read"),
+            ("load", RELAXED, "`job`, dropped when the claim fails"),
+            ("load", RELAXED, "`context`, the same"),
+            ("compare_exchange", ACQUIRE, "`ticket`: what the caller wrote is read; a ticket that failed serves the next claim"),
+            ("load", ACQUIRE, "`ticket` of the next claim"),
+        ],
+        "sleep_until_run": [
+            ("fetch_add", ONE_ORDER, "`sleepers`, written before `run` is read"),
+            ("load", ONE_ORDER, "`run`, read after `sleepers` was written: no wake is lost"),
+            ("fetch_sub", RELAXED, "`sleepers`: seen late it costs a futex call"),
+        ],
+        "helper_main": [
+            ("load", ACQUIRE, "`stop`"),
+            ("load", ACQUIRE, "`run`: the ticket of this run is read"),
+        ],
+        "wait_done": [
+            ("load", ACQUIRE, "`done`: the results are read"),
+            ("store", ONE_ORDER, "`caller_sleeps`, written before `done` is read"),
+            ("load", ONE_ORDER, "`done`, read after `caller_sleeps` was written: no wake is lost"),
+            ("store", RELAXED, "`caller_sleeps`, no longer: seen late it costs a futex call"),
+            ("load", ACQUIRE, "`done`: the results are read"),
+        ],
+        "pool_run": [
+            ("load", RELAXED, "its own number"),
+            ("store", RELAXED, "`job`, published by `ticket`"),
+            ("store", RELAXED, "`context`, the same"),
+            ("store", RELAXED, "`n_jobs`, the same"),
+            ("store", RELAXED, "`done`, the same"),
+            ("store", RELEASE, "`ticket`: publishes the run"),
+            ("store", ONE_ORDER, "`run`, written before `sleepers` is read"),
+            ("load", ONE_ORDER, "`sleepers`, read after `run` was written: no wake is lost"),
+        ],
+    },
     "period_threads.c": {
         "period_clock": [
             ("load", ACQUIRE, "the turn, before what it is of"),

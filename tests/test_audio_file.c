@@ -529,6 +529,22 @@ START_TEST(a_full_disk_leaves_nothing_behind)
 }
 END_TEST
 
+START_TEST(a_file_may_get_the_descriptor_zero)
+{
+  const Scratch scratch = scratch_new();
+  make_noise();
+  scratch_write_wav(&scratch, "a.wav", channels, 1, FRAMES, 48000);
+  close(STDIN_FILENO);
+  FxFile* file = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!audio_file_load(NULL, scratch_path(&scratch, "a.wav"), 48000.0, &file, &error),
+                "%s", error.text);
+  ck_assert_uint_eq(file->n_frames, FRAMES);
+  audio_file_free(NULL, file);
+  scratch_remove(&scratch);
+}
+END_TEST
+
 // FLAC keeps its last block until it is closed: the failure comes after the last write.
 START_TEST(too_many_open_files_are_no_fault_of_the_file)
 {
@@ -664,7 +680,8 @@ SUITE_MAIN("audio_file", a_loaded_file_is_planar_and_exact,
            a_wav_has_the_header_that_its_encoding_asks_for, every_container_and_encoding_reads_back,
            whole_numbers_survive_reading_and_writing,
            samples_beyond_full_scale_are_limited_and_counted, the_same_samples_make_the_same_bytes,
-           a_full_disk_leaves_nothing_behind, too_many_open_files_are_no_fault_of_the_file,
+           a_full_disk_leaves_nothing_behind, a_file_may_get_the_descriptor_zero,
+           too_many_open_files_are_no_fault_of_the_file,
            a_disk_that_is_full_at_the_very_end_leaves_nothing_behind,
            an_output_that_cannot_be_is_refused, an_abandoned_file_leaves_the_old_one_as_it_was,
            a_reader_reads_in_any_steps_and_again)

@@ -253,6 +253,25 @@ START_TEST(an_odd_period_is_silent_and_the_pipeline_starts_afresh)
 }
 END_TEST
 
+START_TEST(an_odd_period_takes_an_input_that_is_missing_as_silence)
+{
+  enum { FRAMES = 2 * BLOCK + 5 };
+  static float sound[FRAMES] = { [3] = NAN, [BLOCK + 1] = NAN };
+  float out[2][FRAMES];
+  float* const outs[] = { out[0], out[1] };
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 2, 2);
+  for (uint32_t c = 0; c < 2U; ++c) {
+    const float* ins[2] = { NULL };
+    ins[c] = sound;
+    period_run(rig.period, ins, outs, FRAMES, false);
+    ck_assert_uint_eq(period_port(rig.period, false, c).bad, 2);
+    ck_assert_uint_eq(period_port(rig.period, false, 1).bad, 2U * c);
+  }
+  period_rig_free(&rig);
+}
+END_TEST
+
 // ---- level and guards ----
 
 START_TEST(the_output_fades_to_silence_and_back)
@@ -514,6 +533,7 @@ SUITE_MAIN("period", a_block_comes_out_depth_periods_later_to_the_bit,
            a_level_that_follows_is_that_of_the_wet_signal_and_begins_anew_with_another_rack,
            a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent,
            an_odd_period_is_silent_and_the_pipeline_starts_afresh,
+           an_odd_period_takes_an_input_that_is_missing_as_silence,
            the_output_fades_to_silence_and_back, what_leaves_is_finite_and_within_the_ceiling,
            bad_input_samples_reach_neither_worker_nor_dry_signal,
            a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry, each_port_has_counters_of_its_own,

@@ -227,16 +227,22 @@ START_TEST(a_program_that_does_not_start_is_tried_again_with_rests)
   send_signal(&rig, SIGKILL);
   await_dry(&rig);
   uint32_t n_changes = 0;
+  uint32_t n_rests = 0;
   char note[sizeof(rig_status(&rig).worker_note)] = "";
   while (clocked_blocks(rig.audio) - began < 600U) { // 1.6 s
     const EngineStatus status = rig_status(&rig);
     n_changes += strcmp(note, status.worker_note) != 0;
+    if (!strcmp(status.worker, "resting")) {
+      ck_assert_int_eq(status.worker_pid, 0);
+      ++n_rests;
+    }
     memcpy(note, status.worker_note, sizeof(note));
     usleep(1000);
   }
   // Killed, at once again, and a second later: three losses, and a look before and between.
   ck_assert_uint_ge(n_changes, 2);
   ck_assert_uint_le(n_changes, 5);
+  ck_assert_uint_gt(n_rests, 0);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 0);
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
   link_to(bad_worker());

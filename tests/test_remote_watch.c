@@ -45,6 +45,26 @@ START_TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
 }
 END_TEST
 
+START_TEST(a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  // The second such loss in a row is followed by a rest.  More than two, because a machine that
+  // stands still for half a second makes a worker healthy.
+  for (uint64_t n = 1; !strstr(rig_status(&rig).worker_note, "in 1 s"); ++n) {
+    ck_assert_msg(n <= 10U, "no rest after %s", rig_status(&rig).worker_note);
+    await_level(&rig, HALF);
+    const uint64_t until = rig_status(&rig).counts.blocks + 75U; // 0.2 s
+    while (rig_status(&rig).counts.blocks < until) {
+      nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
+    }
+    send_signal(&rig, SIGKILL);
+    await_restarts(&rig, n);
+  }
+  rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
 {
   Rig rig;
@@ -122,6 +142,7 @@ END_TEST
 
 SUITE_MAIN("remote_watch", an_idle_worker_that_is_stopped_is_replaced,
            a_worker_that_comes_while_the_driver_stands_still_is_let_live,
+           a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one,
            a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit,
            a_worker_without_memory_to_share_is_dry_and_says_why,
            a_worker_that_hangs_and_sends_notes_is_replaced,

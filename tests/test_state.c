@@ -503,6 +503,12 @@ START_TEST(a_file_that_is_replaced_keeps_its_permissions)
   ck_assert(!folder_replace(&folder, "name", "two", &error));
   ck_assert_int_eq(stat(scratch_path(&scratch, "name"), &facts), 0);
   ck_assert_uint_eq(facts.st_mode & 0777U, 0660);
+  // A link, whose own permissions are 0777, has none that a file should get.
+  ck_assert_int_eq(symlink("elsewhere", scratch_path(&scratch, "link")), 0);
+  ck_assert(!folder_replace(&folder, "link", "three", &error));
+  ck_assert_int_eq(lstat(scratch_path(&scratch, "link"), &facts), 0);
+  ck_assert(S_ISREG(facts.st_mode));
+  ck_assert_uint_eq(facts.st_mode & 0777U, 0644);
   folder_close(&folder);
   scratch_remove(&scratch);
 }

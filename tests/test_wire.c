@@ -137,6 +137,11 @@ START_TEST(a_status_always_has_a_reason_and_success_has_none)
   ck_assert(!decode(WIRE_REPLY, body, &received, NULL));
   ck_assert_str_eq(received.reply.reply.text, status_text(STATUS_NO_MEM));
   free(body.bytes);
+  message.reply.reply = (EngineReply){ .status = STATUS_NO_MEM, .text = "!" }; // short, and yet one
+  body = encoded(&message);
+  ck_assert(!decode(WIRE_REPLY, body, &received, NULL));
+  ck_assert_str_eq(received.reply.reply.text, "!");
+  free(body.bytes);
   message.reply.reply = (EngineReply){ .status = STATUS_OK, .text = "left over" };
   body = encoded(&message);
   ck_assert(!decode(WIRE_REPLY, body, &received, NULL));

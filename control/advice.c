@@ -19,7 +19,7 @@ has_line(const char* const text, const char* const line, const size_t length)
   return false;
 }
 
-/// "" before the first look.
+/// The text of all warnings; "" before the first advice_update().
 static const char*
 advice_text(const Advice* const advice)
 {

@@ -20,7 +20,7 @@
 #define LOOPBACK             "127.0.0.1"
 #define THREAD_STACK_BYTES   (1U << 20U) // of which the gate and the language use a fraction
 #define RECEIVE_BUFFER_BYTES (4U << 20U) // a burst of packets, as far as the system allows
-#define PORT_TRIES           16U // ports that are free on the address, until one is on 127.0.0.1
+#define PORT_TRIES           16U // attempts to find a port that is free on the address and on 127.0.0.1
 #define LOOK_INTERVAL_NS     UINT64_C(250000000)
 
 // ---- one round ----
@@ -341,8 +341,8 @@ bound_peer(const int fd)
   return own;
 }
 
-/// A socket that is bound to an address; -1 with errno.  No SO_REUSEADDR: two servers must not
-/// share a port.
+/// Make a socket that is bound to an address; -1 with errno on failure.  No SO_REUSEADDR: two
+/// servers must not share a port.
 static int
 bind_socket(const struct addrinfo* const address)
 {
@@ -351,7 +351,8 @@ bind_socket(const struct addrinfo* const address)
     return -1;
   }
   const int n_bytes = RECEIVE_BUFFER_BYTES;
-  (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes)); // less is no error
+  (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes,
+                   sizeof(n_bytes)); // a smaller buffer is no error
   if (bind(fd, address->ai_addr, address->ai_addrlen) != 0) {
     const int code = errno;
     close(fd);
@@ -378,7 +379,7 @@ open_socket(const char* const address, const uint16_t number, int* const fd, Err
   return *fd < 0 ? say_no_socket(address, number, code, error) : STATUS_OK;
 }
 
-/// The socket of the configuration.
+/// Open the socket of ControlConfig::bind_address.
 static Status
 open_main_socket(Control* const control, const char* const address, Error* const error)
 {
@@ -405,16 +406,16 @@ warn_no_loopback(const Control* const control, const char* const address, const 
   }
 }
 
-/// A socket of 127.0.0.1 beside that of an address that others can reach, at the same port: clients
-/// on this machine need no address.  Another program may have that port there: if any port will do,
-/// another one is tried, else the server warns and goes without.
+/// Open a second socket on 127.0.0.1, with the port of the first one, so that clients on this
+/// machine need no address.  If another program uses that port there: with a configured port of 0
+/// try other ports, else warn and go on without this socket.
 static Status
 open_loopback_socket(Control* const control, const char* const address, Error* const error)
 {
   Outlet* const outlet = &control->outlet;
   Status status = open_socket(LOOPBACK, control->port, &outlet->loopback, error);
   for (uint32_t n = 1; status == STATUS_NET && control->config.port == 0 && n < PORT_TRIES; ++n) {
-    const int taken = outlet->socket; // open until there is another one, with another port
+    const int taken = outlet->socket; // close it later: so the kernel chooses another port
     status = open_main_socket(control, address, error);
     close(taken);
     if (status) {

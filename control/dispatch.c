@@ -273,8 +273,8 @@ has_credit(void* const context, const Peer* const peer)
   return sources_has_credit(&control->intake.sources, peer, control->now_ns);
 }
 
-/// The time of a batch has come: its sender's next turn is for it.  A sender that the table has no
-/// place for waits until there is one.
+/// Queue a batch whose time has come for its sender's next turn.  If the table has no place for the
+/// sender, the batch waits until there is one.
 static void
 let_due_in(Control* const control)
 {

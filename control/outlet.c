@@ -22,7 +22,7 @@ is_own(const Outlet* const outlet, const Peer* const to)
   return peer_key_is_any(own) ? peer_is_here(to) : peer_key_equal(&key, own);
 }
 
-/// The kernel drops packets of others that say to come from an address of this machine.
+/// The kernel drops packets from outside whose source address is one of this machine.
 static bool
 is_of_this_machine(const Peer* const to)
 {

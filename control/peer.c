@@ -100,7 +100,7 @@ peer_is_loopback(const Peer* const peer)
   return key.is_ip && memcmp(key.address, &in6addr_loopback, sizeof(key.address)) == 0;
 }
 
-/// Whether the kernel lets a socket be bound there now.
+/// True when the kernel lets a socket bind to the peer's address and port now.
 static bool
 can_be_bound(const Peer* const peer)
 {
@@ -121,11 +121,11 @@ peer_is_here(const Peer* const peer)
   } else if (peer->address.ss_family == AF_INET6) {
     ((struct sockaddr_in6*)&any_port.address)->sin6_port = 0;
   }
-  return can_be_bound(&any_port); // only an address of this machine can be
+  return can_be_bound(&any_port); // only an address of this machine can be bound
 }
 
 bool
 peer_is_gone(const Peer* const peer)
 {
-  return can_be_bound(peer); // a port that is open cannot be
+  return can_be_bound(peer); // an open port cannot be bound again
 }

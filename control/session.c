@@ -304,7 +304,7 @@ do_echo(Session* const session, Batch* const batch, const uint64_t now_ns)
   batch_free(batch);
 }
 
-/// Nothing is in flight, and nothing waits before the batch.
+/// Run a batch.  No edit is in flight, and no batch waits before this one.
 static void
 carry_out(Session* const session, Batch* const batch, const uint64_t now_ns)
 {
@@ -439,8 +439,8 @@ session_read(Session* const session, Message* const message, char* const text,
   end_read(session);
 }
 
-/// The connection that led into a node, where the edit in flight has removed the node and connected
-/// its neighbours; else NULL.
+/// The connection into the node that the edit in flight removes, if that edit is a single
+/// /rack/remove that connects the node's neighbours; else NULL.
 static const RackEdge*
 joined_edge(const Session* const session, const Batch* const batch)
 {
@@ -457,8 +457,8 @@ joined_edge(const Session* const session, const Batch* const batch)
   return session->candidate->n_edges + n_gone == rack->n_edges + 1U ? into : NULL;
 }
 
-/// Why the engine refuses the edit in flight.  Neighbours of a removed node whose widths differ
-/// cannot be connected: the user can disconnect the node before.
+/// The text of the /fail for the edit in flight.  If it removes a node whose neighbours have
+/// different widths, the text tells how to disconnect the node first.
 static void
 explain(const Session* const session, const Batch* const batch, const EngineReply* const reply,
         Error* const error)

@@ -372,7 +372,7 @@ drop_of(Sources* const sources, Source* const source)
   if (least) {
     drop(sources, least);
   } else if (source->n_open_bytes) {
-    free_batches(source, false); // the rest of a packet
+    free_batches(source, false); // the rest of the packet that is being run
     close_packet(sources, source);
     count_dropped(sources, source);
   } else {

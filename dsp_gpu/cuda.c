@@ -12,7 +12,7 @@
 CudaDriver cuda;
 static bool is_loaded;
 
-#define MAX_DEVICES 256 // a driver that counts more has miscounted
+#define MAX_DEVICES 256 // a larger number from the driver is an error
 
 // Errors
 

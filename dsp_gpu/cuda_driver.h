@@ -102,7 +102,7 @@ cuda_driver_open(const char* const* names, CudaDriver* driver, Error* error);
 /// The kind of an error of the driver. [any]
 Status cuda_status(CUresult result);
 
-/// The error of a call that returned success and NULL for what it should have made. [any, not rt]
+/// Set the error of a call that reported success but returned NULL. [any, not rt]
 Status cuda_made_nothing(const char* call, Error* error);
 
 /// "call: CUDA_ERROR_NAME: the driver's sentence", and the status of it. [any, not rt]

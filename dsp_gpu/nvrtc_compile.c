@@ -15,7 +15,7 @@
 #define MAX_OPTIONS 64U
 #define MAX_ARCHS   64
 
-// A size that NVRTC gives out and that is larger is none; a kernel's log and cubin have kilobytes.
+// A larger size from NVRTC is an error: the log and the cubin of a kernel have kilobytes.
 #define MAX_RESULT_BYTES ((size_t)256 << 20U)
 
 #define NVRTC_FUNCTIONS(X)                                                                         \
@@ -57,7 +57,7 @@ static bool is_loaded;
 
 // Errors
 
-/// "call: NVRTC's word for it", as an error.
+/// Set the error "call: NVRTC's error text".
 static Status
 refused(const Nvrtc* const library, const nvrtcResult result, const char* const call,
         Error* const error)

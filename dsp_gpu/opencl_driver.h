@@ -68,7 +68,8 @@ extern OpenclDriver opencl_driver;
 */
 Status opencl_driver_open(const char* const* library_names, Error* error);
 
-/// The code of a call that returns what it makes: OPENCL_RETURNED_NULL for NULL with success. [any]
+/// The code of a call that returns an object: `code`, or OPENCL_RETURNED_NULL if the call reported
+/// success but returned NULL. [any]
 static inline cl_int
 opencl_made(const void* const made, const cl_int code)
 {

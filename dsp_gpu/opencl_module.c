@@ -116,7 +116,7 @@ from_cache(const Job* const job, cl_program* const program)
 }
 
 // A driver that gives no binary away, or a disk that takes none, costs time at the next start only.
-// PoCL compiles every kernel once more when it is asked for the binary.
+// PoCL compiles every kernel again for clGetProgramInfo(CL_PROGRAM_BINARIES).
 static void
 to_cache(const Job* const job, const cl_program program)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A copy of the rack hears one impulse in each input, at different times so that two inputs that
-// are mixed do not cancel, and the magnitudes of what comes out are taken at steps of a sixth of an
-// octave by Goertzel's algorithm (G. Goertzel, "An Algorithm for the Evaluation of Finite
+// A copy of the rack gets one impulse in each input, at different times so that two mixed inputs
+// do not cancel.  The magnitude of each output is measured at steps of a sixth of an octave by
+// Goertzel's algorithm (G. Goertzel, "An Algorithm for the Evaluation of Finite
 // Trigonometric Series", American Mathematical Monthly 65(1), 1958).
 
 #include "fallback_choose.h"
@@ -70,7 +70,7 @@ walk_mix(const FallbackProbe* const probe, const StageStep* const step, uint64_t
   }
 }
 
-/// All outputs of a unit hear all of its inputs.
+/// All inputs of a unit lead to all of its outputs.
 static void
 walk_batch(const FallbackProbe* const probe, const StageStep* const step, uint64_t* const sum)
 {
@@ -244,7 +244,7 @@ fallback_probe_free(FallbackProbe* const probe)
 
 // ---- the choice ----
 
-/// By the response; what the document says is not looked at.
+/// Choose from the response alone; the caller applies the document's statements.
 static Fallback
 choose_auto(const FallbackProbe* const probe, const uint32_t c)
 {

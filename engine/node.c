@@ -124,7 +124,7 @@ set_up(const Node* const node, const Format* const format, FileLoader* const loa
   return status;
 }
 
-/// A step in which an effect is made.
+/// FxInfo::create or FxInfo::load.
 typedef Status (*Step)(Node* node, FileLoader* loader, FxFile* const* files, const FxSetup* setup,
                        Error* error);
 
@@ -151,7 +151,7 @@ load(Node* const node, FileLoader* const loader, FxFile* const* const files,
                                    : node->fx->load(node->fx_node, setup, &node->shape, error);
 }
 
-/// Run a step with the node's values, texts and files.
+/// Call it with the node's values, texts and files.
 static Status
 run_step(const Step step, Node* const node, const Format* const format, FileLoader* const loader,
          Error* const error)

@@ -125,7 +125,7 @@ runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
   FallbackProbe* probe = NULL;
   Error error = { STATUS_OK, "" };
   if (fallback_probe_new(request, &probe, &error)) {
-    // The outputs that `auto` decides are silent, and EngineStatus::late_note says so.
+    // The `auto` outputs are silent, and EngineStatus::late_note reports it.
   }
   bool is_measured = !probe;
   while (!is_measured && !(gives_way && runner_is_wanted(runner))) {
@@ -189,7 +189,7 @@ plan_for_format(Runner* const runner, const RunnerStart* const start, Error* con
   }
   if (status) {
     runner->fallbacks = before;
-    runner->must_measure = true; // of the old plan, where it was kept
+    runner->must_measure = true; // the rack of the old plan, if that was kept
   } else {
     runner_show_plan(runner, plan);
     plan_free(runner->worker.plan);

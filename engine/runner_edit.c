@@ -239,8 +239,8 @@ plan_in_two_steps(Runner* const runner, const PlanRequest* const last, uint64_t*
   return status;
 }
 
-/// Plan `rack` on top of what is heard and wait until it is heard.  Takes `rack` over on success;
-/// an `auto` output keeps its fallback until measure(). [planning held]
+/// Plan `rack` from the active plan, and wait until the new plan is active.  Takes ownership of
+/// `rack` on success.  An `auto` output keeps its fallback until measure(). [planning held]
 static Status
 plan_edit(Runner* const runner, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
           uint64_t* const heard_at, Error* const error)
@@ -338,8 +338,8 @@ has_heavy_tails(Runner* const runner, const Plan* const plan)
   return runner->n_behind >= LOOKS_BEHIND && plan->n_nodes > plan->n_living;
 }
 
-/// Measure the present rack for its fallbacks: after its edit, so that the edit does not take
-/// longer, and when no other edit waits. [planning held]
+/// Measure the present rack for its fallbacks, after its edit is active and while no other edit
+/// waits, so that no edit takes longer. [planning held]
 static void
 measure(Runner* const runner)
 {

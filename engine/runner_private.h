@@ -90,9 +90,8 @@ void runner_publish_facts(Runner* runner);
 
 RunnerFacts runner_facts(const Runner* runner);
 
-/// Measure a rack, and choose what its outputs play while blocks are late.  With `gives_way` the
-/// measurement ends without a result once runner_is_wanted(), and `must_measure` stays set.
-/// [planning held]
+/// Measure a rack, and choose the fallbacks of its outputs.  With `gives_way` the measurement ends
+/// without a result as soon as runner_is_wanted(), and `must_measure` stays set. [planning held]
 void runner_choose_fallbacks(Runner* runner, const PlanRequest* request, bool gives_way);
 
 // ---- runner_edit.c ----
@@ -107,7 +106,8 @@ void runner_stop_builder(Runner* runner);
 Status runner_edit(void* runner, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
 bool runner_set(void* runner, const ParamMessage* messages, uint32_t n);
 
-/// True when an edit waits for the builder, or a call that arms, disarms or ends the runner. [any]
+/// True when the builder must stop: an edit waits, or a call that arms, disarms or ends the runner.
+/// [any]
 bool runner_is_wanted(Runner* runner);
 
 /// Plan the rack that is heard once more, with the values that were set. [planning held]

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define CHUNK_FRAMES 4096U
-#define MAX_CHANNELS 1024 // libsndfile's own bound
+#define MAX_CHANNELS 1024 // libsndfile's own limit
 
 struct AudioReader {
   SNDFILE* file;

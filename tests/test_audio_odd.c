@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What libsndfile reports of a file is checked: channels, a rate and frames that cannot be, and
-// counts of frames that it was not asked for, end with a message about the file.
+// The reader checks what libsndfile reports about a file: an impossible number of channels, rate or
+// number of frames, and more frames than were requested, end with an error message about the file.
 
 #include "support/scratch.h"
 #include "support/suite.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_FRAMES 6000U // more than one reading
+#define N_FRAMES 6000U // more than one call of sf_readf_float() reads
 
 static SF_INFO odd;           ///< Members other than 0 are reported, OF_ZERO as 0
 static sf_count_t odd_frames; ///< Of each reading, unless GOOD_FRAMES

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A bridge continues what an output played, ends at its fallback, is never louder than either, and
-// adds nothing where the two are equal.  Its cost stays within its share of the period.
+// A bridge continues the signal of an output, ends at its fallback, is never louder than the louder
+// of the two, and adds nothing where they are equal.  Its cost stays within its share of the
+// period.
 
 #include "support/signals.h"
 #include "support/suite.h"
@@ -27,7 +28,7 @@ typedef struct Gap {
   float played[AFTER];
 } Gap;
 
-/// The number of outputs of which the last one, the first lane of its group, has this order.
+/// A number of outputs for which the last output, in the first lane of its group, has this order.
 static uint32_t
 outputs_for_order(const uint32_t order, const uint32_t block_frames)
 {

@@ -286,7 +286,8 @@ may_fail(const char* const name)
          !strcmp(name, "cuDriverGetVersion");
 }
 
-/// Load driver and compiler, which happens once: from now on every rig makes the same calls.
+/// Load the driver and the compiler.  This happens once per process; then every rig makes the same
+/// calls.
 static void
 load_all(void)
 {
@@ -347,10 +348,10 @@ START_TEST(nothing_leaks_whenever_the_device_is_lost)
 }
 END_TEST
 
-// Success, and nothing or nonsense handed out
+// Success with NULL, 0 or absurd results
 
-/// Whether this function hands out numbers or words, of which the caller takes any, or refuses them
-/// under another name.
+/// True for a function whose results are numbers or texts: the caller accepts any, or rejects them
+/// with the name of another call.
 static bool
 may_be_anything(const char* const name)
 {
@@ -363,8 +364,8 @@ may_be_anything(const char* const name)
   return may;
 }
 
-/// Let the call number `n_good` + 1 from open to record hand out only bytes of one value.  False
-/// when no so many calls hand something out.
+/// From open to record, fill the result of call number `n_good` + 1 with one byte value.  False
+/// when fewer calls return a result.
 static bool
 give_once(const uint32_t n_good, const unsigned char byte)
 {
@@ -394,7 +395,7 @@ START_TEST(what_the_driver_hands_out_is_checked)
 {
   static const struct {
     unsigned char byte;
-    uint32_t n_least; ///< Calls that hand something out
+    uint32_t n_least; ///< Calls that return a result, at least
   } rows[] = { { 0x00, 60 }, { 0x7F, 15 }, { 0xFF, 15 } };
   load_all();
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  What the OpenCL half makes of a driver that fails, or hands out NULL, 0 or nonsense with success:
-  each call in turn.  A device is refused with words, or it computes what it should; nothing leaks.
+  Each OpenCL call in turn fails, or reports success with NULL, 0 or an absurd number.  Then either
+  the device is rejected with an error message, or it computes correct results; nothing leaks.
 
-  Runs on PoCL, with functions of support/odd_opencl.h in between (--wrap=opencl_driver_open).
+  Runs on PoCL through the wrappers of support/odd_opencl.h (--wrap=opencl_driver_open).
 */
 
 #include "support/odd_opencl.h"
@@ -26,7 +26,7 @@
 #define HALF_BYTES  (N_FLOATS / 2U * sizeof(float))
 #define GROUP       64U
 #define PATIENCE_NS 20000000000U
-#define NONE_LEFT   2 // exit status
+#define NONE_LEFT   2 // exit status when no call was left to fail
 
 _Static_assert(HALF_BYTES % GPU_ALIGNMENT == 0U, "a part of a buffer may begin there");
 
@@ -102,7 +102,7 @@ record(Run* const run, Error* const error)
   return api->record(run->device, &work, &run->recording, error);
 }
 
-/// Submit a block and wait for it; a nudge beside it may fail.
+/// Submit a block and wait for it; the nudge may fail.
 static Status
 play(const Run* const run, const uint64_t sequence, const float value, Error* const error)
 {
@@ -127,7 +127,7 @@ play(const Run* const run, const uint64_t sequence, const float value, Error* co
   return STATUS_OK;
 }
 
-/// STATUS_OK when what was computed is right.
+/// STATUS_OK when the result is correct.
 static Status
 run_all(Run* const run, Error* const error)
 {
@@ -156,8 +156,8 @@ free_all(const Run* const run)
   api->close(run->device);
 }
 
-/// One run with the stand-in armed: refused with words, or right, and nothing is left.  `words`
-/// are in the message when the odd call makes an object.
+/// Check one run in which a call was made to fail: rejected with a message, or correct, and no
+/// object is left.  If the failed call makes an object, the message contains `words`.
 static bool
 is_refused(const char* const words)
 {
@@ -181,7 +181,8 @@ is_refused(const char* const words)
   return status;
 }
 
-/// Load a device that shares memory, with a cache of modules, or one of memory of its own, without.
+/// Load a device: one that shares memory, with a module cache, or one with its own memory, without
+/// a cache.
 static void
 load(const bool own_memory)
 {
@@ -217,7 +218,7 @@ START_TEST(an_error_of_any_call_is_reported_with_memory_of_its_own)
 }
 END_TEST
 
-/// What is handed out: NULL and 0; numbers that are absurd, positive and negative.
+/// The invalid results: NULL and 0; absurd numbers, positive and negative.
 static const unsigned char bytes[] = { 0x00, 0x7F, 0xFF };
 
 static void
@@ -248,8 +249,8 @@ END_TEST
 
 // ---- the list of devices, which each process makes once ----
 
-/// In a process of its own: list the devices and describe them.  Ends with NONE_LEFT when no call
-/// was odd.
+/// In its own process: list the devices and describe them.  Ends with NONE_LEFT when no call was
+/// made to fail.
 static _Noreturn void
 list(const bool to_give, const uint32_t n_good, const unsigned char byte)
 {
@@ -276,7 +277,7 @@ list(const bool to_give, const uint32_t n_good, const unsigned char byte)
   _exit(!is_good ? EXIT_FAILURE : odd_opencl_call() ? EXIT_SUCCESS : NONE_LEFT);
 }
 
-/// False when no call was odd.
+/// False when no call was made to fail.
 static bool
 list_aside(const bool to_give, const uint32_t n_good, const unsigned char byte)
 {
@@ -321,7 +322,7 @@ START_TEST(the_list_of_devices_bears_nonsense_of_any_call)
 }
 END_TEST
 
-/// Whether there is OpenCL; asked in another process, because tests are forked from this one.
+/// True when there is OpenCL.  A child process checks it, because the tests fork from this process.
 static bool
 is_there(void)
 {

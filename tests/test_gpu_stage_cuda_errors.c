@@ -234,8 +234,8 @@ START_TEST(whenever_the_device_is_lost_the_cpu_goes_on)
 }
 END_TEST
 
-/// Open the device and play a rack while call number n_good + 1, of those that hand something out,
-/// hands out only bytes of one value.  False when there are no so many.
+/// Open the device and play a rack; of the calls that return a result, the result of call number
+/// n_good + 1 is filled with one byte value.  False when there are fewer such calls.
 static bool
 give_once(const uint32_t n_good, const unsigned char byte, uint32_t* const n_refused)
 {

@@ -61,8 +61,8 @@ level_cost(const uint64_t first, const uint64_t end, const uint64_t frames)
   return PARTITION_LEVEL_COST + (end - first + frames - 1U) / frames;
 }
 
-/// The lowest cost of any sequence of partition sizes: bit b of `sizes` says that there is a level
-/// of 2^(PARTITION_MIN_LOG2 + b) frames.
+/// The lowest cost of any sequence of partition sizes.  Bit b of `sizes` stands for a level of
+/// 2^(PARTITION_MIN_LOG2 + b) frames.
 static uint64_t
 lowest_cost(const uint32_t hop, const uint64_t n_taps)
 {

@@ -532,8 +532,8 @@ serve_wide(const WideRig* const rig, const float* const noise)
   }
 }
 
-/// Time that a late block takes in addition to a wet one, each the least of many, divided by the
-/// modelled cost.
+/// The additional CPU time of a late block over a wet block, each the shortest of many runs,
+/// divided by the modelled cost.
 static double
 time_over_model(const uint32_t n_outputs, const uint32_t block_frames)
 {

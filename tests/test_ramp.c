@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A ramp arrives exactly, is the same by the frame and by the block, and stays in its range when
-// that is asked for; a block has no more frames than it was asked for.
+// A ramp ends exactly at its target, gives the same values frame by frame and in blocks, and stays
+// in its range if requested; a block call writes no more frames than requested.
 
 #include "support/suite.h"
 
@@ -10,7 +10,7 @@
 #include <math.h>
 
 #define FRAMES 100U
-#define BEHIND 99.0F // in the sample behind a block
+#define BEHIND 99.0F // value of the sample after a block, which must not change
 
 /// Half way from 0 to 1 at its fastest, and from there to 0.5, which it passes.
 static Ramp

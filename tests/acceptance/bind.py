@@ -3,14 +3,14 @@
 
     bind.py PROGRAM
 
-Where another program has the port on 127.0.0.1, the server says how it is reached.
+If another program uses the port on 127.0.0.1, the server reports how clients reach it.
 
 Addresses of one's own need a network namespace; the test is skipped where there is none.
 """
 
 from common import *
 
-ADDRESS, OTHER = "192.0.2.1", "192.0.2.2"  # of this machine, here
+ADDRESS, OTHER = "192.0.2.1", "192.0.2.2"  # addresses of this machine in the test's namespace
 
 
 def ask(program, *words):
@@ -24,7 +24,7 @@ def expect(done, code, text):
 
 @contextlib.contextmanager
 def started(name, *arguments):
-    """A server that its address alone may reach, once it runs; and where it writes its events."""
+    """A running server that accepts packets from 192.0.2.0/24 only, and writes its events to the file `name`."""
     with open(name, "w", encoding="utf-8") as log:
         command = [PROGRAM, "run", "--io", "dummy", "--osc-allow", "192.0.2.0/24", *arguments]
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
@@ -55,7 +55,7 @@ def write_rack(gain):
 
 
 def expect_second(port):
-    """A server at another address with the same port: 127.0.0.1 stays the first one's, SIGHUP is the second one's."""
+    """Two servers with the same port on different addresses: the first keeps 127.0.0.1, and SIGHUP to the second reloads the second."""
     write_rack(-12)
     with started("second.log", "-p", port, "--osc-bind", OTHER, "second.rack") as second:
         said = read("second.log")
@@ -70,22 +70,22 @@ def expect_second(port):
 
 
 def expect_all_addresses(port):
-    """A server at all addresses gives whole answers to its own machine at its address, not at 127.0.0.1 alone."""
+    """A server on 0.0.0.0 sends complete answers to every address of its own machine, not only to 127.0.0.1."""
     with started("all.log", "-p", port, "--osc-bind", "0.0.0.0", "vol: gain -6dB"):
         for host in ("127.0.0.1", ADDRESS):
             expect(ask("status", "--host", host, "-p", port, "state"), 0, "state  running")
 
 
 def choose_ports(text):
-    """Which ports the kernel gives away."""
+    """Set the range from which the kernel chooses free ports."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", "w", encoding="ascii") as ports:
         ports.write(text)
 
 
 def expect_any_port():
-    """--osc-port 0 with two ports to choose from, of which another program has one on 127.0.0.1."""
+    """--osc-port 0 when the kernel can choose between two ports, and another program uses one of them on 127.0.0.1."""
     usual = read("/proc/sys/net/ipv4/ip_local_port_range")
-    for _ in range(5):  # the kernel begins with either
+    for _ in range(5):  # the kernel may try either port first
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
             other.bind(("127.0.0.1", 40000))
             choose_ports("40000 40001")

@@ -20,14 +20,14 @@ PEER = os.environ["WARPRACK_JACK_PEER"]
 ODD_JACK = os.environ["WARPRACK_ODD_JACK"]
 RATE = 48000
 FRIEND, STRANGER = "192.0.2.1", "198.51.100.1"
-ANOTHER_MACHINE = "203.0.113.7"  # allowed, and no address of this machine
+ANOTHER_MACHINE = "203.0.113.7"  # allowed by --osc-allow, but no address of this machine
 
 # What does not move here, and where it is seen instead.
 ELSEWHERE = {
     ("key", "version"): "two versions are not at hand",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/session.c",
     ("news", "/server/started"): "the first of a server that follows another one: subscribers.py",
-    ("event", "osc.note"): "127.0.0.1 belongs to another server: bind.py",
+    ("event", "osc.note"): "another server uses 127.0.0.1: bind.py",
 }
 
 
@@ -211,7 +211,7 @@ def disturb_server(live):
 
 
 def send_as(address, packet, port, own_port=None):
-    """From another address, perhaps none of this machine; with `own_port` from a port that only a raw socket can send from."""
+    """Send a packet from `address`, which need not be one of this machine; with `own_port` from that port, by a raw socket."""
     IP_TRANSPARENT = 19
     if own_port is None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:

@@ -122,7 +122,7 @@ def crossover():
 
 
 def edits():
-    """The level is that of the rack that is heard: an edit by -40 dB counts once it is measured, a parameter within half a second."""
+    """The fallback has the level of the active rack: after an edit by -40 dB as soon as the rack is measured, after a parameter change within half a second."""
     with playing("g: gain 0", np.column_stack([tone()] * 2), start=Rig) as server:
         wait_for_wet(server, 0.6)
         server.osc.do("/rack/chain", "late out:2 dry\nchain g: gain 0 | h: gain -40dB")

@@ -20,7 +20,7 @@ LOWEST_DB = -13.0  # RMS of any 5 ms: dry it is -9 dBFS, wet -12 dBFS
 
 @contextlib.contextmanager
 def playing(*options, rack=RACK, env=None, patience_s=10.0):
-    """A server that plays the sine through the rack; its recording is judged up to the moment before it is stopped, which takes a while with a busy worker."""
+    """A server that plays the sine through the rack.  The test reads its recording up to the moment before the stop, because the stop takes time if the worker is busy."""
     with FaultyServer(*SINE, "--record", "out.wav", *options, rack, env=env) as server:
         server.worker()
         server.wait_until_wet(patience_s)

@@ -10,7 +10,7 @@
 static OpenclDriver real;
 
 static bool is_armed;
-static bool gives; // else it fails
+static bool gives; // the odd call reports success with an invalid result; else it fails
 static unsigned char given;
 static uint32_t n_left;
 static const char* odd_call;
@@ -50,7 +50,7 @@ odd_opencl_n_live(void)
   return atomic_load(&n_live);
 }
 
-/// Count a call: whether it is the odd one.
+/// Count a call; true for the call that a test has chosen.
 static bool
 is_odd(const char* const name)
 {
@@ -82,14 +82,14 @@ gives_bytes(const char* const name)
 
 // ---- the kinds of functions ----
 
-// Hands nothing out.
+// Functions without a result.
 #define DO(NAME, PARAMETERS, ARGUMENTS)                                                            \
   static cl_int odd_##NAME PARAMETERS                                                              \
   {                                                                                                \
     return fails(#NAME) ? CL_OUT_OF_RESOURCES : real.NAME ARGUMENTS;                               \
   }
 
-// Frees, flushes or waits, whatever it returns.
+// Functions that free, flush or wait, even if they report an error.
 #define DO_ALWAYS(NAME, PARAMETERS, ARGUMENTS)                                                     \
   static cl_int odd_##NAME PARAMETERS                                                              \
   {                                                                                                \
@@ -98,7 +98,7 @@ gives_bytes(const char* const name)
     return fails(#NAME) ? CL_OUT_OF_RESOURCES : code;                                              \
   }
 
-// Returns what it makes (an object, or `n` 0: an address), and an error in *code.
+// Functions that return an object (or, with `n` 0, an address), and an error in *code.
 #define MAKE(TYPE, NAME, N, PARAMETERS, ARGUMENTS)                                                 \
   static TYPE odd_##NAME PARAMETERS                                                                \
   {                                                                                                \
@@ -114,7 +114,7 @@ gives_bytes(const char* const name)
     return made;                                                                                   \
   }
 
-// Makes an event where the caller wants one.
+// Functions that make an event if the caller wants one.
 #define ENQUEUE(NAME, PARAMETERS, ARGUMENTS)                                                       \
   static cl_int odd_##NAME PARAMETERS                                                              \
   {                                                                                                \
@@ -131,8 +131,8 @@ gives_bytes(const char* const name)
     return code;                                                                                   \
   }
 
-// Writes n_bytes to `value`; of an array of addresses of the caller's (CL_PROGRAM_BINARIES)
-// nothing.
+// Functions that write n_bytes to `value`.  CL_PROGRAM_BINARIES, an array of the caller's
+// addresses, is not filled.
 #define TELL(NAME, PARAMETERS, ARGUMENTS)                                                          \
   static cl_int odd_##NAME PARAMETERS                                                              \
   {                                                                                                \
@@ -148,7 +148,7 @@ gives_bytes(const char* const name)
     return real.NAME ARGUMENTS;                                                                    \
   }
 
-// Fills an array of up to n and tells in *count how many there are.
+// Functions that fill an array of up to n elements and set *count to their number.
 #define LIST(NAME, MADE, PARAMETERS, ARGUMENTS)                                                    \
   static cl_int odd_##NAME PARAMETERS                                                              \
   {                                                                                                \

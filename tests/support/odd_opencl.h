@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Stands in front of OpenCL's table of functions (dsp_gpu/opencl_driver.h) and lets one call fail,
-   or return success without what it should hand out.  Everything else is passed on.
+   Replaces the functions in OpenCL's table (dsp_gpu/opencl_driver.h) by wrappers.  A test can make
+   one call fail, or report success with invalid results.  All other calls go to the driver.
 
-   Objects are counted; functions that free, flush or wait do so whatever they return.
+   The wrappers count objects.  A call that frees, flushes or waits does so even if it reports an
+   error.
 */
 #ifndef WARPRACK_TESTS_ODD_OPENCL_H
 #define WARPRACK_TESTS_ODD_OPENCL_H
@@ -11,21 +12,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Stand in front of the functions that the table has now.
+/// Wrap the functions that the table has now.
 void odd_opencl_wrap(void);
 
-/// Let call number `n_good` + 1 from now fail with CL_OUT_OF_RESOURCES.
+/// Make call number `n_good` + 1 from now fail with CL_OUT_OF_RESOURCES.
 void odd_opencl_fail(uint32_t n_good);
 
-/// Let call number `n_good` + 1 from now, of those that hand something out, return CL_SUCCESS and
-/// hand out only bytes of this value: NULL, 0 and "", or with another value than 0 numbers and
-/// texts that are absurd (objects are not counted then).
+/// Of the calls from now that return a result, make number `n_good` + 1 return CL_SUCCESS, and fill
+/// its result with this byte: NULL, 0 and "" for 0, absurd numbers and texts for another value
+/// (these are never objects, so object calls do not count then).
 void odd_opencl_give(uint32_t n_good, unsigned char byte);
 
-/// The name of that call, NULL before it has come.
+/// The name of the call that was made to fail, NULL before it.
 const char* odd_opencl_call(void);
 
-/// Objects that were made and not yet released.
+/// Number of objects that were made and not yet released.
 int32_t odd_opencl_n_live(void);
 
 #endif

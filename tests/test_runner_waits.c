@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What waits in a runner: edits for later frames while blocks come, stall, stand still or end,
-// values of racks that are planned once there is a format, tails that the worker cannot play, and
+// Work that waits in a runner: edits for later frames while blocks come, stall, stop or end; values
+// of racks that are planned when there is a format; tails that the worker is too slow for; and
 // measurements of racks, which end when an edit comes.
 
 #include "support/player.h"
@@ -135,8 +135,8 @@ END_TEST
 
 // ---- measurements ----
 
-/// A response of one sample, for one rate.  The plan of a rack reads it, and then the copy of the
-/// rack that is measured, which waits there.
+/// An impulse response of one sample.  The planner of a rack reads it first; the copy of the rack
+/// for the measurement reads it next, and waits there.
 typedef struct SlowResponse {
   _Atomic uint32_t n_loads;
   _Atomic bool may_go_on;
@@ -193,7 +193,7 @@ edit_slowly(Bench* const bench, SlowResponse* const slow)
   bench_play_until(bench, &bench->n_replies, 2U);
 }
 
-/// It has begun to measure that rack.
+/// Wait until the runner measures the rack.
 static void
 await_measurement(const SlowResponse* const slow)
 {
@@ -233,7 +233,7 @@ START_TEST(so_does_the_end_of_audio)
   pthread_join(thread, NULL);
   runner_calls.status(bench.runner, &status);
   ck_assert_double_eq_tol((double)status.facts.fallbacks.of[0].level, 1.0, 1e-3);
-  do { // the builder measures again
+  do { // until the builder measures again
     usleep(BENCH_POLL_US);
     runner_calls.status(bench.runner, &status);
   } while (status.facts.fallbacks.of[0].response == 0.0F);
@@ -335,7 +335,7 @@ START_TEST(tails_end_when_the_worker_was_behind_at_most_looks)
   bench_edit(&bench, 1U, "d: delay 10s feedback=0%", 0U);
   bench_arm(&bench, false, 0U);
   bench_play_until(&bench, &bench.n_replies, 1U);
-  bench_play(&bench); // what has never sounded has no tail
+  bench_play(&bench); // a node that has never sounded has no tail
   bench_edit(&bench, 2U, "g: gain 0dB", 0U);
   bench_play_until(&bench, &bench.n_replies, 2U);
   ck_assert_uint_eq(bench.replies[1].facts.n_units, 2U); // the delay's tail
@@ -352,7 +352,7 @@ START_TEST(tails_end_when_the_worker_was_behind_at_most_looks)
   ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes);
   look(&bench, 1U);
   ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes + 1U);
-  look(&bench, 1U); // it counts anew
+  look(&bench, 1U); // the count starts again
   ck_assert_uint_eq(bench_count(&bench, &bench.n_changes), n_changes + 1U);
 
   go_on(&bench);

@@ -66,7 +66,8 @@ query_notify(Control* const control, const Peer* const peer, Message* const mess
     return error_set(error, STATUS_BAD_ARG, "1 subscribes, 0 unsubscribes");
   }
   if (!notify_set(&control->notify, peer, NOTIFY_NEWS, wanted != 0.0)) {
-    return error_set(error, STATUS_LIMIT, "%u clients subscribe already; end one of them",
+    return error_set(error, STATUS_LIMIT,
+                     "%u clients subscribe already; close one of them, or unsubscribe it",
                      NOTIFY_MAX_CLIENTS);
   }
   char* const subscribers =
@@ -83,7 +84,7 @@ query_answers(Control* const control, const Peer* const peer, Message* const mes
               Error* const error)
 {
   if (!peer_is_loopback(peer)) {
-    // Its address may be forged, and then somebody else would not be answered.
+    // The address may be forged: then another client would get no answers.
     return error_set(error, STATUS_BAD_ARG,
                      "only senders on this machine can choose their answers");
   }
@@ -93,7 +94,7 @@ query_answers(Control* const control, const Peer* const peer, Message* const mes
     return error_set(error, STATUS_BAD_ARG, "\"%.60s\" is neither all nor failures", wanted);
   }
   if (!notify_set(&control->notify, peer, NOTIFY_QUIET, is_quiet)) {
-    return error_set(error, STATUS_LIMIT, "%u clients get failures only already; end one of them",
+    return error_set(error, STATUS_LIMIT, "%u clients already get failures only; close one of them",
                      NOTIFY_MAX_CLIENTS);
   }
   outlet_done(&control->outlet, peer, message->address, message->n_bytes);

@@ -188,7 +188,7 @@ resample_channel(const LoadedFile* const loaded, const uint32_t channel, const d
   if (failure) {
     const char* const words = src_strerror(failure);
     return error_set(error, STATUS_FILE, "'%s' cannot be resampled: %s", loaded->name,
-                     words ? words : "libsamplerate does not say why");
+                     words ? words : "libsamplerate gives no reason");
   }
   for (uint64_t i = 0; i < loaded->file.n_frames; ++i) {
     out[i] = (float)(out[i] / ratio);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Which rack a live run begins with, when there is a state folder:
+   The rack with which a live run starts, if there is a state folder:
 
-     usually                        what played last; but the RACK of the command line when that is
-                                    another one than last time
-     3rd start that has not lived   the last good one, muted
-     5th start and later            the empty one, muted
+     usually                        the rack that played last; or the RACK of the command line, if
+                                    that differs from the one of the last start
+     3rd and 4th start in a row     the last good rack, muted (state_starts() counts)
+     5th start and later            the empty rack, muted
 
-   What cannot be read or planned is said, and the next best takes its place, so that a damaged file
-   or a missing impulse response does not keep a machine silent.  Without a state folder, or with
-   --fresh, it is the RACK of the command line or nothing.
+   If the program cannot read or plan a rack, it reports the reason and tries the next one, so that
+   a damaged file or a missing impulse response does not keep a machine silent.  Without a state
+   folder, or with --fresh, only the RACK of the command line is tried.
 */
 #ifndef WARPRACK_TOOLS_FIRST_RACK_H
 #define WARPRACK_TOOLS_FIRST_RACK_H
@@ -30,7 +30,7 @@ typedef struct FirstRack {
   void* context;
 } FirstRack;
 
-/// True when the run is to begin muted: it crashes again and again.
+/// True when the run must start muted, because the starts before it crashed.
 bool first_rack_is_muted(const State* state);
 
 /// Choose and plan; the caller frees `*rack`, NULL on error.  The error is that of the command

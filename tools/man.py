@@ -130,8 +130,8 @@ def page():
     yield ".SH EXIT STATUS\n" + "".join(item(*code.split(" ", 1)) for code in codes)
     yield ".SH FILES\n"
     yield item("\\fI/etc/default/warprack\\fR, \\fI~/.config/warprack.conf\\fR", "options of the system's and of a user's service: WARPRACK_OPTIONS=...")
-    yield item(f"\\fI{escaped(RACKS)}\\fR", "racks that are useful as they are")
-    yield item(f"\\fI{escaped(DOCUMENTS)}\\fR", "the whole documentation; README.md leads on")
+    yield item(f"\\fI{escaped(RACKS)}\\fR", "racks that are ready to use")
+    yield item(f"\\fI{escaped(DOCUMENTS)}\\fR", "the whole documentation; start with README.md")
     yield ".SH SEE ALSO\n.BR oscsend (1),\n.BR systemctl (1)\n"
 
 

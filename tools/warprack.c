@@ -29,7 +29,7 @@ print_help(void)
     printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
   }
   printf("\n" PROGRAM_NAME " COMMAND --help tells more; " PROGRAM_NAME
-         " --version says which one this is.\n\n"
+         " --version prints the version.\n\n"
          "Exit status: 0 done, 2 wrong usage or rack, 3 audio i/o, 4 backend that is not there, "
          "5 file, 6 memory.\n");
   return EXIT_SUCCESS;

@@ -145,20 +145,30 @@ is_free(const NotifyEntry* const entry, const uint64_t now_ns)
   return !entry->is_due && now_ns - entry->sent_ns >= NOTIFY_INTERVAL_NS;
 }
 
-/// The key's entry, or a free one; NULL when there is none.
+static uint32_t
+n_entries(const Notify* const notify)
+{
+  return N_NOTIFY_EVENTS + notify->n_params;
+}
+
+/// The key's entry, or a free one; NULL when there is none.  An event always has one.
 static NotifyEntry*
 find_entry(Notify* const notify, const NotifyKey key, const uint64_t now_ns)
 {
+  if (key.uid == RACK_UID_NONE) {
+    notify->entries[key.param].key = key;
+    return &notify->entries[key.param];
+  }
   NotifyEntry* unused = NULL;
-  for (uint32_t e = 0; e < notify->n_entries; ++e) {
+  for (uint32_t e = N_NOTIFY_EVENTS; e < n_entries(notify); ++e) {
     NotifyEntry* const entry = &notify->entries[e];
     if (entry->key.uid == key.uid && entry->key.param == key.param) {
       return entry;
     }
     unused = unused || !is_free(entry, now_ns) ? unused : entry;
   }
-  if (!unused && notify->n_entries < NOTIFY_MAX_KEYS) {
-    unused = &notify->entries[notify->n_entries++];
+  if (!unused && notify->n_params < NOTIFY_MAX_KEYS) {
+    unused = &notify->entries[N_NOTIFY_EVENTS + notify->n_params++];
   }
   if (unused) {
     *unused = (NotifyEntry){ .key = key };
@@ -175,7 +185,7 @@ notify_change(Notify* const notify, const NotifyKey key, const Peer* const maker
   }
   NotifyEntry* const entry = find_entry(notify, key, now_ns);
   if (!entry) {
-    // The table is full: send /rack/changed to all subscribers instead.
+    // The table is full: send /rack/changed, which has an entry, to all subscribers instead.
     const NotifyKey rack = { RACK_UID_NONE, NOTIFY_RACK };
     notify_change(notify, rack, NULL, now_ns);
     return;
@@ -229,8 +239,8 @@ void
 notify_flush(Notify* const notify, const uint64_t now_ns)
 {
   notify->n_sent = 0;
-  for (uint32_t n = 0; n < notify->n_entries && may_send(notify); ++n) {
-    notify->next_entry %= notify->n_entries;
+  for (uint32_t n = 0; n < n_entries(notify) && may_send(notify); ++n) {
+    notify->next_entry %= n_entries(notify);
     NotifyEntry* const entry = &notify->entries[notify->next_entry++];
     if (is_ready(entry, now_ns)) {
       send_entry(notify, entry, now_ns);
@@ -246,7 +256,7 @@ notify_wake_ns(const Notify* const notify)
 {
   uint64_t wake_ns =
       backlog_is_empty(&notify->backlog) ? UINT64_MAX : notify->backlog_ns + NOTIFY_INTERVAL_NS;
-  for (uint32_t e = 0; e < notify->n_entries; ++e) {
+  for (uint32_t e = 0; e < n_entries(notify); ++e) {
     const NotifyEntry* const entry = &notify->entries[e];
     const uint64_t due_ns = entry->sent_ns ? entry->sent_ns + NOTIFY_INTERVAL_NS : 0U;
     wake_ns = entry->is_due && due_ns < wake_ns ? due_ns : wake_ns;

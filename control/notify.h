@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NOTIFY_MAX_CLIENTS 32U // for each NotifyWish
-#define NOTIFY_MAX_KEYS    512U
+#define NOTIFY_MAX_CLIENTS 32U                // for each NotifyWish
+#define NOTIFY_MAX_KEYS    512U               // parameters that change in one interval
 #define NOTIFY_INTERVAL_NS UINT64_C(20000000) // as fast as eyes and faders need
 #define NOTIFY_BATCH                                                                               \
   128U // values of a replaced document in one interval: as many as a socket's
@@ -67,8 +67,8 @@ typedef void (*NotifySay)(void* context, const Peer* to, const NotifyKey* key);
 
 typedef struct Notify {
   Client clients[2U * NOTIFY_MAX_CLIENTS];
-  NotifyEntry entries[NOTIFY_MAX_KEYS];
-  uint32_t n_entries;  ///< Entries that have ever been used
+  NotifyEntry entries[N_NOTIFY_EVENTS + NOTIFY_MAX_KEYS]; ///< One per event, then parameters
+  uint32_t n_params;   ///< Entries of parameters that have ever been used
   uint32_t next_entry; ///< The entry at which notify_flush() continues
   uint32_t n_sent;     ///< Datagrams since the last notify_flush()
   Backlog backlog;
@@ -86,7 +86,8 @@ bool notify_set(Notify* notify, const Peer* peer, NotifyWish wish, bool wanted);
 
 bool notify_is_quiet(const Notify* notify, const Peer* peer);
 
-/// Something has changed; `maker` may be NULL.
+/// Something has changed; `maker` may be NULL.  When more than NOTIFY_MAX_KEYS parameters change in
+/// one interval, all subscribers get /rack/changed for the others.
 void notify_change(Notify* notify, NotifyKey key, const Peer* maker, uint64_t now_ns);
 
 /// An edit has replaced the document `before` (NULL: unknown) by `now`.  The values that differ

@@ -43,7 +43,7 @@ typedef struct IoEvents {
                   bool wait);
   /// Rate or period are known or have changed: arm the engine.  An error keeps the driver waiting.
   Status (*format)(void* context, double rate_hz, uint32_t block_frames, Error* error);
-  /// Frames from input to output now, to be told to the server.  [any]
+  /// Frames from input to output now, which the driver reports to the server.  [any]
   uint32_t (*latency)(void* context);
   /// One line for the log: lost the server, came back, ...  [main]
   void (*note)(void* context, const char* text);
@@ -60,7 +60,7 @@ typedef struct IoStatus {
   double rate_hz;
   uint32_t block_frames;
   /// As the server or device counts them, for information: jackd -d dummy counts its own timer's
-  /// lateness too.  Whether we were late is told by PeriodCounts::late.
+  /// lateness too.  PeriodCounts::late counts the blocks for which this program was late.
   uint64_t xruns;
   uint64_t overlaps; ///< Periods silenced because the driver called from two threads at once
   uint64_t reconnects;

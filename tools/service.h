@@ -19,8 +19,8 @@ typedef struct Service {
   Vitals vitals;
   pthread_mutex_t starting; ///< service_slow_start() may come from another thread
   bool is_ready;
-  uint64_t slow_ns; ///< When it was last told of a slow start; 0: never
-  uint64_t n_fed;   ///< Signs of life that the manager was sent
+  uint64_t slow_ns; ///< When the manager last got a message about a slow start; 0: never
+  uint64_t n_fed;   ///< Keep-alive messages sent to the manager
   bool was_lost;    ///< When service_is_lost() was last asked
 } Service;
 
@@ -29,17 +29,18 @@ NODISCARD Status service_open(Service* service, Error* error);
 
 void service_close(Service* service);
 
-/// True once whenever the manager has begun not to take what it is told; why.
+/// True once each time the manager has stopped accepting messages; `why` is the reason.
 bool service_is_lost(Service* service, Error* why);
 
 /// The start takes longer than a manager may think, and why.  Told once a second at most, and not
 /// once it is over, as when a later worker says that it takes long. [any, not rt]
 void service_slow_start(Service* service, const char* why, uint64_t now_ns);
 
-/// The start is over: commands are heard, and audio runs or is waited for.
+/// Report that the start is over: the server accepts commands, and audio runs or is waited for.
 void service_ready(Service* service, const VitalSigns* signs, uint64_t now_ns);
 
-/// Feed the watchdog when it is time to, and say what is new.  At least four times a second.
+/// Send keep-alive messages and state changes when they are due.  Call it at least four times a
+/// second.
 void service_look(Service* service, const VitalSigns* signs, const char* driver, const IoStatus* io,
                   const EngineStatus* engine, uint64_t now_ns);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What a live run keeps on disk, so that it comes back as it was after a power failure, and comes
-   back at all when it crashes again and again.  One folder, used by one run at a time:
+   The state of a live run on disk: after a power failure the next run restores the rack, and after
+   repeated crashes it starts with a safe rack.  One folder, used by one run at a time:
 
      present.rack   the rack that plays, once it has lived for STATE_PRESENT_S
      good.rack      such a rack, after the run has lived for STATE_GOOD_S more
@@ -9,10 +9,10 @@
      starts         how many starts in a row, the present one included, have not lived for
                     STATE_LIVED_S nor ended in order
 
-   Files change as a whole or not at all (folder_replace()).  They are written by a thread of its
-   own: a disk that is slow, full or hangs is said and counted, and nothing waits for it.
+   Each file is replaced as a whole (folder_replace()).  A separate thread writes the files; it
+   reports and counts a disk that is slow, full or hangs, and no other thread waits for the disk.
 
-   No clock on the wall is asked: starts are counted, not timed.
+   The program counts starts and does not read the time of day, which may be wrong after a start.
 */
 #ifndef WARPRACK_TOOLS_STATE_H
 #define WARPRACK_TOOLS_STATE_H
@@ -25,22 +25,22 @@
 #define STATE_PRESENT_S 5U
 #define STATE_GOOD_S    60U
 #define STATE_LIVED_S   20U
-#define STATE_SHAKEN_S  15U // that a rack must live on after a worker was lost with it
-#define STATE_RETRY_S   10U // between tries to write what could not be written
+#define STATE_SHAKEN_S  15U // for which a rack must play again after it lost a worker
+#define STATE_RETRY_S   10U // until a failed write is tried again
 
 typedef enum StateFile { STATE_PRESENT, STATE_GOOD, STATE_N_FILES } StateFile;
 
 typedef struct StateCounts {
   uint64_t saved;  ///< Racks written
-  uint64_t failed; ///< Times that something could not be written
+  uint64_t failed; ///< Writes that failed
 } StateCounts;
 
 typedef enum StateTrouble {
-  STATE_UNWRITTEN, ///< A file could not be written, and is tried again
-  STATE_UNREAD     ///< A file is there, but damaged: it is as if it were not
+  STATE_UNWRITTEN, ///< A file could not be written; the thread tries again
+  STATE_UNREAD     ///< A file is damaged, and is ignored
 } StateTrouble;
 
-/// Called in either case; must not call back. [state's thread, main]
+/// Called for both; must not call functions of this header. [state's thread, main]
 typedef void (*StateFailed)(void* context, StateTrouble trouble, const char* text);
 
 typedef struct State State;

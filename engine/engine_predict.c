@@ -77,7 +77,8 @@ choose_fallbacks(const Engine* const engine, const Rack* const rack, Fallbacks* 
   if (!status) {
     while (!fallback_probe_run(probe)) {
     }
-    fallback_choose(rack, config->on_late, engine_n_out(engine), probe, fallbacks);
+    fallback_measure(probe, engine_n_out(engine), fallbacks);
+    (void)fallback_choose(rack, config->on_late, fallbacks, fallbacks);
   }
   fallback_probe_free(probe);
   file_cache_clear(&loader);

@@ -15,9 +15,10 @@
        Its initial value is the level of the response for pink noise.
 
    The copy runs on the CPU for a tenth of a second of audio (fallback_choose.h).  After an
-   edit, an `auto` output keeps its fallback, and the level goes on following the output, until the
-   new rack has been measured.  A `late` statement of the new rack applies with the edit itself.  If
-   the rack cannot be measured, its `auto` outputs are silent.
+   edit, an `auto` output has the choice of the last measurement, and the level goes on following
+   the output, until the new rack has been measured.  A `late` statement of the new rack applies
+   with the edit itself, and so does the removal of one.  If the rack cannot be measured, its `auto`
+   outputs are silent.
 */
 #ifndef WARPRACK_ENGINE_FALLBACK_H
 #define WARPRACK_ENGINE_FALLBACK_H

@@ -283,24 +283,35 @@ choose_fixed(const Rack* const rack, const RackFallback* const on_late, const ui
 }
 
 void
-fallback_choose(const Rack* const rack, const RackFallback on_late, const uint32_t n_out,
-                const FallbackProbe* const probe, Fallbacks* const fallbacks)
+fallback_measure(const FallbackProbe* const probe, const uint32_t n_out, Fallbacks* const measured)
 {
-  fallbacks->n = n_out;
+  measured->n = n_out;
   for (uint32_t c = 0; c < n_out; ++c) {
-    fallbacks->of[c] = probe ? choose_auto(probe, c) : (Fallback){ .why = FALLBACK_UNKNOWN };
-    (void)choose_fixed(rack, &on_late, c, &fallbacks->of[c]);
+    measured->of[c] = probe ? choose_auto(probe, c) : (Fallback){ .why = FALLBACK_UNKNOWN };
+  }
+}
+
+void
+fallback_outdate(const uint32_t n_out, Fallbacks* const measured)
+{
+  const bool is_known = measured->n == n_out;
+  measured->n = n_out;
+  for (uint32_t c = 0; c < n_out; ++c) {
+    if (is_known) {
+      measured->of[c].response = 0.0F;
+    } else {
+      measured->of[c] = (Fallback){ .follows = true, .why = FALLBACK_LEVEL };
+    }
   }
 }
 
 bool
-fallback_keep(const Rack* const rack, const RackFallback on_late, const uint32_t n_out,
-              Fallbacks* const fallbacks)
+fallback_choose(const Rack* const rack, const RackFallback on_late, const Fallbacks* const measured,
+                Fallbacks* const fallbacks)
 {
   bool is_any_auto = false;
-  fallbacks->n = n_out;
-  for (uint32_t c = 0; c < n_out; ++c) {
-    fallbacks->of[c].response = 0.0F;
+  *fallbacks = *measured;
+  for (uint32_t c = 0; c < measured->n; ++c) {
     is_any_auto |= !choose_fixed(rack, &on_late, c, &fallbacks->of[c]);
   }
   return is_any_auto;

@@ -25,14 +25,18 @@ void fallback_probe_free(FallbackProbe* probe);
 /// Run one block of the copy.  True after the last block: the rack is measured. [builder]
 bool fallback_probe_run(FallbackProbe* probe);
 
-/// Choose the fallback of each output of a rack.  `probe` must have run to its end; if it is NULL,
-/// because the rack could not be measured, `auto` outputs are silent (FALLBACK_UNKNOWN). [any]
-void fallback_choose(const Rack* rack, RackFallback on_late, uint32_t n_out,
-                     const FallbackProbe* probe, Fallbacks* fallbacks);
+/// Choose for each output as if it were `auto`.  `probe` must have run to its end; if it is
+/// NULL, because the rack could not be measured, all outputs are silent (FALLBACK_UNKNOWN). [any]
+void fallback_measure(const FallbackProbe* probe, uint32_t n_out, Fallbacks* measured);
 
-/// Replace the fallbacks of the previous rack by those of `rack`, before `rack` is measured: `auto`
-/// outputs keep their fallback, the others get the level of the rack or of `on_late`.  All
-/// responses are 0.  Returns true if there is an `auto` output. [any]
-bool fallback_keep(const Rack* rack, RackFallback on_late, uint32_t n_out, Fallbacks* fallbacks);
+/// The rack has changed since fallback_measure(): keep the choices, and forget the responses, so
+/// that no warning uses them.  Without choices for `n_out` outputs, the choice is the level of the
+/// output, which begins with silence. [any]
+void fallback_outdate(uint32_t n_out, Fallbacks* measured);
+
+/// Set the fallback of each output of `measured`: the level of rack or option, or for `auto` the
+/// choice of `measured`.  Returns true if there is an `auto` output. [any]
+bool fallback_choose(const Rack* rack, RackFallback on_late, const Fallbacks* measured,
+                     Fallbacks* fallbacks);
 
 #endif

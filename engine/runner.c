@@ -118,6 +118,14 @@ same_format(const Format* const a, const Format* const b)
          (b->n_out == 0U || a->n_out == b->n_out);
 }
 
+bool
+runner_outdate_fallbacks(Runner* const runner, const Rack* const rack, const uint32_t n_out)
+{
+  fallback_outdate(n_out, &runner->measured);
+  runner->must_measure = true;
+  return fallback_choose(rack, runner->config.on_late, &runner->measured, &runner->fallbacks);
+}
+
 void
 runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
                         const bool gives_way)
@@ -132,8 +140,9 @@ runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
     is_measured = fallback_probe_run(probe);
   }
   if (is_measured) {
-    fallback_choose(request->rack, runner->config.on_late, request->format->n_out, probe,
-                    &runner->fallbacks);
+    fallback_measure(probe, request->format->n_out, &runner->measured);
+    (void)fallback_choose(request->rack, runner->config.on_late, &runner->measured,
+                          &runner->fallbacks);
     runner->must_measure = false;
   }
   fallback_probe_free(probe);
@@ -148,8 +157,7 @@ choose_first_fallbacks(Runner* const runner, const PlanRequest* const request)
   if (format->offline) {
     return;
   }
-  runner->must_measure = true;
-  if (fallback_keep(request->rack, runner->config.on_late, format->n_out, &runner->fallbacks)) {
+  if (runner_outdate_fallbacks(runner, request->rack, format->n_out)) {
     runner_choose_fallbacks(runner, request, false);
   }
 }
@@ -179,6 +187,7 @@ plan_for_format(Runner* const runner, const RunnerStart* const start, Error* con
   Plan* plan = NULL;
   bool tangled = false;
   const Fallbacks before = runner->fallbacks;
+  const Fallbacks measured_before = runner->measured;
   choose_first_fallbacks(runner, &request);
   Status status = runner_make_plan(runner, &request, &plan, &tangled, error);
   if (status == STATUS_LIMIT && request.held_bytes) {
@@ -189,6 +198,7 @@ plan_for_format(Runner* const runner, const RunnerStart* const start, Error* con
   }
   if (status) {
     runner->fallbacks = before;
+    runner->measured = measured_before;
     runner->must_measure = true; // the rack of the old plan, if that was kept
   } else {
     runner_show_plan(runner, plan);

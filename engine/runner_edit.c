@@ -240,7 +240,8 @@ plan_in_two_steps(Runner* const runner, const PlanRequest* const last, uint64_t*
 }
 
 /// Plan `rack` from the active plan, and wait until the new plan is active.  Takes ownership of
-/// `rack` on success.  An `auto` output keeps its fallback until measure(). [planning held]
+/// `rack` on success.  An `auto` output has the choice of the last measurement until measure().
+/// [planning held]
 static Status
 plan_edit(Runner* const runner, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
           uint64_t* const heard_at, Error* const error)
@@ -255,8 +256,7 @@ plan_edit(Runner* const runner, Rack* const rack, const uint64_t at_frame, const
   }
   if (!status) {
     if (!runner->format.offline && !rack_differs_in_values(rack, runner->rack)) {
-      (void)fallback_keep(rack, runner->config.on_late, runner->format.n_out, &runner->fallbacks);
-      runner->must_measure = true;
+      (void)runner_outdate_fallbacks(runner, rack, runner->format.n_out);
     }
     rack_free(runner->rack);
     runner->rack = rack;

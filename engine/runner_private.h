@@ -54,7 +54,8 @@ struct Runner {
   Rack* rack;          ///< Heard, or to be heard once there is a format
   Ring* ring;          ///< NULL while disarmed, and offline
   Fallbacks fallbacks; ///< Of `rack`
-  bool must_measure;   ///< The rack has not been measured for `fallbacks` yet
+  Fallbacks measured;  ///< By the last measurement, as if all outputs were `auto`
+  bool must_measure;   ///< `rack` has not been measured yet
 
   uint32_t n_behind; ///< [builder] How often looks found the ring full: has_heavy_tails()
 
@@ -89,6 +90,10 @@ struct Runner {
 void runner_publish_facts(Runner* runner);
 
 RunnerFacts runner_facts(const Runner* runner);
+
+/// Choose the fallbacks of a rack before its measurement.  Returns true if an output is `auto`.
+/// [planning held]
+bool runner_outdate_fallbacks(Runner* runner, const Rack* rack, uint32_t n_out);
 
 /// Measure a rack, and choose the fallbacks of its outputs.  With `gives_way` the measurement ends
 /// without a result as soon as runner_is_wanted(), and `must_measure` stays set. [planning held]

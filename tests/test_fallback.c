@@ -163,28 +163,51 @@ START_TEST(the_rack_s_word_counts_then_the_option_s)
 }
 END_TEST
 
-START_TEST(before_a_measurement_words_count_and_other_outputs_keep_theirs)
+START_TEST(before_a_measurement_statements_apply_and_auto_has_the_last_choice)
 {
-  static const char others[] = "chain gain -40\nlate out:2 silence\nlate out:3 -20dB";
-  static const char fourth[] =
-      "chain gain -40\nlate out:2 silence\nlate out:3 -20dB\nlate out:4 auto";
+  static const char* const racks[] = {
+    "chain gain -40\nlate out:2 silence\nlate out:3 -20dB\nlate out:4 auto",
+    "chain gain -40\nlate out:2 silence\nlate out:3 -20dB",
+    "chain gain -40\nlate out:1-4 auto", // the other statements are gone
+  };
   const RackFallback option = { true, -30.0 };
-  const Fallbacks before = choose("chain gain -12", 4);
-  Rack* const rack = player_rack(fourth);
-  Rack* const words = player_rack(others);
-  Fallbacks fallbacks = before;
-  ck_assert(fallback_keep(rack, option, 4U, &fallbacks));
-  expect(&fallbacks, 1, FALLBACK_OPTION, -30.0, 1e-4);
-  expect_silence(&fallbacks, 2, FALLBACK_RACK);
-  expect(&fallbacks, 3, FALLBACK_RACK, -20.0, 1e-4);
-  expect(&fallbacks, 4, FALLBACK_LEVEL, -12.0, 1e-3);
-  ck_assert_float_eq(fallbacks.of[3].level, before.of[3].level);
-  ck_assert(!fallback_keep(words, option, 4U, &fallbacks));
-  expect(&fallbacks, 4, FALLBACK_OPTION, -30.0, 1e-4);
-  for (uint32_t c = 0; c < 4U; ++c) {
-    ck_assert_float_eq(fallbacks.of[c].response, 0.0F); // no warning before the measurement
+  Fallbacks measured = choose("chain in:1 | gain -12 | out:1\nchain in:2 | gain -12 | out:2-4", 2);
+  Fallbacks fallbacks[ARRAY_LEN(racks)];
+  bool is_any_auto[ARRAY_LEN(racks)];
+  fallback_outdate(4U, &measured);
+  for (uint32_t r = 0; r < ARRAY_LEN(racks); ++r) {
+    Rack* const rack = player_rack(racks[r]);
+    is_any_auto[r] = fallback_choose(rack, option, &measured, &fallbacks[r]);
+    for (uint32_t c = 0; c < 4U; ++c) {
+      ck_assert_float_eq(fallbacks[r].of[c].response, 0.0F); // no warning before the measurement
+    }
+    rack_free(rack);
   }
-  rack_free(words);
+  ck_assert(is_any_auto[0] && !is_any_auto[1] && is_any_auto[2]);
+  for (uint32_t r = 0; r < 2U; ++r) {
+    expect(&fallbacks[r], 1, FALLBACK_OPTION, -30.0, 1e-4);
+    expect_silence(&fallbacks[r], 2, FALLBACK_RACK);
+    expect(&fallbacks[r], 3, FALLBACK_RACK, -20.0, 1e-4);
+  }
+  expect_silence(&fallbacks[0], 4, FALLBACK_NO_INPUT);
+  expect(&fallbacks[1], 4, FALLBACK_OPTION, -30.0, 1e-4);
+  for (uint32_t output = 1; output <= 4U; ++output) {
+    const bool is_level = output <= 2U;
+    expect(&fallbacks[2], output, is_level ? FALLBACK_LEVEL : FALLBACK_NO_INPUT,
+           is_level ? -12.0 : -(double)INFINITY, 1e-3);
+  }
+}
+END_TEST
+
+START_TEST(without_any_measurement_auto_begins_with_silence_and_follows)
+{
+  Rack* const rack = player_rack("chain gain -40\nlate out:2 -20dB");
+  Fallbacks measured = { .n = 0U };
+  Fallbacks fallbacks;
+  fallback_outdate(2U, &measured);
+  ck_assert(fallback_choose(rack, (RackFallback){ 0 }, &measured, &fallbacks));
+  expect_silence(&fallbacks, 1, FALLBACK_LEVEL);
+  expect(&fallbacks, 2, FALLBACK_RACK, -20.0, 1e-4);
   rack_free(rack);
 }
 END_TEST
@@ -219,5 +242,6 @@ SUITE_MAIN("fallback", an_output_begins_with_the_level_of_its_response,
            an_output_without_an_input_of_its_own_is_silent, inputs_that_are_mixed_do_not_cancel,
            what_is_heard_later_than_the_measurement_begins_with_silence,
            the_rack_s_word_counts_then_the_option_s,
-           before_a_measurement_words_count_and_other_outputs_keep_theirs,
+           before_a_measurement_statements_apply_and_auto_has_the_last_choice,
+           without_any_measurement_auto_begins_with_silence_and_follows,
            fallbacks_are_told_in_words_by_range)

@@ -123,7 +123,7 @@ expect_fallback(const RunnerFacts* const facts, const double level, const Fallba
   ck_assert_int_eq(fallback->follows, why == FALLBACK_LEVEL);
 }
 
-START_TEST(an_output_keeps_its_fallback_until_an_edit_is_measured)
+START_TEST(an_output_has_its_last_choice_until_an_edit_is_measured)
 {
   static const struct {
     const char* text;
@@ -133,8 +133,8 @@ START_TEST(an_output_keeps_its_fallback_until_an_edit_is_measured)
     FallbackWhy why;
   } edits[] = {
     { "g: gain -10dB | h: gain -10dB", 1.0, FALLBACK_LEVEL, 0.1, FALLBACK_LEVEL },
-    { "chain g: gain 0dB\nlate out -40dB", 0.01, FALLBACK_RACK, 0.01, FALLBACK_RACK }, // at once
-    { "g: gain -20dB", 0.01, FALLBACK_RACK, 0.1, FALLBACK_LEVEL },
+    { "chain g: gain -30dB\nlate out 0dB", 1.0, FALLBACK_RACK, 1.0, FALLBACK_RACK }, // at once
+    { "g: gain -20dB", 0.0316, FALLBACK_LEVEL, 0.1, FALLBACK_LEVEL }, // as -30 dB was measured
     { "disconnect in out", 0.1, FALLBACK_LEVEL, 0.0, FALLBACK_NO_INPUT },
     { "h: gain 0dB", 0.0, FALLBACK_NO_INPUT, 1.0, FALLBACK_LEVEL },
     { "t: highpass 2000 order=4", 1.0, FALLBACK_LEVEL, 0.0, FALLBACK_NO_LOWS },
@@ -345,7 +345,7 @@ END_TEST
 SUITE_MAIN("runner", a_frame_counter_that_leaves_32_bits_behind_changes_nothing,
            edits_are_answered_once_each_and_in_their_order, the_end_of_a_tail_is_told,
            a_rack_knows_its_fallbacks_before_it_first_plays,
-           an_output_keeps_its_fallback_until_an_edit_is_measured,
+           an_output_has_its_last_choice_until_an_edit_is_measured,
            an_edit_that_fails_leaves_the_fallbacks, messages_are_applied_with_a_ring_and_without,
            a_node_that_is_bypassed_is_told, a_new_runner_counts_messages_from_where_they_are,
            it_holds_no_lock_when_it_calls_back, without_a_thread_it_answers_within_the_call)

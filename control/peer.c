@@ -101,6 +101,14 @@ peer_is_loopback(const Peer* const peer)
 }
 
 /// True when the kernel lets a socket bind to the peer's address and port now.
+PeerKey
+peer_sender(const Peer* const peer)
+{
+  PeerKey key = peer_key(peer);
+  key.port = peer_is_loopback(peer) ? key.port : 0U;
+  return key;
+}
+
 static bool
 can_be_bound(const Peer* const peer)
 {

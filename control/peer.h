@@ -34,6 +34,10 @@ bool peer_key_is_ip4(const PeerKey* key);
 /// Same address and same port. [any]
 bool peer_equal(const Peer* a, const Peer* b);
 
+/// Whose share a packet takes, as the key of a sender: its address, and on this machine its port. A
+/// program elsewhere can send from as many ports as it likes. [any]
+PeerKey peer_sender(const Peer* peer);
+
 /// True when the peer's address is one of this machine.  Asks the kernel. [any]
 bool peer_is_here(const Peer* peer);
 

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "edits.h"
 #include "session_private.h"
+#include "share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -333,6 +334,15 @@ append(Session* const session, Batch* const batch)
   session->n_bytes += batch->n_bytes;
 }
 
+/// Whether one more batch may wait.
+static Status
+check_room(const Session* const session, const Batch* const batch, Error* const error)
+{
+  const Share max = { SESSION_MAX_WAITING, SESSION_MAX_BYTES };
+  const Share used = { session->counts.waiting, session->n_bytes };
+  return share_check(&max, &used, session->first, batch, "edits already wait", error);
+}
+
 /// True when both batches are one message that names the same parameter.
 static bool
 same_target(const Batch* const a, const Batch* const b)
@@ -344,7 +354,8 @@ same_target(const Batch* const a, const Batch* const b)
           strcmp(message_text(x, 0), message_text(y, 0)) == 0);
 }
 
-/// Repeat values behind the edits that wait; a fader that keeps moving takes one place only.
+/// Repeat values behind the edits that wait; a fader that keeps moving takes one place only.  Where
+/// there is no room, an edit that waits may set them otherwise.
 static void
 append_echo(Session* const session, Batch* const batch)
 {
@@ -365,8 +376,37 @@ append_echo(Session* const session, Batch* const batch)
     batch->messages[0] = same->messages[0];
     same->messages[0] = newest;
     batch_free(batch);
-  } else {
+  } else if (check_room(session, batch, NULL) == STATUS_OK) {
     append(session, batch);
+  } else {
+    ++session->counts.values_lost;
+    batch_free(batch);
+  }
+}
+
+/// Values that are heard overtake what waits.
+static void
+overtake(Session* const session, Batch* const batch, const uint64_t now_ns)
+{
+  if (do_values(session, batch, now_ns)) {
+    if (session->first || session->taken) {
+      append_echo(session, batch);
+    } else {
+      batch_free(batch);
+    }
+  }
+}
+
+/// What cannot be done now waits, where there is room.
+static void
+wait_behind(Session* const session, Batch* const batch)
+{
+  Error error;
+  if (check_room(session, batch, &error) == STATUS_OK) {
+    batch->is_sent = false; // to a node that may be another one by then
+    append(session, batch);
+  } else {
+    fail(session, batch, NULL, &error);
   }
 }
 
@@ -377,20 +417,10 @@ session_submit(Session* const session, Batch* const batch, const uint64_t now_ns
   session->taken = is_turn ? NULL : session->taken;
   if (is_turn || !(session->flight || session->taken || session->first)) {
     carry_out(session, batch, now_ns);
-  } else if (session->counts.waiting == SESSION_MAX_WAITING ||
-             session->n_bytes + batch->n_bytes > SESSION_MAX_BYTES) {
-    Error error;
-    error_set(&error, STATUS_LIMIT, "%u edits wait already", session->counts.waiting);
-    fail(session, batch, NULL, &error);
-  } else if (!is_live(session, batch)) {
-    batch->is_sent = false; // to a node that may be another one by then
-    append(session, batch);
-  } else if (do_values(session, batch, now_ns)) {
-    if (session->first || session->taken) {
-      append_echo(session, batch);
-    } else {
-      batch_free(batch);
-    }
+  } else if (is_live(session, batch)) {
+    overtake(session, batch, now_ns);
+  } else {
+    wait_behind(session, batch);
   }
 }
 

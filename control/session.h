@@ -30,8 +30,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SESSION_MAX_WAITING 1024U        // batches behind the edit in flight ...
-#define SESSION_MAX_BYTES   (16U << 20U) // ... and their memory
+// Batches behind the edit in flight, and their memory; of one sender as much as there is room left.
+#define SESSION_MAX_WAITING 2048U
+#define SESSION_MAX_BYTES   (16U << 20U)
 
 /// What the session tells its owner.  A batch is borrowed for the call, unless stated.
 typedef struct SessionEvents {
@@ -65,7 +66,7 @@ typedef struct SessionCounts {
   uint32_t waiting;  ///< Batches behind the edit in flight
   uint32_t undo, redo;
   uint64_t values_set;
-  uint64_t values_lost; ///< Set while an edit was in flight, and not taken again by the engine
+  uint64_t values_lost; ///< Set while an edit was in flight or waited, and not set again behind it
   uint64_t failed;      ///< Batches refused
   bool in_flight;
 } SessionCounts;

@@ -13,14 +13,6 @@
 
 // ---- senders ----
 
-static PeerKey
-source_key(const Peer* const peer)
-{
-  PeerKey key = peer_key(peer);
-  key.port = peer_is_loopback(peer) ? key.port : 0U;
-  return key;
-}
-
 /// FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo), with a salt.
 static uint64_t
 hash_of(uint64_t hash, const void* const bytes, const size_t n_bytes)
@@ -101,7 +93,7 @@ add_source(Sources* const sources, const PeerKey* const key, const uint64_t now_
 Source*
 sources_get(Sources* const sources, const Peer* const peer, const uint64_t now_ns)
 {
-  const PeerKey key = source_key(peer);
+  const PeerKey key = peer_sender(peer);
   Source* const source = find_source(sources, &key);
   return source ? source : add_source(sources, &key, now_ns);
 }

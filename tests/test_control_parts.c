@@ -6,12 +6,14 @@
 #include "support/peers.h"
 #include "support/suite.h"
 
+#include "../control/commands.h"
 #include "../control/control_private.h"
 #include "../control/history.h"
 #include "../control/notify.h"
 #include "../control/outlet.h"
 #include "../control/peer.h"
 #include "../control/queries.h"
+#include "../control/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,6 +209,174 @@ START_TEST(a_gesture_ends_by_rest_or_by_an_edit)
   history_clear(&history);
 }
 END_TEST
+
+// ---- a session without a server ----
+
+/// What a session reported.
+typedef struct Said {
+  uint32_t n_edits, n_values, n_failed;
+  Error failure;
+  Peer maker; ///< Of the newest value
+} Said;
+
+static Status
+on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
+{
+  (void)rack;
+  (void)at_frame;
+  ++((Said*)context)->n_edits;
+  return STATUS_OK;
+}
+
+static void
+on_values(void* const context, const Batch* const batch)
+{
+  (void)batch;
+  ++((Said*)context)->n_values;
+}
+
+static void
+on_edit_done(void* const context, const Batch* const batch, const uint32_t revision,
+             const uint64_t frame)
+{
+  (void)context;
+  (void)batch;
+  (void)revision;
+  (void)frame;
+}
+
+static void
+on_failed(void* const context, const Batch* const batch, const Message* const failing,
+          const Error* const error)
+{
+  (void)batch;
+  (void)failing;
+  Said* const said = context;
+  ++said->n_failed;
+  said->failure = *error;
+}
+
+static void
+on_value_changed(void* const context, const RackUid uid, const uint32_t param,
+                 const Peer* const maker)
+{
+  (void)uid;
+  (void)param;
+  ((Said*)context)->maker = *maker;
+}
+
+static void
+on_rack_changed(void* const context, const Rack* const before, const Batch* const batch)
+{
+  (void)context;
+  (void)before;
+  (void)batch;
+}
+
+/// A session of one gain, in front of an engine that plays nothing.
+static Session*
+new_session(Said* const said, Engine* const engine)
+{
+  Rack* rack = NULL;
+  Session* session = NULL;
+  Error error;
+  *said = (Said){ 0 };
+  ck_assert_int_eq(rack_parse("vol: gain -6dB", "rack", NULL, &rack, &error), STATUS_OK);
+  const SessionConfig config = { .engine = engine,
+                                 .events = { .context = said,
+                                             .edit = on_edit,
+                                             .values_done = on_values,
+                                             .edit_done = on_edit_done,
+                                             .failed = on_failed,
+                                             .value_changed = on_value_changed,
+                                             .rack_changed = on_rack_changed } };
+  ck_assert_int_eq(session_new(&config, rack, &session, &error), STATUS_OK);
+  rack_free(rack);
+  return session;
+}
+
+/// A command of the client with this port; the arguments are given away.
+static Batch*
+command_of(const uint16_t port, const char* const address, const lo_message arguments)
+{
+  const Peer peer = peer_of("127.0.0.1", port);
+  size_t n_bytes = 0;
+  char packet[512] = "";
+  lo_message_serialise(arguments, address, packet, &n_bytes);
+  lo_message_free(arguments);
+  Batch* const batch = read_message(&peer, packet, n_bytes);
+  ck_assert_int_eq(command_find(&batch->messages[0], &batch->messages[0].info, NULL), STATUS_OK);
+  return batch;
+}
+
+/// Another edit each time.
+static Batch*
+edit_of(const uint16_t port)
+{
+  static uint32_t n_edits;
+  char name[16];
+  snprintf(name, sizeof(name), "n%u", n_edits++);
+  const lo_message arguments = lo_message_new();
+  lo_message_add(arguments, "ss", name, "gain");
+  return command_of(port, "/rack/add", arguments);
+}
+
+static Batch*
+value_of(const uint16_t port, const double gain_db)
+{
+  const lo_message arguments = lo_message_new();
+  lo_message_add_float(arguments, (float)gain_db);
+  return command_of(port, "/node/vol/gain", arguments);
+}
+
+START_TEST(edits_of_one_sender_leave_room_for_those_of_others)
+{
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Session* const session = new_session(&said, engine);
+  session_submit(session, edit_of(1), 0); // in flight
+  for (uint32_t n = 0; n < SESSION_MAX_WAITING; ++n) {
+    session_submit(session, edit_of(1), 0);
+  }
+  ck_assert_uint_eq(session_counts(session).waiting, SESSION_MAX_WAITING / 2U);
+  ck_assert_uint_eq(said.n_failed, SESSION_MAX_WAITING / 2U);
+  ck_assert_str_eq(said.failure.text, "1024 edits already wait, 1024 of them from this sender");
+  session_submit(session, edit_of(2), 0);
+  ck_assert_uint_eq(session_counts(session).waiting, SESSION_MAX_WAITING / 2U + 1U);
+  Batch* const large = edit_of(1);
+  large->n_bytes = SESSION_MAX_BYTES;
+  large->peer = peer_of("127.0.0.1", 3);
+  session_submit(session, large, 0);
+  ck_assert_ptr_nonnull(
+      strstr(said.failure.text, " KiB of edits already wait, 0 KiB of them from"));
+  session_free(session);
+  fake_engine_free(engine);
+}
+END_TEST
+
+START_TEST(a_fader_moves_however_many_edits_wait)
+{
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Session* const session = new_session(&said, engine);
+  session_submit(session, edit_of(1), 0);
+  for (uint16_t port = 1; session_counts(session).waiting < SESSION_MAX_WAITING; ++port) {
+    session_submit(session, edit_of(port), 0);
+  }
+  said.n_failed = 0;
+  for (uint32_t n = 1; n <= 3; ++n) {
+    session_submit(session, value_of(9, -1.0 * n), 0);
+    ck_assert_uint_eq(said.n_values, n);
+    ck_assert_uint_eq(session_counts(session).values_lost, n); // no room behind the edits
+  }
+  ck_assert_uint_eq(fake_engine_n_sets(engine), 3);
+  ck_assert_uint_eq(said.n_failed, 0);
+  session_free(session);
+  fake_engine_free(engine);
+}
+END_TEST
+
+// ---- news for subscribers ----
 
 typedef struct Told {
   uint32_t n, n_rack;
@@ -470,7 +640,9 @@ SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_ad
            nothing_is_sent_to_ones_own_address,
            many_answers_to_one_message_of_a_stranger_are_no_larger_either,
            more_warnings_than_a_message_holds_are_counted,
-           undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
+           edits_of_one_sender_leave_room_for_those_of_others,
+           a_fader_moves_however_many_edits_wait, undo_forgets_the_oldest_document_at_its_bound,
+           a_gesture_ends_by_rest_or_by_an_edit,
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
            very_many_news_go_out_in_several_rounds, what_changes_always_keeps_no_other_news_back,
            a_replaced_document_is_told_in_parts_each_value_once,

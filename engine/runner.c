@@ -122,6 +122,9 @@ bool
 runner_outdate_fallbacks(Runner* const runner, const Rack* const rack, const uint32_t n_out)
 {
   fallback_outdate(n_out, &runner->measured);
+  if (!runner->must_measure) {
+    runner->outdated_at = atomic_load(&runner->worker.next_frame);
+  }
   runner->must_measure = true;
   return fallback_choose(rack, runner->config.on_late, &runner->measured, &runner->fallbacks);
 }
@@ -136,7 +139,7 @@ runner_choose_fallbacks(Runner* const runner, const PlanRequest* const request,
     // The `auto` outputs are silent, and EngineStatus::late_note reports it.
   }
   bool is_measured = !probe;
-  while (!is_measured && !(gives_way && runner_is_wanted(runner))) {
+  while (!is_measured && !(gives_way && runner_ends_measurement(runner))) {
     is_measured = fallback_probe_run(probe);
   }
   if (is_measured) {
@@ -244,6 +247,7 @@ arm_once(Runner* const runner, const RunnerStart* const start, Error* const erro
   runner->next_frame = start->first_frame;
   runner->worker.rate_hz = format->rate_hz;
   atomic_store(&runner->worker.next_frame, start->first_frame);
+  runner->outdated_at = start->first_frame; // the frames may begin again
   return start->ring ? join_ring(runner, start->ring, error)
                      : runner_prepare_offline(runner, error);
 }

@@ -14,6 +14,7 @@
 #define HOUSEKEEPING_NS 50000000U // between looks for what has finished dying
 #define FULL_LOOK       2U        // what a look that finds all slots full counts, ...
 #define LOOKS_BEHIND    20U       // ... and when tails end, for the worker cannot play them
+#define POSTPONED_S     0.5       // of audio, for which edits postpone a measurement
 // No block for so long and two periods: no audio runs.  A driver that stalls because its machine is
 // overloaded goes on before that, and frames that edits were meant for still come.
 #define STANDSTILL_NS 2000000000U
@@ -374,6 +375,14 @@ tidy(Runner* const runner)
   }
 }
 
+/// True when edits have postponed or ended the measurement for long enough. [planning held]
+static bool
+is_overdue(const Runner* const runner)
+{
+  const uint64_t n_frames = atomic_load(&runner->worker.next_frame) - runner->outdated_at;
+  return runner->must_measure && (double)n_frames >= POSTPONED_S * runner->format.rate_hz;
+}
+
 static void
 keep_house(Runner* const runner)
 {
@@ -388,12 +397,21 @@ keep_house(Runner* const runner)
 }
 
 bool
-runner_is_wanted(Runner* const runner)
+runner_ends_measurement(Runner* const runner)
 {
   pthread_mutex_lock(&runner->edits);
   const bool has_edit = runner->first_edit != NULL;
   pthread_mutex_unlock(&runner->edits);
-  return has_edit || atomic_load(&runner->n_ending);
+  return (has_edit && !is_overdue(runner)) || atomic_load(&runner->n_ending);
+}
+
+static bool
+must_keep_house(Runner* const runner)
+{
+  pthread_mutex_lock(&runner->planning);
+  const bool is_late = is_overdue(runner);
+  pthread_mutex_unlock(&runner->planning);
+  return is_late;
 }
 
 /// The first edit in the queue, if there is one.
@@ -431,7 +449,8 @@ builder_main(void* const context)
     Edit* const edit = await_edit(runner);
     if (edit) {
       perform(runner, edit);
-    } else {
+    }
+    if (!edit || must_keep_house(runner)) {
       keep_house(runner);
     }
   }

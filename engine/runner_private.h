@@ -56,6 +56,8 @@ struct Runner {
   Fallbacks fallbacks; ///< Of `rack`
   Fallbacks measured;  ///< By the last measurement, as if all outputs were `auto`
   bool must_measure;   ///< `rack` has not been measured yet
+  uint64_t
+      outdated_at; ///< Then: first frame since the last measurement, or since the runner was armed
 
   uint32_t n_behind; ///< [builder] How often looks found the ring full: has_heavy_tails()
 
@@ -96,7 +98,8 @@ RunnerFacts runner_facts(const Runner* runner);
 bool runner_outdate_fallbacks(Runner* runner, const Rack* rack, uint32_t n_out);
 
 /// Measure a rack, and choose the fallbacks of its outputs.  With `gives_way` the measurement ends
-/// without a result as soon as runner_is_wanted(), and `must_measure` stays set. [planning held]
+/// without a result as soon as runner_ends_measurement(), and `must_measure` stays set.
+/// [planning held]
 void runner_choose_fallbacks(Runner* runner, const PlanRequest* request, bool gives_way);
 
 // ---- runner_edit.c ----
@@ -111,9 +114,9 @@ void runner_stop_builder(Runner* runner);
 Status runner_edit(void* runner, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
 bool runner_set(void* runner, const ParamMessage* messages, uint32_t n);
 
-/// True when the builder must stop: an edit waits, or a call that arms, disarms or ends the runner.
-/// [any]
-bool runner_is_wanted(Runner* runner);
+/// True when a call that arms, disarms or ends the runner waits, or an edit does and the
+/// measurement is not overdue. [planning held]
+bool runner_ends_measurement(Runner* runner);
 
 /// Plan the rack that is heard once more, with the values that were set. [planning held]
 NODISCARD Status runner_replan(Runner* runner, Error* error);

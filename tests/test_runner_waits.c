@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Work that waits in a runner: edits for later frames while blocks come, stall, stop or end; values
 // of racks that are planned when there is a format; tails that the worker is too slow for; and
-// measurements of racks, which end when an edit comes.
+// measurements of racks, which end when an edit comes, until they are overdue.
 
 #include "support/player.h"
 #include "support/runner_bench.h"
@@ -327,6 +327,40 @@ START_TEST(a_rack_is_measured_though_another_format_was_refused)
 }
 END_TEST
 
+START_TEST(edits_postpone_a_measurement_for_half_a_second_at_most)
+{
+  static const char* const racks[] = { "c: convolver x | h: gain -40dB",
+                                       "c: convolver x | h: gain -20dB | i: gain -20dB" };
+  static Bench bench;
+  SlowResponse slow = { .may_go_on = false };
+  is_stepped = true;
+  edit_slowly(&bench, &slow);
+  const uint64_t first = bench.replies[1].reply.frame;
+  uint32_t n = 2;
+  while (slow.n_loads < 2U) { // the builder never looks without an edit
+    while (!is_waiting && slow.n_loads < 2U) {
+      usleep(BENCH_POLL_US);
+    }
+    const bool is_overdue = bench.frame - first >= (uint64_t)(0.5 * BENCH_RATE_HZ);
+    ck_assert_msg(slow.n_loads < 2U || is_overdue, "measured after %u edits", n);
+    ck_assert_msg(bench.frame - first < (uint64_t)BENCH_RATE_HZ, "not measured after %u edits", n);
+    ++n;
+    bench_edit(&bench, n, racks[n % 2U], 0U);
+    bench_play_until(&bench, &bench.n_replies, n);
+    for (uint32_t b = 0; b < 40U; ++b) {
+      bench_play(&bench);
+    }
+  }
+  ++n;
+  bench_edit(&bench, n, levels[0], 0U); // does not end it
+  slow.may_go_on = true;
+  bench_play_until(&bench, &bench.n_replies, n);
+  ck_assert_double_eq_tol((double)bench.replies[n - 1U].facts.fallbacks.of[0].level, 0.01, 1e-4);
+  bench_clear(&bench);
+  is_stepped = false;
+}
+END_TEST
+
 START_TEST(tails_end_when_the_worker_was_behind_at_most_looks)
 {
   static Bench bench;
@@ -407,5 +441,6 @@ SUITE_MAIN("runner_waits", what_waits_at_the_end_is_refused,
            who_disarms_waits_for_no_frame_that_will_not_come,
            a_device_that_fails_is_left_though_an_edit_waits, an_edit_ends_a_measurement,
            a_rack_is_measured_though_another_format_was_refused, so_does_the_end_of_audio,
+           edits_postpone_a_measurement_for_half_a_second_at_most,
            tails_end_when_the_worker_was_behind_at_most_looks,
            values_that_are_set_before_the_first_plan_are_kept)

@@ -339,8 +339,8 @@ has_heavy_tails(Runner* const runner, const Plan* const plan)
   return runner->n_behind >= LOOKS_BEHIND && plan->n_nodes > plan->n_living;
 }
 
-/// Measure the present rack for its fallbacks, after its edit is active and while no other edit
-/// waits, so that no edit takes longer. [planning held]
+/// Measure the present rack for its fallbacks: after its edit, and not while another edit waits. An
+/// edit that comes then waits until the copy of the rack is planned. [planning held]
 static void
 measure(Runner* const runner)
 {

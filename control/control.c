@@ -31,7 +31,6 @@ do_turns(Control* const control)
   const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
   while (control->now_ns < end_ns) {
     intake_receive_now_and_then(&control->intake, control->now_ns);
-    dispatch_waiting(control);
     Source* const source = sources_turn(&control->intake.sources);
     if (!source) {
       return;
@@ -308,6 +307,7 @@ control_run(void* const context)
     }
     do_reply(control);
     do_files(control);
+    dispatch_waiting(control);
     do_turns(control);
     dispatch_due(control);
     do_syncs(control);

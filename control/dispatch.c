@@ -290,11 +290,13 @@ let_due_in(Control* const control)
 void
 dispatch_waiting(Control* const control)
 {
-  Sources* const sources = &control->intake.sources;
   const Batch* const next = session_next(control->session);
-  Source* const source = next ? sources_get(sources, &next->peer, control->now_ns) : NULL;
-  if (source) {
-    sources_put_batch(sources, source, session_take_next(control->session), control->now_ns);
+  if (next) {
+    const Peer peer = next->peer;
+    const uint64_t begin_ns = thread_ns();
+    session_run_next(control->session, control->now_ns);
+    control->now_ns = instant_now().monotonic_ns;
+    sources_charge_peer(&control->intake.sources, &peer, control->now_ns, thread_ns() - begin_ns);
   }
 }
 

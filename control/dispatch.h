@@ -14,7 +14,8 @@ void dispatch_turn(Control* control, Source* source);
 /// next turns.
 void dispatch_due(Control* control);
 
-/// Queue the next batch that has waited behind an edit for its sender's next turn.
+/// Run the batch that has waited behind an edit for longest, whatever its sender owes, because the
+/// edits of everybody wait behind it; then charge its sender.
 void dispatch_waiting(Control* control);
 
 /// How the session answers.

@@ -46,11 +46,11 @@ typedef struct Batch {
   uint64_t frame;     ///< When, for the engine; 0: at once
   bool is_sorted;     ///< Its messages are of one kind, and its time has come
   uint32_t n_run;     ///< Messages that have been answered, where each is answered by itself
-  bool is_accepted;   ///< Has waited for its time or behind an edit: it must not be dropped
-  bool is_scheduled;  ///< Counts in Schedule::n_batches
-  bool is_sent;       ///< Its values are with the engine already, stamped with `frame`
-  bool is_echo;       ///< Answered and audible already; repeated behind edits that it overtook
-  size_t n_bytes;     ///< Of memory, about
+  bool
+      is_scheduled; ///< The schedule counts it: it has waited for its time, and must not be dropped
+  bool is_sent;     ///< Its values are with the engine already, stamped with `frame`
+  bool is_echo;     ///< Answered and audible already; repeated behind edits that it overtook
+  size_t n_bytes;   ///< Of memory, about
   uint32_t n_messages;
   Message messages[]; ///< [n_messages]
 } Batch;

@@ -28,7 +28,6 @@ schedule_add(Schedule* const schedule, Batch* const batch, Error* const error)
   }
   batch->next = *at;
   *at = batch;
-  batch->is_accepted = true;
   batch->is_scheduled = true;
   ++schedule->n_batches;
   schedule->n_bytes += batch->n_bytes;

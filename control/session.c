@@ -327,7 +327,6 @@ static void
 append(Session* const session, Batch* const batch)
 {
   batch->next = NULL;
-  batch->is_accepted = true;
   *session->last = batch;
   session->last = &batch->next;
   ++session->counts.waiting;
@@ -362,8 +361,7 @@ append_echo(Session* const session, Batch* const batch)
   batch->is_echo = true;
   batch->is_sent = false;
   batch->frame = 0;
-  Batch* const taken = session->taken;
-  Batch* same = taken && taken->is_echo && same_target(taken, batch) ? taken : NULL;
+  Batch* same = NULL;
   for (Batch* waiting = session->first; waiting; waiting = waiting->next) {
     if (!waiting->is_echo) {
       same = NULL; // it has to be behind the last edit
@@ -389,7 +387,7 @@ static void
 overtake(Session* const session, Batch* const batch, const uint64_t now_ns)
 {
   if (do_values(session, batch, now_ns)) {
-    if (session->first || session->taken) {
+    if (session->first) {
       append_echo(session, batch);
     } else {
       batch_free(batch);
@@ -413,9 +411,7 @@ wait_behind(Session* const session, Batch* const batch)
 void
 session_submit(Session* const session, Batch* const batch, const uint64_t now_ns)
 {
-  const bool is_turn = batch == session->taken;
-  session->taken = is_turn ? NULL : session->taken;
-  if (is_turn || !(session->flight || session->taken || session->first)) {
+  if (!session->flight && !session->first) {
     carry_out(session, batch, now_ns);
   } else if (is_live(session, batch)) {
     overtake(session, batch, now_ns);
@@ -448,14 +444,13 @@ session_ahead(Session* const session, const Batch* const batch)
 const Batch*
 session_next(const Session* const session)
 {
-  return session->flight || session->taken ? NULL : session->first;
+  return session->flight ? NULL : session->first;
 }
 
-Batch*
-session_take_next(Session* const session)
+void
+session_run_next(Session* const session, const uint64_t now_ns)
 {
-  session->taken = take_first(session);
-  return session->taken;
+  carry_out(session, take_first(session), now_ns);
 }
 
 void
@@ -551,7 +546,6 @@ session_counts(const Session* const session)
   SessionCounts counts = session->counts;
   counts.undo = session->history.undo.n;
   counts.redo = session->history.redo.n;
-  counts.waiting += session->taken != NULL;
   counts.in_flight = session->flight != NULL;
   return counts;
 }

@@ -13,8 +13,8 @@
      more behind the edits that wait, so that the last word wins.  Parameters of nodes that only an
      edit on its way will bring wait behind it.
    - A batch is done as a whole or not at all, and each of its messages is answered.
-   - Batches that wait behind an edit run later one by one, in order.  The owner takes the next one
-     with session_take_next(), and submits it when it is the turn of its sender (sources.h).
+   - Batches that wait behind an edit run later one by one, in order, when the owner calls
+     session_run_next().
 
    One thread at a time: the control thread.
 */
@@ -85,17 +85,16 @@ void session_free(Session* session);
    COMMAND_UNDO, COMMAND_REDO or COMMAND_BEHIND.
 
    @param batch Given away; its `frame` is when to do it.  Answered through the events, now or
-   later.  A batch from session_take_next() runs now.
+   later.
    @param now_ns Monotonic time.
 */
 void session_submit(Session* session, Batch* batch, uint64_t now_ns);
 
-/// The batch that has waited for longest; it stays in the session.  NULL: no batch waits, an edit
-/// is in flight, or the caller has already taken a batch.
+/// The batch that has waited for longest.  NULL: no batch waits, or an edit is in flight.
 const Batch* session_next(const Session* session);
 
-/// Take the batch of session_next().  The other batches wait until the caller submits it.
-Batch* session_take_next(Session* session);
+/// Run the batch of session_next().
+void session_run_next(Session* session, uint64_t now_ns);
 
 /// What session_ahead() could do before a batch's time.
 typedef enum SessionAhead {

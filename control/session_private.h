@@ -15,7 +15,6 @@ struct Session {
   uint32_t n_reads;      ///< Files that it waits for
   const Message* unread; ///< The first of its messages whose file could not be read ...
   Error read_error;      ///< ... and why
-  Batch* taken;          ///< Given by session_take_next(), not submitted yet; NULL: none
   Batch* first;          ///< Waiting, in order
   Batch** last;          ///< Where the next one goes
   size_t n_bytes;        ///< Memory of the batches that wait

@@ -347,7 +347,7 @@ free_batches(Source* const source, const bool all)
 {
   for (Batch** at = &source->batches; *at;) {
     Batch* const batch = *at;
-    if (all || !batch->is_accepted) {
+    if (all || !batch->is_scheduled) {
       *at = batch->next;
       batch_free(batch);
     } else {

@@ -110,7 +110,7 @@ sources_put(Sources* sources, const Peer* peer, uint64_t now_ns, const void* byt
 Source* sources_get(Sources* sources, const Peer* peer, uint64_t now_ns);
 
 /// Queue a batch whose time has come, before its sender's packets.  Takes ownership of the batch.
-/// If the queues are full, the batch is dropped with the rest of its packet, unless is_accepted.
+/// If the queues are full, the batch is dropped with the rest of its packet, unless is_scheduled.
 void sources_put_batch(Sources* sources, Source* source, Batch* batch, uint64_t now_ns);
 
 /// The sender to serve next; NULL: no sender has anything waiting.

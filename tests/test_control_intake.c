@@ -534,7 +534,7 @@ START_TEST(a_batch_that_waited_for_its_time_is_not_dropped)
   static uint8_t packet[65504] = "#bundle";
   begin();
   Batch* const due = calloc(1, sizeof(Batch));
-  due->is_accepted = true;
+  due->is_scheduled = true;
   for (uint16_t port = 1; port <= 50; ++port) {
     put_bytes(port, packet, sizeof(packet), BEGIN_NS);
     Source* const source = sources_turn(&sources);

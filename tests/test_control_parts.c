@@ -8,6 +8,7 @@
 
 #include "../control/commands.h"
 #include "../control/control_private.h"
+#include "../control/dispatch.h"
 #include "../control/history.h"
 #include "../control/notify.h"
 #include "../control/outlet.h"
@@ -376,6 +377,37 @@ START_TEST(a_fader_moves_however_many_edits_wait)
 }
 END_TEST
 
+START_TEST(edits_of_a_sender_in_debt_keep_nobody_waiting)
+{
+  static Control control;
+  static const EngineReply heard = { .status = STATUS_OK };
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Sources* const sources = &control.intake.sources;
+  control.session = new_session(&said, engine);
+  ck_assert(sources_init(sources, 1));
+  for (uint16_t port = 1; port <= 3U; ++port) {
+    session_submit(control.session, edit_of(port), 0);
+  }
+  const Peer debtor = peer_of("127.0.0.1", 2);
+  sources_charge_peer(sources, &debtor, 0, UINT64_C(1000000000));
+  const int64_t credit_ns = sources_get(sources, &debtor, 0)->credit_ns;
+  dispatch_waiting(&control);
+  ck_assert_uint_eq(said.n_edits, 1); // that of the first is in flight
+  session_reply(control.session, &heard);
+  dispatch_waiting(&control);
+  ck_assert_uint_eq(said.n_edits, 2);
+  ck_assert_int_lt(sources_get(sources, &debtor, 0)->credit_ns, credit_ns); // it pays
+  session_reply(control.session, &heard);
+  dispatch_waiting(&control);
+  ck_assert_uint_eq(said.n_edits, 3);
+  session_reply(control.session, &heard);
+  session_free(control.session);
+  sources_clear(sources);
+  fake_engine_free(engine);
+}
+END_TEST
+
 // ---- news for subscribers ----
 
 typedef struct Told {
@@ -641,8 +673,8 @@ SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_ad
            many_answers_to_one_message_of_a_stranger_are_no_larger_either,
            more_warnings_than_a_message_holds_are_counted,
            edits_of_one_sender_leave_room_for_those_of_others,
-           a_fader_moves_however_many_edits_wait, undo_forgets_the_oldest_document_at_its_bound,
-           a_gesture_ends_by_rest_or_by_an_edit,
+           a_fader_moves_however_many_edits_wait, edits_of_a_sender_in_debt_keep_nobody_waiting,
+           undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
            very_many_news_go_out_in_several_rounds, what_changes_always_keeps_no_other_news_back,
            a_replaced_document_is_told_in_parts_each_value_once,

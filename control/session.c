@@ -353,6 +353,19 @@ same_target(const Batch* const a, const Batch* const b)
           strcmp(message_text(x, 0), message_text(y, 0)) == 0);
 }
 
+/// Put a batch in the place of one that waits.
+static void
+replace(Session* const session, Batch** const place, Batch* const batch)
+{
+  Batch* const old = *place;
+  batch->next = old->next;
+  *place = batch;
+  session->last = session->last == &old->next ? &batch->next : session->last;
+  session->n_bytes += batch->n_bytes;
+  session->n_bytes -= old->n_bytes;
+  batch_free(old);
+}
+
 /// Repeat values behind the edits that wait; a fader that keeps moving takes one place only.  Where
 /// there is no room, an edit that waits may set them otherwise.
 static void
@@ -361,19 +374,16 @@ append_echo(Session* const session, Batch* const batch)
   batch->is_echo = true;
   batch->is_sent = false;
   batch->frame = 0;
-  Batch* same = NULL;
-  for (Batch* waiting = session->first; waiting; waiting = waiting->next) {
-    if (!waiting->is_echo) {
+  Batch** same = NULL;
+  for (Batch** at = &session->first; *at; at = &(*at)->next) {
+    if (!(*at)->is_echo) {
       same = NULL; // it has to be behind the last edit
-    } else if (same_target(waiting, batch)) {
-      same = waiting;
+    } else if (same_target(*at, batch)) {
+      same = at;
     }
   }
   if (same) {
-    const Message newest = batch->messages[0];
-    batch->messages[0] = same->messages[0];
-    same->messages[0] = newest;
-    batch_free(batch);
+    replace(session, same, batch);
   } else if (check_room(session, batch, NULL) == STATUS_OK) {
     append(session, batch);
   } else {

@@ -408,6 +408,32 @@ START_TEST(edits_of_a_sender_in_debt_keep_nobody_waiting)
 }
 END_TEST
 
+START_TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
+{
+  static const EngineReply heard = { .status = STATUS_OK };
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Session* const session = new_session(&said, engine);
+  const lo_message chain = lo_message_new();
+  lo_message_add_string(chain, "vol: gain -1dB");
+  session_submit(session, edit_of(1), 0);
+  session_submit(session, command_of(1, "/rack/chain", chain), 0);
+  session_submit(session, value_of(2, -20.0), 0);
+  session_submit(session, value_of(3, -30.0), 0);
+  ck_assert_uint_eq(session_counts(session).waiting, 2U); // the second edit, and the value once
+  session_reply(session, &heard);
+  session_run_next(session, 0);
+  session_reply(session, &heard);
+  said.maker = (Peer){ 0 };
+  session_run_next(session, 0);
+  const Peer last = peer_of("127.0.0.1", 3);
+  ck_assert(peer_equal(&said.maker, &last));
+  ck_assert_double_eq(rack_find(session_rack(session), "vol")->values[0].number, -30.0);
+  session_free(session);
+  fake_engine_free(engine);
+}
+END_TEST
+
 // ---- news for subscribers ----
 
 typedef struct Told {
@@ -674,6 +700,7 @@ SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_ad
            more_warnings_than_a_message_holds_are_counted,
            edits_of_one_sender_leave_room_for_those_of_others,
            a_fader_moves_however_many_edits_wait, edits_of_a_sender_in_debt_keep_nobody_waiting,
+           a_value_set_behind_edits_is_of_the_sender_that_moved_it_last,
            undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
            news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
            very_many_news_go_out_in_several_rounds, what_changes_always_keeps_no_other_news_back,

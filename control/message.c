@@ -44,6 +44,13 @@ batch_free(Batch* const batch)
   }
 }
 
+/// Of memory, about.
+static size_t
+message_bytes(const Message* const message)
+{
+  return message->n_bytes + MESSAGE_BYTES;
+}
+
 static Status
 add_message(Batch* const batch, const uint8_t* const data, const size_t n_bytes)
 {
@@ -55,7 +62,7 @@ add_message(Batch* const batch, const uint8_t* const data, const size_t n_bytes)
     return STATUS_NO_MEM;
   }
   batch->messages[batch->n_messages++] = message;
-  batch->n_bytes += n_bytes + MESSAGE_BYTES;
+  batch->n_bytes += message_bytes(&message);
   return STATUS_OK;
 }
 
@@ -147,13 +154,16 @@ batch_split(Batch* const batch, bool (*const wanted)(const Message* message), bo
   uint32_t n_kept = 0;
   for (uint32_t i = 0; i < batch->n_messages; ++i) {
     const Message message = batch->messages[i];
-    Message* const to =
-        wanted(&message) ? &part->messages[part->n_messages++] : &batch->messages[n_kept++];
-    *to = message;
+    if (wanted(&message)) {
+      part->messages[part->n_messages++] = message;
+      part->n_bytes += message_bytes(&message);
+    } else {
+      batch->messages[n_kept++] = message;
+    }
   }
   batch->n_messages = n_kept;
+  batch->n_bytes -= part->n_bytes;
   part->frame = batch->frame;
-  part->n_bytes = batch->n_bytes;
   return part;
 }
 

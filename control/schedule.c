@@ -3,24 +3,17 @@
 
 #include "schedule.h"
 
-static uint32_t
-n_of_peer(const Schedule* const schedule, const Peer* const peer)
-{
-  uint32_t n = 0;
-  for (const Batch* batch = schedule->first; batch; batch = batch->next) {
-    n += peer_equal(&batch->peer, peer);
-  }
-  return n;
-}
+#include "share.h"
 
 Status
 schedule_add(Schedule* const schedule, Batch* const batch, Error* const error)
 {
-  if (schedule->n_batches + n_of_peer(schedule, &batch->peer) >= SCHEDULE_MAX_BATCHES ||
-      schedule->n_bytes + batch->n_bytes > SCHEDULE_MAX_BYTES) {
-    return error_set(error, STATUS_LIMIT,
-                     "%u bundles already wait for their time; send bundles closer to their time",
-                     schedule->n_batches);
+  const Share max = { SCHEDULE_MAX_BATCHES, SCHEDULE_MAX_BYTES };
+  const Share used = { schedule->n_batches, schedule->n_bytes };
+  Error full;
+  if (share_check(&max, &used, schedule->first, batch, "bundles already wait for their time",
+                  &full) != STATUS_OK) {
+    return error_set(error, STATUS_LIMIT, "%.200s; send bundles closer to their time", full.text);
   }
   Batch** at = &schedule->first;
   while (*at && (*at)->due_ns <= batch->due_ns) {

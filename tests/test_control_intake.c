@@ -585,6 +585,48 @@ START_TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
 }
 END_TEST
 
+START_TEST(large_bundles_of_one_sender_leave_room_in_the_schedule)
+{
+  Schedule schedule = { NULL, 0, 0 };
+  Error error;
+  Batch* batches[6];
+  for (uint32_t b = 0; b < ARRAY_LEN(batches); ++b) {
+    batches[b] = calloc(1, sizeof(Batch));
+    batches[b]->peer = peer_of("127.0.0.1", b == 5U ? 2U : 1U);
+    batches[b]->due_ns = BEGIN_NS;
+    batches[b]->n_bytes = SCHEDULE_MAX_BYTES / 8U;
+    ck_assert_int_eq(schedule_add(&schedule, batches[b], &error),
+                     b == 4U ? STATUS_LIMIT : STATUS_OK);
+  }
+  ck_assert_str_eq(error.text, "2048 KiB of bundles already wait for their time, 2048 KiB of them "
+                               "from this sender; send bundles closer to their time");
+  batch_free(batches[4]);
+  schedule_clear(&schedule);
+}
+END_TEST
+
+static bool
+is_of_200_bytes(const Message* const message)
+{
+  return message->n_bytes == 200U;
+}
+
+START_TEST(the_parts_of_a_bundle_share_its_bytes)
+{
+  bool failed = false;
+  Batch* const batch = calloc(1, sizeof(Batch) + 3U * sizeof(Message));
+  for (batch->n_messages = 0; batch->n_messages < 3U; ++batch->n_messages) {
+    batch->messages[batch->n_messages].n_bytes = 100U * (batch->n_messages + 1U);
+  }
+  batch->n_bytes = 600U + 3U * MESSAGE_BYTES;
+  Batch* const part = batch_split(batch, is_of_200_bytes, &failed);
+  ck_assert_uint_eq(part->n_bytes, 200U + MESSAGE_BYTES);
+  ck_assert_uint_eq(batch->n_bytes, 400U + 2U * MESSAGE_BYTES);
+  batch_free(batch);
+  batch_free(part);
+}
+END_TEST
+
 START_TEST(what_was_dropped_is_reported_once_a_second_to_each)
 {
   begin();
@@ -734,6 +776,8 @@ SUITE_MAIN("control_intake", a_list_names_addresses_and_networks,
            queues_are_bounded_and_everybody_finds_room, the_rest_of_a_packet_makes_room_as_well,
            a_batch_that_waited_for_its_time_is_not_dropped,
            a_batch_takes_room_in_the_schedule_until_it_is_carried_out,
+           large_bundles_of_one_sender_leave_room_in_the_schedule,
+           the_parts_of_a_bundle_share_its_bytes,
            what_was_dropped_is_reported_once_a_second_to_each,
            one_round_takes_in_a_bounded_number_of_packets,
            what_was_there_before_the_start_is_taken_in, who_is_not_on_the_list_is_not_listened_to,

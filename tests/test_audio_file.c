@@ -285,6 +285,28 @@ START_TEST(a_wav_over_4_gib_is_refused_and_others_are_not)
 }
 END_TEST
 
+START_TEST(a_file_of_more_than_a_gibibyte_of_samples_is_refused)
+{
+  enum { HEADER_BYTES = 44, FRAMES_OF_TWO = (1 << 27) + 1 };
+  // PCM, 2 channels, 48 kHz, 8 bits; all samples are a hole of the file.
+  static const unsigned char format[] = { 1, 0, 2, 0, 0x80, 0xBB, 0, 0, 0, 0x77, 1, 0, 2, 0, 8, 0 };
+  const uint32_t sizes[] = { 2U * FRAMES_OF_TWO + HEADER_BYTES - 8U, sizeof(format),
+                             2U * FRAMES_OF_TWO };
+  unsigned char header[HEADER_BYTES] = "RIFF....WAVEfmt ....";
+  memcpy(header + 4, &sizes[0], 4);
+  memcpy(header + 16, &sizes[1], 4);
+  memcpy(header + 20, format, sizeof(format));
+  memcpy(header + 36, "data", 4);
+  memcpy(header + 40, &sizes[2], 4);
+  const Scratch scratch = scratch_new();
+  const char* const path = scratch_path(&scratch, "long.wav");
+  scratch_write(&scratch, "long.wav", header, sizeof(header));
+  ck_assert_int_eq(truncate(path, HEADER_BYTES + 2LL * FRAMES_OF_TWO), 0);
+  refuses(path, "134217729 frames of 2 channels are over 1 GiB");
+  scratch_remove(&scratch);
+}
+END_TEST
+
 START_TEST(a_truncated_file_is_corrupt_and_not_short)
 {
   const Scratch scratch = scratch_new();
@@ -676,6 +698,7 @@ SUITE_MAIN("audio_file", a_loaded_file_is_planar_and_exact,
            text_of_other_programs_is_read, a_text_that_says_its_rate_is_resampled,
            a_table_that_says_a_rate_stays_a_table, what_cannot_be_loaded_is_refused_with_the_reason,
            a_wav_over_4_gib_is_refused_and_others_are_not,
+           a_file_of_more_than_a_gibibyte_of_samples_is_refused,
            a_truncated_file_is_corrupt_and_not_short,
            a_wav_has_the_header_that_its_encoding_asks_for, every_container_and_encoding_reads_back,
            whole_numbers_survive_reading_and_writing,

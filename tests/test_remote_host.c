@@ -7,10 +7,12 @@
 #include "support/suite.h"
 
 #include "../engine/remote.h"
+#include "../engine/remote_private.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /// As engine_remote.c has it, without a period.
@@ -20,6 +22,7 @@ typedef struct Host {
   pthread_t main;
   bool kills_first; ///< The worker is exchanged for another one as the main thread comes to hold
   bool is_lost;     ///< [held]
+  _Atomic uint32_t offered_frames; ///< Of a block of the ring that was offered last; 0: none yet
 } Host;
 
 static RemoteStatus
@@ -58,8 +61,8 @@ release(void* const context)
 static bool
 offer(void* const context, Ring* const ring, const ParamMessage* const messages, const uint32_t n)
 {
-  (void)context;
-  (void)ring;
+  Host* const host = context;
+  host->offered_frames = ring_shape(ring)->block_frames;
   (void)messages;
   (void)n;
   return false;
@@ -130,27 +133,45 @@ host_stop(Host* const host)
   pthread_mutex_destroy(&host->held);
 }
 
+static Ring*
+new_ring(const uint32_t block_frames)
+{
+  const RingShape shape = {
+    .n_in = 1, .n_out = 1, .block_frames = block_frames, .n_slots = 8, .n_messages = 16
+  };
+  Ring* ring = NULL;
+  Error error;
+  ck_assert_msg(!ring_new(&shape, &ring, &error), "%s", error.text);
+  return ring;
+}
+
+static void
+arm(const Host* const host, Ring* const ring)
+{
+  const uint32_t block_frames = ring_shape(ring)->block_frames;
+  const RunnerStart start = {
+    .format = { .rate_hz = 48000.0, .block_frames = block_frames, .n_in = 1, .n_out = 1 },
+    .ring = ring
+  };
+  RunnerFacts facts;
+  Error error;
+  ck_assert_msg(!remote_calls.arm(host->remote, &start, &facts, &error), "%s", error.text);
+}
+
 /// Arm it with a ring of its host's, and disarm it; whether its worker is behind that ring, as the
 /// host knows it.
 static bool
 arm_and_disarm(Host* const host)
 {
-  const RingShape shape = {
-    .n_in = 1, .n_out = 1, .block_frames = 64, .n_slots = 8, .n_messages = 16
-  };
-  RunnerStart start = { .format = {
-                            .rate_hz = 48000.0, .block_frames = 64, .n_in = 1, .n_out = 1 } };
-  RunnerFacts facts;
-  Error error;
-  ck_assert_msg(!ring_new(&shape, &start.ring, &error), "%s", error.text);
-  ck_assert_msg(!remote_calls.arm(host->remote, &start, &facts, &error), "%s", error.text);
+  Ring* const ring = new_ring(64);
+  arm(host, ring);
   hold(host);
   const bool is_lost = host->is_lost;
   release(host);
   const ParamMessage message = { .uid = 1 };
   ck_assert_int_eq(remote_calls.set(host->remote, &message, 1U), is_lost); // else by the ring
   remote_calls.disarm(host->remote);
-  ring_free(start.ring);
+  ring_free(ring);
   return !is_lost;
 }
 
@@ -167,4 +188,68 @@ START_TEST(a_worker_lost_before_another_is_armed_is_not_taken_for_that)
 }
 END_TEST
 
-SUITE_MAIN("remote_host", a_worker_lost_before_another_is_armed_is_not_taken_for_that)
+/// While the link makes a ring for the next worker, another format is wanted.
+static struct {
+  const Host* host; ///< NULL: nothing happens
+  Ring* ring;
+} other;
+
+__typeof__(memfd_create) __real_memfd_create, __wrap_memfd_create; // --wrap in meson.build
+
+int
+__wrap_memfd_create(const char* const name, const unsigned flags)
+{
+  const Host* const host = other.host;
+  if (host) {
+    other.host = NULL;
+    remote_calls.disarm(host->remote);
+    arm(host, other.ring);
+  }
+  return __real_memfd_create(name, flags);
+}
+
+static bool
+was_offered(void* const context)
+{
+  return ((const Host*)context)->offered_frames > 0U;
+}
+
+START_TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
+{
+  Host host;
+  host_start(&host);
+  Ring* const ring = new_ring(64);
+  other.ring = new_ring(128);
+  arm(&host, ring);
+  other.host = &host;
+  ck_assert_int_eq(kill((pid_t)remote_now(&host).pid, SIGKILL), 0);
+  await(was_offered, &host, "a ring");
+  ck_assert_ptr_null(other.host);
+  ck_assert_uint_eq(host.offered_frames, 128);
+  // No other failure has been noted.
+  ck_assert_msg(strstr(remote_now(&host).note, "SIGKILL"), "%s", remote_now(&host).note);
+  remote_calls.disarm(host.remote);
+  host_stop(&host);
+  ring_free(other.ring);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)
+{
+  static const uint64_t seconds[] = { 1, 2, 4, 8, 16, 32, 60, 60 };
+  static Remote remote;
+  uint64_t now_ns = 1000U * BLAME_FIRST_REST_NS;
+  for (uint32_t i = 0; i < ARRAY_LEN(seconds); ++i) {
+    remote_put_off_exchange(&remote, now_ns);
+    ck_assert_uint_eq(remote.exchange_at_ns - now_ns, seconds[i] * BLAME_FIRST_REST_NS);
+    now_ns = remote.exchange_at_ns + BLAME_LONGEST_REST_NS; // later, it is another failure
+  }
+  remote_put_off_exchange(&remote, now_ns + 1U);
+  ck_assert_uint_eq(remote.exchange_rest_ns, BLAME_FIRST_REST_NS);
+}
+END_TEST
+
+SUITE_MAIN("remote_host", a_worker_lost_before_another_is_armed_is_not_taken_for_that,
+           a_ring_for_the_format_before_is_not_given_to_a_worker,
+           a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)

@@ -6,6 +6,7 @@
 #include "support/wire_ends.h"
 
 #include "../engine/ring.h"
+#include "../engine/rt.h"
 #include "../engine/serve.h"
 
 #include <math.h>
@@ -261,6 +262,31 @@ START_TEST(racks_run_through_the_ring)
 }
 END_TEST
 
+START_TEST(news_come_twenty_times_a_second_and_no_more)
+{
+  Rig rig;
+  start_ready(&rig);
+  ck_assert_int_eq(poll(&(struct pollfd){ .fd = wire_fd(rig.wire), .events = POLLIN }, 1, 250), 0);
+  const uint64_t began = rt_now_ns();
+  Ring* ring = new_ring();
+  arm(&rig, ring);
+  for (uint32_t n = 0; n < 1000U && rig.n_heard[WIRE_STATUS] < 10U; ++n) { // each is news
+    struct pollfd there = { .fd = wire_fd(rig.wire), .events = POLLIN };
+    play(ring, 0.0F);
+    if (poll(&there, 1, 2) == 1) {
+      wire_message_clear(&rig.last);
+      ck_assert_msg(!wire_receive(rig.wire, &rig.last, &error), "%s", error.text);
+      ++rig.n_heard[rig.last.kind];
+    }
+  }
+  ck_assert_uint_eq(rig.n_heard[WIRE_STATUS], 10);
+  const uint64_t periods = (rt_now_ns() - began) / 50000000U;
+  ck_assert_msg(periods >= 10U - 2U, "10 in %u periods", (unsigned)periods); // one when it is armed
+  stop(&rig);
+  ring_free(ring);
+}
+END_TEST
+
 START_TEST(another_ring_takes_the_place_of_the_first)
 {
   Rig rig;
@@ -428,8 +454,9 @@ START_TEST(a_socket_of_somebody_else_is_not_served)
 }
 END_TEST
 
-SUITE_MAIN("serve", racks_run_through_the_ring, another_ring_takes_the_place_of_the_first,
-           parameters_arrive_with_and_without_a_ring, files_come_by_the_callers_loaders,
+SUITE_MAIN("serve", racks_run_through_the_ring, news_come_twenty_times_a_second_and_no_more,
+           another_ring_takes_the_place_of_the_first, parameters_arrive_with_and_without_a_ring,
+           files_come_by_the_callers_loaders,
            a_ring_that_cannot_be_is_refused_and_the_worker_goes_on,
            a_config_that_cannot_be_is_said_before_the_end, what_comes_out_of_turn_ends_it,
            it_ends_with_the_server, a_socket_of_somebody_else_is_not_served)

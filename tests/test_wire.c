@@ -7,6 +7,7 @@
 
 #include "../engine/wire.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,16 @@ START_TEST(a_text_that_is_not_printable_is_refused)
     ck_assert_msg(decode(WIRE_NOTE, (Body){ bytes, 4U + n }, &received, NULL) == STATUS_BAD_ARG,
                   "text %u passes", b);
   }
+}
+END_TEST
+
+START_TEST(a_descriptor_that_came_is_closed_also_when_it_is_zero)
+{
+  close(STDIN_FILENO);
+  WireMessage message = { .kind = WIRE_ARM, .arm.ring_fd = open("/dev/null", O_RDONLY) };
+  ck_assert_int_eq(message.arm.ring_fd, 0);
+  wire_message_clear(&message);
+  ck_assert_int_eq(fcntl(0, F_GETFD), -1);
 }
 END_TEST
 
@@ -432,6 +443,7 @@ SUITE_MAIN("wire", every_kind_arrives_as_it_was_sent, a_config_without_a_rack_ha
            texts_are_made_printable_before_they_are_sent, a_text_that_is_not_printable_is_refused,
            a_status_always_has_a_reason_and_success_has_none, every_cut_is_refused,
            every_changed_byte_is_refused_or_in_range, values_just_beyond_their_range_are_refused,
+           a_descriptor_that_came_is_closed_also_when_it_is_zero,
            a_text_that_is_longer_than_its_room_is_refused,
            what_the_other_side_would_refuse_is_not_sent, a_kind_for_the_other_side_is_refused,
            a_descriptor_comes_with_arm_and_with_nothing_else)

@@ -76,7 +76,8 @@ known_frames(const Bridge* const bridge, const uint32_t order)
   return is_short ? bridge->block_frames : BRIDGE_HISTORY;
 }
 
-/// Modelled time of the first block of a gap, for one group.
+/// Modelled time of the first block of a gap, for one group.  The other blocks of the gap, and the
+/// block that fades back to wet, take less.
 static double
 group_cost(const Bridge* const bridge, const uint32_t order)
 {
@@ -136,7 +137,7 @@ fill_tables(Bridge* const bridge)
 
 Status
 bridge_new(const double rate_hz, const uint32_t n_channels, const uint32_t block_frames,
-           Bridge** const out, Error* const error)
+           const double share, Bridge** const out, Error* const error)
 {
   const double longest = fmin(LONGEST_S * rate_hz, (double)LONGEST_BLOCKS * block_frames);
   const uint32_t n_frames = longest > 1.0 ? (uint32_t)longest : 1U;
@@ -158,7 +159,7 @@ bridge_new(const double rate_hz, const uint32_t n_channels, const uint32_t block
     return status;
   }
   fill_tables(bridge);
-  choose_orders(bridge, BRIDGE_SHARE * block_frames / rate_hz);
+  choose_orders(bridge, share * block_frames / rate_hz);
   *out = bridge;
   return STATUS_OK;
 }

@@ -17,14 +17,15 @@
    1, so that the continuation does not grow without limit.
 
    Cost: the first late block is the expensive one, because it analyses all outputs.  A cost model
-   (constants in bridge.c) keeps the time that it adds to the callback within BRIDGE_SHARE of the
-   period.  bridge_new() begins with order 0 for all outputs: the last difference is held while it
-   fades, and only the frames of the last block count for the bound above.  It then raises the
-   order to 2, 4, 8 and 16, each time from the first output on, as long as the modelled cost
-   fits.  With many outputs or short blocks the outputs with the highest numbers therefore have
-   the lower order.  FX_MAX_CHANNELS outputs fit into blocks of 16 frames at 48 kHz; a shorter
-   period with as many outputs has order 0 and exceeds the share.  The orders depend on rate,
-   outputs and block length alone, never on a clock: the same input gives the same samples.
+   (constants in bridge.c) keeps the time that it adds to the callback within a share of the period
+   on the machine of the model.  bridge_new() begins with order 0 for all outputs: the last
+   difference is held while it fades, and only the frames of the last block count for the bound
+   above.  It then raises the order to 2, 4, 8 and 16, each time from the first output on, as long
+   as the modelled cost fits.  With many outputs or short blocks the outputs with the highest
+   numbers therefore have the lower order.  Within BRIDGE_SHARE, FX_MAX_CHANNELS outputs fit into
+   blocks of 16 frames at 48 kHz; within an eighth, half as many do.  More outputs have order 0 and
+   exceed the share.  The orders depend on rate, outputs, block length and share alone, never on a
+   clock: the same input gives the same samples.
 */
 #ifndef WARPRACK_ENGINE_BRIDGE_H
 #define WARPRACK_ENGINE_BRIDGE_H
@@ -37,7 +38,7 @@
 #define BRIDGE_HISTORY   256U // frames before the gap that the prediction analyses
 #define BRIDGE_MAX_ORDER 16U
 #define BRIDGE_LANES     4U   // outputs in a group; all calls take the groups in ascending order
-#define BRIDGE_SHARE     0.25 // of the period
+#define BRIDGE_SHARE     0.25 // of the period, of a callback that does not wait for its block
 
 typedef struct Bridge Bridge;
 
@@ -48,10 +49,12 @@ typedef struct Bridge Bridge;
 
    @param n_channels Outputs, 0 or more.
    @param block_frames Frames of a block, at least 1.
+   @param share Part of the period that the modelled cost may take.
    @param[out] out New bridge, owned by the caller; free with bridge_free().  Untouched on error.
 */
 NODISCARD Status // [main]
-bridge_new(double rate_hz, uint32_t n_channels, uint32_t block_frames, Bridge** out, Error* error);
+bridge_new(double rate_hz, uint32_t n_channels, uint32_t block_frames, double share, Bridge** out,
+           Error* error);
 
 /// Free a bridge.  Accepts NULL. [main]
 void bridge_free(Bridge* bridge);

@@ -83,6 +83,15 @@ make_dry_line(Period* const period, Error* const error)
                       &period->dry_line, error);
 }
 
+/// At depth 0 the callback waits before it knows that its block is late: of the remaining time one
+/// half is for the bridge, the other for the ordinary work.
+static double
+bridge_share(const PeriodConfig* const config)
+{
+  const double left = fmax(0.0, 1.0 - config->deadline);
+  return config->depth ? BRIDGE_SHARE : fmin(BRIDGE_SHARE, 0.5 * left);
+}
+
 static Status
 make_fallbacks(Period* const period, Error* const error)
 {
@@ -100,8 +109,8 @@ make_fallbacks(Period* const period, Error* const error)
     atomic_init(&fallback->wanted, fallback->taken);
     follower_begin(&fallback->follower, period->config.rate_hz, at_first->level);
   }
-  return bridge_new(period->config.rate_hz, n_out, period->shape.block_frames, &period->bridge,
-                    error);
+  return bridge_new(period->config.rate_hz, n_out, period->shape.block_frames,
+                    bridge_share(&period->config), &period->bridge, error);
 }
 
 Status

@@ -4,6 +4,7 @@
 #include "period_rig.h"
 
 #include "../../engine/bridge.h"
+#include "../../engine/period_state.h"
 #include "../../engine/rt.h"
 
 #include <check.h>
@@ -196,7 +197,8 @@ gap_block(const PeriodRig* const rig, const uint32_t dry_latency, const uint32_t
 {
   const uint64_t first = rig->frame - BLOCK;
   Bridge* bridge = NULL;
-  ck_assert(!bridge_new(RATE, 1, BLOCK, &bridge, NULL));
+  const double share = bridge_order(rig->period->bridge, c) ? BRIDGE_SHARE : 0.0; // at order 0
+  ck_assert(!bridge_new(RATE, 1, BLOCK, share, &bridge, NULL));
   ck_assert_uint_le(first + BLOCK, RECORDED);
   static const float nothing[BRIDGE_HISTORY];
   float dry[BRIDGE_LANES][BRIDGE_HISTORY] = { { 0.0F } };
@@ -206,8 +208,9 @@ gap_block(const PeriodRig* const rig, const uint32_t dry_latency, const uint32_t
     bridge_hear(bridge, 0, rig->played + c * (size_t)RECORDED + i, 1U);
     bridge_advance(bridge, 1U);
   }
-  for (uint32_t i = 0; i < BRIDGE_HISTORY; ++i) {
-    dry[0][i] = dry_at(c, (int64_t)(rig->gap + i) - (int64_t)BRIDGE_HISTORY - dry_latency);
+  const uint32_t n_known = bridge_known(bridge, 0);
+  for (uint32_t i = 0; i < n_known; ++i) {
+    dry[0][i] = dry_at(c, (int64_t)(rig->gap + i) - (int64_t)n_known - dry_latency);
   }
   bridge_begin(bridge);
   bridge_predict(bridge, 0, (const float(*)[BRIDGE_HISTORY])dry);

@@ -131,11 +131,16 @@ START_TEST(a_block_without_sound_is_a_late_one)
 }
 END_TEST
 
-/// Blocks that come back with so many samples that are not finite, in the last channels.
+/// Blocks that come back with so many samples that are not finite, in the last channels.  What
+/// fills the slot up behind them (a header and 6 rows of 64 bytes, to 512) nobody may count.
 static void
 spoil_served(const PeriodRig* const rig, uint32_t n_bad)
 {
   period_rig_serve(rig);
+  float* const behind = ring_output(rig->ring, ring_next(rig->ring) - 1U, CHANNELS);
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    behind[i] = NAN;
+  }
   for (uint32_t c = CHANNELS; n_bad && c-- > 0U;) {
     float* const out = ring_output(rig->ring, ring_next(rig->ring) - 1U, c);
     for (uint32_t i = 0; n_bad && i < BLOCK; ++i, --n_bad) {

@@ -202,6 +202,7 @@ __wrap_memfd_create(const char* const name, const unsigned flags)
   const Host* const host = other.host;
   if (host) {
     other.host = NULL;
+    remote_calls.reset_load(host->remote); // there is no worker to do that
     remote_calls.disarm(host->remote);
     arm(host, other.ring);
   }

@@ -88,6 +88,25 @@ START_TEST(a_message_that_comes_byte_by_byte_is_whole_at_its_last)
 }
 END_TEST
 
+START_TEST(a_message_that_comes_in_two_pieces_is_whole)
+{
+  const WireEnds pair = wire_ends_half(WIRE_SERVER);
+  const WireMessage sent = wire_sample(WIRE_NOTE);
+  unsigned char bytes[WIRE_FRAME_BYTES];
+  const size_t n = wire_frame(&sent, bytes);
+  for (size_t cut = 1; cut < n; ++cut) {
+    WireMessage received = { .kind = WIRE_NONE };
+    ck_assert_int_eq(write(pair.by_hand, bytes, cut), (ssize_t)cut);
+    ck_assert(!wire_receive(pair.server, &received, &error) && received.kind == WIRE_NONE);
+    ck_assert_int_eq(write(pair.by_hand, bytes + cut, n - cut), (ssize_t)(n - cut));
+    ck_assert_msg(!wire_receive(pair.server, &received, &error), "cut at %zu: %s", cut, error.text);
+    ck_assert_msg(wire_messages_equal(&sent, &received), "cut at %zu", cut);
+    wire_message_clear(&received);
+  }
+  wire_ends_free(&pair);
+}
+END_TEST
+
 START_TEST(messages_that_come_at_once_are_taken_one_by_one)
 {
   const WireEnds pair = wire_ends_new();
@@ -299,6 +318,7 @@ END_TEST
 
 SUITE_MAIN("wire socket", every_kind_goes_over, a_side_sends_only_what_the_other_may_receive,
            a_message_that_comes_byte_by_byte_is_whole_at_its_last,
+           a_message_that_comes_in_two_pieces_is_whole,
            messages_that_come_at_once_are_taken_one_by_one,
            threads_of_the_worker_send_whole_messages_each_in_its_order,
            the_server_never_waits_and_its_queue_has_a_bound, small_messages_count_with_their_memory,

@@ -89,11 +89,24 @@ refused(const CUresult result, const char* const call, Error* const error)
 // Driver and devices
 
 static Status
-cuda_load(Error* const error)
+count_devices(int* const n_devices, Error* const error)
 {
-  if (is_loaded) {
-    return STATUS_OK;
+  const CUresult result = cuda.device_get_count(n_devices);
+  if (result) {
+    return refused(result, "cuDeviceGetCount", error);
   }
+  if (*n_devices < 0 || *n_devices > MAX_DEVICES) {
+    return error_set(error, STATUS_NO_BACKEND,
+                     "cuDeviceGetCount: the driver counts %d devices, and at most %d are possible; "
+                     "reinstall the driver",
+                     *n_devices, MAX_DEVICES);
+  }
+  return STATUS_OK;
+}
+
+static Status
+open_driver(Error* const error)
+{
   // Lazy loading, the default since 12.2, lets the first launch of a kernel wait for the whole
   // context.  The driver reads this when it is initialised.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
@@ -109,13 +122,25 @@ cuda_load(Error* const error)
   return STATUS_OK;
 }
 
+static Status
+load_and_count(int* const n_devices, Error* const error)
+{
+  const Status status = is_loaded ? STATUS_OK : open_driver(error);
+  return status ? status : count_devices(n_devices, error);
+}
+
+static Status
+cuda_load(Error* const error)
+{
+  int n_devices = 0;
+  return load_and_count(&n_devices, error);
+}
+
 static uint32_t
 cuda_n_devices(void)
 {
   int n_devices = 0;
-  const bool is_good =
-      is_loaded && !cuda.device_get_count(&n_devices) && n_devices > 0 && n_devices <= MAX_DEVICES;
-  return is_good ? (uint32_t)n_devices : 0U;
+  return is_loaded && !count_devices(&n_devices, NULL) ? (uint32_t)n_devices : 0U;
 }
 
 /// "580.65.06 (CUDA 13.0)"; without the kernel module's version where that cannot be read.
@@ -160,19 +185,15 @@ capability_of(const CUdevice handle, CUresult* const result)
 static Status
 get_handle(const uint32_t index, CUdevice* const handle, Error* const error)
 {
-  const Status status = cuda_load(error);
+  int n_devices = 0;
+  const Status status = load_and_count(&n_devices, error);
   if (status) {
     return status;
   }
-  int n_devices = 0;
-  CUresult result = cuda.device_get_count(&n_devices);
-  if (result) {
-    return refused(result, "cuDeviceGetCount", error);
-  }
-  if (n_devices < 0 || index >= (uint32_t)n_devices) {
+  if (index >= (uint32_t)n_devices) {
     return error_set(error, STATUS_NO_BACKEND, "no CUDA device %u: there are %d", index, n_devices);
   }
-  result = cuda.device_get(handle, (int)index);
+  const CUresult result = cuda.device_get(handle, (int)index);
   return result ? refused(result, "cuDeviceGet", error) : STATUS_OK;
 }
 

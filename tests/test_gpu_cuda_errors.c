@@ -415,6 +415,10 @@ START_TEST(an_absurd_number_of_devices_is_none)
   ck_assert_uint_eq(gpu_cuda.n_devices(), 1);
   fake_give(0, 0x7F);
   ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
+  Error error = { 0 };
+  fake_give(0, 0x7F);
+  ck_assert_int_eq(gpu_cuda.load(&error), STATUS_NO_BACKEND);
+  assert_says(&error, "counts 2139062143 devices");
   fake_give(0, 0xFF);
   ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
 }

@@ -246,6 +246,11 @@ START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
     refuses(scratch_path(&scratch, "bad"), "no plain audio");
     quotes_nothing(scratch_path(&scratch, "bad"));
   }
+  for (int beyond = 0; beyond < 2; ++beyond) { // 64 MiB: a number, and a hole of the file
+    scratch_write(&scratch, "bad", "1\n", 2);
+    ck_assert_int_eq(truncate(scratch_path(&scratch, "bad"), (64L << 20U) + beyond), 0);
+    refuses(scratch_path(&scratch, "bad"), beyond ? "over 64 MiB" : "line 2: not text");
+  }
   make_noise();
   scratch_write_wav(&scratch, "none.wav", channels, 1, 0, 48000);
   refuses(scratch_path(&scratch, "none.wav"), "0 frames");

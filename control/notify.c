@@ -3,6 +3,8 @@
 
 #include "notify.h"
 
+#include "own.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +59,10 @@ count_wishes(const Notify* const notify, const NotifyWish wish)
 static void
 forget_gone(Notify* const notify)
 {
+  OwnAddresses own = { .n_keys = 0 };
   for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
     Client* const client = &notify->clients[c];
-    if (client->wishes && peer_is_gone(&client->peer)) {
+    if (client->wishes && own_has(&own, &client->peer) && peer_is_closed(&client->peer)) {
       client->wishes = 0;
     }
   }

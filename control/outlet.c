@@ -9,7 +9,7 @@
 
 /// True when the server itself would receive what is sent to this peer.
 static bool
-is_own(const Outlet* const outlet, const Peer* const to)
+is_own(Outlet* const outlet, const Peer* const to)
 {
   const PeerKey* const own = &outlet->own;
   const PeerKey key = peer_key(to);
@@ -19,14 +19,7 @@ is_own(const Outlet* const outlet, const Peer* const to)
   if (outlet->loopback >= 0 && peer_is_loopback(to)) {
     return true;
   }
-  return peer_key_is_any(own) ? peer_is_here(to) : peer_key_equal(&key, own);
-}
-
-/// The kernel drops packets from outside whose source address is one of this machine.
-static bool
-is_of_this_machine(const Peer* const to)
-{
-  return peer_is_loopback(to) || (peer_key(to).is_ip && peer_is_here(to));
+  return peer_key_is_any(own) ? own_has(&outlet->machine, to) : peer_key_equal(&key, own);
 }
 
 /// The one that the peer has sent to.
@@ -38,10 +31,12 @@ socket_to(const Outlet* const outlet, const Peer* const to)
 }
 
 static bool
-may_be_sent(const Outlet* const outlet, const Peer* const to, const size_t request_bytes,
+may_be_sent(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
             const size_t answer_bytes)
 {
-  return (answer_bytes <= request_bytes || is_of_this_machine(to)) && !is_own(outlet, to);
+  // The kernel drops packets of other machines that say to come from an address of this one.
+  const bool may_reach = answer_bytes <= request_bytes || own_has(&outlet->machine, to);
+  return may_reach && !is_own(outlet, to);
 }
 
 size_t

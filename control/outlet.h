@@ -4,6 +4,7 @@
 #define WARPRACK_CONTROL_OUTLET_H
 
 #include "message.h"
+#include "own.h"
 #include "peer.h"
 
 #include <lo/lo.h>
@@ -12,11 +13,12 @@
 
 typedef struct Outlet {
   int socket;
-  int loopback;      ///< Bound to 127.0.0.1 if `socket` is bound to another address; else -1
-  PeerKey own;       ///< Address that `socket` is bound to, perhaps the unspecified one
-  uint64_t sent;     ///< Datagrams handed to the kernel
-  uint64_t withheld; ///< Answers larger than a stranger's request, or to the server itself
-  uint64_t failed;   ///< Datagrams that the kernel did not take, or that could not be made
+  int loopback;         ///< Bound to 127.0.0.1 if `socket` is bound to another address; else -1
+  PeerKey own;          ///< Address that `socket` is bound to, perhaps the unspecified one
+  OwnAddresses machine; ///< Those of all interfaces
+  uint64_t sent;        ///< Datagrams handed to the kernel
+  uint64_t withheld;    ///< Answers larger than a stranger's request, or to the server itself
+  uint64_t failed;      ///< Datagrams that the kernel did not take, or that could not be made
 } Outlet;
 
 /**

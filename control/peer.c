@@ -100,7 +100,6 @@ peer_is_loopback(const Peer* const peer)
   return key.is_ip && memcmp(key.address, &in6addr_loopback, sizeof(key.address)) == 0;
 }
 
-/// True when the kernel lets a socket bind to the peer's address and port now.
 PeerKey
 peer_sender(const Peer* const peer)
 {
@@ -109,31 +108,13 @@ peer_sender(const Peer* const peer)
   return key;
 }
 
-static bool
-can_be_bound(const Peer* const peer)
+bool
+peer_is_closed(const Peer* const peer)
 {
   const int fd = socket(peer->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const bool can = fd >= 0 && bind(fd, (const struct sockaddr*)&peer->address, peer->n_bytes) == 0;
   if (fd >= 0) {
     close(fd);
   }
-  return can;
-}
-
-bool
-peer_is_here(const Peer* const peer)
-{
-  Peer any_port = *peer;
-  if (peer->address.ss_family == AF_INET) {
-    ((struct sockaddr_in*)&any_port.address)->sin_port = 0;
-  } else if (peer->address.ss_family == AF_INET6) {
-    ((struct sockaddr_in6*)&any_port.address)->sin6_port = 0;
-  }
-  return can_be_bound(&any_port); // only an address of this machine can be bound
-}
-
-bool
-peer_is_gone(const Peer* const peer)
-{
-  return can_be_bound(peer); // an open port cannot be bound again
+  return can; // a port that is open cannot be bound
 }

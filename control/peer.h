@@ -38,12 +38,9 @@ bool peer_equal(const Peer* a, const Peer* b);
 /// program elsewhere can send from as many ports as it likes. [any]
 PeerKey peer_sender(const Peer* peer);
 
-/// True when the peer's address is one of this machine.  Asks the kernel. [any]
-bool peer_is_here(const Peer* peer);
-
-/// True when the peer's address is one of this machine, and no program has the peer's port open.
-/// Asks the kernel. [any]
-bool peer_is_gone(const Peer* peer);
+/// True when no program of this machine has the peer's port open.  The peer's address is one of
+/// this machine.  Asks the kernel. [any]
+bool peer_is_closed(const Peer* peer);
 
 #define PEER_TEXT_BYTES 64U
 

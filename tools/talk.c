@@ -7,7 +7,7 @@
 
 #include "../control/clock.h"
 #include "../control/gate.h"
-#include "../control/peer.h"
+#include "../control/own.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -52,7 +52,8 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
   const bool is_open = talk->fd >= 0 && connect(talk->fd, to->ai_addr, to->ai_addrlen) == 0;
   Peer peer = { .n_bytes = to->ai_addrlen };
   memcpy(&peer.address, to->ai_addr, to->ai_addrlen);
-  talk->is_here = peer_is_loopback(&peer) || peer_is_here(&peer);
+  OwnAddresses own = { .n_keys = 0 };
+  talk->is_here = own_has(&own, &peer);
   freeaddrinfo(found);
   return is_open
              ? STATUS_OK

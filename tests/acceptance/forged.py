@@ -10,6 +10,7 @@ import select
 
 from common import *
 
+IP_TRANSPARENT = 19  # ip(7)
 WAIT_S = 0.1  # for what must not happen: a loop makes thousands of packets in it
 
 
@@ -58,14 +59,30 @@ def expect_no_loop(a, b):
             assert n[0] <= 2 and n[1] <= 1, (packet, n)  # the packet, its answer, and what that may be answered with
 
 
+def expect_no_large_answer_to_a_stranger(server):
+    """Whose address a socket here can be bound to all the same: the system lets any be, for addresses that move between machines."""
+    with open("/proc/sys/net/ipv4/ip_nonlocal_bind", "w", encoding="ascii") as file:
+        file.write("1")
+    before = server.status()["osc_withheld"]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.setsockopt(socket.IPPROTO_IP, IP_TRANSPARENT, 1)
+        sender.bind(("203.0.113.7", 0))
+        sender.sendto(osc_message("/server/status"), ("127.0.0.1", server.port))
+    deadline = time.monotonic() + 20.0
+    while server.status()["osc_withheld"] == before:
+        assert time.monotonic() < deadline, f"nothing withheld: {server.status()}"
+        time.sleep(0.02)
+
+
 if not enter_namespace():
     print("skipped: no network namespaces")
     sys.exit(77)
 add_address("lo", "127.0.0.1")
 rack = "vol: gain -6dB"
-with scratch(), Server("--io", "dummy", rack) as a, Server("--io", "dummy", "--osc-bind", "0.0.0.0", "--osc-allow", "192.0.2.1", rack) as b:
+with scratch(), Server("--io", "dummy", rack) as a, Server("--io", "dummy", "--osc-bind", "0.0.0.0", "--osc-allow", "192.0.2.1,203.0.113.7", rack) as b:
     expect_no_loop(a, b)
     expect_no_loop(b, a)
     expect_others_to_be_heard(a)
+    expect_no_large_answer_to_a_stranger(b)
     a.stop()
     b.stop()

@@ -7,16 +7,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Whether a text has this line.
-static bool
-has_line(const char* const text, const char* const line, const size_t length)
+static int
+compare_lines(const void* const a, const void* const b)
 {
+  const char* const x = *(const char* const*)a;
+  const char* const y = *(const char* const*)b;
+  const size_t x_bytes = strcspn(x, "\n");
+  const size_t y_bytes = strcspn(y, "\n");
+  const int order = memcmp(x, y, x_bytes < y_bytes ? x_bytes : y_bytes);
+  return order ? order : (x_bytes > y_bytes) - (x_bytes < y_bytes);
+}
+
+static uint32_t
+count_lines(const char* const text)
+{
+  uint32_t n = 0;
   for (const char* at = text; *at; at += strcspn(at, "\n") + 1U) {
-    if (strcspn(at, "\n") == length && !strncmp(at, line, length)) {
-      return true;
+    ++n;
+  }
+  return n;
+}
+
+/// Copy the lines that `text` has and `before`, of n_before lines, has not.  For the caller to
+/// free; NULL when out of memory.
+static char*
+new_lines(const char* const text, const char* const before, const uint32_t n_before)
+{
+  char* const added = calloc(1, strlen(text) + 1U);
+  const char** const lines = calloc(n_before + 1U, sizeof(*lines));
+  if (!added || !lines) {
+    free(added);
+    free(lines);
+    return NULL;
+  }
+  uint32_t n = 0;
+  for (const char* at = before; *at; at += strcspn(at, "\n") + 1U) {
+    lines[n++] = at;
+  }
+  qsort(lines, n, sizeof(*lines), compare_lines);
+  char* to = added;
+  for (const char* at = text; *at; at += strcspn(at, "\n") + 1U) {
+    if (!bsearch(&at, lines, n, sizeof(*lines), compare_lines)) {
+      to = mempcpy(to, at, strcspn(at, "\n") + 1U);
     }
   }
-  return false;
+  free(lines);
+  return added;
 }
 
 /// The text of all warnings; "" before the first advice_update().
@@ -34,25 +70,16 @@ advice_update(Advice* const advice, const Rack* const rack, const uint64_t numbe
     return false;
   }
   char* const text = rack_warnings(rack, rate_hz);
-  char* const added = text ? calloc(1, strlen(text) + 1U) : NULL;
-  if (!added) {
+  const bool is_other = text && strcmp(text, advice_text(advice)) != 0;
+  char* const added = is_other ? new_lines(text, advice_text(advice), advice->n_lines) : NULL;
+  if (!text || (is_other && !added)) {
     free(text);
     return false; // looked at again next time
   }
-  uint32_t n_lines = 0;
-  char* to = added;
-  for (const char* at = text; *at; at += strcspn(at, "\n") + 1U, ++n_lines) {
-    const size_t length = strcspn(at, "\n");
-    if (!has_line(advice_text(advice), at, length)) {
-      to = mempcpy(to, at, length + 1U);
-    }
-  }
-  const bool is_other = strcmp(text, advice_text(advice)) != 0;
   free(advice->text);
-  *advice = (Advice){ text, number, rate_hz, n_lines };
-  *fresh = is_other ? added : NULL;
-  if (!is_other) {
-    free(added);
+  *advice = (Advice){ text, number, rate_hz, count_lines(text) };
+  if (is_other) {
+    *fresh = added;
   }
   return is_other;
 }

@@ -174,6 +174,28 @@ START_TEST(more_warnings_than_a_message_holds_are_counted)
 }
 END_TEST
 
+START_TEST(only_lines_that_were_not_there_before_are_fresh)
+{
+  Rack* const rack = rack_new();
+  Advice advice = { .text = NULL };
+  char* fresh = NULL;
+  static const char* const names[] = { "b", "c", "a" };
+  for (uint32_t i = 0; i < ARRAY_LEN(names); ++i) {
+    ck_assert(!rack_add(rack, names[i], "highpass", NULL));
+    ck_assert(!rack_set_number(rack, names[i], "frequency", 19000.0, NULL));
+    ck_assert(advice_update(&advice, rack, 1U + i, 20000.0, &fresh));
+    char start[16];
+    snprintf(start, sizeof(start), "%s.frequency", names[i]);
+    ck_assert_msg(strstr(fresh, start), "%s in: %s", start, fresh);
+    ck_assert_msg(!i || !strstr(fresh, "b.frequency"), "%s", fresh);
+    free(fresh);
+  }
+  ck_assert(!advice_update(&advice, rack, 9U, 20000.0, &fresh));
+  advice_clear(&advice);
+  rack_free(rack);
+}
+END_TEST
+
 START_TEST(undo_forgets_the_oldest_document_at_its_bound)
 {
   History history;
@@ -698,6 +720,7 @@ SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_ad
            nothing_is_sent_to_ones_own_address,
            many_answers_to_one_message_of_a_stranger_are_no_larger_either,
            more_warnings_than_a_message_holds_are_counted,
+           only_lines_that_were_not_there_before_are_fresh,
            edits_of_one_sender_leave_room_for_those_of_others,
            a_fader_moves_however_many_edits_wait, edits_of_a_sender_in_debt_keep_nobody_waiting,
            a_value_set_behind_edits_is_of_the_sender_that_moved_it_last,

@@ -76,8 +76,8 @@ known_frames(const Bridge* const bridge, const uint32_t order)
   return is_short ? bridge->block_frames : BRIDGE_HISTORY;
 }
 
-/// Modelled time of the first block of a gap, for one group.  The other blocks of the gap, and the
-/// block that fades back to wet, take less.
+/// Modelled time of the first block of a gap, for one group.  The other blocks of the gap take
+/// less, and so does the block that fades back to wet, but at order 0 about as much.
 static double
 group_cost(const Bridge* const bridge, const uint32_t order)
 {

@@ -121,19 +121,26 @@ START_TEST(a_resampled_impulse_response_keeps_its_frequency_response)
 }
 END_TEST
 
-START_TEST(text_is_rows_of_numbers)
+/// A text is read at this rate as a table of two columns.
+static void
+expect_table(const char* const text, const double rate_hz, const float* const expected,
+             const uint32_t n_rows)
 {
-  static const char text[] = "# a matrix\n1, 0.5;\t-2e-1 # comment\r\n\n  3 4 5\n";
-  static const float expected[] = { 1.0F, 0.5F, -0.2F, 3.0F, 4.0F, 5.0F };
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "m.txt", text, strlen(text));
-  FxFile* const file = load(scratch_path(&scratch, "m.txt"), 48000.0);
+  FxFile* const file = load(scratch_path(&scratch, "m.txt"), rate_hz);
   ck_assert(!file->is_audio);
   ck_assert_uint_eq(file->n_channels, 2);
-  ck_assert_uint_eq(file->n_frames, 3);
-  ck_assert_mem_eq(file->samples, expected, sizeof(expected));
+  ck_assert_uint_eq(file->n_frames, n_rows);
+  ck_assert_mem_eq(file->samples, expected, 2U * n_rows * sizeof(*expected));
   audio_file_free(NULL, file);
   scratch_remove(&scratch);
+}
+
+START_TEST(text_is_rows_of_numbers)
+{
+  static const float expected[] = { 1.0F, 0.5F, -0.2F, 3.0F, 4.0F, 5.0F };
+  expect_table("# a matrix\n1, 0.5;\t-2e-1 # comment\r\n\n  3 4 5\n", 48000.0, expected, 3);
 }
 END_TEST
 
@@ -204,16 +211,9 @@ END_TEST
 
 START_TEST(a_table_that_says_a_rate_stays_a_table)
 {
-  static const char text[] = "2.0833333333333333E-5 // Sample interval (seconds)\n1 2\n3 4\n";
   static const float expected[] = { 1.0F, 2.0F, 3.0F, 4.0F };
-  const Scratch scratch = scratch_new();
-  scratch_write(&scratch, "m.txt", text, strlen(text));
-  FxFile* const file = load(scratch_path(&scratch, "m.txt"), 96000.0);
-  ck_assert_uint_eq(file->n_channels, 2);
-  ck_assert_uint_eq(file->n_frames, 2);
-  ck_assert_mem_eq(file->samples, expected, sizeof(expected));
-  audio_file_free(NULL, file);
-  scratch_remove(&scratch);
+  expect_table("2.0833333333333333E-5 // Sample interval (seconds)\n1 2\n3 4\n", 96000.0, expected,
+               2);
 }
 END_TEST
 

@@ -527,16 +527,23 @@ START_TEST(too_many_news_become_one)
 }
 END_TEST
 
+/// As many subscribers as there can be, whose news are counted.
+static void
+subscribe_all(Notify* const notify, Told* const told)
+{
+  notify->say = note_told;
+  notify->context = told;
+  for (uint16_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
+    notify_set(notify, &watcher, NOTIFY_NEWS, true);
+  }
+}
+
 START_TEST(very_many_news_go_out_in_several_rounds)
 {
   static Notify notify;
   Told told = { 0 };
-  notify.say = note_told;
-  notify.context = &told;
-  for (uint16_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
-    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
-    notify_set(&notify, &watcher, NOTIFY_NEWS, true);
-  }
+  subscribe_all(&notify, &told);
   uint64_t now_ns = 1000000000U;
   for (uint32_t i = 0; i < 2U; ++i, now_ns += NOTIFY_INTERVAL_NS) {
     told.n = 0;
@@ -561,12 +568,7 @@ START_TEST(what_changes_always_keeps_no_other_news_back)
 {
   static Notify notify;
   Told told = { 0 };
-  notify.say = note_told;
-  notify.context = &told;
-  for (uint16_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
-    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
-    notify_set(&notify, &watcher, NOTIFY_NEWS, true);
-  }
+  subscribe_all(&notify, &told);
   uint64_t now_ns = 1000000000U;
   for (uint32_t round = 0; round < 200; ++round, now_ns += NOTIFY_INTERVAL_NS) {
     for (uint32_t k = 0; k < 100; ++k) { // far more than one round sends

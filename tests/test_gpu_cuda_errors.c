@@ -380,11 +380,11 @@ give_once(const uint32_t n_good, const unsigned char byte)
   snprintf(name, sizeof(name), "%s", call);
   name[strcspn(name, "_")] = '\0'; // without _v2
   ck_assert_msg(status || !has_failed || may_be_anything(call),
-                "%s handed nothing out, and nobody noticed", call);
+                "%s returned success without an object, and no error followed", call);
   ck_assert_msg(!status || (has_failed && error.text[0]), "%s handed out %02x: %s", call, byte,
                 error.text);
   ck_assert_msg(!status || may_be_anything(call) || strstr(error.text, name),
-                "%s handed nothing out, and \"%s\" is said", call, error.text);
+                "%s returned success without an object, and the error is \"%s\"", call, error.text);
   cuda_rig_free(&rig);
   ck_assert_msg(fake_n_live() == 0U, "%s handed out %02x: %u objects leaked", call, byte,
                 fake_n_live());

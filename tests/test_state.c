@@ -401,7 +401,7 @@ forbid(const long call, const int code)
   ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-/// What is said of a file that a call keeps from being read.
+/// Check the error of a read in which this system call fails with `code`.
 static void
 assert_said(const long call, const int code, const char* const expected)
 {

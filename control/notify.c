@@ -22,16 +22,24 @@ notify_address(const NotifyEvent event)
 
 // ---- clients ----
 
+/// The peer's place in the table, or the number of places.
+static uint32_t
+find_place(const Notify* const notify, const Peer* const peer)
+{
+  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
+    const Client* const client = &notify->clients[c];
+    if (client->wishes && peer_equal(&client->peer, peer)) {
+      return c;
+    }
+  }
+  return ARRAY_LEN(notify->clients);
+}
+
 static Client*
 find_client(Notify* const notify, const Peer* const peer)
 {
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    Client* const client = &notify->clients[c];
-    if (client->wishes && peer_equal(&client->peer, peer)) {
-      return client;
-    }
-  }
-  return NULL;
+  const uint32_t place = find_place(notify, peer);
+  return place < ARRAY_LEN(notify->clients) ? &notify->clients[place] : NULL;
 }
 
 /// Take a free place.  There is one: the table has room for the maximum of both wishes.
@@ -97,13 +105,8 @@ notify_set(Notify* const notify, const Peer* const peer, const NotifyWish wish, 
 bool
 notify_is_quiet(const Notify* const notify, const Peer* const peer)
 {
-  for (uint32_t c = 0; c < ARRAY_LEN(notify->clients); ++c) {
-    const Client* const client = &notify->clients[c];
-    if (client->wishes & NOTIFY_QUIET && peer_equal(&client->peer, peer)) {
-      return true;
-    }
-  }
-  return false;
+  const uint32_t place = find_place(notify, peer);
+  return place < ARRAY_LEN(notify->clients) && notify->clients[place].wishes & NOTIFY_QUIET;
 }
 
 // ---- changes ----
@@ -209,8 +212,8 @@ notify_replaced(Notify* const notify, const Rack* const before, const Rack* cons
                 const Peer* const maker)
 {
   if (notify_n_subscribers(notify) > 0) {
-    (void)backlog_add(&notify->backlog, before, now,
-                      maker); // on failure subscribers get /rack/changed only
+    // Out of memory: subscribers get /rack/changed only.
+    (void)backlog_add(&notify->backlog, before, now, maker);
   }
 }
 

@@ -3,7 +3,7 @@
 #ifndef WARPRACK_CONTROL_ADVICE_H
 #define WARPRACK_CONTROL_ADVICE_H
 
-#include "../engine/rack.h"
+#include "engine/rack/rack.h"
 
 #include <stdbool.h>
 #include <stdint.h>

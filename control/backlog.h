@@ -7,9 +7,8 @@
 #ifndef WARPRACK_CONTROL_BACKLOG_H
 #define WARPRACK_CONTROL_BACKLOG_H
 
-#include "peer.h"
-
-#include "../engine/rack.h"
+#include "control/net/peer.h"
+#include "engine/rack/rack.h"
 
 #include <stdbool.h>
 #include <stdint.h>

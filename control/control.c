@@ -1,47 +1,93 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The control thread: packets in, answers out, and everything that waits for its time.
-
-#include "control.h"
+// What a control server reports: the document and its warnings, the audio side, values.
 
 #include "control_private.h"
-#include "dispatch.h"
 
-#include <errno.h>
-#include <netdb.h>
-#include <poll.h>
-#include <signal.h>
+#include "values.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
-#define LOOPBACK             "127.0.0.1"
-#define THREAD_STACK_BYTES   (1U << 20U) // of which the gate and the language use a fraction
-#define RECEIVE_BUFFER_BYTES (4U << 20U) // a burst of packets, as far as the system allows
-#define PORT_TRIES           16U // attempts to find a port that is free on the address and on 127.0.0.1
-#define LOOK_INTERVAL_NS     UINT64_C(250000000)
+// ---- values and events ----
 
-// ---- one round ----
-
-static void
-do_turns(Control* const control)
+double
+control_rate_hz(const Control* const control)
 {
-  const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
-  while (control->now_ns < end_ns) {
-    intake_receive_now_and_then(&control->intake, control->now_ns);
-    Source* const source = sources_turn(&control->intake.sources);
-    if (!source) {
-      return;
-    }
-    dispatch_turn(control, source);
+  EngineStatus status;
+  engine_status(control->config.engine, &status);
+  return status.rate_hz;
+}
+
+size_t
+control_say_value(Control* const control, const Peer* const peer, const size_t request_bytes,
+                  const NotifyKey* const key, const double rate)
+{
+  const RackNode* const node = rack_find_uid(session_rack(control->session), key->uid);
+  if (!node) {
+    return 0; // gone since
+  }
+  char address[GATE_MAX_ADDRESS + 1U];
+  snprintf(address, sizeof(address), "/node/%s/%s", node->name, node->fx->params[key->param].id);
+  lo_message arguments = lo_message_new();
+  values_append(&arguments, node, key->param, rate);
+  return outlet_send(&control->outlet, peer, request_bytes, address, arguments);
+}
+
+static lo_message
+event_arguments(const Control* const control, const NotifyEvent event)
+{
+  const EngineStatus* const engine = &control->engine;
+  char text[ADVICE_BYTES];
+  lo_message arguments = lo_message_new();
+  switch (event) {
+  case NOTIFY_RACK:
+    outlet_add(&arguments, "i", (int32_t)session_counts(control->session).revision);
+    break;
+  case NOTIFY_LATENCY:
+    outlet_add(&arguments, "i", (int32_t)engine->latency_frames);
+    break;
+  case NOTIFY_BACKEND:
+    outlet_add(&arguments, "ss", engine->backend, engine->backend_note);
+    break;
+  case NOTIFY_WORKER:
+    outlet_add(&arguments, "sis", engine->worker, engine->worker_pid, engine->worker_note);
+    break;
+  case NOTIFY_QUARANTINE:
+    outlet_add(&arguments, "s", engine->quarantine_note);
+    break;
+  case NOTIFY_WARNING:
+    advice_print(&control->advice, text);
+    outlet_add(&arguments, "s", text);
+    break;
+  case NOTIFY_STARTED:
+    outlet_add(&arguments, "ss", "warprack", WARPRACK_VERSION);
+    break;
+  case NOTIFY_AUDIO:
+    outlet_add(&arguments, "ss", control->audio.driver, control->audio.state);
+    break;
+  case N_NOTIFY_EVENTS:
+    break;
+  }
+  return arguments;
+}
+
+void
+control_say(void* const context, const Peer* const to, const NotifyKey* const key)
+{
+  Control* const control = context;
+  if (key->uid == RACK_UID_NONE) {
+    outlet_send(&control->outlet, to, 0, notify_address((NotifyEvent)key->param),
+                event_arguments(control, (NotifyEvent)key->param));
+  } else {
+    control_say_value(control, to, 0, key, control_rate_hz(control));
   }
 }
 
-/// An event for subscribers.
-static void
-tell(Control* const control, const NotifyEvent event)
+// ---- the audio side ----
+
+void
+control_notify(Control* const control, const NotifyEvent event)
 {
   notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, event }, NULL, control->now_ns);
 }
@@ -54,7 +100,7 @@ follow_quarantine(Control* const control)
   Rack* const rack = engine_rack(control->config.engine);
   if (rack) {
     session_taken_back(control->session, rack);
-    tell(control, NOTIFY_QUARANTINE);
+    control_notify(control, NOTIFY_QUARANTINE);
   }
   return rack;
 }
@@ -69,15 +115,15 @@ look_at_engine(Control* const control)
     control->config.latency_changed(control->config.context);
   }
   if (now->latency_frames != before.latency_frames) {
-    tell(control, NOTIFY_LATENCY);
+    control_notify(control, NOTIFY_LATENCY);
   }
   if (strcmp(now->backend, before.backend) != 0 ||
       strcmp(now->backend_note, before.backend_note) != 0) {
-    tell(control, NOTIFY_BACKEND);
+    control_notify(control, NOTIFY_BACKEND);
   }
   if (now->worker_pid != before.worker_pid || strcmp(now->worker, before.worker) != 0 ||
       strcmp(now->worker_note, before.worker_note) != 0) {
-    tell(control, NOTIFY_WORKER);
+    control_notify(control, NOTIFY_WORKER);
   }
   if (now->quarantined != before.quarantined && !follow_quarantine(control)) {
     now->quarantined = before.quarantined; // again at the next look
@@ -91,10 +137,12 @@ control_look_at_audio(Control* const control)
   control->config.audio(control->config.context, &control->audio);
   if (strcmp(before.driver, control->audio.driver) != 0 ||
       strcmp(before.state, control->audio.state) != 0) {
-    tell(control, NOTIFY_AUDIO);
+    control_notify(control, NOTIFY_AUDIO);
   }
   look_at_engine(control);
 }
+
+// ---- the document ----
 
 /// Another one after each change of the document that is heard.
 static uint64_t
@@ -135,9 +183,8 @@ control_advise(Control* const control, const Peer* const maker)
   free(fresh);
 }
 
-/// Tell what is heard now, unless it is what was told last.
-static void
-tell_heard(Control* const control)
+void
+control_report_rack(Control* const control)
 {
   control_advise(control, NULL);
   const uint64_t number = document_number(control);
@@ -146,455 +193,5 @@ tell_heard(Control* const control)
   if (text) {
     control->heard = number;
     control->config.heard(control->config.context, strdup(text));
-  }
-}
-
-static void
-say_flood(Control* const control, const char* const text)
-{
-  if (control->config.flood) {
-    control->config.flood(control->config.context, text);
-  }
-}
-
-/// Packets that the kernel dropped, which does not say whose, and those of too many senders.
-static void
-report_lost(Control* const control)
-{
-  const uint64_t lost = intake_lost(&control->intake) + control->intake.sources.crowded;
-  if (lost != control->reported_lost &&
-      control->now_ns - control->reported_lost_ns >= SOURCES_REPORT_NS) {
-    char text[160];
-    snprintf(text, sizeof(text),
-             "%llu packets lost: they arrived faster than the server reads them, or from too many "
-             "senders",
-             (unsigned long long)(lost - control->reported_lost));
-    say_flood(control, text);
-    control->reported_lost = lost;
-    control->reported_lost_ns = control->now_ns;
-  }
-}
-
-/// Tell the log, and senders on this machine, whose packets were dropped.
-static void
-report_drops(Control* const control)
-{
-  uint64_t n = 0;
-  uint32_t index = 0;
-  for (const Source* source = NULL;
-       (source = sources_report(&control->intake.sources, control->now_ns, &index, &n));) {
-    Error error;
-    error_set(&error, STATUS_LIMIT,
-              "%llu packets dropped: they arrived faster than the server handles them",
-              (unsigned long long)n);
-    if (peer_is_loopback(&source->peer)) {
-      outlet_fail(&control->outlet, &source->peer, 0, "", &error);
-    }
-    char sender[PEER_TEXT_BYTES];
-    char text[sizeof(sender) + sizeof(error.text) + 2U];
-    peer_print(&source->peer, sender);
-    snprintf(text, sizeof(text), "%s: %s", sender, error.text);
-    say_flood(control, text);
-  }
-  report_lost(control);
-}
-
-static void
-do_reply(Control* const control)
-{
-  EngineReply reply;
-  if (!inbox_take(control->inbox, &reply)) {
-    return;
-  }
-  session_reply(control->session, &reply);
-  if (reply.status == STATUS_OK && reply.latency_frames != control->engine.rack_latency_frames) {
-    control_look_at_audio(control);
-  }
-}
-
-/// Files that have been read or written.
-static void
-do_files(Control* const control)
-{
-  for (ClerkJob* job = NULL; (job = clerk_take(control->clerk));) {
-    if (!job->is_write) {
-      session_read(control->session, job->message, job->text, &job->error);
-      job->text = NULL;
-    } else if (job->error.status != STATUS_OK) {
-      ++control->counts.unsaved;
-      outlet_fail(&control->outlet, &job->peer, job->n_bytes, job->address, &job->error);
-    } else if (!notify_is_quiet(&control->notify, &job->peer)) {
-      outlet_done(&control->outlet, &job->peer, job->address, job->n_bytes);
-    }
-    clerk_job_free(job);
-  }
-}
-
-static void
-do_syncs(Control* const control)
-{
-  Sync sync;
-  Status status = STATUS_OK;
-  while (syncs_take(&control->syncs, control->config.engine, control->now_ns, &sync, &status)) {
-    if (status != STATUS_OK) {
-      Error error;
-      error_set(&error, status, "no audio has run for %d s", (int)(SYNC_TIMEOUT_NS / 1000000000U));
-      outlet_fail(&control->outlet, &sync.peer, sync.request_bytes, "/server/sync", &error);
-      continue;
-    }
-    const lo_message arguments = lo_message_new();
-    if (arguments) {
-      lo_message_add_int32(arguments, sync.number);
-    }
-    outlet_send(&control->outlet, &sync.peer, sync.request_bytes, "/server/synced", arguments);
-  }
-}
-
-static uint64_t
-min_ns(const uint64_t a, const uint64_t b)
-{
-  return a < b ? a : b;
-}
-
-/// When this thread has something to do even if nothing arrives.
-static uint64_t
-wake_ns(const Control* const control)
-{
-  const bool is_work =
-      sources_are_waiting(&control->intake.sources) || session_next(control->session);
-  uint64_t wake = is_work ? 0U : control->next_look_ns;
-  wake = min_ns(wake, schedule_wake_ns(&control->schedule));
-  wake = min_ns(wake, notify_wake_ns(&control->notify));
-  return control->syncs.n ? min_ns(wake, control->now_ns + SYNC_POLL_NS) : wake;
-}
-
-static void
-wait_for_work(Control* const control)
-{
-  const uint64_t now_ns = instant_now().monotonic_ns;
-  const uint64_t wake = wake_ns(control);
-  const uint64_t sleep_ns = wake > now_ns ? wake - now_ns : 0U;
-  const struct timespec timeout = { (time_t)(sleep_ns / 1000000000U),
-                                    (long)(sleep_ns % 1000000000U) };
-  struct pollfd fds[] = { { control->outlet.socket, POLLIN, 0 },
-                          { control->outlet.loopback, POLLIN, 0 }, // -1: passed over
-                          { inbox_fd(control->inbox), POLLIN, 0 },
-                          { clerk_fd(control->clerk), POLLIN, 0 } };
-  (void)ppoll(fds, ARRAY_LEN(fds), &timeout, NULL);
-}
-
-/// The subscribers of the run before know nothing of this one.
-static void
-greet_subscribers(Control* const control)
-{
-  tell(control, NOTIFY_STARTED);
-  notify_replaced(&control->notify, NULL, session_rack(control->session), NULL);
-}
-
-static void*
-control_run(void* const context)
-{
-  Control* const control = context;
-  greet_subscribers(control);
-  while (!inbox_is_closed(control->inbox)) {
-    atomic_fetch_add_explicit(&control->rounds, 1U, memory_order_relaxed);
-    control->now_ns = instant_now().monotonic_ns;
-    if (control->now_ns >= control->next_look_ns) {
-      control->next_look_ns = control->now_ns + LOOK_INTERVAL_NS;
-      control_look_at_audio(control);
-      tell_heard(control);
-      report_drops(control);
-    }
-    do_reply(control);
-    do_files(control);
-    dispatch_waiting(control);
-    do_turns(control);
-    dispatch_due(control);
-    do_syncs(control);
-    notify_flush(&control->notify, control->now_ns);
-    wait_for_work(control);
-  }
-  tell_heard(control);
-  return NULL;
-}
-
-// ---- start and stop ----
-
-static Status
-say_no_socket(const char* const address, const uint16_t port, const int code, Error* const error)
-{
-  if (code == EADDRINUSE) {
-    return error_set(error, STATUS_NET,
-                     "UDP port %u on %s is in use, perhaps by another warprack; choose another one "
-                     "with --osc-port, or 0 for any free one",
-                     port, address);
-  }
-  return error_set(error, status_of_errno(code, STATUS_NET), "cannot listen on %s, UDP port %u: %s",
-                   address, port, strerror(code));
-}
-
-static Peer
-bound_peer(const int fd)
-{
-  Peer own = { .n_bytes = sizeof(own.address) };
-  getsockname(fd, (struct sockaddr*)&own.address, &own.n_bytes);
-  return own;
-}
-
-/// Make a socket that is bound to an address; -1 with errno on failure.  No SO_REUSEADDR: two
-/// servers must not share a port.
-static int
-bind_socket(const struct addrinfo* const address)
-{
-  const int fd = socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) {
-    return -1;
-  }
-  const int n_bytes = RECEIVE_BUFFER_BYTES;
-  (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes,
-                   sizeof(n_bytes)); // a smaller buffer is no error
-  if (bind(fd, address->ai_addr, address->ai_addrlen) != 0) {
-    const int code = errno;
-    close(fd);
-    errno = code;
-    return -1;
-  }
-  return fd;
-}
-
-static Status
-open_socket(const char* const address, const uint16_t number, int* const fd, Error* const error)
-{
-  char port[8];
-  snprintf(port, sizeof(port), "%u", number);
-  const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-                                  .ai_socktype = SOCK_DGRAM };
-  struct addrinfo* found = NULL;
-  if (getaddrinfo(address, port, &hints, &found) != 0) {
-    return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not a numeric IP address", address);
-  }
-  *fd = bind_socket(found);
-  const int code = errno;
-  freeaddrinfo(found);
-  return *fd < 0 ? say_no_socket(address, number, code, error) : STATUS_OK;
-}
-
-/// Open the socket of ControlConfig::bind_address.
-static Status
-open_main_socket(Control* const control, const char* const address, Error* const error)
-{
-  Outlet* const outlet = &control->outlet;
-  const Status status = open_socket(address, control->config.port, &outlet->socket, error);
-  if (status == STATUS_OK) {
-    const Peer own = bound_peer(outlet->socket);
-    outlet->own = peer_key(&own);
-    control->port = outlet->own.port;
-  }
-  return status;
-}
-
-static void
-warn_no_loopback(const Control* const control, const char* const address, const Error* const why)
-{
-  char text[sizeof(why->text) + 256U];
-  snprintf(text, sizeof(text),
-           "clients that send to " LOOPBACK " do not reach this server: %s; use --host: warprack "
-           "send --host %.100s -p %u",
-           why->text, address, control->port);
-  if (control->config.note) {
-    control->config.note(control->config.context, text);
-  }
-}
-
-/// Open a second socket on 127.0.0.1, with the port of the first one, so that clients on this
-/// machine need no address.  If another program uses that port there: with a configured port of 0
-/// try other ports, else warn and go on without this socket.
-static Status
-open_loopback_socket(Control* const control, const char* const address, Error* const error)
-{
-  Outlet* const outlet = &control->outlet;
-  Status status = open_socket(LOOPBACK, control->port, &outlet->loopback, error);
-  for (uint32_t n = 1; status == STATUS_NET && control->config.port == 0 && n < PORT_TRIES; ++n) {
-    const int taken = outlet->socket; // close it later: so the kernel chooses another port
-    status = open_main_socket(control, address, error);
-    close(taken);
-    if (status) {
-      return status;
-    }
-    status = open_socket(LOOPBACK, control->port, &outlet->loopback, error);
-  }
-  if (status == STATUS_NET) {
-    warn_no_loopback(control, address, error);
-    return STATUS_OK;
-  }
-  return status;
-}
-
-static Status
-open_sockets(Control* const control, Error* const error)
-{
-  const ControlConfig* const config = &control->config;
-  const char* const address = config->bind_address ? config->bind_address : LOOPBACK;
-  Status status = open_main_socket(control, address, error);
-  if (status) {
-    return status;
-  }
-  const Peer own = bound_peer(control->outlet.socket);
-  if (peer_is_loopback(&own)) {
-    return STATUS_OK;
-  }
-  if (!config->allow) {
-    return error_set(error, STATUS_BAD_ARG,
-                     "%.100s can be reached from elsewhere, and there is no password: say who may "
-                     "send with --osc-allow ADDRESS[/BITS]",
-                     address);
-  }
-  return peer_key_is_any(&control->outlet.own) ? STATUS_OK
-                                               : open_loopback_socket(control, address, error);
-}
-
-/// The list of the configuration, and the address of this machine that the socket is bound to.
-static void
-fill_allow(Control* const control)
-{
-  const Peer own = bound_peer(control->outlet.socket);
-  if (control->config.allow) {
-    control->allow = *control->config.allow;
-  }
-  allow_add(&control->allow, &own);
-}
-
-/// Start the thread with all signals blocked: they are for the main thread.
-static int
-start_thread(Control* const control)
-{
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int code = pthread_create(&control->thread, &attributes, control_run, control);
-  if (code == 0) {
-    pthread_setname_np(control->thread, "warprack-osc");
-  }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return code;
-}
-
-/// Free what has been made; the thread has ended or never begun.
-static void
-control_free(Control* const control)
-{
-  clerk_free(control->clerk);
-  schedule_clear(&control->schedule);
-  notify_clear(&control->notify);
-  session_free(control->session);
-  advice_clear(&control->advice);
-  inbox_release(control->inbox);
-  intake_clear(&control->intake);
-  free(control->rack_text);
-  folder_close(&control->folder);
-  if (control->outlet.socket >= 0) {
-    close(control->outlet.socket);
-  }
-  if (control->outlet.loopback >= 0) {
-    close(control->outlet.loopback);
-  }
-  free(control);
-}
-
-static Status
-prepare(Control* const control, const Rack* const rack, Error* const error)
-{
-  const ControlConfig* const config = &control->config;
-  Status status = folder_open(&control->folder, config->root ? config->root : ".", error);
-  if (status == STATUS_OK) {
-    status = open_sockets(control, error);
-  }
-  if (status == STATUS_OK) {
-    status = clerk_new(&control->folder, &control->clerk, error);
-  }
-  if (status != STATUS_OK) {
-    return status;
-  }
-  fill_allow(control);
-  control->inbox = inbox_new();
-  if (!control->inbox) {
-    return error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno));
-  }
-  const int sockets[INTAKE_SOCKETS] = { control->outlet.socket, control->outlet.loopback };
-  status = intake_init(&control->intake, sockets, &control->allow, error);
-  if (status != STATUS_OK) {
-    return status;
-  }
-  control->start_ns = instant_now().monotonic_ns;
-  control->now_ns = control->start_ns;
-  engine_status(config->engine, &control->engine); // as it is at the start is no news
-  control->engine.quarantined = 0;                 // but `rack` may have been taken back already
-  control->notify.say = control_say;
-  control->notify.context = control;
-  if (config->subscribers) {
-    notify_read_subscribers(&control->notify, config->subscribers,
-                            bound_peer(control->outlet.socket).address.ss_family);
-  }
-  const SessionConfig session = { .engine = config->engine, .events = dispatch_events(control) };
-  return session_new(&session, rack, &control->session, error);
-}
-
-Status
-control_start(const ControlConfig* const config, const Rack* const rack, Control** const out,
-              Error* const error)
-{
-  Control* const control = calloc(1, sizeof(Control));
-  if (!control) {
-    return error_set(error, STATUS_NO_MEM, "control: out of memory");
-  }
-  control->config = *config;
-  control->folder.fd = -1;
-  control->outlet.socket = -1;
-  control->outlet.loopback = -1;
-  Status status = prepare(control, rack, error);
-  if (status == STATUS_OK) {
-    const int code = start_thread(control);
-    status = code ? error_set(error, STATUS_NO_MEM, "control: no thread: %s", strerror(code))
-                  : STATUS_OK;
-  }
-  if (status != STATUS_OK) {
-    control_free(control);
-    return status;
-  }
-  *out = control;
-  return STATUS_OK;
-}
-
-uint16_t
-control_port(const Control* const control)
-{
-  return control->port;
-}
-
-Peer
-control_own_peer(const Control* const control)
-{
-  const Outlet* const outlet = &control->outlet;
-  return bound_peer(outlet->loopback >= 0 ? outlet->loopback : outlet->socket);
-}
-
-uint64_t
-control_rounds(const Control* const control)
-{
-  return atomic_load_explicit(&control->rounds, memory_order_relaxed);
-}
-
-void
-control_stop(Control* const control)
-{
-  if (control) {
-    inbox_close(control->inbox);
-    pthread_join(control->thread, NULL);
-    control_free(control);
   }
 }

@@ -7,12 +7,11 @@
 #ifndef WARPRACK_CONTROL_CONTROL_H
 #define WARPRACK_CONTROL_CONTROL_H
 
-#include "allow.h"
-#include "peer.h"
-
-#include "../engine/engine.h"
-#include "../engine/rack.h"
-#include "../engine/status.h"
+#include "control/net/allow.h"
+#include "control/net/peer.h"
+#include "engine/base/status.h"
+#include "engine/engine.h"
+#include "engine/rack/rack.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,17 +4,18 @@
 #define WARPRACK_CONTROL_CONTROL_PRIVATE_H
 
 #include "advice.h"
-#include "clerk.h"
 #include "control.h"
 #include "folder.h"
-#include "gate.h"
 #include "inbox.h"
-#include "intake.h"
 #include "notify.h"
-#include "outlet.h"
+#include "rack_store.h"
 #include "schedule.h"
 #include "session.h"
 #include "sync.h"
+
+#include "control/net/gate.h"
+#include "control/net/intake.h"
+#include "control/net/outlet.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,7 +35,7 @@ struct Control {
   uint16_t port;
   pthread_t thread;
   Folder folder;
-  Clerk* clerk;
+  RackStore* store;
   Allow allow;
   Intake intake;
   Inbox* inbox;
@@ -60,6 +61,19 @@ struct Control {
 
 /// The document that is heard, as text; NULL: out of memory.  Printed once for each document.
 const char* control_rack_text(Control* control);
+
+/// Give the program the active document, unless it has it already: ControlConfig::heard.
+void control_report_rack(Control* control);
+
+/// Queue an event for subscribers.
+void control_notify(Control* control, NotifyEvent event);
+
+/// The rate of the engine at this moment.
+double control_rate_hz(const Control* control);
+
+/// Send `/node/<node>/<param> value`; returns the bytes sent, 0 when the node is not in the rack.
+size_t control_say_value(Control* control, const Peer* peer, size_t request_bytes,
+                         const NotifyKey* key, double rate_hz);
 
 /// Ask the audio side and tell subscribers what is new.
 void control_look_at_audio(Control* control);

@@ -5,6 +5,8 @@
 
 #include "commands.h"
 
+#include "engine/base/time.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,9 +15,7 @@
 static uint64_t
 thread_ns(void)
 {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+  return time_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 // ---- what the session says ----
@@ -37,7 +37,7 @@ static Status
 on_read(void* const context, Message* const message, Error* const error)
 {
   const Control* const control = context;
-  return clerk_read(control->clerk, message_text(message, 0), message, error);
+  return rack_store_read(control->store, message_text(message, 0), message, error);
 }
 
 static void
@@ -319,7 +319,7 @@ dispatch_due(Control* const control)
 // ---- packets ----
 
 static void
-refuse_packet(Control* const control, const Parcel* const packet, const GateReason reason)
+refuse_packet(Control* const control, const Packet* const packet, const GateReason reason)
 {
   ++control->counts.refused[reason];
   if (is_answer_address((const char*)packet->bytes)) { // zeros follow the packet
@@ -332,7 +332,7 @@ refuse_packet(Control* const control, const Parcel* const packet, const GateReas
 
 /// Judge a packet and take it apart, into the batches of its sender.
 static void
-open_packet(Control* const control, Source* const source, const Parcel* const packet)
+open_packet(Control* const control, Source* const source, const Packet* const packet)
 {
   const Instant arrival = instant_now();
   uint32_t n_messages = 0;
@@ -380,7 +380,7 @@ static void
 do_step(Control* const control, Source* const source)
 {
   if (!source->batches) {
-    Parcel* const packet = sources_take(&control->intake.sources, source);
+    Packet* const packet = sources_take(&control->intake.sources, source);
     if (!packet) {
       return; // what was left of the last one has been dropped
     }

@@ -5,7 +5,9 @@
 
 #include "control_private.h"
 
-#define DISPATCH_ROUND_NS UINT64_C(2000000) // of turns; then the control thread does its other work
+#include "engine/base/time.h"
+
+#define DISPATCH_ROUND_NS (2U * NS_PER_MS) // of turns; then the control thread does its other work
 
 /// Run messages of a sender until its turn ends.
 void dispatch_turn(Control* control, Source* source);

@@ -3,7 +3,7 @@
 
 #include "edits.h"
 
-#include "../engine/number.h"
+#include "engine/base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,26 +34,37 @@ replace_by_text(Rack** const rack, const char* const text, const char* const pla
 }
 
 Status
-edit_value(Rack* const rack, const char* const node, const char* const param,
-           const Message* const message, const uint32_t argument, Error* const error)
+edit_value(RackNode* const node, const uint32_t param, const Message* const message,
+           const uint32_t argument, Error* const error)
 {
   const char type = message_type(message, argument);
   if (type == 's' || type == 'S') {
-    return rack_set_text(rack, node, param, message_text(message, argument), error);
+    return rack_set_param(node, param, message_text(message, argument), error);
   }
   const double number = message_number(message, argument);
   if (!isfinite(number)) {
-    return error_set(error, STATUS_BAD_ARG, "%.63s.%.63s: not a finite number", node, param);
+    return error_set(error, STATUS_BAD_ARG, "%s.%s: not a finite number", node->name,
+                     param < node->fx->n_params ? node->fx->params[param].id : "backend");
   }
-  return rack_set_number(rack, node, param, number, error);
+  return rack_set_param_number(node, param, number, error);
+}
+
+static Status
+set_value(RackNode* const node, const char* const param, const Message* const message,
+          const uint32_t argument, Error* const error)
+{
+  uint32_t p = 0;
+  const Status status = rack_find_param(node->fx, param, &p, error);
+  return status ? status : edit_value(node, p, message, argument, error);
 }
 
 /// [param value]... of a node, from the argument `first` on.
 static Status
-set_values(Rack* const rack, const char* const node, const Message* const message,
+set_values(const Rack* const rack, const char* const name, const Message* const message,
            const uint32_t first, Error* const error)
 {
-  Status status = STATUS_OK;
+  RackNode* const node = rack_lookup(rack, name, error);
+  Status status = node ? STATUS_OK : STATUS_NOT_FOUND;
   for (uint32_t i = first; i < message_n_arguments(message) && status == STATUS_OK; i += 2U) {
     const char* const param = message_text(message, i);
     for (uint32_t before = first; before < i && status == STATUS_OK; before += 2U) {
@@ -61,7 +72,7 @@ set_values(Rack* const rack, const char* const node, const Message* const messag
         status = error_set(error, STATUS_BAD_ARG, "%.63s is given twice; remove one", param);
       }
     }
-    status = status ? status : edit_value(rack, node, param, message, i + 1U, error);
+    status = status ? status : set_value(node, param, message, i + 1U, error);
   }
   return status;
 }

@@ -3,10 +3,9 @@
 #ifndef WARPRACK_CONTROL_EDITS_H
 #define WARPRACK_CONTROL_EDITS_H
 
-#include "message.h"
-
-#include "../engine/rack.h"
-#include "../engine/status.h"
+#include "control/net/message.h"
+#include "engine/base/status.h"
+#include "engine/rack/rack.h"
 
 // CommandInfo::apply, one per address.
 Status edit_add(Rack** rack, const Message* message, Error* error);
@@ -21,8 +20,8 @@ Status edit_load(Rack** rack, const Message* message, Error* error);
 Status edit_remove(Rack** rack, const Message* message, Error* error);
 Status edit_rename(Rack** rack, const Message* message, Error* error);
 
-/// Set one parameter of a rack to an argument of type v.
-NODISCARD Status edit_value(Rack* rack, const char* node, const char* param, const Message* message,
+/// Set one parameter of a node, by its index, to an argument of type v.
+NODISCARD Status edit_value(RackNode* node, uint32_t param, const Message* message,
                             uint32_t argument, Error* error);
 
 #endif

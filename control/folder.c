@@ -3,7 +3,7 @@
 
 #include "folder.h"
 
-#include "../engine/rack.h"
+#include "engine/rack/rack.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #ifndef WARPRACK_CONTROL_FOLDER_H
 #define WARPRACK_CONTROL_FOLDER_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdbool.h>
 

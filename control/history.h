@@ -10,14 +10,15 @@
 
 #include "values.h"
 
-#include "../engine/rack.h"
+#include "engine/base/time.h"
+#include "engine/rack/rack.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define HISTORY_DEPTH      100U
 #define HISTORY_GESTURES   32U // faders that may move at a time
-#define HISTORY_GESTURE_NS UINT64_C(1000000000)
+#define HISTORY_GESTURE_NS NS_PER_S
 
 typedef struct HistoryStack {
   Rack* racks[HISTORY_DEPTH];

@@ -8,7 +8,7 @@
 #ifndef WARPRACK_CONTROL_INBOX_H
 #define WARPRACK_CONTROL_INBOX_H
 
-#include "../engine/engine.h"
+#include "engine/engine.h"
 
 #include <stdbool.h>
 

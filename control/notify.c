@@ -3,7 +3,7 @@
 
 #include "notify.h"
 
-#include "own.h"
+#include "control/net/own.h"
 
 #include <stdlib.h>
 #include <string.h>

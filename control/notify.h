@@ -11,17 +11,18 @@
 #define WARPRACK_CONTROL_NOTIFY_H
 
 #include "backlog.h"
-#include "peer.h"
 
-#include "../engine/rack.h"
-#include "../engine/status.h"
+#include "control/net/peer.h"
+#include "engine/base/status.h"
+#include "engine/base/time.h"
+#include "engine/rack/rack.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NOTIFY_MAX_CLIENTS 32U                // for each NotifyWish
-#define NOTIFY_MAX_KEYS    512U               // parameters that change in one interval
-#define NOTIFY_INTERVAL_NS UINT64_C(20000000) // as fast as eyes and faders need
+#define NOTIFY_MAX_CLIENTS 32U               // for each NotifyWish
+#define NOTIFY_MAX_KEYS    512U              // parameters that change in one interval
+#define NOTIFY_INTERVAL_NS (20U * NS_PER_MS) // as fast as eyes and faders need
 #define NOTIFY_BATCH                                                                               \
   128U // values of a replaced document in one interval: as many as a socket's
        // buffer holds while the client does not read

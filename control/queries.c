@@ -44,11 +44,8 @@ query_version(Control* const control, const Peer* const peer, Message* const mes
               Error* const error)
 {
   (void)error;
-  const lo_message arguments = lo_message_new();
-  if (arguments) {
-    lo_message_add_string(arguments, "warprack");
-    lo_message_add_string(arguments, WARPRACK_VERSION);
-  }
+  lo_message arguments = lo_message_new();
+  outlet_add(&arguments, "ss", "warprack", WARPRACK_VERSION);
   answer(control, peer, message, message->address, arguments);
   return STATUS_OK;
 }
@@ -114,7 +111,7 @@ query_save(Control* const control, const Peer* const peer, Message* const messag
 {
   const char* const text = control_rack_text(control);
   const Status status =
-      clerk_write(control->clerk, text ? strdup(text) : NULL, peer, message, error);
+      rack_store_write(control->store, text ? strdup(text) : NULL, peer, message, error);
   control->counts.unsaved += status != STATUS_OK;
   return status; // STATUS_OK: answered when it is written
 }
@@ -125,12 +122,8 @@ answer_part(Control* const control, const Peer* const peer, const Message* const
 {
   char piece[PART_BYTES + 1U];
   snprintf(piece, sizeof(piece), "%s", text + (size_t)(part - 1U) * PART_BYTES);
-  const lo_message arguments = lo_message_new();
-  if (arguments) {
-    lo_message_add_string(arguments, piece);
-    lo_message_add_int32(arguments, (int32_t)part);
-    lo_message_add_int32(arguments, (int32_t)n_parts);
-  }
+  lo_message arguments = lo_message_new();
+  outlet_add(&arguments, "sii", piece, (int32_t)part, (int32_t)n_parts);
   answer(control, peer, message, message->address, arguments);
 }
 
@@ -216,120 +209,46 @@ query_nodes(Control* const control, const Peer* const peer, Message* const messa
 
 // ---- values ----
 
-static double
-rate_hz(const Control* const control)
-{
-  EngineStatus status;
-  engine_status(control->config.engine, &status);
-  return status.rate_hz;
-}
-
-/// Send `/node/<node>/<param> value`; the size of what was sent.
-static size_t
-say_value(Control* const control, const Peer* const peer, const size_t request_bytes,
-          const NotifyKey* const key, const double rate)
-{
-  const RackNode* const node = rack_find_uid(session_rack(control->session), key->uid);
-  if (!node) {
-    return 0; // gone since
-  }
-  char address[GATE_MAX_ADDRESS + 1U];
-  snprintf(address, sizeof(address), "/node/%s/%s", node->name, node->fx->params[key->param].id);
-  const lo_message arguments = lo_message_new();
-  if (arguments) {
-    values_append(arguments, node, key->param, rate);
-  }
-  return outlet_send(&control->outlet, peer, request_bytes, address, arguments);
-}
-
 Status
 query_values(Control* const control, const Peer* const peer, Message* const message,
              Error* const error)
 {
   Changes found = { NULL, 0, 0, 0 };
   const Status status = values_read(session_rack(control->session), message, &found, error);
-  const double rate = rate_hz(control);
+  const double rate = control_rate_hz(control);
   for (uint32_t i = 0; i < found.n && status == STATUS_OK; ++i) {
     const NotifyKey key = { found.items[i].uid, found.items[i].param };
     // A pattern has many answers: all of them together are no larger than a stranger's question.
     const size_t n_left = message->n_bytes - message->n_bytes_answered;
-    const size_t n_sent = say_value(control, peer, n_left, &key, rate);
+    const size_t n_sent = control_say_value(control, peer, n_left, &key, rate);
     message->n_bytes_answered += n_sent < n_left ? n_sent : n_left;
   }
   changes_clear(&found);
   return status;
 }
 
-// ---- what subscribers are told ----
-
-static lo_message
-event_arguments(const Control* const control, const uint32_t event)
-{
-  const lo_message arguments = lo_message_new();
-  if (arguments && event == NOTIFY_RACK) {
-    lo_message_add_int32(arguments, (int32_t)session_counts(control->session).revision);
-  } else if (arguments && event == NOTIFY_LATENCY) {
-    lo_message_add_int32(arguments, (int32_t)control->engine.latency_frames);
-  } else if (arguments && event == NOTIFY_BACKEND) {
-    lo_message_add_string(arguments, control->engine.backend);
-    lo_message_add_string(arguments, control->engine.backend_note);
-  } else if (arguments && event == NOTIFY_WORKER) {
-    lo_message_add_string(arguments, control->engine.worker);
-    lo_message_add_int32(arguments, control->engine.worker_pid);
-    lo_message_add_string(arguments, control->engine.worker_note);
-  } else if (arguments && event == NOTIFY_QUARANTINE) {
-    lo_message_add_string(arguments, control->engine.quarantine_note);
-  } else if (arguments && event == NOTIFY_WARNING) {
-    char text[ADVICE_BYTES];
-    advice_print(&control->advice, text);
-    lo_message_add_string(arguments, text);
-  } else if (arguments && event == NOTIFY_STARTED) {
-    lo_message_add_string(arguments, "warprack");
-    lo_message_add_string(arguments, WARPRACK_VERSION);
-  } else if (arguments) {
-    lo_message_add_string(arguments, control->audio.driver);
-    lo_message_add_string(arguments, control->audio.state);
-  }
-  return arguments;
-}
-
-void
-control_say(void* const context, const Peer* const to, const NotifyKey* const key)
-{
-  Control* const control = context;
-  if (key->uid == RACK_UID_NONE) {
-    outlet_send(&control->outlet, to, 0, notify_address((NotifyEvent)key->param),
-                event_arguments(control, key->param));
-  } else {
-    say_value(control, to, 0, key, rate_hz(control));
-  }
-}
-
 // ---- status ----
 
 static void
-put_count(const lo_message to, const char* const key, const uint64_t value)
+put_count(lo_message* const to, const char* const key, const uint64_t value)
 {
-  lo_message_add_string(to, key);
-  lo_message_add_int64(to, (int64_t)value);
+  outlet_add(to, "sh", key, (int64_t)value);
 }
 
 static void
-put_number(const lo_message to, const char* const key, const double value)
+put_number(lo_message* const to, const char* const key, const double value)
 {
-  lo_message_add_string(to, key);
-  lo_message_add_float(to, (float)value);
+  outlet_add(to, "sf", key, value);
 }
 
 static void
-put_text(const lo_message to, const char* const key, const char* const value)
+put_text(lo_message* const to, const char* const key, const char* const value)
 {
-  lo_message_add_string(to, key);
-  lo_message_add_string(to, value ? value : "");
+  outlet_add(to, "ss", key, value ? value : "");
 }
 
 static void
-put_audio(const lo_message to, const ControlAudio* const audio)
+put_audio(lo_message* const to, const ControlAudio* const audio)
 {
   put_text(to, "driver", audio->driver);
   put_text(to, "state", audio->state);
@@ -342,7 +261,7 @@ put_audio(const lo_message to, const ControlAudio* const audio)
 }
 
 static void
-put_engine(const lo_message to, const EngineStatus* const engine)
+put_engine(lo_message* const to, const EngineStatus* const engine)
 {
   put_text(to, "backend", engine->backend);
   put_text(to, "backend_note", engine->backend_note);
@@ -350,7 +269,6 @@ put_engine(const lo_message to, const EngineStatus* const engine)
   put_count(to, "gpu_nodes", engine->n_gpu_nodes);
   put_number(to, "cost_cpu_us", engine->cost_us[PLACEMENT_CPU]);
   put_number(to, "cost_gpu_us", engine->cost_us[PLACEMENT_GPU]);
-  put_count(to, "device_errors", engine->device_errors);
   put_text(to, "realtime_note", engine->realtime_note);
   put_text(to, "late_note", engine->late_note);
   put_number(to, "rate_hz", engine->rate_hz);
@@ -363,15 +281,10 @@ put_engine(const lo_message to, const EngineStatus* const engine)
   put_count(to, "nodes", engine->n_nodes);
   put_count(to, "units", engine->n_units);
   put_count(to, "levels", engine->n_levels);
-  put_count(to, "plans", engine->plans);
   put_count(to, "edits_refused", engine->edits_refused);
-  put_count(to, "params_applied", engine->params_applied);
-  put_count(to, "params_dropped", engine->params_dropped);
-  put_count(to, "units_reset", engine->units_reset);
   put_count(to, "nodes_bypassed", engine->n_bypassed);
   put_text(to, "worker", engine->worker);
   put_count(to, "worker_pid", (uint64_t)engine->worker_pid);
-  put_count(to, "worker_blocks", engine->worker_blocks);
   put_count(to, "worker_restarts", engine->worker_restarts);
   put_text(to, "worker_note", engine->worker_note);
   put_count(to, "quarantined", engine->quarantined);
@@ -382,23 +295,12 @@ put_engine(const lo_message to, const EngineStatus* const engine)
 }
 
 static void
-put_period(const lo_message to, const PeriodCounts* const counts)
+put_counters(lo_message* const to, const CounterInfo* const infos, const size_t n,
+             const uint64_t* const counts)
 {
-  put_count(to, "blocks", counts->blocks);
-  put_count(to, "late", counts->late);
-  put_count(to, "failed", counts->failed);
-  put_count(to, "wrong", counts->wrong);
-  put_count(to, "dropped", counts->dropped);
-  put_count(to, "dry", counts->dry);
-  put_count(to, "clipped", counts->clipped);
-  put_count(to, "feedback", counts->feedback);
-  put_count(to, "bad_in", counts->bad_in);
-  put_count(to, "bad_out", counts->bad_out);
-  put_count(to, "denormal_in", counts->denormal_in);
-  put_count(to, "denormal_out", counts->denormal_out);
-  put_count(to, "odd_periods", counts->odd_periods);
-  put_count(to, "faults", counts->faults);
-  put_count(to, "callback_ns_max", counts->callback_ns_max);
+  for (size_t i = 0; i < n; ++i) {
+    put_count(to, infos[i].name, counts[i]);
+  }
 }
 
 /// Add " in:CHANNEL=N" or " out:…" for the channels where a guard changed N samples, while there is
@@ -436,7 +338,7 @@ list_attenuated(char* const text, const size_t n_bytes, const Engine* const engi
 }
 
 static void
-put_ports(const lo_message to, const Engine* const engine, const EngineStatus* const status)
+put_ports(lo_message* const to, const Engine* const engine, const EngineStatus* const status)
 {
   char guarded[512] = "";
   char attenuated[512] = "";
@@ -448,7 +350,7 @@ put_ports(const lo_message to, const Engine* const engine, const EngineStatus* c
 }
 
 static void
-put_session(const lo_message to, const SessionCounts* const session, const Advice* const advice,
+put_session(lo_message* const to, const SessionCounts* const session, const Advice* const advice,
             const uint64_t unsaved)
 {
   put_count(to, "revision", session->revision);
@@ -462,7 +364,7 @@ put_session(const lo_message to, const SessionCounts* const session, const Advic
 }
 
 static void
-put_program(const lo_message to, const ControlConfig* const config)
+put_program(lo_message* const to, const ControlConfig* const config)
 {
   ControlProgram program = { 0 };
   if (config->program) {
@@ -479,7 +381,7 @@ put_program(const lo_message to, const ControlConfig* const config)
 }
 
 static void
-put_control(const lo_message to, const Control* const control)
+put_control(lo_message* const to, const Control* const control)
 {
   const Intake* const intake = &control->intake;
   put_count(to, "osc_packets", intake->packets);
@@ -509,23 +411,22 @@ Status
 query_status(Control* const control, const Peer* const peer, Message* const message,
              Error* const error)
 {
-  const lo_message arguments = lo_message_new();
-  if (!arguments) {
-    return error_set(error, STATUS_NO_MEM, "out of memory");
-  }
+  (void)error;
+  lo_message arguments = lo_message_new();
   control_look_at_audio(control);
   EngineStatus engine;
   engine_status(control->config.engine, &engine);
   const SessionCounts session = session_counts(control->session);
-  put_text(arguments, "version", WARPRACK_VERSION);
-  put_number(arguments, "uptime_s", (double)(control->now_ns - control->start_ns) * 1e-9);
-  put_audio(arguments, &control->audio);
-  put_engine(arguments, &engine);
-  put_period(arguments, &engine.counts);
-  put_ports(arguments, control->config.engine, &engine);
-  put_session(arguments, &session, &control->advice, control->counts.unsaved);
-  put_program(arguments, &control->config);
-  put_control(arguments, control);
+  put_text(&arguments, "version", WARPRACK_VERSION);
+  put_number(&arguments, "uptime_s", (double)(control->now_ns - control->start_ns) * 1e-9);
+  put_audio(&arguments, &control->audio);
+  put_engine(&arguments, &engine);
+  put_counters(&arguments, worker_counters, N_WORKER_COUNTERS, engine.worker_counts.of);
+  put_counters(&arguments, period_counters, N_PERIOD_COUNTERS, engine.counts.of);
+  put_ports(&arguments, control->config.engine, &engine);
+  put_session(&arguments, &session, &control->advice, control->counts.unsaved);
+  put_program(&arguments, &control->config);
+  put_control(&arguments, control);
   answer(control, peer, message, message->address, arguments);
   return STATUS_OK;
 }

@@ -3,9 +3,8 @@
 #ifndef WARPRACK_CONTROL_QUERIES_H
 #define WARPRACK_CONTROL_QUERIES_H
 
-#include "message.h"
-
-#include "../engine/status.h"
+#include "control/net/message.h"
+#include "engine/base/status.h"
 
 struct Control;
 

@@ -3,7 +3,7 @@
 
 #include "schedule.h"
 
-#include "share.h"
+#include "control/net/share.h"
 
 Status
 schedule_add(Schedule* const schedule, Batch* const batch, Error* const error)

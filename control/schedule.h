@@ -8,11 +8,12 @@
 #ifndef WARPRACK_CONTROL_SCHEDULE_H
 #define WARPRACK_CONTROL_SCHEDULE_H
 
-#include "message.h"
+#include "control/net/message.h"
+#include "engine/base/time.h"
 
 #include <stdint.h>
 
-#define SCHEDULE_LEAD_NS     UINT64_C(100000000) // longer than a thread is ever kept waiting
+#define SCHEDULE_LEAD_NS     (100U * NS_PER_MS) // longer than a thread is ever kept waiting
 #define SCHEDULE_MAX_BATCHES 2048U // of one sender as many as there is room left: 1,024 alone
 #define SCHEDULE_MAX_BYTES   (4U << 20U)
 

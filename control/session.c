@@ -3,10 +3,10 @@
 
 #include "session.h"
 
-#include "commands.h"
-#include "edits.h"
+#include "command.h"
 #include "session_private.h"
-#include "share.h"
+
+#include "control/net/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -474,41 +474,22 @@ session_read(Session* const session, Message* const message, char* const text,
   end_read(session);
 }
 
-/// The connection into the node that the edit in flight removes, if that edit is a single
-/// /rack/remove that connects the node's neighbours; else NULL.
-static const RackEdge*
-joined_edge(const Session* const session, const Batch* const batch)
-{
-  const Rack* const rack = session->committed;
-  const bool is_remove = batch->n_messages == 1U && batch->messages[0].info->apply == edit_remove;
-  const RackNode* const node =
-      is_remove ? rack_find(rack, message_text(&batch->messages[0], 0)) : NULL;
-  const RackEdge* into = NULL;
-  uint32_t n_gone = 0;
-  for (uint32_t e = 0; e < rack->n_edges && node; ++e) {
-    into = rack->edges[e].to.uid == node->uid ? &rack->edges[e] : into;
-    n_gone += rack->edges[e].to.uid == node->uid || rack->edges[e].from.uid == node->uid;
-  }
-  return session->candidate->n_edges + n_gone == rack->n_edges + 1U ? into : NULL;
-}
-
-/// The text of the /fail for the edit in flight.  If it removes a node whose neighbours have
-/// different widths, the text tells how to disconnect the node first.
+/// The text of the /fail for the edit in flight.  Where the engine refuses a connection that the
+/// edit made by removing a node, the text tells how to remove the node without it.
 static void
-explain(const Session* const session, const Batch* const batch, const EngineReply* const reply,
-        Error* const error)
+explain(const Session* const session, const EngineReply* const reply, Error* const error)
 {
-  const RackEdge* const into =
-      reply->status == STATUS_BAD_RACK ? joined_edge(session, batch) : NULL;
-  if (!into) {
+  const Rack* const rack = session->candidate;
+  const uint32_t e = reply->refused_edge - 1U;
+  const RackEdge* const edge = e < rack->n_edges ? &rack->edges[e] : NULL;
+  const RackNode* const gone = edge ? rack_find_uid(session->committed, edge->replaces) : NULL;
+  if (!gone) {
     error_set(error, reply->status, "%s", reply->text);
     return;
   }
-  const char* const name = message_text(&batch->messages[0], 0);
-  const RackNode* const from = rack_find_uid(session->committed, into->from.uid);
-  error_set(error, reply->status,
-            "without %.63s, %.*s; first disconnect it: /rack/disconnect %s %.63s", name,
-            (int)strcspn(reply->text, ";"), reply->text, from ? from->name : "in", name);
+  const RackNode* const from = rack_find_uid(rack, edge->from.uid);
+  error_set(error, reply->status, "remove %s connects its neighbours; first disconnect %s %s: %s",
+            gone->name, from ? from->name : "in", gone->name, reply->text);
 }
 
 void
@@ -527,7 +508,7 @@ session_reply(Session* const session, const EngineReply* const reply)
     batch_free(batch);
   } else {
     Error error;
-    explain(session, batch, reply, &error);
+    explain(session, reply, &error);
     drop_candidate(session);
     fail(session, batch, NULL, &error);
   }

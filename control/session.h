@@ -21,11 +21,10 @@
 #ifndef WARPRACK_CONTROL_SESSION_H
 #define WARPRACK_CONTROL_SESSION_H
 
-#include "message.h"
-
-#include "../engine/engine.h"
-#include "../engine/rack.h"
-#include "../engine/status.h"
+#include "control/net/message.h"
+#include "engine/base/status.h"
+#include "engine/engine.h"
+#include "engine/rack/rack.h"
 
 #include <stdbool.h>
 #include <stdint.h>

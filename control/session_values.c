@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Setting parameters that are heard: the engine, both documents, the history and the others.
 
-#include "commands.h"
+#include "command.h"
 #include "session_private.h"
 
 #include <stdlib.h>

@@ -9,16 +9,16 @@
 #ifndef WARPRACK_CONTROL_SYNC_H
 #define WARPRACK_CONTROL_SYNC_H
 
-#include "message.h"
-
-#include "../engine/engine.h"
+#include "control/net/message.h"
+#include "engine/base/time.h"
+#include "engine/engine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define SYNC_MAX        64U
-#define SYNC_TIMEOUT_NS UINT64_C(5000000000)
-#define SYNC_POLL_NS    UINT64_C(1000000)
+#define SYNC_TIMEOUT_NS (5U * NS_PER_S)
+#define SYNC_POLL_NS    NS_PER_MS
 
 typedef struct Sync {
   Peer peer;

@@ -3,11 +3,11 @@
 
 #include "values.h"
 
-#include "commands.h"
 #include "edits.h"
-#include "pattern.h"
 
-#include "../engine/hint.h"
+#include "control/net/outlet.h"
+#include "control/net/pattern.h"
+#include "engine/base/hint.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -168,6 +168,23 @@ find_by_pattern(const Rack* const rack, const Target* const target, Changes* con
   return status == STATUS_OK && found->n == n_before ? say_no_match(target, error) : status;
 }
 
+static Status
+find_target(const Rack* const rack, const Target* const target, Changes* const found,
+            Error* const error)
+{
+  if (pattern_is_magic(target->node)) {
+    return find_by_pattern(rack, target, found, error);
+  }
+  const RackNode* const node = rack_find(rack, target->node);
+  if (!node) {
+    return say_no_node(rack, target->node, error);
+  }
+  const uint32_t n_before = found->n;
+  const Status status = add_params(node, target->param, found, error);
+  return status == STATUS_OK && found->n == n_before ? say_no_param(node, target->param, error)
+                                                     : status;
+}
+
 Status
 values_read(const Rack* const rack, Message* const message, Changes* const found,
             Error* const error)
@@ -175,7 +192,7 @@ values_read(const Rack* const rack, Message* const message, Changes* const found
   Target target;
   Status status = read_target(message, &target, error);
   if (status != STATUS_OK || !pattern_is_magic(target.node)) {
-    return status == STATUS_OK ? values_find(rack, message, found, error) : status;
+    return status == STATUS_OK ? find_target(rack, &target, found, error) : status;
   }
   status = find_at_nodes(rack, &target, message->n_nodes_read, NODES_AT_ONCE, found, error);
   message->n_nodes_read += NODES_AT_ONCE;
@@ -186,41 +203,28 @@ values_read(const Rack* const rack, Message* const message, Changes* const found
              : status;
 }
 
-Status
-values_find(const Rack* const rack, const Message* const message, Changes* const found,
-            Error* const error)
-{
-  Target target;
-  Status status = read_target(message, &target, error);
-  if (status != STATUS_OK) {
-    return status;
-  }
-  if (pattern_is_magic(target.node)) {
-    return find_by_pattern(rack, &target, found, error);
-  }
-  const RackNode* const node = rack_find(rack, target.node);
-  if (!node) {
-    return say_no_node(rack, target.node, error);
-  }
-  const uint32_t n_before = found->n;
-  status = add_params(node, target.param, found, error);
-  return status == STATUS_OK && found->n == n_before ? say_no_param(node, target.param, error)
-                                                     : status;
-}
-
 static bool
 is_structural(const FxParam* const param)
 {
   return param->structural || param->kind == PARAM_FILE || param->kind == PARAM_TEXT;
 }
 
-/// "backend" is no parameter of the effect, but every node's choice of hardware: an edit.
-static bool
-is_backend(const Rack* const rack, const Message* const message)
+/// The node of "<node>.backend", else NULL.  "backend" is no parameter of the effect, but every
+/// node's choice of hardware: an edit.
+static RackNode*
+find_backend(const Rack* const rack, const Target* const target)
+{
+  return strcmp(target->param, "backend") == 0 ? rack_lookup(rack, target->node, NULL) : NULL;
+}
+
+/// The parameters that a message of a change means.
+static Status
+find_values(const Rack* const rack, const Message* const message, Changes* const found,
+            Error* const error)
 {
   Target target;
-  return read_target(message, &target, NULL) == STATUS_OK && strcmp(target.param, "backend") == 0 &&
-         rack_find(rack, target.node);
+  const Status status = read_target(message, &target, error);
+  return status == STATUS_OK ? find_target(rack, &target, found, error) : status;
 }
 
 /// All parameters of a batch; false when one is missing.
@@ -228,7 +232,7 @@ static bool
 find_all(const Rack* const rack, const Batch* const batch, Changes* const found)
 {
   for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    if (values_find(rack, &batch->messages[m], found, NULL) != STATUS_OK) {
+    if (find_values(rack, &batch->messages[m], found, NULL) != STATUS_OK) {
       return false;
     }
   }
@@ -238,13 +242,18 @@ find_all(const Rack* const rack, const Batch* const batch, Changes* const found)
 ValuesKind
 values_kind(const Rack* const rack, const Batch* const batch)
 {
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    if (is_backend(rack, &batch->messages[m])) {
-      return VALUES_STRUCTURAL;
+  Changes found = { NULL, 0, 0, 0 };
+  ValuesKind kind = VALUES_LIVE;
+  for (uint32_t m = 0; m < batch->n_messages && kind != VALUES_STRUCTURAL; ++m) {
+    Target target;
+    if (read_target(&batch->messages[m], &target, NULL) != STATUS_OK) {
+      kind = VALUES_MISSING;
+    } else if (find_backend(rack, &target)) {
+      kind = VALUES_STRUCTURAL;
+    } else if (kind == VALUES_LIVE && find_target(rack, &target, &found, NULL) != STATUS_OK) {
+      kind = VALUES_MISSING;
     }
   }
-  Changes found = { NULL, 0, 0, 0 };
-  ValuesKind kind = find_all(rack, batch, &found) ? VALUES_LIVE : VALUES_MISSING;
   for (uint32_t c = 0; c < found.n && kind == VALUES_LIVE; ++c) {
     const RackNode* const node = rack_find_uid(rack, found.items[c].uid);
     if (is_structural(&node->fx->params[found.items[c].param])) {
@@ -281,11 +290,9 @@ set_found(Rack* const rack, const Message* const message, Changes* const changes
 {
   for (uint32_t c = first; c < changes->n; ++c) {
     Change* const change = &changes->items[c];
-    const RackNode* const node = rack_find_uid(rack, change->uid);
-    const char* const param = node->fx->params[change->param].id;
+    RackNode* const node = node_of(rack, change->uid);
     change->before = node->values[change->param];
-    const Status status =
-        edit_value(rack, node->name, param, message, value_argument(message), error);
+    const Status status = edit_value(node, change->param, message, value_argument(message), error);
     if (status != STATUS_OK) {
       changes->n = c; // those before have been made
       return status;
@@ -302,7 +309,7 @@ values_set(Rack* const rack, const Batch* const batch, Changes* const changes,
   for (uint32_t m = 0; m < batch->n_messages; ++m) {
     const Message* const message = &batch->messages[m];
     const uint32_t first = changes->n;
-    Status status = values_find(rack, message, changes, error);
+    Status status = find_values(rack, message, changes, error);
     if (status == STATUS_OK) {
       status = set_found(rack, message, changes, first, error);
     } else {
@@ -323,15 +330,19 @@ values_set_any(Rack* const rack, const Message* const message, Error* const erro
 {
   Target target;
   Status status = read_target(message, &target, error);
-  if (status == STATUS_OK && is_backend(rack, message)) {
-    return edit_value(rack, target.node, target.param, message, value_argument(message), error);
+  if (status != STATUS_OK) {
+    return status;
+  }
+  RackNode* const node = find_backend(rack, &target);
+  if (node) {
+    return edit_value(node, node->fx->n_params, message, value_argument(message), error);
   }
   Changes found = { NULL, 0, 0, 0 };
-  status = status == STATUS_OK ? values_find(rack, message, &found, error) : status;
+  status = find_target(rack, &target, &found, error);
   for (uint32_t c = 0; c < found.n && status == STATUS_OK; ++c) {
-    const RackNode* const node = rack_find_uid(rack, found.items[c].uid);
-    status = edit_value(rack, node->name, node->fx->params[found.items[c].param].id, message,
-                        value_argument(message), error);
+    const Change* const change = &found.items[c];
+    status = edit_value(node_of(rack, change->uid), change->param, message, value_argument(message),
+                        error);
   }
   changes_clear(&found);
   return status;
@@ -363,26 +374,26 @@ values_repeat(Rack* const rack, const Changes* const changes)
 }
 
 void
-values_append(const lo_message message, const RackNode* const node, const uint32_t param,
+values_append(lo_message* const arguments, const RackNode* const node, const uint32_t param,
               const double rate_hz)
 {
   const FxParam* const row = &node->fx->params[param];
   const double number = rack_number(node, param, rate_hz);
   switch (row->kind) {
   case PARAM_NUMBER:
-    lo_message_add_float(message, (float)number);
+    outlet_add(arguments, "f", number);
     break;
   case PARAM_INTEGER:
   case PARAM_SWITCH:
-    lo_message_add_int32(message, (int32_t)lrint(number));
+    outlet_add(arguments, "i", (int32_t)lrint(number));
     break;
   case PARAM_CHOICE:
-    lo_message_add_string(message, row->choices[lrint(number)]);
+    outlet_add(arguments, "s", row->choices[lrint(number)]);
     break;
   case PARAM_FILE:
   case PARAM_TEXT: {
     const char* const text = rack_text(node, param);
-    lo_message_add_string(message, text ? text : "");
+    outlet_add(arguments, "s", text ? text : "");
     break;
   }
   }

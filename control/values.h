@@ -6,10 +6,9 @@
 #ifndef WARPRACK_CONTROL_VALUES_H
 #define WARPRACK_CONTROL_VALUES_H
 
-#include "message.h"
-
-#include "../engine/rack.h"
-#include "../engine/status.h"
+#include "control/net/message.h"
+#include "engine/base/status.h"
+#include "engine/rack/rack.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,12 +43,8 @@ typedef enum ValuesKind {
 } ValuesKind;
 
 /// Find the parameters that a message's address (or, for /rack/set, its first argument) means, and
-/// append them; `before` is their present value.  STATUS_NOT_FOUND names the nearest.
-NODISCARD Status values_find(const Rack* rack, const Message* message, Changes* found,
-                             Error* error);
-
-/// The same for reading, where a pattern is a step at a time: Message::is_unfinished says that
-/// there is another one.
+/// append them; `before` is their present value.  STATUS_NOT_FOUND names the nearest.  A pattern is
+/// a step at a time: Message::is_unfinished says that there is another one.
 NODISCARD Status values_read(const Rack* rack, Message* message, Changes* found, Error* error);
 
 /// What setting a batch of COMMAND_SET messages would be. [any]
@@ -78,6 +73,6 @@ void values_revert(Rack* rack, const Changes* changes);
 bool values_repeat(Rack* rack, const Changes* changes);
 
 /// Append a parameter's value to a message as the same type that sets it.
-void values_append(lo_message message, const RackNode* node, uint32_t param, double rate_hz);
+void values_append(lo_message* arguments, const RackNode* node, uint32_t param, double rate_hz);
 
 #endif

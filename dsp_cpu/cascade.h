@@ -19,7 +19,7 @@
 #include "cascade_kernel.h"
 #include "section.h"
 
-#include "../engine/effect.h"
+#include "engine/contract/effect.h"
 
 #define CASCADE_MAX_PARAMS 8U
 

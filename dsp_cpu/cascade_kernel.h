@@ -21,7 +21,7 @@
 #ifndef WARPRACK_DSP_CPU_CASCADE_KERNEL_H
 #define WARPRACK_DSP_CPU_CASCADE_KERNEL_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdint.h>
 

@@ -9,7 +9,7 @@
 #ifndef WARPRACK_DSP_CPU_DELAY_LINE_H
 #define WARPRACK_DSP_CPU_DELAY_LINE_H
 
-#include "../engine/ramp.h"
+#include "engine/contract/ramp.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #ifndef WARPRACK_DSP_CPU_FFT_H
 #define WARPRACK_DSP_CPU_FFT_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdint.h>
 

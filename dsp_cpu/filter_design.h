@@ -14,7 +14,7 @@
 #include "prototype.h"
 #include "section.h"
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdint.h>
 

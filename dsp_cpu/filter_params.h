@@ -8,56 +8,24 @@
 #include "cascade.h"
 #include "filter_design.h"
 
-#include "../engine/effect.h"
+#include "engine/contract/effect.h"
 
 extern const char* const filter_type_names[]; ///< In the order of FilterType, then NULL
 
-#define FREQUENCY_PARAM(name, hz, text)                                                            \
-  {                                                                                                \
-    .id = (name), .kind = PARAM_NUMBER, .unit = UNIT_HZ, .min = 1.0, .max = 192000.0,              \
-    .initial = (hz), .help = text "; at most 0.499 of the rate"                                    \
-  }
-
-#define GAIN_PARAM(text)                                                                           \
-  {                                                                                                \
-    .id = "gain", .kind = PARAM_NUMBER, .unit = UNIT_DB, .min = -60.0, .max = 40.0,                \
-    .initial = 0.0, .help = (text)                                                                 \
-  }
-
-#define Q_PARAM(value, text)                                                                       \
-  {                                                                                                \
-    .id = "q", .kind = PARAM_NUMBER, .min = 0.05, .max = 200.0, .initial = (value), .help = (text) \
-  }
+// clang-format off
+#define FREQUENCY_PARAM(name, hz, text) { (name), PARAM_NUMBER, UNIT_HZ,     1.0, 192000.0, (hz),    .help = text "; at most 0.499 of the rate" }
+#define GAIN_PARAM(text)                { "gain", PARAM_NUMBER, UNIT_DB,   -60.0,     40.0, 0.0,     .help = (text) }
+#define Q_PARAM(value, text)            { "q",    PARAM_NUMBER, UNIT_NONE,  0.05,    200.0, (value), .help = (text) }
 
 /// The rows that say which classic filter it is, after its frequencies.
 enum { FAMILY_ORDER, FAMILY_TYPE, FAMILY_RIPPLE, FAMILY_STOPBAND, N_FAMILY_PARAMS };
 
-#define FAMILY_PARAMS                                                                              \
-  { .id = "order",                                                                                 \
-    .kind = PARAM_INTEGER,                                                                         \
-    .min = 1.0,                                                                                    \
-    .max = FILTER_MAX_ORDER,                                                                       \
-    .initial = 2.0,                                                                                \
-    .structural = true,                                                                            \
-    .help = "6 dB per octave each; even for linkwitz-riley" },                                     \
-      { .id = "type",                                                                              \
-        .kind = PARAM_CHOICE,                                                                      \
-        .initial = FILTER_BUTTERWORTH,                                                             \
-        .structural = true,                                                                        \
-        .choices = filter_type_names,                                                              \
-        .help = "Family; a frequency is where its passband ends (chebyshev2: where its stopband "  \
-                "begins)" },                                                                       \
-      { .id = "ripple",                                                                            \
-        .kind = PARAM_NUMBER,                                                                      \
-        .unit = UNIT_DB,                                                                           \
-        .min = 0.001,                                                                              \
-        .max = 6.0,                                                                                \
-        .initial = 0.5,                                                                            \
-        .help = "Ripple of the passband: chebyshev1 and elliptic" },                               \
-  {                                                                                                \
-    .id = "stopband", .kind = PARAM_NUMBER, .unit = UNIT_DB, .min = 10.0, .max = 160.0,            \
-    .initial = 60.0, .help = "Attenuation of the stopband: chebyshev2 and elliptic"                \
-  }
+#define FAMILY_PARAMS                                                                                                                                                                                                                        \
+  { "order",    PARAM_INTEGER, UNIT_NONE,   1.0, FILTER_MAX_ORDER,                2.0, .structural = true,                               .help = "6 dB per octave each; even for linkwitz-riley" },                                          \
+  { "type",     PARAM_CHOICE,  UNIT_NONE,   0.0,              0.0, FILTER_BUTTERWORTH, .structural = true, .choices = filter_type_names, .help = "Family; a frequency is where its passband ends (chebyshev2: where its stopband begins)" }, \
+  { "ripple",   PARAM_NUMBER,  UNIT_DB,   0.001,              6.0,                0.5,                                                   .help = "Ripple of the passband: chebyshev1 and elliptic" },                                        \
+  { "stopband", PARAM_NUMBER,  UNIT_DB,    10.0,            160.0,               60.0,                                                   .help = "Attenuation of the stopband: chebyshev2 and elliptic" }
+// clang-format on
 
 // For an effect whose parameters are one edge (low, high) or two (bands), then FAMILY_PARAMS:
 

@@ -21,12 +21,12 @@
      resolution of float, which would stop 0.9 dB short.
 */
 
-#include "decibel.h"
 #include "sidechain.h"
 #include "simd.h"
 
-#include "../engine/effect.h"
-#include "../engine/ramp.h"
+#include "dsp_cpu/shared/decibel.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,65 +39,20 @@ enum { DETECTOR_PEAK, DETECTOR_RMS };
 
 static const char* const detector_names[] = { "peak", "rms", NULL };
 
+// clang-format off
 static const FxParam compressor_params[N_PARAMS] = {
-  [THRESHOLD] = { .id = "threshold",
-                  .kind = PARAM_NUMBER,
-                  .unit = UNIT_DB,
-                  .min = -100.0,
-                  .max = 20.0,
-                  .initial = -20.0,
-                  .help = "Level above which the gain goes down" },
-  [RATIO] = { .id = "ratio",
-              .kind = PARAM_NUMBER,
-              .min = 1.0,
-              .max = 1000.0,
-              .initial = 4.0,
-              .help = "Decibels in for one decibel out, above the threshold" },
-  [ATTACK] = { .id = "attack",
-               .kind = PARAM_NUMBER,
-               .unit = UNIT_MS,
-               .min = 0.0,
-               .max = 1000.0,
-               .initial = 5.0,
-               .help = "Time constant of going down" },
-  [RELEASE] = { .id = "release",
-                .kind = PARAM_NUMBER,
-                .unit = UNIT_MS,
-                .min = 1.0,
-                .max = 5000.0,
-                .initial = 100.0,
-                .help = "Time constant of coming back" },
-  [KNEE] = { .id = "knee",
-             .kind = PARAM_NUMBER,
-             .unit = UNIT_DB,
-             .min = 0.0,
-             .max = 40.0,
-             .initial = 6.0,
-             .help = "Width of the bend at the threshold" },
-  [MAKEUP] = { .id = "makeup",
-               .kind = PARAM_NUMBER,
-               .unit = UNIT_DB,
-               .min = -40.0,
-               .max = 40.0,
-               .initial = 0.0,
-               .help = "Gain after compression" },
-  [MIX] = { .id = "mix",
-            .kind = PARAM_NUMBER,
-            .min = 0.0,
-            .max = 1.0,
-            .initial = 1.0,
-            .help = "0 is the input, 1 the compressed signal; between is parallel compression" },
-  [DETECTOR] = { .id = "detector",
-                 .kind = PARAM_CHOICE,
-                 .choices = detector_names,
-                 .structural = true,
-                 .help = "What the level is: the peak of each frame, or the mean over 10 ms" },
-  [LINK] = { .id = "link",
-             .kind = PARAM_SWITCH,
-             .initial = 1.0,
-             .structural = true,
-             .help = "One gain for all channels, from the loudest; off: each on its own" },
+  //              id           kind          unit          min     max  initial
+  [THRESHOLD] = { "threshold", PARAM_NUMBER, UNIT_DB,   -100.0,   20.0,   -20.0,                                                .help = "Level above which the gain goes down" },
+  [RATIO]     = { "ratio",     PARAM_NUMBER, UNIT_NONE,    1.0, 1000.0,     4.0,                                                .help = "Decibels in for one decibel out, above the threshold" },
+  [ATTACK]    = { "attack",    PARAM_NUMBER, UNIT_MS,      0.0, 1000.0,     5.0,                                                .help = "Time constant of going down" },
+  [RELEASE]   = { "release",   PARAM_NUMBER, UNIT_MS,      1.0, 5000.0,   100.0,                                                .help = "Time constant of coming back" },
+  [KNEE]      = { "knee",      PARAM_NUMBER, UNIT_DB,      0.0,   40.0,     6.0,                                                .help = "Width of the bend at the threshold" },
+  [MAKEUP]    = { "makeup",    PARAM_NUMBER, UNIT_DB,    -40.0,   40.0,     0.0,                                                .help = "Gain after compression" },
+  [MIX]       = { "mix",       PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                                                .help = "0 is the input, 1 the compressed signal; between is parallel compression" },
+  [DETECTOR]  = { "detector",  PARAM_CHOICE, UNIT_NONE,    0.0,    0.0,     0.0, .choices = detector_names, .structural = true, .help = "What the level is: the peak of each frame, or the mean over 10 ms" },
+  [LINK]      = { "link",      PARAM_SWITCH, UNIT_NONE,    0.0,    0.0,     1.0, .structural = true,                            .help = "One gain for all channels, from the loudest; off: each on its own" },
 };
+// clang-format on
 
 typedef struct CompressorNode {
   Sidechain sidechain;

@@ -12,8 +12,8 @@
 #include "partition.h"
 #include "partition_kernel.h"
 
-#include "../engine/effect.h"
-#include "../engine/ramp.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,31 +23,15 @@ enum { IR, MIX, GAIN, PREDELAY };
 
 #define MAX_TEXT_WIDENING 2U // outputs per input; more rows are rather a table of another kind
 
+// clang-format off
 static const FxParam convolver_params[] = {
-  [IR] = { .id = "ir",
-           .kind = PARAM_FILE,
-           .structural = true,
-           .help =
-               "Impulse response: an audio file of 1 channel, of one per channel, or a matrix; or "
-               "text with a number per line (rows of numbers: one per channel)" },
-  [MIX] = { .id = "mix",
-            .kind = PARAM_NUMBER,
-            .max = 1.0,
-            .initial = 1.0,
-            .help = "Part of the convolved signal; the rest is the input" },
-  [GAIN] = { .id = "gain",
-             .kind = PARAM_NUMBER,
-             .unit = UNIT_DB,
-             .min = -120.0,
-             .max = 40.0,
-             .help = "Gain of the convolved signal; -120 dB is silence" },
-  [PREDELAY] = { .id = "predelay",
-                 .kind = PARAM_NUMBER,
-                 .unit = UNIT_MS,
-                 .max = 1000.0,
-                 .structural = true,
-                 .help = "Delay of the convolved signal" },
+  //             id          kind          unit          min     max  initial
+  [IR]       = { "ir",       PARAM_FILE,   UNIT_NONE,    0.0,    0.0,     0.0, .structural = true, .help = "Impulse response: an audio file of 1 channel, of one per channel, or a matrix; or text with a number per line (rows of numbers: one per channel)" },
+  [MIX]      = { "mix",      PARAM_NUMBER, UNIT_NONE,    0.0,    1.0,     1.0,                     .help = "Part of the convolved signal; the rest is the input" },
+  [GAIN]     = { "gain",     PARAM_NUMBER, UNIT_DB,   -120.0,   40.0,     0.0,                     .help = "Gain of the convolved signal; -120 dB is silence" },
+  [PREDELAY] = { "predelay", PARAM_NUMBER, UNIT_MS,      0.0, 1000.0,     0.0, .structural = true, .help = "Delay of the convolved signal" },
 };
+// clang-format on
 
 typedef struct ConvolverNode {
   Partition** partitions; ///< [n_partitions]: 1, or one per channel

@@ -14,15 +14,12 @@
 
 enum { FREQUENCY };
 
+// clang-format off
 static const FxParam dcblock_params[] = {
-  [FREQUENCY] = { .id = "frequency",
-                  .kind = PARAM_NUMBER,
-                  .unit = UNIT_HZ,
-                  .min = 1.0,
-                  .max = 1000.0,
-                  .initial = 5.0,
-                  .help = "Edge, 3 dB down" },
+  //              id           kind          unit     min     max  initial
+  [FREQUENCY] = { "frequency", PARAM_NUMBER, UNIT_HZ, 1.0, 1000.0,     5.0, .help = "Edge, 3 dB down" },
 };
+// clang-format on
 
 static void
 dcblock_design(const double* const values, const double rate_hz, Section* const sections)

@@ -21,8 +21,8 @@
 
 #include "delay_line.h"
 
-#include "../engine/effect.h"
-#include "../engine/ramp.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -48,58 +48,19 @@ static const double note_beats[] = { 4.0,       2.0,   3.0,    4.0 / 3.0, 1.0,  
                                      2.0 / 3.0, 0.5,   0.75,   1.0 / 3.0, 0.25, 0.375,
                                      0.5 / 3.0, 0.125, 0.1875, 0.25 / 3.0 };
 
+// clang-format off
 static const FxParam delay_params[N_PARAMS] = {
-  [TIME] = { .id = "time",
-             .kind = PARAM_NUMBER,
-             .unit = UNIT_MS,
-             .min = 0.0,
-             .max = LONGEST_MS,
-             .initial = 250.0,
-             .help = "Time between echoes, rounded to frames; a change is held at max_time" },
-  [FEEDBACK] = { .id = "feedback",
-                 .kind = PARAM_NUMBER,
-                 .min = -MAX_FEEDBACK,
-                 .max = MAX_FEEDBACK,
-                 .initial = 0.3,
-                 .help = "Level of each echo relative to the one before" },
-  [MIX] = { .id = "mix",
-            .kind = PARAM_NUMBER,
-            .min = 0.0,
-            .max = 1.0,
-            .initial = 0.5,
-            .help = "0 is the input alone, 1 the echoes alone" },
-  [TONE] = { .id = "tone",
-             .kind = PARAM_NUMBER,
-             .unit = UNIT_HZ,
-             .min = 20.0,
-             .max = TONE_OFF_HZ,
-             .initial = TONE_OFF_HZ,
-             .help = "Low-pass that each repetition passes; 20 kHz is off" },
-  [BPM] = { .id = "bpm",
-            .kind = PARAM_NUMBER,
-            .unit = UNIT_BPM,
-            .min = 0.0,
-            .max = 999.0,
-            .initial = 0.0,
-            .help = "Tempo that sets the time together with note; 0 uses time" },
-  [NOTE] = { .id = "note",
-             .kind = PARAM_CHOICE,
-             .initial = 4,
-             .choices = note_names,
-             .help = "Time between echoes as a note; d is dotted, t triplet" },
-  [PINGPONG] = { .id = "pingpong",
-                 .kind = PARAM_SWITCH,
-                 .structural = true,
-                 .help = "Echoes alternate between the channels of each pair" },
-  [MAX_TIME] = { .id = "max_time",
-                 .kind = PARAM_NUMBER,
-                 .unit = UNIT_MS,
-                 .min = 1.0,
-                 .max = LONGEST_MS,
-                 .initial = 2000.0,
-                 .structural = true,
-                 .help = "Longest time to change to, if not longer from the start; takes memory" },
+  //             id          kind          unit                 min           max      initial
+  [TIME]     = { "time",     PARAM_NUMBER, UNIT_MS,             0.0,   LONGEST_MS,       250.0,                        .help = "Time between echoes, rounded to frames; a change is held at max_time" },
+  [FEEDBACK] = { "feedback", PARAM_NUMBER, UNIT_NONE, -MAX_FEEDBACK, MAX_FEEDBACK,         0.3,                        .help = "Level of each echo relative to the one before" },
+  [MIX]      = { "mix",      PARAM_NUMBER, UNIT_NONE,           0.0,          1.0,         0.5,                        .help = "0 is the input alone, 1 the echoes alone" },
+  [TONE]     = { "tone",     PARAM_NUMBER, UNIT_HZ,            20.0,  TONE_OFF_HZ, TONE_OFF_HZ,                        .help = "Low-pass that each repetition passes; 20 kHz is off" },
+  [BPM]      = { "bpm",      PARAM_NUMBER, UNIT_BPM,            0.0,        999.0,         0.0,                        .help = "Tempo that sets the time together with note; 0 uses time" },
+  [NOTE]     = { "note",     PARAM_CHOICE, UNIT_NONE,           0.0,          0.0,           4, .choices = note_names, .help = "Time between echoes as a note; d is dotted, t triplet" },
+  [PINGPONG] = { "pingpong", PARAM_SWITCH, UNIT_NONE,           0.0,          0.0,         0.0, .structural = true,    .help = "Echoes alternate between the channels of each pair" },
+  [MAX_TIME] = { "max_time", PARAM_NUMBER, UNIT_MS,             1.0,   LONGEST_MS,      2000.0, .structural = true,    .help = "Longest time to change to, if not longer from the start; takes memory" },
 };
+// clang-format on
 
 typedef struct DelayNode {
   double rate_hz;

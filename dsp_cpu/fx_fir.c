@@ -9,12 +9,12 @@
 // structural: the engine fades from the old filter to the new one.
 
 #include "fir_design.h"
-#include "fir_layout.h"
 #include "partition.h"
 #include "partition_kernel.h"
 #include "spectrum.h"
 
-#include "../engine/effect.h"
+#include "dsp_cpu/shared/fir_layout.h"
+#include "engine/contract/effect.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,59 +30,19 @@ static const char* const bands[] = { "lowpass", "highpass", "bandpass", "bandsto
 static const char* const windows[] = { "hann",           "hamming", "blackman",
                                        "blackmanharris", "kaiser",  NULL };
 
+// clang-format off
 static const FxParam fir_params[] = {
-  [BAND] = { .id = "band",
-             .kind = PARAM_CHOICE,
-             .choices = bands,
-             .structural = true,
-             .help = "What passes" },
-  [FREQUENCY] = { .id = "frequency",
-                  .kind = PARAM_NUMBER,
-                  .unit = UNIT_HZ,
-                  .min = 1.0,
-                  .max = 192000.0,
-                  .initial = 1000.0,
-                  .structural = true,
-                  .help = "Edge of the band, 6 dB down; the lower one of two" },
-  [HIGH] = { .id = "high",
-             .kind = PARAM_NUMBER,
-             .unit = UNIT_HZ,
-             .min = 1.0,
-             .max = 192000.0,
-             .initial = 4000.0,
-             .structural = true,
-             .help = "Upper edge of bandpass and bandstop" },
-  [TAPS] = { .id = "taps",
-             .kind = PARAM_INTEGER,
-             .min = 3.0,
-             .max = 65535.0,
-             .initial = 255.0,
-             .structural = true,
-             .help = "Length in frames; the edge is about 3.3 rate / taps wide with hamming" },
-  [WINDOW] = { .id = "window",
-               .kind = PARAM_CHOICE,
-               .choices = windows,
-               .initial = FIR_HAMMING,
-               .structural = true,
-               .help = "Window of the design" },
-  [BETA] = { .id = "beta",
-             .kind = PARAM_NUMBER,
-             .max = 40.0,
-             .initial = 8.6,
-             .structural = true,
-             .help = "Shape of the kaiser window; more is steeper down and wider" },
-  [FILE_TAPS] = { .id = "file",
-                  .kind = PARAM_FILE,
-                  .structural = true,
-                  .help = "Coefficients instead of a design: an audio file, or text with a number "
-                          "per line "
-                          "(rows of numbers: one per channel)" },
-  [COMPENSATE] = { .id = "compensate",
-                   .kind = PARAM_SWITCH,
-                   .initial = 1.0,
-                   .structural = true,
-                   .help = "Declare a designed filter's delay as latency" },
+  //               id            kind           unit       min       max      initial
+  [BAND]       = { "band",       PARAM_CHOICE,  UNIT_NONE, 0.0,      0.0,         0.0, .choices = bands, .structural = true,   .help = "What passes" },
+  [FREQUENCY]  = { "frequency",  PARAM_NUMBER,  UNIT_HZ,   1.0, 192000.0,      1000.0, .structural = true,                     .help = "Edge of the band, 6 dB down; the lower one of two" },
+  [HIGH]       = { "high",       PARAM_NUMBER,  UNIT_HZ,   1.0, 192000.0,      4000.0, .structural = true,                     .help = "Upper edge of bandpass and bandstop" },
+  [TAPS]       = { "taps",       PARAM_INTEGER, UNIT_NONE, 3.0,  65535.0,       255.0, .structural = true,                     .help = "Length in frames; the edge is about 3.3 rate / taps wide with hamming" },
+  [WINDOW]     = { "window",     PARAM_CHOICE,  UNIT_NONE, 0.0,      0.0, FIR_HAMMING, .choices = windows, .structural = true, .help = "Window of the design" },
+  [BETA]       = { "beta",       PARAM_NUMBER,  UNIT_NONE, 0.0,     40.0,         8.6, .structural = true,                     .help = "Shape of the kaiser window; more is steeper down and wider" },
+  [FILE_TAPS]  = { "file",       PARAM_FILE,    UNIT_NONE, 0.0,      0.0,         0.0, .structural = true,                     .help = "Coefficients instead of a design: an audio file, or text with a number per line (rows of numbers: one per channel)" },
+  [COMPENSATE] = { "compensate", PARAM_SWITCH,  UNIT_NONE, 0.0,      0.0,         1.0, .structural = true,                     .help = "Declare a designed filter's delay as latency" },
 };
+// clang-format on
 
 /// One filter for every channel, or one for each.  Short filters are taps alone, also on a device.
 typedef struct FirNode {

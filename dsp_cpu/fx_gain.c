@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // gain: every channel times one gain.
 
-#include "../engine/effect.h"
-#include "../engine/ramp.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,15 +10,12 @@
 
 enum { GAIN };
 
+// clang-format off
 static const FxParam gain_params[] = {
-  [GAIN] = { .id = "gain",
-             .kind = PARAM_NUMBER,
-             .unit = UNIT_DB,
-             .min = -120.0,
-             .max = 40.0,
-             .initial = 0.0,
-             .help = "Gain; -120 dB is silence" },
+  //         id      kind          unit        min   max  initial
+  [GAIN] = { "gain", PARAM_NUMBER, UNIT_DB, -120.0, 40.0,     0.0, .help = "Gain; -120 dB is silence" },
 };
+// clang-format on
 
 typedef struct GainNode {
   float gain_lin;

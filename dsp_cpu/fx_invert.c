@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // invert: flips the polarity of all channels, or of those that are listed.
 
-#include "../engine/effect.h"
-#include "../engine/ramp.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +12,13 @@
 
 enum { CHANNELS, ON };
 
+// clang-format off
 static const FxParam invert_params[] = {
-  [CHANNELS] = { .id = "channels",
-                 .kind = PARAM_TEXT,
-                 .structural = true,
-                 .help = "Channels to flip, from 1, as in \"1,3-4\"; all when not given" },
-  [ON] = { .id = "on",
-           .kind = PARAM_SWITCH,
-           .initial = 1.0,
-           .help = "Off lets all channels pass as they are; the change fades through silence" },
+  //             id          kind          unit       min  max  initial
+  [CHANNELS] = { "channels", PARAM_TEXT,   UNIT_NONE, 0.0, 0.0,     0.0, .structural = true, .help = "Channels to flip, from 1, as in \"1,3-4\"; all when not given" },
+  [ON]       = { "on",       PARAM_SWITCH, UNIT_NONE, 0.0, 0.0,     1.0,                     .help = "Off lets all channels pass as they are; the change fades through silence" },
 };
+// clang-format on
 
 typedef struct InvertNode {
   bool listed[FX_MAX_CHANNELS];

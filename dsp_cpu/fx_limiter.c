@@ -20,42 +20,22 @@
 #include "sidechain.h"
 #include "simd.h"
 
-#include "../engine/effect.h"
-#include "../engine/ramp.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
 
 #include <stdlib.h>
 
 enum { CEILING, RELEASE, LOOKAHEAD, LINK, N_PARAMS };
 
+// clang-format off
 static const FxParam limiter_params[N_PARAMS] = {
-  [CEILING] = { .id = "ceiling",
-                .kind = PARAM_NUMBER,
-                .unit = UNIT_DB,
-                .min = -60.0,
-                .max = 20.0,
-                .initial = -0.3,
-                .help = "Level that no sample exceeds" },
-  [RELEASE] = { .id = "release",
-                .kind = PARAM_NUMBER,
-                .unit = UNIT_MS,
-                .min = 1.0,
-                .max = 5000.0,
-                .initial = 50.0,
-                .help = "Time constant of coming back" },
-  [LOOKAHEAD] = { .id = "lookahead",
-                  .kind = PARAM_NUMBER,
-                  .unit = UNIT_MS,
-                  .min = 0.0,
-                  .max = 20.0,
-                  .initial = 1.5,
-                  .structural = true,
-                  .help = "How early the gain begins to go down; this is the latency" },
-  [LINK] = { .id = "link",
-             .kind = PARAM_SWITCH,
-             .initial = 1.0,
-             .structural = true,
-             .help = "One gain for all channels, from the loudest; off: each on its own" },
+  //              id           kind          unit         min     max  initial
+  [CEILING]   = { "ceiling",   PARAM_NUMBER, UNIT_DB,   -60.0,   20.0,    -0.3,                     .help = "Level that no sample exceeds" },
+  [RELEASE]   = { "release",   PARAM_NUMBER, UNIT_MS,     1.0, 5000.0,    50.0,                     .help = "Time constant of coming back" },
+  [LOOKAHEAD] = { "lookahead", PARAM_NUMBER, UNIT_MS,     0.0,   20.0,     1.5, .structural = true, .help = "How early the gain begins to go down; this is the latency" },
+  [LINK]      = { "link",      PARAM_SWITCH, UNIT_NONE,   0.0,    0.0,     1.0, .structural = true, .help = "One gain for all channels, from the loudest; off: each on its own" },
 };
+// clang-format on
 
 typedef struct LimiterNode {
   Sidechain sidechain;

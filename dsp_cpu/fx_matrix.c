@@ -10,8 +10,8 @@
 
 #include "simd.h"
 
-#include "../engine/effect.h"
-#include "../engine/number.h"
+#include "engine/base/number.h"
+#include "engine/contract/effect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,16 +26,13 @@
 
 enum { ROWS, FILE_NAME };
 
+// clang-format off
 static const FxParam matrix_params[] = {
-  [ROWS] = { .id = "rows",
-             .kind = PARAM_TEXT,
-             .structural = true,
-             .help = "A row of coefficients per output, as in \"1 0; 0.5 -6dB\"; none passes all" },
-  [FILE_NAME] = { .id = "file",
-                  .kind = PARAM_FILE,
-                  .structural = true,
-                  .help = "Text file with a row of coefficients per output, instead of rows" },
+  //              id      kind        unit       min  max  initial
+  [ROWS]      = { "rows", PARAM_TEXT, UNIT_NONE, 0.0, 0.0,     0.0, .structural = true, .help = "A row of coefficients per output, as in \"1 0; 0.5 -6dB\"; none passes all" },
+  [FILE_NAME] = { "file", PARAM_FILE, UNIT_NONE, 0.0, 0.0,     0.0, .structural = true, .help = "Text file with a row of coefficients per output, instead of rows" },
 };
+// clang-format on
 
 typedef struct MatrixNode {
   uint32_t n_in; ///< Connected; columns beyond hear silence

@@ -12,7 +12,7 @@
    Offline only: it runs on the renderer's thread, where libebur128 may allocate.
 */
 
-#include "../engine/effect.h"
+#include "engine/contract/effect.h"
 
 #include <ebur128.h>
 #include <math.h>
@@ -29,21 +29,13 @@ enum { MODE_PEAK, MODE_RMS, MODE_R128 };
 
 static const char* const mode_names[] = { "peak", "rms", "r128", NULL };
 
+// clang-format off
 static const FxParam normalize_params[] = {
-  [MODE] = { .id = "mode",
-             .kind = PARAM_CHOICE,
-             .choices = mode_names,
-             .structural = true,
-             .help = "What is measured: the largest sample, the power, or the loudness" },
-  [TARGET] = { .id = "target",
-               .kind = PARAM_NUMBER,
-               .unit = UNIT_DB,
-               .min = -70.0,
-               .max = 0.0,
-               .initial = -1.0,
-               .structural = true,
-               .help = "dB below full scale, LUFS with r128; at most -3 for rms and r128" },
+  //           id        kind          unit         min  max  initial
+  [MODE]   = { "mode",   PARAM_CHOICE, UNIT_NONE,   0.0, 0.0,     0.0, .choices = mode_names, .structural = true, .help = "What is measured: the largest sample, the power, or the loudness" },
+  [TARGET] = { "target", PARAM_NUMBER, UNIT_DB,   -70.0, 0.0,    -1.0, .structural = true,                        .help = "dB below full scale, LUFS with r128; at most -3 for rms and r128" },
 };
+// clang-format on
 
 /// libebur128's state, outside of the node because `run`, which has one unit to write for, feeds
 /// it.
@@ -230,37 +222,46 @@ normalize_run(const FxUnit* const units, const uint32_t n_units, const uint32_t 
 }
 
 /// Level of the pass in dB or LUFS; -infinity for silence, or what has nothing above the gate.
-static double
-measured_db(const NormalizeNode* const node, const NormalizeUnit* const unit)
+static Status
+measured_db(const NormalizeNode* const node, const NormalizeUnit* const unit,
+            double* const level_db, Error* const error)
 {
-  double lufs = -INFINITY;
+  Meter* const meter = node->meter;
   switch (node->mode) {
   case MODE_PEAK:
-    return 20.0 * log10(unit->peak);
+    *level_db = 20.0 * log10(unit->peak);
+    break;
   case MODE_RMS:
-    return 10.0 * log10(unit->squares / ((double)unit->n_counted * node->n_channels));
+    *level_db = 10.0 * log10(unit->squares / ((double)unit->n_counted * node->n_channels));
+    break;
   default:
-    if (node->meter->ebur128 && !node->meter->failed &&
-        ebur128_loudness_global(node->meter->ebur128, &lufs) != EBUR128_SUCCESS) {
-      lufs = -INFINITY;
+    *level_db = -INFINITY; // without a frame there is no meter
+    if (meter->ebur128 && !meter->failed) {
+      meter->failed = ebur128_loudness_global(meter->ebur128, level_db) != EBUR128_SUCCESS;
     }
-    return lufs;
+    break;
   }
+  return meter->failed ? error_set(error, STATUS_NO_MEM, "normalize: out of memory") : STATUS_OK;
 }
 
-static bool
-normalize_finish_pass(void* const node, void* const state)
+static Status
+normalize_finish_pass(void* const node, void* const state, bool* const again, Error* const error)
 {
   NormalizeNode* const normalize = node;
+  double level_db = 0.0;
   if (normalize->is_measured) {
-    return false;
+    return STATUS_OK;
+  }
+  const Status status = measured_db(normalize, state, &level_db, error);
+  if (status) {
+    return status;
   }
   normalize->is_measured = true;
-  const double level_db = measured_db(normalize, state);
   if (level_db > SILENCE_DB) { // else, also for the NaN of 0 / 0 frames: silence stays silence
     normalize->gain = (float)pow(10.0, (normalize->target_db - level_db) / 20.0);
   }
-  return normalize->gain != 1.0F;
+  *again = normalize->gain != 1.0F;
+  return STATUS_OK;
 }
 
 const FxInfo fx_normalize_info = {

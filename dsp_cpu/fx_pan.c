@@ -15,8 +15,8 @@
    fades by the same law, relative to its centre, and the other one stays.
 */
 
-#include "../engine/effect.h"
-#include "../engine/ramp.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,19 +29,13 @@ enum { LAW_POWER, LAW_MIDDLE, LAW_LINEAR };
 
 static const char* const law_names[] = { "-3dB", "-4.5dB", "-6dB", NULL };
 
+// clang-format off
 static const FxParam pan_params[] = {
-  [POSITION] = { .id = "position",
-                 .kind = PARAM_NUMBER,
-                 .min = -1.0,
-                 .max = 1.0,
-                 .initial = 0.0,
-                 .help = "From -1 (left) to 1 (right)" },
-  [LAW] = { .id = "law",
-            .kind = PARAM_CHOICE,
-            .initial = LAW_POWER,
-            .choices = law_names,
-            .help = "Level of one channel at the centre" },
+  //             id          kind          unit        min  max    initial
+  [POSITION] = { "position", PARAM_NUMBER, UNIT_NONE, -1.0, 1.0,       0.0,                       .help = "From -1 (left) to 1 (right)" },
+  [LAW]      = { "law",      PARAM_CHOICE, UNIT_NONE,  0.0, 0.0, LAW_POWER, .choices = law_names, .help = "Level of one channel at the centre" },
 };
+// clang-format on
 
 typedef struct PanNode {
   double position;

@@ -41,11 +41,11 @@
 
 #include "delay_line.h"
 #include "hadamard.h"
-#include "reverb_words.h"
 #include "simd.h"
 
-#include "../engine/effect.h"
-#include "../engine/ramp.h"
+#include "dsp_cpu/shared/reverb_words.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/ramp.h"
 
 #include <assert.h>
 #include <math.h>
@@ -65,48 +65,17 @@
 enum { SIZE, DECAY, DAMPING, MODULATION, PREDELAY, MIX, N_PARAMS };
 enum { SCATTER_1, SCATTER_2, LINE, N_BANKS }; // banks of 16 delay lines
 
+// clang-format off
 static const FxParam reverb_params[N_PARAMS] = {
-  [SIZE] = { .id = "size",
-             .kind = PARAM_NUMBER,
-             .min = 0.0,
-             .max = 1.0,
-             .initial = 0.7,
-             .structural = true,
-             .help = "Room: mean path from 10 ms (0) over 32 ms (0.5) to 100 ms (1)" },
-  [DECAY] = { .id = "decay",
-              .kind = PARAM_NUMBER,
-              .unit = UNIT_MS,
-              .min = 100.0,
-              .max = 60000.0,
-              .initial = 2000.0,
-              .help = "Time in which the sound falls by 60 dB" },
-  [DAMPING] = { .id = "damping",
-                .kind = PARAM_NUMBER,
-                .unit = UNIT_HZ,
-                .min = 200.0,
-                .max = DAMPING_OFF_HZ,
-                .initial = 6000.0,
-                .help = "Frequency at which decay is half as long; 20 kHz is off" },
-  [MODULATION] = { .id = "modulation",
-                   .kind = PARAM_NUMBER,
-                   .min = 0.0,
-                   .max = 1.0,
-                   .initial = 0.5,
-                   .help = "How far the mixing of the lines moves" },
-  [PREDELAY] = { .id = "predelay",
-                 .kind = PARAM_NUMBER,
-                 .unit = UNIT_MS,
-                 .min = 0.0,
-                 .max = MAX_PREDELAY,
-                 .initial = 10.0,
-                 .help = "Time before the reverberation begins" },
-  [MIX] = { .id = "mix",
-            .kind = PARAM_NUMBER,
-            .min = 0.0,
-            .max = 1.0,
-            .initial = 0.3,
-            .help = "0 is the input alone, 1 the reverberation alone" },
+  //               id            kind          unit         min             max  initial
+  [SIZE]       = { "size",       PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.7, .structural = true, .help = "Room: mean path from 10 ms (0) over 32 ms (0.5) to 100 ms (1)" },
+  [DECAY]      = { "decay",      PARAM_NUMBER, UNIT_MS,   100.0,        60000.0,  2000.0,                     .help = "Time in which the sound falls by 60 dB" },
+  [DAMPING]    = { "damping",    PARAM_NUMBER, UNIT_HZ,   200.0, DAMPING_OFF_HZ,  6000.0,                     .help = "Frequency at which decay is half as long; 20 kHz is off" },
+  [MODULATION] = { "modulation", PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.5,                     .help = "How far the mixing of the lines moves" },
+  [PREDELAY]   = { "predelay",   PARAM_NUMBER, UNIT_MS,     0.0,   MAX_PREDELAY,    10.0,                     .help = "Time before the reverberation begins" },
+  [MIX]        = { "mix",        PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.3,                     .help = "0 is the input alone, 1 the reverberation alone" },
 };
+// clang-format on
 
 /// Bit l is set where a group of 16 channels changes the sign of line l.  Group a + 16 k has the
 /// sum of cubic_masks[a], Tr(a l^3), and fifth_masks[k], Tr(b l^5) with b the k-th element of

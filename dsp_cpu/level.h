@@ -25,7 +25,7 @@
 #ifndef WARPRACK_DSP_CPU_LEVEL_H
 #define WARPRACK_DSP_CPU_LEVEL_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -25,7 +25,7 @@
 #ifndef WARPRACK_DSP_CPU_PARTITION_H
 #define WARPRACK_DSP_CPU_PARTITION_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

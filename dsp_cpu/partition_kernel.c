@@ -3,7 +3,7 @@
 
 #include "partition_kernel.h"
 
-#include "partition_layout.h"
+#include "dsp_cpu/shared/partition_layout.h"
 
 #include <math.h>
 #include <stdlib.h>

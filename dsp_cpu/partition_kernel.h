@@ -23,7 +23,7 @@
 #ifndef WARPRACK_DSP_CPU_PARTITION_KERNEL_H
 #define WARPRACK_DSP_CPU_PARTITION_KERNEL_H
 
-#include "../engine/effect.h"
+#include "engine/contract/effect.h"
 
 typedef struct PartitionKernel PartitionKernel;
 

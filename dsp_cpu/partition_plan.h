@@ -23,7 +23,7 @@
   (2U + PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2) // the hop's, and each size
 
 /// Cost per frame of a level, in products of one partition: the transforms there and back, and what
-/// else a level costs however few its partitions (measured: tools/bench_conv.c).
+/// else a level costs however few its partitions (measured: tools/bench/bench_conv.c).
 #define PARTITION_LEVEL_COST 24U
 
 typedef struct PartitionLevel {

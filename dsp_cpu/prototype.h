@@ -7,7 +7,7 @@
 #ifndef WARPRACK_DSP_CPU_PROTOTYPE_H
 #define WARPRACK_DSP_CPU_PROTOTYPE_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <complex.h>
 #include <stdint.h>

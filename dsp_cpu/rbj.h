@@ -15,7 +15,7 @@
 
 #include "section.h"
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 REALTIME Section rbj_peaking(double frequency_hz, double gain_db, double q, double rate_hz);
 REALTIME Section rbj_lowshelf(double frequency_hz, double gain_db, double q, double rate_hz);

@@ -7,7 +7,7 @@
 #ifndef WARPRACK_DSP_CPU_SIDECHAIN_H
 #define WARPRACK_DSP_CPU_SIDECHAIN_H
 
-#include "../engine/effect.h"
+#include "engine/contract/effect.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "spectrum.h"
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,10 +5,10 @@
 
 #include "simd.h"
 
-#include "../engine/backend.h"
-#include "../engine/mix_link.h"
-#include "../engine/pool.h"
-#include "../engine/rt.h"
+#include "engine/base/time.h"
+#include "engine/contract/backend.h"
+#include "engine/contract/mix_link.h"
+#include "engine/contract/pool.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -254,7 +254,7 @@ run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
     return;
   }
   const bool share = batch->mean_ns > POOL_PAYS_NS;
-  const uint64_t began = rt_now_ns();
+  const uint64_t began = time_now_ns();
   if (share) {
     PoolJob job = { batch, n_frames, n_jobs };
     pool_run(stage->pool, run_share, &job, n_jobs);
@@ -263,7 +263,7 @@ run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
   }
   // Shared work is taken as evenly spread: an overestimate, so that a batch near the limit does not
   // swing.
-  measure(batch, (double)(rt_now_ns() - began) * (share ? n_jobs : 1U));
+  measure(batch, (double)(time_now_ns() - began) * (share ? n_jobs : 1U));
 }
 
 /// Silence what is not finite and bring its unit back to the start; true when it was finite.

@@ -12,7 +12,7 @@
 
 #include "gpu.h"
 
-#include "../engine/backend.h"
+#include "engine/contract/backend.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -14,13 +14,12 @@
 
 #include "device.h"
 
-#include "../engine/rt.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
 
-#include <time.h>
-
-#define NUDGE_NS  200000      // clocks are seen to fall after some milliseconds at the earliest
-#define UNUSED_NS 2000000000U // without a block: longer than any usual period
-#define LOOK_NS   10000000    // between looks whether an unused device is used again
+#define NUDGE_NS  200000          // clocks are seen to fall after some milliseconds at the earliest
+#define UNUSED_NS (2U * NS_PER_S) // without a block: longer than any usual period
+#define LOOK_NS   (10U * NS_PER_MS) // between looks whether an unused device is used again
 
 static void*
 run(void* const context)
@@ -29,12 +28,12 @@ run(void* const context)
   Status status = STATUS_OK;
   while (!status && !atomic_load_explicit(&device->may_sleep, memory_order_relaxed)) {
     const uint64_t used_ns = atomic_load_explicit(&device->used_ns, memory_order_relaxed);
-    const bool is_used = rt_now_ns() < used_ns + UNUSED_NS;
+    const bool is_used = time_now_ns() < used_ns + UNUSED_NS;
     // One that does not come back is left alone.
     if (is_used && !atomic_load_explicit(&device->late_ns, memory_order_relaxed)) {
       status = device->api->nudge(device->gpu); // the blocks will tell of errors
     }
-    nanosleep(&(struct timespec){ .tv_nsec = is_used ? NUDGE_NS : LOOK_NS }, NULL);
+    time_sleep(is_used ? NUDGE_NS : LOOK_NS);
   }
   return NULL;
 }

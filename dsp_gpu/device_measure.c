@@ -6,18 +6,17 @@
 */
 
 #include "device.h"
-
 #include "gpu_compile.h"
 
-#include "../engine/percentiles.h"
-#include "../engine/rt.h"
+#include "engine/base/percentiles.h"
+#include "engine/base/time.h"
 
 #include <stdlib.h>
 
 #define SMALLEST   ((size_t)16 << 10U) // bytes, in and out together
 #define N_SIZES    9U                  // each twice the one before
 #define N_RUNS     15U
-#define LONGEST_NS 5000000000U // for the first one a driver may compile
+#define LONGEST_NS (5U * NS_PER_S) // for the first one a driver may compile
 #define GROUP      256U
 #define WORD_BYTES 4U
 
@@ -40,11 +39,11 @@ time_of(const SwitchTrial* const trial, double* const ns, Error* const error)
   double times[N_RUNS];
   Status status = STATUS_OK;
   for (uint32_t r = 0; !status && r < N_RUNS; ++r) {
-    const uint64_t began = rt_now_ns();
+    const uint64_t began = time_now_ns();
     bool done = false;
     status = api->submit(recording, r + 1U);
     while (!status && !done) {
-      const uint64_t waited_ns = rt_now_ns() - began; // before it looks, as in stage_gpu.c
+      const uint64_t waited_ns = time_now_ns() - began; // before it looks, as in stage_gpu.c
       status = api->poll(recording, r + 1U, &done);
       if (!status && !done && waited_ns > patience_ns) {
         atomic_store(&trial->device->late_ns, patience_ns); // and so nothing of it is freed
@@ -53,7 +52,7 @@ time_of(const SwitchTrial* const trial, double* const ns, Error* const error)
                          trial->device->summary);
       }
     }
-    times[r] = (double)(rt_now_ns() - began);
+    times[r] = (double)(time_now_ns() - began);
   }
   if (status) {
     api->last_error(trial->device->gpu, error);

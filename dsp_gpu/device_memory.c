@@ -9,7 +9,7 @@
 
 #include "device.h"
 
-#include "kernels/layout.h"
+#include "dsp_gpu/kernels/layout.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
 // kernels in it, so that another build measures anew.
 
 #include "device.h"
-
 #include "gpu_cache.h"
 #include "gpu_compile.h"
 

@@ -3,16 +3,8 @@
 
 #include "gpu.h"
 
-// One row for each API that was compiled in; no row at all is no array in C, hence the last.
-static const GpuApi* const apis[] = {
-#ifdef WARPRACK_CUDA
-  &gpu_cuda,
-#endif
-#ifdef WARPRACK_OPENCL
-  &gpu_opencl,
-#endif
-  NULL
-};
+// The build lists those that it compiles; no row at all is no array in C, hence the last.
+static const GpuApi* const apis[] = { GPU_APIS_BUILT NULL };
 
 const GpuApi* const*
 gpu_apis(uint32_t* const n_apis)

@@ -15,7 +15,7 @@
    Completion is a word in host memory that the worker polls (CUDA), or the state of the last
    command (OpenCL, which gives no other promise that what was written can be seen).
 
-   Threads: [main] lists and opens; [builder] allocates, compiles, records, warms up; [worker]
+   Threads: [main] lists and opens; [builder] allocates, compiles, records, warms up; [player]
    submits and polls, and nothing else while blocks arrive.  Builder and worker use one device at
    the same time; every other object is used by one thread at a time.
 
@@ -27,7 +27,8 @@
 #ifndef WARPRACK_DSP_GPU_GPU_H
 #define WARPRACK_DSP_GPU_GPU_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
+#include "engine/contract/backend.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -154,10 +155,10 @@ typedef struct GpuApi {
   void (*recording_free)(GpuRecording* recording);
   /// Start a recording; its done word will become `sequence` (never 0).  Returns before the work is
   /// done; a recording is submitted again only after it is done.  Submissions of one device run in
-  /// order, kernels after kernels. [worker]
+  /// order, kernels after kernels. [player]
   Status (*submit)(GpuRecording* recording, uint64_t sequence);
-  /// STATUS_OK with *done, or the asynchronous error that befell the device.  What was copied out
-  /// can be read once this says done, not earlier. [worker]
+  /// STATUS_OK with *done, or the asynchronous error of the device.  What was copied out
+  /// can be read once this says done, not earlier. [player]
   Status (*poll)(GpuRecording* recording, uint64_t sequence, bool* done);
   /// A moment of work for the device that no submission waits for, nor waits for one; nothing while
   /// the last one has not ended.  Returns at once. [any one thread]
@@ -170,10 +171,10 @@ typedef struct GpuApi {
   void (*last_error)(GpuDevice* device, Error* error);
 } GpuApi;
 
-extern const GpuApi gpu_cuda;
-extern const GpuApi gpu_opencl;
+#define GPU_API_DECLARED(word, name) extern const GpuApi gpu_##name;
+BACKEND_GPU_APIS(GPU_API_DECLARED)
 
-/// Both implementations that were compiled in, CUDA first. [any]
+/// The implementations that were compiled in, in the order of dsp_gpu/meson.build. [any]
 const GpuApi* const* gpu_apis(uint32_t* n_apis);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "gpu_cache.h"
 
+#include "engine/base/hash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -33,26 +35,13 @@ typedef struct Key {
 
 // ---- hash ----
 
-// FNV-1a with 64 bits, by Fowler, Noll and Vo.  It guards against accidents; who can write into the
-// folder on purpose could do worse.
-#define HASH_START 0xcbf29ce484222325U
-
-static uint64_t
-hash(uint64_t state, const void* const bytes, const size_t n_bytes)
-{
-  const unsigned char* const at = bytes;
-  for (size_t i = 0; i < n_bytes; ++i) {
-    state = (state ^ at[i]) * 0x100000001b3U;
-  }
-  return state;
-}
-
+// It guards against accidents; a program that writes to the folder on purpose could do worse.
 static uint64_t
 checksum(const Header* const header, const void* const key, const void* const module)
 {
-  uint64_t state = hash(HASH_START, header, offsetof(Header, checksum));
-  state = hash(state, key, header->key_bytes);
-  return hash(state, module, header->module_bytes);
+  uint64_t state = hash_bytes(HASH64_START, header, offsetof(Header, checksum));
+  state = hash_bytes(state, key, header->key_bytes);
+  return hash_bytes(state, module, header->module_bytes);
 }
 
 // ---- key ----
@@ -94,7 +83,7 @@ find_path(Key* const key)
   key->path[0] = '\0';
   if (make_folder(folder, sizeof(folder))) {
     snprintf(key->path, sizeof(key->path), "%s/%016" PRIx64, folder,
-             hash(HASH_START, key->text, key->n_bytes));
+             hash_bytes(HASH64_START, key->text, key->n_bytes));
   }
 }
 

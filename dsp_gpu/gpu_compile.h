@@ -6,7 +6,7 @@
 #ifndef WARPRACK_DSP_GPU_GPU_COMPILE_H
 #define WARPRACK_DSP_GPU_GPU_COMPILE_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdint.h>
 

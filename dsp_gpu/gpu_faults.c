@@ -3,15 +3,13 @@
 
 #include "gpu_faults.h"
 
-#include "../engine/faults.h"
-#include "../engine/rt.h"
+#include "engine/base/faults.h"
+#include "engine/base/time.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NS_PER_MS 1e6
 
 static const GpuApi* real;
 static GpuApi wrapped;
@@ -111,7 +109,8 @@ submit(GpuRecording* const recording, const uint64_t sequence)
     atomic_store(&hangs, true);
   }
   if (fault_befalls(FAULT_GPU_LATE)) {
-    atomic_store(&late_until_ns, rt_now_ns() + (uint64_t)(fault_value(FAULT_GPU_LATE) * NS_PER_MS));
+    atomic_store(&late_until_ns,
+                 time_now_ns() + (uint64_t)(fault_value(FAULT_GPU_LATE) * (double)NS_PER_MS));
     atomic_store(&late, recording);
   }
   const bool fails = fault_befalls(FAULT_GPU_ERROR);
@@ -128,7 +127,7 @@ poll(GpuRecording* const recording, const uint64_t sequence, bool* const done)
   if (atomic_load(&is_lost)) {
     return STATUS_DEVICE_LOST;
   }
-  const bool waits = atomic_load(&late) == recording && rt_now_ns() < atomic_load(&late_until_ns);
+  const bool waits = atomic_load(&late) == recording && time_now_ns() < atomic_load(&late_until_ns);
   return waits ? STATUS_OK : real->poll(recording, sequence, done);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    Faults on demand, for tests: an implementation of the seam that fails when one of the faults
-   called gpu.* (../engine/faults.h) befalls it, and is the one behind it otherwise.
+   called gpu.* (../engine/base/faults.h) makes it fail, and is the one behind it otherwise.
 
    An error that is asynchronous, gpu.error, leaves its own submission good.  Submissions are
    counted with those that try a plan out: two for each stage.

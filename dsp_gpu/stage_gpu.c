@@ -22,10 +22,10 @@
 
 #include "stage_private.h"
 
-#include "kernels/layout.h"
-
-#include "../engine/mix_link.h"
-#include "../engine/rt.h"
+#include "dsp_gpu/kernels/layout.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "engine/contract/mix_link.h"
 
 #include <string.h>
 #include <time.h>
@@ -33,7 +33,7 @@
 #define MAX_PARTS 8U // of a block; more changes than this share an eighth of it
 
 // Some drivers compile when a kernel is launched for the first time.
-#define TRIAL_NS 20000000000U
+#define TRIAL_NS (20U * NS_PER_S)
 
 // ---- what changes ----
 
@@ -149,7 +149,7 @@ submit_part(Stage* const stage, const uint32_t first, const uint32_t n_frames)
   bring_links(stage, slot, n_frames);
   bring_rows(stage, slot, first, n_frames);
   slot->n_frames = n_frames;
-  slot->began_ns = rt_now_ns();
+  slot->began_ns = time_now_ns();
   slot_submit(stage, slot);
   return slot;
 }
@@ -168,7 +168,7 @@ static bool
 look(Stage* const stage, Slot* const slot)
 {
   Device* const device = stage->device;
-  const uint64_t waited_ns = rt_now_ns() - slot->began_ns;
+  const uint64_t waited_ns = time_now_ns() - slot->began_ns;
   bool done = false;
   if (!stage->status) {
     fail(stage, device->api->poll(slot->recording, slot->sequence, &done));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// A stage on a device, shared by stage_setup.c, which makes and frees it [builder], and
-/// stage_gpu.c, which runs it [worker].
+/// stage_gpu.c, which runs it [player].
 #ifndef WARPRACK_DSP_GPU_STAGE_PRIVATE_H
 #define WARPRACK_DSP_GPU_STAGE_PRIVATE_H
 

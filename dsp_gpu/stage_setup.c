@@ -3,20 +3,18 @@
 
 #include "stage_private.h"
 
-#include "kernels/layout.h"
-
-#include "../engine/rt.h"
+#include "dsp_gpu/kernels/layout.h"
+#include "engine/base/time.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define N_OWN_ARGS  8U // of STAGE_ARGS
 #define BEGIN_GROUP 64U
 #define MAX_BEGINS  32U // groups that take over changes
 #define WORD_BYTES  4U
 
-#define LAST_WAIT_NS 500000000U // for a block that is late, before a device counts as stuck
+#define LAST_WAIT_NS (500U * NS_PER_MS) // for a block that is late, before a device counts as stuck
 
 // ---- memory and recordings ----
 
@@ -217,7 +215,7 @@ try_out(Stage* const stage, Error* const error)
   stage->is_trial = true;
   for (uint32_t s = 0; s < N_SLOTS; ++s) {
     Slot* const slot = &stage->slots[s];
-    slot->began_ns = rt_now_ns();
+    slot->began_ns = time_now_ns();
     slot_submit(stage, slot);
     slot_wait(stage, slot);
   }
@@ -302,9 +300,9 @@ stage_gpu_rows(const Stage* const stage)
 static void
 wait_once_more(Stage* const stage)
 {
-  const uint64_t began_ns = rt_now_ns();
+  const uint64_t began_ns = time_now_ns();
   bool all_done = false;
-  while (!all_done && rt_now_ns() - began_ns < LAST_WAIT_NS) {
+  while (!all_done && time_now_ns() - began_ns < LAST_WAIT_NS) {
     all_done = true;
     for (uint32_t s = 0; s < N_SLOTS; ++s) {
       Slot* const slot = &stage->slots[s];
@@ -316,7 +314,7 @@ wait_once_more(Stage* const stage)
       }
       all_done = all_done && !slot->is_at_work;
     }
-    nanosleep(&(struct timespec){ 0, CPU_NAP_NS }, NULL);
+    time_sleep(CPU_NAP_NS);
   }
 }
 

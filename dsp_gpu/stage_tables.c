@@ -3,9 +3,8 @@
 
 #include "stage_tables.h"
 
-#include "kernels/layout.h"
-
-#include "../engine/mix_link.h"
+#include "dsp_gpu/kernels/layout.h"
+#include "engine/contract/mix_link.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "device.h"
 
-#include "../engine/arena.h"
+#include "engine/base/arena.h"
 
 /// A list of words that grows.
 typedef struct Words {
@@ -28,8 +28,8 @@ typedef struct TableNode {
   const FxInfo* fx;
   void* node;
   const uint32_t* n_sets;
-  uint32_t seen; ///< [worker] *n_sets when the parameters were packed last
-  bool is_dirty; ///< [worker] To be packed: never was, or set within a block
+  uint32_t seen; ///< [player] *n_sets when the parameters were packed last
+  bool is_dirty; ///< [player] To be packed: never was, or set within a block
   uint32_t node_index;
   uint32_t live; ///< Word
   uint32_t n_words;
@@ -72,7 +72,7 @@ typedef struct StageTables {
 NODISCARD Status stage_tables_new(const StageSpec* spec, StageTables* tables, Error* error);
 void stage_tables_clear(StageTables* tables);
 
-/// The words of a connection for a block, [LINK_WORDS]. [worker]
+/// The words of a connection for a block, [LINK_WORDS]. [player]
 void stage_link_words(const MixLink* link, uint32_t n_frames, uint32_t* words);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "engine_private.h"
 
-#include "memory.h"
-#include "plan.h"
+#include "engine/base/memory.h"
+#include "engine/plan/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,29 +28,6 @@ engine_period_frame(const Period* const period)
   return next_frame;
 }
 
-void
-engine_add_counts(PeriodCounts* const sum, const PeriodCounts* const counts)
-{
-  sum->blocks += counts->blocks;
-  sum->late += counts->late;
-  sum->failed += counts->failed;
-  sum->wrong += counts->wrong;
-  sum->dropped += counts->dropped;
-  sum->dry += counts->dry;
-  sum->clipped += counts->clipped;
-  sum->bad_in += counts->bad_in;
-  sum->bad_out += counts->bad_out;
-  sum->denormal_in += counts->denormal_in;
-  sum->denormal_out += counts->denormal_out;
-  sum->feedback += counts->feedback;
-  sum->odd_periods += counts->odd_periods;
-  sum->faults += counts->faults;
-  sum->callback_ns_sum += counts->callback_ns_sum;
-  if (counts->callback_ns_max > sum->callback_ns_max) {
-    sum->callback_ns_max = counts->callback_ns_max;
-  }
-}
-
 /// Take the period away from the driver's thread and wait until that has left it.  It may be
 /// waiting for a worker that hangs, so that whoever ends this needs the locks: none but `arming` is
 /// held.
@@ -69,7 +46,7 @@ withdraw_period(Engine* const engine)
     atomic_store(&engine->next_frame,
                  engine_period_frame(period)); // its last block may just have begun
     const PeriodCounts counts = period_counts(period);
-    engine_add_counts(&engine->past, &counts);
+    counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
     pthread_mutex_unlock(&engine->pointers);
     period_free(period);
   }
@@ -105,7 +82,7 @@ disarm(Engine* const engine)
   pthread_mutex_lock(&engine->pointers);
   engine->ring = NULL; // no more messages
   pthread_mutex_unlock(&engine->pointers);
-  engine->calls->disarm(engine->runner);
+  engine->calls->disarm(engine->worker);
   pthread_mutex_lock(&engine->pointers);
   for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
     engine_drop_ring(engine, engine->rings[r]);
@@ -131,7 +108,7 @@ tell_period(const Engine* const engine, Period* const period)
 }
 
 void
-engine_take_facts(Engine* const engine, const RunnerFacts* const facts)
+engine_take_facts(Engine* const engine, const WorkerFacts* const facts)
 {
   pthread_mutex_lock(&engine->pointers);
   if (facts->serial >= engine->facts.serial) {
@@ -181,7 +158,7 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
 
 /// What has begun becomes what everybody sees.
 static void
-publish(Engine* const engine, const RunnerStart* const start, Period* const period)
+publish(Engine* const engine, const WorkerStart* const start, Period* const period)
 {
   pthread_mutex_lock(&engine->pointers);
   engine->format = start->format;
@@ -199,18 +176,18 @@ publish(Engine* const engine, const RunnerStart* const start, Period* const peri
   engine->armed = true;
 }
 
-/// Let the runner begin, and the callback with it; offline without ring and period.
+/// Let the worker begin, and the callback with it; offline without ring and period.
 static Status
 begin(Engine* const engine, const Format* const format, Ring* const ring, Period* const period,
       Error* const error)
 {
-  const RunnerStart start = { .format = *format,
+  const WorkerStart start = { .format = *format,
                               .ring = ring,
                               .first_frame = atomic_load(&engine->next_frame),
                               .n_sent = engine->n_sent, // changed under `arming` without a ring
                               .plays_on = engine->past.blocks > 0U };
-  RunnerFacts facts = { 0 };
-  const Status status = engine->calls->arm(engine->runner, &start, &facts, error);
+  WorkerFacts facts = { 0 };
+  const Status status = engine->calls->arm(engine->worker, &start, &facts, error);
   engine_take_facts(engine, &facts);
   if (!status) {
     publish(engine, &start, period);
@@ -281,18 +258,18 @@ engine_arm(Engine* const engine, const double rate_hz, const uint32_t block_fram
 // ---- made and freed ----
 
 static void
-on_changed(void* const context, const RunnerFacts* const facts)
+on_changed(void* const context, const WorkerFacts* const facts)
 {
   engine_take_facts(context, facts);
 }
 
 static Status
-start_runner(Engine* const engine, const RunnerEvents* const events, Error* const error)
+start_worker(Engine* const engine, const WorkerEvents* const events, Error* const error)
 {
-  Runner* runner = NULL;
-  const Status status = runner_new(&engine->config, events, &runner, error);
-  engine->calls = &runner_calls;
-  engine->runner = runner;
+  Worker* worker = NULL;
+  const Status status = worker_new(&engine->config, events, &worker, error);
+  engine->calls = &worker_calls;
+  engine->worker = worker;
   return status;
 }
 
@@ -309,9 +286,9 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   pthread_mutex_init(&engine->arming, NULL);
   pthread_mutex_init(&engine->edits, NULL);
   pthread_mutex_init(&engine->pointers, NULL);
-  const RunnerEvents events = { engine, engine_replied, on_changed };
-  const Status status = config->worker_argv ? engine_start_remote(engine, &events, error)
-                                            : start_runner(engine, &events, error);
+  const WorkerEvents events = { engine, engine_replied, on_changed };
+  const Status status = config->worker_argv ? engine_start_supervisor(engine, &events, error)
+                                            : start_worker(engine, &events, error);
   if (status) {
     engine_free(engine);
     return status;
@@ -326,9 +303,9 @@ engine_free(Engine* const engine)
   if (!engine) {
     return;
   }
-  if (engine->runner) {
+  if (engine->worker) {
     engine_disarm(engine);
-    engine->calls->free(engine->runner);
+    engine->calls->free(engine->worker);
   }
   pthread_mutex_destroy(&engine->pointers);
   pthread_mutex_destroy(&engine->edits);
@@ -352,7 +329,7 @@ process_offline(Engine* const engine, const float* const* const in, float* const
                 const uint32_t n_frames)
 {
   atomic_fetch_add(&engine->next_frame, n_frames);
-  runner_process(engine->runner, in, out, n_frames, &engine->past);
+  worker_process(engine->worker, in, out, n_frames, &engine->past);
 }
 
 void
@@ -381,18 +358,18 @@ engine_process(Engine* const engine, const float* const* const in, float* const*
 
 // ---- offline ----
 
-bool
-engine_finish_pass(Engine* const engine)
+Status
+engine_finish_pass(Engine* const engine, bool* const again, Error* const error)
 {
-  const bool again = runner_finish_pass(engine->runner);
-  if (again) {
+  const Status status = worker_finish_pass(engine->worker, again, error);
+  if (*again) {
     atomic_store(&engine->next_frame, 0U);
   }
-  return again;
+  return status;
 }
 
 Status
 engine_failure(const Engine* const engine, Error* const error)
 {
-  return engine->calls->failure(engine->runner, error);
+  return engine->calls->failure(engine->worker, error);
 }

@@ -1,71 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    The engine: one rack that runs.  Owns the ring and the callback's half (period.h); its other half
-   (runner.h) makes the plans and runs the blocks.
+   (worker.h) makes the plans and runs the blocks.
 
    Threads: [main] sets up and tears down; [rt] is the audio driver's thread, in engine_process();
-   [control] edits and sets parameters (one thread at a time); [builder] and [worker] belong to the
-   runner.
+   [control] edits and sets parameters (one thread at a time); [builder] and [player] belong to the
+   worker.
 */
 #ifndef WARPRACK_ENGINE_ENGINE_H
 #define WARPRACK_ENGINE_ENGINE_H
 
-#include "effect.h"
-#include "period.h"
-#include "placement.h"
-#include "rack.h"
-#include "status.h"
+#include "engine/base/status.h"
+#include "engine/contract/counters.h"
+#include "engine/rack/rack.h"
+#include "engine/wire/config.h"
+#include "engine/wire/worker_calls.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-/// Loads a file for an effect: audio (resampled to rate_hz) or a text file of numbers.  Samples of
-/// audio may be left out, so that the file's size is known before they take memory. [builder]
-typedef Status (*EngineLoadFile)(void* context, const char* name, double rate_hz, FxFile** file,
-                                 Error* error);
-/// Reads the samples of one that was loaded without. [builder]
-typedef Status (*EngineReadFile)(void* context, FxFile* file, Error* error);
-typedef void (*EngineFreeFile)(void* context, FxFile* file);
-
-typedef enum EngineBackend {
-  ENGINE_BACKEND_AUTO,
-  ENGINE_BACKEND_CPU,
-  ENGINE_BACKEND_CUDA,
-  ENGINE_BACKEND_OPENCL
-} EngineBackend;
-
-typedef struct EngineConfig {
-  uint32_t n_in, n_out; ///< Channels of the driver; n_out 0: as wide as the rack makes it (offline)
-  uint32_t depth;       ///< Blocks in flight, 0..2; offline 0 or 1, and with 1 all of block_frames
-  double deadline;      ///< depth 0: fraction of a period to wait
-  float ceiling;        ///< Linear; 0: none (offline)
-  RackFallback on_late; ///< Of outputs that the rack has no word on
-  bool
-      offline; ///< No worker thread: engine_process() runs the block itself, on its caller's thread
-  bool realtime;       ///< SCHED_FIFO and locked memory
-  int priority;        ///< Of the worker, when realtime
-  size_t memory_bytes; ///< That plans may take, the old and the new one together; 0: memory_share()
-  uint32_t n_helpers;  ///< Further cores for the worker pool; UINT32_MAX: one less than there are
-  EngineBackend backend;
-  uint32_t gpu_index;       ///< As `warprack list devices` counts; UINT32_MAX: the best
-  uint64_t gpu_deadline_ns; ///< A GPU's block that takes longer has failed; 0: eight periods, 100
-                            ///< ms at least (1 s where it is no GPU), 60 s offline
-  bool gpu_may_sleep;       ///< Its clocks may fall between blocks, and blocks take longer
-  bool gpu_may_be_lost; ///< When it cannot be opened, begin as after a loss: on the CPU, and try
-                        ///< it again.  For a worker that takes the place of one that had it
-  const PlacementCosts* costs; ///< AUTO chooses by these, copied; NULL: measured, once per machine
-  EngineLoadFile load_file;    ///< May be NULL: racks that name files are refused
-  EngineReadFile read_file;    ///< NULL where load_file() leaves nothing out
-  EngineFreeFile free_file;
-  void* file_context;
-  void (*note)(void* context, const char* text); ///< engine_new() takes long, and why; may be NULL
-  void* note_context;
-  const char* const* worker_argv; ///< Program and its arguments, NULL-terminated: a process of its
-                                  ///< own plans and runs the rack; NULL: this one does.  Borrowed
-  const char* worker_root; ///< Folder that file names are relative to there; NULL: ".".  Borrowed
-  const Rack* worker_rack; ///< Files that this one names may be elsewhere; may be NULL.  Borrowed
-} EngineConfig;
 
 typedef struct Engine Engine;
 
@@ -78,10 +30,10 @@ engine_new(const EngineConfig* config, Engine** out, Error* error);
 void engine_free(Engine* engine);
 
 /**
-   Set the format and (re)start the worker; plans the present rack anew, with fresh state, when the
-   format differs from the last one.  When that fails it is an error, but where audio has run before
-   and the worker is a process: then the signal is dry, and it is tried again.  Between a driver's
-   change of format and the end of this call engine_process() plays silence. n_out 0 keeps
+   Set the format and (re)start the worker; plans the present rack again, with initial state, when
+   the format differs from the last one.  When that fails it is an error, but where audio has run
+   before and the worker is a process: then the signal is dry, and it is tried again.  Between a
+   driver's change of format and the end of this call engine_process() plays silence. n_out 0 keeps
    EngineConfig's rule.  [main]
 */
 NODISCARD Status engine_arm(Engine* engine, double rate_hz, uint32_t block_frames, uint32_t n_in,
@@ -95,14 +47,6 @@ REALTIME void engine_process(Engine* engine, const float* const* in, float* cons
                              uint32_t n_frames, bool wait);
 
 // ---- edits [control] ----
-
-/// What an edit came to.
-typedef struct EngineReply {
-  Status status;
-  char text[512];          ///< Reason when status is not OK
-  uint64_t frame;          ///< First frame at which it is heard
-  uint32_t latency_frames; ///< Of the rack, from now on
-} EngineReply;
 
 /// Called on the builder thread, once per edit, when it is heard or refused.
 typedef void (*EngineDone)(void* context, const EngineReply* reply);
@@ -144,8 +88,9 @@ Rack* engine_rack(const Engine* engine);
 /// the rack's sound. [any]
 Status engine_failure(const Engine* engine, Error* error);
 
-/// True while effects ask for another pass over the whole signal; units have been initialised anew.
-bool engine_finish_pass(Engine* engine);
+/// Set `again` while effects ask for another pass over the whole signal; units have been
+/// initialised again.  Fails when an effect could not measure the pass.
+NODISCARD Status engine_finish_pass(Engine* engine, bool* again, Error* error);
 
 // ---- queries [any but rt] ----
 
@@ -169,11 +114,7 @@ typedef struct EngineStatus {
   uint32_t block_frames, depth, n_in, n_out;
   uint32_t latency_frames, rack_latency_frames;
   uint32_t n_nodes, n_units, n_levels;
-  uint64_t plans; ///< Plans heard so far
   uint64_t edits_refused;
-  uint64_t params_applied, params_dropped;
-  uint64_t units_reset;     ///< Units whose output was not finite
-  uint64_t worker_blocks;   ///< Blocks that the worker has finished
   char worker[16];          ///< "in-process": a thread of this process; else of the worker process:
                             ///< "running", "starting" or "resting"
   int32_t worker_pid;       ///< Of that process; 0: there is none
@@ -184,12 +125,12 @@ typedef struct EngineStatus {
   double load_p50, load_p99,
       load_max; ///< Time of a block over its period, in the last 10 to 20 s (load.h)
   PeriodCounts counts;
+  WorkerCounts worker_counts;
   char backend[16];                ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
   uint32_t n_gpu_nodes;            ///< Nodes on the device
   uint32_t n_bypassed;             ///< Nodes that make NaN or Inf again and again
   char device[256];                ///< The open GPU: name, driver, memory; "" when none is open
   double cost_us[PLACEMENT_SIDES]; ///< Of a block, predicted when AUTO chose; 0: it did not
-  uint64_t device_errors;          ///< Times that a device failed
   char backend_note[640];          ///< "" or what the choice of backends came to, in words
   char realtime_note[512];         ///< "" or what real-time privilege is missing
   char late_note[512];             ///< "" or what is wrong with what plays while blocks are late
@@ -197,20 +138,9 @@ typedef struct EngineStatus {
 
 void engine_status(const Engine* engine, EngineStatus* status);
 
-/// Counters of a port of the rack since the audio server was joined, or began anew with another
+/// Counters of a port of the rack since the audio server was joined, or came back with another
 /// format; zeros for one that is not there. [any but rt]
 PeriodPort engine_port(const Engine* engine, bool is_output, uint32_t channel);
-
-/// Where a node of the rack that is heard runs.
-typedef struct EnginePlace {
-  RackUid uid;
-  const char* backend; ///< "cpu", "cuda", "opencl"
-  /// Why there: "node" (its own backend=), "kernel" (the effect runs on the CPU only), "option"
-  /// (--backend); for auto "cost" (the quicker side), "memory" (the GPU has not enough), "failed"
-  /// (the GPU refused the rack), "no-gpu", "unmeasured" (costs could not be measured); "lost" (the
-  /// GPU has failed).  "bypassed": it makes NaN or Inf again and again, its input is heard instead
-  const char* why;
-} EnginePlace;
 
 /// All nodes of the rack that is heard, in its order; at most `max` of them are written.  Returns
 /// how many there are.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits on their way to the runner and back, and parameter messages.
+// Edits on their way to the worker and back, and parameter messages.
 
 #include "engine_private.h"
 
@@ -50,7 +50,7 @@ take_pending(Engine* const engine, const uint64_t id)
 
 void
 engine_replied(void* const context, const uint64_t id, const EngineReply* const reply,
-               const RunnerFacts* const facts)
+               const WorkerFacts* const facts)
 {
   Engine* const engine = context;
   engine_take_facts(engine, facts);
@@ -79,7 +79,7 @@ engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_fram
     return STATUS_LIMIT;
   }
   const Status status =
-      engine->calls->edit(engine->runner, id, rack, at_frame, messages_sent(engine));
+      engine->calls->edit(engine->worker, id, rack, at_frame, messages_sent(engine));
   if (status) {
     take_pending(engine, id);
   }
@@ -134,7 +134,7 @@ send_by_ring(Engine* const engine, const ParamMessage* const messages, const uin
   const bool sent = has_ring && ring_send(engine->ring, messages, n);
   engine->n_sent += sent ? n : 0U;
   if (sent && engine->calls->sent) {
-    engine->calls->sent(engine->runner, messages, n);
+    engine->calls->sent(engine->worker, messages, n);
   }
   pthread_mutex_unlock(&engine->pointers);
   if (has_ring) {
@@ -143,11 +143,11 @@ send_by_ring(Engine* const engine, const ParamMessage* const messages, const uin
   return has_ring;
 }
 
-/// Straight to the runner; false when there is a ring by now. [arming held]
+/// Straight to the worker; false when there is a ring by now. [arming held]
 static bool
 send_without_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
-  if (!engine->calls->set(engine->runner, messages, n)) {
+  if (!engine->calls->set(engine->worker, messages, n)) {
     return false;
   }
   pthread_mutex_lock(&engine->pointers);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a rack would take here: it is run offline, on noise, and timed.
 
-#include "calibrate.h"
 #include "engine_private.h"
-#include "percentiles.h"
-#include "rt.h"
+
+#include "engine/base/percentiles.h"
+#include "engine/base/time.h"
+#include "engine/worker/calibrate.h"
+#include "engine/worker/fallback_choose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +37,9 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
   calibrate_noise(samples, (size_t)n_in * block);
   Status status = STATUS_OK;
   for (uint32_t b = 0; !status && b < n_blocks; ++b) {
-    const uint64_t began = rt_now_ns();
+    const uint64_t began = time_now_ns();
     engine_process(engine, in, out, block, true);
-    times[b] = (double)(rt_now_ns() - began);
+    times[b] = (double)(time_now_ns() - began);
     status = engine_failure(engine, error);
   }
   const Percentiles ns = percentiles_of(times, n_blocks);
@@ -58,7 +60,7 @@ name_backends(const Engine* const engine, EnginePrediction* const prediction)
   memcpy(prediction->cost_us, status.cost_us, sizeof(prediction->cost_us));
   memcpy(prediction->device, status.device, sizeof(prediction->device));
   memcpy(prediction->backend_note, status.backend_note, sizeof(prediction->backend_note));
-  prediction->gpu = runner_gpu(engine->runner);
+  prediction->gpu = worker_gpu(engine->worker);
 }
 
 /// What the outputs would play while blocks are late.

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    What the files of the engine share: its life and the callback (engine.c), edits and parameters
-   (engine_edits.c), what it tells (engine_status.c), a runner in another process (engine_remote.c).
+   (engine_edits.c), what it tells (engine_status.c), a worker in another process
+   (engine_supervisor.c).
 
    Locks, none of which an audio thread ever takes, in the order in which they may be nested:
      arming    who arms or disarms, or sets parameters without a ring; held long
      edits     the edits that wait for a reply
      pointers  the rest that more than one thread sees; held for an instant
-   The last two are taken by what the runner calls, and so not held when it is called, but for
-   RunnerCalls::sent, which belongs to the message in the ring.
+   The last two are taken by what the worker calls, and so not held when it is called, but for
+   WorkerCalls::sent, which belongs to the message in the ring.
 */
 #ifndef WARPRACK_ENGINE_ENGINE_PRIVATE_H
 #define WARPRACK_ENGINE_ENGINE_PRIVATE_H
 
 #include "engine.h"
-#include "remote.h"
-#include "runner.h"
+
+#include "engine/callback/period.h"
+#include "engine/supervisor/supervisor.h"
+#include "engine/worker/worker.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,9 +35,9 @@ typedef struct PendingEdit {
 
 struct Engine {
   EngineConfig config;
-  const RunnerCalls* calls;
-  void* runner;   ///< A Runner, or a Remote
-  Remote* remote; ///< The same, NULL when the runner is in this process
+  const WorkerCalls* calls;
+  void* worker;           ///< A Worker, or a Supervisor
+  Supervisor* supervisor; ///< The same, NULL when the worker is in this process
 
   pthread_mutex_t arming;
   _Atomic bool armed;
@@ -50,7 +53,7 @@ struct Engine {
   Ring* rings[ENGINE_MAX_RINGS]; ///< That the period has; NULL: free
   bool is_lost;                  ///< The worker behind the last ring is gone
   uint64_t n_sent;               ///< Parameter messages
-  RunnerFacts facts;             ///< The newest
+  WorkerFacts facts;             ///< The newest
   PeriodCounts past;             ///< Counters of periods that are over; offline, of all blocks
 
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
@@ -63,13 +66,10 @@ struct Engine {
 // ---- engine.c ----
 
 /// Keep facts, unless newer ones are there, and tell the period of the latency. [any but rt]
-void engine_take_facts(Engine* engine, const RunnerFacts* facts);
+void engine_take_facts(Engine* engine, const WorkerFacts* facts);
 
 /// Frame time of the next block of a period.
 uint64_t engine_period_frame(const Period* period);
-
-/// `sum` becomes what both have counted.
-void engine_add_counts(PeriodCounts* sum, const PeriodCounts* counts);
 
 /// Free a ring that the period has given back.  Accepts NULL. [pointers held]
 void engine_drop_ring(Engine* engine, Ring* ring);
@@ -77,17 +77,17 @@ void engine_drop_ring(Engine* engine, Ring* ring);
 /// Where to keep one that the period is given; NULL when there are too many. [pointers held]
 Ring** engine_ring_place(Engine* engine);
 
-// ---- engine_remote.c ----
+// ---- engine_supervisor.c ----
 
 /// Start the worker process that the configuration names. [main]
-NODISCARD Status engine_start_remote(Engine* engine, const RunnerEvents* events, Error* error);
+NODISCARD Status engine_start_supervisor(Engine* engine, const WorkerEvents* events, Error* error);
 
-/// Fill what engine_status() says of it. [any but rt]
-void engine_tell_remote(const Engine* engine, EngineStatus* status);
+/// Fill the supervisor's part of an EngineStatus. [any but rt]
+void engine_tell_supervisor(const Engine* engine, EngineStatus* status);
 
 // ---- engine_edits.c ----
 
-/// RunnerEvents::replied; `context` is the engine.
-void engine_replied(void* context, uint64_t id, const EngineReply* reply, const RunnerFacts* facts);
+/// WorkerEvents::replied; `context` is the engine.
+void engine_replied(void* context, uint64_t id, const EngineReply* reply, const WorkerFacts* facts);
 
 #endif

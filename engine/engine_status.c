@@ -58,11 +58,11 @@ engine_frame_at(const Engine* const engine, const uint64_t monotonic_ns)
 
 // ---- what follows from the rack ----
 
-static RunnerFacts
+static WorkerFacts
 facts_of(const Engine* const engine)
 {
   lock_pointers(engine);
-  const RunnerFacts facts = engine->facts;
+  const WorkerFacts facts = engine->facts;
   unlock_pointers(engine);
   return facts;
 }
@@ -104,13 +104,13 @@ engine_n_out(const Engine* const engine)
 uint32_t
 engine_places(const Engine* const engine, EnginePlace* const places, const uint32_t max)
 {
-  return engine->calls->places(engine->runner, places, max);
+  return engine->calls->places(engine->worker, places, max);
 }
 
 Rack*
 engine_rack(const Engine* const engine)
 {
-  return engine->remote ? remote_rack(engine->remote) : NULL;
+  return engine->supervisor ? supervisor_rack(engine->supervisor) : NULL;
 }
 
 // ---- status ----
@@ -123,34 +123,29 @@ all_counts(const Engine* const engine)
   const Period* const period = atomic_load(&engine->period);
   if (period) {
     const PeriodCounts now = period_counts(period);
-    engine_add_counts(&counts, &now);
+    counters_add(period_counters, N_PERIOD_COUNTERS, counts.of, now.of);
   }
   return counts;
 }
 
-/// What the runner says of itself.
+/// What the worker says of itself.
 static void
-put_runner(EngineStatus* const status, const RunnerStatus* const runner)
+put_worker(EngineStatus* const status, const WorkerStatus* const worker)
 {
-  status->n_nodes = runner->facts.n_nodes;
-  status->n_units = runner->facts.n_units;
-  status->n_levels = runner->facts.n_levels;
-  status->plans = runner->plans;
-  status->params_applied = runner->params_applied;
-  status->params_dropped = runner->params_dropped;
-  status->units_reset = runner->units_reset;
-  status->load_p50 = runner->load_p50;
-  status->load_p99 = runner->load_p99;
-  status->load_max = runner->load_max;
-  status->n_gpu_nodes = runner->n_gpu_nodes;
-  status->n_bypassed = runner->n_bypassed;
-  status->device_errors = runner->device_errors;
-  status->worker_blocks = runner->blocks;
-  memcpy(status->cost_us, runner->cost_us, sizeof(status->cost_us));
-  memcpy(status->backend, runner->backend, sizeof(status->backend));
-  memcpy(status->device, runner->device, sizeof(status->device));
-  memcpy(status->backend_note, runner->backend_note, sizeof(status->backend_note));
-  memcpy(status->realtime_note, runner->realtime_note, sizeof(status->realtime_note));
+  status->n_nodes = worker->facts.n_nodes;
+  status->n_units = worker->facts.n_units;
+  status->n_levels = worker->facts.n_levels;
+  status->load_p50 = worker->load_p50;
+  status->load_p99 = worker->load_p99;
+  status->load_max = worker->load_max;
+  status->n_gpu_nodes = worker->n_gpu_nodes;
+  status->n_bypassed = worker->n_bypassed;
+  status->worker_counts = worker->counts;
+  memcpy(status->cost_us, worker->cost_us, sizeof(status->cost_us));
+  memcpy(status->backend, worker->backend, sizeof(status->backend));
+  memcpy(status->device, worker->device, sizeof(status->device));
+  memcpy(status->backend_note, worker->backend_note, sizeof(status->backend_note));
+  memcpy(status->realtime_note, worker->realtime_note, sizeof(status->realtime_note));
 }
 
 /// The first warning about fallbacks.
@@ -168,8 +163,8 @@ put_fallbacks(EngineStatus* const status, const Fallbacks* const fallbacks)
 void
 engine_status(const Engine* const engine, EngineStatus* const status)
 {
-  RunnerStatus runner;
-  engine->calls->status(engine->runner, &runner);
+  WorkerStatus worker;
+  engine->calls->status(engine->worker, &worker);
   lock_pointers(engine);
   *status = (EngineStatus){ .armed = engine->armed,
                             .rate_hz = engine->format.rate_hz,
@@ -183,11 +178,11 @@ engine_status(const Engine* const engine, EngineStatus* const status)
                             .counts = all_counts(engine),
                             .worker = "in-process" };
   unlock_pointers(engine);
-  if (engine->remote) {
-    engine_tell_remote(engine, status);
+  if (engine->supervisor) {
+    engine_tell_supervisor(engine, status);
   }
-  put_runner(status, &runner);
-  put_fallbacks(status, &runner.facts.fallbacks);
+  put_worker(status, &worker);
+  put_fallbacks(status, &worker.facts.fallbacks);
 }
 
 PeriodPort
@@ -203,7 +198,7 @@ engine_port(const Engine* const engine, const bool is_output, const uint32_t cha
 void
 engine_reset_load(Engine* const engine)
 {
-  engine->calls->reset_load(engine->runner);
+  engine->calls->reset_load(engine->worker);
 }
 
 // ---- fading out and in ----

@@ -3,20 +3,20 @@
 
 #include "io_driver.h"
 
-#include "../engine/effect.h"
-#include "../engine/rt.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "engine/contract/effect.h"
 
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#define SHUT_TRIES 1000U // of a millisecond
-#define NS_PER_MS  1000000L
-#define TELL_NS    (1000U * (uint64_t)NS_PER_MS) // between two lines about the same
+#define SHUT_TRIES 1000U    // of a millisecond
+#define TELL_NS    NS_PER_S // between two lines about the same
 
-static const IoDriver* const drivers[] = { &io_jack, &io_portaudio, &io_dummy };
+#define IO_DRIVER_POINTER(name) &io_##name,
+static const IoDriver* const drivers[] = { IO_DRIVERS(IO_DRIVER_POINTER) };
 
 const IoDriver* const*
 io_drivers(uint32_t* const n_drivers)
@@ -55,7 +55,7 @@ static void
 tell_overlaps(Io* const io)
 {
   const uint64_t overlaps = atomic_load_explicit(&io->overlaps, memory_order_relaxed);
-  const uint64_t now_ns = rt_now_ns();
+  const uint64_t now_ns = time_now_ns();
   if (overlaps != io->told_overlaps && now_ns - io->told_ns >= TELL_NS) {
     io_note(io, "two audio threads called at once: %llu periods were silenced so far",
             (unsigned long long)overlaps);
@@ -140,13 +140,12 @@ io_process(Io* const io, const float* const* const in, float* const* const out,
 Status
 io_shut(Io* const io, Error* const error)
 {
-  const struct timespec pause = { .tv_nsec = NS_PER_MS };
   atomic_store(&io->open, false);
   for (unsigned n = 0; atomic_load(&io->inside); ++n) {
     if (n == SHUT_TRIES) {
       return error_set(error, STATUS_AUDIO_IO, "the audio thread hangs in a period");
     }
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    time_sleep(NS_PER_MS);
   }
   return STATUS_OK;
 }

@@ -10,7 +10,7 @@
 #ifndef WARPRACK_IO_IO_H
 #define WARPRACK_IO_IO_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -88,7 +88,13 @@ typedef struct IoDriver {
   json_t* (*devices)(void);
 } IoDriver;
 
-/// All drivers built in, best first for `--io auto`: jack, portaudio, dummy. [main]
+/// The drivers, best first for `--io auto`; one row for each IoDriver io_<name>.
+#define IO_DRIVERS(ROW)                                                                            \
+  ROW(jack)                                                                                        \
+  ROW(portaudio)                                                                                   \
+  ROW(dummy)
+
+/// The drivers in the order of IO_DRIVERS. [main]
 const IoDriver* const* io_drivers(uint32_t* n_drivers);
 
 const IoDriver* io_find(const char* name);

@@ -34,9 +34,8 @@ struct Io {
   uint64_t told_ns;
 };
 
-extern const IoDriver io_dummy;
-extern const IoDriver io_jack;
-extern const IoDriver io_portaudio;
+#define IO_DRIVER_DECLARED(name) extern const IoDriver io_##name;
+IO_DRIVERS(IO_DRIVER_DECLARED)
 
 /// One period, of whatever length; 0 does nothing.  Calls `process`, or writes silence while the
 /// gate is shut or when another thread is inside.  Any thread may come, a new one each time. [rt]

@@ -7,20 +7,18 @@
 // would. Fast, every period is waited for and the same run gives the same file.
 
 #include "io_driver.h"
-#include "tape.h"
 
-#include "../engine/rt.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "io/file/tape.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define DEFAULT_RATE_HZ 48000.0
 #define DEFAULT_BLOCK   256U
 #define PRIORITY        60 // under the kernel's own threads, over everything that is no audio
-#define NS_PER_S        1e9
 
 typedef struct Dummy {
   Io io; // First, so that an Io* is a Dummy*
@@ -28,7 +26,7 @@ typedef struct Dummy {
   uint32_t block_frames;
   uint64_t total_frames; // 0: without end
   bool fast;
-  Player* player;
+  TapePlayer* player;
   Recorder* recorder;
   float* memory;
   float** in;  // [n_in], and [player's channels] of those are fed
@@ -51,7 +49,7 @@ run_period(Dummy* const dummy, const uint64_t frames_left)
 {
   const uint32_t n = dummy->block_frames;
   if (dummy->player) {
-    player_read(dummy->player, dummy->in, n);
+    tape_player_read(dummy->player, dummy->in, n);
   }
   io_process(&dummy->io, (const float* const*)dummy->in, dummy->out, n, dummy->fast);
   if (dummy->recorder) {
@@ -64,13 +62,10 @@ run_period(Dummy* const dummy, const uint64_t frames_left)
 static void
 wait_for_period(Dummy* const dummy, uint64_t* const start_ns, uint64_t* const n)
 {
-  const double period_ns = dummy->block_frames * NS_PER_S / dummy->rate_hz;
+  const double period_ns = dummy->block_frames * (double)NS_PER_S / dummy->rate_hz;
   const uint64_t due_ns = *start_ns + (uint64_t)((double)*n * period_ns);
-  const struct timespec due = { .tv_sec = (time_t)(due_ns / 1000000000U),
-                                .tv_nsec = (long)(due_ns % 1000000000U) };
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR) {
-  }
-  const uint64_t now_ns = rt_now_ns();
+  time_sleep_until(due_ns);
+  const uint64_t now_ns = time_now_ns();
   ++*n;
   if ((double)(now_ns - due_ns) > period_ns) {
     atomic_fetch_add_explicit(&dummy->xruns, 1U, memory_order_relaxed);
@@ -87,7 +82,7 @@ run_periods(void* const context)
   if (!dummy->fast && rt_become_realtime(PRIORITY, &dummy->privilege)) {
     atomic_store_explicit(&dummy->is_ordinary, true, memory_order_release);
   }
-  uint64_t start_ns = rt_now_ns();
+  uint64_t start_ns = time_now_ns();
   uint64_t n = 0;
   uint64_t left = dummy->total_frames ? dummy->total_frames : UINT64_MAX;
   while (left && !atomic_load_explicit(&dummy->stop, memory_order_relaxed)) {
@@ -106,12 +101,12 @@ run_periods(void* const context)
 static Status
 open_player(Dummy* const dummy, const IoConfig* const config, Error* const error)
 {
-  const Status status = player_open(config->play, !config->fast, &dummy->player, error);
+  const Status status = tape_player_open(config->play, !config->fast, &dummy->player, error);
   if (status) {
     return status;
   }
-  const double rate_hz = player_rate(dummy->player);
-  const uint32_t n_channels = player_channels(dummy->player);
+  const double rate_hz = tape_player_rate(dummy->player);
+  const uint32_t n_channels = tape_player_channels(dummy->player);
   if (config->rate_hz > 0.0 && config->rate_hz != rate_hz) {
     return error_set(error, STATUS_BAD_ARG,
                      "'%s' is at %g Hz and cannot be played at %g Hz; leave the rate away or "
@@ -175,7 +170,7 @@ start(Dummy* const dummy, const IoConfig* const config, Error* const error)
 static void
 dummy_free(Dummy* const dummy)
 {
-  player_close(dummy->player);
+  tape_player_close(dummy->player);
   free(dummy->in);
   free(dummy->memory);
   free(dummy);
@@ -223,7 +218,7 @@ static void
 check_tapes(Dummy* const dummy)
 {
   Error error;
-  if (dummy->player && !player_is_sound(dummy->player, &error)) {
+  if (dummy->player && !tape_player_is_sound(dummy->player, &error)) {
     say_failure(dummy, &dummy->said_player, &error);
   }
   if (dummy->recorder && !recorder_is_sound(dummy->recorder, &error)) {
@@ -237,9 +232,9 @@ finish_tapes(Dummy* const dummy)
 {
   Error error;
   check_tapes(dummy);
-  if (dummy->player && player_missing(dummy->player)) {
+  if (dummy->player && tape_player_missing(dummy->player)) {
     io_note(&dummy->io, "the disk was too slow: %llu frames were played as silence",
-            (unsigned long long)player_missing(dummy->player));
+            (unsigned long long)tape_player_missing(dummy->player));
   }
   if (dummy->recorder && recorder_missing(dummy->recorder)) {
     io_note(&dummy->io, "the disk was too slow: %llu frames were not recorded",

@@ -3,11 +3,11 @@
 
 #include "jack_patch.h"
 #include "jack_session.h"
-#include "jack_watch.h"
+#include "library_log.h"
 #include "pipewire.h"
-#include "words.h"
 
-#include "../engine/rt.h"
+#include "engine/base/time.h"
+#include "io/quirks/jack_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define RETRY_PIPEWIRE_MS 240U // every fifth one: it costs 5 ms, for libjack loads PipeWire anew
 
 typedef struct Jack {
-  Reviver reviver; // First, so that an Io* is a Jack*
+  Reconnect reconnect; // First, so that an Io* is a Jack*
   char* client_name;
   char* server_name; // NULL: default
   const char* hint;  // Why there may be no server, or ""
@@ -27,72 +27,72 @@ typedef struct Jack {
 } Jack;
 
 static JackSession*
-session_of(const Reviver* const reviver)
+session_of(const Reconnect* const reconnect)
 {
-  return (JackSession*)reviver->session;
+  return (JackSession*)reconnect->session;
 }
 
 // ---- a session's life ----
 
 static Session*
-make_session(Reviver* const reviver)
+make_session(Reconnect* const reconnect)
 {
-  Jack* const jack = (Jack*)reviver;
-  JackSession* const session = jack_session_new(&reviver->io);
+  Jack* const jack = (Jack*)reconnect;
+  JackSession* const session = jack_session_new(&reconnect->io);
   if (!session) {
     return NULL;
   }
   session->client_name = jack->client_name;
   session->server_name = jack->server_name;
-  session->place = reviver->name;
+  session->place = reconnect->name;
   session->hint = jack->hint;
   return &session->base;
 }
 
 static Status
-arm_for_format(Reviver* const reviver, Error* const error)
+arm_for_format(Reconnect* const reconnect, Error* const error)
 {
-  jack_client_t* const client = session_of(reviver)->client;
+  jack_client_t* const client = session_of(reconnect)->client;
   const jack_nframes_t rate = jack_get_sample_rate(client);
   const jack_nframes_t frames = jack_get_buffer_size(client);
   if (!rate || !frames) {
-    return error_set(error, STATUS_AUDIO_IO, "%s tells no rate or no period", reviver->name);
+    return error_set(error, STATUS_AUDIO_IO, "%s tells no rate or no period", reconnect->name);
   }
-  return io_arm(&reviver->io, rate, frames, error);
+  return io_arm(&reconnect->io, rate, frames, error);
 }
 
 static Status
-arm(Reviver* const reviver, Error* const error)
+arm(Reconnect* const reconnect, Error* const error)
 {
-  Jack* const jack = (Jack*)reviver;
-  return jack_patch_prepare(&jack->patch, session_of(reviver))
-             ? arm_for_format(reviver, error)
+  Jack* const jack = (Jack*)reconnect;
+  return jack_patch_prepare(&jack->patch, session_of(reconnect))
+             ? arm_for_format(reconnect, error)
              : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
 static void
-tell_start(Reviver* const reviver)
+tell_start(Reconnect* const reconnect)
 {
-  Jack* const jack = (Jack*)reviver;
-  JackSession* const session = session_of(reviver);
+  Jack* const jack = (Jack*)reconnect;
+  JackSession* const session = session_of(reconnect);
   const char* const name = jack_get_client_name(session->client);
   if (name && strcmp(name, jack->client_name) != 0) {
-    io_note(&reviver->io, "the JACK client name '%s' is taken; this one is called '%s'",
+    io_note(&reconnect->io, "the JACK client name '%s' is taken; this one is called '%s'",
             jack->client_name, name);
   }
-  const uint64_t now_ns = rt_now_ns();
+  const uint64_t now_ns = time_now_ns();
   jack_patch_begin(&jack->patch, session, now_ns);
   jack_watch_begin(&jack->watch, jack_last_frame_time(session->client), now_ns);
 }
 
 static void
-leave(Reviver* const reviver)
+leave(Reconnect* const reconnect)
 {
   // Connections made since the last poll are still to be seen in shared memory.  A session that
   // never ran has none of its own, and may lack ports.
-  if (reviver->phase == RUNNING) {
-    Jack* const jack = (Jack*)reviver;
-    jack_patch_look(&jack->patch, session_of(reviver), jack->watch.played_ns);
+  if (reconnect->phase == RUNNING) {
+    Jack* const jack = (Jack*)reconnect;
+    jack_patch_look(&jack->patch, session_of(reconnect), jack->watch.played_ns);
   }
 }
 
@@ -108,9 +108,9 @@ lose_if_left_out(Jack* const jack, const JackVerdict verdict)
   if (verdict != JACK_LEFT_OUT || !jack->patch.is_settled) {
     return false;
   }
-  session_lose(&session_of(&jack->reviver)->base,
+  session_lose(&session_of(&jack->reconnect)->base,
                "it plays without us, as another client does not wake this one");
-  jack_watch_lost(&jack->watch, rt_now_ns());
+  jack_watch_lost(&jack->watch, time_now_ns());
   return true;
 }
 
@@ -118,15 +118,15 @@ lose_if_left_out(Jack* const jack, const JackVerdict verdict)
 static bool
 lose_if_gone(Jack* const jack)
 {
-  JackSession* const session = session_of(&jack->reviver);
+  JackSession* const session = session_of(&jack->reconnect);
   const JackProbe found = session->probe;
   session->probe = JACK_PROBE_NONE;
   if (found == JACK_PROBE_STANDS || found == JACK_PROBE_PLAYS) {
     jack_watch_doubted(&jack->watch);
   }
   if (found == JACK_PROBE_STANDS && jack->watch.n_probes == 1U) {
-    io_note(&jack->reviver.io, "%s stands still: no period comes, nor does one to a new client",
-            jack->reviver.name);
+    io_note(&jack->reconnect.io, "%s stands still: no period comes, nor does one to a new client",
+            jack->reconnect.name);
   } else if (found == JACK_PROBE_NO_SERVER) {
     session_lose(&session->base, "no period comes, and no server answers");
   } else if (found == JACK_PROBE_PLAYS) {
@@ -139,45 +139,45 @@ lose_if_gone(Jack* const jack)
 static bool
 probe_if_still(Jack* const jack, const JackVerdict verdict)
 {
-  if (verdict != JACK_STANDS || atomic_load(&session_of(&jack->reviver)->freewheeling)) {
+  if (verdict != JACK_STANDS || atomic_load(&session_of(&jack->reconnect)->freewheeling)) {
     return false;
   }
   jack_watch_probed(&jack->watch);
-  return reviver_call(&jack->reviver, jack_session_probe);
+  return reconnect_call(&jack->reconnect, jack_session_probe);
 }
 
 static JackVerdict
 look_for_periods(Jack* const jack)
 {
-  const JackSession* const session = session_of(&jack->reviver);
-  const Io* const io = &jack->reviver.io;
+  const JackSession* const session = session_of(&jack->reconnect);
+  const Io* const io = &jack->reconnect.io;
   return jack_watch_look(&jack->watch, atomic_load(&session->base.periods),
                          jack_last_frame_time(session->client), io->block_frames, io->rate_hz,
-                         rt_now_ns());
+                         time_now_ns());
 }
 
 // A rate or a period of 0 is no format: libjack does not know the server's any more.
 static bool
-has_other_format(const Reviver* const reviver)
+has_other_format(const Reconnect* const reconnect)
 {
-  jack_client_t* const client = session_of(reviver)->client;
+  jack_client_t* const client = session_of(reconnect)->client;
   const jack_nframes_t rate = jack_get_sample_rate(client);
   const jack_nframes_t frames = jack_get_buffer_size(client);
   return rate && frames &&
-         (!atomic_load(&reviver->io.open) || frames != reviver->io.block_frames ||
-          rate != reviver->io.rate_hz);
+         (!atomic_load(&reconnect->io.open) || frames != reconnect->io.block_frames ||
+          rate != reconnect->io.rate_hz);
 }
 
 static bool
 follow_format(Jack* const jack)
 {
-  Reviver* const reviver = &jack->reviver;
+  Reconnect* const reconnect = &jack->reconnect;
   Error error;
-  if (arm_for_format(reviver, &error)) {
-    return reviver_give_up(reviver, &error);
+  if (arm_for_format(reconnect, &error)) {
+    return reconnect_give_up(reconnect, &error);
   }
-  io_note(&reviver->io, "%s now runs at %g Hz with %u frames", reviver->name, reviver->io.rate_hz,
-          reviver->io.block_frames);
+  io_note(&reconnect->io, "%s now runs at %g Hz with %u frames", reconnect->name,
+          reconnect->io.rate_hz, reconnect->io.block_frames);
   jack->latency_changed = true;
   return true;
 }
@@ -186,53 +186,53 @@ follow_format(Jack* const jack)
 static bool
 describe_ports(Jack* const jack)
 {
-  JackSession* const session = session_of(&jack->reviver);
+  JackSession* const session = session_of(&jack->reconnect);
   if (session->is_described || !jack->patch.is_settled) {
     return false;
   }
   session->is_described = true;
-  return reviver_call(&jack->reviver, jack_session_describe);
+  return reconnect_call(&jack->reconnect, jack_session_describe);
 }
 
 static void
 pass_on_words(const Io* const io)
 {
   char said[256];
-  words_take(said, sizeof(said));
+  library_log_take(said, sizeof(said));
   if (said[0]) {
     io_note(io, "libjack: %s", said);
   }
 }
 
 static bool
-follow(Reviver* const reviver)
+follow(Reconnect* const reconnect)
 {
-  Jack* const jack = (Jack*)reviver;
-  if (has_other_format(reviver)) {
+  Jack* const jack = (Jack*)reconnect;
+  if (has_other_format(reconnect)) {
     return follow_format(jack);
   }
-  if (reviver_is_calling(reviver)) {
+  if (reconnect_is_calling(reconnect)) {
     return false;
   }
   const JackVerdict verdict = look_for_periods(jack);
-  jack_patch_follow(&jack->patch, session_of(reviver), jack->watch.played_ns);
-  pass_on_words(&reviver->io);
+  jack_patch_follow(&jack->patch, session_of(reconnect), jack->watch.played_ns);
+  pass_on_words(&reconnect->io);
   if (lose_if_left_out(jack, verdict) || lose_if_gone(jack) || probe_if_still(jack, verdict)) {
     return true;
   }
-  if (atomic_exchange(&session_of(reviver)->latency_changed, false)) {
+  if (atomic_exchange(&session_of(reconnect)->latency_changed, false)) {
     jack->latency_changed = true;
   }
   if (jack->latency_changed) {
-    jack->latency_changed = !reviver_call(reviver, jack_session_tell_latency);
+    jack->latency_changed = !reconnect_call(reconnect, jack_session_tell_latency);
     return !jack->latency_changed;
   }
-  return (jack_patch_must_restore(&jack->patch, session_of(reviver)) &&
-          reviver_call(reviver, jack_session_restore)) ||
+  return (jack_patch_must_restore(&jack->patch, session_of(reconnect)) &&
+          reconnect_call(reconnect, jack_session_restore)) ||
          describe_ports(jack);
 }
 
-static const ReviverKind kind = {
+static const ReconnectKind kind = {
   .make = make_session,
   .open = jack_session_open,
   .arm = arm,
@@ -250,7 +250,7 @@ static Status
 jack_close(Io* const io)
 {
   Jack* const jack = (Jack*)io;
-  if (reviver_close(&jack->reviver)) {
+  if (reconnect_close(&jack->reconnect)) {
     jack_patch_clear(&jack->patch);
     free(jack->server_name);
     free(jack->client_name);
@@ -265,10 +265,10 @@ start(Jack* const jack, const IoConfig* const config, Error* const error)
   if (!jack->client_name || (config->server_name && !jack->server_name)) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  words_catch();
-  const Status status = reviver_start(&jack->reviver, error);
-  const Io* const io = &jack->reviver.io;
-  if (jack->reviver.has_run &&
+  library_log_catch();
+  const Status status = reconnect_start(&jack->reconnect, error);
+  const Io* const io = &jack->reconnect.io;
+  if (jack->reconnect.has_run &&
       ((config->rate_hz > 0.0 && config->rate_hz != io->rate_hz) ||
        (config->block_frames && config->block_frames != io->block_frames))) {
     io_note(io, "the JACK server decides: %g Hz, %u frames", io->rate_hz, io->block_frames);
@@ -279,15 +279,15 @@ start(Jack* const jack, const IoConfig* const config, Error* const error)
 static void
 name_server(Jack* const jack, const char* const given)
 {
-  char* const name = jack->reviver.name;
-  const size_t size = sizeof(jack->reviver.name);
+  char* const name = jack->reconnect.name;
+  const size_t size = sizeof(jack->reconnect.name);
   if (pipewire_is_libjack()) {
-    jack->reviver.retry_ms = RETRY_PIPEWIRE_MS;
+    jack->reconnect.retry_ms = RETRY_PIPEWIRE_MS;
     snprintf(name, size, given ? "PipeWire '%s'" : "PipeWire", given);
     jack->hint = getenv("XDG_RUNTIME_DIR") ? "" : " for this user: XDG_RUNTIME_DIR is not set";
   } else {
     const char* const preset = getenv("JACK_DEFAULT_SERVER");
-    jack->reviver.retry_ms = RETRY_MS;
+    jack->reconnect.retry_ms = RETRY_MS;
     snprintf(name, size, "JACK server '%s'", given ? given : preset ? preset : "default");
     jack->hint = pipewire_runs() ? ", but PipeWire does: start this program with pw-jack" : "";
   }
@@ -301,11 +301,11 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
   if (!jack) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  jack->reviver.io =
+  jack->reconnect.io =
       (Io){ .driver = &io_jack, .events = *events, .n_in = config->n_in, .n_out = config->n_out };
-  jack->reviver.kind = &kind;
+  jack->reconnect.kind = &kind;
   name_server(jack, config->server_name);
-  jack->reviver.wait = config->wait;
+  jack->reconnect.wait = config->wait;
   jack->client_name = strdup(config->client_name ? config->client_name : "warprack");
   jack->server_name = config->server_name ? strdup(config->server_name) : NULL;
   Error reason = { STATUS_AUDIO_IO, "" };
@@ -314,25 +314,25 @@ jack_open(const IoConfig* const config, const IoEvents* const events, Io** const
     status = start(jack, config, &reason);
   }
   if (status) {
-    jack_close(&jack->reviver.io);
+    jack_close(&jack->reconnect.io);
     return error_set(error, status, "%s", reason.text);
   }
-  *io = &jack->reviver.io;
+  *io = &jack->reconnect.io;
   return STATUS_OK;
 }
 
 static void
 jack_poll(Io* const io)
 {
-  reviver_poll((Reviver*)io);
+  reconnect_poll((Reconnect*)io);
 }
 
 static void
 jack_status(const Io* const io, IoStatus* const status)
 {
-  const Reviver* const reviver = (const Reviver*)io;
-  reviver_status(reviver, status);
-  status->freewheeling = reviver->phase == RUNNING && session_of(reviver)->freewheeling;
+  const Reconnect* const reconnect = (const Reconnect*)io;
+  reconnect_status(reconnect, status);
+  status->freewheeling = reconnect->phase == RUNNING && session_of(reconnect)->freewheeling;
 }
 
 static void
@@ -340,7 +340,7 @@ jack_latency_changed(Io* const io)
 {
   Jack* const jack = (Jack*)io;
   jack->latency_changed = true;
-  if (jack->reviver.phase == RUNNING) {
+  if (jack->reconnect.phase == RUNNING) {
     jack_poll(io);
   }
 }

@@ -6,12 +6,13 @@
 // to come back initialises PortAudio anew.  Of a JACK server's death libjack does tell, see
 // pa_jack.h.
 
+#include "library_log.h"
 #include "pa_device.h"
-#include "pa_jack.h"
-#include "reviver.h"
-#include "words.h"
+#include "reconnect.h"
 
-#include "../engine/rt.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "io/quirks/pa_jack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +20,14 @@
 
 #define DEFAULT_BLOCK 256U
 #define WAKE_MS       20U
-#define RETRY_MS      240U        // every attempt looks at all devices anew
-#define SILENT_NS     2000000000U // without a period: lost
+#define RETRY_MS      240U            // every attempt looks at all devices anew
+#define SILENT_NS     (2U * NS_PER_S) // without a period: lost
 
 typedef struct PortAudio {
-  Reviver reviver; // First, so that an Io* is a PortAudio*
-  char* host_api;  // NULL: default
-  char* device;    // NULL: default
-  double rate_hz;  // 0: the device's
+  Reconnect reconnect; // First, so that an Io* is a PortAudio*
+  char* host_api;      // NULL: default
+  char* device;        // NULL: default
+  double rate_hz;      // 0: the device's
   uint32_t block_frames;
 } PortAudio;
 
@@ -80,7 +81,7 @@ fail(PaSession* const session, const char* const what, const PaError code)
   char text[256];
   snprintf(text, sizeof(text), "PortAudio %s: %s", what,
            host && host->errorText && host->errorText[0] ? host->errorText : Pa_GetErrorText(code));
-  return words_fail(&session->base.error, STATUS_AUDIO_IO, text);
+  return library_log_fail(&session->base.error, STATUS_AUDIO_IO, text);
 }
 
 static PaStreamParameters
@@ -134,9 +135,9 @@ open_session(void* const context)
 {
   PaSession* const session = context;
   char noise[256];
-  words_catch();
+  library_log_catch();
   const PaError code = Pa_Initialize();
-  words_take(noise, sizeof(noise)); // of devices that nobody asked for
+  library_log_take(noise, sizeof(noise)); // of devices that nobody asked for
   session->is_initialised = code == paNoError;
   session->base.status =
       session->is_initialised ? open_stream(session) : fail(session, "does not start", code);
@@ -162,12 +163,12 @@ abort_stream(void* const context)
 static void
 stop_stream(PaSession* const session)
 {
-  Errand* errand = NULL;
-  if (errand_start(abort_stream, session, &errand, &session->base.error)) {
+  AsyncCall* call = NULL;
+  if (async_call_start(abort_stream, session, &call, &session->base.error)) {
     abort_stream(session);
     return;
   }
-  while (!errand_wait(errand, WAKE_MS)) {
+  while (!async_call_wait(call, WAKE_MS)) {
     if (session->is_on_jack) {
       pa_jack_wake();
     }
@@ -191,38 +192,38 @@ close_session(void* const context)
 // ---- a session's life ----
 
 static Session*
-make_session(Reviver* const reviver)
+make_session(Reconnect* const reconnect)
 {
   PaSession* const session = calloc(1, sizeof(PaSession));
   if (!session) {
     return NULL;
   }
-  session->config = (const PortAudio*)reviver;
+  session->config = (const PortAudio*)reconnect;
   return &session->base;
 }
 
 static Status
-arm(Reviver* const reviver, Error* const error)
+arm(Reconnect* const reconnect, Error* const error)
 {
-  PaSession* const session = (PaSession*)reviver->session;
-  snprintf(reviver->name, sizeof(reviver->name), "PortAudio device '%s'", session->device);
+  PaSession* const session = (PaSession*)reconnect->session;
+  snprintf(reconnect->name, sizeof(reconnect->name), "PortAudio device '%s'", session->device);
   const PaStreamInfo* const info = Pa_GetStreamInfo(session->stream);
-  return info ? io_arm(&reviver->io, info->sampleRate, session->config->block_frames, error)
-              : error_set(error, STATUS_AUDIO_IO, "%s tells no rate", reviver->name);
+  return info ? io_arm(&reconnect->io, info->sampleRate, session->config->block_frames, error)
+              : error_set(error, STATUS_AUDIO_IO, "%s tells no rate", reconnect->name);
 }
 
 static void
-note_start(Reviver* const reviver)
+note_start(Reconnect* const reconnect)
 {
-  ((PaSession*)reviver->session)->seen_ns = rt_now_ns();
+  ((PaSession*)reconnect->session)->seen_ns = time_now_ns();
 }
 
 static bool
-follow(Reviver* const reviver)
+follow(Reconnect* const reconnect)
 {
-  PaSession* const session = (PaSession*)reviver->session;
+  PaSession* const session = (PaSession*)reconnect->session;
   const uint64_t periods = atomic_load_explicit(&session->base.periods, memory_order_relaxed);
-  const uint64_t now_ns = rt_now_ns();
+  const uint64_t now_ns = time_now_ns();
   if (periods != session->seen) {
     session->seen = periods;
     session->seen_ns = now_ns;
@@ -242,7 +243,7 @@ follow(Reviver* const reviver)
   return true;
 }
 
-static const ReviverKind kind = {
+static const ReconnectKind kind = {
   .make = make_session,
   .open = open_session,
   .arm = arm,
@@ -258,7 +259,7 @@ static Status
 portaudio_close(Io* const io)
 {
   PortAudio* const portaudio = (PortAudio*)io;
-  if (reviver_close(&portaudio->reviver)) {
+  if (reconnect_close(&portaudio->reconnect)) {
     free(portaudio->device);
     free(portaudio->host_api);
     free(portaudio);
@@ -274,13 +275,13 @@ portaudio_open(const IoConfig* const config, const IoEvents* const events, Io** 
   if (!portaudio) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  portaudio->reviver.io = (Io){
+  portaudio->reconnect.io = (Io){
     .driver = &io_portaudio, .events = *events, .n_in = config->n_in, .n_out = config->n_out
   };
-  portaudio->reviver.kind = &kind;
-  portaudio->reviver.wait = config->wait;
-  portaudio->reviver.retry_ms = RETRY_MS;
-  snprintf(portaudio->reviver.name, sizeof(portaudio->reviver.name), "PortAudio");
+  portaudio->reconnect.kind = &kind;
+  portaudio->reconnect.wait = config->wait;
+  portaudio->reconnect.retry_ms = RETRY_MS;
+  snprintf(portaudio->reconnect.name, sizeof(portaudio->reconnect.name), "PortAudio");
   portaudio->rate_hz = config->rate_hz;
   portaudio->block_frames = config->block_frames ? config->block_frames : DEFAULT_BLOCK;
   portaudio->host_api = config->host_api ? strdup(config->host_api) : NULL;
@@ -289,25 +290,25 @@ portaudio_open(const IoConfig* const config, const IoEvents* const events, Io** 
   Status status =
       (config->host_api && !portaudio->host_api) || (config->device && !portaudio->device)
           ? error_set(&reason, STATUS_NO_MEM, "out of memory")
-          : reviver_start(&portaudio->reviver, &reason);
+          : reconnect_start(&portaudio->reconnect, &reason);
   if (status) {
-    portaudio_close(&portaudio->reviver.io);
+    portaudio_close(&portaudio->reconnect.io);
     return error_set(error, status, "%s", reason.text);
   }
-  *io = &portaudio->reviver.io;
+  *io = &portaudio->reconnect.io;
   return STATUS_OK;
 }
 
 static void
 portaudio_poll(Io* const io)
 {
-  reviver_poll((Reviver*)io);
+  reconnect_poll((Reconnect*)io);
 }
 
 static void
 portaudio_status(const Io* const io, IoStatus* const status)
 {
-  reviver_status((const Reviver*)io, status);
+  reconnect_status((const Reconnect*)io, status);
 }
 
 static void
@@ -320,9 +321,9 @@ static json_t*
 portaudio_devices(void)
 {
   char noise[256];
-  words_catch();
+  library_log_catch();
   const bool is_initialised = Pa_Initialize() == paNoError;
-  words_take(noise, sizeof(noise));
+  library_log_take(noise, sizeof(noise));
   json_t* const list = is_initialised ? pa_device_list() : json_array();
   if (is_initialised) {
     Pa_Terminate();

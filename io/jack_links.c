@@ -6,14 +6,16 @@
 
 #include "jack_links.h"
 
+#include "engine/base/time.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 512U        // more than client and port names of JACK and PipeWire together
-#define CUT_NS     100000000U  // a connection that was cut is forgotten after so long
-#define ENDLESS_NS 1000000000U // the same for one that has lost a port
+#define NAME_BYTES 512U // more than client and port names of JACK and PipeWire together
+#define CUT_NS     (100U * NS_PER_MS) // a connection that was cut is forgotten after so long
+#define ENDLESS_NS NS_PER_S           // the same for one that has lost a port
 
 // A port's name as it is remembered: without the client's name `own` when the port is our own.
 static const char*

@@ -3,13 +3,14 @@
 
 #include "jack_patch.h"
 
-#include "../engine/rt.h"
+#include "engine/base/backoff.h"
+#include "engine/base/time.h"
 
-#define RESTORE_NS     90000000U   // every other poll of 50 ms: an attempt in vain costs a call
-#define RESTORE_MAX_NS 5000000000U // and a line in the server's log, so they become rarer
-#define SHOWN_NS       1000000000U // by when shared memory shows a change that was reported
-#define SETTLE_NS      200000000U  // a device's ports come one by one
-#define REPORT_NS      1000000000U // after which a connection that is away is reported
+#define RESTORE_NS     (90U * NS_PER_MS) // every other poll of 50 ms: an attempt in vain costs a call
+#define RESTORE_MAX_NS (5U * NS_PER_S)   // and a line in the server's log, so they become rarer
+#define SHOWN_NS       NS_PER_S          // by when shared memory shows a change that was reported
+#define SETTLE_NS      (200U * NS_PER_MS) // a device's ports come one by one
+#define REPORT_NS      NS_PER_S           // after which a connection that is away is reported
 
 Status
 jack_patch_init(JackPatch* const patch, const IoConfig* const config, Error* const error)
@@ -109,7 +110,7 @@ report_away(JackPatch* const patch, const Io* const io, const uint64_t now_ns)
 void
 jack_patch_follow(JackPatch* const patch, JackSession* const session, const uint64_t played_ns)
 {
-  const uint64_t now_ns = rt_now_ns();
+  const uint64_t now_ns = time_now_ns();
   follow_links(patch, session, played_ns, now_ns);
   follow_ports(patch, session, now_ns);
   report_away(patch, session->base.io, now_ns);
@@ -118,13 +119,13 @@ jack_patch_follow(JackPatch* const patch, JackSession* const session, const uint
 bool
 jack_patch_must_restore(JackPatch* const patch, JackSession* const session)
 {
-  const uint64_t now_ns = rt_now_ns();
+  const uint64_t now_ns = time_now_ns();
   if (now_ns - patch->restore_ns < patch->rest_ns ||
       !jack_links_can_restore(&patch->links, session->client)) {
     return false;
   }
   patch->restore_ns = now_ns;
-  patch->rest_ns = 2U * patch->rest_ns < RESTORE_MAX_NS ? 2U * patch->rest_ns : RESTORE_MAX_NS;
+  patch->rest_ns = backoff_next(patch->rest_ns, RESTORE_NS, RESTORE_MAX_NS);
   jack_links_clear(&session->to_restore);
   return jack_links_add_lost(&session->to_restore, &patch->links);
 }

@@ -21,7 +21,7 @@
 
 #include "jack_links.h"
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <regex.h>
 

@@ -3,10 +3,11 @@
 
 #include "jack_session.h"
 
+#include "library_log.h"
 #include "pipewire.h"
-#include "words.h"
 
-#include "../engine/rt.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
 
 #include <jack/metadata.h>
 #include <jack/uuid.h>
@@ -14,12 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define OPEN_TRIES    4U // at a client that knows of every other one
 #define MAX_NAMESAKES 100U
 #define LET_GO_TRIES  10U
-#define LET_GO_NS     5000000
+#define LET_GO_NS     (5U * NS_PER_MS)
 #define XSD_INTEGER   "http://www.w3.org/2001/XMLSchema#integer"
 
 // ---- callbacks ----
@@ -215,7 +215,7 @@ jack_session_new(Io* const io)
 static Status
 fail(JackSession* const session, const char* const what)
 {
-  return words_fail(&session->base.error, STATUS_AUDIO_IO, what);
+  return library_log_fail(&session->base.error, STATUS_AUDIO_IO, what);
 }
 
 // Whether another client has ports under this one's name, before this one has any.
@@ -256,7 +256,7 @@ open_client(JackSession* const session)
 {
   jack_status_t status = 0;
   char what[256];
-  words_take(what, sizeof(what)); // said before, so no reason
+  library_log_take(what, sizeof(what)); // said before, so no reason
   session->client = open_under_free_name(session, &status);
   if (session->client) {
     return STATUS_OK;
@@ -347,7 +347,7 @@ missed_an_end(const uint32_t n_gone_before)
   bool missed = true;
   for (unsigned n = 0; n < LET_GO_TRIES && missed; ++n) {
     if (n) {
-      nanosleep(&(struct timespec){ .tv_nsec = LET_GO_NS }, NULL);
+      time_sleep(LET_GO_NS);
     }
     missed = count_gone_semaphores() > n_gone_before;
   }
@@ -377,7 +377,7 @@ restore(JackSession* const session)
 {
   char complaint[256];
   const uint32_t n_there = jack_links_restore(&session->to_restore, session->client);
-  words_take(complaint, sizeof(complaint));
+  library_log_take(complaint, sizeof(complaint));
   return n_there;
 }
 
@@ -429,6 +429,15 @@ jack_session_describe(void* const context)
   for (uint32_t p = 0; p < n_out; ++p) {
     describe_port(session, session->ports[n_in + p], "Output", p + 1U, n_in + p);
   }
+}
+
+void
+jack_session_probe(void* const context)
+{
+  JackSession* const session = context;
+  session->probe = jack_probe(session->server_name, &session->base.periods);
+  char complaint[256]; // of the second client: not ours to report
+  library_log_take(complaint, sizeof(complaint));
 }
 
 void

@@ -3,7 +3,7 @@
    One life of a JACK client: from the server's answer to its death.  A server that comes back gets
    a new session.
 
-   Every call to the server is a function of one argument, so that it can be made as an errand: a
+   Every call to the server is a function of one argument, so that it can be made as an call: a
    server that hangs then hangs a thread that nobody needs.  Its result is left in `status`,
    `error`.
 */
@@ -11,17 +11,11 @@
 #define WARPRACK_IO_JACK_SESSION_H
 
 #include "jack_links.h"
-#include "reviver.h"
+#include "reconnect.h"
+
+#include "io/quirks/jack_probe.h"
 
 #include <jack/jack.h>
-
-/// What a second client found out about a server that stands still.
-typedef enum JackProbe {
-  JACK_PROBE_NONE,      ///< No probe was made, or the session got a period meanwhile
-  JACK_PROBE_NO_SERVER, ///< The server takes no client
-  JACK_PROBE_PLAYS,     ///< The new client gets periods, the session none
-  JACK_PROBE_STANDS     ///< The new client gets none either
-} JackProbe;
 
 typedef struct JackSession {
   Session base; ///< First, so that a Session* is a JackSession*
@@ -49,25 +43,23 @@ typedef struct JackSession {
 
 /// NULL when out of memory. [main]
 JackSession* jack_session_new(Io* io);
-/// Connect to the server (which is never started), set the callbacks, make the ports. [errand]
+/// Connect to the server (which is never started), set the callbacks, make the ports. [async call]
 void jack_session_open(void* session);
-/// Let periods come, make the connections of `to_restore` that can be made. [errand]
+/// Let periods come, make the connections of `to_restore` that can be made. [async call]
 void jack_session_start(void* session);
-/// Try again to restore connections; what libjack says against it is dropped. [errand]
+/// Try again to restore connections; what libjack says against it is dropped. [async call]
 void jack_session_restore(void* session);
 /// Give the ports their pretty names and their order, which patch bays show.  Decoration, so a
 /// server without metadata is no fault.  Takes a millisecond for each port, and may hang where
-/// another client has died over the database behind it: nothing that sounds waits for it. [errand]
+/// another client has died over the database behind it: nothing that sounds waits for it. [async
+/// call]
 void jack_session_describe(void* session);
-/// Ask a server that stands still whether it lives, by means of a second client, into `probe`.
-/// PipeWire's libjack tells nobody that the daemon has ended, and goes on answering from what it
-/// knows; a new client is refused at once, or gets periods from a daemon that was started since.  A
-/// server that is stopped leaves the call waiting until it goes on. [errand]
+/// jack_probe() into `probe`. [async call]
 void jack_session_probe(void* session);
 /// Tell the server that the latency has changed, this client's or, with `defers_latency`, any.
-/// [errand]
+/// [async call]
 void jack_session_tell_latency(void* session);
-/// Close the client, if it is open, and free it all. [errand]
+/// Close the client, if it is open, and free it all. [async call]
 void jack_session_close(void* session);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef WARPRACK_IO_PA_DEVICE_H
 #define WARPRACK_IO_PA_DEVICE_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <jansson.h>
 #include <portaudio.h>

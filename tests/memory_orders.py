@@ -58,10 +58,10 @@ FUNCTIONS = {
             ("store", RELEASE, "`received`: the place was read"),
         ],
     },
-    "worker.c": {
-        "worker_offer": [("store", RELEASE, "publishes the plan")],
-        "worker_has_taken": [("load", ACQUIRE, "what the worker wrote into the plan that it left is read")],
-        "worker_collect": [("exchange", ACQUIRE, "the plan that was left is freed")],
+    "player.c": {
+        "player_offer": [("store", RELEASE, "publishes the plan")],
+        "player_has_taken": [("load", ACQUIRE, "what the worker wrote into the plan that it left is read")],
+        "player_collect": [("exchange", ACQUIRE, "the plan that was left is freed")],
         "take_offer": [
             ("load", ACQUIRE, "the plan is read"),
             ("load", RELAXED, "`hurry`"),
@@ -141,7 +141,7 @@ FUNCTIONS = {
 
 def command_of(name, commands):
     """How the engine's file is compiled, to print its intermediate code instead."""
-    (found,) = [c for c in commands if c["file"].endswith(f"engine/{name}") and "libengine.a" in c["output"]]
+    (found,) = [c for c in commands if re.search(rf"/engine/\w+/{re.escape(name)}$", c["file"]) and "libengine.a" in c["output"]]
     words = shlex.split(found["command"])
     kept = []
     skip = False

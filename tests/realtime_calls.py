@@ -21,7 +21,7 @@ import sys
 
 # Library functions, and which of ours may call them (None: all).
 ALLOWED = {
-    'clock_gettime': {'rt_now_ns', '__wrap_clock_gettime'},  # in the vDSO: no system call; the second in a build with faults
+    'clock_gettime': {'time_clock_ns', 'time_now_ns', '__wrap_clock_gettime'},  # in the vDSO: no system call; the second in a build with faults
     'syscall': {'rt_futex_wait', 'rt_futex_wake'},
     'fftwf_execute_dft': {'fft_forward', 'fft_inverse'},  # in the memory that its plan has
     'pthread_setcancelstate': {'io_process'},  # a word of the thread's own
@@ -33,13 +33,13 @@ ALLOWED = {
         hypot ldexp ldexpf log log10 log10f log1p log2f logf lrintf nextafterf pow powf sin sincos
         sincosf sinf sinh sqrt sqrtf tan tanh tanhf'''.split()),
     '__stack_chk_fail': None,  # ends the program; some compilers add it
-    # The real-time trap's, where there is one (engine/rt.h).
+    # The real-time trap's, where there is one (engine/base/rt.h).
     'warprack_rt_enter': None,
     'warprack_rt_leave': None,
 }
 
 # Not followed.
-OFFLINE = {'runner_process'}
+OFFLINE = {'worker_process'}
 OFFLINE_FILES = {'fx_normalize.c'}
 
 TABLES = r'\.(?:run|set|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\s*(\w+)'
@@ -47,9 +47,9 @@ TABLES = r'\.(?:run|set|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\
 # From here on something must be found, or the search is blind.
 CONTROLS = {
     'period_new': 'calloc',
-    'worker_init': 'calloc',
+    'player_init': 'calloc',
     'node_load': 'aligned_alloc',
-    'runner_start_worker': 'pthread_create',
+    'worker_start_player': 'pthread_create',
 }
 
 
@@ -58,7 +58,7 @@ def roots(source):
     declared = set()
     named = set()
     for folder in 'engine', 'dsp_cpu', 'io':
-        for header in (source / folder).glob('*.h'):
+        for header in (source / folder).rglob('*.h'):
             text = re.sub(r'//[^\n]*|^#[^\n]*|/\*.*?\*/', '', header.read_text(),
                           flags=re.S | re.M)
             declared |= set(re.findall(r'\bREALTIME\s+[\w\s*]+?(\w+)\s*\(', text))

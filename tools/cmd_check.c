@@ -6,8 +6,8 @@
 #include "options.h"
 #include "rack_arg.h"
 
-#include "../engine/engine.h"
-#include "../engine/memory.h"
+#include "engine/base/memory.h"
+#include "engine/engine.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -286,16 +286,15 @@ check_run(const int argc, char** const argv)
   CheckArgs args = {
     .rate_hz = 48000.0, .block_frames = 256, .n_channels = 2, .backend.gpu_index = BACKEND_ANY_GPU
   };
+  // clang-format off
   const Option table[] = {
     BACKEND_OPTIONS(&args.backend),
-    { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .help = "Frames per block, default 256",
-      .to.integer = &args.block_frames },
-    { "channels", 'c', OPTION_INTEGER, "N", 1, FX_MAX_CHANNELS, .help = "Input channels, default 2",
-      .to.integer = &args.n_channels },
-    { "json", 'j', OPTION_FLAG, .help = "Print JSON", .to.flag = &args.json },
-    { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000, .help = "Frames per second, default 48000",
-      .to.number = &args.rate_hz },
+    { "block",    'b', OPTION_INTEGER, "N",     1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 256" },
+    { "channels", 'c', OPTION_INTEGER, "N",     1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Input channels, default 2" },
+    { "json",     'j', OPTION_FLAG,                                 .to.flag = &args.json,            .help = "Print JSON" },
+    { "rate",     'r', OPTION_NUMBER,  "HZ", 8000,          768000, .to.number = &args.rate_hz,       .help = "Frames per second, default 48000" },
   };
+  // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1 };
   Operands operands;
   if (!options_parse(&cmd_check, &options, argc, argv, &operands)) {

@@ -4,8 +4,8 @@
 #include "commands.h"
 #include "options.h"
 
-#include "../engine/effect.h"
-#include "../engine/hint.h"
+#include "engine/base/hint.h"
+#include "engine/contract/effect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,9 +177,11 @@ static int
 info_run(const int argc, char** const argv)
 {
   bool json = false;
+  // clang-format off
   const Option table[] = {
-    { "json", 'j', OPTION_FLAG, .help = "Print JSON", .to.flag = &json },
+    { "json", 'j', OPTION_FLAG, .to.flag = &json, .help = "Print JSON" },
   };
+  // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1 };
   Operands operands;
   if (!options_parse(&cmd_info, &options, argc, argv, &operands)) {

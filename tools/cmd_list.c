@@ -4,11 +4,11 @@
 #include "commands.h"
 #include "options.h"
 
-#include "../dsp_gpu/gpu.h"
-#include "../engine/effect.h"
-#include "../engine/engine.h"
-#include "../engine/hint.h"
-#include "../io/io.h"
+#include "dsp_gpu/gpu.h"
+#include "engine/base/hint.h"
+#include "engine/contract/effect.h"
+#include "engine/engine.h"
+#include "io/io.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,8 +106,12 @@ static json_t*
 backends(const bool measures)
 {
   (void)measures;
-  return json_pack("[{ss sb ss} o o]", "name", "cpu", "available", 1, "summary",
-                   "SIMD code on this machine's cores", gpu_backend("cuda"), gpu_backend("opencl"));
+  json_t* const rows = json_pack("[{ss sb ss}]", "name", "cpu", "available", 1, "summary",
+                                 "SIMD code on this machine's cores");
+  for (uint32_t b = ENGINE_BACKEND_CPU + 1U; b < ENGINE_N_BACKENDS; ++b) {
+    json_array_append_new(rows, gpu_backend(engine_backend_names[b]));
+  }
+  return rows;
 }
 
 static json_t*
@@ -166,8 +170,7 @@ static void
 measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
 {
   const EngineConfig config = { .n_in = 2,
-                                .backend = strcmp(api->name, "cuda") ? ENGINE_BACKEND_OPENCL
-                                                                     : ENGINE_BACKEND_CUDA,
+                                .backend = engine_backend_find(api->name),
                                 .gpu_index = index };
   Error error = { STATUS_OK, "" };
   EnginePrediction prediction;
@@ -325,11 +328,12 @@ list_run(const int argc, char** const argv)
 {
   bool json = false;
   bool measures = false;
+  // clang-format off
   const Option table[] = {
-    { "json", 'j', OPTION_FLAG, .help = "Print JSON", .to.flag = &json },
-    { "measure", 'm', OPTION_FLAG, .help = "Devices: time an empty submission to each GPU",
-      .to.flag = &measures },
+    { "json",    'j', OPTION_FLAG, .to.flag = &json,     .help = "Print JSON" },
+    { "measure", 'm', OPTION_FLAG, .to.flag = &measures, .help = "Devices: time an empty submission to each GPU" },
   };
+  // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1 };
   Operands operands;
   if (!options_parse(&cmd_list, &options, argc, argv, &operands)) {

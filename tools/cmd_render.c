@@ -6,9 +6,9 @@
 #include "options.h"
 #include "rack_arg.h"
 
-#include "../engine/rt.h"
-#include "../engine/text.h"
-#include "../io/render.h"
+#include "engine/base/time.h"
+#include "engine/base/text.h"
+#include "io/file/render.h"
 
 #include <math.h>
 #include <signal.h>
@@ -17,10 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROGRESS_NS 100000000U // between two pictures
+#define PROGRESS_NS (100U * NS_PER_MS) // between two pictures
 #define BAR_CELLS   30
 #define MAX_TAIL_S  86400.0
-#define NS_PER_S    1e9
 
 static int render_run(int argc, char** argv);
 
@@ -85,7 +84,7 @@ static void
 draw(void* const context, const RenderProgress* const progress)
 {
   Picture* const picture = context;
-  const uint64_t now_ns = rt_now_ns();
+  const uint64_t now_ns = time_now_ns();
   if (!picture->began_ns) {
     *picture = (Picture){ .began_ns = now_ns, .next_ns = now_ns + PROGRESS_NS };
   }
@@ -94,7 +93,7 @@ draw(void* const context, const RenderProgress* const progress)
   }
   picture->next_ns = now_ns + PROGRESS_NS;
   picture->is_drawn = true;
-  const double elapsed_s = (double)(now_ns - picture->began_ns) / NS_PER_S;
+  const double elapsed_s = (double)(now_ns - picture->began_ns) / (double)NS_PER_S;
   const double part = fmin(1.0, (double)progress->frames / (double)progress->of_frames);
   const double all_frames = (progress->pass - 1U) * (double)progress->of_frames +
                             (double)progress->frames; // of the passes before, too
@@ -132,27 +131,26 @@ decibels(const double linear)
 }
 
 static int
-print_json(const char* const output, const char* const warnings, const RenderReport* const report)
+print_json(const char* const output, const RenderReport* const report)
 {
-  json_t* const json =
-      json_pack("{so sf si si sI sI sI si si si sf sf sI sI sI sI sb ss ss ss so}", "output",
-                command_json_text(output), "rate_hz", report->rate_hz, "inputs", report->n_in,
-                "outputs", report->n_out, "frames_in", (json_int_t)report->frames_in, "frames_out",
-                (json_int_t)report->frames_out, "missing_in", (json_int_t)report->missing_in,
-                "tags_lost", report->tags_lost, "latency_frames", report->latency_frames, "passes",
-                report->n_passes, "seconds", report->seconds, "peak", report->peak, "clipped",
-                (json_int_t)report->clipped, "bad_in", (json_int_t)report->bad_in, "bad_out",
-                (json_int_t)report->bad_out, "units_reset", (json_int_t)report->units_reset,
-                "tail_cut", report->cut, "backend", report->backend, "gpu", report->device,
-                "backend_note", report->backend_note, "warnings", command_json_lines(warnings));
+  json_t* const json = json_pack(
+      "{so sf si si sI sI sI si si si sf sf sI sI sI sI sb ss ss ss so}", "output",
+      command_json_text(output), "rate_hz", report->rate_hz, "inputs", report->n_in, "outputs",
+      report->n_out, "frames_in", (json_int_t)report->frames_in, "frames_out",
+      (json_int_t)report->frames_out, "missing_in", (json_int_t)report->missing_in, "tags_lost",
+      report->tags_lost, "latency_frames", report->latency_frames, "passes", report->n_passes,
+      "seconds", report->seconds, "peak", report->peak, "clipped", (json_int_t)report->clipped,
+      "bad_in", (json_int_t)report->bad_in, "bad_out", (json_int_t)report->bad_out, "units_reset",
+      (json_int_t)report->units_reset, "tail_cut", report->cut, "backend", report->backend, "gpu",
+      report->device, "backend_note", report->backend_note, "warnings",
+      command_json_lines(report->warnings));
   return command_print_json(&cmd_render, json);
 }
 
 static void
-warn(const char* const input, const char* const output, const char* const warnings,
-     const RenderReport* const report)
+warn(const char* const input, const char* const output, const RenderReport* const report)
 {
-  for (const char* line = warnings; *line; line += strcspn(line, "\n") + 1U) {
+  for (const char* line = report->warnings; *line; line += strcspn(line, "\n") + 1U) {
     fprintf(stderr, PROGRAM_NAME " render: warning: %.*s\n", (int)strcspn(line, "\n"), line);
   }
   if (report->missing_in) {
@@ -200,28 +198,32 @@ print_report(const char* const output, const RenderReport* const report)
       backend_words(report->backend, report->device, words));
 }
 
+/// Render, and report it.  All memory that can be missing is there before the output is.
 static int
-finish(const RenderOptions* const options, const RenderConfig* const config,
-       const RenderReport* const report, const Status status, const Error* const error)
+render_and_report(const RenderOptions* const options, const RenderConfig* const config)
 {
-  char* const warnings = status ? NULL : rack_warnings(config->rack, report->rate_hz);
-  if (status) {
-    const int code = command_fail(&cmd_render, error);
-    return report->cancelled ? end_by_signal() : code;
-  }
   char* const input = text_printable_copy(config->input);
   char* const output = text_printable_copy(config->output);
+  Error error = { STATUS_NO_MEM, "" };
+  RenderReport report = { 0 };
+  Status status = STATUS_NO_MEM;
+  if (input && output) {
+    catch_stops();
+    status = render(config, &report, &error);
+    wipe(config->context);
+  }
   int exit_code = 0;
-  if (!warnings || !input || !output) {
-    exit_code = command_fail(&cmd_render, &(Error){ STATUS_NO_MEM, "" });
+  if (status) {
+    exit_code = command_fail(&cmd_render, &error);
+    exit_code = report.cancelled ? end_by_signal() : exit_code;
   } else {
-    warn(input, output, warnings, report);
-    exit_code = options->json ? print_json(config->output, warnings, report) : 0;
+    warn(input, output, &report);
+    exit_code = options->json ? print_json(config->output, &report) : 0;
     if (!options->json && !options->quiet) {
-      print_report(output, report);
+      print_report(output, &report);
     }
   }
-  free(warnings);
+  free(report.warnings);
   free(input);
   free(output);
   return exit_code;
@@ -248,19 +250,14 @@ render_with(const RenderOptions* const options, RenderConfig* const config, cons
 {
   Error error = { STATUS_OK, "" };
   RackArg rack;
-  Status status = rack_arg_read(word, &rack, &error);
-  if (status) {
+  if (rack_arg_read(word, &rack, &error)) {
     return command_fail(&cmd_render, &error);
   }
   Picture picture = { 0 };
-  RenderReport report;
   config->rack = rack.rack;
   config->engine.file_context = &rack;
   config->context = &picture;
-  catch_stops();
-  status = render(config, &report, &error);
-  wipe(&picture);
-  const int exit_code = finish(options, config, &report, status, &error);
+  const int exit_code = render_and_report(options, config);
   rack_arg_clear(&rack);
   return exit_code;
 }
@@ -272,22 +269,17 @@ render_run(const int argc, char** const argv)
                             .tail = "auto",
                             .format = ARRAY_LEN(formats),
                             .backend.gpu_index = BACKEND_ANY_GPU };
+  // clang-format off
   const Option table[] = {
-    { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK,
-      .help = "Frames per block, default 1024; another one changes rounding at most",
-      .to.integer = &options.block },
-    { "format", 'f', OPTION_CHOICE, .choices = formats,
-      .help = "Bits per sample, or float (default float; FLAC: 24)", .to.choice = &options.format },
-    { "strict", 's', OPTION_FLAG, .help = "Reject a truncated input, instead of a warning",
-      .to.flag = &options.strict },
-    { "tail", 't', OPTION_TEXT, "S",
-      .help = "Seconds after the input's end, or auto, the default: until it is silent",
-      .to.text = &options.tail },
+    { "block",  'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .to.integer = &options.block,                     .help = "Frames per block, default 1024; another one changes rounding at most" },
+    { "format", 'f', OPTION_CHOICE,                        .choices = formats, .to.choice = &options.format, .help = "Bits per sample, or float (default float; FLAC: 24)" },
+    { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Reject a truncated input, instead of a warning" },
+    { "tail",   't', OPTION_TEXT,    "S",                  .to.text = &options.tail,                         .help = "Seconds after the input's end, or auto, the default: until it is silent" },
     BACKEND_OPTIONS(&options.backend),
-    { "json", 'j', OPTION_FLAG, .help = "Print the report as JSON", .to.flag = &options.json },
-    { "quiet", 'q', OPTION_FLAG, .help = "Print warnings and errors only",
-      .to.flag = &options.quiet },
+    { "json",   'j', OPTION_FLAG,                          .to.flag = &options.json,                         .help = "Print the report as JSON" },
+    { "quiet",  'q', OPTION_FLAG,                          .to.flag = &options.quiet,                        .help = "Print warnings and errors only" },
   };
+  // clang-format on
   const OptionTable options_table = { table, ARRAY_LEN(table), .min_operands = 3,
                                       .max_operands = 3 };
   Operands operands;

@@ -6,7 +6,7 @@
 #include "live.h"
 #include "options.h"
 
-#include "../control/control.h"
+#include "control/control.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,9 +24,11 @@ const Command cmd_run = {
   .may_lose_output = true,
 };
 
-enum { IO_AUTO, IO_JACK, IO_PORTAUDIO, IO_DUMMY };
+#define IO_CHOICE(name) IO_##name,
+enum { IO_AUTO, IO_DRIVERS(IO_CHOICE) };
 
-static const char* const io_choices[] = { "auto", "jack", "portaudio", "dummy", NULL };
+#define IO_CHOICE_NAME(name) #name,
+static const char* const io_choices[] = { "auto", IO_DRIVERS(IO_CHOICE_NAME) NULL };
 static const char* const worker_argv[] = { "/proc/self/exe", "worker", NULL };
 
 typedef struct RunArgs {
@@ -47,16 +49,16 @@ static const char*
 misplaced_option(const RunArgs* const args)
 {
   const IoConfig* const io = &args->live.io;
-  if (args->io != IO_DUMMY && (io->fast || io->play || io->record)) {
+  if (args->io != IO_dummy && (io->fast || io->play || io->record)) {
     return "--fast, --play and --record need --io dummy";
   }
-  if (args->io != IO_PORTAUDIO && (io->device || io->host_api)) {
+  if (args->io != IO_portaudio && (io->device || io->host_api)) {
     return "--device and --host-api need --io portaudio";
   }
-  if (args->io != IO_JACK && args->io != IO_PORTAUDIO && io->wait) {
+  if (args->io != IO_jack && args->io != IO_portaudio && io->wait) {
     return "--wait needs --io jack or --io portaudio";
   }
-  if (args->io != IO_JACK && (io->server_name || io->connect_to)) {
+  if (args->io != IO_jack && (io->server_name || io->connect_to)) {
     return "--server and --connect need --io jack";
   }
   if (io->connect_to && args->no_connect) {
@@ -97,10 +99,6 @@ run(RunArgs* const args)
   }
   if (args->io != IO_AUTO) {
     live->driver = io_find(io_choices[args->io]);
-    if (!live->driver) {
-      error_set(&error, STATUS_AUDIO_IO, "this build has no driver %s", io_choices[args->io]);
-      return command_fail(&cmd_run, &error);
-    }
   }
   live->io.block_frames = (uint32_t)args->block_frames;
   live->io.connect = !args->no_connect;
@@ -131,88 +129,42 @@ run_run(const int argc, char** const argv)
                    .osc_port = CONTROL_DEFAULT_PORT,
                    .priority = 10 };
   IoConfig* const io = &args.live.io;
+  // clang-format off
   const Option table[] = {
-    { "io", 0, OPTION_CHOICE, .choices = io_choices,
-      .help = "Audio driver (default auto: the first that opens at the start, in this order)",
-      .to.choice = &args.io },
-    { "wait", 0, OPTION_FLAG,
-      .help = "JACK, PortAudio: start without a server or device, and wait for it",
-      .to.flag = &io->wait },
-    { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000,
-      .help = "Frames per second, default the driver's (dummy: 48000)", .to.number = &io->rate_hz },
-    { "block", 'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK,
-      .help = "Frames per block, default the driver's (dummy: 256)",
-      .to.integer = &args.block_frames },
-    { "channels", 'c', OPTION_TEXT, "IN:OUT", .help = "Ports to make, default 2:2",
-      .to.text = &args.channels },
-    { "depth", 0, OPTION_INTEGER, "N", 0, 2,
-      .help = "Blocks in flight, each adds its length to the latency; default 1",
-      .to.integer = &args.depth },
-    { "on-late", 0, OPTION_TEXT, "WHAT",
-      .help = "Late blocks where the rack has no late: auto (default), dry, silence or -20dB",
-      .to.text = &args.on_late },
-    { "ceiling", 0, OPTION_NUMBER, "DB", -60, 24,
-      .help = "Level that no output sample passes, with a soft knee of 0.5 dB; default -0.3",
-      .to.number = &args.ceiling_db },
+    { "io",         0,   OPTION_CHOICE,                                 .choices = io_choices, .to.choice = &args.io, .help = "Audio driver (default auto: the first that opens at the start, in this order)" },
+    { "wait",       0,   OPTION_FLAG,                                   .to.flag = &io->wait,                         .help = "JACK, PortAudio: start without a server or device, and wait for it" },
+    { "rate",       'r', OPTION_NUMBER,  "HZ",      8000,       768000, .to.number = &io->rate_hz,                    .help = "Frames per second, default the driver's (dummy: 48000)" },
+    { "block",      'b', OPTION_INTEGER, "N",          1, FX_MAX_BLOCK, .to.integer = &args.block_frames,             .help = "Frames per block, default the driver's (dummy: 256)" },
+    { "channels",   'c', OPTION_TEXT,    "IN:OUT",                      .to.text = &args.channels,                    .help = "Ports to make, default 2:2" },
+    { "depth",      0,   OPTION_INTEGER, "N",          0,            2, .to.integer = &args.depth,                    .help = "Blocks in flight, each adds its length to the latency; default 1" },
+    { "on-late",    0,   OPTION_TEXT,    "WHAT",                        .to.text = &args.on_late,                     .help = "Late blocks where the rack has no late: auto (default), dry, silence or -20dB" },
+    { "ceiling",    0,   OPTION_NUMBER,  "DB",       -60,           24, .to.number = &args.ceiling_db,                .help = "Level that no output sample passes, with a soft knee of 0.5 dB; default -0.3" },
     BACKEND_OPTIONS(&args.backend),
-    { "gpu-sleep", 0, OPTION_FLAG,
-      .help = "Let a GPU's clocks fall between blocks: cooler and slower",
-      .to.flag = &args.live.engine.gpu_may_sleep },
-    { "helpers", 0, OPTION_INTEGER, "N", 0, 63,
-      .help = "Further cores for the effects, default all but one", .to.integer = &args.n_helpers },
-    { "realtime", 0, OPTION_SWITCH, .help = "Ask for SCHED_FIFO and locked memory, default on",
-      .to.flag = &args.live.engine.realtime },
-    { "priority", 0, OPTION_INTEGER, "N", 1, 95,
-      .help = "Real-time priority of the effects, default 10", .to.integer = &args.priority },
-    { "in-process", 0, OPTION_FLAG,
-      .help = "Effects in this process; default in one of their own, which may crash",
-      .to.flag = &args.in_process },
-    { "osc-port", 'p', OPTION_INTEGER, "N", 0, 65535,
-      .help = "UDP port for OSC, default 9770; 0: any free one, it is printed",
-      .to.integer = &args.osc_port },
-    { "osc-bind", 0, OPTION_TEXT, "ADDRESS",
-      .help = "Address to listen on for OSC, default 127.0.0.1, which stays open beside one that "
-              "others can reach",
-      .to.text = &args.live.bind_address },
-    { "osc-allow", 0, OPTION_TEXT, "LIST",
-      .help = "Who else may send: ADDRESS[/BITS],...; default this machine alone",
-      .to.text = &args.osc_allow },
-    { "root", 0, OPTION_TEXT, "DIR",
-      .help = "Folder that file names lead to; default the rack file's, else this one",
-      .to.text = &args.live.root },
-    { "name", 'n', OPTION_TEXT, "CLIENT", .help = "JACK client name, default warprack",
-      .to.text = &io->client_name },
-    { "server", 0, OPTION_TEXT, "NAME", .help = "JACK server to join, default JACK's default",
-      .to.text = &io->server_name },
-    { "connect", 0, OPTION_TEXT, "PATTERN",
-      .help = "Connect to the JACK ports whose names contain PATTERN, or match it as a regular "
-              "expression; default the physical ports of one device",
-      .to.text = &io->connect_to },
-    { "no-connect", 0, OPTION_FLAG, .help = "Connect to no JACK ports",
-      .to.flag = &args.no_connect },
-    { "device", 'd', OPTION_TEXT, "NAME", .help = "PortAudio device: name, part of it, or index",
-      .to.text = &io->device },
-    { "host-api", 0, OPTION_TEXT, "NAME", .help = "PortAudio host API: name or its beginning",
-      .to.text = &io->host_api },
-    { "play", 0, OPTION_TEXT, "FILE", .help = "Dummy: file that feeds the inputs, then silence",
-      .to.text = &io->play },
-    { "record", 0, OPTION_TEXT, "FILE",
-      .help = "Dummy: file that keeps the outputs (32-bit float WAV)", .to.text = &io->record },
-    { "fast", 0, OPTION_FLAG, .help = "Dummy: as fast as it goes, nothing is ever late",
-      .to.flag = &io->fast },
-    { "state", 0, OPTION_TEXT, "DIR",
-      .help = "Keep the rack here, and begin with it; default $STATE_DIRECTORY, else nowhere",
-      .to.text = &args.live.state },
-    { "fresh", 0, OPTION_FLAG, .help = "Begin with RACK, whatever played last",
-      .to.flag = &args.live.fresh },
-    { "duration", 't', OPTION_NUMBER, "S", 0, 1e9,
-      .help = "Stop after so many seconds; 0, the default, is never",
-      .to.number = &io->duration_s },
-    { "verbose", 'v', OPTION_FLAG, .help = "A status line every second",
-      .to.flag = &args.live.verbose },
-    { "json", 'j', OPTION_FLAG, .help = "Print events and status as JSON lines",
-      .to.flag = &args.live.json },
+    { "gpu-sleep",  0,   OPTION_FLAG,                                   .to.flag = &args.live.engine.gpu_may_sleep,   .help = "Let a GPU's clocks fall between blocks: cooler and slower" },
+    { "helpers",    0,   OPTION_INTEGER, "N",          0,           63, .to.integer = &args.n_helpers,                .help = "Further cores for the effects, default all but one" },
+    { "realtime",   0,   OPTION_SWITCH,                                 .to.flag = &args.live.engine.realtime,        .help = "Ask for SCHED_FIFO and locked memory, default on" },
+    { "priority",   0,   OPTION_INTEGER, "N",          1,           95, .to.integer = &args.priority,                 .help = "Real-time priority of the effects, default 10" },
+    { "in-process", 0,   OPTION_FLAG,                                   .to.flag = &args.in_process,                  .help = "Effects in this process; default in one of their own, which may crash" },
+    { "osc-port",   'p', OPTION_INTEGER, "N",          0,        65535, .to.integer = &args.osc_port,                 .help = "UDP port for OSC, default 9770; 0: any free one, it is printed" },
+    { "osc-bind",   0,   OPTION_TEXT,    "ADDRESS",                     .to.text = &args.live.bind_address,           .help = "Address to listen on for OSC, default 127.0.0.1, which stays open beside one that others can reach" },
+    { "osc-allow",  0,   OPTION_TEXT,    "LIST",                        .to.text = &args.osc_allow,                   .help = "Who else may send: ADDRESS[/BITS],...; default this machine alone" },
+    { "root",       0,   OPTION_TEXT,    "DIR",                         .to.text = &args.live.root,                   .help = "Folder that file names lead to; default the rack file's, else this one" },
+    { "name",       'n', OPTION_TEXT,    "CLIENT",                      .to.text = &io->client_name,                  .help = "JACK client name, default warprack" },
+    { "server",     0,   OPTION_TEXT,    "NAME",                        .to.text = &io->server_name,                  .help = "JACK server to join, default JACK's default" },
+    { "connect",    0,   OPTION_TEXT,    "PATTERN",                     .to.text = &io->connect_to,                   .help = "Connect to the JACK ports whose names contain PATTERN, or match it as a regular expression; default the physical ports of one device" },
+    { "no-connect", 0,   OPTION_FLAG,                                   .to.flag = &args.no_connect,                  .help = "Connect to no JACK ports" },
+    { "device",     'd', OPTION_TEXT,    "NAME",                        .to.text = &io->device,                       .help = "PortAudio device: name, part of it, or index" },
+    { "host-api",   0,   OPTION_TEXT,    "NAME",                        .to.text = &io->host_api,                     .help = "PortAudio host API: name or its beginning" },
+    { "play",       0,   OPTION_TEXT,    "FILE",                        .to.text = &io->play,                         .help = "Dummy: file that feeds the inputs, then silence" },
+    { "record",     0,   OPTION_TEXT,    "FILE",                        .to.text = &io->record,                       .help = "Dummy: file that keeps the outputs (32-bit float WAV)" },
+    { "fast",       0,   OPTION_FLAG,                                   .to.flag = &io->fast,                         .help = "Dummy: as fast as it goes, nothing is ever late" },
+    { "state",      0,   OPTION_TEXT,    "DIR",                         .to.text = &args.live.state,                  .help = "Keep the rack here, and begin with it; default $STATE_DIRECTORY, else nowhere" },
+    { "fresh",      0,   OPTION_FLAG,                                   .to.flag = &args.live.fresh,                  .help = "Begin with RACK, whatever played last" },
+    { "duration",   't', OPTION_NUMBER,  "S",          0,          1e9, .to.number = &io->duration_s,                 .help = "Stop after so many seconds; 0, the default, is never" },
+    { "verbose",    'v', OPTION_FLAG,                                   .to.flag = &args.live.verbose,                .help = "A status line every second" },
+    { "json",       'j', OPTION_FLAG,                                   .to.flag = &args.live.json,                   .help = "Print events and status as JSON lines" },
   };
+  // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .max_operands = 1 };
   Operands operands;
   if (!options_parse(&cmd_run, &options, argc, argv, &operands)) {

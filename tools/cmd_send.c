@@ -5,9 +5,9 @@
 #include "options.h"
 #include "talk.h"
 
-#include "../control/commands.h"
-#include "../control/control.h"
-#include "../engine/text.h"
+#include "control/commands.h"
+#include "control/control.h"
+#include "engine/base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -366,18 +366,14 @@ static int
 send_run(const int argc, char** const argv)
 {
   SendArgs args = { .talk = TALK_DEFAULTS };
+  // clang-format off
   const Option table[] = {
-    { "bundle", 'b', OPTION_FLAG,
-      .help = "Send all messages, with a word \"" SEPARATOR
-              "\" between them, as one bundle: all or none",
-      .to.flag = &args.is_bundle },
-    { "json", 'j', OPTION_FLAG,
-      .help = "Print the answers as one JSON array, those to /server/... as an object",
-      .to.flag = &args.json },
+    { "bundle", 'b', OPTION_FLAG,            .to.flag = &args.is_bundle, .help = "Send all messages, with a word \"" SEPARATOR "\" between them, as one bundle: all or none" },
+    { "json",   'j', OPTION_FLAG,            .to.flag = &args.json,      .help = "Print the answers as one JSON array, those to /server/... as an object" },
     TALK_OPTIONS(&args.talk),
-    { "types", 0, OPTION_TEXT, "LETTERS",
-      .help = "OSC types of the arguments (ihfdsTF), instead of guessing", .to.text = &args.types },
+    { "types",  0,   OPTION_TEXT, "LETTERS", .to.text = &args.types,     .help = "OSC types of the arguments (ihfdsTF), instead of guessing" },
   };
+  // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1,
                                 .max_operands = UINT32_MAX };
   Operands operands;

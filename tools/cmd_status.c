@@ -5,9 +5,9 @@
 #include "options.h"
 #include "talk.h"
 
-#include "../control/control.h"
-#include "../control/pattern.h"
-#include "../engine/hint.h"
+#include "control/control.h"
+#include "control/net/pattern.h"
+#include "engine/base/hint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,10 +119,12 @@ status_run(const int argc, char** const argv)
 {
   TalkArgs args = TALK_DEFAULTS;
   bool json = false;
+  // clang-format off
   const Option table[] = {
-    { "json", 'j', OPTION_FLAG, .help = "Print JSON", .to.flag = &json },
+    { "json", 'j', OPTION_FLAG, .to.flag = &json, .help = "Print JSON" },
     TALK_OPTIONS(&args),
   };
+  // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .max_operands = UINT32_MAX };
   Operands operands;
   if (!options_parse(&cmd_status, &options, argc, argv, &operands)) {

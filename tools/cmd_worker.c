@@ -5,8 +5,8 @@
 #include "commands.h"
 #include "rack_arg.h"
 
-#include "../engine/process.h"
-#include "../engine/serve.h"
+#include "engine/base/process.h"
+#include "engine/worker/serve.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,13 +15,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-static int worker_run(int argc, char** argv);
+static int player_run(int argc, char** argv);
 
 const Command cmd_worker = {
   .name = "worker",
   .usage = "",
   .summary = "What \"run\" starts to plan and to run its rack",
-  .run = worker_run,
+  .run = player_run,
   .may_lose_output = true,
 };
 
@@ -86,7 +86,7 @@ is_socket(const int fd)
 }
 
 static int
-worker_run(const int argc, char** const argv)
+player_run(const int argc, char** const argv)
 {
   static const ServeFiles files = { .open = open_files,
                                     .close = close_files,

@@ -3,7 +3,7 @@
 
 #include "commands.h"
 
-#include "../engine/text.h"
+#include "engine/base/text.h"
 
 #include <errno.h>
 #include <stdarg.h>

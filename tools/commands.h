@@ -8,7 +8,7 @@
 #ifndef WARPRACK_TOOLS_COMMANDS_H
 #define WARPRACK_TOOLS_COMMANDS_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -64,7 +64,7 @@ def stale_quotations(program):
 
 
 def dead_links():
-    for document in [*pathlib.Path(".").glob("*.md"), *pathlib.Path(".").glob("[!b.]*/*.md")]:
+    for document in [*pathlib.Path(".").glob("*.md"), *pathlib.Path(".").glob("[!b.]*/**/*.md")]:
         for link in re.findall(r"\]\(([^)#]+)", document.read_text()):
             if "://" not in link and not (document.parent / link).exists():
                 yield f"{document}: a link to '{link}', which is not there"

@@ -5,21 +5,13 @@
 
 #include "commands.h"
 
-#include "../engine/effect.h"
+#include "engine/contract/effect.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char* const backend_choices[] = {
-  [ENGINE_BACKEND_AUTO] = "auto",
-  [ENGINE_BACKEND_CPU] = "cpu",
-  [ENGINE_BACKEND_CUDA] = "cuda",
-  [ENGINE_BACKEND_OPENCL] = "opencl",
-  NULL,
-};
 
 Status
 backend_read(const BackendArgs* const args, EngineConfig* const config, Error* const error)

@@ -3,13 +3,10 @@
 #ifndef WARPRACK_TOOLS_ENGINE_ARGS_H
 #define WARPRACK_TOOLS_ENGINE_ARGS_H
 
-#include "../engine/engine.h"
-#include "../engine/status.h"
+#include "engine/base/status.h"
+#include "engine/engine.h"
 
 #include <stdint.h>
-
-/// Names for `--backend`, in the order of EngineBackend, NULL-terminated.
-extern const char* const backend_choices[];
 
 /// What `--backend`, `--gpu` and `--memory` were given.
 typedef struct BackendArgs {
@@ -22,27 +19,12 @@ typedef struct BackendArgs {
 #define MEMORY_MOST_MIB (1 << 24) // 16 TiB
 
 /// The three rows of an option table that fill `args`.
-#define BACKEND_OPTIONS(args)                                                                      \
-  { "backend",                                                                                     \
-    0,                                                                                             \
-    OPTION_CHOICE,                                                                                 \
-    .choices = backend_choices,                                                                    \
-    .help = "What runs the effects (default auto)",                                                \
-    .to.choice = &(args)->backend },                                                               \
-      { "gpu",                                                                                     \
-        'g',                                                                                       \
-        OPTION_INTEGER,                                                                            \
-        "N",                                                                                       \
-        0,                                                                                         \
-        63,                                                                                        \
-        .help = "Index of the GPU in \"warprack list devices\", default the best",                 \
-        .to.integer = &(args)->gpu_index },                                                        \
-  {                                                                                                \
-    "memory", 0, OPTION_INTEGER, "MIB", 1, MEMORY_MOST_MIB,                                        \
-        .help = "Memory limit for the old and the new rack together, default half of what is "     \
-                "available",                                                                       \
-        .to.integer = &(args)->memory_mib                                                          \
-  }
+// clang-format off
+#define BACKEND_OPTIONS(args)                                                                                                                                                                                               \
+  { "backend", 0,   OPTION_CHOICE,                             .choices = engine_backend_names, .to.choice = &(args)->backend, .help = "What runs the effects (default auto)" },                                                 \
+  { "gpu",     'g', OPTION_INTEGER, "N",   0,              63, .to.integer = &(args)->gpu_index,                          .help = "Index of the GPU in \"warprack list devices\", default the best" },                      \
+  { "memory",  0,   OPTION_INTEGER, "MIB", 1, MEMORY_MOST_MIB, .to.integer = &(args)->memory_mib,                         .help = "Memory limit for the old and the new rack together, default half of what is available" }
+// clang-format on
 
 /// Take them over.  STATUS_BAD_ARG when they do not go together.
 NODISCARD Status backend_read(const BackendArgs* args, EngineConfig* config, Error* error);

@@ -3,7 +3,7 @@
 
 #include "eq_curve.h"
 
-#include "../dsp_cpu/rbj.h"
+#include "dsp_cpu/rbj.h"
 
 #include <complex.h>
 #include <math.h>

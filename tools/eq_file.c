@@ -6,10 +6,10 @@
 #include "eq_curve.h"
 #include "eq_line.h"
 
-#include "../engine/effect.h"
-#include "../engine/number.h"
-#include "../engine/rack.h"
-#include "../engine/text.h"
+#include "engine/base/number.h"
+#include "engine/base/text.h"
+#include "engine/contract/effect.h"
+#include "engine/rack/rack.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -36,7 +36,7 @@
 #ifndef WARPRACK_TOOLS_EQ_FILE_H
 #define WARPRACK_TOOLS_EQ_FILE_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 /// What the user should know although it is no error; `text` has file and line.
 typedef void EqNote(void* context, const char* text);

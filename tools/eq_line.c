@@ -6,7 +6,7 @@
 
 #include "eq_line.h"
 
-#include "../engine/number.h"
+#include "engine/base/number.h"
 
 #include <ctype.h>
 #include <math.h>

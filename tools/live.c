@@ -6,7 +6,8 @@
 #include "commands.h"
 #include "live_private.h"
 
-#include "../engine/rt.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S      1000000000ULL
-#define POLL_NS       50000000ULL  // what is asked for by other threads is done within 50 ms
-#define FADE_LIMIT_NS 100000000ULL // a stop takes no longer than this and two periods
-#define FADE_STEP_NS  2000000ULL
+#define POLL_NS       (50U * NS_PER_MS)  // what is asked for by other threads is done within 50 ms
+#define FADE_LIMIT_NS (100U * NS_PER_MS) // a stop takes no longer than this and two periods
+#define FADE_STEP_NS  (2U * NS_PER_MS)
 #define STATUS_NS     NS_PER_S
-#define END_LIMIT_NS  1900000000ULL // after a signal: whatever hangs then, hangs without us
-#define STATE_MS      1000U         // that the disk has at the end
+#define END_LIMIT_NS  (1900U * NS_PER_MS) // after a signal: whatever hangs then, hangs without us
+#define STATE_MS      1000U               // that the disk has at the end
 
 /// From here on the signals wait until the main loop takes them; threads inherit that.
 static void
@@ -88,7 +88,7 @@ vital_signs(const Live* const live, const IoStatus* const io, const EngineStatus
   return (VitalSigns){ .has_audio = io->state == IO_STATE_RUNNING,
                        .has_worker = live_has_worker(engine),
                        .callback_blocks = engine->counts.blocks,
-                       .worker_blocks = engine->worker_blocks,
+                       .worker_blocks = engine->worker_counts.worker_blocks,
                        .control_rounds = control_rounds(live->control) };
 }
 
@@ -165,7 +165,7 @@ say_status(Live* const live, const IoStatus* const io)
 static int
 wait_for_signal(const Live* const live, const uint64_t timeout_ns)
 {
-  const struct timespec timeout = { .tv_nsec = (long)timeout_ns };
+  const struct timespec timeout = time_spec(timeout_ns);
   const int taken = sigtimedwait(&live->signals, NULL, &timeout);
   return taken > 0 ? taken : 0;
 }
@@ -216,7 +216,7 @@ look_at_reload(Live* const live, const uint64_t now_ns)
 static const char*
 main_loop(Live* const live)
 {
-  const uint64_t began_ns = rt_now_ns();
+  const uint64_t began_ns = time_now_ns();
   const double duration_s = live->config->io.duration_s;
   uint64_t status_ns = began_ns + STATUS_NS;
   for (;;) {
@@ -224,7 +224,7 @@ main_loop(Live* const live)
     if (taken == SIGINT || taken == SIGTERM) {
       return taken == SIGINT ? "interrupted" : "terminated";
     }
-    const uint64_t now_ns = rt_now_ns();
+    const uint64_t now_ns = time_now_ns();
     if (taken == SIGHUP) {
       want_reload(live, now_ns);
     }
@@ -262,8 +262,7 @@ static void*
 end_at_last(void* const context)
 {
   (void)context;
-  const struct timespec limit = { END_LIMIT_NS / NS_PER_S, (long)(END_LIMIT_NS % NS_PER_S) };
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &limit, NULL);
+  time_sleep(END_LIMIT_NS);
   _exit(EXIT_SUCCESS);
 }
 
@@ -288,10 +287,10 @@ fade_out(const Live* const live)
   }
   const uint64_t limit_ns =
       FADE_LIMIT_NS + (uint64_t)(2.0 * (double)NS_PER_S * io.block_frames / io.rate_hz);
-  const uint64_t began_ns = rt_now_ns();
+  const uint64_t began_ns = time_now_ns();
   engine_fade(live->engine, true);
-  while (!engine_is_silent(live->engine) && rt_now_ns() - began_ns < limit_ns) {
-    nanosleep(&(struct timespec){ .tv_nsec = (long)FADE_STEP_NS }, NULL);
+  while (!engine_is_silent(live->engine) && time_now_ns() - began_ns < limit_ns) {
+    time_sleep(FADE_STEP_NS);
   }
 }
 
@@ -304,7 +303,7 @@ run(Live* const live)
   io = poll_io(live);
   EngineStatus engine;
   engine_status(live->engine, &engine);
-  const uint64_t now_ns = rt_now_ns();
+  const uint64_t now_ns = time_now_ns();
   live->muted_until_ns = now_ns + STATE_LIVED_S * NS_PER_S;
   say_running(live, &io, &engine);
   const VitalSigns signs = vital_signs(live, &io, &engine);

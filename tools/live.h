@@ -11,10 +11,10 @@
 #ifndef WARPRACK_TOOLS_LIVE_H
 #define WARPRACK_TOOLS_LIVE_H
 
-#include "../control/allow.h"
-#include "../engine/engine.h"
-#include "../engine/status.h"
-#include "../io/io.h"
+#include "control/net/allow.h"
+#include "engine/base/status.h"
+#include "engine/engine.h"
+#include "io/io.h"
 
 #include <stdbool.h>
 #include <stdint.h>

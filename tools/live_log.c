@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "engine_args.h"
 
-#include "../engine/rt.h"
+#include "engine/base/time.h"
 
 #include <jansson.h>
 #include <stdarg.h>
@@ -14,8 +14,6 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#define NS_PER_S  UINT64_C(1000000000)
-#define NS_PER_MS UINT64_C(1000000)
 #define CLOSE_MS  500U // a reader that takes nothing for so long will not
 #define ONCE_S    1U
 #define SELDOM_S  10U // what may go on for hours
@@ -78,7 +76,7 @@ live_log_open(LiveLog* const log, const bool json, const bool verbose, Error* co
   *log = (LiveLog){ .json = json,
                     .verbose = verbose,
                     .on_terminal = isatty(STDERR_FILENO) == 1,
-                    .began_ns = rt_now_ns() };
+                    .began_ns = time_now_ns() };
   return log_open(STDOUT_FILENO, STDERR_FILENO, &log->log, error);
 }
 
@@ -120,7 +118,7 @@ say_json(const LiveLog* const log, const uint32_t event, json_t* const more)
 {
   json_t* const object = json_pack("{ss ss sf}", "event", events[event].name, "level",
                                    level_words[events[event].level], "uptime_s",
-                                   (double)((rt_now_ns() - log->began_ns) / NS_PER_MS) * 1e-3);
+                                   (double)((time_now_ns() - log->began_ns) / NS_PER_MS) * 1e-3);
   const bool is_whole = object && more && !json_object_update(object, more);
   say(log, event, LOG_JSON, false,
       is_whole ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL);
@@ -148,23 +146,28 @@ counter_words(const IoStatus* const io, const EngineStatus* const engine,
   return words;
 }
 
+static void
+put_counters(json_t* const json, const CounterInfo* const infos, const size_t n,
+             const uint64_t* const counts)
+{
+  for (size_t i = 0; i < n; ++i) {
+    if (infos[i].in_log) {
+      json_object_set_new(json, infos[i].name, json_integer((json_int_t)counts[i]));
+    }
+  }
+}
+
 static json_t*
 counters_json(const IoStatus* const io, const EngineStatus* const engine)
 {
-  const PeriodCounts* const counts = &engine->counts;
-  return json_pack("{sI sI sI sI sI sI sI sI sI sI sI sI sI sI sI sI sf sf sf ss}",              //
-                   "blocks", (json_int_t)counts->blocks, "late", (json_int_t)counts->late,       //
-                   "dropped", (json_int_t)counts->dropped, "failed", (json_int_t)counts->failed, //
-                   "wrong", (json_int_t)counts->wrong, "faults", (json_int_t)counts->faults,     //
-                   "dry", (json_int_t)counts->dry, "clipped", (json_int_t)counts->clipped,       //
-                   "bad_in", (json_int_t)counts->bad_in, "bad_out", (json_int_t)counts->bad_out, //
-                   "xruns", (json_int_t)io->xruns, "overlaps", (json_int_t)io->overlaps,         //
-                   "reconnects", (json_int_t)io->reconnects,                                     //
-                   "device_errors", (json_int_t)engine->device_errors,                           //
-                   "worker_restarts", (json_int_t)engine->worker_restarts,                       //
-                   "plans", (json_int_t)engine->plans, "load_p50", engine->load_p50,             //
-                   "load_p99", engine->load_p99, "load_max", engine->load_max, "backend",
-                   engine->backend);
+  json_t* const json = json_pack(
+      "{sI sI sI sI sf sf sf ss}", "xruns", (json_int_t)io->xruns, "overlaps",
+      (json_int_t)io->overlaps, "reconnects", (json_int_t)io->reconnects, "worker_restarts",
+      (json_int_t)engine->worker_restarts, "load_p50", engine->load_p50, "load_p99",
+      engine->load_p99, "load_max", engine->load_max, "backend", engine->backend);
+  put_counters(json, period_counters, N_PERIOD_COUNTERS, engine->counts.of);
+  put_counters(json, worker_counters, N_WORKER_COUNTERS, engine->worker_counts.of);
+  return json;
 }
 
 void
@@ -225,7 +228,7 @@ live_log_status(const LiveLog* const log, const IoStatus* const io,
   say_text(log, EVENT_STATUS, log->on_terminal ? LOG_REWRITE : LOG_TEXT, true,
            "%s%s, %u nodes on %s, plan %llu", state, counter_words(io, engine, counters),
            engine->n_nodes, backend_words(engine->backend, "", words),
-           (unsigned long long)engine->plans);
+           (unsigned long long)engine->worker_counts.plans);
 }
 
 void

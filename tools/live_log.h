@@ -9,8 +9,8 @@
 
 #include "log.h"
 
-#include "../engine/engine.h"
-#include "../io/io.h"
+#include "engine/engine.h"
+#include "io/io.h"
 
 #include <stdbool.h>
 #include <stdint.h>

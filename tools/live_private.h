@@ -11,7 +11,7 @@
 #include "service.h"
 #include "state.h"
 
-#include "../control/control.h"
+#include "control/control.h"
 
 #include <pthread.h>
 #include <signal.h>

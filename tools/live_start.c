@@ -4,8 +4,8 @@
 #include "first_rack.h"
 #include "live_private.h"
 
-#include "../engine/rt.h"
-#include "../io/pipewire.h"
+#include "engine/base/time.h"
+#include "io/pipewire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ on_program(void* const context, ControlProgram* const program)
 static void
 on_heard(void* const context, char* const rack_text)
 {
-  state_offer(((const Live*)context)->state, rack_text, rt_now_ns());
+  state_offer(((const Live*)context)->state, rack_text, time_now_ns());
 }
 
 static void
@@ -149,7 +149,7 @@ on_engine_note(void* const context, const char* const text)
 {
   Live* const live = context;
   live_log_event(&live->log, EVENT_ENGINE_NOTE, text);
-  service_slow_start(&live->service, text, rt_now_ns());
+  service_slow_start(&live->service, text, time_now_ns());
 }
 
 static void

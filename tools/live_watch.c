@@ -70,7 +70,8 @@ live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineSt
     { EVENT_INPUT_BAD, counts->bad_in, "input samples were NaN or infinite" },
     { EVENT_LOG_DROPPED, log_counts(log->log).dropped, "lines could not be written" },
     { EVENT_NODE_BYPASSED, engine->n_bypassed, "nodes make NaN again and again and are bypassed" },
-    { EVENT_NODE_RESET, engine->units_reset, "units made NaN or infinity and began anew" },
+    { EVENT_NODE_RESET, engine->worker_counts.units_reset,
+      "units made NaN or infinity and began anew" },
     { EVENT_OUTPUT_FEEDBACK, counts->feedback,
       "outputs fed back to an input and were turned down" },
   };

@@ -3,9 +3,9 @@
 
 #include "log.h"
 
-#include "../engine/rt.h"
-#include "../engine/text.h"
-#include "../io/errand.h"
+#include "engine/base/async_call.h"
+#include "engine/base/time.h"
+#include "engine/base/text.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,10 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NS_PER_S 1000000000ULL
 
 typedef struct Line {
   char* text;
@@ -37,7 +34,7 @@ struct Log {
   int out_fd, err_fd;
   bool out_is_journal, err_is_journal;
   bool line_is_open; ///< [writer] The last line may be rewritten
-  Errand* writer;
+  AsyncCall* writer;
   pthread_mutex_t lock; ///< Guards what follows
   pthread_cond_t changed;
   Class classes[LOG_MAX_CLASSES];
@@ -147,7 +144,7 @@ static bool
 take_line(Log* const log, Line* const line)
 {
   for (;;) {
-    const uint64_t next_ns = enqueue_due(log, rt_now_ns());
+    const uint64_t next_ns = enqueue_due(log, time_now_ns());
     if (log->n_lines) {
       *line = log->queue[log->first];
       log->first = (log->first + 1U) % LOG_MAX_LINES;
@@ -157,11 +154,10 @@ take_line(Log* const log, Line* const line)
     if (log->is_closing) {
       return false;
     }
-    const struct timespec until = { (time_t)(next_ns / NS_PER_S), (long)(next_ns % NS_PER_S) };
     if (next_ns == UINT64_MAX) {
       pthread_cond_wait(&log->changed, &log->lock);
     } else {
-      pthread_cond_timedwait(&log->changed, &log->lock, &until);
+      time_cond_wait(&log->changed, &log->lock, next_ns);
     }
   }
 }
@@ -222,12 +218,8 @@ log_open(const int out_fd, const int err_fd, Log** const out, Error* const error
   log->out_is_journal = is_journal(out_fd);
   log->err_is_journal = is_journal(err_fd);
   pthread_mutex_init(&log->lock, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&log->changed, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-  const Status status = errand_start(log_run, log, &log->writer, error);
+  time_cond_init(&log->changed);
+  const Status status = async_call_start(log_run, log, &log->writer, error);
   if (status) {
     log_free(log);
     return status;
@@ -246,8 +238,8 @@ log_close(Log* const log, const uint32_t timeout_ms)
   log->is_closing = true;
   pthread_cond_signal(&log->changed);
   pthread_mutex_unlock(&log->lock);
-  if (!errand_wait(log->writer, timeout_ms)) { // it is inside write()
-    errand_abandon(log->writer, log_free);
+  if (!async_call_wait(log->writer, timeout_ms)) { // it is inside write()
+    async_call_abandon(log->writer, log_free);
     return false;
   }
   log_free(log);
@@ -262,7 +254,7 @@ log_say(Log* const log, const LogClass* const kind, const LogForm form, const bo
     text_make_printable(text);
   }
   Line line = { text, form, kind->level, to_err, 0 };
-  const uint64_t now_ns = rt_now_ns();
+  const uint64_t now_ns = time_now_ns();
   pthread_mutex_lock(&log->lock);
   Class* const class = &log->classes[kind->index];
   class->interval_ns = kind->interval_ns;

@@ -14,7 +14,7 @@
 #ifndef WARPRACK_TOOLS_LOG_H
 #define WARPRACK_TOOLS_LOG_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

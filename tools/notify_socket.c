@@ -3,7 +3,8 @@
 
 #include "notify_socket.h"
 
-#include "../engine/text.h"
+#include "engine/base/text.h"
+#include "engine/base/time.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -12,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STATUS_INTERVAL_NS UINT64_C(1000000000)
-#define NS_PER_US          1000U
+#define STATUS_INTERVAL_NS NS_PER_S
 
 /// A path, or the name of an abstract socket behind an "@".
 static bool

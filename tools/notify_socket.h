@@ -9,7 +9,7 @@
 #ifndef WARPRACK_TOOLS_NOTIFY_SOCKET_H
 #define WARPRACK_TOOLS_NOTIFY_SOCKET_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 
 #include "options.h"
 
-#include "../engine/hint.h"
+#include "engine/base/hint.h"
 
 #include <ctype.h>
 #include <errno.h>

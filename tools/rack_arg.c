@@ -3,8 +3,8 @@
 
 #include "rack_arg.h"
 
-#include "../control/folder.h"
-#include "../io/audio_file.h"
+#include "control/folder.h"
+#include "io/file/audio_file.h"
 
 #include <errno.h>
 #include <stdio.h>

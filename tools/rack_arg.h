@@ -9,9 +9,9 @@
 #ifndef WARPRACK_TOOLS_RACK_ARG_H
 #define WARPRACK_TOOLS_RACK_ARG_H
 
-#include "../engine/effect.h"
-#include "../engine/rack.h"
-#include "../engine/status.h"
+#include "engine/base/status.h"
+#include "engine/contract/effect.h"
+#include "engine/rack/rack.h"
 
 #include <stdbool.h>
 

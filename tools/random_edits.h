@@ -7,8 +7,8 @@
 #ifndef WARPRACK_TOOLS_RANDOM_EDITS_H
 #define WARPRACK_TOOLS_RANDOM_EDITS_H
 
-#include "../engine/rack.h"
-#include "../engine/status.h"
+#include "engine/base/status.h"
+#include "engine/rack/rack.h"
 
 #include <stdint.h>
 

@@ -3,6 +3,8 @@
 
 #include "reload.h"
 
+#include "engine/base/time.h"
+
 #include <errno.h>
 #include <lo/lo.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 #define LARGEST_ANSWER 4096U
-#define PATIENCE_NS    UINT64_C(10000000000) // then the answer has been lost
+#define PATIENCE_NS    (10U * NS_PER_S) // then the answer has been lost
 
 Status
 reload_open(Reload* const reload, const Peer* const server, const char* const name,

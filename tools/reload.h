@@ -7,8 +7,8 @@
 #ifndef WARPRACK_TOOLS_RELOAD_H
 #define WARPRACK_TOOLS_RELOAD_H
 
-#include "../control/peer.h"
-#include "../engine/status.h"
+#include "control/net/peer.h"
+#include "engine/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

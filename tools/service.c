@@ -3,13 +3,14 @@
 
 #include "service.h"
 
-#include "../engine/text.h"
+#include "engine/base/text.h"
+#include "engine/base/time.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define SLOW_START_S  120U        // a GPU's kernels are compiled and measured in less
-#define SLOW_EVERY_NS 1000000000U // between two of these
+#define SLOW_START_S  120U     // a GPU's kernels are compiled and measured in less
+#define SLOW_EVERY_NS NS_PER_S // between two of these
 
 Status
 service_open(Service* const service, Error* const error)

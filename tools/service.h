@@ -9,8 +9,8 @@
 #include "notify_socket.h"
 #include "vitals.h"
 
-#include "../engine/engine.h"
-#include "../io/io.h"
+#include "engine/engine.h"
+#include "io/io.h"
 
 #include <pthread.h>
 

@@ -3,9 +3,10 @@
 
 #include "state.h"
 
-#include "../control/folder.h"
-#include "../engine/rt.h"
-#include "../io/errand.h"
+#include "control/folder.h"
+#include "engine/base/async_call.h"
+#include "engine/base/hash.h"
+#include "engine/base/time.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,10 +18,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S      UINT64_C(1000000000)
 #define STEP_NS       (NS_PER_S / 4U)
 #define STARTS_FILE   "starts"
 #define CLIENTS_FILE  "subscribers"
@@ -44,7 +43,7 @@ struct State {
   uint64_t text_origin;
   char* texts[STATE_N_FILES]; ///< [state's thread] As they are on disk, without their first line
   char* subscribers;          ///< [state's thread] As they are on disk, NULL for none
-  Errand* writer;             ///< NULL: state_run() has not been called
+  AsyncCall* writer;          ///< NULL: state_run() has not been called
 
   // State's thread only.
   HeardRack promising; ///< Is on its way to good.rack
@@ -66,10 +65,7 @@ struct State {
 uint64_t
 state_origin(const char* const rack_text)
 {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a
-  for (const char* c = rack_text; *c; ++c) {
-    hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-  }
+  const uint64_t hash = hash_bytes(HASH64_START, rack_text, strlen(rack_text));
   return hash ? hash : 1U;
 }
 
@@ -264,11 +260,10 @@ step_in_order(State* const state, const uint64_t now_ns)
 static void
 wait_a_step(State* const state)
 {
-  const uint64_t until_ns = rt_now_ns() + STEP_NS;
-  const struct timespec until = { (time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S) };
+  const uint64_t until_ns = time_now_ns() + STEP_NS;
   pthread_mutex_lock(&state->lock);
   if (!state->is_closing) {
-    pthread_cond_timedwait(&state->changed, &state->lock, &until);
+    time_cond_wait(&state->changed, &state->lock, until_ns);
   }
   pthread_mutex_unlock(&state->lock);
 }
@@ -288,11 +283,11 @@ state_main(void* const context)
   State* const state = context;
   pthread_setname_np(pthread_self(), "warprack-state");
   while (!is_closing(state)) {
-    state_step(state, rt_now_ns());
+    state_step(state, time_now_ns());
     wait_a_step(state);
   }
   if (state->in_order) {
-    step_in_order(state, rt_now_ns());
+    step_in_order(state, time_now_ns());
   }
 }
 
@@ -331,11 +326,7 @@ state_alloc(const StateFailed failed, void* const context)
   state->failed = failed;
   state->context = context;
   pthread_mutex_init(&state->lock, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&state->changed, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  time_cond_init(&state->changed);
   return state;
 }
 
@@ -493,7 +484,7 @@ state_set_origin(State* const state, const uint64_t origin)
 Status
 state_run(State* const state, Error* const error)
 {
-  return errand_start(state_main, state, &state->writer, error);
+  return async_call_start(state_main, state, &state->writer, error);
 }
 
 void
@@ -544,15 +535,15 @@ state_close(State* const state, const bool in_order, const uint32_t timeout_ms)
   state->in_order = in_order;
   pthread_cond_signal(&state->changed);
   pthread_mutex_unlock(&state->lock);
-  if (state->writer && !errand_wait(state->writer, timeout_ms)) { // the disk hangs
+  if (state->writer && !async_call_wait(state->writer, timeout_ms)) { // the disk hangs
     pthread_mutex_lock(&state->lock);
     state->is_abandoned = true;
     pthread_mutex_unlock(&state->lock);
-    errand_abandon(state->writer, state_free);
+    async_call_abandon(state->writer, state_free);
     return false;
   }
   if (!state->writer && in_order) {
-    step_in_order(state, rt_now_ns());
+    step_in_order(state, time_now_ns());
   }
   state_free(state);
   return true;

@@ -17,7 +17,7 @@
 #ifndef WARPRACK_TOOLS_STATE_H
 #define WARPRACK_TOOLS_STATE_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,9 +5,9 @@
 
 #include "commands.h"
 
-#include "../control/clock.h"
-#include "../control/gate.h"
-#include "../control/own.h"
+#include "control/net/clock.h"
+#include "control/net/gate.h"
+#include "control/net/own.h"
 
 #include <errno.h>
 #include <netdb.h>

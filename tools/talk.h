@@ -6,7 +6,7 @@
 #ifndef WARPRACK_TOOLS_TALK_H
 #define WARPRACK_TOOLS_TALK_H
 
-#include "../engine/status.h"
+#include "engine/base/status.h"
 
 #include <jansson.h>
 #include <lo/lo.h>

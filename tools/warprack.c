@@ -3,10 +3,10 @@
 
 #include "commands.h"
 
-#include "../engine/backend.h"
-#include "../engine/effect.h"
-#include "../engine/hint.h"
-#include "../engine/text.h"
+#include "engine/base/hint.h"
+#include "engine/base/text.h"
+#include "engine/contract/backend.h"
+#include "engine/contract/effect.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
   Sections, filters and units for fx_cascade.cu, which has the method: what one thread does.
 */
-#ifndef WARPRACK_KERNEL_CASCADE_H
-#define WARPRACK_KERNEL_CASCADE_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_H
+#define WARPRACK_DSP_GPU_KERNELS_CASCADE_H
 
 #include "stage.h"
 

@@ -9,8 +9,8 @@
   each other, in one thread.  A sub-group has 32 channels of that to do, so a thousand channels take
   no longer than 32.
 */
-#ifndef WARPRACK_KERNEL_CASCADE_CHANNELS_H
-#define WARPRACK_KERNEL_CASCADE_CHANNELS_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_CHANNELS_H
+#define WARPRACK_DSP_GPU_KERNELS_CASCADE_CHANNELS_H
 
 #include "cascade.h"
 

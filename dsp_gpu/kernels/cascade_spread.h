@@ -19,8 +19,8 @@
   of 200 at 10 Hz and 192 kHz, more off all others: 2e-8 of the output at worst, on top of what
   fx_cascade.cu adds up.
 */
-#ifndef WARPRACK_KERNEL_CASCADE_SPREAD_H
-#define WARPRACK_KERNEL_CASCADE_SPREAD_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_SPREAD_H
+#define WARPRACK_DSP_GPU_KERNELS_CASCADE_SPREAD_H
 
 #include "cascade.h"
 

@@ -11,8 +11,8 @@
   Within a span, and between two barriers, a put and a get of different frames may meet in one place
   of the ring unless size >= delay + n_frames.
 */
-#ifndef WARPRACK_KERNEL_DELAY_LINE_H
-#define WARPRACK_KERNEL_DELAY_LINE_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_DELAY_LINE_H
+#define WARPRACK_DSP_GPU_KERNELS_DELAY_LINE_H
 
 #include "stage.h"
 

@@ -6,8 +6,8 @@
 
    Every compilation defines GROUP_SIZE, the number of threads of a group: -DGROUP_SIZE=n.
 */
-#ifndef WARPRACK_DIALECT_H
-#define WARPRACK_DIALECT_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_DIALECT_H
+#define WARPRACK_DSP_GPU_KERNELS_DIALECT_H
 
 // Threads that exchange values in registers on CUDA.  Elsewhere a group is cut into as many, so
 // that sums are made in the same order everywhere.

@@ -7,8 +7,8 @@
   SC 2008, section 4.  The points go from one array to another and back, one barrier for each pass.
   Roots of unity come from the host.
 */
-#ifndef WARPRACK_KERNEL_FFT_H
-#define WARPRACK_KERNEL_FFT_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_FFT_H
+#define WARPRACK_DSP_GPU_KERNELS_FFT_H
 
 DEVICE float2
 complex_times(const float2 a, const float2 b)

@@ -6,7 +6,7 @@
 #define DECIBEL_FUNCTION   DEVICE
 #define float_bits(x)      BITS_OF_F32(x)
 #define float_from_bits(x) F32_OF_BITS(x)
-#include "../../dsp_cpu/decibel.h"
+#include "dsp_cpu/shared/decibel.h"
 
 #define LOUDEST 1e15f // 300 dB; a square beyond float would stay in the mean for ever
 

@@ -36,7 +36,7 @@
 #include "fft.h"
 #include "stage.h"
 
-#include "../../dsp_cpu/partition_layout.h"
+#include "dsp_cpu/shared/partition_layout.h"
 
 #if TAIL_POINTS > POINTS
 #define MOST_POINTS TAIL_POINTS

@@ -18,7 +18,7 @@
 
 #include "stage.h"
 
-#include "../../dsp_cpu/fir_layout.h"
+#include "dsp_cpu/shared/fir_layout.h"
 
 #define STATE_FILLED 1 // frames of the past that are there
 #define STATE_IS_BAD 2 // an output of this block is not finite; 0 between blocks

@@ -17,7 +17,7 @@
 
   - All rings of a bank have one size, so that its lines are one DelayLine.
   - The memory of a damper is the sum of two floats: the CPU has a double there.
-  - Angles come from integers, see dsp_cpu/swing.h.
+  - Angles come from integers, see dsp_cpu/shared/swing.h.
 */
 
 #include "delay_line.h"
@@ -25,8 +25,8 @@
 
 typedef u64 uint64_t;
 #define SWING_FUNCTION DEVICE
-#include "../../dsp_cpu/reverb_words.h"
-#include "../../dsp_cpu/swing.h"
+#include "dsp_cpu/shared/reverb_words.h"
+#include "dsp_cpu/shared/swing.h"
 
 // Angles for a tile: where its first grid begins and ends, and the ends of four more at most.
 #define GRID_POINTS (2 + (REVERB_GRID - 1 + REVERB_TILE) / REVERB_GRID)

@@ -3,8 +3,8 @@
   Where the host and the kernels find things in the tables of a stage: numbers of 32-bit words. What
   is a float is kept by its bits.  Included by stage_*.c and, by way of stage.h, by kernels.
 */
-#ifndef WARPRACK_LAYOUT_H
-#define WARPRACK_LAYOUT_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_LAYOUT_H
+#define WARPRACK_DSP_GPU_KERNELS_LAYOUT_H
 
 // Memory of nodes is counted in quads of four words, so that 32 bits reach 64 GiB.
 #define QUAD_WORDS 4
@@ -29,7 +29,7 @@
 #define LINK_NEXT      8
 #define LINK_WORDS     13
 
-// A ramp, anywhere: engine/ramp.h, in the order of its members.
+// A ramp, anywhere: engine/contract/ramp.h, in the order of its members.
 #define RAMP_WORDS 5
 
 // `table`: what a plan does not change.

@@ -16,8 +16,8 @@
   Kernels are compiled for TILE frames, CHANNELS, the most channels of a unit, and a GROUP_SIZE that
   is a multiple of TILE: sidechain_kernel_shape().
 */
-#ifndef WARPRACK_KERNEL_SIDECHAIN_H
-#define WARPRACK_KERNEL_SIDECHAIN_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_SIDECHAIN_H
+#define WARPRACK_DSP_GPU_KERNELS_SIDECHAIN_H
 
 #include "stage.h"
 

@@ -15,15 +15,15 @@
   - Every output sample is finite, or the unit is silenced and begun anew: unit_end(),
   unit_end_thread().  Where groups share a unit, each answers for its part: unit_end_part().
 */
-#ifndef WARPRACK_STAGE_H
-#define WARPRACK_STAGE_H
+#ifndef WARPRACK_DSP_GPU_KERNELS_STAGE_H
+#define WARPRACK_DSP_GPU_KERNELS_STAGE_H
 
 #include "layout.h"
 
 typedef u32 uint32_t;
 typedef i32 int32_t;
 #define RAMP_FUNCTION DEVICE
-#include "../../engine/ramp.h"
+#include "engine/contract/ramp.h"
 
 #define STAGE_ARGS                                                                                 \
   GLOBAL u32 *const live, GLOBAL const u32 *const table, GLOBAL const f32 *const from_host,        \

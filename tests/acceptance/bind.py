@@ -10,7 +10,9 @@ Addresses of one's own need a network namespace; the test is skipped where there
 
 from common import *
 
-ADDRESS, OTHER = "192.0.2.1", "192.0.2.2"  # addresses of this machine in the test's namespace
+# Addresses of this machine in the test's namespace
+ADDRESS, OTHER = "192.0.2.1", "192.0.2.2"
+ADDRESS6, OTHER6 = "2001:db8::1", "2001:db8::2"
 
 
 def ask(program, *words):
@@ -74,6 +76,25 @@ def expect_all_addresses(port):
     with started("all.log", "-p", port, "--osc-bind", "0.0.0.0", "vol: gain -6dB"):
         for host in ("127.0.0.1", ADDRESS):
             expect(ask("status", "--host", host, "-p", port, "state"), 0, "state  running")
+        expect_answers_from(port, socket.AF_INET, [ADDRESS, OTHER, "127.0.0.1", "127.0.0.2"])
+    with started("ip6.log", "-p", port, "--osc-allow", "192.0.2.0/24,2001:db8::/32", "--osc-bind", "::", "vol: gain -6dB"):
+        expect_answers_from(port, socket.AF_INET, [ADDRESS, OTHER])
+        expect_answers_from(port, socket.AF_INET6, [ADDRESS6, OTHER6, "::1"])
+
+
+def expect_answers_from(port, family, addresses):
+    """Each answer comes from the address that the client has sent to: a client with a connected socket receives no other ones."""
+    for own in addresses:
+        for asked in addresses:
+            with socket.socket(family, socket.SOCK_DGRAM) as client:
+                client.settimeout(20.0)
+                client.bind((own, 0))
+                client.connect((asked, int(port)))
+                client.send(osc_message("/server/ping"))
+                try:
+                    client.recv(1000)
+                except TimeoutError:
+                    raise AssertionError(f"{own} has asked at {asked}, and no answer comes from there") from None
 
 
 def choose_ports(text):
@@ -102,6 +123,8 @@ if not enter_namespace():
 add_address("lo", "127.0.0.1")
 add_address("lo:1", ADDRESS)
 add_address("lo:2", OTHER)
+add_address6("lo", ADDRESS6)
+add_address6("lo", OTHER6)
 with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "192.0.2.0/24", "vol: gain -6dB") as server:
     port = str(server.port)
     for host in ("127.0.0.1", ADDRESS):

@@ -104,6 +104,14 @@ def add_address(device, address):
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", device.encode(), IFF_UP))
 
 
+def add_address6(device, address):
+    """The same with an IPv6 address; the device is up already."""
+    SIOCSIFADDR = 0x8916
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as any_socket:
+        place = struct.pack("16sIi", socket.inet_pton(socket.AF_INET6, address), 128, socket.if_nametoindex(device))
+        fcntl.ioctl(any_socket, SIOCSIFADDR, place)
+
+
 # ---- OSC 1.0, coded here so that the program's own coding is not its judge ----
 
 
@@ -266,7 +274,7 @@ class Server:
 
 
 class FaultyServer(Server):
-    """The build with faults on demand (engine/faults.h), which can be armed at any time in either of its processes."""
+    """The build with faults on demand (engine/base/faults.h), which can be armed at any time in either of its processes."""
 
     def __init__(self, *arguments, env=None):
         self.name = f"warprack-test-{os.getpid()}"
@@ -286,8 +294,8 @@ class FaultyServer(Server):
         assert answer == "done", answer
         return pid
 
-    def befell(self, name, pid):
-        """How often a fault has befallen a process since it was armed."""
+    def n_failed(self, name, pid):
+        """How often a fault has occurred in a process since it was armed."""
         lines = [line.split() for line in self.command(pid, "list").splitlines()]
         return {words[0].split("@")[0]: int(words[4]) for words in lines}[name]
 

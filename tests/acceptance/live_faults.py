@@ -193,7 +193,7 @@ def gpu_refused():
             pid = server.arm(faults)
             reply, values = server.osc.ask("/rack/chain", f"{RACK} | {edit}", timeout=30.0)
             assert reply == "/fail" and words in values[2], (faults, reply, values)
-            assert server.befell(faults, pid) == 1
+            assert server.n_failed(faults, pid) == 1
             assert server.status()["nodes"] == 1 and server.worker() == pid
             print(f"  {faults}: {values[2][:100]!r}")
 
@@ -287,13 +287,13 @@ def file_errors():
             pid = server.arm(faults)
             reply, values = server.osc.ask("/rack/chain", f"{RACK} | c: convolver ir1.wav mix=0%")
             assert reply == "/fail" and "ir1.wav" in values[2], (faults, values)
-            assert server.befell("fs.eio", pid) >= 1
+            assert server.n_failed("fs.eio", pid) >= 1
             server.command(pid, "disarm")
             assert "ir0.wav" in str(server.osc.ask("/rack/get"))
         print(f"  {values[2]}")
         pid = server.arm("fs.short@1+")
         server.osc.do("/rack/chain", f"{RACK} | c: convolver ir1.wav mix=0%")
-        assert server.befell("fs.short", pid) >= 1
+        assert server.n_failed("fs.short", pid) >= 1
 
 
 def full_disk():

@@ -4,12 +4,12 @@
    operating.py compares OPERATING.md with, and what counters.py has to see move.
 */
 
-#include "../../control/commands.h"
-#include "../../control/gate.h"
-#include "../../control/notify.h"
-#include "../../engine/ring_region.h"
-#include "../../engine/status.h"
-#include "../../tools/live_log.h"
+#include "control/commands.h"
+#include "control/net/gate.h"
+#include "control/notify.h"
+#include "engine/base/status.h"
+#include "engine/ring/ring_private.h"
+#include "tools/live_log.h"
 
 #include <jansson.h>
 #include <stddef.h>

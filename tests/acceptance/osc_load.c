@@ -11,10 +11,9 @@
    Each prints one line of "key value" pairs.
 */
 
-#include "../support/osc_corpus.h"
-
-#include "../../control/clock.h"
-#include "../../engine/percentiles.h"
+#include "control/net/clock.h"
+#include "engine/base/percentiles.h"
+#include "tests/support/osc_corpus.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""References of tests/test_partition.c: scipy.signal.fftconvolve in double precision.
+"""References of tests/dsp_cpu/test_partition.c: scipy.signal.fftconvolve in double precision.
 
 A response of n frames is noise of unit energy (to about 1 %): noise(n, 2) times sqrt(3 / n), rounded
 to single precision as the program gets it.  The input is noise(m, 1), full scale.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""References of tests/test_fx_delay.c: the delay frame by frame, in double precision."""
+"""References of tests/dsp_cpu/test_fx_delay.c: the delay frame by frame, in double precision."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""References of tests/test_fir_design.c: the taps of scipy.signal.firwin, as C initialisers."""
+"""References of tests/dsp_cpu/test_fir_design.c: the taps of scipy.signal.firwin, as C initialisers."""
 
 from pathlib import Path
 

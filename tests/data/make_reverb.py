@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""References of tests/test_fx_reverb.c: the network frame by frame, with its matrices written out."""
+"""References of tests/dsp_cpu/test_fx_reverb.c: the network frame by frame, with its matrices written out."""
 
 import numpy as np
 from scipy.linalg import hadamard

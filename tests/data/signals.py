@@ -33,7 +33,7 @@ def bursts(n_frames, seed, loud):
 
 
 def ramp(start, target, n_frames, position):
-    """Value of engine/ramp.h that started at rest, `position` >= 1 frames after its start."""
+    """Value of engine/contract/ramp.h that started at rest, `position` >= 1 frames after its start."""
     w = max(n_frames - position, 0) / n_frames
     return target + w * w * (3.0 - 2.0 * w) * (start - target)
 

@@ -5,8 +5,8 @@
    Each fuzz_<name>.c is linked twice: with libFuzzer (-Dfuzz=true), which makes up the bytes, and
    with replay.c in every build, which tries the examples and what libFuzzer once found.
 */
-#ifndef WARPRACK_TESTS_FUZZ_H
-#define WARPRACK_TESTS_FUZZ_H
+#ifndef WARPRACK_TESTS_FUZZ_FUZZ_H
+#define WARPRACK_TESTS_FUZZ_FUZZ_H
 
 #include <stddef.h>
 #include <stdint.h>

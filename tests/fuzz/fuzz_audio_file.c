@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-#include "../../io/audio_file.h"
+#include "io/file/audio_file.h"
 
 #include <math.h>
 #include <sndfile.h>

@@ -3,8 +3,8 @@
 
 #include "fuzz.h"
 
-#include "../../engine/rack.h"
-#include "../../tools/eq_file.h"
+#include "engine/rack/rack.h"
+#include "tools/eq_file.h"
 
 #include <stdlib.h>
 #include <string.h>

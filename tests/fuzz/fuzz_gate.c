@@ -3,11 +3,10 @@
 
 #include "fuzz.h"
 
-#include "../support/osc_corpus.h"
-
-#include "../../control/commands.h"
-#include "../../control/gate.h"
-#include "../../control/message.h"
+#include "control/commands.h"
+#include "control/net/gate.h"
+#include "control/net/message.h"
+#include "tests/support/osc_corpus.h"
 
 #include <stdio.h>
 #include <stdlib.h>

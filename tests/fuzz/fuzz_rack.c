@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-#include "../../engine/rack.h"
+#include "engine/rack/rack.h"
 
 #include <stdlib.h>
 #include <string.h>

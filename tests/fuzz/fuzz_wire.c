@@ -4,8 +4,8 @@
 
 #include "fuzz.h"
 
-#include "../../engine/wire.h"
-#include "../support/wire_samples.h"
+#include "engine/wire/wire.h"
+#include "tests/support/wire_samples.h"
 
 #include <stdlib.h>
 #include <string.h>

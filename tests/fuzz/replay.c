@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 
-#include "../support/suite.h"
+#include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>

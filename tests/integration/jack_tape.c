@@ -4,8 +4,8 @@
 //     jack_tape freewheel|live CLIENT IN.wav OUT.wav
 //
 // plays IN.wav into CLIENT:in_1 … and records CLIENT:out_1 … from the same period on, as many
-// frames.  Player and recorder are two clients, because one that fed itself through CLIENT would be
-// a loop, which JACK breaks with a period of delay.
+// frames.  TestDriver and recorder are two clients, because one that fed itself through CLIENT
+// would be a loop, which JACK breaks with a period of delay.
 
 #include <jack/jack.h>
 #include <sndfile.h>
@@ -26,10 +26,10 @@ typedef struct Tape {
   float* samples; // interleaved
 } Tape;
 
-static Tape player;
+static Tape driver;
 static Tape recorder;
 static atomic_bool rolling;  // set by the main thread
-static atomic_bool started;  // the player has begun, in this period or before
+static atomic_bool started;  // the driver has begun, in this period or before
 static atomic_bool finished; // the recorder is full
 
 /// Copy one period between a tape and its ports.
@@ -56,11 +56,11 @@ play(const jack_nframes_t n_frames, void* const context)
 {
   (void)context;
   if (atomic_load(&rolling)) {
-    roll(&player, n_frames, true);
+    roll(&driver, n_frames, true);
     atomic_store(&started, true); // the recorder runs later in the same period
   } else {
-    for (int c = 0; c < player.n_channels; ++c) {
-      memset(jack_port_get_buffer(player.ports[c], n_frames), 0, n_frames * sizeof(float));
+    for (int c = 0; c < driver.n_channels; ++c) {
+      memset(jack_port_get_buffer(driver.ports[c], n_frames), 0, n_frames * sizeof(float));
     }
   }
   return 0;
@@ -106,10 +106,10 @@ open_tape(Tape* const tape, const char* const name, const JackProcessCallback pr
 static void
 connect_to(const char* const client)
 {
-  for (int c = 0; c < player.n_channels; ++c) {
+  for (int c = 0; c < driver.n_channels; ++c) {
     char port[256];
     snprintf(port, sizeof(port), "%s:in_%d", client, c + 1);
-    if (jack_connect(player.client, jack_port_name(player.ports[c]), port)) {
+    if (jack_connect(driver.client, jack_port_name(driver.ports[c]), port)) {
       fail(port);
     }
     snprintf(port, sizeof(port), "%s:out_%d", client, c + 1);
@@ -127,12 +127,12 @@ load(const char* const name)
   if (!file || info.channels > MAX_CHANNELS) {
     fail(name);
   }
-  player.n_channels = recorder.n_channels = info.channels;
-  player.n_frames = recorder.n_frames = info.frames;
-  player.samples = calloc((size_t)info.frames * (size_t)info.channels, sizeof(float));
+  driver.n_channels = recorder.n_channels = info.channels;
+  driver.n_frames = recorder.n_frames = info.frames;
+  driver.samples = calloc((size_t)info.frames * (size_t)info.channels, sizeof(float));
   recorder.samples = calloc((size_t)info.frames * (size_t)info.channels, sizeof(float));
-  if (!player.samples || !recorder.samples ||
-      sf_readf_float(file, player.samples, info.frames) != info.frames) {
+  if (!driver.samples || !recorder.samples ||
+      sf_readf_float(file, driver.samples, info.frames) != info.frames) {
     fail(name);
   }
   sf_close(file);
@@ -159,11 +159,11 @@ main(const int argc, char** const argv)
   }
   const bool freewheel = !strcmp(argv[1], "freewheel");
   load(argv[3]);
-  open_tape(&player, "tape-play", play, JackPortIsOutput);
+  open_tape(&driver, "tape-play", play, JackPortIsOutput);
   open_tape(&recorder, "tape-record", record, JackPortIsInput);
   connect_to(argv[2]);
   usleep(300000); // let the graph settle into its new order
-  if (freewheel && jack_set_freewheel(player.client, 1)) {
+  if (freewheel && jack_set_freewheel(driver.client, 1)) {
     fail("cannot freewheel");
   }
   usleep(300000);
@@ -172,9 +172,9 @@ main(const int argc, char** const argv)
     usleep(10000);
   }
   if (freewheel) {
-    jack_set_freewheel(player.client, 0);
+    jack_set_freewheel(driver.client, 0);
   }
-  jack_deactivate(player.client);
+  jack_deactivate(driver.client);
   jack_deactivate(recorder.client);
   save(argv[4]);
   return EXIT_SUCCESS;

@@ -2,11 +2,11 @@
 // The JACK driver on a real server: ports, latency, period, freewheel; and the server's death,
 // after which the same ports, connections and sound come back.
 
-#include "../../io/errand.h"
-#include "../../io/io.h"
-#include "../support/fake_events.h"
-#include "../support/jackd.h"
-#include "../support/suite.h"
+#include "engine/base/async_call.h"
+#include "io/io.h"
+#include "tests/support/fake_events.h"
+#include "tests/support/jackd.h"
+#include "tests/support/suite.h"
 
 #include <jack/jack.h>
 #include <jack/metadata.h>
@@ -589,25 +589,25 @@ count_discard(void* const context)
 
 START_TEST(an_errand_is_waited_for_or_left_to_itself)
 {
-  Errand* errand = NULL;
-  ck_assert_int_eq(errand_start(hang, &calls, &errand, NULL), STATUS_OK);
-  ck_assert(!errand_wait(errand, 20));
-  errand_abandon(errand, count_discard);
+  AsyncCall* call = NULL;
+  ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
+  ck_assert(!async_call_wait(call, 20));
+  async_call_abandon(call, count_discard);
   ck_assert_int_eq(discards, 0);
   release_call = true;
   for (unsigned n = 0; !discards && n < 5000U; ++n) {
     usleep(1000);
   }
   ck_assert_int_eq(discards, 1);
-  ck_assert_int_eq(errand_start(hang, &calls, &errand, NULL), STATUS_OK);
+  ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
   usleep(50000);
-  errand_abandon(errand, count_discard); // it has returned already, unless the machine stalls
+  async_call_abandon(call, count_discard); // it has returned already, unless the machine stalls
   for (unsigned n = 0; discards < 2 && n < 5000U; ++n) {
     usleep(1000);
   }
   ck_assert_int_eq(discards, 2);
-  ck_assert_int_eq(errand_start(hang, &calls, &errand, NULL), STATUS_OK);
-  ck_assert(errand_wait(errand, 10000));
+  ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
+  ck_assert(async_call_wait(call, 10000));
   ck_assert_int_eq(calls, 3);
 }
 END_TEST

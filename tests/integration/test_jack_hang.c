@@ -2,10 +2,10 @@
 // libjack may hang in the calls that end a client, for ever, when the server has died (jack2 #395).
 // This file stands before those calls and hangs on demand: the driver goes on with a new client.
 
-#include "../../io/io.h"
-#include "../support/fake_events.h"
-#include "../support/jackd.h"
-#include "../support/suite.h"
+#include "io/io.h"
+#include "tests/support/fake_events.h"
+#include "tests/support/jackd.h"
+#include "tests/support/suite.h"
 
 #include <dlfcn.h>
 #include <jack/jack.h>

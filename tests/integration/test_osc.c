@@ -3,12 +3,11 @@
 // and recorded.  What a bundle says begins in all channels at one frame; ten edits are one plan; a
 // storm of good and bad commands is answered to the last one.
 
-#include "../support/osc_client.h"
-#include "../support/program.h"
-#include "../support/scratch.h"
-#include "../support/suite.h"
-
-#include "../../engine/status.h"
+#include "engine/base/status.h"
+#include "tests/support/osc_client.h"
+#include "tests/support/program.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
 
 #include <math.h>
 #include <signal.h>

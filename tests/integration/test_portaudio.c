@@ -2,11 +2,11 @@
 // The PortAudio driver, on PortAudio's JACK part over a server without a sound card, and on ALSA's
 // null device: neither needs hardware.
 
-#include "../../io/io.h"
-#include "../support/fake_events.h"
-#include "../support/jackd.h"
-#include "../support/scratch.h"
-#include "../support/suite.h"
+#include "io/io.h"
+#include "tests/support/fake_events.h"
+#include "tests/support/jackd.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
 
 #include <dlfcn.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
     ceiling.py PROGRAM [ROUNDS [SEED]]
 
 The input is far over the ceiling, and has stretches of NaN, infinities, denormals, a constant, bursts of 60 dB; the rack adds 12 dB.  In a random
-order, ROUNDS times (default 1), each fault befalls: of signals, worker, GPU (PoCL), memory, files, clock, and edits.  No sample of the recordings
+order, ROUNDS times (default 1), each fault occurs: of signals, worker, GPU (PoCL), memory, files, clock, and edits.  No sample of the recordings
 may be over the ceiling of -0.3 dBFS, or be no number, and no 100 ms may be silent but where the input is.
 """
 
@@ -36,41 +36,41 @@ def make_input(seconds):
 def replaced(faults):
     """A worker that goes wrong, until another one plays."""
 
-    def befall(server):
+    def strike(server):
         server.worker(other_than=server.arm(faults), limit_s=30.0)
 
-    return befall
+    return strike
 
 
 def for_a_second(faults):
-    def befall(server):
+    def strike(server):
         pid = server.arm(faults)
         time.sleep(1.0)
         server.command(pid, "disarm")
 
-    return befall
+    return strike
 
 
 def by_signal(number):
-    def befall(server):
+    def strike(server):
         old = server.worker()
         os.kill(old, number)
         server.worker(other_than=old, limit_s=30.0)
 
-    return befall
+    return strike
 
 
 def edit(faults, rack):
     """An edit while the worker has a fault; whatever becomes of it."""
 
-    def befall(server):
+    def strike(server):
         pid = server.arm(faults)
         server.osc.ask("/rack/chain", rack, timeout=60.0)
         if server.status()["worker_pid"] == pid:
             server.command(pid, "disarm")
         server.worker(limit_s=30.0)
 
-    return befall
+    return strike
 
 
 def crash_of_a_rack(server):

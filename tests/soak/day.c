@@ -11,8 +11,8 @@
    Prints the figures; exit code 0 when they are reached.
 */
 
-#include "../../engine/engine.h"
-#include "../support/signals.h"
+#include "engine/engine.h"
+#include "tests/support/signals.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,9 +10,9 @@
    `PROGRAM run`.  Prints the figures; exit code 0 when they are reached.
 */
 
-#include "../../engine/engine.h"
-#include "../../tools/random_edits.h"
-#include "../support/signals.h"
+#include "engine/engine.h"
+#include "tests/support/signals.h"
+#include "tools/random_edits.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -7,7 +7,7 @@ failed=0
 cuda_include=$(dsp_gpu/find_cuda.sh || true)
 for header in $(find engine dsp_cpu dsp_gpu io control tools tests -name '*.h' ! -path '*/kernels/*' | sort); do
   case $header in
-    dsp_gpu/cuda_* | tests/support/fake_cuda/*) [ -n "$cuda_include" ] || continue ;; # they include the toolkit's
+    dsp_gpu/cuda/* | tests/support/fake_cuda/*) [ -n "$cuda_include" ] || continue ;; # they include the toolkit's
   esac
   # The declaration: a header of macros alone would make an empty translation unit, which C forbids.
   printf '#include "%s"\nextern int nothing;\n' "$header" |

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  A worker process that goes wrong when it is told to.  It is a whole one (engine/serve.h), but for
-  the files: the name of a file that a rack names says what happens when it is loaded, and each is
-  one sample, 1.0.
+  A worker process that goes wrong when it is told to.  It is a whole one (engine/worker/serve.h),
+  but for the files: the name of a file that a rack names says what happens when it is loaded, and
+  each is one sample, 1.0.
 
     segv, abort, exit, kill, hang, stop   at once: while the rack is planned
     segv200                         200 ms after it was planned: while it is heard
@@ -18,10 +18,10 @@
   with `babble` it says what is no message.
 */
 
-#include "../../engine/process.h"
-#include "../../engine/runner.h" // where the build calls runner_calls so that serve.c takes ours
-#include "../../engine/serve.h"
-#include "../../engine/wire.h"
+#include "engine/base/process.h"
+#include "engine/worker/worker.h" // where the build calls worker_calls so that serve.c takes ours
+#include "engine/worker/serve.h"
+#include "engine/wire/wire.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -36,16 +36,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#undef runner_calls
-extern const RunnerCalls runner_calls;
+#undef worker_calls
+extern const WorkerCalls worker_calls;
 
 static atomic_bool is_needy, is_in_future, is_latent;
 
 static Status
-arm(void* const runner, const RunnerStart* const start, RunnerFacts* const facts,
+arm(void* const worker, const WorkerStart* const start, WorkerFacts* const facts,
     Error* const error)
 {
-  const Status status = runner_calls.arm(runner, start, facts, error);
+  const Status status = worker_calls.arm(worker, start, facts, error);
   facts->serial = is_in_future ? UINT64_MAX : facts->serial;
   facts->rack_latency_frames =
       is_latent ? 3U * (uint32_t)start->format.rate_hz : facts->rack_latency_frames;
@@ -53,57 +53,57 @@ arm(void* const runner, const RunnerStart* const start, RunnerFacts* const facts
 }
 
 static void
-disarm(void* const runner)
+disarm(void* const worker)
 {
-  runner_calls.disarm(runner);
+  worker_calls.disarm(worker);
 }
 
 static Status
-edit(void* const runner, const uint64_t id, const Rack* const rack, const uint64_t at_frame,
+edit(void* const worker, const uint64_t id, const Rack* const rack, const uint64_t at_frame,
      const uint64_t stamp)
 {
-  return runner_calls.edit(runner, id, rack, at_frame, stamp);
+  return worker_calls.edit(worker, id, rack, at_frame, stamp);
 }
 
 static bool
-set(void* const runner, const ParamMessage* const messages, const uint32_t n)
+set(void* const worker, const ParamMessage* const messages, const uint32_t n)
 {
-  return runner_calls.set(runner, messages, n);
+  return worker_calls.set(worker, messages, n);
 }
 
 static void
-tell_status(const void* const runner, RunnerStatus* const status)
+tell_status(const void* const worker, WorkerStatus* const status)
 {
-  runner_calls.status(runner, status);
+  worker_calls.status(worker, status);
   status->needs_new_process = is_needy && status->facts.n_nodes > 1U;
 }
 
 static uint32_t
-tell_places(const void* const runner, EnginePlace* const places, const uint32_t max)
+tell_places(const void* const worker, EnginePlace* const places, const uint32_t max)
 {
-  return runner_calls.places(runner, places, max);
+  return worker_calls.places(worker, places, max);
 }
 
 static void
-reset_load(void* const runner)
+reset_load(void* const worker)
 {
-  runner_calls.reset_load(runner);
+  worker_calls.reset_load(worker);
 }
 
 static void
-free_runner(void* const runner)
+free_worker(void* const worker)
 {
-  runner_calls.free(runner);
+  worker_calls.free(worker);
 }
 
-const RunnerCalls bad_runner_calls = { .arm = arm,
+const WorkerCalls bad_worker_calls = { .arm = arm,
                                        .disarm = disarm,
                                        .edit = edit,
                                        .set = set,
                                        .status = tell_status,
                                        .places = tell_places,
                                        .reset_load = reset_load,
-                                       .free = free_runner };
+                                       .free = free_worker };
 
 // ---- what goes wrong ----
 

@@ -4,7 +4,7 @@
 #ifndef WARPRACK_TESTS_CLOCKED_H
 #define WARPRACK_TESTS_CLOCKED_H
 
-#include "../../engine/engine.h"
+#include "engine/engine.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -59,6 +59,7 @@ control_rig_start(ControlRig* const rig)
                                  .quit = count_quit };
   ck_assert_msg(control_start(&config, rack, &rig->control, &error) == STATUS_OK, "%s", error.text);
   rack_free(rack);
+  snprintf(rig->port, sizeof(rig->port), "%u", control_port(rig->control));
   rig->client = client_new(control_port(rig->control));
   rig->other = client_new(control_port(rig->control));
 }

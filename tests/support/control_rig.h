@@ -7,7 +7,7 @@
 #include "osc_client.h"
 #include "scratch.h"
 
-#include "../../control/control.h"
+#include "control/control.h"
 
 #include <stdatomic.h>
 
@@ -16,6 +16,7 @@ typedef struct ControlRig {
   Scratch folder;
   Engine* engine;
   Control* control;
+  char port[8];      ///< Of the server
   OscClient* client; ///< The one that does things
   OscClient* other;  ///< The one that watches
   _Atomic int n_quits, n_latency_changes;

@@ -5,7 +5,7 @@
 
 #include "suite.h"
 
-#include "../../engine/backend.h"
+#include "engine/contract/backend.h"
 
 /// Run the tests with `*device` open: the best one of `api`, or, where that is NULL, of what
 /// WARPRACK_TEST_BACKEND names ("cuda", "opencl"; OpenCL by default).  The program's exit code,

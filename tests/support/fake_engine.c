@@ -108,43 +108,56 @@ fake_engine_hold(Engine* const engine, const bool hold)
   pthread_mutex_unlock(&engine->lock);
 }
 
-static void
-answer(const HeldEdit* const edit, const Status status, const char* const text,
-       const uint32_t latency_frames)
+static EngineReply
+reply_of(const Status status, const char* const text, const uint32_t latency_frames)
 {
   EngineReply reply = { .status = status,
                         .frame = FAKE_EDIT_FRAME,
                         .latency_frames = latency_frames };
   strncpy(reply.text, text, sizeof(reply.text) - 1U);
-  edit->done(edit->context, &reply);
+  return reply;
 }
 
 /// Take the oldest held edit; false when there is none.
 static bool
-take_held(Engine* const engine, const Status status, const uint32_t latency_frames,
-          HeldEdit* const edit)
+take_held(Engine* const engine, const EngineReply* const reply, HeldEdit* const edit)
 {
   pthread_mutex_lock(&engine->lock);
   const bool has_one = engine->n_held > 0;
   if (has_one) {
     *edit = engine->held[0];
     memmove(engine->held, engine->held + 1, --engine->n_held * sizeof(HeldEdit));
-    engine->latency_frames = status == STATUS_OK ? latency_frames : engine->latency_frames;
+    engine->latency_frames = reply->status ? engine->latency_frames : reply->latency_frames;
   }
   pthread_mutex_unlock(&engine->lock);
   return has_one;
+}
+
+static void
+answer_held(Engine* const engine, const EngineReply* const reply)
+{
+  HeldEdit edit = { NULL, NULL };
+  for (int ms = 0; ms < 30000 && !take_held(engine, reply, &edit); ++ms) {
+    usleep(1000);
+  }
+  ck_assert_msg(edit.done != NULL, "no edit came within 30 s");
+  edit.done(edit.context, reply);
 }
 
 void
 fake_engine_answer(Engine* const engine, const Status status, const char* const text,
                    const uint32_t latency_frames)
 {
-  HeldEdit edit = { NULL, NULL };
-  for (int ms = 0; ms < 30000 && !take_held(engine, status, latency_frames, &edit); ++ms) {
-    usleep(1000);
-  }
-  ck_assert_msg(edit.done != NULL, "no edit came within 30 s");
-  answer(&edit, status, text, latency_frames);
+  const EngineReply reply = reply_of(status, text, latency_frames);
+  answer_held(engine, &reply);
+}
+
+void
+fake_engine_refuse_edge(Engine* const engine, const uint32_t edge, const char* const text)
+{
+  EngineReply reply = reply_of(STATUS_BAD_RACK, text, 0);
+  reply.refused_edge = edge + 1U;
+  answer_held(engine, &reply);
 }
 
 Status
@@ -164,7 +177,8 @@ engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_fram
   }
   pthread_mutex_unlock(&engine->lock);
   if (!holds) {
-    answer(&edit, STATUS_OK, "", 0);
+    const EngineReply reply = reply_of(STATUS_OK, "", 0);
+    done(context, &reply);
   }
   return STATUS_OK;
 }

@@ -6,7 +6,7 @@
 #ifndef WARPRACK_TESTS_FAKE_ENGINE_H
 #define WARPRACK_TESTS_FAKE_ENGINE_H
 
-#include "../../engine/engine.h"
+#include "engine/engine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +32,10 @@ void fake_engine_hold(Engine* engine, bool hold);
 
 /// Answer the oldest edit that is held; waits for one to come.
 void fake_engine_answer(Engine* engine, Status status, const char* text, uint32_t latency_frames);
+
+/// The same for STATUS_BAD_RACK: the channels of the document's connection `edge`, from 0, do not
+/// fit.
+void fake_engine_refuse_edge(Engine* engine, uint32_t edge, const char* text);
 
 /// Edits given so far, and the document and frame of the newest one.  The caller frees the text.
 uint32_t fake_engine_n_edits(Engine* engine);

@@ -3,7 +3,7 @@
 #ifndef WARPRACK_TESTS_FAKE_EVENTS_H
 #define WARPRACK_TESTS_FAKE_EVENTS_H
 
-#include "../../io/io.h"
+#include "io/io.h"
 
 #include <stdatomic.h>
 

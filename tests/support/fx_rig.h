@@ -6,7 +6,7 @@
 #ifndef WARPRACK_TESTS_FX_RIG_H
 #define WARPRACK_TESTS_FX_RIG_H
 
-#include "../../engine/effect.h"
+#include "engine/contract/effect.h"
 
 /// One value for a new node: `text` for TEXT, CHOICE (by name) and FILE (with `file`), else
 /// `number`.

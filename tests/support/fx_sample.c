@@ -2,7 +2,7 @@
 // A table of effects that only describe themselves, one for each kind of parameter and unit: the
 // rack's tests do not depend on what the real effects are like today.
 
-#include "../../engine/effect.h"
+#include "engine/contract/effect.h"
 
 #define NUMBER(id_, unit_, min_, max_, initial_)                                                   \
   {                                                                                                \

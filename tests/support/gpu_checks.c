@@ -4,7 +4,7 @@
 #include "gpu_checks.h"
 #include "suite.h"
 
-#include "../../dsp_gpu/gpu_compile.h"
+#include "dsp_gpu/gpu_compile.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #ifndef WARPRACK_TESTS_GPU_CHECKS_H
 #define WARPRACK_TESTS_GPU_CHECKS_H
 
-#include "../../dsp_gpu/gpu.h"
+#include "dsp_gpu/gpu.h"
 
 #define GPU_CHECKS_GROUP 64U // threads per group of the kernels that gpu_rig_open() compiles
 

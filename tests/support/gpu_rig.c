@@ -3,8 +3,8 @@
 
 #include "gpu_checks.h"
 
-#include "../../dsp_gpu/gpu_compile.h"
-#include "../../engine/rt.h"
+#include "dsp_gpu/gpu_compile.h"
+#include "engine/base/time.h"
 
 #include <check.h>
 #include <sched.h>
@@ -73,7 +73,7 @@ gpu_rig_record(const GpuRig* const rig, const GpuWork* const work)
 void
 gpu_rig_await(const GpuRig* const rig, GpuRecording* const recording, const uint64_t sequence)
 {
-  const uint64_t end_ns = rt_now_ns() + 20000000000U;
+  const uint64_t end_ns = time_now_ns() + 20000000000U;
   for (bool done = false; !done;) {
     const Status status = rig->api->poll(recording, sequence, &done);
     if (status) {
@@ -82,7 +82,7 @@ gpu_rig_await(const GpuRig* const rig, GpuRecording* const recording, const uint
       ck_abort_msg("%s: %s", status_text(status), error.text);
     }
     sched_yield(); // a CPU that plays the device needs the time
-    ck_assert_msg(done || rt_now_ns() < end_ns, "submission %u is not done after 20 s",
+    ck_assert_msg(done || time_now_ns() < end_ns, "submission %u is not done after 20 s",
                   (unsigned)sequence);
   }
 }

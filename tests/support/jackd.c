@@ -3,6 +3,8 @@
 
 #include "jackd.h"
 
+#include "engine/base/hash.h"
+
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,10 +43,7 @@ static void
 name_server(char* const name, const size_t size)
 {
   const char* const folder = getenv("WARPRACK_PROGRAM");
-  uint32_t hash = 2166136261U; // FNV-1a
-  for (const char* c = folder ? folder : ""; *c; ++c) {
-    hash = (hash ^ (unsigned char)*c) * 16777619U;
-  }
+  const uint32_t hash = hash_text(HASH32_START, folder ? folder : "");
   snprintf(name, size, "warprack-%08x-%s", (unsigned)hash, program_invocation_short_name);
 }
 

@@ -7,8 +7,8 @@
 #ifndef WARPRACK_TESTS_MADE_FILES_H
 #define WARPRACK_TESTS_MADE_FILES_H
 
-#include "../../engine/effect.h"
-#include "../../engine/status.h"
+#include "engine/base/status.h"
+#include "engine/contract/effect.h"
 
 /// Fill them; before the first one is loaded.
 void made_files_begin(void);

@@ -2,7 +2,7 @@
 
 #include "odd_opencl.h"
 
-#include "../../dsp_gpu/opencl_driver.h"
+#include "dsp_gpu/opencl/opencl_driver.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Replaces the functions in OpenCL's table (dsp_gpu/opencl_driver.h) by wrappers.  A test can make
-   one call fail, or report success with invalid results.  All other calls go to the driver.
+   Replaces the functions in OpenCL's table (dsp_gpu/opencl/opencl_driver.h) by wrappers.  A test
+   can make one call fail, or report success with invalid results.  All other calls go to the
+   driver.
 
    The wrappers count objects.  A call that frees, flushes or waits does so even if it reports an
    error.

@@ -14,12 +14,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define RECEIVE_BYTES (4 << 20) // for a thousand answers while the client has no core
+
 OscClient*
 client_new(const uint16_t port)
 {
   OscClient* const client = calloc(1, sizeof(OscClient));
   ck_assert_ptr_nonnull(client);
   client->fd = socket(AF_INET, SOCK_DGRAM, 0);
+  const int room = RECEIVE_BYTES;
+  if (setsockopt(client->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room))) { // not root
+    (void)setsockopt(client->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+  }
   const struct sockaddr_in server = { .sin_family = AF_INET,
                                       .sin_port = htons(port),
                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

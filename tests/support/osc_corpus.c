@@ -3,7 +3,7 @@
 
 #include "osc_corpus.h"
 
-#include "../../control/clock.h"
+#include "control/net/clock.h"
 
 #include <ctype.h>
 #include <stdio.h>

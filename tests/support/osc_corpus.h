@@ -3,7 +3,7 @@
 #ifndef WARPRACK_TESTS_OSC_CORPUS_H
 #define WARPRACK_TESTS_OSC_CORPUS_H
 
-#include "../../control/gate.h"
+#include "control/net/gate.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef WARPRACK_TESTS_PEERS_H
 #define WARPRACK_TESTS_PEERS_H
 
-#include "../../control/peer.h"
+#include "control/net/peer.h"
 
 #include <stdint.h>
 

@@ -3,9 +3,9 @@
 
 #include "period_rig.h"
 
-#include "../../engine/bridge.h"
-#include "../../engine/period_state.h"
-#include "../../engine/rt.h"
+#include "engine/base/rt.h"
+#include "engine/callback/bridge.h"
+#include "engine/callback/period_state.h"
 
 #include <check.h>
 #include <math.h>
@@ -283,7 +283,7 @@ expect_way_back(PeriodRig* const rig, const uint32_t latency)
 }
 
 static void*
-worker_main(void* const context)
+player_main(void* const context)
 {
   PeriodWorker* const worker = context;
   while (!atomic_load(&worker->stop)) {
@@ -305,7 +305,7 @@ period_worker_start(PeriodWorker* const worker, const PeriodRig* const rig, cons
   worker->pause_us = pause_us;
   atomic_init(&worker->flags, 0);
   atomic_init(&worker->stop, false);
-  ck_assert(rt_thread_start("test-worker", worker_main, worker, &worker->thread, NULL) ==
+  ck_assert(rt_thread_start("test-worker", player_main, worker, &worker->thread, NULL) ==
             STATUS_OK);
 }
 

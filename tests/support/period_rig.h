@@ -7,7 +7,7 @@
 #ifndef WARPRACK_TESTS_PERIOD_RIG_H
 #define WARPRACK_TESTS_PERIOD_RIG_H
 
-#include "../../engine/period.h"
+#include "engine/callback/period.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

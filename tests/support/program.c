@@ -106,3 +106,13 @@ program_clear(Program* const program)
   fclose(program->err_file);
   *program = (Program){ 0 };
 }
+
+void
+program_expect_end(Program* const program, const int exit_code, const char* const out,
+                   const char* const err)
+{
+  ck_assert_msg(program->exit_code == exit_code && strstr(program->err, err), "%d: %s%s",
+                program->exit_code, program->out, program->err);
+  ck_assert_str_eq(program->out, out);
+  program_clear(program);
+}

@@ -33,6 +33,10 @@ void program_wait(Program* program);
 
 void program_clear(Program* program);
 
+/// After program_wait(): it ended with this code, printed `out`, and its errors contain `err`; then
+/// program_clear().
+void program_expect_end(Program* program, int exit_code, const char* out, const char* err);
+
 /// Start and wait: PROGRAM_RUN(&program, "list", "effects").
 #define PROGRAM_RUN(program, ...)                                                                  \
   do {                                                                                             \

@@ -34,7 +34,7 @@ static PlanRequest
 request_for(RackRig* const rig, const Rack* const rack)
 {
   return (PlanRequest){ .rack = rack,
-                        .previous = rig->worker.plan,
+                        .previous = rig->player.plan,
                         .now_frame = rig->frame,
                         .format = &rig->format,
                         .loader = &rig->loader,
@@ -46,14 +46,14 @@ static Status
 plan(RackRig* const rig, const PlanRequest* const request, Error* const error)
 {
   Plan* made = NULL;
-  bool tangled = false;
-  const Status status = plan_new(request, &made, &tangled, error);
+  PlanFault fault;
+  const Status status = plan_new(request, &made, &fault, error);
   if (!status) {
-    worker_offer(&rig->worker, made);
-    worker_idle(&rig->worker);
-    ck_assert(worker_has_taken(&rig->worker));
+    player_offer(&rig->player, made);
+    player_idle(&rig->player);
+    ck_assert(player_has_taken(&rig->player));
     plan_heard(made, rig->frame);
-    plan_free(worker_collect(&rig->worker));
+    plan_free(player_collect(&rig->player));
   }
   return status;
 }
@@ -106,8 +106,8 @@ rack_rig_begin(RackRig* const rig, const Backend* const backend, const Backend* 
     .n_in = 1, .n_out = 1, .block_frames = 1, .n_slots = 4, .n_messages = 256
   };
   ck_assert_msg(ring_new(&shape, &rig->messages, &error) == STATUS_OK, "%s", error.text);
-  ck_assert_msg(worker_init(&rig->worker, &error) == STATUS_OK, "%s", error.text);
-  rig->worker.rate_hz = format->rate_hz;
+  ck_assert_msg(player_init(&rig->player, &error) == STATUS_OK, "%s", error.text);
+  rig->player.rate_hz = format->rate_hz;
 }
 
 void
@@ -122,15 +122,29 @@ rack_rig_new(RackRig* const rig, const Backend* const backend, const Backend* co
 void
 rack_rig_free(RackRig* const rig)
 {
-  worker_clear(&rig->worker);
+  player_clear(&rig->player);
   ring_free(rig->messages);
   rack_free(rig->rack);
+}
+
+const FxInfo*
+rack_rig_effect(const char* const text, const char* const name)
+{
+  Rack* rack = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(rack_parse(text, "test", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
+  const FxInfo* fx = NULL;
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    fx = strcmp(rack->nodes[n].name, name) ? fx : rack->nodes[n].fx;
+  }
+  rack_free(rack);
+  return fx;
 }
 
 uint32_t
 rack_rig_n_out(const RackRig* const rig)
 {
-  return rig->worker.plan->n_out;
+  return rig->player.plan->n_out;
 }
 
 void
@@ -171,7 +185,7 @@ rack_rig_run(RackRig* const rig, const float* const* const in, float* const* con
     for (uint32_t c = 0; c < n_out; ++c) {
       outs[c] = out[c] + done;
     }
-    all_good &= worker_run(&rig->worker, rig->messages, rig->frame, n, ins, outs);
+    all_good &= player_run(&rig->player, rig->messages, rig->frame, n, ins, outs);
     rig->frame += n;
     done += n;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Plays a rack block by block on a backend: planner and worker as they are, but no threads, ring of
+   Plays a rack block by block on a backend: planner and player as they are, but no threads, ring of
    blocks or clock.  For comparisons of backends.
 */
 #ifndef WARPRACK_TESTS_RACK_RIG_H
@@ -8,8 +8,8 @@
 
 #include "fx_rig.h"
 
-#include "../../engine/ring.h"
-#include "../../engine/worker.h"
+#include "engine/ring/ring.h"
+#include "engine/worker/player.h"
 
 /// A file that a rack can name.
 typedef struct RackRigFile {
@@ -20,7 +20,7 @@ typedef struct RackRigFile {
 typedef struct RackRig {
   const Backend* backend; ///< Of the nodes that leave the choice
   const Backend* gpu;     ///< Of those that say backend=gpu, or NULL
-  Worker worker;
+  Player player;
   Ring* messages;
   FileLoader loader;
   Format format;
@@ -37,6 +37,9 @@ void rack_rig_new(RackRig* rig, const Backend* backend, const Backend* gpu, cons
 void rack_rig_begin(RackRig* rig, const Backend* backend, const Backend* gpu, const Format* format,
                     const RackRigFile* files, uint32_t n_files);
 void rack_rig_free(RackRig* rig);
+
+/// The effect of the node `name` of a chain; NULL when there is no such node.
+const FxInfo* rack_rig_effect(const char* text, const char* name);
 
 /// Channels that come out.
 uint32_t rack_rig_n_out(const RackRig* rig);

@@ -61,7 +61,8 @@ trap_note(const Call call, const void* const address, const long number)
   }
 }
 
-/// As engine/rt.c calls it: the locks of the C library say FUTEX_PRIVATE_FLAG, and do not count.
+/// As engine/base/rt.c calls it: the locks of the C library say FUTEX_PRIVATE_FLAG, and do not
+/// count.
 static bool
 is_futex(const long number, const long operation, const long wanted)
 {

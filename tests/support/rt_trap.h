@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    The real-time trap: counts what an audio thread must not do between rt_section_enter() and
-   rt_section_leave() (engine/rt.h).
+   rt_section_leave() (engine/base/rt.h).
 
    A shared library, to be linked to a test or put in front of any program:
 
@@ -13,9 +13,9 @@
    admin-guide/syscall-user-dispatch and in prctl(2)), every other system call raises a signal in
    the section and is counted by number.  Everything counted is also carried out.
 
-   The futex between processes, which is what engine/rt.h uses, is counted apart: a wake is what the
-   design allows, a wait is a sleep that is part of somebody's contract (a depth of 0, freewheel, a
-   pool whose helper lost its core).
+   The futex between processes, which is what engine/base/rt.h uses, is counted apart: a wake is
+   what the design allows, a wait is a sleep that is part of somebody's contract (a depth of 0,
+   freewheel, a pool whose helper lost its core).
 
    Page faults are the difference of the thread's own counters from the section's begin to its end,
    read outside of it.  The first RT_TRAP_WARM_UP sections of a thread, which touch its stack and

@@ -7,7 +7,7 @@
 
 #include "rt_trap_net.h"
 
-#include "../../engine/status.h"
+#include "engine/base/status.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 
 #include "rt_trap_net.h"
 
-#include "../../engine/status.h"
+#include "engine/base/status.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

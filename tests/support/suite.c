@@ -15,9 +15,9 @@ suite_run(const char* const name, const TTest* const* const tests, const uint32_
     tcase_add_test(tcase, tests[t]);
   }
   suite_add_tcase(suite, tcase);
-  SRunner* const runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  SRunner* const worker = srunner_create(suite);
+  srunner_run_all(worker, CK_ENV);
+  const int failed = srunner_ntests_failed(worker);
+  srunner_free(worker);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -3,7 +3,7 @@
 #ifndef WARPRACK_TESTS_WIRE_ENDS_H
 #define WARPRACK_TESTS_WIRE_ENDS_H
 
-#include "../../engine/wire.h"
+#include "engine/wire/wire.h"
 
 #include <stddef.h>
 

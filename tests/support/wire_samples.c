@@ -24,7 +24,7 @@ static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1 }, { 0, 70
 
 static const EnginePlace places[] = { { 16, "opencl", "lost" }, { 700, "cpu", "node" } };
 
-static const RunnerFacts facts = { .serial = 1ULL << 50U,
+static const WorkerFacts facts = { .serial = 1ULL << 50U,
                                    .rack_latency_frames = WIRE_MAX_LATENCY,
                                    .n_out = FX_MAX_CHANNELS,
                                    .n_nodes = 3,
@@ -57,16 +57,11 @@ sample_fd(void)
   return memory_fd;
 }
 
-static RunnerStatus
+static WorkerStatus
 sample_status(void)
 {
-  return (RunnerStatus){ .facts = facts,
-                         .blocks = 1,
-                         .plans = 2,
-                         .params_applied = 3,
-                         .params_dropped = 4,
-                         .units_reset = 5,
-                         .device_errors = 6,
+  return (WorkerStatus){ .facts = facts,
+                         .counts = { .of = { 1, 2, 3, 4, 5, 6 } },
                          .load_p50 = 0.25,
                          .load_p99 = 0.5,
                          .load_max = 17.0,
@@ -132,7 +127,7 @@ wire_sample(const WireKind kind)
     m.armed = (WireArmed){ { STATUS_OK, "" }, facts };
     break;
   case WIRE_REPLY:
-    m.reply = (WireReply){ 9, { STATUS_FILE, "no such file", 1ULL << 40U, 128 }, facts };
+    m.reply = (WireReply){ 9, { STATUS_FILE, "no such file", 1ULL << 40U, 128, 7 }, facts };
     break;
   case WIRE_CHANGED:
     m.changed = facts;
@@ -219,7 +214,7 @@ fallbacks_equal(const Fallbacks* const a, const Fallbacks* const b)
 }
 
 static bool
-facts_equal(const RunnerFacts* const a, const RunnerFacts* const b)
+facts_equal(const WorkerFacts* const a, const WorkerFacts* const b)
 {
   return a->serial == b->serial && a->rack_latency_frames == b->rack_latency_frames &&
          a->n_out == b->n_out && a->n_nodes == b->n_nodes && a->n_units == b->n_units &&
@@ -269,11 +264,9 @@ parameters_equal(const WireSet* const a, const WireSet* const b)
 }
 
 static bool
-statuses_equal(const RunnerStatus* const a, const RunnerStatus* const b)
+statuses_equal(const WorkerStatus* const a, const WorkerStatus* const b)
 {
-  return facts_equal(&a->facts, &b->facts) && a->blocks == b->blocks && a->plans == b->plans &&
-         a->params_applied == b->params_applied && a->params_dropped == b->params_dropped &&
-         a->units_reset == b->units_reset && a->device_errors == b->device_errors &&
+  return facts_equal(&a->facts, &b->facts) && !memcmp(&a->counts, &b->counts, sizeof(a->counts)) &&
          a->load_p50 == b->load_p50 && a->load_p99 == b->load_p99 && a->load_max == b->load_max &&
          !memcmp(a->cost_us, b->cost_us, sizeof(a->cost_us)) && a->n_gpu_nodes == b->n_gpu_nodes &&
          a->n_bypassed == b->n_bypassed && a->needs_new_process == b->needs_new_process &&
@@ -286,7 +279,8 @@ replies_equal(const WireReply* const a, const WireReply* const b)
 {
   return a->id == b->id && a->reply.status == b->reply.status &&
          !strcmp(a->reply.text, b->reply.text) && a->reply.frame == b->reply.frame &&
-         a->reply.latency_frames == b->reply.latency_frames && facts_equal(&a->facts, &b->facts);
+         a->reply.latency_frames == b->reply.latency_frames &&
+         a->reply.refused_edge == b->reply.refused_edge && facts_equal(&a->facts, &b->facts);
 }
 
 static bool
@@ -359,7 +353,7 @@ fallbacks_in_range(const Fallbacks* const fallbacks)
 }
 
 static const char*
-facts_out_of_range(const RunnerFacts* const f)
+facts_out_of_range(const WorkerFacts* const f)
 {
   return f->rack_latency_frames > 2000000U    ? "latency"
          : f->n_out > 1024U                   ? "n_out"
@@ -394,7 +388,7 @@ is_load(const double load)
 }
 
 static const char*
-status_out_of_range(const RunnerStatus* const s)
+status_out_of_range(const WorkerStatus* const s)
 {
   const char* const wrong = facts_out_of_range(&s->facts);
   return wrong                                                                     ? wrong

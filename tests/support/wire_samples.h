@@ -4,7 +4,7 @@
 #ifndef WARPRACK_TESTS_WIRE_SAMPLES_H
 #define WARPRACK_TESTS_WIRE_SAMPLES_H
 
-#include "../../engine/wire.h"
+#include "engine/wire/wire.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 
 #include "checked_gpu.h"
 
-#include "../../../dsp_gpu/gpu_compile.h"
+#include "dsp_gpu/gpu_compile.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

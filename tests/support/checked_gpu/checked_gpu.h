@@ -18,10 +18,10 @@
 
    A program that links checked_gpu.c has this as its only device, "checked" 0.
 */
-#ifndef WARPRACK_TESTS_CHECKED_GPU_H
-#define WARPRACK_TESTS_CHECKED_GPU_H
+#ifndef WARPRACK_TESTS_CHECKED_GPU_CHECKED_GPU_H
+#define WARPRACK_TESTS_CHECKED_GPU_CHECKED_GPU_H
 
-#include "../../../dsp_gpu/gpu.h"
+#include "dsp_gpu/gpu.h"
 
 /// Faults so far.
 uint32_t checked_n_faults(void);

@@ -5,7 +5,7 @@
 
 #include "fake_cuda.h"
 
-#include "../../../dsp_gpu/gpu_compile.h"
+#include "dsp_gpu/gpu_compile.h"
 
 #include <check.h>
 #include <stdlib.h>

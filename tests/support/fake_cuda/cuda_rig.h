@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// The CUDA half on the fake driver with a ring of four slots: each copies a block in, mixes it
 /// into a state that the slots share (selftest_history), and copies the result out.
-#ifndef WARPRACK_TESTS_CUDA_RIG_H
-#define WARPRACK_TESTS_CUDA_RIG_H
+#ifndef WARPRACK_TESTS_FAKE_CUDA_CUDA_RIG_H
+#define WARPRACK_TESTS_FAKE_CUDA_CUDA_RIG_H
 
-#include "../../../dsp_gpu/gpu.h"
+#include "dsp_gpu/gpu.h"
 
 #define RIG_SLOTS  4U
 #define RIG_FRAMES 64U

@@ -11,8 +11,8 @@
 
    Device addresses are no host addresses, so code that mixes them up crashes or is told off.
 */
-#ifndef WARPRACK_TESTS_FAKE_CUDA_H
-#define WARPRACK_TESTS_FAKE_CUDA_H
+#ifndef WARPRACK_TESTS_FAKE_CUDA_FAKE_CUDA_H
+#define WARPRACK_TESTS_FAKE_CUDA_FAKE_CUDA_H
 
 #include <cuda.h>
 #include <stdbool.h>

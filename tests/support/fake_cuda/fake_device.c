@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The fake driver's device, context, memory and modules.
 
-#include "fake_private.h"
-
 #include "fake_nvrtc.h"
+#include "fake_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// What the parts of the fake driver share.
-#ifndef WARPRACK_TESTS_FAKE_PRIVATE_H
-#define WARPRACK_TESTS_FAKE_PRIVATE_H
+#ifndef WARPRACK_TESTS_FAKE_CUDA_FAKE_PRIVATE_H
+#define WARPRACK_TESTS_FAKE_CUDA_FAKE_PRIVATE_H
 
 // Every symbol by the name that the library exports, not by what the newest headers make of it.
 #define __CUDA_API_VERSION_INTERNAL // NOLINT: the toolkit's own name

@@ -4,7 +4,7 @@
 
 #include "fake_cuda.h"
 
-#include "../fx_checks.h"
+#include "tests/support/fx_checks.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ stage_bench_begin(StageBench* const bench, const uint32_t block)
     in[c] = bench->in[c] + block % 2U * STAGE_BENCH_BLOCK;
     out[c] = bench->out[c] + block % 2U * STAGE_BENCH_BLOCK;
   }
-  worker_begin(&bench->rig.worker, bench->rig.messages, bench->rig.frame, STAGE_BENCH_BLOCK, in,
+  player_begin(&bench->rig.player, bench->rig.messages, bench->rig.frame, STAGE_BENCH_BLOCK, in,
                out);
   bench->rig.frame += STAGE_BENCH_BLOCK;
 }
@@ -114,7 +114,7 @@ stage_bench_begin(StageBench* const bench, const uint32_t block)
 bool
 stage_bench_end(StageBench* const bench)
 {
-  return worker_end(&bench->rig.worker);
+  return player_end(&bench->rig.player);
 }
 
 uint32_t

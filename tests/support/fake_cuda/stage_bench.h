@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// A rack on the CUDA backend with the fake driver.  Its kernels do nothing here, and the samples
 /// are not looked at.
-#ifndef WARPRACK_TESTS_STAGE_BENCH_H
-#define WARPRACK_TESTS_STAGE_BENCH_H
+#ifndef WARPRACK_TESTS_FAKE_CUDA_STAGE_BENCH_H
+#define WARPRACK_TESTS_FAKE_CUDA_STAGE_BENCH_H
 
-#include "../rack_rig.h"
-
-#include "../../../dsp_gpu/device.h"
+#include "dsp_gpu/device.h"
+#include "tests/support/rack_rig.h"
 
 #define STAGE_BENCH_BLOCK    64U
 #define STAGE_BENCH_CHANNELS 3U

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Received messages, in batches: what one packet says about one moment.
+
+   A message outside bundles is a batch of one.  A bundle is one batch, carried out as a whole; a
+   nested bundle is a batch of its own.  A batch travels from the packet through the schedule and
+   the session until every one of its messages has been answered, and is owned by one of them at a
+   time.
+*/
+#ifndef WARPRACK_CONTROL_NET_MESSAGE_H
+#define WARPRACK_CONTROL_NET_MESSAGE_H
+
+#include "clock.h"
+#include "gate.h"
+#include "peer.h"
+
+#include "engine/base/status.h"
+
+#include <lo/lo.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MESSAGE_BYTES 640U // at most: a batch, a message, and what liblo allocates for it
+
+struct CommandInfo;
+
+/// One OSC message, with its arguments in the machine's byte order.
+typedef struct Message {
+  char* address;                  ///< Owned
+  lo_message arguments;           ///< Owned
+  size_t n_bytes;                 ///< Its size in the packet: the bound for answers to strangers
+  const struct CommandInfo* info; ///< Row of the table of commands, once it is known
+  char* file;                     ///< Text of the file that it names, once it is read; owned
+  // Of a read that is answered in steps:
+  bool is_unfinished;
+  uint32_t n_nodes_read;
+  uint32_t n_values_read;
+  size_t n_bytes_answered;
+} Message;
+
+typedef struct Batch {
+  struct Batch* next; ///< For whoever owns it
+  Peer peer;          ///< Who sent it
+  uint64_t due_ns;    ///< When, on the monotonic clock; 0: at once
+  uint64_t frame;     ///< When, for the engine; 0: at once
+  bool is_sorted;     ///< Its messages are of one kind, and its time has come
+  uint32_t n_run;     ///< Messages that have been answered, where each is answered by itself
+  bool
+      is_scheduled; ///< The schedule counts it: it has waited for its time, and must not be dropped
+  bool is_sent;     ///< Its values are with the engine already, stamped with `frame`
+  bool is_echo;     ///< Answered and audible already; repeated behind edits that it overtook
+  size_t n_bytes;   ///< Of memory, about
+  uint32_t n_messages;
+  Message messages[]; ///< [n_messages]
+} Batch;
+
+/**
+   Take a packet that gate_check() has passed apart.
+
+   @param packet [n_bytes], followed by at least 8 zero bytes (liblo has read past an end before).
+   @param arrival When it arrived, for its time tags.
+   @param[out] batches List in the order of the packet, an outer bundle before the ones inside it.
+   @return STATUS_OK, or STATUS_NO_MEM with nothing left over.
+*/
+NODISCARD Status batches_read(const void* packet, size_t n_bytes, const Peer* peer,
+                              const Instant* arrival, Batch** batches);
+
+/// Move the messages that `wanted` picks into a batch of their own, in order.  NULL when there are
+/// none, or no memory (then nothing is moved and `*failed` is set).
+Batch* batch_split(Batch* batch, bool (*wanted)(const Message* message), bool* failed);
+
+/// Free one batch (not those behind it).  Accepts NULL.
+void batch_free(Batch* batch);
+
+// ---- arguments ----
+
+uint32_t message_n_arguments(const Message* message);
+char message_type(const Message* message, uint32_t argument);
+
+/// The text of an 's' or 'S'.
+const char* message_text(const Message* message, uint32_t argument);
+
+/// The value of an i, h, f or d; 1 and 0 for T and F.
+double message_number(const Message* message, uint32_t argument);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Answers: coded by liblo, sent through our own socket.
+
+#include "outlet.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static int
+add_argument(const lo_message arguments, const char type, va_list* const values)
+{
+  switch (type) {
+  case 'i':
+    return lo_message_add_int32(arguments, va_arg(*values, int32_t));
+  case 'h':
+    return lo_message_add_int64(arguments, va_arg(*values, int64_t));
+  case 'f':
+    return lo_message_add_float(arguments, (float)va_arg(*values, double));
+  default:
+    return lo_message_add_string(arguments, va_arg(*values, const char*));
+  }
+}
+
+void
+outlet_add(lo_message* const arguments, const char* types, ...)
+{
+  va_list values;
+  va_start(values, types);
+  for (; *arguments && *types; ++types) {
+    if (add_argument(*arguments, *types, &values)) {
+      lo_message_free(*arguments);
+      *arguments = NULL;
+    }
+  }
+  va_end(values);
+}
+
+/// True when the server itself would receive what is sent to this peer.
+static bool
+is_own(Outlet* const outlet, const Peer* const to)
+{
+  const PeerKey* const own = &outlet->own;
+  const PeerKey key = peer_key(to);
+  if (!own->is_ip || key.port != own->port) {
+    return false;
+  }
+  if (outlet->loopback >= 0 && peer_is_loopback(to)) {
+    return true;
+  }
+  return peer_key_is_any(own) ? own_has(&outlet->machine, to) : peer_key_equal(&key, own);
+}
+
+/// The one that the peer has sent to.
+static int
+socket_to(const Outlet* const outlet, const Peer* const to)
+{
+  const bool is_loopback = to->address.ss_family == AF_INET && peer_is_loopback(to);
+  return outlet->loopback >= 0 && is_loopback ? outlet->loopback : outlet->socket;
+}
+
+static bool
+may_be_sent(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
+            const size_t answer_bytes)
+{
+  // The kernel drops packets of other machines that say to come from an address of this one.
+  const bool may_reach = answer_bytes <= request_bytes || own_has(&outlet->machine, to);
+  return may_reach && !is_own(outlet, to);
+}
+
+/// Send from the address that the peer has sent to: a client may take answers from there only.
+static bool
+send_packet(const Outlet* const outlet, const Peer* const to, void* const packet,
+            const size_t n_bytes)
+{
+  Peer peer = *to;
+  PeerControl control;
+  struct iovec part = { packet, n_bytes };
+  const struct msghdr header = { .msg_name = &peer.address,
+                                 .msg_namelen = peer.n_bytes,
+                                 .msg_iov = &part,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = peer_write_local(to, &control) };
+  return sendmsg(socket_to(outlet, to), &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+size_t
+outlet_send(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
+            const char* const address, const lo_message arguments)
+{
+  size_t n_bytes = 0;
+  size_t n_sent = 0;
+  void* const packet = arguments ? lo_message_serialise(arguments, address, NULL, &n_bytes) : NULL;
+  if (!packet) {
+    ++outlet->failed;
+  } else if (!may_be_sent(outlet, to, request_bytes, n_bytes)) {
+    ++outlet->withheld;
+  } else if (!send_packet(outlet, to, packet, n_bytes)) {
+    ++outlet->failed;
+  } else {
+    ++outlet->sent;
+    n_sent = n_bytes;
+  }
+  free(packet);
+  if (arguments) {
+    lo_message_free(arguments);
+  }
+  return n_sent;
+}
+
+void
+outlet_done(Outlet* const outlet, const Peer* const to, const char* const address,
+            const size_t request_bytes)
+{
+  lo_message answer = lo_message_new();
+  outlet_add(&answer, "s", address);
+  outlet_send(outlet, to, request_bytes, "/done", answer);
+}
+
+void
+outlet_done_edit(Outlet* const outlet, const Peer* const to, const Message* const message,
+                 const uint32_t revision, const uint64_t frame)
+{
+  lo_message answer = lo_message_new();
+  outlet_add(&answer, "sih", message->address, (int32_t)revision, (int64_t)frame);
+  outlet_send(outlet, to, message->n_bytes, "/done", answer);
+}
+
+void
+outlet_fail(Outlet* const outlet, const Peer* const to, const size_t request_bytes,
+            const char* const address, const Error* const error)
+{
+  lo_message answer = lo_message_new();
+  outlet_add(&answer, "sis", address, (int32_t)error->status, error->text);
+  outlet_send(outlet, to, request_bytes, "/fail", answer);
+}

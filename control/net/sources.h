@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The senders of packets, and which of them is served next.
+
+       packet ──▶ queue of its sender ──▶ turns: deficit round robin by CPU time
+
+   Credit is CPU time.  A sender is served until its credit is used up.  The cost of a message is
+   known only after the message was handled, and is then taken from the credit, which may become
+   negative: a debt.  In each round a waiting sender without credit gets one quantum, and is served
+   again when its credit is positive.  While it sends nothing, the time that passes pays its
+   debt.  (M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round-Robin",
+   1995; with costs known afterwards: H. Adiseshu et al., "A Reliable and Scalable Striping
+   Protocol", 1996, "surplus round robin".)  So an expensive message delays later messages of its
+   own sender; other senders wait for that one message at most.
+
+   A sender that sends a packet while its queue is empty and it has no debt is *fresh* until its
+   credit is used up.  Every second turn belongs to a fresh sender and is one message long (RFC
+   8290, section 4.2, sends new flows first).
+
+   SOURCES_BYTES limits the size of all queues together.  If a packet does not fit, a packet of a
+   sender that uses more than its share is dropped: the oldest value that a later packet for the
+   same address has replaced, else the oldest packet that sets no value.  So the newest value of
+   each address is dropped last, and a sender with an empty queue always finds room.  (P. McKenney,
+   "Stochastic Fairness Queueing", 1990, drops of the longest queue.)
+
+   On this machine a sender is an address and a port.  On other machines it is an address only,
+   because a program there can send from as many ports as it likes.  All [control].
+*/
+#ifndef WARPRACK_CONTROL_NET_SOURCES_H
+#define WARPRACK_CONTROL_NET_SOURCES_H
+
+#include "list.h"
+#include "message.h"
+#include "peer.h"
+
+#include "engine/base/time.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SOURCES_MAX        16384U            // known at a time: half of Linux's ephemeral ports
+#define SOURCES_BYTES      (16U << 20U)      // in all queues
+#define SOURCES_QUANTUM_NS INT64_C(100000)   // of CPU time a round: about ten messages of 10 us
+#define SOURCES_ROUND_NS   INT64_C(10000000) // longest round, if each turn has time for a message
+#define SOURCES_REPORT_NS  NS_PER_S          // between two reports of dropped packets
+
+typedef struct Source Source;
+
+/// A packet in a queue.
+typedef struct Packet {
+  Link link;  ///< In the queue of its sender
+  Link spare; ///< In Source::replaced or Source::others; a value with is_newest is in neither
+  struct Packet* next_newest; ///< The next one in the same list of Sources::newest
+  Source* source;
+  uint64_t hash;       ///< Of the sender and of the address that it sets
+  uint32_t n_of_value; ///< The first bytes, which tell which value it sets; 0: it sets no value
+  bool is_newest;      ///< It sets a value, and no later packet sets the same one
+  size_t n_charged;    ///< Its bytes, and those of its messages after they are parsed
+  Peer peer;
+  size_t n_bytes;
+  uint8_t bytes[]; ///< [n_bytes], then 8 zeros: liblo has been seen to read past the end
+} Packet;
+
+struct Source {
+  Link link; ///< In Sources::fresh, waiting or idle
+  Source* next_of_hash;
+  PeerKey key;
+  Peer peer;         ///< The sender of the newest packet: on other machines ports differ
+  Batch* batches;    ///< Parsed; run before the packets in the queue
+  int64_t credit_ns; ///< CPU time that is left to it; negative: debt
+  uint64_t idle_ns;  ///< When its queue became empty
+  bool is_idle;
+  bool is_fresh;        ///< Its turn is one message
+  Link queue;           ///< Parcels in order of arrival
+  Link replaced;        ///< Of them, values that a later packet replaces
+  Link others;          ///< Of them, those that set no value
+  size_t n_bytes;       ///< Charged to it: its queue ...
+  size_t n_open_bytes;  ///< ... and, of these, the packet that is being run
+  uint64_t n_dropped;   ///< Dropped packets that are not reported yet
+  uint64_t reported_ns; ///< When dropped packets were reported last
+};
+
+typedef struct Sources {
+  Source* items;                    ///< [SOURCES_MAX]
+  uint32_t n_items;                 ///< Items that have ever been used
+  Source* heads[2U * SOURCES_MAX];  ///< By hash of the key
+  Packet* newest[4U * SOURCES_MAX]; ///< By hash of sender and value
+  Link fresh, waiting, idle; ///< Senders; in `idle` the one that was silent for longest is first
+  bool is_turn_of_waiting;
+  uint32_t n_active; ///< Senders that are not idle
+  uint32_t longer;   ///< Index at which the last search for a sender above its share ended
+  uint64_t salt;     ///< Random, so that nobody can choose ports with the same hash
+  uint32_t n_parcels;
+  size_t n_bytes;
+  uint64_t dropped; ///< Packets dropped for lack of room or memory
+  uint64_t crowded; ///< Of them, those without a place in the full table, or without memory
+} Sources;
+
+/// False: out of memory.
+bool sources_init(Sources* sources, uint64_t salt);
+
+/// Free all packets and batches.
+void sources_clear(Sources* sources);
+
+/// Queue a packet; if there is no room, drop one.
+void
+sources_put(Sources* sources, const Peer* peer, uint64_t now_ns, const void* bytes, size_t n_bytes);
+
+/// The sender that a peer belongs to, added if it is new.  NULL: the table is full, and no sender
+/// in it is idle.
+Source* sources_get(Sources* sources, const Peer* peer, uint64_t now_ns);
+
+/// Queue a batch whose time has come, before its sender's packets.  Takes ownership of the batch.
+/// If the queues are full, the batch is dropped with the rest of its packet, unless is_scheduled.
+void sources_put_batch(Sources* sources, Source* source, Batch* batch, uint64_t now_ns);
+
+/// The sender to serve next; NULL: no sender has anything waiting.
+Source* sources_turn(Sources* sources);
+
+/// The next packet of a sender, freed by the caller with free(); NULL when there is none.
+Packet* sources_take(Sources* sources, Source* source);
+
+/// End a turn that took `cost_ns` of CPU time.
+void sources_charge(Sources* sources, Source* source, uint64_t now_ns, uint64_t cost_ns);
+
+/// For work that is done for a sender outside its turns: true when it has credit for the work;
+/// then, charge it for the work.
+bool sources_has_credit(Sources* sources, const Peer* peer, uint64_t now_ns);
+void sources_charge_peer(Sources* sources, const Peer* peer, uint64_t now_ns, uint64_t cost_ns);
+
+/// CPU time of a turn now: SOURCES_QUANTUM_NS, less when many senders wait.
+int64_t sources_quantum_ns(const Sources* sources);
+
+/// True when any sender has a batch or a packet waiting.
+bool sources_are_waiting(const Sources* sources);
+
+/// True when a sender has a batch or a packet waiting.
+bool source_is_waiting(const Source* source);
+
+/// The next sender, from items[*index] on, whose dropped packets must be reported now, and their
+/// number; NULL: none.
+const Source*
+sources_report(Sources* sources, uint64_t now_ns, uint32_t* index, uint64_t* n_dropped);
+
+#endif

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Two lists under a mutex: what is to be done, and what is done.  Neither thread is an audio
+// thread.
+
+#include "rack_store.h"
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define END_S 2 // longest wait for a disk when the server ends
+
+typedef struct JobList {
+  RackStoreJob* first;
+  RackStoreJob** last;
+} JobList;
+
+struct RackStore {
+  Folder folder; // our own descriptor
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed; // there is something to do, or an end is wanted, or reached
+  int fd;
+  bool is_over; // an end is wanted
+  bool has_ended;
+  bool is_left;    // rack_store_free() has not waited for the thread, which then frees the store
+  uint32_t n_jobs; // in either list, or being done
+  JobList to_do;
+  JobList done;
+};
+
+static void
+append(JobList* const list, RackStoreJob* const job)
+{
+  job->next = NULL;
+  *list->last = job;
+  list->last = &job->next;
+}
+
+static RackStoreJob*
+take_first(JobList* const list)
+{
+  RackStoreJob* const job = list->first;
+  if (job) {
+    list->first = job->next;
+    list->last = list->first ? list->last : &list->first;
+  }
+  return job;
+}
+
+/// Wait for something to do; NULL: it is over.
+static RackStoreJob*
+wait_for_job(RackStore* const store)
+{
+  pthread_mutex_lock(&store->lock);
+  while (!store->to_do.first && !store->is_over) {
+    pthread_cond_wait(&store->changed, &store->lock);
+  }
+  RackStoreJob* const job = take_first(&store->to_do); // what has been asked for is written first
+  pthread_mutex_unlock(&store->lock);
+  return job;
+}
+
+static void
+release(RackStore* const store)
+{
+  for (RackStoreJob* job = NULL; (job = take_first(&store->to_do));) {
+    rack_store_job_free(job);
+  }
+  for (RackStoreJob* job = NULL; (job = take_first(&store->done));) {
+    rack_store_job_free(job);
+  }
+  pthread_cond_destroy(&store->changed);
+  pthread_mutex_destroy(&store->lock);
+  folder_close(&store->folder);
+  close(store->fd);
+  free(store);
+}
+
+static void*
+rack_store_run(void* const context)
+{
+  RackStore* const store = context;
+  for (RackStoreJob* job = NULL; (job = wait_for_job(store));) {
+    job->error.status = job->is_write
+                            ? folder_write(&store->folder, job->name, job->text, &job->error)
+                            : folder_read_rack(&store->folder, job->name, &job->text, &job->error);
+    pthread_mutex_lock(&store->lock);
+    append(&store->done, job);
+    pthread_mutex_unlock(&store->lock);
+    eventfd_write(store->fd, 1);
+  }
+  pthread_mutex_lock(&store->lock);
+  store->has_ended = true;
+  const bool is_left = store->is_left;
+  pthread_cond_signal(&store->changed);
+  pthread_mutex_unlock(&store->lock);
+  if (is_left) {
+    release(store);
+  }
+  return NULL;
+}
+
+Status
+rack_store_new(const Folder* const folder, RackStore** const out, Error* const error)
+{
+  RackStore* const store = calloc(1, sizeof(RackStore));
+  if (!store) {
+    return error_set(error, STATUS_NO_MEM, "control: out of memory");
+  }
+  store->folder.fd = fcntl(folder->fd, F_DUPFD_CLOEXEC, 0);
+  store->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  store->to_do.last = &store->to_do.first;
+  store->done.last = &store->done.first;
+  pthread_mutex_init(&store->lock, NULL);
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&store->changed, &attributes);
+  pthread_condattr_destroy(&attributes);
+  const Status status =
+      store->folder.fd < 0 || store->fd < 0
+          ? error_set(error, STATUS_NO_MEM, "control: %s", strerror(errno))
+          : rt_thread_start("warprack-files", rack_store_run, store, &store->thread, error);
+  if (status != STATUS_OK) {
+    release(store);
+    return status;
+  }
+  *out = store;
+  return STATUS_OK;
+}
+
+/// Ask the thread to end; false when it does not in time: the store then belongs to the thread.
+static bool
+end_thread(RackStore* const store)
+{
+  const uint64_t limit_ns = time_now_ns() + END_S * NS_PER_S;
+  pthread_mutex_lock(&store->lock);
+  store->is_over = true;
+  pthread_cond_signal(&store->changed);
+  while (!store->has_ended && time_cond_wait(&store->changed, &store->lock, limit_ns)) {
+  }
+  const bool has_ended = store->has_ended;
+  store->is_left = !has_ended;
+  pthread_mutex_unlock(&store->lock);
+  return has_ended;
+}
+
+void
+rack_store_free(RackStore* const store)
+{
+  if (!store) {
+    return;
+  }
+  const pthread_t thread = store->thread;
+  if (end_thread(store)) {
+    pthread_join(thread, NULL);
+    release(store);
+  } else {
+    pthread_detach(thread);
+  }
+}
+
+int
+rack_store_fd(const RackStore* const store)
+{
+  return store->fd;
+}
+
+/// Give a job to the thread; it is freed when it cannot be taken on.
+static Status
+post(RackStore* const store, RackStoreJob* const job, Error* const error)
+{
+  pthread_mutex_lock(&store->lock);
+  const bool has_room = store->n_jobs < RACK_STORE_MAX_JOBS;
+  if (has_room) {
+    ++store->n_jobs;
+    append(&store->to_do, job);
+    pthread_cond_signal(&store->changed);
+  }
+  pthread_mutex_unlock(&store->lock);
+  if (!has_room) {
+    rack_store_job_free(job);
+    return error_set(error, STATUS_LIMIT, "%u files are being read or written already",
+                     RACK_STORE_MAX_JOBS);
+  }
+  return STATUS_OK;
+}
+
+Status
+rack_store_read(RackStore* const store, const char* const name, Message* const message,
+                Error* const error)
+{
+  RackStoreJob* const job = calloc(1, sizeof(RackStoreJob));
+  if (job) {
+    job->name = strdup(name);
+    job->message = message;
+  }
+  if (!job || !job->name) {
+    rack_store_job_free(job);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  return post(store, job, error);
+}
+
+Status
+rack_store_write(RackStore* const store, char* const text, const Peer* const peer,
+                 const Message* const message, Error* const error)
+{
+  RackStoreJob* const job = calloc(1, sizeof(RackStoreJob));
+  if (!job) {
+    free(text);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  *job = (RackStoreJob){ .is_write = true,
+                         .name = strdup(message_text(message, 0)),
+                         .text = text,
+                         .peer = *peer,
+                         .address = strdup(message->address),
+                         .n_bytes = message->n_bytes };
+  if (!text || !job->name || !job->address) {
+    rack_store_job_free(job);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  return post(store, job, error);
+}
+
+RackStoreJob*
+rack_store_take(RackStore* const store)
+{
+  eventfd_t ignored = 0;
+  (void)eventfd_read(store->fd, &ignored); // before looking: a later job makes it readable again
+  pthread_mutex_lock(&store->lock);
+  RackStoreJob* const job = take_first(&store->done);
+  store->n_jobs -= job != NULL;
+  pthread_mutex_unlock(&store->lock);
+  return job;
+}
+
+void
+rack_store_job_free(RackStoreJob* const job)
+{
+  if (job) {
+    free(job->name);
+    free(job->text);
+    free(job->address);
+    free(job);
+  }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What the parts of the CUDA half share: cuda.c (driver, devices), cuda_memory.c, cuda_module.c and
+   cuda_record.c (recordings; how slots overlap is told there).
+
+   Builder and worker use a device at the same time.  The worker touches only `lanes` and the atomic
+   members; the copy and compute streams, the joints and the staging memory are the builder's.
+*/
+#ifndef WARPRACK_DSP_GPU_CUDA_CUDA_PRIVATE_H
+#define WARPRACK_DSP_GPU_CUDA_CUDA_PRIVATE_H
+
+#include "cuda_driver.h"
+
+#include "dsp_gpu/gpu.h"
+
+#include <stdatomic.h>
+
+#define CUDA_N_LANES     2U
+#define CUDA_SPARE_WORDS 16U // pinned memory is slow to get, and to give back stops the device
+
+/// The way of every second submission to the device.
+typedef struct CudaLane {
+  CUstream stream;      ///< Submissions of one lane run one after another
+  CUevent kernels_done; ///< Recorded by each submission after its last kernel
+} CudaLane;
+
+struct GpuDevice {
+  CUcontext context;
+  uint32_t capability; ///< 10 * major + minor
+  CudaLane lanes[CUDA_N_LANES];
+
+  // The builder's: what recordings are captured from, and what copies and clears at once
+  CUstream copy_in, compute, copy_out;
+  CUevent copied_in, computed, marked, copied_out; ///< Join the streams of a recording
+  void* h_staging;                                 ///< Pinned, CUDA_STAGING_BYTES
+  GpuHostMemory* spare_words[CUDA_SPARE_WORDS]; ///< [n_spare_words] of recordings that were freed
+  uint32_t n_spare_words;
+  GpuModule* done_module;
+  GpuKernel* done_kernel; ///< Writes the done word
+
+  CUstream nudges;         ///< Waits for nothing; of the thread that keeps the device awake
+  GpuKernel* nudge_kernel; ///< Does nothing
+
+  atomic_uint n_objects;          ///< Made with the functions of the seam and not yet freed
+  atomic_int last_result;         ///< CUresult of the last failed submit() or poll()
+  _Atomic(const char*) last_call; ///< And what was called
+  atomic_bool is_lost;            ///< A sticky error has happened
+};
+
+#define CUDA_STAGING_BYTES ((size_t)1 << 20U) // a copy's fixed cost is a few percent of its time
+
+struct GpuBuffer {
+  GpuDevice* device;
+  CUdeviceptr d_memory;
+  size_t n_bytes;
+};
+
+struct GpuHostMemory {
+  GpuDevice* device;
+  void* h_memory;
+  CUdeviceptr d_memory; ///< The same memory as the device sees it
+  size_t n_bytes;
+  bool is_registered; ///< The caller's memory, else the driver's
+};
+
+struct GpuKernel {
+  char* name;
+  CUfunction function;
+  GpuKernel* next;
+};
+
+struct GpuModule {
+  GpuDevice* device;
+  char name[64]; ///< Of the source, for messages
+  CUmodule module;
+  GpuKernel* kernels;
+};
+
+extern CudaDriver cuda; ///< Filled by load()
+
+/// Make the context current in this thread; STATUS_DEVICE_LOST on a lost device. [any]
+NODISCARD Status cuda_enter(GpuDevice* device, Error* error);
+
+/// Error and status of a call on a device; notes that the device is lost.  STATUS_OK for
+/// CUDA_SUCCESS. [main, builder]
+NODISCARD Status cuda_check(GpuDevice* device, CUresult result, const char* call, Error* error);
+
+/// Like cuda_check(), for a call that writes a handle or an address to `*made`, which the caller
+/// has set to 0.  Success with `*made` still 0 is an error, too. [main, builder]
+NODISCARD Status cuda_check_made(GpuDevice* device, CUresult result, const void* made,
+                                 const char* call, Error* error);
+
+/// As cuda_check() without words, which last_error() gives later. [player]
+Status cuda_note(GpuDevice* device, CUresult result, const char* call);
+
+// cuda_memory.c, as in GpuApi
+uint64_t cuda_free_bytes(GpuDevice* device);
+Status cuda_buffer_new(GpuDevice* device, size_t n_bytes, GpuBuffer** buffer, Error* error);
+void cuda_buffer_free(GpuBuffer* buffer);
+Status
+cuda_buffer_write(GpuBuffer* buffer, size_t offset, const void* from, size_t n_bytes, Error* error);
+Status cuda_buffer_read(GpuBuffer* buffer, size_t offset, void* to, size_t n_bytes, Error* error);
+Status cuda_host_register(GpuDevice* device, void* memory, size_t n_bytes, GpuHostMemory** host,
+                          Error* error);
+Status cuda_host_new(GpuDevice* device, size_t n_bytes, GpuHostMemory** host, Error* error);
+void* cuda_host_pointer(GpuHostMemory* host);
+void cuda_host_free(GpuHostMemory* host);
+
+// cuda_module.c, as in GpuApi
+Status cuda_module_new(GpuDevice* device, const char* name, const char* source,
+                       const char* const* options, GpuModule** module, Error* error);
+void cuda_module_free(GpuModule* module);
+Status cuda_kernel_get(GpuModule* module, const char* name, GpuKernel** kernel, Error* error);
+
+// cuda_record.c, as in GpuApi
+Status cuda_record(GpuDevice* device, const GpuWork* work, GpuRecording** recording, Error* error);
+void cuda_recording_free(GpuRecording* recording);
+Status cuda_submit(GpuRecording* recording, uint64_t sequence);
+Status cuda_poll(GpuRecording* recording, uint64_t sequence, bool* done);
+Status cuda_nudge(GpuDevice* device);
+Status cuda_finish(GpuDevice* device, Error* error);
+
+/// Source of the kernel that every recording ends with, and of one that does nothing.
+extern const char cuda_done_source[];
+#define CUDA_DONE_KERNEL  "warprack_done"
+#define CUDA_NUDGE_KERNEL "warprack_nudge"
+
+#endif

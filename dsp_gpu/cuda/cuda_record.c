@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  A block's work as one CUDA graph, launched with one call.
+
+  Recording captures three streams, joined by events, into a graph:
+
+      copy_in   C C C ─┐ copied_in                                            ┌─ end of capture
+      compute          └─ wait* ─ K ─ K ─ K ─┬─────────── record* ─────marked─┤
+      copy_out                       computed └─ C C ─ done word ── copied_out┘
+
+  Double buffering.  A graph launched into a stream runs after all that is in the stream, so graphs
+  of one stream cannot overlap at all.  Recordings of even slots are therefore launched into one
+  stream and those of odd slots into another, the two lanes.  What has to stay in order is the
+  kernels, because they hand state from block to block.  Each lane has an event for that: the node
+  record* of a graph records its own lane's event behind the last kernel, and the node wait* in
+  front of the first kernel waits for the other lane's.  Both are external event nodes: a launch
+  acts on the events as if cuEventRecord() and cuStreamWaitEvent() were called at that moment, so
+  wait* waits for the submission before, and no graph waits for an event that it records itself.
+  Submissions to one lane in succession (one slot twice, a new plan) are in order by the stream
+  alone.  So kernels follow kernels in every order of submission, and in the usual one, even and odd
+  in turn, nothing else waits:
+
+      lane 0   in ── kernels ── out, done             in ── kernels ── out, done
+                        └───────────┐ event 0   ┌────────┘ event 1
+      lane 1            in ──────── kernels ── out, done
+
+  The done word.  The last node is a kernel of one thread that copies the sequence number of the
+  block from one word of mapped host memory to another, behind a fence at system scope: whoever sees
+  the number sees the block.  A memory operation (cuStreamWriteValue64, or a graph's batch node)
+  could write it too, but its value is part of the graph: each block would need a second driver
+  call, to set the node's parameters or to write from the stream, and not every driver and device
+  has memory operations.  The kernel costs a launch inside the graph and a read over the bus, and
+  runs everywhere.
+
+  After cuda_record() a block is: store the number, cuGraphLaunch(), read the word.
+*/
+
+#include "cuda_private.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A stream's query costs as much as some hundred reads of the word and takes the context's lock; an
+// asynchronous error is seen this many polls late, tens of microseconds.
+#define POLLS_PER_QUERY 1024U
+
+#define CACHE_LINE 128U // two lines of 64 bytes: processors fetch them in pairs
+
+const char cuda_done_source[] =
+    "KERNEL\n"
+    "warprack_done(const volatile u64* sequence, volatile u64* done)\n"
+    "{\n"
+    "  __threadfence_system(); // the copies and kernels before, then the word\n"
+    "  *done = *sequence;\n"
+    "}\n"
+    "KERNEL\n"
+    "warprack_nudge(void)\n"
+    "{\n"
+    "}\n";
+
+/// Mapped memory between one recording and the host.
+typedef struct Words {
+  alignas(CACHE_LINE) _Atomic uint64_t sequence; ///< Written by the worker, read by the device
+  alignas(CACHE_LINE) _Atomic uint64_t done;     ///< Written by the device, read by the worker
+} Words;
+
+struct GpuRecording {
+  GpuDevice* device;
+  CudaLane* lane;
+  CUgraphExec graph;
+  GpuHostMemory* memory; ///< Of the words
+  Words* words;
+  uint32_t n_polls; ///< Since the submission
+};
+
+// Checking
+
+static bool
+is_inside(const size_t offset, const size_t n_bytes, const size_t size)
+{
+  return offset < size && n_bytes <= size - offset;
+}
+
+static Status
+check_copies(const GpuCopy* const copies, const uint32_t n_copies, Error* const error)
+{
+  for (uint32_t c = 0; c < n_copies; ++c) {
+    const GpuCopy* const copy = &copies[c];
+    if (!is_inside(copy->buffer_offset, copy->n_bytes, copy->buffer->n_bytes) ||
+        !is_inside(copy->host_offset, copy->n_bytes, copy->host->n_bytes)) {
+      return error_set(error, STATUS_BAD_ARG, "copy %u is outside of its memory", c);
+    }
+  }
+  return STATUS_OK;
+}
+
+static Status
+check_launch(const GpuLaunch* const launch, const uint32_t index, Error* const error)
+{
+  if (launch->n_args > GPU_MAX_ARGS) {
+    return error_set(error, STATUS_BAD_ARG, "launch %u has more than %u arguments", index,
+                     GPU_MAX_ARGS);
+  }
+  for (uint32_t a = 0; a < launch->n_args; ++a) {
+    const GpuArg* const arg = &launch->args[a];
+    const bool is_good = arg->kind == GPU_ARG_BUFFER ? arg->offset < arg->buffer->n_bytes
+                         : arg->kind == GPU_ARG_HOST ? arg->offset < arg->host->n_bytes
+                                                     : true;
+    if (!is_good) {
+      return error_set(error, STATUS_BAD_ARG, "argument %u of launch %u points behind its memory",
+                       a, index);
+    }
+  }
+  return STATUS_OK;
+}
+
+static Status
+check_work(const GpuWork* const work, Error* const error)
+{
+  Status status = check_copies(work->in, work->n_in, error);
+  for (uint32_t l = 0; l < work->n_launches && !status; ++l) {
+    status = check_launch(&work->launches[l], l, error);
+  }
+  return status ? status : check_copies(work->out, work->n_out, error);
+}
+
+// Capture
+
+/// Let `later` go on from where `sooner` is.
+static Status
+join(GpuDevice* const device, const CUstream sooner, const CUevent event, const CUstream later,
+     Error* const error)
+{
+  const Status status =
+      cuda_check(device, cuda.event_record(event, sooner), "cuEventRecord", error);
+  return status ? status
+                : cuda_check(device, cuda.stream_wait_event(later, event, CU_EVENT_WAIT_DEFAULT),
+                             "cuStreamWaitEvent", error);
+}
+
+static Status
+capture_in(GpuDevice* const device, const GpuWork* const work, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t c = 0; c < work->n_in && !status; ++c) {
+    const GpuCopy* const copy = &work->in[c];
+    status =
+        cuda_check(device,
+                   cuda.memcpy_htod_async(copy->buffer->d_memory + copy->buffer_offset,
+                                          (const char*)copy->host->h_memory + copy->host_offset,
+                                          copy->n_bytes, device->copy_in),
+                   "cuMemcpyHtoDAsync", error);
+  }
+  return status ? status : join(device, device->copy_in, device->copied_in, device->compute, error);
+}
+
+/// Kernel parameters are copied while they are captured.
+static Status
+capture_launch(GpuDevice* const device, const GpuLaunch* const launch, const CUstream cu_stream,
+               Error* const error)
+{
+  CUdeviceptr pointers[GPU_MAX_ARGS];
+  void* params[GPU_MAX_ARGS];
+  for (uint32_t a = 0; a < launch->n_args; ++a) {
+    const GpuArg* const arg = &launch->args[a];
+    switch (arg->kind) {
+    case GPU_ARG_BUFFER:
+      pointers[a] = arg->buffer->d_memory + arg->offset;
+      params[a] = &pointers[a];
+      break;
+    case GPU_ARG_HOST:
+      pointers[a] = arg->host->d_memory + arg->offset;
+      params[a] = &pointers[a];
+      break;
+    case GPU_ARG_U32:
+      params[a] = (void*)&arg->u32;
+      break;
+    case GPU_ARG_F32:
+      params[a] = (void*)&arg->f32;
+      break;
+    }
+  }
+  return cuda_check(device,
+                    cuda.launch_kernel(launch->kernel->function, launch->groups[0],
+                                       launch->groups[1], 1U, launch->group_size, 1U, 1U, 0U,
+                                       cu_stream, params, NULL),
+                    "cuLaunchKernel", error);
+}
+
+static Status
+capture_kernels(const GpuRecording* const recording, const GpuWork* const work, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  const CudaLane* const other = &device->lanes[recording->lane == &device->lanes[0]];
+  Status status = cuda_check(
+      device, cuda.stream_wait_event(device->compute, other->kernels_done, CU_EVENT_WAIT_EXTERNAL),
+      "cuStreamWaitEvent", error);
+  for (uint32_t l = 0; l < work->n_launches && !status; ++l) {
+    status = capture_launch(device, &work->launches[l], device->compute, error);
+  }
+  if (!status) {
+    status = join(device, device->compute, device->computed, device->copy_out, error);
+  }
+  return status
+             ? status
+             : cuda_check(device,
+                          cuda.event_record_with_flags(recording->lane->kernels_done,
+                                                       device->compute, CU_EVENT_RECORD_EXTERNAL),
+                          "cuEventRecordWithFlags", error);
+}
+
+static Status
+capture_out(const GpuRecording* const recording, const GpuWork* const work, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  Status status = STATUS_OK;
+  for (uint32_t c = 0; c < work->n_out && !status; ++c) {
+    const GpuCopy* const copy = &work->out[c];
+    status = cuda_check(device,
+                        cuda.memcpy_dtoh_async((char*)copy->host->h_memory + copy->host_offset,
+                                               copy->buffer->d_memory + copy->buffer_offset,
+                                               copy->n_bytes, device->copy_out),
+                        "cuMemcpyDtoHAsync", error);
+  }
+  const GpuLaunch done = {
+    .kernel = device->done_kernel,
+    .groups = { 1, 1 },
+    .group_size = 1,
+    .n_args = 2,
+    .args = { { GPU_ARG_HOST, { .host = recording->memory }, offsetof(Words, sequence) },
+              { GPU_ARG_HOST, { .host = recording->memory }, offsetof(Words, done) } },
+  };
+  return status ? status : capture_launch(device, &done, device->copy_out, error);
+}
+
+static Status
+capture_all(const GpuRecording* const recording, const GpuWork* const work, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  Status status = capture_in(device, work, error);
+  if (!status) {
+    status = capture_kernels(recording, work, error);
+  }
+  if (!status) {
+    status = capture_out(recording, work, error);
+  }
+  if (!status) {
+    status = join(device, device->compute, device->marked, device->copy_in, error);
+  }
+  if (!status) {
+    status = join(device, device->copy_out, device->copied_out, device->copy_in, error);
+  }
+  return status;
+}
+
+/// Capture on this thread only: the worker goes on launching meanwhile.
+static Status
+capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph* const graph,
+        Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  Status status = cuda_check(
+      device, cuda.stream_begin_capture(device->copy_in, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+      "cuStreamBeginCapture", error);
+  if (status) {
+    return status;
+  }
+  status = capture_all(recording, work, error);
+  // Also after an error, since the streams have to leave the capture.
+  const CUresult result = cuda.stream_end_capture(device->copy_in, graph);
+  return status ? status : cuda_check_made(device, result, graph, "cuStreamEndCapture", error);
+}
+
+// Recordings
+
+static Status
+instantiate(GpuRecording* const recording, const CUgraph graph, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  Status status = cuda_check_made(device, cuda.graph_instantiate(&recording->graph, graph, 0U),
+                                  &recording->graph, "cuGraphInstantiateWithFlags", error);
+  if (!status) { // now rather than with the first launch
+    status = cuda_check(device, cuda.graph_upload(recording->graph, device->copy_in),
+                        "cuGraphUpload", error);
+  }
+  return status ? status
+                : cuda_check(device, cuda.stream_synchronize(device->copy_in),
+                             "cuStreamSynchronize", error);
+}
+
+/// Words that say nothing yet.
+static Status
+take_library_log(GpuRecording* const recording, Error* const error)
+{
+  GpuDevice* const device = recording->device;
+  if (device->n_spare_words) {
+    recording->memory = device->spare_words[--device->n_spare_words];
+  } else {
+    const Status status = cuda_host_new(device, sizeof(Words), &recording->memory, error);
+    if (status) {
+      return status;
+    }
+  }
+  recording->words = recording->memory->h_memory;
+  atomic_store(&recording->words->sequence, 0U);
+  atomic_store(&recording->words->done, 0U);
+  return STATUS_OK;
+}
+
+static void
+give_words(const GpuRecording* const recording)
+{
+  GpuDevice* const device = recording->device;
+  if (recording->memory && device->n_spare_words < CUDA_SPARE_WORDS) {
+    device->spare_words[device->n_spare_words++] = recording->memory;
+  } else {
+    cuda_host_free(recording->memory);
+  }
+}
+
+static Status
+fill(GpuRecording* const recording, const GpuWork* const work, Error* const error)
+{
+  Status status = take_library_log(recording, error);
+  if (status) {
+    return status;
+  }
+  CUgraph graph = NULL;
+  status = capture(recording, work, &graph, error);
+  if (!status) {
+    status = instantiate(recording, graph, error);
+  }
+  if (graph) {
+    cuda.graph_destroy(graph);
+  }
+  return status;
+}
+
+Status
+cuda_record(GpuDevice* const device, const GpuWork* const work, GpuRecording** const recording,
+            Error* const error)
+{
+  Status status = cuda_enter(device, error);
+  if (!status) {
+    status = check_work(work, error);
+  }
+  if (status) {
+    return status;
+  }
+  GpuRecording* const made = calloc(1U, sizeof(*made));
+  if (!made) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  made->device = device;
+  made->lane = &device->lanes[work->slot % CUDA_N_LANES];
+  atomic_fetch_add(&device->n_objects, 1U);
+  status = fill(made, work, error);
+  if (status) {
+    cuda_recording_free(made);
+    return status;
+  }
+  *recording = made;
+  return STATUS_OK;
+}
+
+void
+cuda_recording_free(GpuRecording* const recording)
+{
+  if (!recording) {
+    return;
+  }
+  cuda.ctx_set_current(recording->device->context);
+  if (recording->graph) {
+    cuda.graph_exec_destroy(recording->graph);
+  }
+  give_words(recording);
+  atomic_fetch_sub(&recording->device->n_objects, 1U);
+  free(recording);
+}
+
+// The worker's part
+
+Status
+cuda_submit(GpuRecording* const recording, const uint64_t sequence)
+{
+  GpuDevice* const device = recording->device;
+  if (atomic_load_explicit(&device->is_lost, memory_order_relaxed)) {
+    return STATUS_DEVICE_LOST;
+  }
+  recording->n_polls = 0;
+  atomic_store_explicit(&recording->words->sequence, sequence, memory_order_release);
+  CUresult result = cuda.ctx_set_current(device->context);
+  if (result) {
+    return cuda_note(device, result, "cuCtxSetCurrent");
+  }
+  result = cuda.graph_launch(recording->graph, recording->lane->stream);
+  return cuda_note(device, result, "cuGraphLaunch");
+}
+
+Status
+cuda_poll(GpuRecording* const recording, const uint64_t sequence, bool* const done)
+{
+  GpuDevice* const device = recording->device;
+  *done = atomic_load_explicit(&recording->words->done, memory_order_acquire) == sequence;
+  if (*done) {
+    return STATUS_OK;
+  }
+  if (atomic_load_explicit(&device->is_lost, memory_order_relaxed)) {
+    return STATUS_DEVICE_LOST;
+  }
+  if (++recording->n_polls % POLLS_PER_QUERY) {
+    return STATUS_OK;
+  }
+  CUresult result = cuda.ctx_set_current(device->context);
+  if (result) {
+    return cuda_note(device, result, "cuCtxSetCurrent");
+  }
+  result = cuda.stream_query(recording->lane->stream);
+  return result == CUDA_ERROR_NOT_READY ? STATUS_OK : cuda_note(device, result, "cuStreamQuery");
+}
+
+Status
+cuda_nudge(GpuDevice* const device)
+{
+  if (atomic_load_explicit(&device->is_lost, memory_order_relaxed)) {
+    return STATUS_DEVICE_LOST;
+  }
+  CUresult result = cuda.ctx_set_current(device->context);
+  if (result) {
+    return cuda_note(device, result, "cuCtxSetCurrent");
+  }
+  result = cuda.stream_query(device->nudges);
+  if (result) {
+    return result == CUDA_ERROR_NOT_READY ? STATUS_OK : cuda_note(device, result, "cuStreamQuery");
+  }
+  result = cuda.launch_kernel(device->nudge_kernel->function, 1U, 1U, 1U, 1U, 1U, 1U, 0U,
+                              device->nudges, NULL, NULL);
+  return cuda_note(device, result, "cuLaunchKernel");
+}
+
+Status
+cuda_finish(GpuDevice* const device, Error* const error)
+{
+  Status status = cuda_enter(device, error);
+  for (uint32_t l = 0; l < CUDA_N_LANES && !status; ++l) {
+    status = cuda_check(device, cuda.stream_synchronize(device->lanes[l].stream),
+                        "cuStreamSynchronize", error);
+  }
+  return status;
+}

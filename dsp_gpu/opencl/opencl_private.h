@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What the files of the OpenCL implementation share: opencl_list.c (which devices there are),
+   opencl.c (a device's life and its errors), opencl_memory.c, opencl_module.c, opencl_record.c
+   (what a submission needs, prepared) and opencl_submit.c (the worker's part).
+*/
+#ifndef WARPRACK_DSP_GPU_OPENCL_OPENCL_PRIVATE_H
+#define WARPRACK_DSP_GPU_OPENCL_OPENCL_PRIVATE_H
+
+#include "opencl_driver.h"
+
+#include "dsp_gpu/gpu.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/// A device that can be opened.
+typedef struct OpenclFound {
+  cl_device_id id;
+  cl_platform_id platform;
+  GpuDeviceInfo info;
+  bool rounds_correctly; ///< Division and square root, when asked to
+  char toolchain[512];   ///< All versions that compiled code depends on
+} OpenclFound;
+
+/// In-order queues.  The builder has its own, so that it waits for its own copies only.
+enum { QUEUE_IN, QUEUE_KERNELS, QUEUE_OUT, QUEUE_BUILDER, QUEUE_NUDGES, N_QUEUES };
+
+struct GpuDevice {
+  const OpenclFound* found;
+  cl_context context;
+  cl_command_queue queues[N_QUEUES];
+  cl_mem nudged;         ///< Some bytes that nobody reads
+  cl_event last_nudge;   ///< Not seen to have ended, or NULL; of the thread that nudges
+  _Atomic bool is_lost;  ///< Set by whoever meets the error, read by all
+  pthread_mutex_t mutex; ///< Of what follows; the worker takes it when the device is lost only
+  const char* lost_call; ///< The function that told
+  cl_int lost_code;
+  char words[200];     ///< The driver's own, from its callback; "" for none
+  uint64_t used_bytes; ///< Of buffers
+};
+
+struct GpuBuffer {
+  GpuDevice* device;
+  cl_mem memory;
+  size_t n_bytes;
+};
+
+/// On a device that shares memory, the memory itself.  Elsewhere copies of a block go through
+/// `pinned`, because a driver stages what is not its own: submit() fills it, poll() empties it.
+struct GpuHostMemory {
+  GpuDevice* device;
+  cl_mem memory;
+  char* pointer; ///< The caller's, or `pinned`
+  char* pinned;  ///< What the driver copies from and to
+  void* owned;   ///< To be freed, NULL for the caller's and the driver's
+  size_t n_bytes;
+};
+
+struct GpuKernel {
+  GpuModule* module;
+  cl_kernel kernel;
+  char name[64];
+  cl_uint n_args;
+  size_t group_size; ///< As compiled
+};
+
+struct GpuModule {
+  GpuDevice* device;
+  cl_program program;
+  char name[64];
+  uint32_t n_kernels;
+  GpuKernel* kernels; ///< [n_kernels]
+};
+
+typedef struct RecordedCopy {
+  cl_mem buffer;
+  size_t offset; ///< Into the buffer
+  size_t n_bytes;
+  char* pinned; ///< Host side
+  char* staged; ///< Where that is filled from or emptied to, NULL when it is the memory itself
+} RecordedCopy;
+
+typedef struct RecordedLaunch {
+  cl_kernel kernel; ///< Of this launch alone: it keeps the arguments
+  size_t n_threads[2];
+  size_t group_size[2];
+  cl_mem parts[GPU_MAX_ARGS]; ///< Buffers from an offset on, NULL for the rest
+} RecordedLaunch;
+
+struct GpuRecording {
+  GpuDevice* device;
+  uint32_t n_in, n_launches, n_out;
+  RecordedCopy* in;
+  RecordedLaunch* launches;
+  RecordedCopy* out;
+  cl_event last;      ///< Of the submission in flight, else NULL
+  uint64_t in_flight; ///< Its number
+  bool is_queued;     ///< Commands of it may be in the queues
+  uint64_t done;      ///< The number of the last one that was done
+};
+
+// ---- opencl_list.c ----
+
+Status opencl_load(Error* error);
+uint32_t opencl_n_devices(void);
+Status opencl_describe(uint32_t index, GpuDeviceInfo* info, Error* error);
+const OpenclFound* opencl_found(uint32_t index); ///< NULL out of range
+
+// ---- opencl.c ----
+
+/// A call failed; the device lives on. [builder]
+Status opencl_fail(GpuDevice* device, Error* error, const char* call, cl_int code);
+/// A call failed and left the device's queues in nobody knows which state.  Always
+/// STATUS_DEVICE_LOST. [builder, player]
+Status opencl_lose(GpuDevice* device, Error* error, const char* call, cl_int code);
+/// STATUS_DEVICE_LOST with the words of the first error, STATUS_OK before it. [builder]
+Status opencl_check(GpuDevice* device, Error* error);
+
+// ---- the rest of the table, see gpu.h ----
+
+Status opencl_buffer_new(GpuDevice* device, size_t n_bytes, GpuBuffer** buffer, Error* error);
+void opencl_buffer_free(GpuBuffer* buffer);
+Status opencl_buffer_write(GpuBuffer* buffer, size_t offset, const void* from, size_t n_bytes,
+                           Error* error);
+Status opencl_buffer_read(GpuBuffer* buffer, size_t offset, void* to, size_t n_bytes, Error* error);
+Status opencl_host_register(GpuDevice* device, void* memory, size_t n_bytes, GpuHostMemory** host,
+                            Error* error);
+Status opencl_host_new(GpuDevice* device, size_t n_bytes, GpuHostMemory** host, Error* error);
+void* opencl_host_pointer(GpuHostMemory* host);
+void opencl_host_free(GpuHostMemory* host);
+
+Status opencl_module_new(GpuDevice* device, const char* name, const char* source,
+                         const char* const* options, GpuModule** module, Error* error);
+void opencl_module_free(GpuModule* module);
+Status opencl_kernel_get(GpuModule* module, const char* name, GpuKernel** kernel, Error* error);
+
+Status
+opencl_record(GpuDevice* device, const GpuWork* work, GpuRecording** recording, Error* error);
+void opencl_recording_free(GpuRecording* recording);
+Status opencl_submit(GpuRecording* recording, uint64_t sequence);
+Status opencl_poll(GpuRecording* recording, uint64_t sequence, bool* done);
+Status opencl_nudge(GpuDevice* device);
+
+#endif

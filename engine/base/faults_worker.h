@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The hooks of the faults called worker.* (faults.h), where racks are planned and blocks are run.
+/// In the program that users have they are nothing.
+#ifndef WARPRACK_ENGINE_BASE_FAULTS_WORKER_H
+#define WARPRACK_ENGINE_BASE_FAULTS_WORKER_H
+
+#include <stdint.h>
+
+struct Plan;
+struct Rack;
+struct Ring;
+
+#ifdef WARPRACK_FAULTS
+
+/// A rack is about to be planned. [builder, main]
+void worker_faults_plan(const struct Rack* rack);
+
+/// A block of a plan has begun. [player]
+void worker_faults_begin(const struct Plan* plan, const struct Ring* ring);
+
+/// The oldest block of the ring is about to be given back. [player]
+void worker_faults_end(struct Ring* ring);
+
+/// What a block is given back as: `result`, or another one. [player]
+uint64_t worker_faults_result(uint64_t result);
+
+#else
+#define worker_faults_plan(rack)
+#define worker_faults_begin(plan, ring)
+#define worker_faults_end(ring)
+#define worker_faults_result(result) (result)
+#endif
+
+#endif

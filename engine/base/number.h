@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Decimal numbers as text, read and written as in the C locale whatever the program's locale is.
+#ifndef WARPRACK_ENGINE_BASE_NUMBER_H
+#define WARPRACK_ENGINE_BASE_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/// A decimal number in parts, so that a unit's power of ten is part of the one rounding to double:
+/// 2.3 kHz is 2300 Hz, although 2.3 * 1000 is not.
+typedef struct Decimal {
+  bool is_negative;
+  const char* mantissa; ///< Behind the sign
+  size_t n_mantissa;
+  long exponent;
+  const char* end; ///< First character after the number
+} Decimal;
+
+/// Find the number that `text` begins with: sign, digits with a point, exponent.  A minus may be
+/// the mathematical one or a dash, as word processors write it.  No infinities, no NaN, no
+/// hexadecimal. False when there is none. [any]
+bool number_scan(const char* text, Decimal* decimal);
+
+/// Its value times ten to the `shift`, rounded once; infinite when too large. [any]
+double number_value(const Decimal* decimal, int shift);
+
+/// The shortest text that number_value() reads back to the same double; returns `text`. [any]
+#define NUMBER_BYTES 40U // room for any number and a short unit after it
+const char* number_print(double number, char text[NUMBER_BYTES]);
+
+#endif

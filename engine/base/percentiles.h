@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Median and percentiles of measured times.
+#ifndef WARPRACK_ENGINE_BASE_PERCENTILES_H
+#define WARPRACK_ENGINE_BASE_PERCENTILES_H
+
+#include <stddef.h>
+
+typedef struct Percentiles {
+  double p50, p99, p999, max, mean;
+} Percentiles;
+
+/// Sorts `values` in place.  Nearest rank: each result but the mean is one of the values.  All 0
+/// when n is 0.
+Percentiles percentiles_of(double* values, size_t n);
+
+#endif

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A child process: posix_spawn(3), a pidfd to wait for its end, /proc for its state.
+
+#include "process.h"
+#include "time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FREE_WAIT_NS    NS_PER_S // how long process_free() waits for a killed process
+#define STAT_BYTES      1024U    // of /proc/PID/stat, at most
+#define STAT_EXIT_FIELD 52U      // proc(5): exit_code
+
+struct Process {
+  pid_t id;
+  int fd;         ///< pidfd
+  bool is_killed; ///< By process_kill()
+  int crash;      ///< The signal that it was dying of then, or 0
+  bool has_ended;
+  int signal; ///< That has ended it, or 0
+  char reason[PROCESS_REASON_BYTES];
+};
+
+// ---- starting ----
+
+/// The child's descriptors.  The socket first: it may be one of 0 to 2 here.
+static int
+set_descriptors(posix_spawn_file_actions_t* const actions, const int socket)
+{
+  const bool has_stderr = socket != STDERR_FILENO && fcntl(STDERR_FILENO, F_GETFD) >= 0;
+  int failed = posix_spawn_file_actions_adddup2(actions, socket, PROCESS_SOCKET);
+  failed = failed ? failed
+                  : posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
+  failed = failed || has_stderr
+               ? failed
+               : posix_spawn_file_actions_adddup2(actions, STDIN_FILENO, STDERR_FILENO);
+  failed =
+      failed ? failed : posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO);
+  return failed ? failed : posix_spawn_file_actions_addclosefrom_np(actions, PROCESS_SOCKET + 1);
+}
+
+static bool
+is_realtime(void)
+{
+  const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+  return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+static int
+set_attributes(posix_spawnattr_t* const attributes)
+{
+  const struct sched_param usual = { .sched_priority = 0 };
+  const int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID |
+                    (is_realtime() ? POSIX_SPAWN_SETSCHEDULER : 0);
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  int failed = posix_spawnattr_setsigmask(attributes, &none);
+  failed = failed ? failed : posix_spawnattr_setsigdefault(attributes, &all);
+  failed = failed ? failed : posix_spawnattr_setschedpolicy(attributes, SCHED_OTHER);
+  failed = failed ? failed : posix_spawnattr_setschedparam(attributes, &usual);
+  return failed ? failed : posix_spawnattr_setflags(attributes, (short)flags);
+}
+
+/// An error number, 0 when the child runs.
+static int
+spawn(const char* const path, char* const argv[], const int socket, pid_t* const id)
+{
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int failed = posix_spawn_file_actions_init(&actions);
+  if (failed) {
+    return failed;
+  }
+  failed = posix_spawnattr_init(&attributes);
+  if (!failed) {
+    failed = set_descriptors(&actions, socket);
+    failed = failed ? failed : set_attributes(&attributes);
+    failed = failed ? failed : posix_spawn(id, path, &actions, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  return failed;
+}
+
+/// Children of a parent that ignores SIGCHLD, as some launchers leave it, end without a reason.
+static void
+heed_children(void)
+{
+  struct sigaction action;
+  if (sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN) {
+    signal(SIGCHLD, SIG_DFL);
+  }
+}
+
+Status
+process_start(const char* const path, char* const argv[], const int socket, Process** const out,
+              Error* const error)
+{
+  Process* const process = calloc(1, sizeof(Process));
+  if (!process) {
+    return error_set(error, STATUS_NO_MEM, "no memory for a process");
+  }
+  const char* const what = argv[0] && argv[1] ? argv[1] : ""; // one program may be many things
+  heed_children();
+  if (access("/dev/null", R_OK | W_OK)) { // the child's input; spawning would blame the program
+    const int reason = errno;
+    free(process);
+    return error_set(error, STATUS_FILE, "%s %s cannot be started: /dev/null cannot be opened: %s",
+                     path, what, strerror(reason));
+  }
+  const int failed = spawn(path, argv, socket, &process->id);
+  if (failed) {
+    free(process);
+    return error_set(error, failed == EAGAIN || failed == ENOMEM ? STATUS_NO_MEM : STATUS_FILE,
+                     "%s %s cannot be started: %s", path, what, strerror(failed));
+  }
+  process->fd = (int)syscall(SYS_pidfd_open, process->id, 0U); // ours to reap: the id is still its
+  if (process->fd < 0) {
+    const int reason = errno;
+    kill(process->id, SIGKILL);
+    waitpid(process->id, NULL, 0);
+    free(process);
+    return error_set(error, STATUS_NO_MEM, "%s %s cannot be watched: %s", path, what,
+                     strerror(reason));
+  }
+  *out = process;
+  return STATUS_OK;
+}
+
+// ---- watching ----
+
+pid_t
+process_id(const Process* const process)
+{
+  return process->id;
+}
+
+int
+process_fd(const Process* const process)
+{
+  return process->fd;
+}
+
+static void
+say_reason(Process* const process, const siginfo_t* const end)
+{
+  char* const reason = process->reason;
+  const char* const name = sigabbrev_np(end->si_status);
+  if (end->si_code == CLD_EXITED) {
+    snprintf(reason, PROCESS_REASON_BYTES, "exited with %d", end->si_status);
+  } else if (!name) {
+    snprintf(reason, PROCESS_REASON_BYTES, "killed by signal %d", end->si_status);
+  } else {
+    const bool is_foreign = end->si_status == SIGKILL && !process->is_killed;
+    snprintf(reason, PROCESS_REASON_BYTES, "killed by SIG%s%s", name,
+             is_foreign ? ": perhaps out of memory" : "");
+  }
+}
+
+bool
+process_has_ended(Process* const process, char reason[const PROCESS_REASON_BYTES])
+{
+  siginfo_t end = { .si_pid = 0 };
+  if (!process->has_ended) {
+    if (waitid(P_PIDFD, (id_t)process->fd, &end, WEXITED | WNOHANG) !=
+        0) { // somebody else has reaped it
+      process->has_ended = true;
+      snprintf(process->reason, sizeof(process->reason), "ended");
+    } else if (end.si_pid) {
+      process->has_ended = true;
+      // A kill ends the writing of a core, and is what the kernel tells then.
+      end.si_status = process->is_killed && process->crash && end.si_code != CLD_EXITED
+                          ? process->crash
+                          : end.si_status;
+      process->signal = end.si_code == CLD_EXITED ? 0 : end.si_status;
+      say_reason(process, &end);
+    }
+  }
+  if (process->has_ended) {
+    memcpy(reason, process->reason, PROCESS_REASON_BYTES);
+  }
+  return process->has_ended;
+}
+
+int
+process_signal(const Process* const process)
+{
+  return process->signal;
+}
+
+/// What the kernel says of it, from the state on: "R 1 2 …"; "" when it says nothing.
+static const char*
+read_stat(const Process* const process, char line[const STAT_BYTES])
+{
+  char path[64];
+  if (process->has_ended) {
+    return ""; // the id may be another's by now
+  }
+  snprintf(path, sizeof(path), "/proc/%d/stat", (int)process->id);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t n = fd >= 0 ? read(fd, line, STAT_BYTES - 1U) : -1;
+  if (fd >= 0) {
+    close(fd);
+  }
+  line[n > 0 ? n : 0] = '\0';
+  const char* const after_name = strrchr(line, ')'); // proc(5): the name may hold anything
+  return after_name && after_name[1] == ' ' ? after_name + 2 : "";
+}
+
+bool
+process_is_stopped(const Process* const process)
+{
+  char line[STAT_BYTES];
+  return read_stat(process, line)[0] == 'T';
+}
+
+/// The signal that it is dying of, as while its core is written; 0 when it lives.
+static int
+find_crash(const Process* const process)
+{
+  char line[STAT_BYTES];
+  const char* field = read_stat(process, line);
+  for (uint32_t f = 3U; field && f < STAT_EXIT_FIELD; ++f) {
+    field = strchr(field, ' ');
+    field = field ? field + 1 : NULL;
+  }
+  const int number = field ? (int)(strtol(field, NULL, 10) & 0x7F) : 0; // as in a wait status
+  // The one that stops it is told there as well, from before it is seen to have stopped.
+  return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU ? 0
+                                                                                          : number;
+}
+
+// ---- ending ----
+
+/// Wait for the end, `timeout_ns` at most.
+static void
+wait_for_end(const Process* const process, const uint64_t timeout_ns)
+{
+  const uint64_t began_ns = time_now_ns();
+  uint64_t passed_ns = 0;
+  do {
+    struct pollfd end = { .fd = process->fd, .events = POLLIN };
+    const struct timespec left = time_spec(timeout_ns - passed_ns);
+    if (ppoll(&end, 1, &left, NULL) >= 0 || errno != EINTR) {
+      return;
+    }
+    passed_ns = time_now_ns() - began_ns;
+  } while (passed_ns < timeout_ns);
+}
+
+bool
+process_kill(Process* const process, const uint64_t timeout_ns,
+             char reason[const PROCESS_REASON_BYTES])
+{
+  if (process_has_ended(process, reason)) {
+    return true;
+  }
+  process->crash = find_crash(process);
+  process->is_killed = syscall(SYS_pidfd_send_signal, process->fd, SIGKILL, NULL, 0U) == 0;
+  wait_for_end(process, timeout_ns);
+  return process_has_ended(process, reason);
+}
+
+void
+process_free(Process* const process)
+{
+  if (!process) {
+    return;
+  }
+  char reason[PROCESS_REASON_BYTES];
+  process_kill(process, FREE_WAIT_NS, reason);
+  close(process->fd);
+  free(process);
+}
+
+// ---- in the child ----
+
+bool
+process_follow_parent(const int socket)
+{
+  struct ucred maker = { .pid = 0 };
+  socklen_t n = sizeof(maker);
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+      getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &n) != 0) {
+    return false;
+  }
+  return getppid() == maker.pid; // else it died before the kernel was asked to tell
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Audio threads on Linux: scheduling, memory, floating-point mode and futex.
+
+#include "rt.h"
+
+#include "time.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of ours goes
+
+void
+rt_flush_denormals(void)
+{
+#if defined(__x86_64__)
+  _mm_setcsr(_mm_getcsr() | 0x8040U); // FTZ is bit 15, DAZ bit 6 of MXCSR
+#elif defined(__aarch64__)
+  uint64_t fpcr = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  __asm__ volatile("msr fpcr, %0" : : "r"(fpcr | (1U << 24U))); // FZ
+#endif
+}
+
+/// Every signal but those that a fault raises in the thread itself: blocked, these would kill.
+static void
+asynchronous_signals(sigset_t* const set)
+{
+  static const int synchronous[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
+  sigfillset(set);
+  for (size_t i = 0; i < ARRAY_LEN(synchronous); ++i) {
+    sigdelset(set, synchronous[i]);
+  }
+}
+
+Status
+rt_thread_start(const char* const name, void* (*const run)(void* context), void* const context,
+                pthread_t* const thread, Error* const error)
+{
+  sigset_t blocked;
+  sigset_t before;
+  asynchronous_signals(&blocked);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before); // inherited by the new thread
+  const int failure = pthread_create(thread, NULL, run, context);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (failure) {
+    return error_set(error, STATUS_NO_MEM, "cannot start thread %s: %s", name, strerror(failure));
+  }
+  pthread_setname_np(*thread, name);
+  return STATUS_OK;
+}
+
+Status
+rt_become_realtime(const int priority, Error* const error)
+{
+  // 0 is this thread, not the process.  What it forks starts at normal priority.
+  const struct sched_param param = { .sched_priority = priority };
+  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0) {
+    return STATUS_OK;
+  }
+  return error_set(error, STATUS_LIMIT,
+                   "no real-time priority %d (%s): audio may drop out under load; "
+                   "join the group 'audio' or raise the limit 'rtprio', see limits.conf(5)",
+                   priority, strerror(errno));
+}
+
+typedef struct Trial {
+  int priority;
+  Status status;
+  Error error;
+} Trial;
+
+static void*
+run_trial(void* const context)
+{
+  Trial* const trial = context;
+  trial->status = rt_become_realtime(trial->priority, &trial->error);
+  return NULL;
+}
+
+Status
+rt_try_realtime(const int priority, Error* const error)
+{
+  Trial trial = { .priority = priority };
+  pthread_t thread;
+  const Status status = rt_thread_start("warprack-trial", run_trial, &trial, &thread, error);
+  if (status) {
+    return status;
+  }
+  pthread_join(thread, NULL);
+  return trial.status ? error_set(error, trial.status, "%s", trial.error.text) : STATUS_OK;
+}
+
+/// True when locked memory has no bound for this process.
+static bool
+may_lock_everything(void)
+{
+  struct rlimit limit = { 0, 0 };
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY) {
+    return true;
+  }
+  struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0, 0, 0 } };
+  return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & (1U << CAP_IPC_LOCK));
+}
+
+static void __attribute__((noinline)) touch_stack(void)
+{
+  volatile char stack[STACK_TOUCHED_BYTES];
+  for (size_t i = 0; i < sizeof(stack); i += 1024U) {
+    stack[i] = 0;
+  }
+}
+
+Status
+rt_lock_memory(Error* const error)
+{
+  touch_stack();
+  if (!may_lock_everything()) {
+    return error_set(error, STATUS_LIMIT,
+                     "memory is not locked: audio may drop out when memory is short; join the "
+                     "group 'audio' or make the limit 'memlock' unlimited, see limits.conf(5)");
+  }
+  if (mlockall(MCL_CURRENT | MCL_FUTURE) == 0) {
+    return STATUS_OK;
+  }
+  return error_set(error, STATUS_LIMIT, "memory is not locked: %s", strerror(errno));
+}
+
+void
+rt_futex_wait(_Atomic uint32_t* const word, const uint32_t expected, const uint64_t timeout_ns)
+{
+  const struct timespec timeout = time_spec(timeout_ns);
+  syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns == UINT64_MAX ? NULL : &timeout, NULL,
+          0);
+}
+
+void
+rt_futex_wake(_Atomic uint32_t* const word)
+{
+  syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void
+rt_pause(void)
+{
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}

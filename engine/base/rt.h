@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What a thread needs to be an audio thread: priority, locked memory, flush-to-zero, and the
+   futex.  Everything degrades loudly: what could not be had is a text for the status, said
+   once.
+
+   rt_section_enter() and rt_section_leave() mark the code that must not allocate, lock or call the
+   kernel.  A normal program defines neither hook, so that a marker costs one test of a pointer; the
+   real-time trap of the tests (tests/support/rt_trap.c) defines both and counts what happens
+   between them.
+*/
+#ifndef WARPRACK_ENGINE_BASE_RT_H
+#define WARPRACK_ENGINE_BASE_RT_H
+
+#include "status.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+void warprack_rt_enter(void) __attribute__((weak));
+void warprack_rt_leave(void) __attribute__((weak));
+
+/// This thread's real-time code begins; sections may nest. [rt, player]
+static inline void
+rt_section_enter(void)
+{
+  if (warprack_rt_enter) {
+    warprack_rt_enter();
+  }
+}
+
+/// This thread's real-time code ends. [rt, player]
+static inline void
+rt_section_leave(void)
+{
+  if (warprack_rt_leave) {
+    warprack_rt_leave();
+  }
+}
+
+/// Flush denormals to zero and treat them as zero, on this thread (x86: FTZ and DAZ; arm64: FZ).
+/// [rt]
+REALTIME void rt_flush_denormals(void);
+
+/// Start a thread that is named `name` (15 bytes at most) and handles no asynchronous signals, so
+/// that Ctrl-C never runs on an audio thread.  STATUS_NO_MEM when there is no thread to be had.
+/// [main]
+NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
+                                 pthread_t* thread, Error* error);
+
+/// SCHED_FIFO at `priority` for this thread; STATUS_LIMIT without the privilege (the thread goes on
+/// as it is). [any]
+Status rt_become_realtime(int priority, Error* error);
+
+/// Whether threads of this process may have SCHED_FIFO at `priority`: one of its own tries.  Errors
+/// as rt_become_realtime(). [main]
+Status rt_try_realtime(int priority, Error* error);
+
+/// Lock present and future memory; touches the stack.  STATUS_LIMIT when the limit is too small:
+/// then nothing is locked, because a lock under a limit makes later allocations fail. [main]
+Status rt_lock_memory(Error* error);
+
+/// Sleep while *word == expected; wakes also spuriously.  timeout_ns relative, UINT64_MAX: none.
+/// Works across processes. [player]
+void rt_futex_wait(_Atomic uint32_t* word, uint32_t expected, uint64_t timeout_ns);
+
+/// Wake everyone that sleeps on `word`: the one system call that audio threads may make. [rt]
+REALTIME void rt_futex_wake(_Atomic uint32_t* word);
+
+/// One spin-wait pause. [rt]
+REALTIME void rt_pause(void);
+
+#endif

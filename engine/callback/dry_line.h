@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The last frames of the input, so that the dry signal can be played with the latency of the wet
+   one.
+*/
+#ifndef WARPRACK_ENGINE_CALLBACK_DRY_LINE_H
+#define WARPRACK_ENGINE_CALLBACK_DRY_LINE_H
+
+#include "engine/base/status.h"
+
+#include <stdint.h>
+
+typedef struct DryLine DryLine;
+
+/**
+   Make a line that holds silence.
+
+   @param n_channels 0 or more.
+   @param n_frames Largest delay plus largest number of frames fed at once.
+   @param[out] out New line, owned by the caller; free with dry_line_free().  Untouched on error.
+*/
+NODISCARD Status // [main]
+dry_line_new(uint32_t n_channels, uint32_t n_frames, DryLine** out, Error* error);
+
+/// Free a line.  Accepts NULL. [main]
+void dry_line_free(DryLine* line);
+
+/// Channels that the line keeps. [any]
+uint32_t dry_line_channels(const DryLine* line);
+
+/// Write the next `n_frames` of one channel; NULL is silence. [rt]
+REALTIME void dry_line_feed(DryLine* line, uint32_t channel, const float* in, uint32_t n_frames);
+
+/// All channels have been fed `n_frames`: go on. [rt]
+REALTIME void dry_line_advance(DryLine* line, uint32_t n_frames);
+
+/// Read the `n_frames` frames of one channel that end `delay` frames before the last frame fed.
+/// [rt]
+REALTIME void
+dry_line_read(const DryLine* line, uint32_t channel, uint32_t delay, float* out, uint32_t n_frames);
+
+#endif

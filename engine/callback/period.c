@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+   The callback.  period_run(), at the end of the steps, is the list of them; everything that it may
+   touch is in Period.
+
+   Which sequence number is due is remembered per block, not computed: a block that was dropped has
+   none, and its time is played dry, so that a miss never shifts the latency.
+*/
+
+#include "period.h"
+
+#include "period_state.h"
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+
+#include <string.h>
+
+typedef enum Due {
+  DUE_NOT_YET,
+  DUE_LATE, ///< Its worker will go on with the next one
+  DUE_LOST, ///< It has no sound, or is in no ring: who knows what the worker makes of the next one
+  DUE_READY
+} Due;
+
+/// One block's part of a period.
+typedef struct Slice {
+  const float* const* in;
+  float* const* out;
+  uint32_t first; ///< Frame of the period
+  bool wait;
+  bool is_first_of_ring; ///< What is due was in another ring, if anywhere
+  uint64_t deadline_ns;  ///< Monotonic; depth 0 waits until then
+} Slice;
+
+// ---- steps ----
+
+/// Go over to a ring that is offered.  What is in flight in the present one is lost; nothing of
+/// that ring's memory is looked at again.  Put off while the last ring waits to be collected.
+static bool
+take_offer(Period* const period)
+{
+  PeriodExchange* const exchange = &period->exchange;
+  if (!atomic_load_explicit(&exchange->offered, memory_order_relaxed) ||
+      atomic_load_explicit(&exchange->left, memory_order_acquire)) {
+    return false;
+  }
+  Ring* const ring = atomic_exchange_explicit(&exchange->offered, NULL, memory_order_acquire);
+  if (!ring) {
+    return false; // taken back
+  }
+  for (uint64_t b = 1; b <= period->config.depth && b <= period->n_blocks; ++b) {
+    uint64_t* const sequence = &period->submitted[(period->n_blocks - b) % PERIOD_HISTORY];
+    period_count(&period->counters.late, *sequence != PERIOD_NO_BLOCK);
+    *sequence = PERIOD_NO_BLOCK;
+  }
+  period->past_faults += ring_faults(period->ring);
+  atomic_store_explicit(&exchange->left, period->ring, memory_order_release);
+  period->ring = ring;
+  return true;
+}
+
+/// Copy `n_frames` of input channel c into `row`, cleaned, and keep them for the dry signal.
+static void
+take_input(Period* const period, const float* const in, const uint32_t c, float* const row,
+           const uint32_t n_frames)
+{
+  const GuardCounts met = guard_clean(row, in, n_frames);
+  period_count_guard(period, false, c, &met);
+  feedback_hear(period->feedback, c, &met);
+  if (c < dry_line_channels(period->dry_line)) {
+    dry_line_feed(period->dry_line, c, row, n_frames);
+  }
+}
+
+/// Hand the input to the worker.  With all slots in flight, or no worker, the block is dropped;
+/// time goes on.
+static void
+submit_block(Period* const period, const Slice* const slice)
+{
+  Ring* const ring = period->ring;
+  const uint32_t n_frames = period->shape.block_frames;
+  const uint64_t next = ring_next(ring);
+  if (slice->wait && !ring_can_submit(ring)) {
+    ring_wait_finished(ring, next - period->shape.n_slots, UINT64_MAX);
+  }
+  const bool has_room = ring_can_submit(ring);
+  for (uint32_t c = 0; c < period->shape.n_in; ++c) {
+    const float* const in = slice->in[c] ? slice->in[c] + slice->first : period->rows.silence;
+    take_input(period, in, c, has_room ? ring_input(ring, next, c) : period->rows.input, n_frames);
+  }
+  dry_line_advance(period->dry_line, n_frames);
+  if (has_room) {
+    *ring_slot(ring, next) = (SlotHeader){ .frame = period->frame,
+                                           .n_frames = n_frames,
+                                           .flags = slice->wait ? SLOT_WAITED : 0 };
+    ring_submit(ring);
+  }
+  period_count(&period->counters.blocks, 1U);
+  period->submitted[period->n_blocks % PERIOD_HISTORY] = has_room ? next : PERIOD_NO_BLOCK;
+  period->frame += n_frames;
+  period_count(&period->counters.dropped, !has_room);
+}
+
+/// True when sequence number `due` is finished in time.
+static bool
+is_in_time(Period* const period, const Slice* const slice)
+{
+  Ring* const ring = period->ring;
+  if (slice->wait) {
+    return ring_wait_finished(ring, period->due, UINT64_MAX);
+  }
+  if (ring_is_finished(ring, period->due)) {
+    return true;
+  }
+  const uint64_t now = time_now_ns();
+  return period->config.depth == 0 && now < slice->deadline_ns &&
+         ring_wait_finished(ring, period->due, slice->deadline_ns - now);
+}
+
+/// See whether the block that was submitted `depth` blocks ago is here.
+static Due
+take_due_block(Period* const period, const Slice* const slice)
+{
+  const uint64_t block = period->n_blocks++;
+  if (block < period->config.depth) {
+    return DUE_NOT_YET;
+  }
+  if (slice->is_first_of_ring) {
+    // At depth 0 this one is in the new ring, but its worker knows nothing of the sound so far.
+    period_count(&period->counters.late, period->config.depth == 0);
+    return DUE_LOST;
+  }
+  period->due = period->submitted[(block - period->config.depth) % PERIOD_HISTORY];
+  if (period->due == PERIOD_NO_BLOCK) {
+    return DUE_LOST; // counted when it was lost
+  }
+  if (!is_in_time(period, slice)) {
+    period_count(&period->counters.late, 1U);
+    return DUE_LATE;
+  }
+  const RingResult result = ring_result(period->ring, period->due);
+  const bool has_sound = result == RING_SOUND && period_has_sound(period);
+  period_count(&period->counters.failed, !has_sound && result != RING_WRONG);
+  period_count(&period->counters.wrong, result == RING_WRONG);
+  return has_sound ? DUE_READY : DUE_LOST;
+}
+
+/// A block is missing.
+static Sound
+miss_block(Period* const period, const Due due)
+{
+  if (period->is_wet) {
+    period->is_wet = false;
+    period->is_short = period->n_good >= PERIOD_GOOD_BLOCKS;
+    period_begin_gap(period);
+  }
+  period->is_short &= due == DUE_LATE;
+  period->n_good = 0;
+  return SOUND_FALLBACK;
+}
+
+/// The miss policy of period.h.  Whoever waits need not be careful: wet comes back at once.
+static Sound
+choose_sound(Period* const period, const Due due, const bool wait)
+{
+  if (due == DUE_NOT_YET) {
+    return SOUND_SILENCE;
+  }
+  if (due != DUE_READY) {
+    return miss_block(period, due);
+  }
+  period->n_good += period->n_good <= PERIOD_GOOD_BLOCKS;
+  if (period->is_wet) {
+    return SOUND_WET;
+  }
+  const bool is_bridged = period->is_short && bridge_is_open(period->bridge);
+  period->is_wet = wait || is_bridged || period->n_good > PERIOD_GOOD_BLOCKS;
+  return period->is_wet ? SOUND_FALLBACK_TO_WET : SOUND_FALLBACK;
+}
+
+/// Compute this block's gains of the fade to silence or back; false when the level is full.
+static bool
+move_fade(Period* const period)
+{
+  const bool down = atomic_load_explicit(&period->fade_to_silence, memory_order_relaxed);
+  const uint32_t target = down ? period->fade_frames : 0;
+  if (period->n_faded == 0 && target == 0) {
+    return false;
+  }
+  for (uint32_t i = 0; i < period->shape.block_frames; ++i) {
+    period->n_faded += period->n_faded < target;
+    period->n_faded -= period->n_faded > target;
+    period->rows.gains[i] = 1.0F - (float)period->n_faded / (float)period->fade_frames;
+  }
+  return true;
+}
+
+static const float*
+faded_row(Period* const period, const float* const row)
+{
+  float* const faded = period->rows.mixed;
+  for (uint32_t i = 0; i < period->shape.block_frames; ++i) {
+    faded[i] = row[i] * period->rows.gains[i];
+  }
+  return faded;
+}
+
+static void
+advance_feedback(Period* const period, const uint32_t n_frames)
+{
+  period_count(&period->counters.feedback, feedback_advance(period->feedback, n_frames));
+}
+
+/// Write the outputs: sound, level, guard, attenuation of what feeds back.
+static void
+play_block(Period* const period, const Slice* const slice, const Sound sound)
+{
+  period->next_tap = atomic_load_explicit(&period->rack_latency, memory_order_relaxed);
+  const uint32_t n_frames = period->shape.block_frames;
+  const bool is_fading = move_fade(period);
+  for (uint32_t c = 0; c < period->shape.n_out; ++c) {
+    const float* row = period_sound_row(period, sound, c);
+    bridge_hear(period->bridge, c, row, n_frames);
+    if (is_fading) {
+      row = faded_row(period, row);
+    }
+    float* const out = slice->out[c] + slice->first;
+    const GuardCounts met = guard_limit(out, row, n_frames, &period->curve);
+    period_count_guard(period, true, c, &met);
+    feedback_play(period->feedback, c, &met, out, n_frames);
+  }
+  advance_feedback(period, n_frames);
+  bridge_advance(period->bridge, n_frames);
+  period->tap = period->next_tap;
+  period_count(&period->counters.dry, sound >= SOUND_FALLBACK);
+}
+
+/// A period that is no multiple of the block: silence, and the pipeline starts afresh after it.
+static void
+play_odd_period(Period* const period, const float* const* const in, float* const* const out,
+                const uint32_t n_frames)
+{
+  const uint32_t block = period->shape.block_frames;
+  for (uint32_t first = 0; first < n_frames; first += block) {
+    const uint32_t n = n_frames - first < block ? n_frames - first : block;
+    for (uint32_t c = 0; c < period->shape.n_in; ++c) {
+      take_input(period, in[c] ? in[c] + first : period->rows.silence, c, period->rows.input, n);
+    }
+    dry_line_advance(period->dry_line, n);
+    advance_feedback(period, n);
+  }
+  for (uint32_t c = 0; c < period->shape.n_out; ++c) {
+    memset(out[c], 0, n_frames * sizeof(float));
+    bridge_hear(period->bridge, c, NULL, n_frames);
+  }
+  bridge_advance(period->bridge, n_frames);
+  period->frame += n_frames;
+  period->n_blocks = 0;
+  period->n_good = 0;
+  period->is_wet = true;
+  const bool down = atomic_load_explicit(&period->fade_to_silence, memory_order_relaxed);
+  period->n_faded = down ? period->fade_frames : 0;
+  period_count(&period->counters.odd_periods, 1U);
+}
+
+/// Let others read a frame time and the moment it belongs to as a pair.  The version is odd while
+/// the pair changes; a reader that met the new part of a pair acquires with it the odd version.
+static void
+publish_clock(Period* const period, const uint64_t began, const uint32_t n_frames)
+{
+  const uint32_t version = atomic_load_explicit(&period->clock_version, memory_order_relaxed);
+  atomic_store_explicit(&period->clock_version, version + 1U, memory_order_relaxed);
+  atomic_store_explicit(&period->clock_frame, period->frame + n_frames, memory_order_release);
+  atomic_store_explicit(&period->clock_ns, began, memory_order_release);
+  atomic_store_explicit(&period->clock_version, version + 2U, memory_order_release);
+}
+
+static void
+count_period(Period* const period, const uint64_t began, const bool wait)
+{
+  PeriodCounters* const counters = &period->counters;
+  if (!wait) {
+    const uint64_t ns = time_now_ns() - began;
+    if (ns > atomic_load_explicit(&counters->callback_ns_max, memory_order_relaxed)) {
+      atomic_store_explicit(&counters->callback_ns_max, ns, memory_order_relaxed);
+    }
+  }
+  atomic_store_explicit(&counters->faults, period->past_faults + ring_faults(period->ring),
+                        memory_order_relaxed);
+  atomic_store_explicit(&period->is_silent, period->n_faded == period->fade_frames,
+                        memory_order_release);
+}
+
+void
+period_run(Period* const period, const float* const* const in, float* const* const out,
+           const uint32_t n_frames, const bool wait)
+{
+  if (n_frames == 0) {
+    return;
+  }
+  rt_section_enter();
+  rt_flush_denormals();
+  const uint64_t began = time_now_ns();
+  publish_clock(period, began, n_frames);
+  const bool is_new_ring = take_offer(period);
+  if (n_frames % period->shape.block_frames) {
+    play_odd_period(period, in, out, n_frames);
+  } else {
+    const double usable_s = period->config.deadline * n_frames / period->config.rate_hz;
+    Slice slice = { in, out, 0, wait, is_new_ring, began + (uint64_t)(usable_s * 1e9) };
+    for (; slice.first < n_frames; slice.first += period->shape.block_frames) {
+      submit_block(period, &slice);
+      const Due due = take_due_block(period, &slice);
+      const Sound sound = choose_sound(period, due, wait);
+      play_block(period, &slice, sound);
+      slice.is_first_of_ring = false;
+    }
+  }
+  count_period(period, began, wait);
+  rt_section_leave();
+}

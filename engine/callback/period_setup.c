@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Making a period: all memory that the callback will ever need.
+
+#include "period_state.h"
+
+#include "engine/base/time.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FADE_S      0.05        // short enough for a stop within 100 ms, too long to click
+#define MAX_LATENCY (1U << 26U) // frames; minutes at any rate
+// Amplitudes: -120 and 60 dBFS.
+#define MIN_CEILING 1e-6F
+#define MAX_CEILING 1e3F
+#define LINE_BYTES  64U
+#define ROW_FRAMES  (LINE_BYTES / sizeof(float)) // rows start on cache lines
+
+static Status
+check_config(const PeriodConfig* const config, Error* const error)
+{
+  if (config->depth > PERIOD_MAX_DEPTH) {
+    return error_set(error, STATUS_BAD_ARG, "depth is %u, must be 0..%u", config->depth,
+                     PERIOD_MAX_DEPTH);
+  }
+  const float ceiling = config->ceiling;
+  const bool has_curve = ceiling == 0.0F || (ceiling >= MIN_CEILING && ceiling <= MAX_CEILING);
+  if (!(config->rate_hz > 0.0) || !has_curve || !(config->deadline >= 0.0)) {
+    return error_set(error, STATUS_BAD_ARG, "rate %g, ceiling %g or deadline %g is out of range",
+                     config->rate_hz, (double)config->ceiling, config->deadline);
+  }
+  if (config->max_latency_frames > MAX_LATENCY) {
+    return error_set(error, STATUS_BAD_ARG, "latency of %u frames: at most %u",
+                     config->max_latency_frames, MAX_LATENCY);
+  }
+  return STATUS_OK;
+}
+
+/// Zeroed, and ours page by page: memory of calloc() would appear when first written.
+static void*
+make_memory(size_t n_bytes)
+{
+  n_bytes += LINE_BYTES - n_bytes % LINE_BYTES; // never 0
+  void* const memory = aligned_alloc(LINE_BYTES, n_bytes);
+  return memory ? memset(memory, 0, n_bytes) : NULL;
+}
+
+static Status
+make_ports(Period* const period, Error* const error)
+{
+  const size_t n_ports = (size_t)period->shape.n_in + period->shape.n_out;
+  period->ports = make_memory(n_ports * sizeof(PeriodPortCounters));
+  return period->ports ? STATUS_OK
+                       : error_set(error, STATUS_NO_MEM, "no memory for the counters of the ports");
+}
+
+static Status
+make_rows(Period* const period, Error* const error)
+{
+  const size_t stride = (period->shape.block_frames + ROW_FRAMES - 1U) / ROW_FRAMES * ROW_FRAMES;
+  PeriodRows* const rows = &period->rows;
+  float** const all[] = { &rows->silence, &rows->input,     &rows->wet,  &rows->mixed,
+                          &rows->dry,     &rows->other_tap, &rows->gains };
+  period->row_memory = make_memory(ARRAY_LEN(all) * stride * sizeof(float));
+  if (!period->row_memory) {
+    return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
+  }
+  for (size_t r = 0; r < ARRAY_LEN(all); ++r) {
+    *all[r] = period->row_memory + r * stride;
+  }
+  return STATUS_OK;
+}
+
+static Status
+make_dry_line(Period* const period, Error* const error)
+{
+  const RingShape* const shape = &period->shape;
+  const uint32_t n_channels = shape->n_in < shape->n_out ? shape->n_in : shape->n_out;
+  // At the beginning of a gap the bridge compares what was played before this block.
+  return dry_line_new(n_channels,
+                      period->base_latency + period->config.max_latency_frames +
+                          shape->block_frames + BRIDGE_HISTORY,
+                      &period->dry_line, error);
+}
+
+/// At depth 0 the callback waits before it knows that its block is late: of the remaining time one
+/// half is for the bridge, the other for the ordinary work.
+static double
+bridge_share(const PeriodConfig* const config)
+{
+  const double left = fmax(0.0, 1.0 - config->deadline);
+  return config->depth ? BRIDGE_SHARE : fmin(BRIDGE_SHARE, 0.5 * left);
+}
+
+static Status
+make_fallbacks(Period* const period, Error* const error)
+{
+  const uint32_t n_out = period->shape.n_out;
+  const Fallback* const at_first = &period->config.fallback;
+  period->fallbacks = make_memory(n_out * sizeof(PeriodFallback));
+  if (!period->fallbacks) {
+    return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
+  }
+  for (uint32_t c = 0; c < n_out; ++c) {
+    PeriodFallback* const fallback = &period->fallbacks[c];
+    fallback->set = *at_first;
+    fallback->gain = at_first->level;
+    fallback->taken = period_pack_fallback(0, at_first);
+    atomic_init(&fallback->wanted, fallback->taken);
+    follower_begin(&fallback->follower, period->config.rate_hz, at_first->level);
+  }
+  return bridge_new(period->config.rate_hz, n_out, period->shape.block_frames,
+                    bridge_share(&period->config), &period->bridge, error);
+}
+
+Status
+period_new(const PeriodConfig* const config, Period** const out, Error* const error)
+{
+  Status status = check_config(config, error);
+  if (status) {
+    return status;
+  }
+  Period* const period = calloc(1, sizeof(Period));
+  if (!period) {
+    return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
+  }
+  period->config = *config;
+  period->curve = guard_curve(config->ceiling);
+  period->ring = config->ring;
+  period->shape = *ring_shape(config->ring);
+  period->exchange.newest = period->exchange.before = config->ring;
+  pthread_mutex_init(&period->exchange.mutex, NULL);
+  period->base_latency = config->depth * period->shape.block_frames;
+  period->frame = config->first_frame;
+  atomic_init(&period->clock_frame, config->first_frame);
+  atomic_init(&period->clock_ns, time_now_ns()); // until the first period: as if one began now
+  period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
+  period->is_wet = true;
+  status = make_ports(period, error);
+  if (!status) {
+    status = make_rows(period, error);
+  }
+  if (!status) {
+    status = make_dry_line(period, error);
+  }
+  if (!status) {
+    status = make_fallbacks(period, error);
+  }
+  if (!status) {
+    status = feedback_new(config->rate_hz, period->shape.n_in, period->shape.n_out,
+                          period->shape.block_frames, &period->feedback, error);
+  }
+  if (status) {
+    period_free(period);
+    return status;
+  }
+  *out = period;
+  return STATUS_OK;
+}
+
+void
+period_free(Period* const period)
+{
+  if (period) {
+    bridge_free(period->bridge);
+    dry_line_free(period->dry_line);
+    feedback_free(period->feedback);
+    free(period->fallbacks);
+    free(period->ports);
+    free(period->row_memory);
+    pthread_mutex_destroy(&period->exchange.mutex);
+    free(period);
+  }
+}

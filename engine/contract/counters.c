@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The tables of counters, and what is done with all of them at once.
+
+#include "counters.h"
+
+#define COUNTER_INFO(name, rule, in_log) { #name, COUNTER_##rule, in_log },
+
+const CounterInfo period_counters[N_PERIOD_COUNTERS] = { PERIOD_COUNTERS(COUNTER_INFO) };
+const CounterInfo worker_counters[N_WORKER_COUNTERS] = { WORKER_COUNTERS(COUNTER_INFO) };
+
+_Static_assert(sizeof(PeriodCounts) == N_PERIOD_COUNTERS * sizeof(uint64_t), "no padding");
+_Static_assert(sizeof(WorkerCounts) == N_WORKER_COUNTERS * sizeof(uint64_t), "no padding");
+
+void
+counters_add(const CounterInfo* const infos, const size_t n, uint64_t* const sum,
+             const uint64_t* const counts)
+{
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t larger = counts[i] > sum[i] ? counts[i] : sum[i];
+    sum[i] = infos[i].rule == COUNTER_MAX ? larger : sum[i] + counts[i];
+  }
+}
+
+void
+counters_read(const _Atomic uint64_t* const counters, const size_t n, uint64_t* const counts)
+{
+  for (size_t i = 0; i < n; ++i) {
+    counts[i] = atomic_load_explicit(&counters[i], memory_order_relaxed);
+  }
+}

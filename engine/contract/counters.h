@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The counters of the callback and of the player, one row each.
+
+   From a row follow the member of the structs below, its way over the wire, the sum over all rings
+   and worker processes of a run, the key of /server/status, in the order of the rows, and the key
+   of the log's JSON lines.  What remains by hand is the line that counts, and the row of the key in
+   control/OPERATING.md.
+*/
+#ifndef WARPRACK_ENGINE_CONTRACT_COUNTERS_H
+#define WARPRACK_ENGINE_CONTRACT_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// clang-format off
+
+/// Counters that the audio callback writes: name, rule, whether the log's JSON lines have it.
+#define PERIOD_COUNTERS(ROW)                                                                        \
+  ROW(blocks,          SUM, true)  /* blocks processed */                                           \
+  ROW(late,            SUM, true)  /* blocks not finished when due, or in flight in a ring that was left */ \
+  ROW(failed,          SUM, true)  /* blocks that came back without sound: a device has failed, or most of their samples were NaN or Inf */ \
+  ROW(wrong,           SUM, true)  /* blocks that came back as another one: the worker is out of step */ \
+  ROW(dropped,         SUM, true)  /* blocks not submitted: the worker was n_slots behind, or gone */ \
+  ROW(dry,             SUM, true)  /* blocks played as the fallback, wholly or in part, bridges included */ \
+  ROW(clipped,         SUM, true)  /* samples above the knee of the output guard */                 \
+  ROW(feedback,        SUM, false) /* times that an output was found to feed back to an input */    \
+  ROW(bad_in,          SUM, true)  /* NaN or Inf samples that came in */                            \
+  ROW(bad_out,         SUM, true)  /* NaN or Inf samples that would have gone out */                \
+  ROW(denormal_in,     SUM, false) /* denormal samples that came in */                              \
+  ROW(denormal_out,    SUM, false) /* denormal samples that would have gone out */                  \
+  ROW(odd_periods,     SUM, false) /* periods whose length was not the block's, played as silence */ \
+  ROW(faults,          SUM, true)  /* times that ring_faults() counted, in all rings */             \
+  ROW(callback_ns_max, MAX, false) /* longest time in period_run(), waiting periods aside, in ns */
+
+/// Counters that the player writes.
+#define WORKER_COUNTERS(ROW)                                                                        \
+  ROW(plans,           SUM, true)  /* plans that became active */                                   \
+  ROW(params_applied,  SUM, false) /* parameter messages applied */                                 \
+  ROW(params_dropped,  SUM, false) /* parameter messages for nodes that are not there */            \
+  ROW(units_reset,     SUM, false) /* units whose output was not finite */                          \
+  ROW(device_errors,   SUM, true)  /* plans in which a device failed */                             \
+  ROW(worker_blocks,   SUM, false) /* blocks finished */
+
+// clang-format on
+
+#define COUNTER_MEMBER(name, rule, in_log) uint64_t name;
+#define COUNTER_ATOMIC(name, rule, in_log) _Atomic uint64_t name;
+#define COUNTER_ONE(name, rule, in_log)    +1
+#define N_PERIOD_COUNTERS                  (0 PERIOD_COUNTERS(COUNTER_ONE))
+#define N_WORKER_COUNTERS                  (0 WORKER_COUNTERS(COUNTER_ONE))
+
+typedef union PeriodCounts {
+  struct {
+    PERIOD_COUNTERS(COUNTER_MEMBER)
+  };
+  uint64_t of[N_PERIOD_COUNTERS];
+} PeriodCounts;
+
+typedef union WorkerCounts {
+  struct {
+    WORKER_COUNTERS(COUNTER_MEMBER)
+  };
+  uint64_t of[N_WORKER_COUNTERS];
+} WorkerCounts;
+
+/// The same as one thread writes and others read them.
+typedef union PeriodCounters {
+  struct {
+    PERIOD_COUNTERS(COUNTER_ATOMIC)
+  };
+  _Atomic uint64_t of[N_PERIOD_COUNTERS];
+} PeriodCounters;
+
+typedef union PlayerCounters {
+  struct {
+    WORKER_COUNTERS(COUNTER_ATOMIC)
+  };
+  _Atomic uint64_t of[N_WORKER_COUNTERS];
+} PlayerCounters;
+
+/// How the counters of several rings or worker processes become one.
+typedef enum CounterRule { COUNTER_SUM, COUNTER_MAX } CounterRule;
+
+typedef struct CounterInfo {
+  const char* name; ///< Key of /server/status
+  CounterRule rule;
+  bool in_log; ///< Also a key of the log's JSON lines
+} CounterInfo;
+
+extern const CounterInfo period_counters[N_PERIOD_COUNTERS];
+extern const CounterInfo worker_counters[N_WORKER_COUNTERS];
+
+/// Combine counters: sum[i] with counts[i], by the rule of infos[i]. [any]
+void counters_add(const CounterInfo* infos, size_t n, uint64_t* sum, const uint64_t* counts);
+
+/// Read counters that another thread writes. [any]
+void counters_read(const _Atomic uint64_t* counters, size_t n, uint64_t* counts);
+
+/// One port: counters since the period was made, as in PeriodCounts, and its state.
+typedef struct PeriodPort {
+  uint64_t bad, denormal;
+  uint64_t clipped;        ///< Outputs
+  uint32_t attenuation_db; ///< Outputs: at present, because of feedback (feedback.h)
+  bool is_muted;           ///< Outputs: so much that nothing passes
+} PeriodPort;
+
+#endif

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What an effect is: the contract between the engine and the files of dsp_cpu/ (and, by the same
+   tables, dsp_gpu/).  A DSP file includes this header and knows no JACK, OSC, file name or thread.
+
+   One effect is described by one constant FxInfo.  From a rack node the engine makes
+
+   - one *node*: the data that all channels share, such as coefficients and parameter targets.
+     `create` [builder] makes it; afterwards only `set` [rt] changes it.  `load` [builder] makes
+   data that may be large, such as the spectra of an impulse response, after the engine has checked
+   that there is memory for the whole plan;
+   - n *units*: plain memory that `unit_init` fills, one unit per channel if the channels are
+     independent, or one unit for the whole node if they are coupled.  A unit holds all data that
+     changes while audio runs: filter memory, delay lines, ramps.
+
+   `run` gets a list of units, of one or many nodes of the same effect, and processes n_frames of
+   each.  Several cores may run different units of one node at the same time, so `run` only reads
+   nodes, and writes only units and outputs.
+
+   Rules that every effect keeps:
+   - `run` accepts any 1 <= n_frames <= max_block_frames in any sequence; the output does not depend
+     on how the input was split into calls (within FxInfo::tolerance).  All smoothing counts frames,
+     not calls.
+   - A change by `set` makes no click: `run` ramps to the new value (see FX_RAMP_SECONDS) from the
+     first frame of its next call.  The values given to `create` apply from the first frame, without
+     a ramp.
+   - No allocation, lock, system call or unbounded loop in `set`, `run`, `unit_init`.
+   - Input and output buffers never overlap, and are 64-byte aligned only at the start of a block:
+     a block may be split at any frame, so use unaligned loads.  The input is never written to.
+   - Audio is float32; coefficients are designed in double; recursive state is double where float32
+   would leave more than -120 dBFS of error down to 10 Hz at 192 kHz.
+*/
+#ifndef WARPRACK_ENGINE_CONTRACT_EFFECT_H
+#define WARPRACK_ENGINE_CONTRACT_EFFECT_H
+
+#include "engine/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Default length of a parameter ramp: long enough that a full-scale gain step makes no click,
+/// short enough to feel immediate.
+#define FX_RAMP_SECONDS 0.02
+
+/// Most channels of a node, and of a rack's inputs and outputs.  Stack arrays have this length: 8
+/// KB of pointers.
+#define FX_MAX_CHANNELS 1024U
+
+#define FX_MAX_BLOCK 8192U
+
+/// The unit of a parameter's number, the same in documents, OSC messages and FxSetup::values.
+typedef enum FxMeasure {
+  UNIT_NONE, ///< A plain number; "%" is accepted and divides by 100, and ":1" after a ratio
+  UNIT_HZ,   ///< Hertz; accepts Hz, kHz, k
+  UNIT_DB,   ///< Decibels of amplitude; accepts dB
+  UNIT_MS,   ///< Milliseconds; accepts ms, s, us, and frames (converted once the rate is known)
+  UNIT_BPM,  ///< Beats per minute
+  UNIT_DEG   ///< Degrees
+} FxMeasure;
+
+typedef enum FxParamKind {
+  PARAM_NUMBER,  ///< A real number in [min, max]
+  PARAM_INTEGER, ///< A whole number in [min, max]
+  PARAM_SWITCH,  ///< off/on, written so in documents; 0 or 1 as a number
+  PARAM_CHOICE,  ///< One of `choices`, written by name; its index as a number
+  PARAM_FILE,    ///< The name of a file, loaded by the engine before `create` (FxSetup::files)
+  PARAM_TEXT     ///< Free text for the effect to parse in `create` (FxSetup::texts)
+} FxParamKind;
+
+/// One row of an effect's parameter table.  Order matters: positional values follow it.
+typedef struct FxParam {
+  const char* id;             ///< Lower case, stable: OSC path, document key
+  FxParamKind kind;           ///< FILE and TEXT are always structural
+  FxMeasure unit;             ///< Unit of min, max, initial and of every value
+  double min, max;            ///< Inclusive range (numbers only)
+  double initial;             ///< Value when none is given (index for CHOICE)
+  bool structural;            ///< A change makes a new node with a cross-fade, instead of a ramp
+  const char* const* choices; ///< CHOICE only: NULL-terminated names
+  const char*
+      initial_text; ///< FILE and TEXT only: default, NULL when none ("" and NULL mean not given)
+  const char* help; ///< One line, no full stop
+} FxParam;
+
+/// The content of a file, as the engine loads it.  Audio is resampled to the engine's rate.
+typedef struct FxFile {
+  const char* name;     ///< For messages
+  uint32_t n_channels;  ///< Audio: channels.  Text: rows of numbers
+  uint64_t n_frames;    ///< Audio: frames.  Text: numbers per row
+  const float* samples; ///< Planar, shape [n_channels][n_frames]; all finite.  NULL: not read yet
+  bool is_audio;        ///< False for a text file with rows of numbers
+  uint64_t read_bytes;  ///< Largest memory needed to read the samples; 0: they are already read
+} FxFile;
+
+/// Everything `create` may look at.  All pointers are borrowed until `create` returns.
+typedef struct FxSetup {
+  double rate_hz;            ///< Frames per second
+  uint32_t max_block_frames; ///< Largest n_frames of `run`, and its usual value
+  uint32_t n_in;             ///< Input channels connected, at least 1
+  const double* values;      ///< [n_params] numbers in the table's units, checked against the table
+  const char* const* texts;  ///< [n_params] TEXT and FILE values as written, else NULL
+  const FxFile* const* files; ///< [n_params] FILE contents, NULL where not given; in `create`
+                              ///< audio may be a header without samples
+  bool offline;               ///< Rendering a file: effects that need the whole signal may run
+  bool for_kernel;            ///< The node runs as FxKernel: `unit_init` and `run` are not called
+} FxSetup;
+
+/// Properties of the node, which `create` fills in.
+typedef struct FxShape {
+  uint32_t n_out; ///< Output channels; create() finds it set to n_in and may change it
+  bool coupled; ///< One unit for all channels, instead of one unit per channel (then n_out == n_in)
+  uint32_t latency_frames; ///< From input to its output; constant for the node's life
+  uint64_t tail_frames; ///< Frames that may still sound after the input ends; UINT64_MAX: no bound
+  size_t unit_bytes;    ///< Memory of one unit; the engine aligns it to 64 bytes
+  size_t data_bytes; ///< Memory of the node that `load` allocates: `create` sets the largest amount
+                     ///< during loading, `load` the amount that remains
+} FxShape;
+
+/// One unit in a `run`: its node, its memory, its channels.
+typedef struct FxUnit {
+  const void* node;       ///< What `create` returned
+  void* state;            ///< unit_bytes of memory, 64-byte aligned
+  const float* const* in; ///< [1] or, coupled, [n_in] pointers to n_frames samples
+  float* const* out; ///< [1] or, coupled, [n_out] pointers to n_frames samples; never overlaps `in`
+} FxUnit;
+
+#define FX_KERNEL_SIZES  4U
+#define FX_KERNEL_PASSES 4U
+
+/// A number that a kernel is compiled for.
+typedef struct FxKernelSize {
+  const char* name; ///< As in "-DNAME=value"
+  uint32_t value;
+} FxKernelSize;
+
+/// One launch for a batch of units.
+typedef struct FxKernelPass {
+  const char* entry;        ///< Kernel in the file
+  uint32_t group_size;      ///< Threads, a multiple of 32, at most 256: GROUP_SIZE
+  uint32_t units_per_group; ///< 1, or the number of units that one group processes
+  uint32_t groups_per_unit; ///< 1, or the number of groups that share a unit, as GROUP_Y
+} FxKernelPass;
+
+/// What a node looks like to a device.  Nodes with equal sizes and passes run in one launch.  A
+/// word is 32 bits.
+typedef struct FxKernelShape {
+  const char* file;                    ///< Overrides FxKernel::file; NULL: FxKernel::file
+  FxKernelSize sizes[FX_KERNEL_SIZES]; ///< Entries with a name are used
+  FxKernelPass passes[FX_KERNEL_PASSES];
+  uint32_t n_passes;
+  uint32_t param_words; ///< Per node: numbers that `set` changes
+  uint64_t data_words;  ///< Per node: constants
+  uint64_t state_words; ///< Per unit, initially all 0.  A kernel initialises a unit whose word 0 is
+                        ///< 0 and then changes that word; setting it to 0 resets the unit
+} FxKernelShape;
+
+/// How an effect runs on a GPU: the kernels of dsp_gpu/kernels/fx_*.cu (see dsp_gpu/README.md) do
+/// for units what `run` does; the node stays with the host, which sets parameters and packs them.
+typedef struct FxKernel {
+  const char* file; ///< E.g. "fx_gain.cu"
+  bool chains;      ///< One launch can run units in series, of one channel each (layout.h: chain)
+  /// Describe a node that was created for a kernel. [builder]
+  void (*shape)(const void* node, FxKernelShape* shape);
+  /// Write the data words of a node, which may then free memory that only this call needs.  NULL:
+  /// there are no data words. [builder]
+  void (*data)(void* node, uint32_t* words);
+  /// Write the parameter words of a node from its current targets. [builder, rt]
+  void (*pack)(const void* node, uint32_t* words);
+} FxKernel;
+
+typedef struct FxInfo {
+  const char* name;      ///< Lower case; the word in racks
+  const char* summary;   ///< One line for lists
+  const FxParam* params; ///< [n_params]
+  uint32_t n_params;
+  const char*
+      tolerance_reason; ///< Why outputs may differ by `tolerance` across backends and splits
+  double tolerance;     ///< Largest absolute difference for a full-scale input
+  bool offline_only;    ///< Rejected in live racks, with a reason
+
+  /// Create a node, without large memory: report that in FxShape::data_bytes and leave its
+  /// allocation to `load`.  On failure, set `error` and do not change `*node`. [builder]
+  Status (*create)(const FxSetup* setup, FxShape* shape, void** node, Error* error);
+  /// Make the large data, from the samples of the files; called before all functions below; may be
+  /// NULL.  `shape` is the one of `create`; this call may make its tail and sizes smaller.
+  /// [builder]
+  Status (*load)(void* node, const FxSetup* setup, FxShape* shape, Error* error);
+  /// Free a node. [builder]
+  void (*destroy)(void* node);
+  /// Set a unit to its initial, silent state, with the node's current targets; `channel` counts
+  /// from 0 (always 0 when coupled).  Also used to reset a unit after a NaN. [builder, rt]
+  void (*unit_init)(const void* node, void* state, uint32_t channel);
+  /// Set a new target, in range, for a parameter that is not structural. [rt]
+  void (*set)(void* node, uint32_t param, double value);
+  /// Process n_frames of every unit. [rt]
+  void (*run)(const FxUnit* units, uint32_t n_units, uint32_t n_frames);
+  /// Tail at the current targets, if a parameter changes it (decay, feedback).  NULL:
+  /// FxShape::tail_frames. [any]
+  uint64_t (*tail)(const void* node);
+  /// Offline only; may be NULL.  Called after a complete pass over the file.  `again` (false
+  /// before) requests another pass from the start, with newly initialised units.  Then the nodes
+  /// that follow this node are not called until a pass for which it stays false.  A failure ends
+  /// the rendering. [main]
+  Status (*finish_pass)(void* node, void* state, bool* again, Error* error);
+  const FxKernel* kernel; ///< NULL: runs on the CPU only
+} FxInfo;
+
+/// All effects in alphabetical order, from the build's list. [any]
+const FxInfo* const* fx_table(uint32_t* n_effects);
+
+/// The effect of that name, or NULL. [any]
+const FxInfo* fx_find(const char* name);
+
+/// The samples of a file as impulse responses, one per channel.  A text file with one number per
+/// line is one response, not one channel per line. [any]
+FxFile fx_file_responses(const FxFile* file);
+
+/// Call FxInfo::create, then FxInfo::load. [builder]
+NODISCARD Status fx_make(const FxInfo* fx, const FxSetup* setup, FxShape* shape, void** node,
+                         Error* error);
+
+/// Index of a parameter, or -1. [any]
+int fx_param_find(const FxInfo* fx, const char* id);
+
+/// The range of a parameter's number, also for switches and choices; false for FILE and TEXT. [any]
+REALTIME bool fx_param_range(const FxParam* param, double* min, double* max);
+
+/// True when `number` is finite, in the parameter's range, and whole if the kind requires it. False
+/// for FILE and TEXT. [any]
+REALTIME bool fx_param_accepts(const FxParam* param, double number);
+
+#endif

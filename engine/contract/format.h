@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The format of the audio.
+#ifndef WARPRACK_ENGINE_CONTRACT_FORMAT_H
+#define WARPRACK_ENGINE_CONTRACT_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LATENCY_LIMIT_SECONDS 2.0 // of a live rack; the size of the dry signal's delay line
+
+/// The format that everything in an engine is made for.
+typedef struct Format {
+  double rate_hz;
+  uint32_t block_frames;
+  uint32_t n_in, n_out; ///< n_out 0: the rack decides
+  bool offline;
+} Format;
+
+#endif

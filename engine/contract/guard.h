@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The loops of the callback over one channel: copy with a guard, and fade.
+
+   The guard of the outputs ends in a soft knee, so that what just reaches the ceiling is not cut
+   with a corner.  With C the ceiling, K = C - 0.5 dB the knee and T = 2 C - K (0.47 dB above C):
+
+     |x| <= K       y = x                          to the bit
+     K < |x| < T    |y| = C - (T - |x|)² / (4 (C - K))
+     T <= |x|       |y| = C
+
+   Value and slope are continuous (slope 1 at K, 0 at T), |y| never falls as |x| grows and is never
+   above C.  At the default ceiling of -0.3 dBFS the knee is at -0.8 dBFS: a rack that ends in a
+   limiter at -1 dB is not altered.
+*/
+#ifndef WARPRACK_ENGINE_CONTRACT_GUARD_H
+#define WARPRACK_ENGINE_CONTRACT_GUARD_H
+
+#include "engine/base/status.h"
+
+#include <stdint.h>
+
+/// The curve of an output guard; linear amplitudes.
+typedef struct GuardCurve {
+  float knee;    ///< K: up to here samples pass as they are
+  float top;     ///< T: from here on they are at the ceiling
+  float ceiling; ///< C
+  float bend;    ///< 1 / (4 (C - K))
+} GuardCurve;
+
+/// What a guard met.
+typedef struct GuardCounts {
+  uint32_t bad;      ///< NaN or Inf samples, now 0
+  uint32_t denormal; ///< Denormal samples, now 0
+  uint32_t bent;     ///< Finite samples above the knee, now lower
+  uint32_t full;     ///< Those of them that are at the ceiling
+  float peak;        ///< Largest finite magnitude that came in
+} GuardCounts;
+
+/// The curve for a ceiling; of 0, one that limits nothing. [any]
+GuardCurve guard_curve(float ceiling);
+
+/// How many of `n_frames` samples are NaN or Inf. [rt]
+REALTIME uint32_t guard_count_bad(const float* in, uint32_t n_frames);
+
+/// Copy `n_frames` samples; NaN, Inf and denormals become 0. [rt]
+REALTIME GuardCounts guard_clean(float* restrict out, const float* restrict in, uint32_t n_frames);
+
+/// The same, and what is above the knee follows the curve. [rt]
+REALTIME GuardCounts guard_limit(float* restrict out, const float* restrict in, uint32_t n_frames,
+                                 const GuardCurve* curve);
+
+/// Largest magnitude of `n_frames` finite samples. [rt]
+REALTIME float guard_peak(const float* in, uint32_t n_frames);
+
+/// The sum of the squares of `n_frames` samples. [rt]
+REALTIME double guard_energy(const float* in, uint32_t n_frames);
+
+/// Fade from one signal to the other.  `to` has weight 3 w² - 2 w³ at w = (i + 1) / n_frames,
+/// `from` the rest: equal gain, without a corner at either end, and the last frame is `to` alone.
+/// `out` may be `from` or `to`. [rt]
+REALTIME void guard_fade(float* out, const float* from, const float* to, uint32_t n_frames);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The gain of a connection as it moves: what every backend does with a MixLink.
+#ifndef WARPRACK_ENGINE_CONTRACT_MIX_LINK_H
+#define WARPRACK_ENGINE_CONTRACT_MIX_LINK_H
+
+#include "backend.h"
+
+/// True when the gain does not move within the block. [player]
+static inline bool
+mix_link_is_steady(const MixLink* const link, const uint32_t n_frames)
+{
+  return link->gain.frames_left == 0U && (link->hold == 0U || link->hold >= n_frames);
+}
+
+/// Gain `frame` frames into the block, counted from 1. [player]
+static inline float
+mix_link_gain(const MixLink* const link, const uint32_t frame)
+{
+  const bool holds = frame <= link->hold;
+  const Ramp* const ramp = holds ? &link->gain : &link->next;
+  const uint32_t moved = holds ? frame : frame - link->hold;
+  return ramp_value_at(ramp, ramp->frames_left > moved ? ramp->frames_left - moved : 0U);
+}
+
+/// Go on by a block. [player]
+static inline void
+mix_link_advance(MixLink* const link, const uint32_t n_frames)
+{
+  const uint32_t held = link->hold < n_frames ? link->hold : n_frames;
+  link->hold -= held;
+  ramp_skip(&link->gain, held);
+  if (link->hold == 0U) {
+    ramp_skip(&link->next, n_frames - held);
+    link->gain = link->next;
+  }
+  link->position = (link->position + n_frames) & link->line_mask;
+}
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Nodes and connections, which live longer than one plan.  A plan holds references to them; the
+   next plan takes over those that are still in the rack, with their state.
+
+   Only the builder thread counts references.  Fields marked [player] belong to the worker as soon
+   as a plan with the node or connection is active.
+*/
+#ifndef WARPRACK_ENGINE_PLAN_NODE_H
+#define WARPRACK_ENGINE_PLAN_NODE_H
+
+#include "engine/base/status.h"
+#include "engine/contract/backend.h"
+#include "engine/contract/effect.h"
+#include "engine/contract/format.h"
+#include "engine/rack/rack.h"
+
+typedef struct Node {
+  uint32_t refs;
+  RackUid uid;
+  const FxInfo* fx;
+  void* fx_node;
+  FxShape shape;  ///< Until node_load(), its tail and sizes are upper bounds
+  bool is_loaded; ///< node_load() has succeeded
+  uint32_t n_in;
+  uint32_t n_units;
+  const Backend* backend;
+  DeviceMemory* device; ///< The units, if the backend has its own memory; else NULL
+  uint8_t* states;      ///< [n_units][state_stride] the units, if `device` is NULL
+  size_t state_stride;
+  double* made_with; ///< [n_params] values at creation; node_can_be() compares the structural ones
+  char** made_texts; ///< [n_params] FILE and TEXT values at creation, else NULL
+  double* targets;   ///< [player] [n_params] last value set
+  uint32_t plan_index;       ///< Used by the planner: index in the plan that is being made
+  _Atomic uint32_t block_ns; ///< [player] Measured time of one block on one core, 0: not known yet
+  NodeHealth health;
+  uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: set by a
+                    ///< document
+  uint32_t n_sets;  ///< [player] Calls of node_set()
+} Node;
+
+/// A connection between nodes (NULL: the rack's input or output) with resolved channels.
+typedef struct Link {
+  uint32_t refs;
+  const Node* from;
+  const Node* to;
+  uint32_t from_first, n_from; ///< First source channel (from 0) and their number: 1 feeds all
+  uint32_t to_first, n_to;
+  uint32_t plan_index;    ///< Used by the planner, as in Node
+  float gain;             ///< Target gain in the active plan, linear; 0: it fades out
+  MixLink mix;            ///< [player]
+  const Backend* backend; ///< Mixes it, and holds its delay lines
+  bool is_loaded;         ///< link_load() has succeeded
+} Link;
+
+/// The files that were opened while a plan was made, each once.
+typedef struct FileCache FileCache;
+
+typedef struct FileLoader {
+  Status (*load)(void* context, const char* name, double rate_hz, FxFile** file, Error* error);
+  Status (*read)(void* context, FxFile* file,
+                 Error* error); ///< Reads the samples that load() left out
+  void (*free)(void* context, FxFile* file);
+  void* context;
+  FileCache* cache; ///< NULL at first; emptied by file_cache_clear()
+} FileLoader;
+
+void file_cache_clear(FileLoader* loader);
+
+/// Memory of the files of the cache with all samples read.
+size_t file_cache_bytes(const FileLoader* loader);
+
+/// Make a node for `n_in` channels, with one reference.  node_load() makes the rest.  Error texts
+/// name the node. [builder]
+NODISCARD Status node_new(const RackNode* rack_node, uint32_t n_in, const Format* format,
+                          const Backend* backend, FileLoader* loader, Node** out, Error* error);
+
+/// Read the node's files, and make its units and other large memory, unless it is already loaded.
+/// [builder]
+NODISCARD Status node_load(Node* node, const RackNode* rack_node, const Format* format,
+                           FileLoader* loader, Error* error);
+
+/// Memory of the node, its units included.  Before node_load(), an upper bound for the time during
+/// and after loading.  Memory on a device counts like host memory. [builder]
+size_t node_memory(const Node* node);
+
+/// True when the node can be kept for `rack_node`: same effect, number of inputs, structural values
+/// and backend. [builder]
+bool node_can_be(const Node* node, const RackNode* rack_node, uint32_t n_in, double rate_hz,
+                 const Backend* backend);
+
+/// FxInfo::set. [player, or while no worker runs]
+REALTIME void node_set(Node* node, uint32_t param, double value);
+
+/// Drop a reference.  Accepts NULL. [builder]
+void node_unref(Node* node);
+
+/// Reset all units to their initial state. [builder]
+void node_reset(Node* node);
+
+/// Frames for which the node may still sound after its input ends. [builder]
+uint64_t node_tail(const Node* node);
+
+/// Make a connection with constant `gain` and a delay of `delay` frames, mixed by `like->backend`.
+/// link_load() makes its delay lines. [builder]
+NODISCARD Status link_new(const Link* like, float gain, uint32_t delay, uint32_t block_frames,
+                          Link** out, Error* error);
+
+/// Make the delay lines, unless the link is already loaded. [builder]
+NODISCARD Status link_load(Link* link, Error* error);
+
+/// Memory of the connection, with its delay lines, also before link_load(). [builder]
+size_t link_memory(const Link* link);
+
+void link_unref(Link* link);
+
+/// Clear the delay lines.
+void link_reset(Link* link);
+
+#endif

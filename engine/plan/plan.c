@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans that are made: begun by the player, freed by the builder.
+
+#include "plan.h"
+
+#include <stdlib.h>
+
+void
+plan_drop_stages(Plan* const plan)
+{
+  for (uint32_t s = 0; s < plan->n_stages; ++s) {
+    if (plan->stages[s].stage) {
+      plan->stages[s].backend->stage_free(plan->stages[s].stage);
+      plan->stages[s].stage = NULL;
+    }
+  }
+  atomic_store_explicit(&plan->failed, NULL, memory_order_relaxed);
+}
+
+void
+plan_free(Plan* const plan)
+{
+  if (!plan) {
+    return;
+  }
+  plan_drop_stages(plan);
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    link_unref(plan->links[l].link);
+  }
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    node_unref(plan->nodes[n].node);
+  }
+  arena_clear(&plan->arena);
+  free(plan);
+}
+
+void
+plan_reset(const Plan* const plan)
+{
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    node_reset(plan->nodes[n].node);
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    link_reset(plan->links[l].link);
+  }
+}
+
+static uint64_t
+date(Death* const death, const uint64_t frame)
+{
+  if (death->fresh) {
+    death->fresh = false;
+    death->expires += frame;
+  }
+  return death->dying ? death->expires : UINT64_MAX;
+}
+
+void
+plan_heard(Plan* const plan, const uint64_t frame)
+{
+  plan->heard_at = frame;
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    date(&plan->nodes[n].death, frame);
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    date(&plan->links[l].death, frame);
+  }
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    plan->aims[a].link->gain = plan->aims[a].target;
+  }
+}
+
+uint64_t
+plan_next_expiry(const Plan* const plan)
+{
+  uint64_t next = UINT64_MAX;
+  for (uint32_t n = plan->n_living; n < plan->n_nodes; ++n) {
+    next = plan->nodes[n].death.expires < next ? plan->nodes[n].death.expires : next;
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    const Death* const death = &plan->links[l].death;
+    next = death->dying && death->expires < next ? death->expires : next;
+  }
+  return next;
+}
+
+bool
+plan_fail(Plan* const plan, const PlanStage* const stage)
+{
+  const bool is_first = !plan_has_failed(plan);
+  if (is_first) {
+    atomic_store_explicit(&plan->failed, stage, memory_order_release);
+  }
+  return is_first;
+}
+
+bool
+plan_has_failed(const Plan* const plan)
+{
+  return atomic_load_explicit(&plan->failed, memory_order_acquire) != NULL;
+}
+
+Status
+plan_failure(const Plan* const plan, const Backend** const backend, Error* const error)
+{
+  const PlanStage* const stage = atomic_load_explicit(&plan->failed, memory_order_acquire);
+  if (!stage) {
+    return STATUS_OK;
+  }
+  *backend = stage->backend;
+  error_set(error, STATUS_DEVICE_LOST, "%s: no words", stage->backend->name);
+  stage->backend->stage_error(stage->stage, error);
+  return STATUS_DEVICE_LOST;
+}
+
+int
+plan_find(const Plan* const plan, const RackUid uid)
+{
+  uint32_t low = 0;
+  for (uint32_t high = plan->n_living; low < high;) {
+    const uint32_t middle = low + (high - low) / 2U;
+    const uint32_t index = plan->by_uid[middle];
+    if (plan->nodes[index].node->uid == uid) {
+      return (int)index;
+    }
+    if (plan->nodes[index].node->uid < uid) {
+      low = middle + 1U;
+    } else {
+      high = middle;
+    }
+  }
+  return -1;
+}
+
+static void
+begin_aim(const PlanAim* const aim)
+{
+  MixLink* const mix = &aim->link->mix;
+  // What still waits to fade in goes on waiting when it gets another gain.
+  const uint32_t hold = aim->target > 0.0F && mix->hold > aim->hold ? mix->hold : aim->hold;
+  mix->next = mix->gain;
+  ramp_skip(&mix->next, hold);
+  ramp_aim(&mix->next, aim->target, aim->frames);
+  mix->hold = hold;
+  mix->gain = hold ? mix->gain : mix->next;
+}
+
+/// The values that were set since the document was.
+static void
+take_over(const Plan* const plan, const PlanHeir* const heir)
+{
+  Node* const node = heir->node;
+  for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+    if (!node->fx->params[p].structural && heir->from->stamps[p] > plan->stamp) {
+      node->targets[p] = heir->from->targets[p];
+      node->stamps[p] = heir->from->stamps[p];
+      node_set(node, p, node->targets[p]);
+    }
+  }
+}
+
+void
+plan_begin(Plan* const plan)
+{
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    begin_aim(&plan->aims[a]);
+  }
+  for (uint32_t h = 0; h < plan->n_heirs; ++h) {
+    take_over(plan, &plan->heirs[h]);
+  }
+  for (uint32_t v = 0; v < plan->n_values; ++v) {
+    const PlanValue* const value = &plan->values[v];
+    Node* const node = plan->nodes[value->node_index].node;
+    if (node->targets[value->param] != value->value && node->stamps[value->param] <= plan->stamp) {
+      node->targets[value->param] = value->value;
+      node_set(node, value->param, value->value);
+    }
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+   When connections fade, so that what comes and what goes cross-fade in step although the two may
+   be late by different amounts.
+
+   A change passes through the rack as the signal does.  It reaches vertex v (a node's input, or the
+   rack's output) when[v] frames after some frame that is the same for all.  Where a vertex goes on,
+   the old way to it and the new one meet, and the change is there when it can have come along the
+   slower of the two.  From there it is computed backwards, through new nodes along the new ways,
+   through dying nodes along the old ones, to the connections that fade.  These never fade in before
+   their delay line has filled, because when[v] is at least the latency at v.
+*/
+
+#include "plan_graph.h"
+
+/// True for a node that comes or goes with this plan.
+static bool
+comes_or_goes(const Graph* const graph, const PlanNode* const plan_node)
+{
+  return plan_node->death.dying ? plan_node->death.fresh
+                                : !graph_is_continuing(graph, plan_node->node);
+}
+
+/// The latency at a vertex, before or after, whichever is longer.
+static uint32_t
+longer_latency(const Graph* const graph, const Node* const node, const uint32_t now)
+{
+  if (!graph_is_continuing(graph, node)) {
+    return now;
+  }
+  const uint32_t before = graph_latency_at(graph->request->previous, node);
+  return before > now ? before : now;
+}
+
+/// Reckon back from vertex v, whose time is known, to the nodes that lead to it.
+static void
+compute_backwards(const Graph* const graph, const InEdges* const in_edges, const uint32_t v,
+                  uint32_t* const when)
+{
+  const Plan* const plan = graph->plan;
+  for (uint32_t i = in_edges->first[v]; i < in_edges->first[v + 1U]; ++i) {
+    const Link* const link = plan->links[in_edges->list[i]].link;
+    if (link->from && comes_or_goes(graph, &plan->nodes[link->from->plan_index])) {
+      const uint32_t way = link->from->shape.latency_frames + link->mix.delay;
+      uint32_t* const at = &when[link->from->plan_index];
+      *at = when[v] > way && when[v] - way > *at ? when[v] - way : *at;
+    }
+  }
+}
+
+static uint32_t*
+compute_times(const Graph* const graph, const uint32_t* const order, const InEdges* const in_edges)
+{
+  const Plan* const plan = graph->plan;
+  uint32_t* const when = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(uint32_t));
+  if (when) {
+    for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+      const PlanNode* const plan_node = &plan->nodes[n];
+      when[n] = longer_latency(graph, plan_node->node, plan_node->latency_in);
+    }
+    when[plan->n_nodes] = longer_latency(graph, NULL, plan->latency_frames);
+    compute_backwards(graph, in_edges, plan->n_nodes, when);
+    for (uint32_t i = plan->n_nodes; i-- > 0U;) {
+      compute_backwards(graph, in_edges, order[i], when);
+    }
+  }
+  return when;
+}
+
+/// A connection from something that lives on, to be faded out with this plan.
+static bool
+is_leaving(const Plan* const plan, const PlanLink* const plan_link)
+{
+  const Node* const from = plan_link->link->from;
+  return plan_link->death.fresh && !(from && plan->nodes[from->plan_index].death.dying);
+}
+
+/// A new connection; one that is heard already and gets another gain does not wait.
+static bool
+is_coming(const PlanAim* const aim)
+{
+  return aim->link->gain == 0.0F;
+}
+
+/// Frames that every fade would wait beyond need.
+static uint32_t
+slack(const Plan* const plan, const uint32_t* const when)
+{
+  uint32_t least = UINT32_MAX;
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    const Link* const link = plan->aims[a].link;
+    const uint32_t spare = when[graph_index(link->to, plan->n_nodes)] - link->mix.delay;
+    least = is_coming(&plan->aims[a]) && spare < least ? spare : least;
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    const uint32_t spare = when[graph_index(plan->links[l].link->to, plan->n_nodes)];
+    least = is_leaving(plan, &plan->links[l]) && spare < least ? spare : least;
+  }
+  return least;
+}
+
+bool
+graph_schedule_fades(Graph* const graph, const uint32_t* const order, const InEdges* const in_edges)
+{
+  Plan* const plan = graph->plan;
+  const uint32_t* const when = compute_times(graph, order, in_edges);
+  if (!when) {
+    return false;
+  }
+  const uint32_t spare = slack(plan, when);
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    if (is_coming(&plan->aims[a])) {
+      plan->aims[a].hold = when[graph_index(plan->aims[a].link->to, plan->n_nodes)] - spare;
+    }
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    PlanLink* const plan_link = &plan->links[l];
+    if (is_leaving(plan, plan_link)) {
+      PlanAim* const aim = graph_aim(graph, plan_link->link, 0.0F);
+      aim->hold = when[graph_index(plan_link->link->to, plan->n_nodes)] - spare;
+      plan_link->death.expires = (uint64_t)aim->hold + graph->ramp_frames;
+    }
+  }
+  return true;
+}

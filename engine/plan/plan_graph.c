@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// First half of planning: nodes and connections, old and new, with widths and latencies.
+
+#include "plan_graph.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+uint32_t
+graph_index(const Node* const node, const uint32_t if_none)
+{
+  return node ? node->plan_index : if_none;
+}
+
+static int
+compare_rack_uids(const void* const a, const void* const b, void* const rack_nodes)
+{
+  const RackNode* const nodes = rack_nodes;
+  const RackUid left = nodes[*(const uint32_t*)a].uid;
+  const RackUid right = nodes[*(const uint32_t*)b].uid;
+  return (left > right) - (left < right);
+}
+
+static uint32_t
+find_rack_index(const Graph* const graph, const RackUid uid)
+{
+  if (uid == RACK_UID_IN) {
+    return GRAPH_IN;
+  }
+  uint32_t low = 0;
+  for (uint32_t high = graph->rack->n_nodes; uid != RACK_UID_OUT && low < high;) {
+    const uint32_t middle = low + (high - low) / 2U;
+    const uint32_t index = graph->by_uid[middle];
+    if (graph->rack->nodes[index].uid == uid) {
+      return index;
+    }
+    if (graph->rack->nodes[index].uid < uid) {
+      low = middle + 1U;
+    } else {
+      high = middle;
+    }
+  }
+  return GRAPH_OUT;
+}
+
+static Status
+find_routes(Graph* const graph, Error* const error)
+{
+  const Rack* const rack = graph->rack;
+  uint32_t* const from = arena_take(graph->scratch, rack->n_edges, sizeof(uint32_t));
+  uint32_t* const to = arena_take(graph->scratch, rack->n_edges, sizeof(uint32_t));
+  uint32_t* const level = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
+  graph->by_uid = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
+  graph->routes = arena_take(graph->scratch, rack->n_edges, sizeof(Route));
+  graph->order = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
+  graph->latency_out = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
+  if (graph->scratch->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    graph->by_uid[n] = n;
+  }
+  qsort_r(graph->by_uid, rack->n_nodes, sizeof(uint32_t), compare_rack_uids, rack->nodes);
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    graph->routes[e].from = from[e] = find_rack_index(graph, rack->edges[e].from.uid);
+    graph->routes[e].to = to[e] = find_rack_index(graph, rack->edges[e].to.uid);
+  }
+  graph->in_edges = in_edges_new(graph->scratch, rack->n_nodes, to, rack->n_edges);
+  if (!graph->scratch->failed &&
+      !graph_levels(graph->scratch, &graph->in_edges, from, level, graph->order)) {
+    return error_set(error, STATUS_BAD_RACK, "the rack has a cycle");
+  }
+  return graph->scratch->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+}
+
+static const char*
+name_of(const Graph* const graph, const uint32_t index)
+{
+  return index == GRAPH_IN ? "in" : index == GRAPH_OUT ? "out" : graph->rack->nodes[index].name;
+}
+
+static uint32_t
+width_out(const Graph* const graph, const uint32_t index)
+{
+  return index == GRAPH_IN ? graph->request->format->n_in
+                           : graph->plan->nodes[index].node->shape.n_out;
+}
+
+/// Refuse connection `e`: `channel` is beyond the `width` channels at its end `index`.
+static Status
+no_channel(const Graph* const graph, const uint32_t e, const uint32_t index, const uint32_t channel,
+           const uint32_t width, Error* const error)
+{
+  const char* const name = name_of(graph, index);
+  graph->fault->edge = e + 1U;
+  return error_set(error, STATUS_BAD_RACK, "%s:%u does not exist: %s has %u channel%s", name,
+                   channel, name, width, width == 1U ? "" : "s");
+}
+
+/// "gain", "gain:1" or "out:5-6".
+static void
+print_channels(const char* const name, const uint32_t first, const uint32_t n, char* const text,
+               const size_t n_bytes)
+{
+  if (!n) {
+    snprintf(text, n_bytes, "%s", name);
+  } else {
+    snprintf(text, n_bytes, n == 1U ? "%s:%u" : "%s:%u-%u", name, first + 1U, first + n);
+  }
+}
+
+static Status
+widths_differ(const Graph* const graph, const uint32_t e, Error* const error)
+{
+  const RackEdge* const edge = &graph->rack->edges[e];
+  const Route* const route = &graph->routes[e];
+  const Link* const like = &route->like;
+  const char* const from = name_of(graph, route->from);
+  const char* const to = name_of(graph, route->to);
+  const uint32_t n = like->n_from < like->n_to ? like->n_from : like->n_to;
+  char given[2][RACK_NAME_BYTES + 16U]; // as the rack has them
+  print_channels(from, like->from_first, edge->from.first ? like->n_from : 0U, given[0],
+                 sizeof(given[0]));
+  print_channels(to, like->to_first, edge->to.first ? like->n_to : 0U, given[1], sizeof(given[1]));
+  char picked[RACK_NAME_BYTES + 16U]; // of the wider end
+  const bool is_from_wide = like->n_from > like->n_to;
+  print_channels(is_from_wide ? from : to, is_from_wide ? like->from_first : like->to_first, n,
+                 picked, sizeof(picked));
+  graph->fault->edge = e + 1U;
+  return error_set(error, STATUS_BAD_RACK,
+                   "%s gives %u channels and %s takes %u; pick some, as in connect %s %s", given[0],
+                   like->n_from, given[1], like->n_to, is_from_wide ? picked : given[0],
+                   is_from_wide ? given[1] : picked);
+}
+
+/// Source channels of the edges that lead to vertex v, and how wide they make it (0: nothing leads
+/// there).
+static Status
+resolve_sources(Graph* const graph, const uint32_t v, uint32_t* const width, Error* const error)
+{
+  *width = 0;
+  for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
+    const uint32_t e = graph->in_edges.list[i];
+    const RackEdge* const edge = &graph->rack->edges[e];
+    Route* const route = &graph->routes[e];
+    const uint32_t available = width_out(graph, route->from);
+    if (edge->from.last > available) {
+      return no_channel(graph, e, route->from, edge->from.last, available, error);
+    }
+    route->like.from_first = edge->from.first ? edge->from.first - 1U : 0U;
+    route->like.n_from = edge->from.first ? edge->from.last - edge->from.first + 1U : available;
+    const uint32_t needs = edge->to.first ? edge->to.last : route->like.n_from;
+    *width = needs > *width ? needs : *width;
+  }
+  return STATUS_OK;
+}
+
+/// Destination channels of the edges that lead to vertex v of that width.
+static Status
+resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width, Error* const error)
+{
+  for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
+    const uint32_t e = graph->in_edges.list[i];
+    const RackEdge* const edge = &graph->rack->edges[e];
+    Route* const route = &graph->routes[e];
+    Link* const like = &route->like;
+    const bool to_the_output = route->to == GRAPH_OUT;
+    like->to_first = edge->to.first ? edge->to.first - 1U : 0U;
+    like->n_to = edge->to.first ? edge->to.last - edge->to.first + 1U : width;
+    if (!edge->to.first && to_the_output && like->n_from > 1U && like->n_from < width) {
+      like->n_to =
+          like->n_from; // a stereo rack in an eight-channel interface plays on the first two
+    }
+    if (like->to_first + like->n_to > width) {
+      return no_channel(graph, e, route->to, edge->to.last, width, error);
+    }
+    if (like->n_from != like->n_to && like->n_from != 1U) {
+      return widths_differ(graph, e, error);
+    }
+  }
+  return STATUS_OK;
+}
+
+/// Latency of what arrives at vertex v.
+static uint32_t
+latency_at(const Graph* const graph, const uint32_t v)
+{
+  uint32_t latency = 0;
+  for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
+    const uint32_t source = graph->routes[graph->in_edges.list[i]].from;
+    if (source != GRAPH_IN && graph->latency_out[source] > latency) {
+      latency = graph->latency_out[source];
+    }
+  }
+  return latency;
+}
+
+/// The node of the previous plan that can go on as this one, or a new one.
+static Status
+find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
+          const Backend* const backend, Node** const out, Error* const error)
+{
+  const PlanRequest* const request = graph->request;
+  const int old = request->previous ? plan_find(request->previous, rack_node->uid) : -1;
+  if (old >= 0) {
+    Node* const node = request->previous->nodes[old].node;
+    if (node_can_be(node, rack_node, n_in, request->format->rate_hz, backend)) {
+      ++node->refs;
+      *out = node;
+      return STATUS_OK;
+    }
+  }
+  return node_new(rack_node, n_in, request->format, backend, request->loader, out, error);
+}
+
+/// What runs a node, and why.  The engine's choice goes to the CPU for an effect without a kernel;
+/// a node's own choice is kept or refused.
+static Status
+place_node(const Graph* const graph, const RackNode* const rack_node, const Backend** const backend,
+           const char** const why, Error* const error)
+{
+  const PlanRequest* const request = graph->request;
+  const bool has_kernel = rack_node->fx->kernel != NULL;
+  if (rack_node->backend != RACK_BACKEND_GPU) {
+    const bool chosen = rack_node->backend == RACK_BACKEND_CPU;
+    const bool needs_cpu = !has_kernel && request->backend != &backend_cpu;
+    *backend = chosen || !has_kernel ? &backend_cpu : request->backend;
+    *why = chosen ? "node" : needs_cpu ? "kernel" : request->why_backend;
+    return STATUS_OK;
+  }
+  if (!request->gpu) {
+    return error_set(error, STATUS_NO_BACKEND, "%s: backend=gpu was asked for; %s", rack_node->name,
+                     request->no_gpu ? request->no_gpu : "there is none");
+  }
+  if (!has_kernel) {
+    return error_set(error, STATUS_NO_BACKEND,
+                     "%s: backend=gpu was asked for, but %s runs on the CPU only; use backend=auto",
+                     rack_node->name, rack_node->fx->name);
+  }
+  *backend = request->gpu;
+  *why = request->gpu == &backend_cpu ? "lost" : "node";
+  return STATUS_OK;
+}
+
+/// True when connections to the rack's output have delay lines where the previous plan mixed it.
+static bool
+has_delayed_output(const Plan* const previous)
+{
+  for (uint32_t l = 0; previous && l < previous->n_links; ++l) {
+    if (!previous->links[l].link->to && previous->links[l].link->mix.delay) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The rack's output is mixed by a device when all nodes that lead to it are there.  It stays where
+/// it was while there are delay lines, so that what they hold is heard to its end.
+static const Backend*
+place_output(const Graph* const graph)
+{
+  const PlanRequest* const request = graph->request;
+  if (has_delayed_output(request->previous) && request->previous->out_backend != request->lost) {
+    return request->previous->out_backend;
+  }
+  const Backend* backend = NULL;
+  for (uint32_t e = 0; e < graph->rack->n_edges; ++e) {
+    if (graph->routes[e].to == GRAPH_OUT && graph->routes[e].from != GRAPH_IN) {
+      const Backend* const own = graph->plan->nodes[graph->routes[e].from].node->backend;
+      backend = !backend || backend == own ? own : &backend_cpu;
+    }
+  }
+  return backend ? backend : request->backend;
+}
+
+static Status
+resolve_nodes(Graph* const graph, Error* const error)
+{
+  Plan* const plan = graph->plan;
+  for (uint32_t i = 0; i < graph->rack->n_nodes; ++i) {
+    const uint32_t v = graph->order[i];
+    uint32_t n_in = 0;
+    Status status = resolve_sources(graph, v, &n_in, error);
+    if (status) {
+      return status;
+    }
+    n_in = n_in ? n_in : 1U; // nothing connected yet: one silent channel
+    if (n_in > FX_MAX_CHANNELS) {
+      return error_set(error, STATUS_BAD_RACK, "%s would have %u channels; a node can have %u",
+                       graph->rack->nodes[v].name, n_in, FX_MAX_CHANNELS);
+    }
+    PlanNode* const plan_node = &plan->nodes[v];
+    const Backend* backend = NULL;
+    status = place_node(graph, &graph->rack->nodes[v], &backend, &plan_node->why, error);
+    if (!status) {
+      status = resolve_destinations(graph, v, n_in, error);
+    }
+    if (!status) {
+      status = find_node(graph, &graph->rack->nodes[v], n_in, backend, &plan_node->node, error);
+    }
+    if (status) {
+      return status;
+    }
+    plan_node->latency_in = latency_at(graph, v);
+    graph->latency_out[v] = plan_node->latency_in + plan_node->node->shape.latency_frames;
+  }
+  return STATUS_OK;
+}
+
+static Status
+resolve_output(Graph* const graph, Error* const error)
+{
+  Plan* const plan = graph->plan;
+  const uint32_t out = graph->rack->n_nodes;
+  uint32_t natural = 0;
+  Status status = resolve_sources(graph, out, &natural, error);
+  if (status) {
+    return status;
+  }
+  plan->n_out = graph->request->format->n_out ? graph->request->format->n_out
+                : natural                     ? natural
+                                              : 1U;
+  plan->latency_frames = latency_at(graph, out);
+  const Format* const format = graph->request->format;
+  if (!format->offline && plan->latency_frames > LATENCY_LIMIT_SECONDS * format->rate_hz) {
+    return error_set(
+        error, STATUS_LIMIT, "the rack would have a latency of %u frames (%.3g s); at most %g s",
+        plan->latency_frames, plan->latency_frames / format->rate_hz, LATENCY_LIMIT_SECONDS);
+  }
+  return resolve_destinations(graph, out, plan->n_out, error);
+}
+
+/// Levels of all nodes, dying ones with them, and the schedule of what dies.
+static Status
+order_everything(Graph* const graph, Error* const error)
+{
+  Plan* const plan = graph->plan;
+  uint32_t* const from = arena_take(graph->scratch, plan->n_links, sizeof(uint32_t));
+  uint32_t* const to = arena_take(graph->scratch, plan->n_links, sizeof(uint32_t));
+  uint32_t* const level = arena_take(graph->scratch, plan->n_nodes, sizeof(uint32_t));
+  uint32_t* const order = arena_take(graph->scratch, plan->n_nodes, sizeof(uint32_t));
+  if (graph->scratch->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    from[l] = graph_index(plan->links[l].link->from, GRAPH_IN);
+    to[l] = graph_index(plan->links[l].link->to, GRAPH_OUT);
+  }
+  const InEdges in_edges = in_edges_new(graph->scratch, plan->n_nodes, to, plan->n_links);
+  if (!graph->scratch->failed && !graph_levels(graph->scratch, &in_edges, from, level, order)) {
+    graph->fault->is_tangled = true;
+    return error_set(error, STATUS_BAD_RACK, "new connections and fading ones make a cycle");
+  }
+  if (graph->scratch->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    plan->nodes[n].level = level[n];
+    plan->n_levels = level[n] + 1U > plan->n_levels ? level[n] + 1U : plan->n_levels;
+  }
+  if (!graph_schedule_fades(graph, order, &in_edges)) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  graph_schedule_deaths(graph, order, &in_edges);
+  return STATUS_OK;
+}
+
+static int
+compare_plan_uids(const void* const a, const void* const b, void* const plan_nodes)
+{
+  const PlanNode* const nodes = plan_nodes;
+  const RackUid left = nodes[*(const uint32_t*)a].node->uid;
+  const RackUid right = nodes[*(const uint32_t*)b].node->uid;
+  return (left > right) - (left < right);
+}
+
+static Status
+take_tables(Graph* const graph, Error* const error)
+{
+  Plan* const plan = graph->plan;
+  const Plan* const previous = graph->request->previous;
+  const uint32_t max_nodes = graph->rack->n_nodes + (previous ? previous->n_nodes : 0U);
+  const uint32_t max_links = graph->rack->n_edges + (previous ? previous->n_links : 0U);
+  plan->nodes = arena_take(&plan->arena, max_nodes, sizeof(PlanNode));
+  plan->links = arena_take(&plan->arena, max_links, sizeof(PlanLink));
+  plan->aims = arena_take(&plan->arena, max_links, sizeof(PlanAim));
+  plan->by_uid = arena_take(&plan->arena, graph->rack->n_nodes, sizeof(uint32_t));
+  return plan->arena.failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+}
+
+/// From here on plan_free() can let go of the living nodes.
+static void
+adopt_living_nodes(Graph* const graph)
+{
+  Plan* const plan = graph->plan;
+  plan->n_nodes = plan->n_living = graph->rack->n_nodes;
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    plan->nodes[n].node->plan_index = n;
+    plan->by_uid[n] = n;
+  }
+  qsort_r(plan->by_uid, plan->n_living, sizeof(uint32_t), compare_plan_uids, plan->nodes);
+}
+
+static void
+drop_nodes(const Graph* const graph)
+{
+  for (uint32_t n = 0; n < graph->rack->n_nodes; ++n) {
+    node_unref(graph->plan->nodes[n].node);
+  }
+}
+
+Status
+graph_resolve(Graph* const graph, Plan* const plan, const PlanRequest* const request,
+              Arena* const scratch, PlanFault* const fault, Error* const error)
+{
+  *graph = (Graph){ .plan = plan,
+                    .request = request,
+                    .fault = fault,
+                    .scratch = scratch,
+                    .rack = request->rack,
+                    .ramp_frames = (uint32_t)lrint(LINK_RAMP_SECONDS * request->format->rate_hz) };
+  Status status = take_tables(graph, error);
+  if (!status) {
+    status = find_routes(graph, error);
+  }
+  if (!status) {
+    status = resolve_nodes(graph, error);
+    if (status) {
+      drop_nodes(graph);
+    } else {
+      adopt_living_nodes(graph);
+    }
+  }
+  if (!status) {
+    status = resolve_output(graph, error);
+  }
+  if (!status) {
+    plan->out_backend = place_output(graph);
+    status = graph_make_links(graph, error);
+  }
+  if (!status) {
+    graph_keep_dying(graph);
+  }
+  return status ? status : order_everything(graph, error);
+}
+
+/// Tail of what arrives at vertex v.
+static uint64_t
+tail_at(const Graph* const graph, const uint32_t v, const uint64_t* const tail_out)
+{
+  uint64_t tail = 0;
+  for (uint32_t i = graph->in_edges.first[v]; i < graph->in_edges.first[v + 1U]; ++i) {
+    const uint32_t source = graph->routes[graph->in_edges.list[i]].from;
+    if (source != GRAPH_IN && tail_out[source] > tail) {
+      tail = tail_out[source];
+    }
+  }
+  return tail;
+}
+
+Status
+graph_load(Graph* const graph, Error* const error)
+{
+  Plan* const plan = graph->plan;
+  const PlanRequest* const request = graph->request;
+  uint64_t* const tail_out = arena_take(graph->scratch, plan->n_living, sizeof(uint64_t));
+  if (!tail_out) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; !status && i < plan->n_living; ++i) {
+    const uint32_t v = graph->order[i];
+    Node* const node = plan->nodes[v].node;
+    status = node_load(node, &graph->rack->nodes[v], request->format, request->loader, error);
+    if (!status) {
+      tail_out[v] = graph_add(tail_at(graph, v, tail_out), node_tail(node));
+    }
+  }
+  for (uint32_t l = 0; !status && l < plan->n_links; ++l) {
+    status = link_load(plan->links[l].link, error);
+  }
+  if (!status) {
+    plan->tail_frames = tail_at(graph, plan->n_living, tail_out);
+  }
+  return status;
+}

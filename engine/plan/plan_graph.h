@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   First half of planning: which nodes and connections the plan has, how wide they are, how late, in
+   which order.  Scratch data of one planning run. [builder]
+*/
+#ifndef WARPRACK_ENGINE_PLAN_PLAN_GRAPH_H
+#define WARPRACK_ENGINE_PLAN_PLAN_GRAPH_H
+
+#include "plan.h"
+
+#define GRAPH_OUT UINT32_MAX // the rack's output, where an index of a node is expected
+#define GRAPH_IN  (UINT32_MAX - 1U)
+
+/// Edges grouped by the vertex they lead to: those of v are list[first[v]] .. list[first[v + 1] -
+/// 1]. Vertex n_vertices - 1 is the rack's output.
+typedef struct InEdges {
+  uint32_t* first; ///< [n_vertices + 1]
+  uint32_t* list;
+  uint32_t n_vertices;
+} InEdges;
+
+/// Group n_edges edges with from/to vertices given as node indices, GRAPH_IN or GRAPH_OUT.
+InEdges in_edges_new(Arena* scratch, uint32_t n_nodes, const uint32_t* to, uint32_t n_edges);
+
+/// One rack edge with its ends as indices of rack nodes (which are the plan's living nodes), and
+/// channels resolved.
+typedef struct Route {
+  uint32_t from, to;
+  Link like;      ///< Template: ranges; ends are filled in once the nodes are known
+  uint32_t delay; ///< Frames of compensation
+} Route;
+
+/// One planning run.
+typedef struct Graph {
+  Plan* plan;
+  const PlanRequest* request;
+  PlanFault* fault;
+  Arena* scratch;
+  const Rack* rack;
+  uint32_t* by_uid; ///< [n_nodes] rack nodes sorted by uid
+  Route* routes;    ///< [rack->n_edges]
+  InEdges in_edges;
+  uint32_t* order;       ///< [n_nodes]
+  uint32_t* latency_out; ///< [n_nodes]
+  uint32_t ramp_frames;
+} Graph;
+
+/**
+   Levels of all nodes: 0 for those fed by the input alone, else one more than the highest source.
+
+   @param order [n_nodes] Filled with the nodes in topological order.
+   @return False when there is a cycle.
+*/
+bool graph_levels(Arena* scratch, const InEdges* in_edges, const uint32_t* from, uint32_t* level,
+                  uint32_t* order);
+
+/// Fill plan->nodes, links, aims, latency, n_out.  What is new of the nodes and links has no memory
+/// yet.
+NODISCARD Status graph_resolve(Graph* graph, Plan* plan, const PlanRequest* request, Arena* scratch,
+                               PlanFault* fault, Error* error);
+
+/// Give them theirs, and find how long the rack sounds, which may depend on what is in files.
+NODISCARD Status graph_load(Graph* graph, Error* error);
+
+/// Index of a link's end in the plan.
+uint32_t graph_index(const Node* node, uint32_t if_none);
+
+/// a + b, at most UINT64_MAX.
+static inline uint64_t
+graph_add(const uint64_t a, const uint64_t b)
+{
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+// ---- plan_links.c ----
+
+/// True when `node` (NULL: the rack's input or output) was heard, alive, in the previous plan: then
+/// it has a past that must not jump.
+bool graph_is_continuing(const Graph* graph, const Node* node);
+
+/// Latency of what arrives at `node` (NULL: the output) in a plan.
+uint32_t graph_latency_at(const Plan* plan, const Node* node);
+
+/// True when the connection is in the plan that is being made.
+bool graph_has_link(const Plan* plan, const Link* link);
+
+/// Have the plan fade a connection to `target`; plan_fades.c says when, if both ends take part.
+PlanAim* graph_aim(Graph* graph, Link* link, float target);
+
+/// Make or take over the connections of the rack.
+NODISCARD Status graph_make_links(Graph* graph, Error* error);
+
+// ---- plan_death.c ----
+
+/// Keep what the previous plan still has to let end.
+void graph_keep_dying(Graph* graph);
+
+/// Schedule the end of the nodes that die with this plan, in topological order: after the fade of
+/// what leads to them and their tail; then the connections from them fade.
+void graph_schedule_deaths(Graph* graph, const uint32_t* order, const InEdges* in_edges);
+
+// ---- plan_fades.c ----
+
+/// Set when new connections fade in, and when the connections from what lives, that the rack has no
+/// longer, fade out.  False when out of memory.
+bool graph_schedule_fades(Graph* graph, const uint32_t* order, const InEdges* in_edges);
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Second half of planning: rows for every channel of every node, and the steps that fill them.
+   [builder]
+*/
+#ifndef WARPRACK_ENGINE_PLAN_PLAN_STEPS_H
+#define WARPRACK_ENGINE_PLAN_PLAN_STEPS_H
+
+#include "plan.h"
+
+/// Fill plan->steps and stages (not yet made) from its nodes and links, which need not be loaded,
+/// and count its units and rows.
+NODISCARD Status steps_make(Plan* plan, const Format* format, Arena* scratch, Error* error);
+
+/// Memory of the rows.
+size_t steps_row_bytes(const Plan* plan);
+
+/// Take it.
+NODISCARD Status steps_take_rows(Plan* plan, Error* error);
+
+/// Point the batches to the memory of the nodes, once these are loaded.
+void steps_bind(Plan* plan);
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The edits of a rack, each whole or not at all.
+
+#include "rack_private.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Status
+rack_no_memory(Error* const error)
+{
+  return error_set(error, STATUS_NO_MEM, "out of memory; the rack is as it was");
+}
+
+// ---- nodes ----
+
+Status
+rack_add_node(Rack* const rack, const char* const name, const FxInfo* const fx, const RackUid uid,
+              Error* const error)
+{
+  const Status status = rack_check_name(rack, name, error);
+  if (status) {
+    return status;
+  }
+  if (rack->n_nodes == RACK_MAX_NODES || rack->next_uid == UINT32_MAX) {
+    return error_set(error, STATUS_LIMIT, "too many nodes; at most %u", RACK_MAX_NODES);
+  }
+  return rack_append_node(rack, name, fx, uid) ? STATUS_OK : rack_no_memory(error);
+}
+
+Status
+rack_add(Rack* const rack, const char* const name, const char* const effect, Error* const error)
+{
+  const FxInfo* const fx = rack_effect(effect, error);
+  return fx ? rack_add_node(rack, name, fx, RACK_UID_NONE, error) : STATUS_NOT_FOUND;
+}
+
+// ---- connections ----
+
+/// "3" or "1-2", all of it.
+static bool
+read_channels(const char* const text, RackEnd* const end)
+{
+  unsigned long bounds[2] = { 0, 0 };
+  const char* at = text;
+  for (uint32_t b = 0; b < 2U; ++b) {
+    if (!isdigit((unsigned char)*at)) {
+      return false;
+    }
+    char* after = NULL;
+    bounds[b] = strtoul(at, &after, 10);
+    if (*after == '\0' && b == 0U) {
+      bounds[1] = bounds[0];
+      break;
+    }
+    if (*after != (b == 0U ? '-' : '\0')) {
+      return false;
+    }
+    at = after + 1;
+  }
+  if (bounds[0] < 1U || bounds[1] < bounds[0] || bounds[1] > FX_MAX_CHANNELS) {
+    return false;
+  }
+  end->first = (uint16_t)bounds[0];
+  end->last = (uint16_t)bounds[1];
+  return true;
+}
+
+Status
+rack_read_end(const Rack* const rack, const char* const text, RackEnd* const end,
+              Error* const error)
+{
+  const size_t n_name = strcspn(text, ":");
+  char name[RACK_NAME_BYTES];
+  snprintf(name, sizeof(name), "%.*s", n_name < sizeof(name) ? (int)n_name : 0, text);
+  RackEnd found = { 0 };
+  if (!strcmp(name, "in")) {
+    found.uid = RACK_UID_IN;
+  } else if (!strcmp(name, "out")) {
+    found.uid = RACK_UID_OUT;
+  } else {
+    const RackNode* const node = rack_find(rack, name);
+    if (!node) {
+      return rack_no_node(rack, n_name < sizeof(name) ? name : text, true, error);
+    }
+    found.uid = node->uid;
+  }
+  if (text[n_name] && !read_channels(text + n_name + 1U, &found)) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "\"%.20s\" are no channels; write 3 or 1-2, counted from 1, at most %u",
+                     text + n_name + 1U, FX_MAX_CHANNELS);
+  }
+  *end = found;
+  return STATUS_OK;
+}
+
+const char*
+rack_print_end(const Rack* const rack, const RackEnd end, char text[const RACK_END_BYTES])
+{
+  const RackNode* const node = rack_find_uid(rack, end.uid);
+  const char* const name = node ? node->name : end.uid == RACK_UID_IN ? "in" : "out";
+  if (!end.first) {
+    snprintf(text, RACK_END_BYTES, "%s", name);
+  } else if (end.first == end.last) {
+    snprintf(text, RACK_END_BYTES, "%s:%u", name, end.first);
+  } else {
+    snprintf(text, RACK_END_BYTES, "%s:%u-%u", name, end.first, end.last);
+  }
+  return text;
+}
+
+static Status
+check_direction(const Rack* const rack, const RackEnd from, const RackEnd to, Error* const error)
+{
+  if (from.uid == RACK_UID_OUT) {
+    return error_set(error, STATUS_BAD_RACK, "out is where the rack ends; nothing comes from it");
+  }
+  if (to.uid == RACK_UID_IN) {
+    return error_set(error, STATUS_BAD_RACK, "in is where the rack begins; nothing goes to it");
+  }
+  if (from.uid == to.uid) {
+    return error_set(error, STATUS_BAD_RACK,
+                     "\"%s\" cannot feed itself; use an effect with feedback of its own",
+                     rack_find_uid(rack, from.uid)->name);
+  }
+  return STATUS_OK;
+}
+
+Status
+rack_add_edge(Rack* const rack, const RackEnd from, const RackEnd to, const double gain_db,
+              Error* const error)
+{
+  RackValue gain;
+  Status status = check_direction(rack, from, to, error);
+  status = status ? status : rack_value_from_number(&rack_gain_param, gain_db, &gain, error);
+  if (status) {
+    return status;
+  }
+  const uint32_t e = rack_find_edge(rack, from, to, 0);
+  if (e == RACK_MAX_EDGES) {
+    return error_set(error, STATUS_LIMIT, "too many connections; at most %u", RACK_MAX_EDGES);
+  }
+  RackEdge* const edge = e < rack->n_edges ? &rack->edges[e] : rack_append_edge(rack);
+  if (!edge) {
+    return rack_no_memory(error);
+  }
+  *edge = (RackEdge){ .from = from, .to = to, .gain_db = gain_db + 0.0 }; // no -0
+  return STATUS_OK;
+}
+
+Status
+rack_connect(Rack* const rack, const char* const from, const char* const to, const double gain_db,
+             Error* const error)
+{
+  RackEnd ends[2];
+  Status status = rack_read_end(rack, from, &ends[0], error);
+  status = status ? status : rack_read_end(rack, to, &ends[1], error);
+  const uint32_t n_before = rack->n_edges;
+  status = status ? status : rack_add_edge(rack, ends[0], ends[1], gain_db, error);
+  if (!status && rack->n_edges > n_before) { // a new gain closes no circle
+    status = rack_check(rack, error);
+    rack->n_edges = status ? n_before : rack->n_edges;
+  }
+  return status;
+}
+
+bool
+rack_end_matches(const RackEnd wanted, const RackEnd end)
+{
+  return wanted.uid == end.uid &&
+         (!wanted.first || (wanted.first == end.first && wanted.last == end.last));
+}
+
+Status
+rack_remove_edges(Rack* const rack, const RackEnd from, const RackEnd to, Error* const error)
+{
+  uint32_t n_kept = 0;
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    if (!rack_end_matches(from, rack->edges[e].from) || !rack_end_matches(to, rack->edges[e].to)) {
+      rack->edges[n_kept++] = rack->edges[e];
+    }
+  }
+  if (n_kept == rack->n_edges) {
+    char a[RACK_END_BYTES];
+    char b[RACK_END_BYTES];
+    return error_set(error, STATUS_NOT_FOUND, "no connection from %s to %s; nothing to remove",
+                     rack_print_end(rack, from, a), rack_print_end(rack, to, b));
+  }
+  rack->n_edges = n_kept;
+  return STATUS_OK;
+}
+
+Status
+rack_disconnect(Rack* const rack, const char* const from, const char* const to, Error* const error)
+{
+  RackEnd ends[2];
+  Status status = rack_read_end(rack, from, &ends[0], error);
+  status = status ? status : rack_read_end(rack, to, &ends[1], error);
+  return status ? status : rack_remove_edges(rack, ends[0], ends[1], error);
+}
+
+// ---- values ----
+
+static void
+replace_value(RackValue* const value, const RackValue with)
+{
+  free(value->text);
+  *value = with;
+}
+
+static Status
+set_backend(RackNode* const node, const char* const text, Error* const error)
+{
+  for (uint32_t b = 0; rack_backend_names[b]; ++b) {
+    if (!strcmp(rack_backend_names[b], text)) {
+      node->backend = (RackBackend)b;
+      return STATUS_OK;
+    }
+  }
+  char hint[HINT_BYTES];
+  return error_set(error, STATUS_BAD_RACK, "backend cannot be \"%.60s\"; %s", text,
+                   name_hint(hint, text, rack_backend_names, RACK_BACKEND_GPU + 1U));
+}
+
+Status
+rack_set_param(RackNode* const node, const uint32_t param, const char* const text,
+               Error* const error)
+{
+  if (param == node->fx->n_params) {
+    return set_backend(node, text, error);
+  }
+  RackValue value;
+  const Status status = rack_value_from_text(&node->fx->params[param], text, &value, error);
+  if (!status) {
+    replace_value(&node->values[param], value);
+  }
+  return status;
+}
+
+Status
+rack_set_param_number(RackNode* const node, const uint32_t param, const double number,
+                      Error* const error)
+{
+  if (param == node->fx->n_params) {
+    return error_set(error, STATUS_BAD_RACK, "backend takes text; auto, cpu or gpu");
+  }
+  RackValue value;
+  const Status status = rack_value_from_number(&node->fx->params[param], number, &value, error);
+  if (!status) {
+    replace_value(&node->values[param], value);
+  }
+  return status;
+}
+
+Status
+rack_set_text(Rack* const rack, const char* const name, const char* const param,
+              const char* const text, Error* const error)
+{
+  RackNode* const node = rack_lookup(rack, name, error);
+  uint32_t p = 0;
+  const Status status = node ? rack_find_param(node->fx, param, &p, error) : STATUS_NOT_FOUND;
+  return status ? status : rack_set_param(node, p, text, error);
+}
+
+Status
+rack_set_number(Rack* const rack, const char* const name, const char* const param,
+                const double number, Error* const error)
+{
+  RackNode* const node = rack_lookup(rack, name, error);
+  uint32_t p = 0;
+  const Status status = node ? rack_find_param(node->fx, param, &p, error) : STATUS_NOT_FOUND;
+  return status ? status : rack_set_param_number(node, p, number, error);
+}
+
+void
+rack_set_value(const Rack* const rack, const RackUid uid, const uint32_t param, const double number)
+{
+  const RackNode* const node = rack_find_uid(rack, uid);
+  if (!node || param >= node->fx->n_params) {
+    return;
+  }
+  const FxParam* const fx_param = &node->fx->params[param];
+  if (!fx_param->structural && fx_param_accepts(fx_param, number)) {
+    replace_value(&node->values[param],
+                  number == fx_param->initial
+                      ? (RackValue){ .kind = VALUE_INITIAL }
+                      : (RackValue){ .kind = VALUE_NUMBER, .number = number });
+  }
+}

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads documents and statements of the rack language by recursive descent.  Each parse_ function
+// is one rule of the grammar in engine/rack/RACK.md.
+
+#include "rack_parser.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char* const statement_words[] = {
+  "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove", "late",
+};
+
+/// A document's first chain, add or connect takes the place of the empty rack's connection; in an
+/// edit only a chain does, and only while the rack has no nodes.
+static void
+begin(Parser* const parser, const bool is_chain)
+{
+  if (parser->is_document ? !parser->has_begun : is_chain && !parser->rack->n_nodes) {
+    parser->rack->n_edges = 0;
+  }
+  parser->has_begun = true;
+}
+
+static Status
+parse_chain_statement(Parser* const parser)
+{
+  begin(parser, true);
+  return rack_parse_chain(parser);
+}
+
+/// The name of a new node, not its effect already: "add gain 3".
+static Status
+expect_name(Parser* const parser, const char* const usage, Token* const name)
+{
+  const Status status = parser_expect(parser, TOKEN_WORD, usage, name);
+  const bool is_effect = parser->now.kind == TOKEN_WORD && fx_find(parser->now.text);
+  return !status && !is_effect && fx_find(name->text) ? parser_unexpected(parser, usage) : status;
+}
+
+/// "add" name effect values
+static Status
+parse_add(Parser* const parser)
+{
+  static const char usage[] = "write: add NAME EFFECT [VALUE ...]";
+  begin(parser, false);
+  Token name;
+  RackNode* node = NULL;
+  Status status = expect_name(parser, usage, &name);
+  status = status ? status : rack_parse_effect(parser, &name, &node);
+  return status ? status : rack_parse_values(parser, node);
+}
+
+/// "insert" name effect ( "before" | "after" ) end values
+static Status
+parse_insert(Parser* const parser)
+{
+  static const char usage[] = "write: insert NAME EFFECT before|after END [VALUE ...]";
+  Token name;
+  Token words[2]; // side and end
+  RackNode* node = NULL;
+  Status status = expect_name(parser, usage, &name);
+  status = status ? status : rack_parse_effect(parser, &name, &node);
+  for (uint32_t i = 0; i < ARRAY_LEN(words) && !status; ++i) {
+    status = parser_expect(parser, TOKEN_WORD, usage, &words[i]);
+  }
+  if (status) {
+    return status;
+  }
+  parser->has_begun = true; // what it takes over stays
+  RackSide side;
+  RackEnd end;
+  Error cause;
+  if (rack_read_side(words[0].text, &side, &cause)) {
+    return parser_pass_on(parser, words[0].offset, &cause);
+  }
+  if (rack_read_end(parser->rack, words[1].text, &end, &cause) ||
+      rack_splice(parser->rack, node->uid, side, end, &cause)) {
+    return parser_pass_on(parser, words[1].offset, &cause);
+  }
+  return rack_parse_values(parser, node);
+}
+
+/// Two ends, as `connect` and `disconnect` have them.
+static Status
+parse_ends(Parser* const parser, const char* const usage, RackEnd ends[const 2])
+{
+  for (uint32_t i = 0; i < 2U; ++i) {
+    Token token;
+    if (parser_expect(parser, TOKEN_WORD, usage, &token)) {
+      return STATUS_BAD_RACK;
+    }
+    Error cause;
+    if (rack_read_end(parser->rack, token.text, &ends[i], &cause)) {
+      return parser_foreign_mark(token.text)
+                 ? parser_fail(parser, token.offset, STATUS_BAD_RACK, "unexpected \"%.60s\"; %s",
+                               token.text, usage)
+                 : parser_pass_on(parser, token.offset, &cause);
+    }
+  }
+  return STATUS_OK;
+}
+
+/// [ "gain" "=" value ]
+static Status
+parse_gain(Parser* const parser, double* const gain_db)
+{
+  if (parser->now.kind != TOKEN_WORD || strcmp(parser->now.text, "gain") != 0) {
+    return STATUS_OK;
+  }
+  parser_advance(parser);
+  Token token;
+  if (parser_expect(parser, TOKEN_EQUALS, "write: gain=-6dB", &token) ||
+      parser_expect(parser, TOKEN_WORD, "write: gain=-6dB", &token)) {
+    return STATUS_BAD_RACK;
+  }
+  RackValue value;
+  Error cause;
+  if (rack_value_from_text(&rack_gain_param, token.text, &value, &cause)) {
+    return parser_pass_on(parser, token.offset, &cause);
+  }
+  *gain_db = value.number; // VALUE_INITIAL is 0
+  return STATUS_OK;
+}
+
+static Status
+remember(Parser* const parser, const RackEnd ends[const 2], const size_t offset)
+{
+  Made* const grown = realloc(parser->made, (parser->n_made + 1U) * sizeof(Made));
+  if (!grown) {
+    return rack_no_memory(parser->error);
+  }
+  parser->made = grown;
+  parser->made[parser->n_made++] = (Made){ ends[0].uid, ends[1].uid, offset };
+  return STATUS_OK;
+}
+
+/// "connect" end end [ "gain" "=" value ]
+static Status
+parse_connect(Parser* const parser)
+{
+  begin(parser, false);
+  const size_t offset = parser->now.offset;
+  RackEnd ends[2];
+  double gain_db = 0.0;
+  Status status = parse_ends(parser, "write: connect FROM TO [gain=-6dB]", ends);
+  status = status ? status : parse_gain(parser, &gain_db);
+  if (status) {
+    return status;
+  }
+  Error cause;
+  if (rack_add_edge(parser->rack, ends[0], ends[1], gain_db, &cause)) {
+    return parser_pass_on(parser, offset, &cause);
+  }
+  return remember(parser, ends, offset);
+}
+
+/// "disconnect" end end
+static Status
+parse_disconnect(Parser* const parser)
+{
+  const size_t offset = parser->now.offset;
+  RackEnd ends[2];
+  const Status status = parse_ends(parser, "write: disconnect FROM TO", ends);
+  Error cause;
+  if (!status && rack_remove_edges(parser->rack, ends[0], ends[1], &cause)) {
+    return parser_pass_on(parser, offset, &cause);
+  }
+  return status;
+}
+
+/// "set" node "." param value
+static Status
+parse_set(Parser* const parser)
+{
+  static const char usage[] = "write: set NODE.PARAM VALUE";
+  Token target;
+  if (parser->now.kind != TOKEN_WORD || !strchr(parser->now.text, '.')) {
+    return parser_unexpected(parser, usage);
+  }
+  if (parser_expect(parser, TOKEN_WORD, usage, &target)) {
+    return STATUS_BAD_RACK;
+  }
+  const size_t n_name = strcspn(target.text, ".");
+  char name[RACK_NAME_BYTES];
+  snprintf(name, sizeof(name), "%.*s", n_name < sizeof(name) ? (int)n_name : 0, target.text);
+  Error cause;
+  RackNode* const node = rack_lookup(parser->rack, name, &cause);
+  if (!node) {
+    return parser_pass_on(parser, target.offset, &cause);
+  }
+  uint32_t param = 0;
+  if (rack_find_param(node->fx, target.text + n_name + 1U, &param, &cause)) {
+    return parser_pass_on(parser, target.offset + n_name + 1U, &cause);
+  }
+  if (parser->now.kind == TOKEN_EQUALS) {
+    return parser_unexpected(parser, usage);
+  }
+  return rack_parse_value(parser, node, param);
+}
+
+/// "remove" name
+static Status
+parse_remove(Parser* const parser)
+{
+  Token name;
+  if (parser_expect(parser, TOKEN_WORD, "write: remove NODE", &name)) {
+    return STATUS_BAD_RACK;
+  }
+  Error cause;
+  const Status status = rack_remove(parser->rack, name.text, &cause);
+  return status ? parser_pass_on(parser, name.offset, &cause) : STATUS_OK;
+}
+
+/// "rename" name name
+static Status
+parse_rename(Parser* const parser)
+{
+  static const char usage[] = "write: rename NODE NAME";
+  Token names[2];
+  if (parser_expect(parser, TOKEN_WORD, usage, &names[0]) ||
+      parser_expect(parser, TOKEN_WORD, usage, &names[1])) {
+    return STATUS_BAD_RACK;
+  }
+  Error cause;
+  const Status status = rack_rename(parser->rack, names[0].text, names[1].text, &cause);
+  return status ? parser_pass_on(parser, names[status != STATUS_NOT_FOUND].offset, &cause)
+                : STATUS_OK;
+}
+
+/// "late" [ "out" [ channels ] ] fallback
+static Status
+parse_late(Parser* const parser)
+{
+  static const char usage[] = "write: late [out[:CHANNELS]] auto|dry|silence|LEVEL";
+  RackEnd end = { .uid = RACK_UID_OUT };
+  const size_t offset = parser->now.offset;
+  Token word;
+  Error cause;
+  Status status = parser_expect(parser, TOKEN_WORD, usage, &word);
+  if (!status && parser->now.kind == TOKEN_WORD) { // that was the end
+    if (rack_read_end(parser->rack, word.text, &end, &cause)) {
+      return parser_pass_on(parser, offset, &cause);
+    }
+    status = parser_expect(parser, TOKEN_WORD, usage, &word);
+  }
+  if (status) {
+    return status;
+  }
+  RackFallback fallback = { 0 };
+  if (rack_read_fallback(word.text, &fallback, &cause)) {
+    return parser_pass_on(parser, word.offset, &cause);
+  }
+  const bool failed = rack_set_fallback(parser->rack, end, fallback, &cause);
+  return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
+}
+
+/// Index of the statement that begins here, or that there is none.
+static uint32_t
+statement_here(const Parser* const parser)
+{
+  uint32_t s = 0;
+  while (s < ARRAY_LEN(statement_words) &&
+         (parser->now.kind != TOKEN_WORD || parser->next.kind == TOKEN_COLON ||
+          strcmp(parser->now.text, statement_words[s]) != 0)) {
+    ++s;
+  }
+  return s;
+}
+
+static Status
+no_statement(Parser* const parser)
+{
+  if (parser->now.kind != TOKEN_WORD) {
+    return parser_unexpected(parser,
+                             "a line begins with chain, add, insert, connect, disconnect, set, "
+                             "rename, remove or late");
+  }
+  if (fx_find(parser->now.text)) {
+    return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
+                       "\"%s\" is no statement; write: chain %s", parser->now.text,
+                       parser->now.text);
+  }
+  if (strchr(parser->now.text, '.')) {
+    return parser_fail(parser, parser->now.offset, STATUS_BAD_RACK,
+                       "\"%.60s\" is no statement; write: set NODE.PARAM VALUE", parser->now.text);
+  }
+  char hint[HINT_BYTES];
+  return parser_fail(
+      parser, parser->now.offset, STATUS_BAD_RACK, "no statement \"%.60s\"; %s", parser->now.text,
+      name_hint(hint, parser->now.text, statement_words, ARRAY_LEN(statement_words)));
+}
+
+static Status
+parse_statement(Parser* const parser)
+{
+  static Status (*const parse[])(Parser*) = {
+    parse_chain_statement, parse_add,    parse_insert, parse_connect, parse_disconnect, parse_set,
+    parse_rename,          parse_remove, parse_late,
+  };
+  const uint32_t s = statement_here(parser);
+  if (s == ARRAY_LEN(statement_words)) {
+    return no_statement(parser);
+  }
+  parser_advance(parser);
+  return parse[s](parser);
+}
+
+static Status
+parse_statements(Parser* const parser)
+{
+  Status status = STATUS_OK;
+  while (!status && parser->now.kind != TOKEN_END) {
+    if (parser_accept(parser, TOKEN_NEWLINE)) {
+      continue;
+    }
+    status = parse_statement(parser);
+    if (!status && parser->now.kind != TOKEN_NEWLINE && parser->now.kind != TOKEN_END) {
+      status = parser_unexpected(parser, "a statement ends with its line");
+    }
+  }
+  return status;
+}
+
+/// "conect in out" is rather a statement than an effect; "gian -6" is rather an effect.
+static bool
+looks_like_statement(const Parser* const parser)
+{
+  if (parser->now.kind != TOKEN_WORD || parser->next.kind != TOKEN_WORD) {
+    return false;
+  }
+  uint32_t n = 0;
+  const char** const names = rack_effect_names(&n);
+  const char* const effect = names ? nearest_name(parser->now.text, names, n) : NULL;
+  free(names);
+  return !effect && nearest_name(parser->now.text, statement_words, ARRAY_LEN(statement_words));
+}
+
+/// A document whose first word is no statement: one chain.
+static Status
+parse_lone_chain(Parser* const parser)
+{
+  if (looks_like_statement(parser)) {
+    return no_statement(parser);
+  }
+  Status status = parse_chain_statement(parser);
+  while (!status && parser_accept(parser, TOKEN_NEWLINE)) {
+  }
+  if (!status && parser->now.kind != TOKEN_END) {
+    status = parser_unexpected(parser, parser->now.kind == TOKEN_OPEN
+                                           ? "put | before a group, and a space before a value"
+                                           : "this text is one chain; end its lines with | or + to "
+                                             "go on");
+  }
+  return status;
+}
+
+static Status
+parse_document(Parser* const parser)
+{
+  while (parser_accept(parser, TOKEN_NEWLINE)) {
+  }
+  const bool is_empty = parser->now.kind == TOKEN_END;
+  return is_empty || statement_here(parser) < ARRAY_LEN(statement_words) ? parse_statements(parser)
+                                                                         : parse_lone_chain(parser);
+}
+
+/// Statements, at least one.
+static Status
+parse_edit(Parser* const parser)
+{
+  while (parser_accept(parser, TOKEN_NEWLINE)) {
+  }
+  return parser->now.kind == TOKEN_END ? no_statement(parser) : parse_statements(parser);
+}
+
+// ---- the whole ----
+
+/// True when the circle has this connection.
+static bool
+is_in_circle(const Made* const made, const RackUid* const path, const uint32_t n_path)
+{
+  for (uint32_t i = 0; i < n_path; ++i) {
+    if (made->from == path[i] && made->to == path[(i + 1U) % n_path]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// No circles; if there is one, the place is that of the last connection that it needs.
+static Status
+check_circles(Parser* const parser)
+{
+  RackUid* const path = malloc((parser->rack->n_nodes + 1U) * sizeof(RackUid));
+  if (!path) {
+    return rack_no_memory(parser->error);
+  }
+  uint32_t n_path = 0;
+  Status status = rack_find_cycle(parser->rack, path, &n_path, parser->error);
+  if (!status && n_path) {
+    Error cause;
+    rack_cycle_error(parser->rack, path, n_path, &cause);
+    uint32_t m = parser->n_made;
+    while (m && !is_in_circle(&parser->made[m - 1U], path, n_path)) {
+      --m;
+    }
+    status = parser_pass_on(parser, m ? parser->made[m - 1U].offset : 0U, &cause);
+  }
+  free(path);
+  return status;
+}
+
+static uint32_t
+most_params(void)
+{
+  uint32_t n = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    most = table[i]->n_params > most ? table[i]->n_params : most;
+  }
+  return most;
+}
+
+/// Run `parse` over the text, editing parser->rack.
+static Status
+parse_text(Parser* const parser, const char* const text, Status (*const parse)(Parser*))
+{
+  if (strnlen(text, RACK_MAX_TEXT + 1U) > RACK_MAX_TEXT) {
+    return error_set(parser->error, STATUS_LIMIT, "%s:1:1: too much text; at most %u bytes",
+                     parser->place, RACK_MAX_TEXT);
+  }
+  parser->given = calloc(most_params() + 1U, sizeof(bool));
+  const bool is_ready = tokenizer_init(&parser->tokenizer, text) && parser->given;
+  Status status = is_ready ? STATUS_OK : rack_no_memory(parser->error);
+  if (!status) {
+    parser_advance(parser);
+    parser_advance(parser);
+    status = parse(parser);
+  }
+  status = status ? status : check_circles(parser);
+  tokenizer_clear(&parser->tokenizer);
+  free(parser->given);
+  free(parser->made);
+  return status;
+}
+
+Status
+rack_parse(const char* const text, const char* const place, const Rack* const previous,
+           Rack** const out, Error* const error)
+{
+  Rack* const rack = rack_new();
+  if (!rack) {
+    return rack_no_memory(error);
+  }
+  rack->next_uid = previous ? previous->next_uid : rack->next_uid;
+  Parser parser = {
+    .place = place, .rack = rack, .previous = previous, .is_document = true, .error = error
+  };
+  const Status status = parse_text(&parser, text, parse_document);
+  if (status) {
+    rack_free(rack);
+  } else {
+    *out = rack;
+  }
+  return status;
+}
+
+Status
+rack_apply(Rack* const rack, const char* const statements, const char* const place,
+           Error* const error)
+{
+  Rack* const edited = rack_copy(rack); // so that a failure half-way leaves the rack as it was
+  if (!edited) {
+    return rack_no_memory(error);
+  }
+  Parser parser = { .place = place, .rack = edited, .error = error };
+  const Status status = parse_text(&parser, statements, parse_edit);
+  if (status) {
+    rack_free(edited);
+  } else {
+    rack_take(rack, edited);
+  }
+  return status;
+}

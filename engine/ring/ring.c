@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+   Blocks and messages through the ring.
+
+   The classic bounded single-producer single-consumer queue (Lamport, "Specifying Concurrent
+   Program Modules", ACM TOPLAS 5(2), 1983) with counters that never wrap: 64 bits last for
+   millennia of blocks.  ring.h explains how sides sleep.
+*/
+
+#include "ring.h"
+
+#include "ring_private.h"
+
+#include "engine/base/faults_worker.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+
+// A wait for the other side spins this long before it sleeps: a few times what a futex wake costs.
+#define PRODUCER_SPIN_NS 20000U
+#define PAUSES_PER_LOOK  16U // between two looks at the clock
+// The producer naps: whoever abandons the ring does not have to wake it, and a consumer that writes
+// over the bell cannot hide a wake from it for longer.
+#define PRODUCER_NAP_NS (2U * NS_PER_MS)
+
+// ---- sleeping and waking ----
+
+static void
+bell_ring(RingBell* const bell)
+{
+  atomic_fetch_add(&bell->rung, 1U);
+  rt_futex_wake(&bell->rung);
+}
+
+/// To be called after the counter was published with sequential consistency.
+static void
+bell_ring_if_asleep(RingBell* const bell)
+{
+  if (atomic_load(&bell->asleep)) {
+    bell_ring(bell);
+  }
+}
+
+static void
+count_fault(Ring* const ring)
+{
+  atomic_fetch_add_explicit(&ring->faults, 1U, memory_order_relaxed);
+}
+
+/// Nanoseconds left until `timeout_ns` after `began`; 0 when over, UINT64_MAX without an end.
+static uint64_t
+time_left(const uint64_t began, const uint64_t timeout_ns)
+{
+  if (timeout_ns == UINT64_MAX) {
+    return UINT64_MAX;
+  }
+  const uint64_t passed = time_now_ns() - began;
+  return passed < timeout_ns ? timeout_ns - passed : 0;
+}
+
+/// Spin until ready(ring, sequence), for at most `spin_ns`.
+static bool
+spin_until(Ring* const ring, bool (*const ready)(Ring*, uint64_t), const uint64_t sequence,
+           const uint64_t spin_ns)
+{
+  const uint64_t began = time_now_ns();
+  do {
+    for (uint32_t i = 0; i < PAUSES_PER_LOOK; ++i) {
+      if (ready(ring, sequence)) {
+        return true;
+      }
+      rt_pause();
+    }
+  } while (time_left(began, spin_ns));
+  return false;
+}
+
+static uint64_t
+shorter(const uint64_t a_ns, const uint64_t b_ns)
+{
+  return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/// Sleep on `bell`, for at most `nap_ns` at a time, until ready(ring, sequence) or the end of the
+/// time.
+static bool
+sleep_until(Ring* const ring, RingBell* const bell, bool (*const ready)(Ring*, uint64_t),
+            const uint64_t sequence, const uint64_t nap_ns, const uint64_t timeout_ns)
+{
+  const uint64_t began = time_now_ns();
+  bool is_ready = false;
+  uint64_t left = timeout_ns;
+  while (!is_ready && left) {
+    const uint32_t rung = atomic_load(&bell->rung);
+    atomic_store(&bell->asleep, 1U);
+    is_ready = ready(ring, sequence);
+    if (!is_ready) {
+      rt_futex_wait(&bell->rung, rung, shorter(left, nap_ns));
+    }
+    atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
+    is_ready = is_ready || ready(ring, sequence);
+    left = time_left(began, timeout_ns);
+  }
+  return is_ready;
+}
+
+// ---- producer ----
+
+/// The consumer's counter if it can be, else the last one that could.
+static uint64_t
+finished_checked(Ring* const ring)
+{
+  const uint64_t finished = atomic_load(&ring->header->finished);
+  if (finished < ring->finished_seen || finished > ring->submitted) {
+    count_fault(ring);
+  } else {
+    ring->finished_seen = finished;
+  }
+  return ring->finished_seen;
+}
+
+static bool
+is_abandoned(const Ring* const ring)
+{
+  return atomic_load_explicit(&ring->is_abandoned, memory_order_relaxed);
+}
+
+bool
+ring_can_submit(Ring* const ring)
+{
+  return !is_abandoned(ring) && ring->submitted - finished_checked(ring) < ring->shape.n_slots;
+}
+
+uint64_t
+ring_next(const Ring* const ring)
+{
+  return ring->submitted;
+}
+
+void
+ring_submit(Ring* const ring)
+{
+  ++ring->submitted;
+  atomic_store(&ring->header->submitted, ring->submitted);
+  bell_ring_if_asleep(&ring->header->consumer);
+}
+
+bool
+ring_is_finished(Ring* const ring, const uint64_t sequence)
+{
+  return !is_abandoned(ring) &&
+         (sequence < ring->finished_seen || sequence < finished_checked(ring));
+}
+
+static bool
+wait_is_over(Ring* const ring, const uint64_t sequence)
+{
+  return is_abandoned(ring) || ring_is_finished(ring, sequence);
+}
+
+bool
+ring_wait_finished(Ring* const ring, const uint64_t sequence, const uint64_t timeout_ns)
+{
+  const uint64_t began = time_now_ns();
+  if (!spin_until(ring, wait_is_over, sequence, shorter(timeout_ns, PRODUCER_SPIN_NS))) {
+    sleep_until(ring, &ring->header->producer, wait_is_over, sequence, PRODUCER_NAP_NS,
+                time_left(began, timeout_ns));
+  }
+  return ring_is_finished(ring, sequence);
+}
+
+RingResult
+ring_result(Ring* const ring, const uint64_t sequence)
+{
+  const uint64_t result =
+      atomic_load_explicit(&ring_slot_at(ring, sequence)->result, memory_order_relaxed);
+  if ((result & ~RING_FAILED) != sequence + 1U) {
+    count_fault(ring);
+    return RING_WRONG;
+  }
+  return result & RING_FAILED ? RING_NO_SOUND : RING_SOUND;
+}
+
+void
+ring_abandon(Ring* const ring)
+{
+  atomic_store_explicit(&ring->is_abandoned, true, memory_order_relaxed);
+}
+
+uint64_t
+ring_faults(const Ring* const ring)
+{
+  return atomic_load_explicit(&ring->faults, memory_order_relaxed);
+}
+
+// ---- consumer ----
+
+bool
+ring_take(Ring* const ring, const uint32_t ahead, uint64_t* const sequence)
+{
+  const uint64_t in_flight = atomic_load(&ring->header->submitted) - ring->finished;
+  if (in_flight > ring->shape.n_slots) {
+    count_fault(ring);
+    return false;
+  }
+  *sequence = ring->finished + ahead;
+  return in_flight > ahead;
+}
+
+/// A block or a wake is there.
+static bool
+consumer_is_called(Ring* const ring, const uint64_t unused)
+{
+  (void)unused;
+  uint64_t sequence = 0;
+  return ring_take(ring, 0U, &sequence) || atomic_load(&ring->header->wakes) != ring->wakes_seen;
+}
+
+bool
+ring_wait_take(Ring* const ring, const uint64_t spin_ns, const uint64_t timeout_ns,
+               uint64_t* const sequence)
+{
+  const uint64_t began = time_now_ns();
+  if (!spin_until(ring, consumer_is_called, 0, shorter(spin_ns, timeout_ns))) {
+    sleep_until(ring, &ring->header->consumer, consumer_is_called, 0, UINT64_MAX,
+                time_left(began, timeout_ns));
+  }
+  const uint32_t wakes = atomic_load(&ring->header->wakes);
+  const bool woken = wakes != ring->wakes_seen;
+  ring->wakes_seen = wakes;
+  return !woken && ring_take(ring, 0U, sequence);
+}
+
+/// Give the oldest block back, as the one that it is.
+static void
+give_back(Ring* const ring, const uint64_t failed)
+{
+  RingSlot* const slot = ring_slot_at(ring, ring->finished++);
+  atomic_store_explicit(&slot->result, worker_faults_result(ring->finished | failed),
+                        memory_order_relaxed);
+  atomic_store(&ring->header->finished, ring->finished);
+  bell_ring_if_asleep(&ring->header->producer);
+}
+
+void
+ring_finish(Ring* const ring)
+{
+  give_back(ring, 0);
+}
+
+void
+ring_fail(Ring* const ring)
+{
+  give_back(ring, RING_FAILED);
+}
+
+uint64_t
+ring_n_submitted(const Ring* const ring)
+{
+  return atomic_load_explicit(&ring->header->submitted, memory_order_relaxed);
+}
+
+uint64_t
+ring_n_finished(const Ring* const ring)
+{
+  return atomic_load_explicit(&ring->header->finished, memory_order_relaxed);
+}
+
+void
+ring_wake(Ring* const ring)
+{
+  atomic_fetch_add(&ring->header->wakes, 1U);
+  bell_ring_if_asleep(&ring->header->consumer);
+}
+
+// ---- parameter messages ----
+
+static ParamMessage*
+message_at(const Ring* const ring, const uint64_t index)
+{
+  ParamMessage* const messages =
+      (ParamMessage*)((char*)ring->header + ring->layout.messages_offset);
+  return &messages[index & (ring->shape.n_messages - 1U)];
+}
+
+bool
+ring_send(Ring* const ring, const ParamMessage* const messages, const uint32_t n)
+{
+  const uint64_t received = atomic_load_explicit(&ring->header->received, memory_order_acquire);
+  const uint64_t waiting = ring->sent - received;
+  if (waiting > ring->shape.n_messages) {
+    count_fault(ring);
+    return false;
+  }
+  if (n > ring->shape.n_messages - waiting) {
+    return false;
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    *message_at(ring, ring->sent + i) = messages[i];
+  }
+  ring->sent += n;
+  atomic_store_explicit(&ring->header->sent, ring->sent, memory_order_release);
+  return true;
+}
+
+bool
+ring_receive(Ring* const ring, ParamMessage* const message)
+{
+  const uint64_t sent = atomic_load_explicit(&ring->header->sent, memory_order_acquire);
+  const uint64_t waiting = sent - ring->received;
+  if (waiting == 0 || waiting > ring->shape.n_messages) {
+    if (waiting) {
+      count_fault(ring);
+    }
+    return false;
+  }
+  *message = *message_at(ring, ring->received);
+  atomic_store_explicit(&ring->header->received, ++ring->received, memory_order_release);
+  return true;
+}

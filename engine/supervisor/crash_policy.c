@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Crashes counted, rests doubled.
+
+#include "crash_policy.h"
+
+#include "engine/base/backoff.h"
+
+void
+crash_policy_new_rack(CrashPolicy* const policy, const uint32_t n_crashes, const uint64_t now_ns)
+{
+  policy->n_crashes = n_crashes;
+  policy->heard_ns = now_ns;
+}
+
+void
+crash_policy_heard(CrashPolicy* const policy, const uint64_t now_ns)
+{
+  policy->heard_ns = now_ns;
+}
+
+Verdict
+crash_policy_loss(CrashPolicy* const policy, const Loss* const loss, EditLosses* const edit,
+                  const uint64_t now_ns)
+{
+  const bool has_stood = policy->heard_ns && now_ns - policy->heard_ns >= CRASH_POLICY_TRIAL_NS;
+  policy->heard_ns = 0;
+  if (has_stood) {
+    policy->n_crashes = 0;
+  }
+  if (loss->had_edit) {
+    // The kernel, out of memory, kills from outside, too.
+    edit->n_losses++;
+    edit->n_crashes += !loss->from_outside;
+    return edit->n_crashes >= CRASH_POLICY_CRASHES || edit->n_losses >= CRASH_POLICY_LOSSES
+               ? VERDICT_EDIT
+               : VERDICT_NONE;
+  }
+  if (loss->from_outside || !loss->had_rack) {
+    return VERDICT_NONE;
+  }
+  if (has_stood || ++policy->n_crashes < CRASH_POLICY_CRASHES) {
+    return VERDICT_NONE;
+  }
+  policy->n_crashes = 0;
+  return VERDICT_RACK;
+}
+
+uint64_t
+crash_policy_rest(CrashPolicy* const policy, const Loss* const loss, const bool cured)
+{
+  const uint64_t longest_ns =
+      loss->from_outside ? CRASH_POLICY_OUTSIDE_REST_NS : CRASH_POLICY_LONGEST_REST_NS;
+  if (loss->was_healthy || cured) {
+    policy->rest_ns = 0;
+  }
+  const uint64_t rest_ns = policy->rest_ns < longest_ns ? policy->rest_ns : longest_ns;
+  policy->rest_ns = backoff_next(rest_ns, CRASH_POLICY_FIRST_REST_NS, longest_ns);
+  return rest_ns;
+}

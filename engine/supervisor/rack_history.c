@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Documents that are heard, were heard, wait, or are banned.
+
+#include "rack_history.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Status
+rack_history_init(RackHistory* const history)
+{
+  *history = (RackHistory){ .heard = rack_new() };
+  history->last = &history->first;
+  return history->heard ? STATUS_OK : STATUS_NO_MEM;
+}
+
+void
+rack_history_clear(RackHistory* const history)
+{
+  while (history->first) {
+    rack_history_drop_first(history);
+  }
+  for (uint32_t b = 0; b < RACK_HISTORY_MAX_BANNED; ++b) {
+    rack_free(history->banned[b].rack);
+  }
+  rack_free(history->heard);
+  rack_free(history->before);
+  *history = (RackHistory){ 0 };
+}
+
+/// The ban of a rack, or NULL.
+static const RackHistoryBan*
+find_ban(const RackHistory* const history, const Rack* const rack, const uint64_t now_ns)
+{
+  for (uint32_t b = 0; b < RACK_HISTORY_MAX_BANNED; ++b) {
+    const RackHistoryBan* const ban = &history->banned[b];
+    if (ban->rack && now_ns < ban->until_ns && rack_equal(ban->rack, rack)) {
+      return ban;
+    }
+  }
+  return NULL;
+}
+
+Status
+rack_history_add(RackHistory* const history, const uint64_t id, const Rack* const rack,
+                 const uint64_t at_frame, const uint64_t now_ns)
+{
+  RackHistoryEdit* const edit = calloc(1, sizeof(RackHistoryEdit));
+  Rack* const copy = rack_copy(rack);
+  if (!edit || !copy) {
+    free(edit);
+    rack_free(copy);
+    return STATUS_NO_MEM;
+  }
+  *edit = (RackHistoryEdit){ .id = id, .at_frame = at_frame, .rack = copy };
+  const RackHistoryBan* const ban = find_ban(history, rack, now_ns);
+  if (ban) {
+    error_set(&edit->refusal, STATUS_WORKER, "%s", ban->why);
+  }
+  *history->last = edit;
+  history->last = &edit->next;
+  return STATUS_OK;
+}
+
+void
+rack_history_note(RackHistory* const history, const ParamMessage* const messages, const uint32_t n)
+{
+  for (uint32_t m = 0; m < n; ++m) {
+    const ParamMessage* const message = &messages[m];
+    rack_set_value(history->heard, message->uid, message->param, message->value);
+    for (const RackHistoryEdit* edit = history->first; edit; edit = edit->next) {
+      rack_set_value(edit->rack, message->uid, message->param, message->value);
+    }
+  }
+}
+
+static RackHistoryEdit*
+take_first(RackHistory* const history)
+{
+  RackHistoryEdit* const edit = history->first;
+  history->first = edit->next;
+  history->last = history->first ? history->last : &history->first;
+  return edit;
+}
+
+void
+rack_history_first_heard(RackHistory* const history)
+{
+  RackHistoryEdit* const edit = take_first(history);
+  rack_free(history->before);
+  history->before = history->heard;
+  history->heard = edit->rack;
+  free(edit);
+}
+
+void
+rack_history_drop_first(RackHistory* const history)
+{
+  RackHistoryEdit* const edit = take_first(history);
+  rack_free(edit->rack);
+  free(edit);
+}
+
+/// The edit behind the first one that does not have all of its nodes, or NULL.
+static const RackHistoryEdit*
+find_smaller(const RackHistory* const history)
+{
+  const RackHistoryEdit* edit = history->first->next;
+  while (edit && rack_has_nodes(edit->rack, history->first->rack)) {
+    edit = edit->next;
+  }
+  return edit;
+}
+
+/// Refuse the first edits, up to `end`.
+static void
+refuse_until(const RackHistory* const history, const RackHistoryEdit* const end,
+             const char* const why)
+{
+  for (RackHistoryEdit* edit = history->first; edit != end; edit = edit->next) {
+    if (!edit->refusal.status) {
+      error_set(&edit->refusal, STATUS_WORKER, "%s", why);
+    }
+  }
+}
+
+void
+rack_history_refuse_all(RackHistory* const history, const char* const why)
+{
+  refuse_until(history, NULL, why);
+}
+
+void
+rack_history_overtake(RackHistory* const history, const char* const why)
+{
+  const RackHistoryEdit* const smaller =
+      history->first && history->first->losses.n_losses ? find_smaller(history) : NULL;
+  if (smaller) {
+    refuse_until(history, smaller, why);
+  }
+}
+
+void
+rack_history_refuse_followers(RackHistory* const history, const char* const why)
+{
+  if (!rack_has_nodes(history->heard, history->first->rack)) {
+    refuse_until(history, find_smaller(history), why);
+  }
+}
+
+/// A free place, or the one whose time ends first.
+static RackHistoryBan*
+place_for_ban(RackHistory* const history)
+{
+  RackHistoryBan* place = &history->banned[0];
+  for (uint32_t b = 1; b < RACK_HISTORY_MAX_BANNED; ++b) {
+    place = history->banned[b].until_ns < place->until_ns ? &history->banned[b] : place;
+  }
+  return place;
+}
+
+bool
+rack_history_quarantine(RackHistory* const history, const char* const why, const uint64_t now_ns)
+{
+  Rack* const good = history->before ? history->before : rack_new();
+  if (!good) {
+    return false;
+  }
+  good->next_uid =
+      history->heard->next_uid > good->next_uid ? history->heard->next_uid : good->next_uid;
+  RackHistoryBan* const ban = place_for_ban(history);
+  rack_free(ban->rack);
+  *ban = (RackHistoryBan){ .rack = history->heard, .until_ns = now_ns + RACK_HISTORY_BAN_NS };
+  snprintf(ban->why, sizeof(ban->why), "%s", why);
+  history->heard = good;
+  history->before = NULL;
+  return true;
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A supervisor worker as the engine calls it: what is wanted is written down, the worker is told if
+// there is one, and the supervisor thread sees to the rest.
+
+#include "supervisor.h"
+
+#include "supervisor_private.h"
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define ARM_LIMIT_S 10 // then the engine goes on dry, and the worker may still come
+
+void
+supervisor_lock(const Supervisor* const supervisor)
+{
+  pthread_mutex_lock((pthread_mutex_t*)&supervisor->lock);
+}
+
+void
+supervisor_unlock(const Supervisor* const supervisor)
+{
+  pthread_mutex_unlock((pthread_mutex_t*)&supervisor->lock);
+}
+
+void
+supervisor_wake(const Supervisor* const supervisor)
+{
+  const uint64_t one = 1;
+  // It can only fail when the supervisor thread has not looked 2^64 - 2 times.
+  (void)!write(supervisor->wake, &one, sizeof(one));
+}
+
+bool
+supervisor_takes_edits(const Supervisor* const supervisor)
+{
+  return supervisor->worker && (!supervisor->next || supervisor->next->state == CHILD_STARTING);
+}
+
+// ---- arming ----
+
+/// The worker that can be armed at once, or NULL. [lock held]
+static Child*
+ready_worker(const Supervisor* const supervisor)
+{
+  Child* const worker = supervisor->worker;
+  return worker && !worker->broken.status ? worker : NULL;
+}
+
+/// Until the worker has answered, or is lost, or the time is over. [lock held]
+static void
+await_armed(Supervisor* const supervisor)
+{
+  const uint64_t until_ns = time_now_ns() + ARM_LIMIT_S * NS_PER_S;
+  supervisor->is_arming = true;
+  while (!supervisor->armed.is_there &&
+         time_cond_wait(&supervisor->changed, &supervisor->lock, until_ns)) {
+  }
+  supervisor->is_arming = false;
+}
+
+static Status
+supervisor_arm(void* const self, const WorkerStart* const start, WorkerFacts* const facts,
+               Error* const error)
+{
+  Supervisor* const supervisor = self;
+  // In one piece for the supervisor thread: whom it lost before is not this worker, and whom it
+  // loses from here on is.
+  supervisor->host.hold(supervisor->host.context);
+  supervisor_lock(supervisor);
+  supervisor->wanted = (Wanted){ .armed = true,
+                                 .generation = supervisor->wanted.generation + 1U,
+                                 .format = start->format,
+                                 .shape = *ring_shape(start->ring) };
+  supervisor->armed = (Answer){ 0 };
+  supervisor->plays_on = start->plays_on;
+  Child* const worker = ready_worker(supervisor);
+  if (worker) {
+    child_arm(worker, supervisor, start->ring, false, start->first_frame);
+    supervisor->host.given(supervisor->host.context);
+  } else {
+    supervisor->host.lost(supervisor->host.context);
+  }
+  supervisor->host.release(supervisor->host.context);
+  if (worker) {
+    await_armed(supervisor);
+  }
+  const Answer answer = supervisor->armed;
+  *facts = supervisor->facts;
+  supervisor_unlock(supervisor);
+  supervisor_wake(supervisor);
+  return answer.error.status ? error_set(error, answer.error.status, "%s", answer.error.text)
+                             : STATUS_OK;
+}
+
+static void
+supervisor_disarm(void* const self)
+{
+  Supervisor* const supervisor = self;
+  supervisor_lock(supervisor);
+  supervisor->wanted.armed = false;
+  ++supervisor->wanted.generation;
+  if (supervisor->worker) {
+    child_disarm(supervisor->worker);
+  }
+  if (supervisor->next) {
+    child_disarm(supervisor->next);
+  }
+  supervisor_unlock(supervisor);
+  supervisor_wake(supervisor);
+}
+
+// ---- edits and parameters ----
+
+static Status
+supervisor_edit(void* const self, const uint64_t id, const Rack* const rack,
+                const uint64_t at_frame, const uint64_t stamp)
+{
+  (void)stamp; // a worker counts its own messages, see Child::n_sent
+  Supervisor* const supervisor = self;
+  supervisor_lock(supervisor);
+  const Status status = rack_history_add(&supervisor->history, id, rack, at_frame, time_now_ns());
+  supervisor_overtake(supervisor);
+  if (!status && supervisor_takes_edits(supervisor)) {
+    child_give_edit(supervisor->worker, &supervisor->history);
+  }
+  supervisor_unlock(supervisor);
+  supervisor_wake(supervisor);
+  return status;
+}
+
+/// Its ring is the one that parameters go through, or will be before this lock is free again.
+static bool
+is_served(const Child* const child)
+{
+  return child && child->state == CHILD_SERVING;
+}
+
+static bool
+supervisor_set(void* const self, const ParamMessage* const messages, const uint32_t n)
+{
+  Supervisor* const supervisor = self;
+  supervisor_lock(supervisor);
+  const bool has_ring = is_served(supervisor->worker) || is_served(supervisor->next);
+  if (!has_ring) {
+    rack_history_note(&supervisor->history, messages, n);
+    if (supervisor->worker) {
+      child_set(supervisor->worker, messages, n);
+    }
+    if (supervisor->next) {
+      child_set(supervisor->next, messages, n);
+    }
+  }
+  supervisor_unlock(supervisor);
+  return !has_ring;
+}
+
+static void
+supervisor_sent(void* const self, const ParamMessage* const messages, const uint32_t n)
+{
+  Supervisor* const supervisor = self;
+  supervisor_lock(supervisor);
+  rack_history_note(&supervisor->history, messages, n);
+  if (supervisor->worker) {
+    supervisor->worker->n_sent += n;
+    child_set(supervisor->worker, messages, n); // what is in the ring is lost if it is not armed
+  }
+  if (supervisor->next) {
+    child_set(supervisor->next, messages, n);
+  }
+  supervisor_unlock(supervisor);
+}
+
+// ---- queries ----
+
+static void
+tell_status(const void* const self, WorkerStatus* const status)
+{
+  const Supervisor* const supervisor = self;
+  supervisor_lock(supervisor);
+  *status = supervisor->worker ? supervisor->worker->status : (WorkerStatus){ 0 };
+  status->facts = supervisor->facts;
+  counters_add(worker_counters, N_WORKER_COUNTERS, status->counts.of, supervisor->past.of);
+  if (!status->realtime_note[0]) {
+    memcpy(status->realtime_note, supervisor->realtime_note, sizeof(status->realtime_note));
+  }
+  supervisor_unlock(supervisor);
+}
+
+static uint32_t
+tell_places(const void* const self, EnginePlace* const places, const uint32_t max)
+{
+  const Supervisor* const supervisor = self;
+  supervisor_lock(supervisor);
+  const Child* const worker = supervisor->worker;
+  const uint32_t n = worker ? worker->n_places : 0U;
+  const uint32_t n_told = n < max ? n : max;
+  if (n_told) {
+    memcpy(places, worker->places, n_told * sizeof(EnginePlace));
+  }
+  supervisor_unlock(supervisor);
+  return n;
+}
+
+static void
+reset_load(void* const self)
+{
+  Supervisor* const supervisor = self;
+  supervisor_lock(supervisor);
+  if (supervisor->worker && !supervisor->worker->broken.status) {
+    // One that cannot be told is found by the supervisor thread.
+    (void)!wire_send(supervisor->worker->wire, &(WireMessage){ .kind = WIRE_RESET_LOAD }, NULL);
+  }
+  supervisor_unlock(supervisor);
+}
+
+/// A device that fails is not the end of a live run: WorkerStatus tells of it.
+static Status
+tell_failure(const void* const self, Error* const error)
+{
+  (void)self;
+  (void)error;
+  return STATUS_OK;
+}
+
+static const char*
+state_word(const Supervisor* const supervisor)
+{
+  if (supervisor->worker) {
+    return "running";
+  }
+  return supervisor->next ? "starting" : "resting";
+}
+
+void
+supervisor_status(const Supervisor* const supervisor, SupervisorStatus* const status)
+{
+  supervisor_lock(supervisor);
+  const Child* const child = supervisor->worker ? supervisor->worker : supervisor->next;
+  *status = (SupervisorStatus){ .state = state_word(supervisor),
+                                .pid = child ? process_id(child->process) : 0,
+                                .n_starts = supervisor->n_starts,
+                                .n_quarantined = supervisor->n_quarantined };
+  memcpy(status->note, supervisor->note, sizeof(status->note));
+  memcpy(status->quarantine, supervisor->quarantine, sizeof(status->quarantine));
+  supervisor_unlock(supervisor);
+}
+
+Rack*
+supervisor_rack(const Supervisor* const supervisor)
+{
+  supervisor_lock(supervisor);
+  Rack* const rack = rack_copy(supervisor->history.heard);
+  supervisor_unlock(supervisor);
+  return rack;
+}
+
+// ---- made and freed ----
+
+static void
+supervisor_free(void* const self)
+{
+  Supervisor* const supervisor = self;
+  if (!supervisor) {
+    return;
+  }
+  if (supervisor->has_thread) {
+    supervisor_lock(supervisor);
+    supervisor->quits = true;
+    supervisor_unlock(supervisor);
+    supervisor_wake(supervisor);
+    pthread_join(supervisor->thread, NULL);
+  }
+  if (supervisor->wake >= 0) {
+    close(supervisor->wake);
+  }
+  rack_history_clear(&supervisor->history);
+  pthread_cond_destroy(&supervisor->changed);
+  pthread_mutex_destroy(&supervisor->lock);
+  free(supervisor);
+}
+
+static void
+init_locks(Supervisor* const supervisor)
+{
+  pthread_mutex_init(&supervisor->lock, NULL);
+  time_cond_init(&supervisor->changed);
+}
+
+/// Start the supervisor thread, and wait for what becomes of its first worker.
+static Status
+start_link(Supervisor* const supervisor, Error* const error)
+{
+  Status status =
+      rt_thread_start("warprack-link", supervisor_loop, supervisor, &supervisor->thread, error);
+  if (status) {
+    return status;
+  }
+  supervisor->has_thread = true;
+  supervisor_lock(supervisor);
+  while (!supervisor->started.is_there) {
+    pthread_cond_wait(&supervisor->changed, &supervisor->lock);
+  }
+  status = supervisor->started.error.status;
+  supervisor_unlock(supervisor);
+  return status ? error_set(error, status, "%s", supervisor->started.error.text) : STATUS_OK;
+}
+
+Status
+supervisor_new(const EngineConfig* const config, const WorkerEvents* const events,
+               const SupervisorHost* const host, Supervisor** const out, Error* const error)
+{
+  Supervisor* const supervisor = calloc(1, sizeof(Supervisor));
+  if (!supervisor) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  Error why = { STATUS_OK, "" };
+  supervisor->config = *config;
+  supervisor->events = *events;
+  supervisor->host = *host;
+  init_locks(supervisor);
+  if (config->realtime && rt_lock_memory(&why)) {
+    memcpy(supervisor->realtime_note, why.text, sizeof(supervisor->realtime_note));
+  }
+  supervisor->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  Status status =
+      supervisor->wake < 0 || rack_history_init(&supervisor->history)
+          ? error_set(error, STATUS_NO_MEM, "no resources for the worker: %s", strerror(errno))
+          : start_link(supervisor, error);
+  if (status) {
+    supervisor_free(supervisor);
+    return status;
+  }
+  *out = supervisor;
+  return STATUS_OK;
+}
+
+const WorkerCalls supervisor_calls = {
+  .arm = supervisor_arm,
+  .disarm = supervisor_disarm,
+  .edit = supervisor_edit,
+  .set = supervisor_set,
+  .sent = supervisor_sent,
+  .status = tell_status,
+  .places = tell_places,
+  .reset_load = reset_load,
+  .failure = tell_failure,
+  .free = supervisor_free,
+};

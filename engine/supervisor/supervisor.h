@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   A worker in a process of its own, with all that keeps it running: WorkerCalls for the engine, and
+   a thread, the *supervisor*, that starts a worker process, exchanges messages with it, watches it,
+   ends it and starts the next one.
+
+       starting ──READY──▶ loading ──REPLY──▶ idle ──ARM──▶ arming ──ARMED──▶ serving
+           ▲                                                                     │
+           └────── rest: 0, 1 s, 2 s … 60 s ◀── killed, reaped ◀── lost ◀────────┘
+
+   A worker is *lost* when its process has ended, when it finishes no blocks, when it writes invalid
+   data to the ring or the socket, or when it does not answer in time.  Every loss takes the same
+   path: the callback plays dry from the next block on, the process is killed and reaped, and the
+   next worker gets the rack that was heard last, with all values that were set since, and a ring of
+   its own; the callback goes over to that ring once the worker is armed.
+
+   A worker that is lost before it has played for half a second makes the next one wait; one that
+   has played for longer resets the wait.  A worker whose device only another process can open is
+   exchanged: the next one is made ready beside it first, and takes over in one block.
+
+   Blame: an edit that two workers in a row crashed on is refused.  A rack that two workers in a row
+   crashed on, each within 10 s of being heard, goes into *quarantine*: the rack that was heard
+   before it comes back (or the empty one), and for 10 minutes the same rack is refused.  A kill
+   or stop from outside is blamed on neither.  engine/supervisor/CRASHES.md has all rules.
+*/
+#ifndef WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_H
+#define WARPRACK_ENGINE_SUPERVISOR_SUPERVISOR_H
+
+#include "engine/wire/config.h"
+#include "engine/wire/worker_calls.h"
+
+#define SUPERVISOR_NOTE_BYTES 320U
+
+typedef struct Supervisor Supervisor;
+
+/// The progress of the ring that is served, and of the callback, as the supervisor sees it.
+typedef struct SupervisorPulse {
+  uint64_t blocks;      ///< That the callback has processed
+  uint64_t dry;         ///< Of these, played dry
+  uint64_t n_submitted; ///< To the ring, as its region says
+  uint64_t n_finished;  ///< By the worker, as the region says
+  uint64_t faults;      ///< Of the ring
+} SupervisorPulse;
+
+/**
+   Calls of the supervisor to its engine.  Made on the supervisor's thread, or within
+   WorkerCalls::arm; the lock of hold() is taken before any lock of the supervisor's.
+*/
+typedef struct SupervisorHost {
+  void* context;
+  /// Between these two, nobody sends parameters and no period comes or goes.
+  void (*hold)(void* context);
+  void (*release)(void* context);
+  /// Let the callback go over to `ring`, which is taken, and parameters through it, with
+  /// `messages` as the first ones.  False, and nothing is taken, when there is no period. [held]
+  bool (*offer)(void* context, Ring* ring, const ParamMessage* messages, uint32_t n);
+  /// The ring of WorkerCalls::arm has a worker: who was lost until now is not behind it. [held]
+  void (*given)(void* context);
+  /// The worker behind the ring is gone, or there is none: the callback plays dry, parameters go by
+  /// WorkerCalls::set. [held]
+  void (*lost)(void* context);
+  /// How the ring does that is served; false when none is. [any]
+  bool (*pulse)(void* context, SupervisorPulse* pulse);
+  uint64_t (*frame_now)(void* context);
+} SupervisorHost;
+
+typedef struct SupervisorStatus {
+  const char* state; ///< "starting", "running", "resting"
+  int64_t pid;       ///< 0 when there is none
+  uint64_t n_starts; ///< Workers that took over from one that was lost or exchanged
+  uint64_t n_quarantined;
+  char note[SUPERVISOR_NOTE_BYTES];       ///< What was last the matter, "" when nothing was
+  char quarantine[SUPERVISOR_NOTE_BYTES]; ///< Why the last rack was put there
+} SupervisorStatus;
+
+extern const WorkerCalls supervisor_calls; ///< For a Supervisor
+
+/**
+   Start a worker and wait until it is ready.  The program is EngineConfig::worker_argv.
+
+   @return What the worker says when it cannot be: STATUS_NO_BACKEND in the driver's words when one
+   was asked for and is not there; STATUS_FILE when there is no such program, STATUS_WORKER when it
+   ends.  [main]
+*/
+NODISCARD Status supervisor_new(const EngineConfig* config, const WorkerEvents* events,
+                                const SupervisorHost* host, Supervisor** out, Error* error);
+
+void supervisor_status(const Supervisor* supervisor, SupervisorStatus* status); // [any but rt]
+
+/// A copy of the rack that is heard; NULL when out of memory. [any but rt]
+Rack* supervisor_rack(const Supervisor* supervisor);
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One worker process: its start and end, and what it is told.
+
+#include "supervisor_private.h"
+
+#include "engine/base/time.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define END_LIMIT_MS 1000 // for a worker that is asked to end: a device is closed
+#define FIRST_MISSED 64U
+#define ASK_NS       NS_PER_S // between two questions to an idle worker
+
+static void
+tell(Child* const child, const WireMessage* const message)
+{
+  Error error;
+  if (!child->broken.status && wire_send(child->wire, message, &error)) {
+    child->broken = error;
+  }
+}
+
+// ---- start and end ----
+
+static Status
+send_config(Child* const child, const Supervisor* const supervisor, Error* const error)
+{
+  const EngineConfig* const config = &supervisor->config;
+  WireMessage* const message = calloc(1, sizeof(WireMessage));
+  if (!message) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  message->kind = WIRE_CONFIG;
+  message->config.engine = *config;
+  message->config.engine.gpu_may_be_lost = supervisor->had_gpu;
+  const char* const root = config->worker_root ? config->worker_root : ".";
+  const size_t n_bytes = strlen(root);
+  if (n_bytes >= sizeof(message->config.root)) {
+    free(message);
+    return error_set(error, STATUS_LIMIT, "the name of the folder for files is too long");
+  }
+  memcpy(message->config.root, root, n_bytes);
+  message->config.rack = config->worker_rack;
+  tell(child, message);
+  free(message);
+  return STATUS_OK;
+}
+
+/// Start the program with one end of a socket pair, and keep the other.
+static Status
+start_process(Child* const child, const EngineConfig* const config, Error* const error)
+{
+  int sockets[2];
+  Status status = wire_pair(sockets, error);
+  if (status) {
+    return status;
+  }
+  status = wire_new(sockets[0], WIRE_SERVER, &child->wire, error);
+  if (status) {
+    close(sockets[0]);
+  } else {
+    status = process_start(config->worker_argv[0], (char* const*)config->worker_argv, sockets[1],
+                           &child->process, error);
+  }
+  close(sockets[1]);
+  return status;
+}
+
+Status
+child_start(const Supervisor* const supervisor, Child** const out, Error* const error)
+{
+  Child* const child = calloc(1, sizeof(Child));
+  if (!child) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  child_set_state(child, CHILD_STARTING);
+  Status status = start_process(child, &supervisor->config, error);
+  if (!status) {
+    status = send_config(child, supervisor, error);
+  }
+  if (status) {
+    child_free(child, false);
+    return status;
+  }
+  *out = child;
+  return STATUS_OK;
+}
+
+void
+child_free(Child* const child, const bool asked)
+{
+  if (!child) {
+    return;
+  }
+  wire_free(child->wire); // a worker that reads its end of file ends
+  if (child->process) {
+    struct pollfd end = { process_fd(child->process), POLLIN, 0 };
+    char reason[PROCESS_REASON_BYTES];
+    if (asked && poll(&end, 1, END_LIMIT_MS) != 1) {
+      process_kill(child->process, SUPERVISOR_KILL_LIMIT_NS, reason);
+    }
+    process_free(child->process);
+  }
+  ring_free(child->ring);
+  free(child->places);
+  free(child->missed);
+  free(child);
+}
+
+// ---- what it is told ----
+
+void
+child_set_state(Child* const child, const ChildState state)
+{
+  child->state = state;
+  child->since_ns = time_now_ns();
+  child->busy_ns = 0;
+}
+
+void
+child_load(Child* const child, const RackHistory* const history)
+{
+  child_reload(child, history);
+  child_set_state(child, CHILD_LOADING);
+}
+
+void
+child_reload(Child* const child, const RackHistory* const history)
+{
+  tell(child, &(WireMessage){ .kind = WIRE_EDIT,
+                              .edit = { .stamp = child->n_sent, .rack = history->heard } });
+  ++child->n_loads_out;
+  child->n_missed = 0;
+}
+
+void
+child_give_edit(Child* const child, const RackHistory* const history)
+{
+  const RackHistoryEdit* const edit = history->first;
+  if (child->has_edit || !edit || edit->refusal.status || child->state < CHILD_IDLE) {
+    return;
+  }
+  tell(child, &(WireMessage){ .kind = WIRE_EDIT,
+                              .edit = { .id = edit->id,
+                                        .at_frame = edit->at_frame,
+                                        .stamp = child->n_sent,
+                                        .rack = edit->rack } });
+  child->has_edit = true;
+  child->edit_ns = time_now_ns();
+}
+
+void
+child_arm(Child* const child, const Supervisor* const supervisor, Ring* const ring, const bool own,
+          const uint64_t first_frame)
+{
+  const Wanted* const wanted = &supervisor->wanted;
+  if (child->n_missed && !child->has_edit) { // it had no plan that could have taken them
+    child_reload(child, &supervisor->history);
+  }
+  tell(child, &(WireMessage){ .kind = WIRE_ARM,
+                              .arm = { .format = wanted->format,
+                                       .first_frame = first_frame,
+                                       .n_sent = child->n_sent,
+                                       .ring_fd = ring_fd(ring) } });
+  child->ring = own ? ring : NULL;
+  child->generation = wanted->generation;
+  ++child->n_arms_out;
+  child_set_state(child, CHILD_ARMING);
+}
+
+/// By the socket, in messages of a size that it takes.
+static void
+send_values(Child* const child, const ParamMessage* const messages, const uint32_t n)
+{
+  for (uint32_t first = 0; first < n; first += WIRE_MAX_MESSAGES) {
+    const uint32_t left = n - first;
+    tell(child, &(WireMessage){ .kind = WIRE_SET,
+                                .set = { messages + first,
+                                         left < WIRE_MAX_MESSAGES ? left : WIRE_MAX_MESSAGES } });
+  }
+  child->n_sent += n;
+}
+
+static void
+tell_disarm(Child* const child)
+{
+  tell(child, &(WireMessage){ .kind = WIRE_DISARM });
+  ++child->n_disarms_out;
+  child->asked_ns = time_now_ns();
+}
+
+void
+child_ask(Child* const child)
+{
+  if (child->state == CHILD_IDLE && !child->n_disarms_out &&
+      time_now_ns() - child->asked_ns >= ASK_NS) {
+    tell_disarm(child);
+  }
+}
+
+void
+child_disarm(Child* const child)
+{
+  if (child->state <= CHILD_IDLE) {
+    return;
+  }
+  tell_disarm(child);
+  ring_free(child->ring);
+  child->ring = NULL;
+  child_set_state(child, CHILD_IDLE);
+  if (child->has_plan) {
+    send_values(child, child->missed, child->n_missed);
+    child->n_missed = 0;
+  }
+}
+
+/// Keep a value, in the place of an older one of the same parameter.
+static bool
+keep_value(Child* const child, const ParamMessage* const message)
+{
+  for (uint32_t m = 0; m < child->n_missed; ++m) {
+    ParamMessage* const kept = &child->missed[m];
+    if (kept->uid == message->uid && kept->param == message->param) {
+      *kept = *message;
+      return true;
+    }
+  }
+  if (child->n_missed == child->max_missed) {
+    const uint32_t max = child->max_missed ? 2U * child->max_missed : FIRST_MISSED;
+    ParamMessage* const more = realloc(child->missed, max * sizeof(ParamMessage));
+    if (!more) {
+      return false;
+    }
+    child->missed = more;
+    child->max_missed = max;
+  }
+  child->missed[child->n_missed++] = *message;
+  return true;
+}
+
+void
+child_set(Child* const child, const ParamMessage* const messages, const uint32_t n)
+{
+  if (child->state == CHILD_STARTING || child->state == CHILD_SERVING) {
+    return; // the rack that it will be given has them; they go by the ring
+  }
+  if (child->state == CHILD_IDLE && child->has_plan) {
+    send_values(child, messages, n);
+    return;
+  }
+  for (uint32_t m = 0; m < n; ++m) {
+    if (!keep_value(child, &messages[m])) {
+      error_set(&child->broken, STATUS_NO_MEM, "no memory for what it has missed");
+    }
+  }
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  The link: the thread that starts worker processes and ends them.  One round: wait for something to
+  happen, hear what the children say and look how they do, go on with what is wanted.
+*/
+
+#include "supervisor_private.h"
+
+#include "engine/base/time.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_MS 20  // between looks at a child
+#define REST_MS 100 // while there is none
+
+// ---- waiting ----
+
+static uint32_t
+add_child(const Child* const child, struct pollfd* const fds, uint32_t n)
+{
+  if (child) {
+    const short events = wire_queued(child->wire) ? POLLIN | POLLOUT : POLLIN;
+    fds[n++] = (struct pollfd){ wire_fd(child->wire), events, 0 };
+    fds[n++] = (struct pollfd){ process_fd(child->process), POLLIN, 0 };
+  }
+  return n;
+}
+
+static void
+wait_for_news(const Supervisor* const supervisor)
+{
+  struct pollfd fds[5] = { { supervisor->wake, POLLIN, 0 } };
+  uint32_t n = add_child(supervisor->worker, fds, 1U);
+  n = add_child(supervisor->next, fds, n);
+  (void)poll(fds, n, n > 1U ? LOOK_MS : REST_MS);
+  uint64_t count = 0;
+  (void)!read(supervisor->wake, &count, sizeof(count)); // nothing to read is as good
+}
+
+// ---- a child takes over ----
+
+/// [lock held]
+static void
+note_start(Supervisor* const supervisor)
+{
+  if (supervisor->started.is_there) {
+    ++supervisor->n_starts;
+  }
+  supervisor->started.is_there = true;
+  pthread_cond_broadcast(&supervisor->changed);
+}
+
+/// The next worker is the worker; returns the one before, for child_free(). [lock held]
+static Child*
+exchange(Supervisor* const supervisor)
+{
+  Child* const left = supervisor->worker;
+  if (left) {
+    snprintf(supervisor->note, sizeof(supervisor->note),
+             "worker %d takes over from worker %d, whose device hung or was lost for good",
+             (int)process_id(supervisor->next->process), (int)process_id(left->process));
+    supervisor_keep_counts(supervisor, left);
+  }
+  supervisor->wants_exchange = false;
+  supervisor->worker = supervisor->next;
+  supervisor->next = NULL;
+  note_start(supervisor);
+  return left;
+}
+
+/// The next one takes over when it is idle and as far as it can come: ready for all that is wanted
+/// but sound.  In one piece, or the worker might be armed meanwhile.
+static bool
+take_over_idle(Supervisor* const supervisor)
+{
+  supervisor_lock(supervisor);
+  const Child* const next = supervisor->next;
+  const bool is_put_off = next->arm_at_ns && !supervisor->worker;
+  const bool is_ready = next->state == CHILD_IDLE && (!supervisor->wanted.armed || is_put_off);
+  Child* const left = is_ready ? exchange(supervisor) : NULL;
+  if (is_ready) {
+    child_give_edit(supervisor->worker, &supervisor->history);
+  }
+  supervisor_unlock(supervisor);
+  if (is_ready) {
+    supervisor_publish(supervisor, supervisor->worker);
+    child_free(left, true);
+  }
+  return is_ready;
+}
+
+/// Give its ring to the callback; the first that goes through it is what the worker has missed.
+static bool
+serve(Supervisor* const supervisor, Child* const child)
+{
+  supervisor_lock(supervisor);
+  Ring* const ring = child->ring;
+  const bool is_wanted = child->state == CHILD_ARMED && supervisor->wanted.armed &&
+                         child->generation == supervisor->wanted.generation &&
+                         child->n_missed <= supervisor->wanted.shape.n_messages;
+  if (is_wanted) {
+    child->ring = NULL;
+    child_set_state(child, CHILD_SERVING);
+  }
+  supervisor_unlock(supervisor);
+  const bool is_served = is_wanted && supervisor->host.offer(supervisor->host.context, ring,
+                                                             child->missed, child->n_missed);
+  supervisor_lock(supervisor);
+  if (is_served) {
+    child->n_sent += child->n_missed;
+    child->n_missed = 0;
+  } else if (is_wanted && child->state == CHILD_SERVING) {
+    child->ring = ring;
+    child_set_state(child, CHILD_ARMED);
+  } else if (is_wanted) {
+    ring_free(ring); // disarmed meanwhile
+  }
+  supervisor_unlock(supervisor);
+  return is_served;
+}
+
+/// Its ring is ready: let it be heard.
+static void
+take_over_armed(Supervisor* const supervisor, Child* const child)
+{
+  supervisor->host.hold(supervisor->host.context);
+  Child* left = NULL;
+  const bool is_served = serve(supervisor, child);
+  supervisor_lock(supervisor);
+  if (is_served && child == supervisor->next) {
+    left = exchange(supervisor);
+  }
+  supervisor_unlock(supervisor);
+  supervisor->host.release(supervisor->host.context);
+  if (is_served) {
+    supervisor_publish(supervisor, child);
+    crash_policy_heard(&supervisor->policy, time_now_ns());
+    supervisor_lock(supervisor);
+    child_give_edit(child, &supervisor->history);
+    supervisor_unlock(supervisor);
+  }
+  child_free(left, true);
+}
+
+// ---- going on ----
+
+/// Disarm it when it has been armed for what is not wanted any more, with a ring of the supervisor
+/// thread's.
+static void
+drop_old_format(Supervisor* const supervisor, Child* const child)
+{
+  supervisor_lock(supervisor);
+  if (child->ring && (child->generation != supervisor->wanted.generation ||
+                      child->n_missed > supervisor->wanted.shape.n_messages)) {
+    child_disarm(child);
+  }
+  supervisor_unlock(supervisor);
+}
+
+static bool
+can_be_armed(const Supervisor* const supervisor, const Child* const child, const uint64_t now_ns)
+{
+  return child->state == CHILD_IDLE && supervisor->wanted.armed && now_ns >= child->arm_at_ns;
+}
+
+/// Arm an idle child with a ring of its own.
+static void
+arm(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
+{
+  supervisor_lock(supervisor);
+  const Wanted wanted = supervisor->wanted;
+  const bool is_due = can_be_armed(supervisor, child, now_ns);
+  supervisor_unlock(supervisor);
+  Ring* ring = NULL;
+  Error error;
+  if (!is_due) {
+    return;
+  }
+  if (ring_new(&wanted.shape, &ring, &error)) {
+    supervisor_lock(supervisor);
+    child->arm_at_ns = now_ns + CRASH_POLICY_FIRST_REST_NS;
+    snprintf(supervisor->note, sizeof(supervisor->note), "%.240s; tried again in %.0f s",
+             error.text, (double)CRASH_POLICY_FIRST_REST_NS * 1e-9);
+    supervisor_unlock(supervisor);
+    return;
+  }
+  const uint64_t frame = supervisor->host.frame_now(supervisor->host.context);
+  supervisor_lock(supervisor);
+  if (can_be_armed(supervisor, child, now_ns) &&
+      wanted.generation == supervisor->wanted.generation) {
+    child_arm(child, supervisor, ring, true, frame);
+    ring = NULL;
+  }
+  supervisor_unlock(supervisor);
+  ring_free(ring);
+}
+
+/// Give it the rack, unless that is about to be another one.
+static void
+load(Supervisor* const supervisor, Child* const child)
+{
+  supervisor_lock(supervisor);
+  if (child->is_ready && child->state == CHILD_STARTING &&
+      !(supervisor->worker && supervisor->worker->has_edit)) {
+    child_load(child, &supervisor->history);
+  }
+  child_ask(child);
+  supervisor_unlock(supervisor);
+}
+
+static void
+go_on(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
+{
+  load(supervisor, child);
+  drop_old_format(supervisor, child);
+  if (child != supervisor->next || !take_over_idle(supervisor)) {
+    arm(supervisor, child, now_ns);
+    take_over_armed(supervisor, child);
+  }
+}
+
+/// Whether it is time for another process beside the worker.
+static bool
+exchange_is_due(Supervisor* const supervisor, const uint64_t now_ns)
+{
+  const bool needs_one = supervisor->worker->status.needs_new_process;
+  if (needs_one && !supervisor->wants_exchange) {
+    supervisor_put_off_exchange(supervisor, now_ns);
+  }
+  supervisor->wants_exchange = needs_one;
+  return needs_one && now_ns >= supervisor->exchange.at_ns;
+}
+
+/// Start the next worker when it is time.
+static void
+start_next(Supervisor* const supervisor, const uint64_t now_ns)
+{
+  const bool is_due =
+      supervisor->worker ? exchange_is_due(supervisor, now_ns) : now_ns >= supervisor->start_at_ns;
+  if (supervisor->next || !is_due || supervisor->started.error.status) {
+    return;
+  }
+  Child* child = NULL;
+  Error error;
+  const Status status = child_start(supervisor, &child, &error);
+  supervisor_lock(supervisor);
+  supervisor->next = child;
+  if (status && supervisor->worker) {
+    supervisor_put_off_exchange(supervisor, now_ns);
+  } else if (status) {
+    const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &(Loss){ 0 }, false);
+    supervisor->start_at_ns = now_ns + rest_ns;
+    snprintf(supervisor->note, sizeof(supervisor->note), "%.240s; tried again in %.0f s",
+             error.text, (double)rest_ns * 1e-9);
+    if (!supervisor->started.is_there) {
+      supervisor->started = (Answer){ true, error };
+      pthread_cond_broadcast(&supervisor->changed);
+    }
+  }
+  supervisor_unlock(supervisor);
+}
+
+/// Answer the edits that are refused by now, as far as they are first.
+static void
+refuse_edits(Supervisor* const supervisor)
+{
+  for (;;) {
+    EngineReply reply = { 0 };
+    supervisor_lock(supervisor);
+    const RackHistoryEdit* const edit = supervisor->history.first;
+    const bool is_refused = edit && edit->refusal.status;
+    const uint64_t id = is_refused ? edit->id : 0U;
+    if (is_refused) {
+      reply.status = edit->refusal.status;
+      memcpy(reply.text, edit->refusal.text, sizeof(reply.text));
+      reply.latency_frames = supervisor->facts.rack_latency_frames;
+      rack_history_drop_first(&supervisor->history);
+    }
+    if (supervisor_takes_edits(supervisor)) {
+      child_give_edit(supervisor->worker, &supervisor->history);
+    }
+    const WorkerFacts facts = supervisor->facts;
+    supervisor_unlock(supervisor);
+    if (!is_refused) {
+      return;
+    }
+    supervisor->events.replied(supervisor->events.context, id, &reply, &facts);
+  }
+}
+
+static void
+attend(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
+{
+  Cause cause = { 0 };
+  Error error;
+  if (!child) {
+    return;
+  }
+  (void)!wire_flush(child->wire, &error); // that it is gone is heard
+  if (supervisor_hear(supervisor, child, &cause) && supervisor_watch(supervisor, child, &cause)) {
+    go_on(supervisor, child, now_ns);
+  } else {
+    supervisor_lose(supervisor, child, &cause);
+  }
+}
+
+static bool
+quits(Supervisor* const supervisor)
+{
+  supervisor_lock(supervisor);
+  const bool quits = supervisor->quits;
+  supervisor_unlock(supervisor);
+  return quits;
+}
+
+/// The engine stops: edits that wait are told.
+static void
+end_all(Supervisor* const supervisor)
+{
+  child_free(supervisor->next, false);
+  child_free(supervisor->worker, true);
+  supervisor->next = supervisor->worker = NULL;
+  rack_history_refuse_all(&supervisor->history, "the engine stops");
+  refuse_edits(supervisor);
+}
+
+void*
+supervisor_loop(void* const context)
+{
+  Supervisor* const supervisor = context;
+  while (!quits(supervisor)) {
+    wait_for_news(supervisor);
+    const uint64_t now_ns = time_now_ns();
+    attend(supervisor, supervisor->worker, now_ns);
+    attend(supervisor, supervisor->next, now_ns);
+    refuse_edits(supervisor);
+    start_next(supervisor, now_ns);
+  }
+  end_all(supervisor);
+  return NULL;
+}

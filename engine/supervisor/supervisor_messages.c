@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What children say.  The wire has checked each message by itself; here it must fit the state that
+// the child is in, and what it was asked.
+
+#include "supervisor_private.h"
+
+#include "engine/base/backoff.h"
+#include "engine/base/time.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MESSAGES_A_ROUND 64U    // of one child: it can send without end
+#define MAX_NEW_PLANS    65536U // from one message to the next
+#define END_WAIT_MS      500    // after its socket has closed
+
+// ---- facts ----
+
+/// [lock held]
+static bool
+has_possible_latency(const Supervisor* const supervisor, const WorkerFacts* const facts)
+{
+  return facts->rack_latency_frames <= LATENCY_LIMIT_SECONDS * supervisor->wanted.format.rate_hz;
+}
+
+/// Keep facts, unless newer ones have come.
+static bool
+take_facts(Supervisor* const supervisor, Child* const child, const WorkerFacts* const facts,
+           Cause* const cause)
+{
+  supervisor_lock(supervisor);
+  // Until it is armed, they may be of the format before.
+  const bool can_be = child->state <= CHILD_ARMING || has_possible_latency(supervisor, facts);
+  const bool is_new = facts->serial >= child->facts.serial;
+  const bool is_far = is_new && facts->serial - child->facts.serial > MAX_NEW_PLANS;
+  if (can_be && is_new && !is_far) {
+    child->facts = *facts;
+  }
+  supervisor_unlock(supervisor);
+  if (is_far) {
+    return supervisor_is_lost(cause, "told of more plans than it can have made", false);
+  }
+  return can_be || supervisor_is_lost(cause, "told a latency that cannot be", false);
+}
+
+/// The child's facts as the engine gets them: numbered over all children. [lock held]
+static WorkerFacts
+number_facts(Supervisor* const supervisor, const Child* const child)
+{
+  const uint64_t serial = supervisor->facts.serial + 1U;
+  supervisor->facts = child->facts;
+  supervisor->facts.serial = serial;
+  return supervisor->facts;
+}
+
+void
+supervisor_publish(Supervisor* const supervisor, const Child* const child)
+{
+  supervisor_lock(supervisor);
+  const WorkerFacts facts = number_facts(supervisor, child);
+  supervisor_unlock(supervisor);
+  supervisor->events.changed(supervisor->events.context, &facts);
+}
+
+// ---- one kind each ----
+
+static bool
+hear_ready(Supervisor* const supervisor, Child* const child, const WorkerStatus* const status,
+           Cause* const cause)
+{
+  if (child->is_ready) {
+    return supervisor_is_lost(cause, "was ready twice", false);
+  }
+  if (supervisor->worker && !status->device[0] &&
+      supervisor->config.backend != ENGINE_BACKEND_CPU) {
+    return supervisor_is_lost(cause, "has no device either", false);
+  }
+  supervisor_lock(supervisor);
+  child->status = *status;
+  child->is_ready = true;
+  supervisor->had_gpu |= status->device[0] != '\0';
+  supervisor_unlock(supervisor);
+  return true;
+}
+
+static bool
+hear_failed(Supervisor* const supervisor, const Error* const error, Cause* const cause)
+{
+  supervisor_lock(supervisor);
+  if (!supervisor->started.is_there) {
+    supervisor->started.error = *error;
+  }
+  supervisor_unlock(supervisor);
+  return supervisor_is_lost(cause, error->text, false);
+}
+
+/// The first pending edit is heard or refused.  [lock held]
+static void
+settle_edit(Supervisor* const supervisor, Child* const child, const bool is_heard)
+{
+  if (is_heard) {
+    crash_policy_new_rack(&supervisor->policy, supervisor->history.first->losses.n_crashes,
+                          time_now_ns());
+    rack_history_first_heard(&supervisor->history);
+    child->arm_at_ns = 0;
+  } else {
+    rack_history_drop_first(&supervisor->history);
+  }
+  child->has_edit = false;
+  if (child->n_missed && (child->state == CHILD_IDLE || child->state == CHILD_SERVING)) {
+    child_reload(child, &supervisor->history);
+  }
+  if (supervisor_takes_edits(supervisor)) {
+    child_give_edit(child, &supervisor->history);
+  }
+}
+
+static bool
+hear_reply(Supervisor* const supervisor, Child* const child, const WireReply* const message,
+           Cause* const cause)
+{
+  if (!take_facts(supervisor, child, &message->facts, cause)) {
+    return false;
+  }
+  const Status status = message->reply.status;
+  WorkerFacts facts = { 0 };
+  supervisor_lock(supervisor);
+  const bool is_load = child->n_loads_out && message->id == 0U;
+  const bool is_edit = child->has_edit && message->id == supervisor->history.first->id;
+  if (is_load) {
+    --child->n_loads_out;
+    if (child->state == CHILD_LOADING) {
+      child_set_state(child, CHILD_IDLE);
+    }
+  } else if (is_edit) {
+    settle_edit(supervisor, child, !status);
+    facts = number_facts(supervisor, child);
+  }
+  supervisor_unlock(supervisor);
+  if (is_edit) {
+    supervisor->events.replied(supervisor->events.context, message->id, &message->reply, &facts);
+  } else if (!is_load || status) {
+    return supervisor_is_lost(
+        cause, is_load ? message->reply.text : "answered what it was not asked", false);
+  }
+  return true;
+}
+
+/// It cannot be armed.  [lock held]
+static void
+put_off_arming(Supervisor* const supervisor, Child* const child, const Error* const error)
+{
+  child->arm_rest_ns =
+      backoff_next(child->arm_rest_ns, CRASH_POLICY_FIRST_REST_NS, CRASH_POLICY_LONGEST_REST_NS);
+  child->arm_at_ns = time_now_ns() + child->arm_rest_ns;
+  snprintf(supervisor->note, sizeof(supervisor->note), "the rack cannot be planned again: %.240s",
+           error->text);
+}
+
+/// Armed with a ring of the engine's, or not. Returns whether the engine believes so wrongly. [lock
+/// held]
+static bool
+answer_arm(Supervisor* const supervisor, Child* const child, const Error* const error)
+{
+  const bool is_refused = error->status && supervisor->is_arming && !supervisor->plays_on;
+  if (!error->status) {
+    child_set_state(child, CHILD_SERVING);
+    if (child->n_missed && !child->has_edit) {
+      child_reload(child, &supervisor->history);
+    }
+    number_facts(supervisor, child);
+  } else if (is_refused) {
+    supervisor->wanted.armed = false;
+    supervisor->armed.error = *error;
+  } else {
+    put_off_arming(supervisor, child, error);
+  }
+  supervisor->armed.is_there = true;
+  pthread_cond_broadcast(&supervisor->changed);
+  return error->status && !is_refused;
+}
+
+static bool
+hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* const message,
+           Cause* const cause)
+{
+  if (!take_facts(supervisor, child, &message->facts, cause)) {
+    return false;
+  }
+  supervisor->host.hold(supervisor->host.context);
+  supervisor_lock(supervisor); // who has just asked still holds it
+  const bool was_asked = child->n_arms_out != 0U;
+  child->n_arms_out -= was_asked;
+  child->has_plan |= !message->error.status;
+  const bool is_newest = was_asked && !child->n_arms_out && child->state == CHILD_ARMING;
+  const bool can_be =
+      !is_newest || message->error.status || has_possible_latency(supervisor, &message->facts);
+  if (is_newest && message->error.status) {
+    child_set_state(child, CHILD_IDLE);
+  }
+  if (!can_be) {
+    // It stays as it is until it is lost, below.
+  } else if (is_newest && !child->ring) {
+    if (answer_arm(supervisor, child, &message->error)) {
+      supervisor->host.lost(supervisor->host.context);
+    }
+  } else if (is_newest && message->error.status) {
+    put_off_arming(supervisor, child, &message->error);
+    ring_free(child->ring);
+    child->ring = NULL;
+  } else if (is_newest) {
+    child_set_state(child, CHILD_ARMED);
+    child->arm_rest_ns = 0;
+  }
+  supervisor_unlock(supervisor);
+  supervisor->host.release(supervisor->host.context);
+  if (!was_asked) {
+    return supervisor_is_lost(cause, "was armed without being asked", false);
+  }
+  if (!can_be) {
+    return supervisor_is_lost(cause, "told a latency that cannot be", false);
+  }
+  // Beside a worker that plays, one that cannot is of no use.
+  const bool is_useless = message->error.status && supervisor->worker && child == supervisor->next;
+  return !is_useless || supervisor_is_lost(cause, message->error.text, false);
+}
+
+static bool
+hear_disarmed(Supervisor* const supervisor, Child* const child, Cause* const cause)
+{
+  supervisor_lock(supervisor); // who has just asked still holds it
+  const bool was_asked = child->n_disarms_out != 0U;
+  child->n_disarms_out -= was_asked;
+  supervisor_unlock(supervisor);
+  return was_asked || supervisor_is_lost(cause, "was disarmed without being asked", false);
+}
+
+static bool
+hear_changed(Supervisor* const supervisor, Child* const child, const WorkerFacts* const facts,
+             Cause* const cause)
+{
+  if (!take_facts(supervisor, child, facts, cause)) {
+    return false;
+  }
+  if (child == supervisor->worker) {
+    supervisor_publish(supervisor, child);
+  }
+  return true;
+}
+
+static bool
+hear_places(Supervisor* const supervisor, Child* const child, const WirePlaces* const message,
+            Cause* const cause)
+{
+  EnginePlace* const places = malloc((message->n + 1U) * sizeof(EnginePlace));
+  if (!places) {
+    return supervisor_is_lost(cause, "no memory for what it says", false);
+  }
+  memcpy(places, message->places, message->n * sizeof(EnginePlace));
+  supervisor_lock(supervisor);
+  free(child->places);
+  child->places = places;
+  child->n_places = message->n;
+  supervisor_unlock(supervisor);
+  return true;
+}
+
+static void
+hear_note(Supervisor* const supervisor, Child* const child, const char* const text)
+{
+  supervisor_lock(supervisor);
+  child->busy_ns = time_now_ns();
+  supervisor_unlock(supervisor);
+  if (supervisor->config.note) {
+    supervisor->config.note(supervisor->config.note_context, text);
+  }
+}
+
+static bool
+hear_message(Supervisor* const supervisor, Child* const child, const WireMessage* const message,
+             Cause* const cause)
+{
+  switch (message->kind) {
+  case WIRE_READY:
+    return hear_ready(supervisor, child, &message->status, cause);
+  case WIRE_FAILED:
+    return hear_failed(supervisor, &message->failed, cause);
+  case WIRE_ARMED:
+    return hear_armed(supervisor, child, &message->armed, cause);
+  case WIRE_DISARMED:
+    return hear_disarmed(supervisor, child, cause);
+  case WIRE_REPLY:
+    return hear_reply(supervisor, child, &message->reply, cause);
+  case WIRE_CHANGED:
+    return hear_changed(supervisor, child, &message->changed, cause);
+  case WIRE_STATUS:
+    supervisor_lock(supervisor);
+    child->status = message->status;
+    supervisor_unlock(supervisor);
+    return true;
+  case WIRE_PLACES:
+    return hear_places(supervisor, child, &message->places, cause);
+  case WIRE_NOTE:
+    hear_note(supervisor, child, message->note);
+    return true;
+  default:
+    return supervisor_is_lost(cause, "sent what is not for the server", false);
+  }
+}
+
+// ---- the end ----
+
+/// True when the process has ended; then why.
+static bool
+has_ended(const Child* const child, Cause* const cause)
+{
+  char reason[PROCESS_REASON_BYTES];
+  if (!process_has_ended(child->process, reason)) {
+    return false;
+  }
+  supervisor_is_lost(cause, reason, false);
+  const int number = process_signal(child->process);
+  cause->from_outside = number && !supervisor_is_own_signal(number);
+  return true;
+}
+
+/// Nothing comes or goes any more: mostly because the process ends at this moment.
+static bool
+hear_end(const Child* const child, const Error* const error, Cause* const cause)
+{
+  struct pollfd end = { process_fd(child->process), POLLIN, 0 };
+  if (error->status == STATUS_NET) {
+    (void)poll(&end, 1, END_WAIT_MS);
+  }
+  if (!has_ended(child, cause)) {
+    supervisor_is_lost(cause, error->text, false);
+    cause->from_outside = error->status == STATUS_NO_MEM; // ours
+  }
+  return false;
+}
+
+bool
+supervisor_hear(Supervisor* const supervisor, Child* const child, Cause* const cause)
+{
+  bool has_more = true;
+  for (uint32_t m = 0; m < MESSAGES_A_ROUND && has_more; ++m) {
+    WireMessage message;
+    Error error;
+    if (wire_receive(child->wire, &message, &error)) {
+      return hear_end(child, &error, cause);
+    }
+    has_more = message.kind != WIRE_NONE;
+    const bool is_fine = !has_more || hear_message(supervisor, child, &message, cause);
+    wire_message_clear(&message);
+    if (!is_fine) {
+      return false;
+    }
+  }
+  if (!has_more && has_ended(child, cause)) {
+    return false;
+  }
+  supervisor_lock(supervisor);
+  const Error broken = child->broken;
+  supervisor_unlock(supervisor);
+  return !broken.status || hear_end(child, &broken, cause);
+}

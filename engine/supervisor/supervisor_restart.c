@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A child is lost: it is taken out of sight and killed, whose fault it was is judged, and when the
+// next one comes.
+
+#include "supervisor_private.h"
+
+#include "engine/base/time.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+// ---- its end ----
+
+bool
+supervisor_is_lost(Cause* const cause, const char* const text, const bool from_outside)
+{
+  cause->from_outside = from_outside;
+  snprintf(cause->text, sizeof(cause->text), "%.*s", (int)sizeof(cause->text) - 1, text);
+  return false;
+}
+
+bool
+supervisor_is_own_signal(const int number)
+{
+  static const int own[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
+  for (size_t s = 0; s < ARRAY_LEN(own); ++s) {
+    if (own[s] == number) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Kill it.  Where it had been dying by its own doing, as a process that takes long to write its
+/// core, that is the cause.
+static void
+end(const Child* const child, Cause* const cause)
+{
+  char reason[PROCESS_REASON_BYTES];
+  if (process_kill(child->process, SUPERVISOR_KILL_LIMIT_NS, reason) &&
+      supervisor_is_own_signal(process_signal(child->process))) {
+    cause->from_outside = false;
+    snprintf(cause->text, sizeof(cause->text), "%s", reason);
+  }
+}
+
+void
+supervisor_keep_counts(Supervisor* const supervisor, const Child* const child)
+{
+  counters_add(worker_counters, N_WORKER_COUNTERS, supervisor->past.of, child->status.counts.of);
+}
+
+/// Take it out of sight; from here on it is the supervisor thread's alone.
+static Loss
+unlink_child(Supervisor* const supervisor, const Child* const child)
+{
+  supervisor_lock(supervisor);
+  const Loss loss = { .was_healthy = child->is_healthy,
+                      .had_edit = child->has_edit,
+                      .had_rack = child->state > CHILD_STARTING };
+  supervisor_keep_counts(supervisor, child);
+  if (child == supervisor->worker) {
+    supervisor->worker = NULL;
+    supervisor->armed.is_there = true; // who waits for that waits no longer
+  } else {
+    supervisor->next = NULL;
+  }
+  pthread_cond_broadcast(&supervisor->changed);
+  supervisor_unlock(supervisor);
+  return loss;
+}
+
+// ---- whose fault ----
+
+/// The edit on its way has cost too many workers. [lock held]
+static void
+refuse_edit(Supervisor* const supervisor, const char* const why)
+{
+  RackHistoryEdit* const edit = supervisor->history.first;
+  const bool has_crashed = edit->losses.n_crashes >= CRASH_POLICY_CRASHES;
+  error_set(&edit->refusal, STATUS_WORKER,
+            has_crashed ? "the worker crashed twice while planning it (%s)"
+                        : "three workers were lost while planning it (%s)",
+            why);
+  rack_history_refuse_followers(&supervisor->history,
+                                "the rack that it was made from cost too many workers");
+}
+
+/// The rack that is heard has crashed too often.  False when it has to stay. [lock held]
+static bool
+quarantine(Supervisor* const supervisor, const char* const why)
+{
+  const bool has_before = supervisor->history.before != NULL;
+  if (!has_before && !supervisor->history.heard->n_nodes) {
+    return false; // it is none, and nothing worse can be taken back
+  }
+  char words[SUPERVISOR_NOTE_BYTES];
+  snprintf(words, sizeof(words), "this rack has crashed the worker twice (%.180s)", why);
+  if (!rack_history_quarantine(&supervisor->history, words, time_now_ns())) {
+    return false;
+  }
+  rack_history_refuse_all(&supervisor->history,
+                          "the rack that it was made from has crashed the worker twice");
+  ++supervisor->n_quarantined;
+  snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
+           "the rack has crashed the worker twice (%.180s); %s", why,
+           has_before ? "the one before it is heard again" : "the empty one is heard");
+  return true;
+}
+
+/// Judge a loss; true when what was to blame has been taken away. [lock held]
+static bool
+judge(Supervisor* const supervisor, const Loss* const loss, const char* const why)
+{
+  RackHistoryEdit* const edit = supervisor->history.first;
+  switch (crash_policy_loss(&supervisor->policy, loss, loss->had_edit ? &edit->losses : NULL,
+                            time_now_ns())) {
+  case VERDICT_EDIT:
+    refuse_edit(supervisor, why);
+    return true;
+  case VERDICT_RACK:
+    return quarantine(supervisor, why);
+  case VERDICT_NONE:
+    break;
+  }
+  return false;
+}
+
+// ---- and then ----
+
+/// Say what was lost, and when the next one comes. [lock held]
+static void
+note_loss(Supervisor* const supervisor, const int64_t pid, const char* const why,
+          const uint64_t rest_ns)
+{
+  char when[32] = "";
+  if (rest_ns) {
+    snprintf(when, sizeof(when), " in %.0f s", (double)rest_ns * 1e-9);
+  }
+  snprintf(supervisor->note, sizeof(supervisor->note), "worker %lld: %.200s; the next one starts%s",
+           (long long)pid, why, when);
+}
+
+void
+supervisor_put_off_exchange(Supervisor* const supervisor, const uint64_t now_ns)
+{
+  backoff_fail(&supervisor->exchange, CRASH_POLICY_FIRST_REST_NS, CRASH_POLICY_LONGEST_REST_NS,
+               now_ns);
+}
+
+/// The next one will not do, and the worker plays on.
+static void
+give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const cause)
+{
+  const int64_t pid = process_id(child->process);
+  (void)unlink_child(supervisor, child);
+  end(child, cause);
+  child_free(child, false);
+  supervisor_put_off_exchange(supervisor, time_now_ns());
+  supervisor_lock(supervisor);
+  snprintf(supervisor->note, sizeof(supervisor->note),
+           "worker %lld was to bring the device back: %.160s; tried again in %.0f s",
+           (long long)pid, cause->text, (double)supervisor->exchange.rest_ns * 1e-9);
+  child_give_edit(supervisor->worker, &supervisor->history);
+  supervisor_unlock(supervisor);
+}
+
+void
+supervisor_overtake(Supervisor* const supervisor)
+{
+  if (!supervisor->worker || !supervisor->worker->has_edit) {
+    rack_history_overtake(&supervisor->history,
+                          "a worker was lost while planning it, and a later edit takes away "
+                          "something of what it has");
+  }
+}
+
+void
+supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const cause)
+{
+  if (child == supervisor->next && supervisor->worker) {
+    give_up_exchange(supervisor, child, cause);
+    return;
+  }
+  const bool was_worker = child == supervisor->worker;
+  const int64_t pid = process_id(child->process);
+  supervisor->host.hold(supervisor->host.context);
+  Loss loss = unlink_child(supervisor, child);
+  if (was_worker) {
+    supervisor->host.lost(supervisor->host.context);
+  }
+  supervisor->host.release(supervisor->host.context);
+  end(child, cause);
+  loss.from_outside = cause->from_outside;
+  child_free(child, false);
+  supervisor_lock(supervisor);
+  const bool cured = judge(supervisor, &loss, cause->text);
+  supervisor_overtake(supervisor);
+  const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &loss, cured);
+  supervisor->start_at_ns = time_now_ns() + rest_ns;
+  note_loss(supervisor, pid, cause->text, rest_ns);
+  if (!supervisor->started.is_there) {
+    supervisor->started.is_there = true;
+    if (!supervisor->started.error.status) {
+      error_set(&supervisor->started.error, STATUS_WORKER, "the worker process %s", cause->text);
+    }
+  }
+  pthread_cond_broadcast(&supervisor->changed);
+  supervisor_unlock(supervisor);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How a child does: answers in time, blocks finished, counters that can be.
+
+#include "supervisor_private.h"
+
+#include "engine/base/time.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define START_LIMIT_NS (60U * NS_PER_S) // until READY, while a device is opened
+// Until READY or ARMED in all, once it has said that it is busy, as it compiles and times all
+// kernels, which takes minutes on a slow machine.
+#define BUSY_LIMIT_NS (600U * NS_PER_S)
+#define LOAD_LIMIT_NS (10U * NS_PER_S)
+#define ARM_LIMIT_NS  (60U * NS_PER_S) // kernels are compiled, at worst
+#define IDLE_LIMIT_NS (60U * NS_PER_S) // to DISARM; it may have to finish an edit first
+#define EDIT_LIMIT_NS (60U * NS_PER_S) // beside the time that it is stamped for
+#define STOPPED_NS    (NS_PER_S / 2U)  // an answer overdue for so long: is the process stopped?
+#define STALL_NS      (NS_PER_S / 2U)  // no block finished for so long, and for STALL_BLOCKS
+#define STALL_BLOCKS  8U
+#define STARVED_NS                                                                                 \
+  (2U * NS_PER_S) // the same without real-time priority: it may just not be its turn
+// The same while an edit is planned beside a device: a driver that compiles may hold blocks up.
+#define COMPILE_NS (10U * NS_PER_S)
+#define WAITED_NS  (10U * NS_PER_S) // the same, where the callback waits for each block
+#define LOOK_NS    (NS_PER_S / 10U) // more between two looks, and this thread was kept waiting
+#define HEALTHY_NS (NS_PER_S / 2U)  // heard for so long
+#define AGE_NS     (10U * NS_PER_S) // or alive, where no audio runs
+
+// ---- answers ----
+
+/// What the supervisor thread looks at, and others may change.
+typedef struct View {
+  uint64_t now_ns; ///< Never before the others
+  ChildState state;
+  bool is_ready, is_asked, has_edit;
+  uint64_t since_ns, busy_ns, asked_ns, edit_ns;
+  Format format;
+  bool is_realtime, has_device;
+} View;
+
+static View
+view(Supervisor* const supervisor, const Child* const child)
+{
+  supervisor_lock(supervisor);
+  const View view = { .now_ns = time_now_ns(),
+                      .state = child->state,
+                      .is_ready = child->is_ready,
+                      .is_asked = child->n_disarms_out != 0U,
+                      .has_edit = child->has_edit,
+                      .since_ns = child->since_ns,
+                      .busy_ns = child->busy_ns,
+                      .asked_ns = child->asked_ns,
+                      .edit_ns = child->edit_ns,
+                      .format = supervisor->wanted.format,
+                      .is_realtime = supervisor->config.realtime && !child->status.realtime_note[0],
+                      .has_device = child->status.device[0] != '\0' };
+  supervisor_unlock(supervisor);
+  return view;
+}
+
+/// When a worker that plans began to be silent; only so late that it has BUSY_LIMIT_NS in all.
+static uint64_t
+silent_since(const View* const now)
+{
+  const uint64_t latest_ns = now->since_ns + BUSY_LIMIT_NS - ARM_LIMIT_NS;
+  const uint64_t busy_ns = now->busy_ns < latest_ns ? now->busy_ns : latest_ns;
+  return busy_ns > now->since_ns ? busy_ns : now->since_ns;
+}
+
+/// What is waited for now.
+typedef struct Wait {
+  uint64_t since_ns, limit_ns; ///< No limit, 0: nothing is
+  const char* text;            ///< What is to say when it is over
+} Wait;
+
+static Wait
+awaited(const View* const now)
+{
+  switch (now->state) {
+  case CHILD_STARTING:
+    if (now->is_ready) { // it is we who have it wait
+      return (Wait){ 0 };
+    }
+    return (Wait){ now->since_ns, now->busy_ns ? BUSY_LIMIT_NS : START_LIMIT_NS,
+                   "was not ready in time" };
+  case CHILD_LOADING:
+    return (Wait){ now->since_ns, LOAD_LIMIT_NS, "did not take its rack in 10 s" };
+  case CHILD_IDLE:
+    return now->is_asked ? (Wait){ now->asked_ns, IDLE_LIMIT_NS, "did not answer in 60 s" }
+                         : (Wait){ 0 };
+  case CHILD_ARMING:
+    return (Wait){ silent_since(now), ARM_LIMIT_NS, "had no plan in 60 s" };
+  case CHILD_ARMED:
+  case CHILD_SERVING:
+    break;
+  }
+  return (Wait){ 0 };
+}
+
+static bool
+answers_in_time(const Child* const child, const View* const now, Cause* const cause)
+{
+  const Wait wait = awaited(now);
+  const uint64_t waited_ns = wait.limit_ns ? now->now_ns - wait.since_ns : 0U;
+  if (waited_ns >= STOPPED_NS && process_is_stopped(child->process)) {
+    return supervisor_is_lost(cause, "stopped from outside", true);
+  }
+  if (wait.limit_ns && waited_ns >= wait.limit_ns) {
+    return supervisor_is_lost(cause, wait.text, false);
+  }
+  if (now->has_edit && now->now_ns - now->edit_ns >= EDIT_LIMIT_NS) {
+    return supervisor_is_lost(cause, "did not answer an edit in 60 s", false);
+  }
+  return true;
+}
+
+// ---- blocks ----
+
+/// For how long no block may be finished, where some are due.
+static uint64_t
+stall_limit(const View* const now)
+{
+  const bool may_compile = now->has_edit && now->has_device;
+  const uint64_t least_ns = may_compile ? COMPILE_NS : now->is_realtime ? STALL_NS : STARVED_NS;
+  const double blocks_ns =
+      STALL_BLOCKS * (double)now->format.block_frames / now->format.rate_hz * (double)NS_PER_S;
+  return blocks_ns > (double)least_ns ? (uint64_t)blocks_ns : least_ns;
+}
+
+static bool
+finishes_blocks(Child* const child, const View* const now, const SupervisorPulse* const pulse,
+                Cause* const cause)
+{
+  const uint64_t passed_ns = now->now_ns - child->looked_ns;
+  // What the callback counts cannot be forged; what the region says is asked only where the
+  // callback stands still, waiting.
+  const bool is_due = pulse->blocks - child->finished.blocks >= STALL_BLOCKS;
+  const bool is_waited_for =
+      pulse->blocks == child->pulse.blocks && pulse->n_submitted != pulse->n_finished;
+  if (pulse->n_finished != child->finished.n_finished || !(is_due || is_waited_for)) {
+    child->stalled_ns = 0;
+    return true;
+  }
+  child->stalled_ns += passed_ns < LOOK_NS ? passed_ns : LOOK_NS;
+  if (child->stalled_ns >= STOPPED_NS && process_is_stopped(child->process)) {
+    return supervisor_is_lost(cause, "stopped from outside", true);
+  }
+  const uint64_t limit_ns = is_due ? stall_limit(now) : WAITED_NS;
+  return child->stalled_ns < limit_ns ||
+         supervisor_is_lost(cause, "finished no more blocks", false);
+}
+
+/// Note for how long it has been heard.
+static void
+update_health(Child* const child, const SupervisorPulse* const pulse, const uint64_t now_ns)
+{
+  if (pulse->dry != child->pulse.dry) {
+    child->wet_since_ns = 0;
+  } else if (!child->wet_since_ns && pulse->blocks != child->pulse.blocks) {
+    child->wet_since_ns = now_ns;
+  }
+  child->is_healthy |= child->wet_since_ns && now_ns - child->wet_since_ns >= HEALTHY_NS;
+}
+
+static bool
+serves_well(const Supervisor* const supervisor, Child* const child, const View* const now,
+            Cause* const cause)
+{
+  SupervisorPulse pulse;
+  if (!supervisor->host.pulse(supervisor->host.context, &pulse)) {
+    return true;
+  }
+  if (pulse.faults) {
+    return supervisor_is_lost(cause, "wrote what cannot be into the block ring", false);
+  }
+  if (child->looked_ns < now->since_ns) { // the first look: what was before is none of its blocks
+    child->pulse = child->finished = pulse;
+    child->looked_ns = now->since_ns;
+    child->stalled_ns = 0;
+  }
+  update_health(child, &pulse, now->now_ns);
+  const bool is_fine = finishes_blocks(child, now, &pulse, cause);
+  if (pulse.n_finished != child->finished.n_finished) {
+    child->finished = pulse;
+  }
+  child->pulse = pulse;
+  child->looked_ns = now->now_ns;
+  return is_fine;
+}
+
+bool
+supervisor_watch(Supervisor* const supervisor, Child* const child, Cause* const cause)
+{
+  const View now = view(supervisor, child);
+  child->is_healthy |= now.state >= CHILD_IDLE && now.now_ns - now.since_ns >= AGE_NS;
+  return answers_in_time(child, &now, cause) &&
+         (now.state != CHILD_SERVING || serves_well(supervisor, child, &now, cause));
+}

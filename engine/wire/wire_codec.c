@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Messages as bytes: their kinds, encoding and decoding.
+
+#include "wire_private.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+// ---- kinds ----
+
+/// Bounds of bodies, roughly: none is far from what its kind can need.
+#define STATUS_BYTES (512U + (uint32_t)sizeof(WorkerStatus) + FX_MAX_CHANNELS * 16U)
+#define TEXT_BYTES   (WIRE_TEXT_BYTES + 128U)
+#define FACTS_BYTES  (TEXT_BYTES + FX_MAX_CHANNELS * 16U)
+
+static const struct {
+  const char* name;
+  WireSide side; ///< That receives it
+  uint32_t max_bytes;
+} kinds[WIRE_N_KINDS] = {
+  [WIRE_CONFIG] = { "CONFIG", WIRE_WORKER, WIRE_MAX_BYTES },
+  [WIRE_ARM] = { "ARM", WIRE_WORKER, 64U },
+  [WIRE_DISARM] = { "DISARM", WIRE_WORKER, 0U },
+  [WIRE_EDIT] = { "EDIT", WIRE_WORKER, WIRE_MAX_BYTES },
+  [WIRE_SET] = { "SET", WIRE_WORKER, 4U + WIRE_MAX_MESSAGES * 24U },
+  [WIRE_RESET_LOAD] = { "RESET_LOAD", WIRE_WORKER, 0U },
+  [WIRE_READY] = { "READY", WIRE_SERVER, STATUS_BYTES },
+  [WIRE_FAILED] = { "FAILED", WIRE_SERVER, TEXT_BYTES },
+  [WIRE_ARMED] = { "ARMED", WIRE_SERVER, FACTS_BYTES },
+  [WIRE_DISARMED] = { "DISARMED", WIRE_SERVER, 0U },
+  [WIRE_REPLY] = { "REPLY", WIRE_SERVER, FACTS_BYTES },
+  [WIRE_CHANGED] = { "CHANGED", WIRE_SERVER, FACTS_BYTES },
+  [WIRE_STATUS] = { "STATUS", WIRE_SERVER, STATUS_BYTES },
+  [WIRE_PLACES] = { "PLACES", WIRE_SERVER, 4U + RACK_MAX_NODES * 6U },
+  [WIRE_NOTE] = { "NOTE", WIRE_SERVER, TEXT_BYTES },
+};
+
+const char*
+wire_kind_name(const uint32_t kind)
+{
+  return kind < WIRE_N_KINDS && kinds[kind].name ? kinds[kind].name : "a message";
+}
+
+bool
+wire_kind_bytes(const WireSide side, const uint32_t kind, uint32_t* const max_bytes)
+{
+  if (kind == WIRE_NONE || kind >= WIRE_N_KINDS || kinds[kind].side != side) {
+    return false;
+  }
+  *max_bytes = kinds[kind].max_bytes;
+  return true;
+}
+
+// ---- messages ----
+
+static void
+code_message(Coder* const coder, WireMessage* const message)
+{
+  switch (message->kind) {
+  case WIRE_CONFIG:
+    wire_code_config(coder, &message->config);
+    break;
+  case WIRE_ARM:
+    wire_code_arm(coder, &message->arm);
+    break;
+  case WIRE_EDIT:
+    wire_code_edit(coder, &message->edit);
+    break;
+  case WIRE_SET:
+    wire_code_set(coder, &message->set);
+    break;
+  case WIRE_READY:
+  case WIRE_STATUS:
+    wire_code_status(coder, &message->status);
+    break;
+  case WIRE_FAILED:
+    wire_code_failed(coder, &message->failed);
+    break;
+  case WIRE_ARMED:
+    wire_code_armed(coder, &message->armed);
+    break;
+  case WIRE_REPLY:
+    wire_code_reply(coder, &message->reply);
+    break;
+  case WIRE_CHANGED:
+    wire_code_facts(coder, &message->changed);
+    break;
+  case WIRE_PLACES:
+    wire_code_places(coder, &message->places);
+    break;
+  case WIRE_NOTE:
+    coder_text(coder, message->note, sizeof(message->note), "note");
+    break;
+  case WIRE_DISARM:
+  case WIRE_RESET_LOAD:
+  case WIRE_DISARMED:
+    break; // nothing but their kind
+  default:
+    coder_fail(coder, STATUS_BAD_ARG, "no such kind");
+    break;
+  }
+}
+
+static Status
+say(const Coder* const coder, const uint32_t kind, Error* const error)
+{
+  return error_set(error, coder->error.status, "%s: %.400s", wire_kind_name(kind),
+                   coder->error.text);
+}
+
+Status
+wire_encode(const WireMessage* const message, unsigned char** const body, uint32_t* const n_bytes,
+            Error* const error)
+{
+  const bool is_known = message->kind < WIRE_N_KINDS;
+  Coder coder = { .writes = true, .max = is_known ? kinds[message->kind].max_bytes : 0U };
+  WireMessage copy = *message; // its texts are made printable
+  code_message(&coder, &copy);
+  if (coder.error.status) {
+    free(coder.out);
+    return say(&coder, message->kind, error);
+  }
+  *body = coder.out;
+  *n_bytes = coder.at;
+  return STATUS_OK;
+}
+
+Status
+wire_decode(const WireSide side, const uint32_t kind, const unsigned char* const body,
+            const uint32_t n_bytes, const int fd, WireMessage* const message, Error* const error)
+{
+  Coder coder = { .in = body, .bytes = n_bytes };
+  uint32_t max_bytes = 0;
+  *message = (WireMessage){ .kind = WIRE_NONE };
+  if (!wire_kind_bytes(side, kind, &max_bytes) || n_bytes > max_bytes) {
+    return error_set(error, STATUS_BAD_ARG, "%s of %u bytes (kind %u) is not for this side",
+                     wire_kind_name(kind), n_bytes, kind);
+  }
+  message->kind = (WireKind)kind;
+  code_message(&coder, message);
+  if (coder_left(&coder)) {
+    coder_fail(&coder, STATUS_BAD_ARG, "%u bytes too many", coder_left(&coder));
+  }
+  if ((kind == WIRE_ARM) != (fd >= 0)) {
+    coder_fail(&coder, STATUS_BAD_ARG, "%s", fd < 0 ? "no descriptor with it" : "a descriptor");
+  }
+  if (message->kind == WIRE_ARM) {
+    message->arm.ring_fd = coder.error.status ? -1 : fd;
+  }
+  if (coder.error.status) {
+    wire_message_clear(message);
+    return say(&coder, kind, error);
+  }
+  return STATUS_OK;
+}
+
+void
+wire_message_clear(WireMessage* const message)
+{
+  switch (message->kind) { // what was received is the message's own
+  case WIRE_CONFIG:
+    rack_free((Rack*)message->config.rack);
+    break;
+  case WIRE_ARM:
+    if (message->arm.ring_fd >= 0) {
+      close(message->arm.ring_fd);
+    }
+    break;
+  case WIRE_EDIT:
+    rack_free((Rack*)message->edit.rack);
+    break;
+  case WIRE_SET:
+    free((void*)message->set.messages);
+    break;
+  case WIRE_PLACES:
+    free((void*)message->places.places);
+    break;
+  default:
+    break;
+  }
+  *message = (WireMessage){ .kind = WIRE_NONE };
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   What the wire's own files share: wire.c (sockets, queue), wire_codec.c (messages),
+   wire_to_worker.c and wire_to_server.c (their structs), wire_coder.c (fields).
+
+   A Coder goes through the fields of a message in one order, and either writes them or reads them:
+   one function for each struct does both, and checks the same ranges on either side.  After the
+   first failure it does nothing more, and its error says what was wrong.
+*/
+#ifndef WARPRACK_ENGINE_WIRE_WIRE_PRIVATE_H
+#define WARPRACK_ENGINE_WIRE_WIRE_PRIVATE_H
+
+#include "wire.h"
+
+#include <stddef.h>
+
+typedef struct Coder {
+  bool writes;
+  unsigned char* out; ///< Writing: [room], grows
+  const unsigned char* in;
+  uint32_t at;    ///< Bytes written or read
+  uint32_t bytes; ///< Writing: room in `out`.  Reading: bytes in `in`
+  uint32_t max;   ///< Writing: bytes that the message may have
+  Error error;
+} Coder;
+
+/// Note a failure, unless there is one already.
+void coder_fail(Coder* coder, Status status, const char* format, ...) PRINTF_LIKE(3, 4);
+
+/// n bytes; false when they are not there or do not fit.
+bool coder_bytes(Coder* coder, void* bytes, size_t n);
+
+/// Bytes that are left to be read.
+uint32_t coder_left(const Coder* coder);
+
+// Fields.  `name` is for messages.
+void coder_u8(Coder* coder, uint8_t* value, uint8_t max, const char* name);
+void coder_u32(Coder* coder, uint32_t* value, uint32_t min, uint32_t max, const char* name);
+void coder_u64(Coder* coder, uint64_t* value);
+void coder_bool(Coder* coder, bool* value, const char* name);
+void coder_double(Coder* coder, double* value, double min, double max, const char* name);
+
+/// A text for people, in text[n_bytes].  Written: what is not UTF-8, and control characters, become
+/// "?".
+void coder_text(Coder* coder, char* text, size_t n_bytes, const char* name);
+
+/// A text that may hold any bytes but zeros, and not be empty.
+void coder_path(Coder* coder, char* path, size_t n_bytes, const char* name);
+
+/// Reading: zeroed memory for n elements of `bytes` each and one more, for the caller to free, when
+/// n times `at_least` bytes are still to come.  NULL after a failure.
+void* coder_array(Coder* coder, uint32_t n, size_t bytes, uint32_t at_least);
+
+// ---- structs ----
+
+void wire_code_config(Coder* coder, WireConfig* config);
+void wire_code_arm(Coder* coder, WireArm* arm); // without the descriptor
+void wire_code_edit(Coder* coder, WireEdit* edit);
+void wire_code_set(Coder* coder, WireSet* set);
+void wire_code_facts(Coder* coder, WorkerFacts* facts);
+void wire_code_status(Coder* coder, WorkerStatus* status);
+void wire_code_failed(Coder* coder, Error* error);
+void wire_code_armed(Coder* coder, WireArmed* armed);
+void wire_code_reply(Coder* coder, WireReply* reply);
+void wire_code_places(Coder* coder, WirePlaces* places);
+
+// ---- kinds ----
+
+/// Largest body of a kind that `side` receives; false for any other kind.
+bool wire_kind_bytes(WireSide side, uint32_t kind, uint32_t* max_bytes);
+
+/// The kind in words.
+const char* wire_kind_name(uint32_t kind);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Messages to the server, field by field.  Each function is the layout of one struct, for both
+// directions.
+
+#include "wire_private.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char* const why_words[] = { "node",   "kernel", "option",     "cost", "memory",
+                                         "failed", "no-gpu", "unmeasured", "lost", "bypassed" };
+
+/// Linear, 0 to 1.
+static void
+code_level(Coder* const coder, float* const level)
+{
+  if (coder_bytes(coder, level, sizeof(*level)) && !(*level >= 0.0F && *level <= 1.0F)) {
+    coder_fail(coder, STATUS_BAD_ARG, "a level of %g", (double)*level);
+  }
+}
+
+static void
+code_fallback(Coder* const coder, Fallback* const fallback)
+{
+  uint32_t why = fallback->why;
+  code_level(coder, &fallback->level);
+  code_level(coder, &fallback->response);
+  coder_bool(coder, &fallback->follows, "fallback");
+  coder_u32(coder, &why, 0U, FALLBACK_N_WHYS - 1U, "reason of a fallback");
+  fallback->why = (FallbackWhy)why;
+}
+
+void
+wire_code_facts(Coder* const coder, WorkerFacts* const facts)
+{
+  coder_u64(coder, &facts->serial);
+  coder_u32(coder, &facts->rack_latency_frames, 0U, WIRE_MAX_LATENCY, "latency");
+  coder_u32(coder, &facts->n_out, 0U, FX_MAX_CHANNELS, "n_out");
+  coder_u32(coder, &facts->n_nodes, 0U, WIRE_MAX_NODES, "n_nodes");
+  coder_u32(coder, &facts->n_units, 0U, WIRE_MAX_NODES * FX_MAX_CHANNELS, "n_units");
+  coder_u32(coder, &facts->n_levels, 0U, WIRE_MAX_NODES, "n_levels");
+  coder_u64(coder, &facts->tail_frames);
+  coder_u64(coder, &facts->memory_bytes);
+  coder_u64(coder, &facts->making_bytes);
+  coder_u32(coder, &facts->fallbacks.n, 0U, FX_MAX_CHANNELS, "number of fallbacks");
+  for (uint32_t c = 0; !coder->error.status && c < facts->fallbacks.n; ++c) {
+    code_fallback(coder, &facts->fallbacks.of[c]);
+  }
+}
+
+void
+wire_code_status(Coder* const coder, WorkerStatus* const status)
+{
+  wire_code_facts(coder, &status->facts);
+  for (uint32_t i = 0; i < N_WORKER_COUNTERS; ++i) {
+    coder_u64(coder, &status->counts.of[i]);
+  }
+  coder_double(coder, &status->load_p50, 0.0, DBL_MAX, "load");
+  coder_double(coder, &status->load_p99, 0.0, DBL_MAX, "load");
+  coder_double(coder, &status->load_max, 0.0, DBL_MAX, "load");
+  for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
+    coder_double(coder, &status->cost_us[s], 0.0, (double)INFINITY, "cost");
+  }
+  coder_u32(coder, &status->n_gpu_nodes, 0U, WIRE_MAX_NODES, "n_gpu_nodes");
+  coder_u32(coder, &status->n_bypassed, 0U, WIRE_MAX_NODES, "n_bypassed");
+  coder_bool(coder, &status->needs_new_process, "needs_new_process");
+  coder_text(coder, status->backend, sizeof(status->backend), "backend");
+  coder_text(coder, status->device, sizeof(status->device), "device");
+  coder_text(coder, status->backend_note, sizeof(status->backend_note), "backend note");
+  coder_text(coder, status->realtime_note, sizeof(status->realtime_note), "real-time note");
+}
+
+/// A Status and its reason in text[n_bytes].
+static void
+code_outcome(Coder* const coder, Status* const status, char* const text, const size_t n_bytes)
+{
+  if (coder->writes && (!*status || !text[0])) {
+    snprintf(text, n_bytes, "%s", *status ? status_text(*status) : "");
+  }
+  uint32_t code = *status;
+  coder_u32(coder, &code, 0U, STATUS_N_STATUSES - 1U, "status");
+  *status = (Status)code;
+  coder_text(coder, text, n_bytes, "reason");
+  if (!*status != !*text) {
+    coder_fail(coder, STATUS_BAD_ARG, "status and reason contradict");
+  }
+}
+
+void
+wire_code_failed(Coder* const coder, Error* const error)
+{
+  code_outcome(coder, &error->status, error->text, sizeof(error->text));
+  if (!error->status) {
+    coder_fail(coder, STATUS_BAD_ARG, "nothing has failed");
+  }
+}
+
+void
+wire_code_armed(Coder* const coder, WireArmed* const armed)
+{
+  code_outcome(coder, &armed->error.status, armed->error.text, sizeof(armed->error.text));
+  wire_code_facts(coder, &armed->facts);
+}
+
+void
+wire_code_reply(Coder* const coder, WireReply* const answer)
+{
+  EngineReply* const reply = &answer->reply;
+  coder_u64(coder, &answer->id);
+  code_outcome(coder, &reply->status, reply->text, sizeof(reply->text));
+  coder_u64(coder, &reply->frame);
+  coder_u32(coder, &reply->latency_frames, 0U, WIRE_MAX_LATENCY, "latency");
+  coder_u32(coder, &reply->refused_edge, 0U, RACK_MAX_EDGES, "refused connection");
+  wire_code_facts(coder, &answer->facts);
+}
+
+/// A word by its index in `words`; NULL after a failure.
+static void
+code_word(Coder* const coder, const char** const word, const char* const* const words,
+          const uint8_t n_words, const char* const name)
+{
+  uint8_t index = 0;
+  while (coder->writes && index < n_words && strcmp(*word, words[index]) != 0) {
+    ++index;
+  }
+  coder_u8(coder, &index, (uint8_t)(n_words - 1U), name);
+  *word = coder->error.status ? NULL : words[index];
+}
+
+static void
+code_place(Coder* const coder, EnginePlace* const place)
+{
+  coder_u32(coder, &place->uid, RACK_UID_FIRST, UINT32_MAX, "uid");
+  code_word(coder, &place->backend, engine_backend_names + ENGINE_BACKEND_CPU,
+            ENGINE_N_BACKENDS - ENGINE_BACKEND_CPU, "backend");
+  code_word(coder, &place->why, why_words, ARRAY_LEN(why_words), "reason");
+}
+
+void
+wire_code_places(Coder* const coder, WirePlaces* const places)
+{
+  coder_u32(coder, &places->n, 0U, RACK_MAX_NODES, "number of nodes");
+  EnginePlace* const read = coder->writes ? NULL : coder_array(coder, places->n, sizeof(*read), 6U);
+  for (uint32_t p = 0; !coder->error.status && p < places->n; ++p) {
+    EnginePlace place = coder->writes ? places->places[p] : (EnginePlace){ 0 };
+    code_place(coder, &place);
+    if (read) {
+      read[p] = place;
+    }
+  }
+  places->places = coder->writes ? places->places : read;
+}

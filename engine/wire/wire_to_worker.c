@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Messages to the worker, field by field.  Each function is the layout of one struct, for both
+// directions.
+
+#include "wire_private.h"
+
+#include "engine/base/hash.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIRE_VERSION 4U
+
+/// The uids in the order of the nodes, then the document.
+static void
+write_rack(Coder* const coder, const Rack* const rack)
+{
+  char* const text = rack_print(rack);
+  if (!text) {
+    coder_fail(coder, STATUS_NO_MEM, "out of memory");
+    return;
+  }
+  uint32_t n_text = (uint32_t)strlen(text);
+  if (n_text > RACK_MAX_TEXT) {
+    coder_fail(coder, STATUS_LIMIT, "a document of %u bytes; at most %u", n_text, RACK_MAX_TEXT);
+  }
+  uint32_t n_nodes = rack->n_nodes;
+  uint32_t next_uid = rack->next_uid;
+  coder_u32(coder, &next_uid, RACK_UID_FIRST, UINT32_MAX, "next uid");
+  coder_u32(coder, &n_nodes, 0U, RACK_MAX_NODES, "number of nodes");
+  for (uint32_t n = 0; n < n_nodes; ++n) {
+    RackUid uid = rack->nodes[n].uid;
+    coder_u32(coder, &uid, RACK_UID_FIRST, next_uid - 1U, "uid");
+  }
+  coder_u32(coder, &n_text, 0U, RACK_MAX_TEXT, "length of the document");
+  coder_bytes(coder, text, n_text);
+  free(text);
+}
+
+static Rack*
+parse_rack(Coder* const coder, const char* const text, const RackUid* const uids,
+           const uint32_t n_nodes, const RackUid next_uid)
+{
+  Rack* rack = NULL;
+  Error error = { STATUS_OK, "" };
+  Status status = rack_parse(text, "document", NULL, &rack, &error);
+  status = status ? status : rack_check(rack, &error);
+  status = status ? status : rack_set_uids(rack, uids, n_nodes, next_uid, &error);
+  if (status) {
+    rack_free(rack);
+    coder_fail(coder, status == STATUS_NO_MEM ? STATUS_NO_MEM : STATUS_BAD_ARG, "%s", error.text);
+    return NULL;
+  }
+  return rack;
+}
+
+static Rack*
+read_rack(Coder* const coder)
+{
+  uint32_t next_uid = 0;
+  uint32_t n_nodes = 0;
+  uint32_t n_text = 0;
+  coder_u32(coder, &next_uid, RACK_UID_FIRST, UINT32_MAX, "next uid");
+  coder_u32(coder, &n_nodes, 0U, RACK_MAX_NODES, "number of nodes");
+  RackUid* const uids = coder_array(coder, n_nodes, sizeof(RackUid), sizeof(RackUid));
+  coder_bytes(coder, uids, n_nodes * sizeof(RackUid));
+  coder_u32(coder, &n_text, 0U, RACK_MAX_TEXT, "length of the document");
+  char* const text = coder_array(coder, n_text, 1U, 1U);
+  Rack* rack = NULL;
+  if (coder_bytes(coder, text, n_text)) {
+    if (strlen(text) != n_text) {
+      coder_fail(coder, STATUS_BAD_ARG, "the document holds a zero");
+    } else {
+      rack = parse_rack(coder, text, uids, n_nodes, next_uid);
+    }
+  }
+  free(text);
+  free(uids);
+  return rack;
+}
+
+static void
+code_rack(Coder* const coder, const Rack** const rack)
+{
+  if (coder->writes) {
+    write_rack(coder, *rack);
+  } else {
+    *rack = read_rack(coder);
+  }
+}
+
+/// What both sides must have in common: documents name effects, messages count their parameters.
+static uint32_t
+identity(void)
+{
+  uint32_t hash = hash_text(HASH32_START + WIRE_VERSION, WARPRACK_VERSION);
+  uint32_t n = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  for (uint32_t e = 0; e < n; ++e) {
+    hash = hash_text(hash, table[e]->name);
+    for (uint32_t p = 0; p < table[e]->n_params; ++p) {
+      hash = hash_text(hash, table[e]->params[p].id);
+    }
+  }
+  return hash;
+}
+
+void
+wire_code_config(Coder* const coder, WireConfig* const config)
+{
+  EngineConfig* const engine = &config->engine;
+  const uint32_t own = identity();
+  uint32_t build = own;
+  coder_bytes(coder, &build, sizeof(build));
+  if (build != own) {
+    coder_fail(coder, STATUS_BAD_ARG, "server and worker are not the same program");
+  }
+  coder_u32(coder, &engine->n_in, 0U, FX_MAX_CHANNELS, "n_in");
+  coder_u32(coder, &engine->n_out, 0U, FX_MAX_CHANNELS, "n_out");
+  coder_u32(coder, &engine->depth, 0U, 2U, "depth");
+  coder_bool(coder, &engine->on_late.is_fixed, "on_late");
+  coder_double(coder, &engine->on_late.level_db, -(double)INFINITY, 0.0, "on_late");
+  coder_bool(coder, &engine->realtime, "realtime");
+  uint32_t priority = (uint32_t)engine->priority;
+  coder_u32(coder, &priority, 0U, 99U, "priority");
+  engine->priority = (int)priority;
+  coder_u32(coder, &engine->n_helpers, 0U, UINT32_MAX, "n_helpers");
+  uint32_t backend = engine->backend;
+  coder_u32(coder, &backend, 0U, ENGINE_N_BACKENDS - 1U, "backend");
+  engine->backend = (EngineBackend)backend;
+  coder_u32(coder, &engine->gpu_index, 0U, UINT32_MAX, "gpu_index");
+  uint64_t memory_bytes = engine->memory_bytes;
+  coder_u64(coder, &memory_bytes);
+  engine->memory_bytes = memory_bytes;
+  coder_u64(coder, &engine->gpu_deadline_ns);
+  coder_bool(coder, &engine->gpu_may_sleep, "gpu_may_sleep");
+  coder_bool(coder, &engine->gpu_may_be_lost, "gpu_may_be_lost");
+  coder_path(coder, config->root, sizeof(config->root), "root");
+  bool has_rack = config->rack;
+  coder_bool(coder, &has_rack, "rack");
+  if (has_rack) {
+    code_rack(coder, &config->rack);
+  }
+}
+
+void
+wire_code_arm(Coder* const coder, WireArm* const arm)
+{
+  coder_double(coder, &arm->format.rate_hz, 1000.0, WIRE_MAX_RATE_HZ, "rate");
+  coder_u32(coder, &arm->format.block_frames, 1U, FX_MAX_BLOCK, "block");
+  coder_u32(coder, &arm->format.n_in, 0U, FX_MAX_CHANNELS, "n_in");
+  coder_u32(coder, &arm->format.n_out, 0U, FX_MAX_CHANNELS, "n_out");
+  coder_bool(coder, &arm->format.offline, "offline");
+  if (arm->format.offline) {
+    coder_fail(coder, STATUS_BAD_ARG, "there is no ring offline");
+  }
+  coder_u64(coder, &arm->first_frame);
+  coder_u64(coder, &arm->n_sent);
+}
+
+void
+wire_code_edit(Coder* const coder, WireEdit* const edit)
+{
+  coder_u64(coder, &edit->id);
+  coder_u64(coder, &edit->at_frame);
+  coder_u64(coder, &edit->stamp);
+  code_rack(coder, &edit->rack);
+}
+
+static void
+code_parameter(Coder* const coder, ParamMessage* const message)
+{
+  coder_u64(coder, &message->frame);
+  coder_u32(coder, &message->uid, 0U, UINT32_MAX, "uid");
+  coder_u32(coder, &message->param, 0U, UINT32_MAX, "parameter");
+  coder_double(coder, &message->value, -DBL_MAX, DBL_MAX, "value");
+}
+
+void
+wire_code_set(Coder* const coder, WireSet* const set)
+{
+  coder_u32(coder, &set->n, 1U, WIRE_MAX_MESSAGES, "number of messages");
+  ParamMessage* const read = coder->writes ? NULL : coder_array(coder, set->n, sizeof(*read), 24U);
+  for (uint32_t m = 0; !coder->error.status && m < set->n; ++m) {
+    ParamMessage message = coder->writes ? set->messages[m] : (ParamMessage){ 0 };
+    code_parameter(coder, &message);
+    if (read) {
+      read[m] = message;
+    }
+  }
+  set->messages = coder->writes ? set->messages : read;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The block path: swap plans, apply parameter messages at their frames, run the plan.
+
+#include "player.h"
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+
+#include <stdlib.h>
+
+Status
+player_init(Player* const player, Error* const error)
+{
+  player->waiting = calloc(PLAYER_MAX_WAITING, sizeof(WaitingMessage));
+  player->events = calloc(PLAYER_MAX_EVENTS, sizeof(StageEvent));
+  if (!player->waiting || !player->events) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  return STATUS_OK;
+}
+
+void
+player_clear(Player* const player)
+{
+  plan_free(atomic_exchange(&player->offered, NULL));
+  plan_free(atomic_exchange(&player->retired, NULL));
+  plan_free(player->plan);
+  player->plan = NULL;
+  free(player->waiting);
+  free(player->events);
+}
+
+static void
+count(_Atomic uint64_t* const counter, const uint64_t n)
+{
+  atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+// ---- plans ----
+
+void
+player_offer(Player* const player, Plan* const plan)
+{
+  atomic_store_explicit(&player->offered, plan, memory_order_release);
+}
+
+bool
+player_has_taken(Player* const player)
+{
+  return atomic_load_explicit(&player->offered, memory_order_acquire) == NULL;
+}
+
+Plan*
+player_collect(Player* const player)
+{
+  return atomic_exchange_explicit(&player->retired, NULL, memory_order_acquire);
+}
+
+/// Wait for a stage of a block.
+static void
+collect(Player* const player, const PlanStage* const stage, BegunBlock* const block)
+{
+  uint32_t n_reset = 0;
+  const Status status = stage->backend->stage_collect(stage->stage, &n_reset);
+  if (n_reset) {
+    count(&player->counts.units_reset, n_reset);
+  }
+  if (status) {
+    block->has_failed = true;
+    count(&player->counts.device_errors, plan_fail(player->plan, stage));
+  }
+}
+
+/// Wait for the stage that a block has left at work.
+static void
+settle(Player* const player, BegunBlock* const block)
+{
+  if (block->last) {
+    collect(player, block->last, block);
+    block->last = NULL;
+  }
+}
+
+static BegunBlock*
+begun_block(Player* const player, const uint32_t index)
+{
+  return &player->begun[(player->oldest + index) % PLAYER_MAX_BEGUN];
+}
+
+static void
+take_offer(Player* const player, const uint64_t frame)
+{
+  Plan* const plan = atomic_load_explicit(&player->offered, memory_order_acquire);
+  if (!plan ||
+      (plan->at_frame > frame && !atomic_load_explicit(&player->hurry, memory_order_relaxed))) {
+    return;
+  }
+  for (uint32_t b = 0; b < player->n_begun; ++b) {
+    settle(player, begun_block(player, b)); // the builder will free its stages
+  }
+  Plan* const left = player->plan;
+  player->plan = plan;
+  plan_begin(plan);
+  atomic_store_explicit(&player->retired, left, memory_order_release);
+  atomic_store_explicit(&player->heard_at, frame, memory_order_relaxed);
+  count(&player->counts.plans, 1U);
+  atomic_store_explicit(&player->offered, NULL, memory_order_release);
+}
+
+void
+player_idle(Player* const player)
+{
+  rt_section_enter();
+  take_offer(player, atomic_load_explicit(&player->next_frame, memory_order_relaxed));
+  rt_section_leave();
+}
+
+// ---- parameter messages ----
+
+static bool
+is_before(const WaitingMessage* const a, const WaitingMessage* const b)
+{
+  return a->message.frame != b->message.frame ? a->message.frame < b->message.frame
+                                              : a->number < b->number;
+}
+
+static void
+heap_push(Player* const player, const WaitingMessage entry)
+{
+  uint32_t i = player->n_waiting++;
+  for (; i > 0U && is_before(&entry, &player->waiting[(i - 1U) / 2U]); i = (i - 1U) / 2U) {
+    player->waiting[i] = player->waiting[(i - 1U) / 2U];
+  }
+  player->waiting[i] = entry;
+}
+
+static WaitingMessage
+heap_pop(Player* const player)
+{
+  const WaitingMessage first = player->waiting[0];
+  const WaitingMessage last = player->waiting[--player->n_waiting];
+  uint32_t i = 0;
+  for (uint32_t child = 1; child < player->n_waiting; child = 2U * i + 1U) {
+    if (child + 1U < player->n_waiting &&
+        is_before(&player->waiting[child + 1U], &player->waiting[child])) {
+      ++child;
+    }
+    if (!is_before(&player->waiting[child], &last)) {
+      break;
+    }
+    player->waiting[i] = player->waiting[child];
+    i = child;
+  }
+  player->waiting[i] = last;
+  return first;
+}
+
+/// Move messages from the ring to the heap; what does not fit stays in the ring.  What comes late
+/// is for `frame`, the next one that is played, and so in the order in which it was sent.
+static void
+receive(Player* const player, Ring* const messages, const uint64_t frame)
+{
+  ParamMessage message;
+  while (player->n_waiting < PLAYER_MAX_WAITING && ring_receive(messages, &message)) {
+    message.frame = message.frame > frame ? message.frame : frame;
+    heap_push(player, (WaitingMessage){ message, ++player->n_received });
+  }
+}
+
+/// The living node that a message is for, checked: the sender may be another process.
+static int
+addressee(Player* const player, const ParamMessage* const message)
+{
+  const int index = plan_find(player->plan, message->uid);
+  if (index < 0) {
+    return -1;
+  }
+  const FxInfo* const fx = player->plan->nodes[index].node->fx;
+  if (message->param >= fx->n_params || fx->params[message->param].structural ||
+      !fx_param_accepts(&fx->params[message->param], message->value)) {
+    return -1;
+  }
+  return index;
+}
+
+static int
+accept(Player* const player, const WaitingMessage* const entry)
+{
+  const ParamMessage* const message = &entry->message;
+  const int index = addressee(player, message);
+  if (index < 0) {
+    count(&player->counts.params_dropped, 1U);
+    return -1;
+  }
+  Node* const node = player->plan->nodes[index].node;
+  node->targets[message->param] = message->value;
+  node->stamps[message->param] = entry->number;
+  count(&player->counts.params_applied, 1U);
+  return index;
+}
+
+/// The changes that fall into this block, in order.
+static uint32_t
+collect_events(Player* const player, const uint64_t frame, const uint32_t n_frames)
+{
+  uint32_t n_events = 0;
+  while (player->n_waiting && n_events < PLAYER_MAX_EVENTS &&
+         player->waiting[0].message.frame < frame + n_frames) {
+    const WaitingMessage entry = heap_pop(player);
+    const int index = accept(player, &entry);
+    if (index >= 0) {
+      const uint64_t at = entry.message.frame;
+      player->events[n_events++] = (StageEvent){ .offset = at > frame ? (uint32_t)(at - frame) : 0U,
+                                                 .node_index = (uint32_t)index,
+                                                 .param = entry.message.param,
+                                                 .value = entry.message.value };
+    }
+  }
+  return n_events;
+}
+
+static void
+apply(Player* const player, const WaitingMessage entry)
+{
+  const int index = accept(player, &entry);
+  if (index >= 0) {
+    node_set(player->plan->nodes[index].node, entry.message.param, entry.message.value);
+  }
+}
+
+void
+player_apply(Player* const player, const ParamMessage* const message)
+{
+  apply(player, (WaitingMessage){ *message, ++player->n_received });
+}
+
+void
+player_drain(Player* const player, Ring* const messages)
+{
+  const uint64_t frame = atomic_load_explicit(&player->next_frame, memory_order_relaxed);
+  for (receive(player, messages, frame); player->n_waiting; receive(player, messages, frame)) {
+    while (player->n_waiting) {
+      apply(player, heap_pop(player));
+    }
+  }
+}
+
+// ---- a block ----
+
+void
+player_begin(Player* const player, Ring* const messages, const uint64_t frame,
+             const uint32_t n_frames, float* const* const in, float* const* const out)
+{
+  rt_section_enter();
+  BegunBlock* const block = begun_block(player, player->n_begun);
+  *block = (BegunBlock){ .began_ns = time_now_ns(), .frame = frame, .n_frames = n_frames };
+  take_offer(player, frame);
+  if (messages) {
+    receive(player, messages, frame);
+  }
+  const uint32_t n_events = collect_events(player, frame, n_frames);
+
+  Plan* const plan = player->plan;
+  for (uint32_t c = 0; c < plan->n_in; ++c) {
+    plan->rows[c] = in[c];
+  }
+  for (uint32_t c = 0; c < plan->n_out; ++c) {
+    plan->rows[plan->n_in + c] = out[c];
+  }
+  for (uint32_t s = 0; s < plan->n_stages; ++s) {
+    const PlanStage* const stage = &plan->stages[s];
+    stage->backend->stage_submit(stage->stage, n_frames, player->events, n_events);
+    if (s + 1U < plan->n_stages) {
+      collect(player, stage, block);
+    } else {
+      block->last = stage;
+    }
+  }
+  ++player->n_begun;
+  rt_section_leave();
+}
+
+bool
+player_can_end(const Player* const player)
+{
+  const PlanStage* const last = player->begun[player->oldest].last;
+  return !last || last->backend->stage_is_done(last->stage);
+}
+
+bool
+player_end(Player* const player)
+{
+  rt_section_enter();
+  BegunBlock* const block = begun_block(player, 0U);
+  player->oldest = (player->oldest + 1U) % PLAYER_MAX_BEGUN;
+  --player->n_begun;
+  settle(player, block);
+  atomic_store_explicit(&player->next_frame, block->frame + block->n_frames, memory_order_relaxed);
+  count(&player->counts.worker_blocks, 1U);
+  const uint64_t now_ns = time_now_ns();
+  load_add(&player->load, now_ns,
+           (double)(now_ns - block->began_ns) * player->rate_hz / (1e9 * block->n_frames));
+  rt_section_leave();
+  return !block->has_failed;
+}
+
+bool
+player_run(Player* const player, Ring* const messages, const uint64_t frame,
+           const uint32_t n_frames, float* const* const in, float* const* const out)
+{
+  player_begin(player, messages, frame, n_frames, in, out);
+  return player_end(player);
+}

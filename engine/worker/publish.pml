@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+   A model of how plans change hands, for the model checker spin: offered by the builder, taken by
+   the player between two blocks, retired, collected and freed by the builder; while queries look at
+   the plan that is shown, and the main thread disarms, arms and at the end frees the worker.
+   tests/models.sh looks at every interleaving of it.
+
+   What is proved, for PLANS edits and one disarming and arming at any time:
+     - no plan is freed while the player runs it, a device is at work in it, or a query looks at it
+     - every plan is freed, and once: none is lost in the exchange, nor at the end
+     - when the builder goes on, the player's plan, and since when it is heard, are the new ones
+     - nobody waits for ever
+
+   | here            | C                                                             |
+   |-----------------|---------------------------------------------------------------|
+   | offered ...     | Player's fields of the same names, worker.h                   |
+   | take_offer()    | player.c: take_offer()                                        |
+   | begin_block()   | player.c: player_begin()                                      |
+   | settle()        | player.c: settle(), also as a part of player_end()            |
+   | hand_over()     | worker_edit.c: hand_over(), with player_offer(),              |
+   |                 | player_has_taken(), player_collect(), plan_free()             |
+   | hurry           | the builder has seen no block for a while: the plan's frame   |
+   |                 | does not come                                                 |
+   | shown, told     | worker_show_plan(), and the queries with their mutex          |
+   | planning        | the mutex of who plans, arms or disarms                       |
+   | disarm()        | worker.c: leave_ring(), with worker_stop_player()             |
+   | arm()           | worker.c: arm_once(), with plan_for_format()                  |
+   | clear()         | player_clear()                                                |
+
+   The model has one order of all accesses.  In player.c, what comes before `offered` is stored is
+   published by it: with release, against the other side's acquire, in either direction.
+
+   Each MUTANT_ is an error of which spin must find the consequence; see tests/models.sh.
+*/
+
+#ifndef PLANS
+#define PLANS 3
+#endif
+#define NONE 0           /* plans are numbered from 1 */
+#define LAST (PLANS + 2) /* the first one, the edits', the one of another format */
+
+/* The player's. */
+byte offered, retired, plan, heard_at;
+bool hurry;
+byte begun[2]; /* plan of whose last stage a device is at work, oldest first */
+byte n_begun;
+
+/* The worker's. */
+byte shown, n_made;
+bool planning, told; /* locked */
+bool has_worker, player_stops, worker_ended, builder_stops, builder_ended;
+bool all_done, query_ended;
+
+/* Bookkeeping of the proof. */
+bool is_freed[LAST + 1];
+
+inline lock(mutex)
+{
+  atomic {
+    !mutex;
+    mutex = true
+  }
+}
+
+inline unlock(mutex)
+{
+  mutex = false
+}
+
+inline look_into(which)
+{
+  assert(which != NONE && !is_freed[which])
+}
+
+inline plan_free(which)
+{
+  if
+  :: which == NONE
+  :: else ->
+    assert(!is_freed[which]);
+    is_freed[which] = true
+  fi
+}
+
+/* ---- the player ---- */
+
+inline settle(block)
+{
+  if
+  :: begun[block] == NONE
+  :: else ->
+    look_into(begun[block]);
+    begun[block] = NONE
+  fi
+}
+
+inline take_offer()
+{
+  taken = offered;
+  if
+  :: taken == NONE
+  :: taken != NONE && !hurry /* its frame has not come */
+  :: taken != NONE ->
+#ifndef MUTANT_NOT_SETTLED
+    settle(0);
+    settle(1);
+#endif
+#ifdef MUTANT_OFFERED_FIRST
+    offered = NONE;
+#endif
+    left = plan;
+#ifndef MUTANT_PLAN_LAST
+    plan = taken;
+#endif
+    look_into(taken); /* plan_begin() */
+#ifdef MUTANT_NEW_ONE_RETIRED
+    left = taken;
+#endif
+    retired = left;
+#ifndef MUTANT_FRAME_LAST
+    heard_at = taken;
+#endif
+    offered = NONE;
+#ifdef MUTANT_FRAME_LAST
+    heard_at = taken;
+#endif
+#ifdef MUTANT_PLAN_LAST
+    plan = taken;
+#endif
+    left = NONE
+  fi;
+  taken = NONE
+}
+
+inline begin_block()
+{
+  take_offer();
+  look_into(plan);
+  if
+  :: begun[n_begun] = plan /* on a device, which is still at work */
+  :: true                  /* all of it is done */
+  fi;
+  n_begun++
+}
+
+proctype player()
+{
+  byte taken, left;
+  do
+  :: player_stops -> break
+  :: !player_stops -> take_offer() /* no block has come */
+  :: !player_stops ->
+    begin_block();
+    do
+    :: n_begun == 0 -> break
+    :: n_begun == 1 -> begin_block()
+    :: n_begun > 0 ->
+      settle(0);
+      begun[0] = begun[1];
+      begun[1] = NONE;
+      n_begun--
+    od
+  od;
+  worker_ended = true
+}
+
+/* ---- the builder ---- */
+
+inline show_plan(which)
+{
+  lock(told);
+  shown = which;
+  unlock(told)
+}
+
+inline hand_over()
+{
+  hurry = !has_worker;
+  offered = number;
+  if
+  :: has_worker ->
+#ifndef MUTANT_COLLECTED_AT_ONCE
+    do
+    :: offered == NONE -> break
+    :: !hurry -> hurry = true /* sooner or later, when no block comes */
+    od
+#endif
+  :: else -> take_offer()
+  fi;
+#ifndef MUTANT_COLLECTED_AT_ONCE
+  assert(heard_at == number && plan == number);
+#endif
+#ifndef MUTANT_FREED_BEFORE_SHOWN
+  show_plan(number);
+#endif
+  atomic {
+    old = retired;
+    retired = NONE
+  }
+  plan_free(old);
+#ifdef MUTANT_FREED_BEFORE_SHOWN
+  show_plan(number);
+#endif
+  old = NONE
+}
+
+proctype builder()
+{
+  byte n_edits, number, old, taken, left;
+  do
+  :: n_edits == PLANS || builder_stops -> break
+  :: n_edits < PLANS ->
+    lock(planning);
+    look_into(plan); /* the new one is made beside it */
+    atomic {
+      n_made++;
+      number = n_made
+    }
+    hand_over();
+    unlock(planning);
+    n_edits++
+  od;
+  builder_ended = true
+}
+
+/* ---- the queries ---- */
+
+proctype query()
+{
+  do
+  :: all_done -> break
+  :: !all_done ->
+    lock(told);
+    look_into(shown);
+    look_into(shown);
+    unlock(told)
+  od;
+  query_ended = true
+}
+
+/* ---- the main thread ---- */
+
+inline disarm()
+{
+  player_stops = true;
+#ifndef MUTANT_NOT_JOINED
+  worker_ended;
+#endif
+  has_worker = false
+}
+
+inline arm()
+{
+  if
+  :: true /* the same format */
+  :: true ->
+    atomic {
+      n_made++;
+      number = n_made
+    }
+    show_plan(number);
+    plan_free(plan);
+    plan = number;
+    heard_at = number
+  fi;
+  player_stops = false;
+  worker_ended = false;
+  run player();
+  has_worker = true
+}
+
+inline clear()
+{
+  plan_free(offered);
+  plan_free(retired);
+  plan_free(plan)
+}
+
+proctype main_thread()
+{
+  byte number;
+#ifndef MUTANT_DISARMED_UNLOCKED
+  lock(planning);
+#endif
+  disarm();
+#ifndef MUTANT_DISARMED_UNLOCKED
+  unlock(planning); /* now the builder is alone with the plans */
+  lock(planning);
+#endif
+  arm();
+#ifndef MUTANT_DISARMED_UNLOCKED
+  unlock(planning);
+#endif
+  builder_stops = true;
+  builder_ended;
+  lock(planning);
+  disarm();
+  unlock(planning);
+  all_done = true; /* no query comes any more */
+  query_ended;
+  clear();
+  for (number : 1 .. n_made) {
+    assert(is_freed[number])
+  }
+}
+
+init
+{
+  atomic {
+    n_made = 1;
+    plan = 1;
+    heard_at = 1;
+    shown = 1;
+    has_worker = true;
+    run player();
+    run builder();
+    run query();
+    run main_thread()
+  }
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The worker's life: made, armed for a format, disarmed; and what it tells about itself.
+
+#include "worker.h"
+
+#include "fallback_choose.h"
+#include "worker_private.h"
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- facts ----
+
+static void
+lock_told(const Worker* const worker)
+{
+  pthread_mutex_lock((pthread_mutex_t*)&worker->told);
+}
+
+static void
+unlock_told(const Worker* const worker)
+{
+  pthread_mutex_unlock((pthread_mutex_t*)&worker->told);
+}
+
+void
+worker_publish_facts(Worker* const worker)
+{
+  const Plan* const plan = worker->player.plan;
+  lock_told(worker);
+  worker->facts = (WorkerFacts){ .serial = worker->facts.serial + 1U,
+                                 .rack_latency_frames = plan->latency_frames,
+                                 .n_out = plan->n_out,
+                                 .n_nodes = plan->n_living,
+                                 .n_units = plan->n_units,
+                                 .n_levels = plan->n_levels,
+                                 .tail_frames = plan->tail_frames,
+                                 .memory_bytes = plan->n_bytes,
+                                 .making_bytes = plan->making_bytes,
+                                 .fallbacks = worker->fallbacks };
+  unlock_told(worker);
+}
+
+WorkerFacts
+worker_facts(const Worker* const worker)
+{
+  lock_told(worker);
+  const WorkerFacts facts = worker->facts;
+  unlock_told(worker);
+  return facts;
+}
+
+// ---- arming ----
+
+/// Leave the ring.  [planning held]
+static void
+leave_ring(Worker* const worker)
+{
+  worker_stop_player(worker);
+  worker_note_failure(worker, worker->player.plan); // its stages go
+  if (worker->ring) {
+    player_drain(&worker->player, worker->ring);
+    worker_detach_ring(worker);
+    worker->ring = NULL;
+  }
+}
+
+/// Take `planning`.  The builder may hold it until blocks come: none do any more.
+static void
+lock_to_end(Worker* const worker)
+{
+  atomic_fetch_add(&worker->n_ending, 1U);
+  pthread_mutex_lock(&worker->planning);
+  atomic_fetch_sub(&worker->n_ending, 1U);
+}
+
+/// [planning held]
+static void
+disarm(Worker* const worker)
+{
+  leave_ring(worker);
+  worker_end_offline(worker); // before its plan goes
+}
+
+static void
+worker_disarm(void* const context)
+{
+  Worker* const worker = context;
+  lock_to_end(worker);
+  disarm(worker);
+  pthread_mutex_unlock(&worker->planning);
+}
+
+/// The document as it is heard, with the values that messages have set since: before the nodes are
+/// made anew.
+static void
+refresh_rack(Worker* const worker)
+{
+  const Plan* const plan = worker->player.plan;
+  for (uint32_t v = 0; plan && v < plan->n_living; ++v) {
+    const Node* const node = plan->nodes[v].node;
+    RackNode* const rack_node = &worker->rack->nodes[v];
+    for (uint32_t p = 0; p < node->fx->n_params; ++p) {
+      if (!node->fx->params[p].structural && node->stamps[p]) {
+        rack_node->values[p].kind = VALUE_NUMBER;
+        rack_node->values[p].number = node->targets[p];
+      }
+    }
+  }
+}
+
+static bool
+same_format(const Format* const a, const Format* const b)
+{
+  return a->rate_hz == b->rate_hz && a->block_frames == b->block_frames && a->n_in == b->n_in &&
+         (b->n_out == 0U || a->n_out == b->n_out);
+}
+
+bool
+worker_outdate_fallbacks(Worker* const worker, const Rack* const rack, const uint32_t n_out)
+{
+  fallback_outdate(n_out, &worker->measured);
+  if (!worker->must_measure) {
+    worker->outdated_at = atomic_load(&worker->player.next_frame);
+  }
+  worker->must_measure = true;
+  return fallback_choose(rack, worker->config.on_late, &worker->measured, &worker->fallbacks);
+}
+
+void
+worker_choose_fallbacks(Worker* const worker, const PlanRequest* const request,
+                        const bool gives_way)
+{
+  FallbackProbe* probe = NULL;
+  Error error = { STATUS_OK, "" };
+  if (fallback_probe_new(request, &probe, &error)) {
+    // The `auto` outputs are silent, and EngineStatus::late_note reports it.
+  }
+  bool is_measured = !probe;
+  while (!is_measured && !(gives_way && worker_ends_measurement(worker))) {
+    is_measured = fallback_probe_run(probe);
+  }
+  if (is_measured) {
+    fallback_measure(probe, request->format->n_out, &worker->measured);
+    (void)fallback_choose(request->rack, worker->config.on_late, &worker->measured,
+                          &worker->fallbacks);
+    worker->must_measure = false;
+  }
+  fallback_probe_free(probe);
+}
+
+/// Measure a rack with an `auto` output before it first plays.  Without one only the warnings need
+/// the response: the builder measures later.
+static void
+choose_first_fallbacks(Worker* const worker, const PlanRequest* const request)
+{
+  const Format* const format = request->format;
+  if (format->offline) {
+    return;
+  }
+  if (worker_outdate_fallbacks(worker, request->rack, format->n_out)) {
+    worker_choose_fallbacks(worker, request, false);
+  }
+}
+
+/// The plan that does not play any more makes room; its values are in the rack.
+static void
+drop_plan(Worker* const worker)
+{
+  worker_show_plan(worker, NULL);
+  plan_free(worker->player.plan);
+  worker->player.plan = NULL;
+  worker->has_format = false;
+}
+
+/// Plan the present rack from nothing for a new format; keeps the old plan when that fails, but
+/// where there is no room for both.
+static Status
+plan_for_format(Worker* const worker, const WorkerStart* const start, Error* const error)
+{
+  refresh_rack(worker);
+  PlanRequest request = { .rack = worker->rack,
+                          .format = &start->format,
+                          .loader = &worker->loader,
+                          .pool = worker->pool,
+                          .stamp = start->n_sent };
+  worker_place(worker, &request);
+  Plan* plan = NULL;
+  PlanFault fault;
+  const Fallbacks before = worker->fallbacks;
+  const Fallbacks measured_before = worker->measured;
+  choose_first_fallbacks(worker, &request);
+  Status status = worker_make_plan(worker, &request, &plan, &fault, error);
+  if (status == STATUS_LIMIT && request.held_bytes) {
+    drop_plan(worker);
+    request.held_bytes = 0;
+    choose_first_fallbacks(worker, &request);
+    status = worker_make_plan(worker, &request, &plan, &fault, error);
+  }
+  if (status) {
+    worker->fallbacks = before;
+    worker->measured = measured_before;
+    worker->must_measure = true; // the rack of the old plan, if that was kept
+  } else {
+    worker_show_plan(worker, plan);
+    plan_free(worker->player.plan);
+    worker->player.plan = plan;
+    plan_begin(plan);
+    plan_heard(plan, start->first_frame);
+    worker->format = start->format;
+    worker->has_format = true;
+  }
+  return status;
+}
+
+/// Run what comes through a ring that is as wide as the plan.
+static Status
+join_ring(Worker* const worker, Ring* const ring, Error* const error)
+{
+  Status status = worker_attach_ring(worker, ring, error);
+  if (status) {
+    worker_detach_ring(worker);
+    return status;
+  }
+  worker->ring = ring;
+  status = worker_start_player(worker, error);
+  if (status) {
+    leave_ring(worker);
+  }
+  return status;
+}
+
+static Status
+arm_once(Worker* const worker, const WorkerStart* const start, Error* const error)
+{
+  const Format* const format = &start->format;
+  worker_set_deadline(worker, format);
+  if (!worker->has_format || !same_format(&worker->format, format)) {
+    const Status status = plan_for_format(worker, start, error);
+    if (status) {
+      return status;
+    }
+  }
+  worker_publish_facts(worker);
+  worker->next_frame = start->first_frame;
+  worker->player.rate_hz = format->rate_hz;
+  atomic_store(&worker->player.next_frame, start->first_frame);
+  worker->outdated_at = start->first_frame; // the frames may begin again
+  return start->ring ? join_ring(worker, start->ring, error)
+                     : worker_prepare_offline(worker, error);
+}
+
+/// [planning held]
+static Status
+arm(Worker* const worker, const WorkerStart* const start, Error* const error)
+{
+  disarm(worker);
+  worker->player.n_received = start->n_sent;
+  worker_update_device(worker);
+  const Status status = arm_once(worker, start, error);
+  return worker_take_loss(worker, status, error) ? arm_once(worker, start, error) : status;
+}
+
+static Status
+worker_arm(void* const context, const WorkerStart* const start, WorkerFacts* const facts,
+           Error* const error)
+{
+  Worker* const worker = context;
+  lock_to_end(worker);
+  const Status status = arm(worker, start, error);
+  *facts = worker_facts(worker);
+  pthread_mutex_unlock(&worker->planning);
+  return status;
+}
+
+// ---- made and freed ----
+
+/// Ask for what real time needs; what is missing becomes a note, not an error.
+static void
+become_realtime(Worker* const worker)
+{
+  Error priority = { STATUS_OK, "" };
+  Error memory = { STATUS_OK, "" };
+  if (!worker->config.realtime) {
+    return;
+  }
+  const bool has_priority = !rt_try_realtime(worker->config.priority, &priority);
+  const bool has_memory = !rt_lock_memory(&memory);
+  snprintf(worker->realtime_note, sizeof(worker->realtime_note), "%.240s%s%.240s", priority.text,
+           has_priority || has_memory ? "" : "; ", memory.text);
+}
+
+static uint32_t
+number_of_helpers(const EngineConfig* const config)
+{
+  if (config->n_helpers != UINT32_MAX) {
+    return config->n_helpers < POOL_MAX_HELPERS ? config->n_helpers : POOL_MAX_HELPERS;
+  }
+  const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return n_cores > 1 ? (uint32_t)n_cores - 1U : 0U;
+}
+
+static void
+init_locks(Worker* const worker)
+{
+  pthread_mutex_init(&worker->planning, NULL);
+  pthread_mutex_init(&worker->edits, NULL);
+  pthread_mutex_init(&worker->told, NULL);
+  time_cond_init(&worker->edits_changed);
+}
+
+static void
+worker_free(void* const context)
+{
+  Worker* const worker = context;
+  worker_stop_builder(worker);
+  worker_disarm(worker);
+  player_clear(&worker->player);
+  worker_close_backend(worker);
+  pool_free(worker->pool);
+  rack_free(worker->rack);
+  free(worker->offline_rows);
+  pthread_cond_destroy(&worker->edits_changed);
+  pthread_mutex_destroy(&worker->told);
+  pthread_mutex_destroy(&worker->edits);
+  pthread_mutex_destroy(&worker->planning);
+  free(worker);
+}
+
+Status
+worker_new(const EngineConfig* const config, const WorkerEvents* const events, Worker** const out,
+           Error* const error)
+{
+  Worker* const worker = calloc(1, sizeof(Worker));
+  if (!worker) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  worker->config = *config;
+  worker->events = *events;
+  worker->loader = (FileLoader){ .load = config->load_file,
+                                 .read = config->read_file,
+                                 .free = config->free_file,
+                                 .context = config->file_context };
+  worker->last_edit = &worker->first_edit;
+  init_locks(worker);
+  worker->rack = rack_new();
+  Status status = worker->rack ? worker_open_backend(worker, error)
+                               : error_set(error, STATUS_NO_MEM, "out of memory");
+  if (!status) {
+    status = player_init(&worker->player, error);
+  }
+  const uint32_t n_helpers = number_of_helpers(config);
+  if (!status && n_helpers) {
+    status = pool_new(n_helpers, config->realtime, config->priority, &worker->pool, error);
+  }
+  if (!status && !config->offline) {
+    become_realtime(worker);
+    status = worker_start_builder(worker, error);
+  }
+  if (status) {
+    worker_free(worker);
+    return status;
+  }
+  *out = worker;
+  return STATUS_OK;
+}
+
+// ---- queries ----
+
+static void
+worker_status(const void* const context, WorkerStatus* const status)
+{
+  const Worker* const worker = context;
+  lock_told(worker);
+  *status = (WorkerStatus){ .facts = worker->facts,
+                            .load_p50 = load_quantile(&worker->player.load, 0.5),
+                            .load_p99 = load_quantile(&worker->player.load, 0.99),
+                            .load_max = load_largest(&worker->player.load) };
+  counters_read(worker->player.counts.of, N_WORKER_COUNTERS, status->counts.of);
+  worker_tell_backend(worker, status);
+  unlock_told(worker);
+  memcpy(status->realtime_note, worker->realtime_note, sizeof(status->realtime_note));
+}
+
+static void
+worker_reset_load(void* const context)
+{
+  Worker* const worker = context;
+  load_reset(&worker->player.load);
+}
+
+const WorkerCalls worker_calls = { .arm = worker_arm,
+                                   .disarm = worker_disarm,
+                                   .edit = worker_edit,
+                                   .set = worker_set,
+                                   .status = worker_status,
+                                   .places = worker_places,
+                                   .reset_load = worker_reset_load,
+                                   .failure = worker_failure,
+                                   .free = worker_free };

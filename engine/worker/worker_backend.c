@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What runs the nodes: the backend that a worker was asked for, and the device that it has open.
+
+#include "calibrate.h"
+#include "worker_private.h"
+
+#include "engine/base/time.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Until worker_set_deadline(), and offline: nobody waits for a block; long racks on slow devices.
+#define PATIENT_NS (60U * NS_PER_S)
+
+Status
+worker_open_device(const Worker* const worker, Backend** const device, Error* const error)
+{
+  const EngineConfig* const config = &worker->config;
+  const bool is_asked = config->backend > ENGINE_BACKEND_CPU;
+  const DeviceChoice choice = { .api = is_asked ? engine_backend_names[config->backend] : NULL,
+                                .index = config->gpu_index,
+                                .deadline_ns =
+                                    config->gpu_deadline_ns ? config->gpu_deadline_ns : PATIENT_NS,
+                                .keep_awake = !config->gpu_may_sleep };
+  return device_backend_new(&choice, device, error);
+}
+
+static void PRINTF_LIKE(2, 3) say(const Worker* const worker, const char* const format, ...)
+{
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  if (worker->config.note) {
+    worker->config.note(worker->config.note_context, text);
+  }
+}
+
+/// Costs as they were given, kept from an earlier start, or measured now.
+static Status
+find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error)
+{
+  char name[CALIBRATE_NAME_BYTES];
+  calibrate_name(name);
+  if (worker->config.costs) {
+    *costs = *worker->config.costs;
+    return STATUS_OK;
+  }
+  if (device_recall(worker->device, name, costs, sizeof(*costs))) {
+    return STATUS_OK;
+  }
+  say(worker, "measuring what effects cost on %s, once; this takes some seconds",
+      device_backend_summary(worker->device));
+  const uint64_t began_ns = time_now_ns();
+  Error first = { STATUS_OK, "" };
+  const Status status = calibrate(worker->device, NULL, costs, &first);
+  if (status) {
+    return error_set(error, status, "%s", first.text);
+  }
+  const double seconds = (double)(time_now_ns() - began_ns) * 1e-9;
+  if (first.status) {
+    say(worker, "measured in %.1f s, but not all effects, as in %s", seconds, first.text);
+  } else {
+    say(worker, "measured in %.1f s", seconds);
+  }
+  if (first.status == STATUS_NO_MEM) {
+    return STATUS_OK; // that may be otherwise at the next start
+  }
+  if (!device_remember(worker->device, name, costs, sizeof(*costs))) {
+    say(worker, "the cache folder cannot be written: the next start measures again");
+  }
+  return STATUS_OK;
+}
+
+/// Leave the choice to the costs; without them, to the CPU.
+static Status
+choose_by_cost(Worker* const worker)
+{
+  worker->costs = calloc(1, sizeof(PlacementCosts));
+  Error why = { STATUS_NO_MEM, "out of memory" };
+  if (!worker->costs) {
+    return why.status;
+  }
+  worker->why_backend = "cost";
+  if (find_costs(worker, worker->costs, &why)) {
+    free(worker->costs);
+    worker->costs = NULL;
+    worker->why_backend = "unmeasured";
+    snprintf(worker->backend_note, sizeof(worker->backend_note),
+             "effects run on the CPU: what they cost on the GPU could not be measured: %s",
+             why.text);
+  }
+  return STATUS_OK;
+}
+
+/// A GPU may be used if there is one; else it is the CPU, which is said.
+static Status
+choose_by_itself(Worker* const worker, Error* const error)
+{
+  Error why = { STATUS_OK, "" };
+  if (!worker_open_device(worker, &worker->device, &why)) {
+    const Status status = choose_by_cost(worker);
+    return status ? error_set(error, status, "out of memory") : STATUS_OK;
+  }
+  snprintf(worker->no_gpu, sizeof(worker->no_gpu), "%s", why.text);
+  snprintf(worker->backend_note, sizeof(worker->backend_note), "effects run on the CPU: %s",
+           why.text);
+  worker->why_backend = "no-gpu";
+  if (worker->config.gpu_may_be_lost) {
+    worker_begin_lost(worker, &why);
+  }
+  return STATUS_OK;
+}
+
+Status
+worker_open_backend(Worker* const worker, Error* const error)
+{
+  worker->backend = &backend_cpu;
+  if (worker->config.backend == ENGINE_BACKEND_AUTO) {
+    return choose_by_itself(worker, error);
+  }
+  worker->why_backend = "option";
+  if (worker->config.backend == ENGINE_BACKEND_CPU) {
+    strcpy(worker->no_gpu, "--backend cpu leaves GPUs alone");
+    return STATUS_OK;
+  }
+  Error why = { STATUS_OK, "" };
+  const Status status = worker_open_device(worker, &worker->device, &why);
+  if (status && !worker->config.gpu_may_be_lost) {
+    return error_set(error, status, "%s", why.text);
+  }
+  worker->backend = worker->device;
+  if (status) {
+    worker_begin_lost(worker, &why);
+  }
+  return STATUS_OK;
+}
+
+void
+worker_close_backend(Worker* const worker)
+{
+  device_backend_free(worker->device);
+  free(worker->costs);
+  worker->device = NULL;
+  worker->backend = NULL;
+}
+
+void
+worker_show_ring(Worker* const worker, const Ring* const ring)
+{
+  size_t n_bytes = 0;
+  void* const region = ring_memory(ring, &n_bytes);
+  Error why = { STATUS_OK, "" };
+  if (worker->device->attach(worker->device, region, n_bytes, &why)) {
+    pthread_mutex_lock(&worker->told);
+    snprintf(worker->backend_note, sizeof(worker->backend_note),
+             "audio is copied on its way to the device: %s", why.text);
+    pthread_mutex_unlock(&worker->told);
+  }
+  device_backend_play(worker->device, true);
+}
+
+Status
+worker_attach_ring(Worker* const worker, const Ring* const ring, Error* const error)
+{
+  if (!worker->device) {
+    return STATUS_OK;
+  }
+  plan_drop_stages(worker->player.plan); // none but after plans that were made while disarmed
+  worker_show_ring(worker, ring);
+  return plan_make_stages(worker->player.plan, worker->pool, error);
+}
+
+void
+worker_detach_ring(Worker* const worker)
+{
+  if (worker->device) {
+    plan_drop_stages(worker->player.plan);
+    device_backend_play(worker->device, false);
+    worker->device->detach(worker->device);
+  }
+}
+
+void
+worker_place(const Worker* const worker, PlanRequest* const request)
+{
+  const bool is_lost = worker->is_lost;
+  request->backend = worker->backend;
+  request->why_backend = is_lost && worker->was_used ? "lost" : worker->why_backend;
+  request->gpu = is_lost ? &backend_cpu : worker->device;
+  request->no_gpu = worker->no_gpu;
+  request->lost = is_lost ? worker->device : NULL;
+  request->max_bytes = worker->config.memory_bytes;
+  request->held_bytes = worker->player.plan ? worker->player.plan->n_bytes : 0U;
+}
+
+// ---- what is told ----
+
+void
+worker_show_plan(Worker* const worker, const Plan* const plan)
+{
+  pthread_mutex_lock(&worker->told);
+  worker->shown = plan;
+  pthread_mutex_unlock(&worker->told);
+}
+
+EngineBackend
+worker_gpu(const Worker* const worker)
+{
+  return engine_backend_find(worker->device ? worker->device->name : backend_cpu.name);
+}
+
+uint32_t
+worker_places(const void* const context, EnginePlace* const places, const uint32_t max)
+{
+  const Worker* const worker = context;
+  pthread_mutex_t* const told = (pthread_mutex_t*)&worker->told;
+  pthread_mutex_lock(told);
+  const uint32_t n = worker->shown ? worker->shown->n_living : 0U;
+  for (uint32_t i = 0; i < n && i < max; ++i) {
+    const PlanNode* const from = &worker->shown->nodes[i];
+    const bool is_bypassed = atomic_load(&from->node->health.is_bypassed);
+    places[i] = (EnginePlace){ from->node->uid, from->node->backend->name,
+                               is_bypassed ? "bypassed" : from->why };
+  }
+  pthread_mutex_unlock(told);
+  return n;
+}
+
+void
+worker_tell_backend(const Worker* const worker, WorkerStatus* const status)
+{
+  const uint32_t n_nodes = worker->shown ? worker->shown->n_living : 0U;
+  for (uint32_t n = 0; n < n_nodes; ++n) {
+    const Node* const node = worker->shown->nodes[n].node;
+    status->n_gpu_nodes += node->backend != &backend_cpu;
+    status->n_bypassed += atomic_load(&node->health.is_bypassed);
+  }
+  const bool is_mixed = status->n_gpu_nodes && status->n_gpu_nodes < n_nodes;
+  const bool is_on_gpu = n_nodes ? status->n_gpu_nodes : worker->backend != &backend_cpu;
+  snprintf(status->backend, sizeof(status->backend), "%s%s%s",
+           is_mixed || !is_on_gpu ? backend_cpu.name : "", is_mixed ? "+" : "",
+           is_on_gpu ? worker->device->name : "");
+  if (worker->device) {
+    snprintf(status->device, sizeof(status->device), "%s", device_backend_summary(worker->device));
+  }
+  for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
+    status->cost_us[s] = worker->cost_ns[s] * 1e-3;
+  }
+  status->needs_new_process = worker->needs_new_process;
+  memcpy(status->backend_note, worker->backend_note, sizeof(status->backend_note));
+}

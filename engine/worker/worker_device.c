@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  A device that fails: noticed by the builder, told, left for the CPU, tried again after a rest.
+
+      player: a block has no output ─▶ the plan is marked, the period plays dry
+      builder, within 50 ms: takes the words ─▶ plans anew on the CPU ─▶ closes the device ─▶ rests
+                                          … 1 s, 2 s, 4 s … 60 s later: opens it, plans anew on it
+
+  In this process that helps against what comes and goes.  A device that hangs is never tried again,
+  and some errors of CUDA outlive every context of a process: then opening it goes on failing, and
+  WorkerStatus::needs_new_process says so to whoever can replace the process (supervisor_loop.c).
+*/
+
+#include "worker_private.h"
+
+#include "engine/base/time.h"
+
+#include <stdio.h>
+
+#define FIRST_REST_NS   NS_PER_S
+#define LONGEST_REST_NS (60U * NS_PER_S)
+
+// A block that takes longer has failed.  No GPU is that late; the host's processor, as a device,
+// can be for as long as other programs keep it.
+#define GPU_DEADLINE_NS (NS_PER_S / 10U)
+#define CPU_DEADLINE_NS NS_PER_S
+#define DEADLINE_BLOCKS 8U // and no device before so many periods
+
+void
+worker_set_deadline(Worker* const worker, const Format* const format)
+{
+  if (!worker->device || worker->config.offline || worker->config.gpu_deadline_ns) {
+    return;
+  }
+  const double blocks_ns =
+      DEADLINE_BLOCKS * (double)format->block_frames / format->rate_hz * NS_PER_S;
+  const uint64_t least_ns =
+      device_backend_is_gpu(worker->device) ? GPU_DEADLINE_NS : CPU_DEADLINE_NS;
+  device_backend_set_deadline(worker->device,
+                              blocks_ns > (double)least_ns ? (uint64_t)blocks_ns : least_ns);
+}
+
+static void
+take_library_log(Worker* const worker, const Error* const why)
+{
+  pthread_mutex_lock(&worker->told);
+  worker->is_lost = true;
+  worker->was_used = worker->backend != &backend_cpu;
+  worker->backend = &backend_cpu;
+  worker->lost_why = *why;
+  snprintf(worker->backend_note, sizeof(worker->backend_note), "%.400s; effects run on the CPU",
+           why->text);
+  pthread_mutex_unlock(&worker->told);
+}
+
+void
+worker_note_failure(Worker* const worker, const Plan* const plan)
+{
+  const Backend* backend = NULL;
+  Error why = { STATUS_OK, "" };
+  if (!worker->is_lost && plan && plan_failure(plan, &backend, &why)) {
+    take_library_log(worker, &why);
+  }
+}
+
+/// Set when the device is tried again: each time later, unless it has worked for long meanwhile.
+static void
+rest(Worker* const worker)
+{
+  backoff_fail(&worker->retry, FIRST_REST_NS, LONGEST_REST_NS, time_now_ns());
+}
+
+/// Close the device, which no plan uses any more.
+static void
+close_device(Worker* const worker)
+{
+  Backend* const device = worker->device;
+  pthread_mutex_lock(&worker->told);
+  worker->device = NULL;
+  pthread_mutex_unlock(&worker->told);
+  const bool gave_back = device_backend_free(device);
+  rest(worker);
+  if (!gave_back) {
+    worker->retry.at_ns = UINT64_MAX;
+    pthread_mutex_lock(&worker->told);
+    worker->needs_new_process = true;
+    snprintf(worker->backend_note, sizeof(worker->backend_note),
+             "%.300s; effects run on the CPU, and the device, which hangs, is left alone until the "
+             "next start",
+             worker->lost_why.text);
+    pthread_mutex_unlock(&worker->told);
+  }
+}
+
+/// Plan anew on the CPU, and close the device.  Without memory for that the dry signal goes on, and
+/// the next round tries again.
+static void
+leave_device(Worker* const worker)
+{
+  Error error = { STATUS_OK, "" };
+  if (!worker->has_format || !worker_replan(worker, &error)) {
+    close_device(worker);
+  }
+}
+
+/// Open the device again and plan anew on it.
+static void
+try_device(Worker* const worker)
+{
+  Backend* device = NULL;
+  Error error = { STATUS_OK, "" };
+  if (worker_open_device(worker, &device, &error)) {
+    rest(worker);
+    pthread_mutex_lock(&worker->told);
+    worker->needs_new_process = true;
+    pthread_mutex_unlock(&worker->told);
+    return;
+  }
+  pthread_mutex_lock(&worker->told);
+  worker->needs_new_process = false;
+  worker->device = device;
+  worker->backend = worker->was_used ? device : &backend_cpu;
+  worker->is_lost = false;
+  snprintf(worker->backend_note, sizeof(worker->backend_note), "%.400s: in use again",
+           device_backend_summary(device));
+  pthread_mutex_unlock(&worker->told);
+  worker_set_deadline(worker, &worker->format);
+  if (worker->ring) {
+    worker_show_ring(worker, worker->ring);
+  }
+  if (worker->has_format && worker_replan(worker, &error)) {
+    take_library_log(worker, &error);
+    close_device(worker);
+  }
+}
+
+void
+worker_begin_lost(Worker* const worker, const Error* const why)
+{
+  take_library_log(worker, why);
+  rest(worker);
+  worker->needs_new_process = true;
+}
+
+bool
+worker_take_loss(Worker* const worker, const Status status, const Error* const why)
+{
+  if (status != STATUS_DEVICE_LOST || worker->is_lost || !worker->has_format ||
+      worker->config.offline) {
+    return false; // at the start it is an error, and in a file
+  }
+  atomic_fetch_add(&worker->player.counts.device_errors, 1U);
+  take_library_log(worker, why);
+  leave_device(worker);
+  return true;
+}
+
+void
+worker_update_device(Worker* const worker)
+{
+  worker_note_failure(worker, worker->player.plan);
+  if (worker->is_lost && worker->device) {
+    leave_device(worker);
+  } else if (worker->is_lost && time_now_ns() >= worker->retry.at_ns) {
+    try_device(worker);
+  }
+}
+
+Status
+worker_failure(const void* const context, Error* const error)
+{
+  const Worker* const worker = context;
+  pthread_mutex_t* const told = (pthread_mutex_t*)&worker->told;
+  pthread_mutex_lock(told);
+  const bool is_lost = worker->is_lost;
+  if (is_lost && error) {
+    *error = worker->lost_why;
+  }
+  pthread_mutex_unlock(told);
+  return is_lost ? STATUS_DEVICE_LOST : STATUS_OK;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Blocks of a file, on the thread that asks for them.  With depth 1 a block comes back when the
+// next one has been begun, so that a device works on both.
+
+#include "worker_private.h"
+
+#include "engine/base/rt.h"
+#include "engine/contract/guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+Status
+worker_prepare_offline(Worker* const worker, Error* const error)
+{
+  const Format* const format = &worker->format;
+  free(worker->offline_rows);
+  const size_t n_rows = 2U * ((size_t)format->n_in + worker->player.plan->n_out);
+  worker->offline_rows = calloc(n_rows * format->block_frames + 1U, sizeof(float));
+  rt_flush_denormals(); // this is the thread that will process
+  return worker->offline_rows ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
+void
+worker_end_offline(Worker* const worker)
+{
+  while (worker->config.offline && worker->player.n_begun) {
+    player_end(&worker->player);
+  }
+}
+
+/// Take note of a block that has no sound.
+static void
+note_block(Worker* const worker, const bool has_sound, PeriodCounts* const counts)
+{
+  if (!has_sound) {
+    worker_note_failure(worker, worker->player.plan);
+    ++counts->failed;
+  }
+}
+
+/// The rows of one of the two blocks: inputs, then outputs.
+static float*
+rows_of(const Worker* const worker, const uint32_t turn)
+{
+  const size_t n_rows = worker->format.n_in + worker->player.plan->n_out;
+  return worker->offline_rows + turn * n_rows * worker->format.block_frames;
+}
+
+/// Begin a block, and give out the one before; nothing at first.
+static void
+run_ahead(Worker* const worker, const uint64_t frame, float* const* const in,
+          float* const* const out, const uint32_t n_frames, PeriodCounts* const counts)
+{
+  Player* const player = &worker->player;
+  const uint32_t n_in = worker->format.n_in;
+  const uint32_t n_out = player->plan->n_out;
+  const size_t block = worker->format.block_frames;
+  float* const rows = rows_of(worker, worker->offline_turn);
+  float* ahead[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < n_out; ++c) {
+    ahead[c] = rows + (n_in + c) * block;
+  }
+  player_begin(player, NULL, frame, n_frames, in, ahead);
+  worker->offline_turn = 1U - worker->offline_turn;
+  if (player->n_begun < PLAYER_MAX_BEGUN) {
+    for (uint32_t c = 0; c < n_out; ++c) {
+      memset(out[c], 0, n_frames * sizeof(float)); // nothing is done yet
+    }
+    return;
+  }
+  note_block(worker, player_end(player), counts);
+  const float* const other = rows_of(worker, worker->offline_turn);
+  for (uint32_t c = 0; c < n_out; ++c) {
+    memcpy(out[c], other + (n_in + c) * block, n_frames * sizeof(float));
+  }
+}
+
+void
+worker_process(Worker* const worker, const float* const* const in, float* const* const out,
+               const uint32_t n_frames, PeriodCounts* const counts)
+{
+  const size_t block = worker->format.block_frames;
+  float* const rows = rows_of(worker, worker->offline_turn);
+  float* guarded[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < worker->format.n_in; ++c) {
+    guarded[c] = rows + c * block;
+    counts->bad_in += guard_clean(guarded[c], in[c], n_frames).bad;
+  }
+  const uint64_t frame = worker->next_frame;
+  worker->next_frame += n_frames;
+  ++counts->blocks;
+  if (worker->config.depth) {
+    run_ahead(worker, frame, guarded, out, n_frames, counts);
+  } else {
+    note_block(worker, player_run(&worker->player, NULL, frame, n_frames, guarded, out), counts);
+  }
+}
+
+/// Of the nodes of one level.
+static Status
+finish_level(const Plan* const plan, const uint32_t level, bool* const again, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (uint32_t n = 0; !status && n < plan->n_living; ++n) {
+    Node* const node = plan->nodes[n].node;
+    bool wants_another = false;
+    if (plan->nodes[n].level == level && node->fx->finish_pass) {
+      status = node->fx->finish_pass(node->fx_node, node->states, &wants_another, error);
+    }
+    *again |= wants_another;
+  }
+  return status;
+}
+
+Status
+worker_finish_pass(Worker* const worker, bool* const again, Error* const error)
+{
+  Status status = STATUS_OK;
+  *again = false;
+  worker_end_offline(worker);
+  const Plan* const plan = worker->player.plan;
+  // In the order of the signal: what a node measures behind one that changes does not count.
+  for (uint32_t level = 0; !status && level < plan->n_levels && !*again; ++level) {
+    status = finish_level(plan, level, again, error);
+  }
+  if (*again) {
+    plan_reset(plan);
+    worker->next_frame = 0U;
+  }
+  return status;
+}

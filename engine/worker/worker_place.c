@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans of a worker that chooses between the CPU and its GPU by itself: the model of placement.h
+// says which is quicker, and the plan that is made says whether there is memory for it.
+
+#include "worker_private.h"
+
+#include "engine/base/faults_worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static PlacementSide
+side_of(const Backend* const backend)
+{
+  return backend == &backend_cpu ? PLACEMENT_CPU : PLACEMENT_GPU;
+}
+
+/// New or changed nodes, or fewer: what came before may have been decided otherwise.
+static bool
+is_restructured(const Plan* const plan, const Plan* const previous)
+{
+  bool differs = !previous || plan->n_living != previous->n_living;
+  for (uint32_t n = 0; !differs && n < plan->n_living; ++n) {
+    differs = plan->nodes[n].node->refs == 1U; // in no other plan
+  }
+  return differs;
+}
+
+static uint32_t
+effect_index(const FxInfo* const fx)
+{
+  uint32_t n = 0;
+  const FxInfo* const* const effects = fx_table(&n);
+  uint32_t index = 0;
+  while (index < n && effects[index] != fx) {
+    ++index;
+  }
+  return index;
+}
+
+static bool
+takes_file(const FxInfo* const fx)
+{
+  bool takes = false;
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    takes = takes || fx->params[p].kind == PARAM_FILE;
+  }
+  return takes;
+}
+
+/// Fill the model's nodes from a plan's living ones.
+static void
+describe(const PlanRequest* const request, const Plan* const plan, PlacementNode* const nodes)
+{
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    const Node* const node = plan->nodes[n].node;
+    const bool leaves_choice = request->rack->nodes[n].backend == RACK_BACKEND_AUTO;
+    nodes[n] = (PlacementNode){
+      .effect = effect_index(node->fx),
+      .level = plan->nodes[n].level,
+      .n_channels = node->n_in > node->shape.n_out ? node->n_in : node->shape.n_out,
+      .n_taps = takes_file(node->fx) ? node->shape.tail_frames : 0U, // the response's length
+      .is_free = leaves_choice && node->fx->kernel,
+      .side = side_of(node->backend),
+    };
+  }
+}
+
+/// Predicted times of a block, ns by PlacementSide; false without memory.
+static bool
+predict(const Worker* const worker, const PlanRequest* const request, const Plan* const plan,
+        double* const ns)
+{
+  PlacementNode* const nodes = calloc(plan->n_living + 1U, sizeof(PlacementNode));
+  const uint32_t n_in = request->format->n_in;
+  const PlacementShape shape = { .block_frames = request->format->block_frames,
+                                 .n_channels = n_in > plan->n_out ? n_in : plan->n_out,
+                                 .n_cores = pool_size(worker->pool) };
+  for (uint32_t s = 0; nodes && s < PLACEMENT_SIDES; ++s) {
+    describe(request, plan, nodes); // the order is lost each time
+    ns[s] = placement_predict(worker->costs, &shape, nodes, plan->n_living, (PlacementSide)s);
+  }
+  free(nodes);
+  return nodes != NULL;
+}
+
+/// Give the nodes that left the choice another reason.
+static void
+set_reason(const PlanRequest* const request, Plan* const plan, const char* const why)
+{
+  for (uint32_t n = 0; n < plan->n_living; ++n) {
+    if (plan->nodes[n].why == request->why_backend) {
+      plan->nodes[n].why = why;
+    }
+  }
+}
+
+/// Note a choice, and what it was made by.
+static void
+settle_on(Worker* const worker, const Backend* const backend, const double* const ns,
+          const char* const note)
+{
+  pthread_mutex_lock(&worker->told);
+  worker->backend = backend;
+  for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
+    worker->cost_ns[s] = ns[s];
+  }
+  snprintf(worker->backend_note, sizeof(worker->backend_note), "%s", note);
+  pthread_mutex_unlock(&worker->told);
+}
+
+/// Make the same plan on the other side; on failure the one at hand stays.
+static Status
+move(const PlanRequest* const request, const Backend* const to, Plan** const plan,
+     Error* const error)
+{
+  PlanRequest other = *request;
+  other.backend = to;
+  other.held_bytes += *plan ? (*plan)->n_bytes : 0U;
+  Plan* moved = NULL;
+  PlanFault fault;
+  const Status status = plan_new(&other, &moved, &fault, error);
+  if (!status) {
+    plan_free(*plan);
+    *plan = moved;
+  }
+  return status;
+}
+
+/// Choose a side for a plan that was made on one.
+static void
+decide(Worker* const worker, const PlanRequest* const request, Plan** const plan)
+{
+  double ns[PLACEMENT_SIDES] = { 0.0 };
+  if (!predict(worker, request, *plan, ns)) {
+    return; // out of memory: it plays where it is
+  }
+  const Backend* const sides[] = {
+    [PLACEMENT_CPU] = &backend_cpu, [PLACEMENT_GPU] = worker->device
+  };
+  const bool has_past = request->previous && request->previous->n_living;
+  const PlacementSide now = side_of(request->backend);
+  const PlacementSide side = placement_decide(has_past, now, ns[PLACEMENT_CPU], ns[PLACEMENT_GPU]);
+  char note[sizeof(worker->backend_note)]; // without numbers: whoever follows it is told of changes
+  snprintf(note, sizeof(note), "effects run on %s, by measured costs", sides[side]->name);
+  Error error = { STATUS_OK, "" };
+  if (side == now || !move(request, sides[side], plan, &error)) {
+    settle_on(worker, sides[side], ns, note);
+    return;
+  }
+  snprintf(note, sizeof(note), "effects run on %s, although %s would be quicker: %s",
+           request->backend->name, sides[side]->name, error.text);
+  set_reason(request, *plan, error.status == STATUS_NO_MEM ? "memory" : "failed");
+  settle_on(worker, request->backend, ns, note);
+}
+
+Status
+worker_make_plan(Worker* const worker, const PlanRequest* const request, Plan** const out,
+                 PlanFault* const fault, Error* const error)
+{
+  Plan* plan = NULL;
+  worker_faults_plan(request->rack);
+  Status status = plan_new(request, &plan, fault, error);
+  const bool chooses = worker->costs && worker->device && !worker->is_lost && !request->keep_values;
+  const bool is_full = status == STATUS_NO_MEM;
+  const bool refuses = status == STATUS_NO_BACKEND || status == STATUS_BAD_ARG; // does not compile
+  if ((is_full || refuses) && chooses && request->backend != &backend_cpu) {
+    char note[sizeof(worker->backend_note)];
+    snprintf(note, sizeof(note), "effects run on cpu: %s",
+             is_full ? "the GPU has not enough memory for the rack" : error->text);
+    // The CPU has memory of its own, and refuses for itself what is wrong with the rack.
+    status = move(request, &backend_cpu, &plan, error);
+    if (!status) {
+      set_reason(request, plan, is_full ? "memory" : "failed");
+      settle_on(worker, &backend_cpu, worker->cost_ns, note);
+    }
+  } else if (!status && chooses && is_restructured(plan, request->previous)) {
+    decide(worker, request, &plan);
+  }
+  if (!status) {
+    *out = plan;
+  }
+  return status;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   Audio files by libsndfile: whole files for effects (impulse responses, taps), streams for
+   rendering. All functions [main] or [builder]; none is for audio threads.
+*/
+#ifndef WARPRACK_IO_FILE_AUDIO_FILE_H
+#define WARPRACK_IO_FILE_AUDIO_FILE_H
+
+#include "engine/base/status.h"
+#include "engine/contract/effect.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+   Load a file for an effect (EngineLoadFile): WAV, RF64, W64, AIFF, AU or CAF of PCM or floats, or
+   FLAC, resampled to rate_hz by libsamplerate (best quality, sinc) as impulse responses are, that
+   is, scaled by the old rate over the new, so that their frequency response stays; or a text file
+   with rows of numbers (n_channels rows of n_frames numbers; spaces, commas or semicolons between
+   them; lines that begin with *, # or ; are comments).  Numbers are resampled only where REW's
+   header says their rate.  Refused with STATUS_FILE and a reason that quotes nothing of the
+   content: missing, empty, corrupt, truncated, not finite, over 1 GiB of samples, neither plain
+   audio nor numbers.
+*/
+NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
+                                 Error* error);
+
+/// The same in two steps, for a regular file that is open for reading, whatever `name` leads to by
+/// now; it is for messages only.  The descriptor is given away.  The first step reads a text file,
+/// and the header of an audio file, whose samples stay NULL until the second.
+NODISCARD Status audio_file_open_fd(int fd, const char* name, double rate_hz, FxFile** file,
+                                    Error* error);
+/// The second step (EngineReadFile).
+NODISCARD Status audio_file_read(void* context, FxFile* file, Error* error);
+void audio_file_free(void* context, FxFile* file);
+
+typedef struct AudioReader AudioReader;
+
+/// The same formats.
+NODISCARD Status audio_reader_open(const char* name, AudioReader** reader, Error* error);
+uint32_t audio_reader_channels(const AudioReader* reader);
+double audio_reader_rate(const AudioReader* reader);
+/// Frames in the file; 0 when the format cannot tell.
+uint64_t audio_reader_frames(const AudioReader* reader);
+/// Frames that the header promises, but the file ends before them: it was cut off.
+/// audio_reader_read() stops where it ends.
+uint64_t audio_reader_missing(const AudioReader* reader);
+/// STATUS_FILE when frames are missing, with both numbers in the message.
+NODISCARD Status audio_reader_check_whole(const AudioReader* reader, Error* error);
+/// Read up to n_frames into planar out[channels][n_frames]; *n_read < n_frames only at the end.
+/// STATUS_FILE: corrupt from here on.
+NODISCARD Status audio_reader_read(AudioReader* reader, float* const* out, uint32_t n_frames,
+                                   uint32_t* n_read, Error* error);
+NODISCARD Status audio_reader_rewind(AudioReader* reader, Error* error);
+void audio_reader_close(AudioReader* reader);
+
+typedef struct AudioFormat {
+  enum { AUDIO_WAV, AUDIO_W64, AUDIO_RF64, AUDIO_FLAC } container;
+  enum { AUDIO_PCM16, AUDIO_PCM24, AUDIO_PCM32, AUDIO_FLOAT } encoding;
+} AudioFormat;
+
+/// Container from a file name's ending (.wav .w64 .rf64 .flac), encoding from "16|24|32|float" or
+/// NULL (float; FLAC: 24).
+NODISCARD Status audio_format_from(const char* name, const char* encoding, AudioFormat* format,
+                                   Error* error);
+
+/// STATUS_FILE when so many frames are more than the container can hold (WAV: 4 GiB); the writer
+/// refuses them as well, but a caller that knows the length can say so at once.
+NODISCARD Status audio_format_check_length(AudioFormat format, const char* name,
+                                           uint32_t n_channels, uint64_t n_frames, Error* error);
+
+typedef struct AudioWriter AudioWriter;
+
+/// Writes NAME.part~ beside `name`; only audio_writer_commit() puts it in place, by rename.
+/// A WAV that grows over 4 GiB becomes an RF64.  No dither: samples are rounded to the nearest
+/// step.
+NODISCARD Status audio_writer_open(const char* name, AudioFormat format, double rate_hz,
+                                   uint32_t n_channels, AudioWriter** writer, Error* error);
+/// Give the file the tags of another one: title, copyright, software, artist, comment, date, album,
+/// licence, track number and genre.  Before the first write.  `n_lost` counts tags of the other one
+/// that this format has no place for: W64 has none, WAV and RF64 no licence, and no format has
+/// other tags.
+NODISCARD Status audio_writer_copy_tags(AudioWriter* writer, const AudioReader* reader,
+                                        uint32_t* n_lost, Error* error);
+NODISCARD Status audio_writer_write(AudioWriter* writer, const float* const* in, uint32_t n_frames,
+                                    Error* error);
+/// Samples beyond full scale so far, saved as full scale (16, 24 and 32 only).
+uint64_t audio_writer_clipped(const AudioWriter* writer);
+/// Flush, fsync, rename.  The writer is freed either way.
+NODISCARD Status audio_writer_commit(AudioWriter* writer, Error* error);
+/// Remove the partial file and free.  Accepts NULL.
+void audio_writer_abandon(AudioWriter* writer);
+
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Headers of audio files, as far as they say how samples are coded, and how many there are.  RIFF
+// and WAVE: IBM and Microsoft, "Multimedia Programming Interface and Data Specifications 1.0"
+// (1991); RF64: EBU Tech 3306; W64: Sony Pictures Digital; AIFF-C: Apple (1991); AU: Sun,
+// audio_filehdr(3); CAF: Apple Core Audio Format Specification 1.0; FLAC: RFC 9639.
+
+#include "audio_plain.h"
+
+#include "engine/base/macros.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_CHUNKS 256U // in front of the one that is looked for
+
+#define FLAC_COMMENTS 4U // VORBIS_COMMENT
+
+#define UNKNOWN_FIRST 0x7FFFF000U // lengths from here
+#define UNKNOWN_LAST  0x80000000U // to here stand for "unknown"
+
+/// How a container lays out its chunks.
+typedef struct Chunks {
+  uint64_t first;        ///< Offset of the first one
+  uint32_t header_bytes; ///< Its name, 4 bytes or a GUID that begins with them, and its length
+  bool is_big_endian;    ///< The length, and what is in the chunk
+  bool counts_header;    ///< The length is that of the whole chunk
+  uint32_t align;        ///< Where the next one begins
+} Chunks;
+
+static const Chunks riff = { 12, 8, false, false, 2 };
+static const Chunks rifx = { 12, 8, true, false, 2 };
+static const Chunks aiff = { 12, 8, true, false, 2 };
+static const Chunks w64 = { 40, 24, false, true, 8 };
+static const Chunks caf = { 8, 12, true, false, 1 };
+
+static bool
+read_at(const int fd, const uint64_t offset, unsigned char* const bytes, const size_t n_bytes)
+{
+  return offset <= INT64_MAX && pread(fd, bytes, n_bytes, (off_t)offset) == (ssize_t)n_bytes;
+}
+
+static uint64_t
+number(const unsigned char* const bytes, const uint32_t n_bytes, const bool is_big_endian)
+{
+  uint64_t value = 0;
+  for (uint32_t i = 0; i < n_bytes; ++i) {
+    value = value << 8U | bytes[is_big_endian ? i : n_bytes - 1U - i];
+  }
+  return value;
+}
+
+/// Where the first chunk of a name has its content, and how much; false when it is not there.
+/// `kind` may be NULL, else the content begins with these four bytes.
+static bool
+find_chunk_of(const int fd, const Chunks* const chunks, const char* const name,
+              const char* const kind, uint64_t* const at, uint64_t* const n_bytes)
+{
+  const uint32_t length_at = chunks->header_bytes == 24U ? 16U : 4U;
+  uint64_t offset = chunks->first;
+  unsigned char header[24];
+  unsigned char begins[4];
+  for (uint32_t c = 0; c < MAX_CHUNKS && read_at(fd, offset, header, chunks->header_bytes); ++c) {
+    const uint64_t length =
+        number(header + length_at, chunks->header_bytes - length_at, chunks->is_big_endian);
+    const uint64_t in_front = chunks->counts_header ? 0U : chunks->header_bytes;
+    *at = offset + chunks->header_bytes;
+    *n_bytes = length;
+    if (!memcmp(header, name, 4) &&
+        (!kind || (read_at(fd, *at, begins, 4) && !memcmp(begins, kind, 4)))) {
+      return true;
+    }
+    if (length > INT64_MAX / 2 || in_front + length < chunks->header_bytes) {
+      return false;
+    }
+    offset += (in_front + length + chunks->align - 1U) / chunks->align * chunks->align;
+  }
+  return false;
+}
+
+static bool
+find_chunk(const int fd, const Chunks* const chunks, const char* const name, uint64_t* const at,
+           uint64_t* const n_bytes)
+{
+  return find_chunk_of(fd, chunks, name, NULL, at, n_bytes);
+}
+
+/// WAVE_FORMAT_PCM or WAVE_FORMAT_IEEE_FLOAT, in the tag or in the GUID of WAVE_FORMAT_EXTENSIBLE.
+static bool
+is_plain_wave(const int fd, const Chunks* const chunks)
+{
+  uint64_t at = 0;
+  uint64_t n_bytes = 0;
+  unsigned char format[26];
+  if (!find_chunk(fd, chunks, "fmt ", &at, &n_bytes) || !read_at(fd, at, format, 2)) {
+    return false;
+  }
+  uint64_t tag = number(format, 2, chunks->is_big_endian);
+  if (tag == 0xFFFE && read_at(fd, at, format, sizeof(format))) {
+    tag = number(format + 24, 2, chunks->is_big_endian);
+  }
+  return tag == 1U || tag == 3U;
+}
+
+static bool
+is_plain_riff(const int fd)
+{
+  return is_plain_wave(fd, &riff);
+}
+
+static bool
+is_plain_rifx(const int fd)
+{
+  return is_plain_wave(fd, &rifx);
+}
+
+static bool
+is_plain_w64(const int fd)
+{
+  return is_plain_wave(fd, &w64);
+}
+
+/// AIFF says nothing of a coding, AIFF-C does behind the fields that both have.
+static bool
+is_plain_aiff(const int fd)
+{
+  static const char codings[][5] = { "NONE", "twos", "sowt", "raw ", "in24", "in32",
+                                     "42n1", "23ni", "fl32", "FL32", "fl64", "FL64" };
+  uint64_t at = 0;
+  uint64_t n_bytes = 0;
+  unsigned char coding[4];
+  if (!find_chunk(fd, &aiff, "COMM", &at, &n_bytes)) {
+    return false;
+  }
+  if (n_bytes < 22U) {
+    return true;
+  }
+  bool is_plain = false;
+  for (uint32_t c = 0; read_at(fd, at + 18U, coding, 4) && c < ARRAY_LEN(codings); ++c) {
+    is_plain |= !memcmp(coding, codings[c], 4);
+  }
+  return is_plain;
+}
+
+/// 2 to 5 are PCM of 8 to 32 bits, 6 and 7 floats.
+static bool
+is_plain_au(const int fd)
+{
+  unsigned char coding[4];
+  const uint64_t code = read_at(fd, 12, coding, 4) ? number(coding, 4, true) : 0U;
+  return code >= 2U && code <= 7U;
+}
+
+/// The first chunk is "desc", with the coding behind the rate.
+static bool
+is_plain_caf(const int fd)
+{
+  unsigned char header[24];
+  return read_at(fd, 8, header, sizeof(header)) && !memcmp(header, "desc", 4) &&
+         !memcmp(header + 20, "lpcm", 4);
+}
+
+static bool
+is_plain_flac(const int fd)
+{
+  (void)fd;
+  return true; // has no other coding
+}
+
+// ---- where the samples end ----
+
+/// The end of a chunk; 0 when it is not there, or when its length says that whoever wrote it into a
+/// pipe did not know it: 0, all ones, and sox's and arecord's 2 GiB.
+static uint64_t
+end_of_chunk(const int fd, const Chunks* const chunks, const char* const name)
+{
+  uint64_t at = 0;
+  uint64_t n_bytes = 0;
+  if (!find_chunk(fd, chunks, name, &at, &n_bytes) || !n_bytes || n_bytes > INT64_MAX / 2 ||
+      n_bytes == UINT32_MAX || (n_bytes >= UNKNOWN_FIRST && n_bytes <= UNKNOWN_LAST)) {
+    return 0;
+  }
+  return at + n_bytes - (chunks->counts_header ? chunks->header_bytes : 0U);
+}
+
+static uint64_t
+end_of_riff(const int fd)
+{
+  return end_of_chunk(fd, &riff, "data");
+}
+
+static uint64_t
+end_of_rifx(const int fd)
+{
+  return end_of_chunk(fd, &rifx, "data");
+}
+
+/// The length of "data" is the second number of the chunk "ds64".
+static uint64_t
+end_of_rf64(const int fd)
+{
+  uint64_t ds64 = 0;
+  uint64_t data = 0;
+  uint64_t n_bytes = 0;
+  unsigned char length[8];
+  if (!find_chunk(fd, &riff, "ds64", &ds64, &n_bytes) || !read_at(fd, ds64 + 8U, length, 8) ||
+      !find_chunk(fd, &riff, "data", &data, &n_bytes)) {
+    return 0;
+  }
+  n_bytes = n_bytes == UINT32_MAX ? number(length, 8, false) : n_bytes;
+  return n_bytes && n_bytes <= INT64_MAX / 2 ? data + n_bytes : 0U;
+}
+
+static uint64_t
+end_of_w64(const int fd)
+{
+  return end_of_chunk(fd, &w64, "data");
+}
+
+static uint64_t
+end_of_aiff(const int fd)
+{
+  return end_of_chunk(fd, &aiff, "SSND");
+}
+
+/// Offset and length of the samples are the first two numbers of the header.
+static uint64_t
+end_of_au(const int fd)
+{
+  unsigned char header[8];
+  if (!read_at(fd, 4, header, sizeof(header))) {
+    return 0;
+  }
+  const uint64_t n_bytes = number(header + 4, 4, true);
+  return n_bytes && n_bytes != UINT32_MAX ? number(header, 4, true) + n_bytes : 0U;
+}
+
+static uint64_t
+end_of_caf(const int fd)
+{
+  return end_of_chunk(fd, &caf, "data");
+}
+
+static uint64_t
+end_of_flac(const int fd)
+{
+  (void)fd;
+  return 0; // the decoder finds it
+}
+
+// ---- any container ----
+
+typedef struct Container {
+  char begins[5];
+  char then[5]; ///< At 8
+  bool (*is_plain)(int fd);
+  uint64_t (*end)(int fd); ///< Offset behind the samples, 0 when the header does not say
+} Container;
+
+static const Container*
+find_container(const int fd)
+{
+  static const Container containers[] = {
+    { "RIFF", "WAVE", is_plain_riff, end_of_riff }, { "RIFX", "WAVE", is_plain_rifx, end_of_rifx },
+    { "RF64", "WAVE", is_plain_riff, end_of_rf64 }, { "riff", "", is_plain_w64, end_of_w64 },
+    { "FORM", "AIFF", is_plain_aiff, end_of_aiff }, { "FORM", "AIFC", is_plain_aiff, end_of_aiff },
+    { ".snd", "", is_plain_au, end_of_au },         { "caff", "", is_plain_caf, end_of_caf },
+    { "fLaC", "", is_plain_flac, end_of_flac }
+  };
+  unsigned char header[12];
+  if (!read_at(fd, 0, header, sizeof(header))) {
+    return NULL;
+  }
+  for (uint32_t c = 0; c < ARRAY_LEN(containers); ++c) {
+    if (!memcmp(header, containers[c].begins, 4) &&
+        !memcmp(header + 8, containers[c].then, strlen(containers[c].then))) {
+      return &containers[c];
+    }
+  }
+  return NULL;
+}
+
+bool
+audio_is_plain(const int fd)
+{
+  const Container* const container = find_container(fd);
+  return container && container->is_plain(fd);
+}
+
+uint64_t
+audio_missing_bytes(const int fd)
+{
+  const Container* const container = find_container(fd);
+  const uint64_t end = container ? container->end(fd) : 0U;
+  struct stat info;
+  return fstat(fd, &info) || end <= (uint64_t)info.st_size ? 0U : end - (uint64_t)info.st_size;
+}
+
+/// Each block of FLAC's metadata has a kind, with a bit that says it is the last, and a length.
+static bool
+find_flac_comments(const int fd, uint64_t* const at, uint64_t* const n_bytes)
+{
+  unsigned char header[4] = { 0 };
+  *at = 4;
+  *n_bytes = 0;
+  for (uint32_t b = 0; b < MAX_CHUNKS && !(header[0] & 0x80U); ++b) {
+    if (!read_at(fd, *at + *n_bytes, header, sizeof(header))) {
+      return false;
+    }
+    *at += *n_bytes + sizeof(header);
+    *n_bytes = number(header + 1, 3, true);
+    if ((header[0] & 0x7FU) == FLAC_COMMENTS) {
+      return true;
+    }
+  }
+  return false;
+}
+
+AudioTagBlock
+audio_find_tags(const int fd, uint64_t* const at, uint64_t* const n_bytes)
+{
+  const Container* const container = find_container(fd);
+  if (!container) {
+    return TAGS_NONE;
+  }
+  if (container->end == end_of_flac) {
+    return find_flac_comments(fd, at, n_bytes) ? TAGS_FLAC : TAGS_NONE;
+  }
+  const bool is_riff = container->end == end_of_riff || container->end == end_of_rf64;
+  return is_riff && find_chunk_of(fd, &riff, "LIST", "INFO", at, n_bytes) ? TAGS_INFO : TAGS_NONE;
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Audio files as a stream of planar blocks, by libsndfile.
+
+#include "audio_file_private.h"
+#include "audio_plain.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK_FRAMES 4096U
+#define MAX_CHANNELS 1024 // libsndfile's own limit
+
+struct AudioReader {
+  SNDFILE* file;
+  SF_INFO info;
+  char* name;
+  uint64_t position; // Frames read so far
+  uint64_t missing;  // Frames behind the end of the file
+  AudioTags tags;
+  float* interleaved; // [CHUNK_FRAMES][channels]
+};
+
+/// Bytes of a sample in what libsndfile understood; 0 should it not be what audio_is_plain() did.
+static uint64_t
+sample_bytes(const int format)
+{
+  switch (format & SF_FORMAT_SUBMASK) {
+  case SF_FORMAT_PCM_S8:
+  case SF_FORMAT_PCM_U8:
+    return 1;
+  case SF_FORMAT_PCM_16:
+    return 2;
+  case SF_FORMAT_PCM_24:
+    return 3;
+  case SF_FORMAT_PCM_32:
+  case SF_FORMAT_FLOAT:
+    return 4;
+  case SF_FORMAT_DOUBLE:
+    return 8;
+  default:
+    return 0;
+  }
+}
+
+static Status
+say_not_plain(const AudioReader* const reader, Error* const error)
+{
+  return error_set(error, STATUS_FILE,
+                   "'%s' is no plain audio: WAV, RF64, W64, AIFF, AU and CAF of PCM or floats, and "
+                   "FLAC, are read; make it one of them first",
+                   reader->name);
+}
+
+static Status
+open_by_libsndfile(AudioReader* const reader, const int fd, Error* const error)
+{
+  if (!audio_is_plain(fd)) {
+    close(fd);
+    return say_not_plain(reader, error);
+  }
+  const uint64_t missing_bytes = audio_missing_bytes(fd);
+  const Status status = audio_tags_scan(fd, &reader->tags, error);
+  if (status) {
+    close(fd);
+    return status;
+  }
+  reader->file = sf_open_fd(fd, SFM_READ, &reader->info, SF_TRUE); // closes it in any case
+  if (!reader->file) {
+    return error_set(error, STATUS_FILE, "'%s' is not audio that libsndfile reads (\"%s\")",
+                     reader->name, sf_strerror(NULL));
+  }
+  if (!sample_bytes(reader->info.format)) {
+    return say_not_plain(reader, error);
+  }
+  if (reader->info.channels < 1 || reader->info.channels > MAX_CHANNELS ||
+      reader->info.samplerate < 1) {
+    return error_set(error, STATUS_FILE, "'%s' is corrupt: its header has %d channels at %d Hz",
+                     reader->name, reader->info.channels, reader->info.samplerate);
+  }
+  audio_tags_add(&reader->tags, reader->file);
+  const uint64_t frame_bytes = sample_bytes(reader->info.format) * (uint64_t)reader->info.channels;
+  reader->missing = (missing_bytes + frame_bytes - 1U) / frame_bytes;
+  reader->interleaved = calloc((size_t)reader->info.channels * CHUNK_FRAMES, sizeof(float));
+  return reader->interleaved ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
+}
+
+Status
+audio_reader_open_fd(const int fd, const char* const name, AudioReader** const out,
+                     Error* const error)
+{
+  AudioReader* const reader = calloc(1, sizeof(AudioReader));
+  char* const copy = strdup(name);
+  if (!reader || !copy) {
+    free(copy);
+    free(reader);
+    close(fd);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  reader->name = copy;
+  const Status status = open_by_libsndfile(reader, fd, error);
+  if (status) {
+    audio_reader_close(reader);
+    return status;
+  }
+  *out = reader;
+  return STATUS_OK;
+}
+
+Status
+audio_reader_open(const char* const name, AudioReader** const out, Error* const error)
+{
+  int fd = -1;
+  const Status status = source_open(name, &fd, error);
+  return status ? status : audio_reader_open_fd(fd, name, out, error);
+}
+
+uint32_t
+audio_reader_channels(const AudioReader* const reader)
+{
+  return (uint32_t)reader->info.channels;
+}
+
+double
+audio_reader_rate(const AudioReader* const reader)
+{
+  return reader->info.samplerate;
+}
+
+// libsndfile says SF_COUNT_MAX where it cannot tell.
+uint64_t
+audio_reader_frames(const AudioReader* const reader)
+{
+  const sf_count_t frames = reader->info.frames;
+  return frames > 0 && frames < SF_COUNT_MAX ? (uint64_t)frames : 0U;
+}
+
+uint64_t
+audio_reader_missing(const AudioReader* const reader)
+{
+  return reader->missing;
+}
+
+Status
+audio_reader_check_whole(const AudioReader* const reader, Error* const error)
+{
+  const unsigned long long present = audio_reader_frames(reader);
+  return reader->missing
+             ? error_set(error, STATUS_FILE,
+                         "'%s' is truncated: it ends after %llu of the %llu frames that its header "
+                         "promises",
+                         reader->name, present, present + (unsigned long long)reader->missing)
+             : STATUS_OK;
+}
+
+const AudioTags*
+audio_reader_tags(const AudioReader* const reader)
+{
+  return &reader->tags;
+}
+
+static void
+deinterleave(const float* const from, const uint32_t n_channels, float* const* const to,
+             const uint32_t first, const uint32_t n_frames)
+{
+  for (uint32_t c = 0; c < n_channels; ++c) {
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      to[c][first + i] = from[(size_t)i * n_channels + c];
+    }
+  }
+}
+
+// Less came than was asked for: the end, or damage.
+static Status
+check_end(AudioReader* const reader, Error* const error)
+{
+  const unsigned long long position = reader->position;
+  if (sf_error(reader->file)) {
+    return error_set(error, STATUS_FILE, "'%s' is corrupt after frame %llu: %s", reader->name,
+                     position, sf_strerror(reader->file));
+  }
+  if (position < audio_reader_frames(reader)) {
+    return error_set(error, STATUS_FILE,
+                     "'%s' is corrupt: it ends after %llu of the %llu frames that it promises",
+                     reader->name, position, (unsigned long long)audio_reader_frames(reader));
+  }
+  return STATUS_OK;
+}
+
+Status
+audio_reader_read(AudioReader* const reader, float* const* const out, const uint32_t n_frames,
+                  uint32_t* const n_read, Error* const error)
+{
+  const uint32_t n_channels = audio_reader_channels(reader);
+  *n_read = 0;
+  while (*n_read < n_frames) {
+    const uint32_t left = n_frames - *n_read;
+    const uint32_t wanted = left < CHUNK_FRAMES ? left : CHUNK_FRAMES;
+    const sf_count_t got = sf_readf_float(reader->file, reader->interleaved, wanted);
+    const uint32_t n = got > 0 && got <= wanted ? (uint32_t)got : 0U;
+    deinterleave(reader->interleaved, n_channels, out, *n_read, n);
+    *n_read += n;
+    reader->position += n;
+    if (n < wanted) {
+      return check_end(reader, error);
+    }
+  }
+  return STATUS_OK;
+}
+
+Status
+audio_reader_rewind(AudioReader* const reader, Error* const error)
+{
+  if (sf_seek(reader->file, 0, SEEK_SET) != 0) {
+    return error_set(error, STATUS_FILE, "'%s' cannot be read a second time: %s", reader->name,
+                     sf_strerror(reader->file));
+  }
+  reader->position = 0;
+  return STATUS_OK;
+}
+
+void
+audio_reader_close(AudioReader* const reader)
+{
+  if (reader) {
+    if (reader->file) {
+      sf_close(reader->file);
+    }
+    audio_tags_clear(&reader->tags);
+    free(reader->interleaved);
+    free(reader->name);
+    free(reader);
+  }
+}

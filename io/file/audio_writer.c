@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Audio files out, by libsndfile: written beside their place, moved there when complete.
+//
+// Bytes go through our own write(), because libsndfile forgets some failures: what its FLAC encoder
+// cannot flush at the end is lost without a word.  Here the first failed write is remembered and
+// every later step reports it.
+//
+// Samples become whole numbers here and not in libsndfile, whose clipping conversion rounds towards
+// minus infinity and whose plain one scales by 32767 where reading divides by 32768: a 16-bit file
+// would not survive being read and written.
+//
+// The headers of WAV and RF64 (EBU Tech 3306) are ours, too: libsndfile's lack, for floats, the
+// length of the extension that every format but PCM must have (IBM and Microsoft, "New Multimedia
+// Data Types and Data Techniques", 1994), which other programs warn of.  Tags are behind the
+// samples.
+
+#include "audio_file_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sndfile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK_FRAMES 4096U
+#define HEADER_BYTES 131072U // more than a WAV's header and tags take
+#define RIFF_BYTES   96U     // RF64, ds64, fmt, fact and data
+
+struct AudioWriter {
+  SNDFILE* file;
+  int fd;
+  int error_number; // errno of the first write that failed
+  char* name;
+  char* part; // NAME.part~
+  AudioFormat format;
+  uint32_t rate_hz, n_channels;
+  uint64_t n_frames; // Written so far
+  uint64_t clipped;
+  uint32_t header_bytes; // Of WAV and RF64, in front of what libsndfile writes
+  unsigned char* list;   // Their tags, or NULL
+  size_t list_bytes;
+  union {
+    float* floats;
+    int32_t* integers;
+    void* memory;
+  } interleaved; // [CHUNK_FRAMES][n_channels]
+};
+
+static const struct {
+  const char* ending;
+  const char* name;
+  int major;
+} containers[] = {
+  [AUDIO_WAV] = { ".wav", "WAV", SF_FORMAT_RAW },
+  [AUDIO_W64] = { ".w64", "W64", SF_FORMAT_W64 },
+  [AUDIO_RF64] = { ".rf64", "RF64", SF_FORMAT_RAW },
+  [AUDIO_FLAC] = { ".flac", "FLAC", SF_FORMAT_FLAC },
+};
+
+static const struct {
+  const char* name;
+  int minor;
+  int bits; // 0: float
+} encodings[] = {
+  [AUDIO_PCM16] = { "16", SF_FORMAT_PCM_16, 16 },
+  [AUDIO_PCM24] = { "24", SF_FORMAT_PCM_24, 24 },
+  [AUDIO_PCM32] = { "32", SF_FORMAT_PCM_32, 32 },
+  [AUDIO_FLOAT] = { "float", SF_FORMAT_FLOAT, 0 },
+};
+
+static uint32_t
+sample_bytes(const AudioFormat format)
+{
+  const int bits = encodings[format.encoding].bits;
+  return bits ? (uint32_t)bits / 8U : (uint32_t)sizeof(float);
+}
+
+static Status
+container_from(const char* const name, AudioFormat* const format, Error* const error)
+{
+  const char* const ending = strrchr(name, '.');
+  for (unsigned i = 0; ending && i < ARRAY_LEN(containers); ++i) {
+    if (!strcasecmp(ending, containers[i].ending)) {
+      format->container = i;
+      return STATUS_OK;
+    }
+  }
+  return error_set(error, STATUS_BAD_ARG,
+                   "'%s': the file name needs one of these endings: .wav .w64 .rf64 .flac", name);
+}
+
+static Status
+encoding_from(const char* const encoding, AudioFormat* const format, Error* const error)
+{
+  for (unsigned i = 0; i < ARRAY_LEN(encodings); ++i) {
+    if (!strcmp(encoding, encodings[i].name)) {
+      format->encoding = i;
+      return STATUS_OK;
+    }
+  }
+  return error_set(error, STATUS_BAD_ARG, "unknown format '%s'; use 16, 24, 32 or float", encoding);
+}
+
+Status
+audio_format_from(const char* const name, const char* const encoding, AudioFormat* const format,
+                  Error* const error)
+{
+  AudioFormat found = { AUDIO_WAV, AUDIO_FLOAT };
+  Status status = container_from(name, &found, error);
+  if (status) {
+    return status;
+  }
+  const bool is_flac = found.container == AUDIO_FLAC;
+  status = encoding_from(encoding ? encoding : is_flac ? "24" : "float", &found, error);
+  if (status) {
+    return status;
+  }
+  if (is_flac && found.encoding != AUDIO_PCM16 && found.encoding != AUDIO_PCM24) {
+    return error_set(error, STATUS_BAD_ARG,
+                     "'%s': FLAC holds 16 or 24 bits; for %s end the name in .wav", name, encoding);
+  }
+  *format = found;
+  return STATUS_OK;
+}
+
+Status
+audio_format_check_length(const AudioFormat format, const char* const name,
+                          const uint32_t n_channels, const uint64_t n_frames, Error* const error)
+{
+  const uint64_t frame_bytes = (uint64_t)sample_bytes(format) * n_channels;
+  if (format.container == AUDIO_WAV && frame_bytes &&
+      n_frames > (UINT32_MAX - HEADER_BYTES) / frame_bytes) {
+    return error_set(error, STATUS_FILE,
+                     "cannot write '%s': WAV ends at 4 GiB; end the name in .w64 or .rf64", name);
+  }
+  return STATUS_OK;
+}
+
+// ---- libsndfile's way to the disk ----
+
+static sf_count_t
+disk_length(void* const user)
+{
+  struct stat info;
+  const AudioWriter* const writer = user;
+  return fstat(writer->fd, &info) ? -1 : info.st_size - writer->header_bytes;
+}
+
+static sf_count_t
+disk_seek(const sf_count_t offset, const int whence, void* const user)
+{
+  const AudioWriter* const writer = user;
+  const off_t shift = whence == SEEK_SET ? writer->header_bytes : 0;
+  return lseek(writer->fd, offset + shift, whence) - writer->header_bytes;
+}
+
+static sf_count_t
+disk_read(void* const to, const sf_count_t n_bytes, void* const user)
+{
+  return read(((const AudioWriter*)user)->fd, to, (size_t)n_bytes);
+}
+
+static sf_count_t
+disk_write(const void* const from, const sf_count_t n_bytes, void* const user)
+{
+  AudioWriter* const writer = user;
+  sf_count_t done = 0;
+  while (done < n_bytes && !writer->error_number) {
+    const ssize_t n = write(writer->fd, (const char*)from + done, (size_t)(n_bytes - done));
+    if (n > 0) {
+      done += n;
+    } else if (!n || errno != EINTR) {
+      writer->error_number = n ? errno : ENOSPC;
+    }
+  }
+  return done;
+}
+
+static sf_count_t
+disk_tell(void* const user)
+{
+  return disk_seek(0, SEEK_CUR, user);
+}
+
+static SF_VIRTUAL_IO disk = { disk_length, disk_seek, disk_read, disk_write, disk_tell };
+
+// ---- the header of WAV and RF64 ----
+
+static bool
+is_riff(const AudioFormat format)
+{
+  return format.container == AUDIO_WAV || format.container == AUDIO_RF64;
+}
+
+static unsigned char*
+put_number(unsigned char* at, const uint64_t number, const unsigned n_bytes)
+{
+  for (unsigned i = 0; i < n_bytes; ++i) {
+    *at++ = (unsigned char)(number >> 8U * i);
+  }
+  return at;
+}
+
+static unsigned char*
+put_chunk(unsigned char* const at, const char* const name, const uint32_t n_bytes)
+{
+  memcpy(at, name, 4);
+  return put_number(at + 4, n_bytes, 4);
+}
+
+/// RF64 has its lengths in here, in 64 bits, and all ones in their usual places.
+static unsigned char*
+put_ds64(unsigned char* at, const uint64_t riff_bytes, const uint64_t data_bytes,
+         const uint64_t n_frames)
+{
+  at = put_chunk(at, "ds64", 28);
+  at = put_number(at, riff_bytes, 8);
+  at = put_number(at, data_bytes, 8);
+  at = put_number(at, n_frames, 8);
+  return put_number(at, 0, 4); // no table of further lengths
+}
+
+static unsigned char*
+put_format(unsigned char* at, const AudioWriter* const writer, const uint64_t frame_bytes)
+{
+  const unsigned bits = (unsigned)encodings[writer->format.encoding].bits;
+  at = put_chunk(at, "fmt ", bits ? 16U : 18U);
+  at = put_number(at, bits ? 1U : 3U, 2); // WAVE_FORMAT_PCM, WAVE_FORMAT_IEEE_FLOAT
+  at = put_number(at, writer->n_channels, 2);
+  at = put_number(at, writer->rate_hz, 4);
+  at = put_number(at, writer->rate_hz * frame_bytes, 4);
+  at = put_number(at, frame_bytes, 2);
+  at = put_number(at, bits ? bits : 32U, 2);
+  if (!bits) {
+    at = put_number(at, 0, 2); // bytes of the extension
+    at = put_number(put_chunk(at, "fact", 4), writer->n_frames, 4);
+  }
+  return at;
+}
+
+/// For the frames that were written so far; everything is little-endian.
+static uint32_t
+make_header(const AudioWriter* const writer, unsigned char header[static RIFF_BYTES])
+{
+  const uint64_t frame_bytes = (uint64_t)writer->n_channels * sample_bytes(writer->format);
+  const uint64_t data_bytes = writer->n_frames * frame_bytes;
+  const uint64_t riff_bytes =
+      writer->header_bytes - 8U + data_bytes + data_bytes % 2U + writer->list_bytes;
+  const bool is_rf64 = writer->format.container == AUDIO_RF64;
+  unsigned char* at =
+      put_chunk(header, is_rf64 ? "RF64" : "RIFF", is_rf64 ? UINT32_MAX : (uint32_t)riff_bytes);
+  memcpy(at, "WAVE", 4);
+  at += 4;
+  if (is_rf64) {
+    at = put_ds64(at, riff_bytes, data_bytes, writer->n_frames);
+  }
+  at = put_format(at, writer, frame_bytes);
+  at = put_chunk(at, "data", is_rf64 ? UINT32_MAX : (uint32_t)data_bytes);
+  return (uint32_t)(at - header);
+}
+
+static void
+write_header(AudioWriter* const writer)
+{
+  unsigned char header[RIFF_BYTES];
+  writer->header_bytes = make_header(writer, header);
+  lseek(writer->fd, 0, SEEK_SET);
+  (void)disk_write(header, writer->header_bytes, writer);
+}
+
+/// What stands behind the samples, then the header with their number.
+static void
+complete_riff(AudioWriter* const writer)
+{
+  static const char pad[1] = { 0 };
+  if (lseek(writer->fd, 0, SEEK_END) % 2) {
+    (void)disk_write(pad, 1, writer);
+  }
+  (void)disk_write(writer->list, (sf_count_t)writer->list_bytes, writer);
+  write_header(writer);
+}
+
+// ---- open ----
+
+static Status
+cannot_write(const AudioWriter* const writer, const char* const reason, Error* const error)
+{
+  return error_set(error, STATUS_FILE, "cannot write '%s': %s", writer->name, reason);
+}
+
+static Status
+open_part(AudioWriter* const writer, Error* const error)
+{
+  struct stat info;
+  if (!stat(writer->name, &info) && !S_ISREG(info.st_mode)) { // rename() would replace a device
+    return cannot_write(writer, "it is there and no regular file", error);
+  }
+  writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (writer->fd < 0) {
+    const Status status = status_of_errno(errno, STATUS_FILE);
+    return error_set(error, status, "cannot write '%s': %s", writer->name, strerror(errno));
+  }
+  return STATUS_OK;
+}
+
+/// libsndfile's format: of WAV and RF64 it writes the samples only.
+static int
+format_code(const AudioFormat format)
+{
+  return containers[format.container].major | encodings[format.encoding].minor |
+         (is_riff(format) ? SF_ENDIAN_LITTLE : SF_ENDIAN_FILE);
+}
+
+static Status
+open_sound(AudioWriter* const writer, const double rate_hz, Error* const error)
+{
+  const AudioFormat format = writer->format;
+  SF_INFO info = { .samplerate = (int)lrint(rate_hz),
+                   .channels = (int)writer->n_channels,
+                   .format = format_code(format) };
+  if (!sf_format_check(&info)) {
+    return error_set(error, STATUS_FILE, "cannot write '%s': %s does not hold %u channels at %g Hz",
+                     writer->name, containers[format.container].name, writer->n_channels, rate_hz);
+  }
+  const Status status = open_part(writer, error);
+  if (status) {
+    return status;
+  }
+  if (is_riff(format)) {
+    writer->rate_hz = (uint32_t)info.samplerate;
+    write_header(writer);
+  }
+  writer->file = sf_open_virtual(&disk, SFM_WRITE, &info, writer);
+  if (!writer->file) {
+    return cannot_write(
+        writer, writer->error_number ? strerror(writer->error_number) : sf_strerror(NULL), error);
+  }
+  sf_command(writer->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE); // it would hold the time of day
+  return STATUS_OK;
+}
+
+Status
+audio_writer_open(const char* const name, const AudioFormat format, const double rate_hz,
+                  const uint32_t n_channels, AudioWriter** const out, Error* const error)
+{
+  AudioWriter* const writer = calloc(1, sizeof(AudioWriter));
+  if (!writer) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  writer->fd = -1;
+  writer->format = format;
+  writer->n_channels = n_channels;
+  writer->name = strdup(name);
+  writer->interleaved.memory = calloc((size_t)CHUNK_FRAMES * n_channels + 1U, sizeof(float));
+  Status status = STATUS_OK;
+  if (asprintf(&writer->part, "%s.part~", name) < 0) {
+    writer->part = NULL;
+  }
+  if (!writer->name || !writer->part || !writer->interleaved.memory) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  if (!status) {
+    status = open_sound(writer, rate_hz, error);
+  }
+  if (status) {
+    audio_writer_abandon(writer);
+    return status;
+  }
+  *out = writer;
+  return STATUS_OK;
+}
+
+/// By libsndfile, for the formats whose header it writes.
+static uint32_t
+set_tags(SNDFILE* const file, const AudioTags* const tags)
+{
+  uint32_t n_lost = 0;
+  for (int tag = SF_STR_FIRST; tag <= SF_STR_LAST; ++tag) {
+    n_lost += tags->texts[tag] && sf_set_string(file, tag, tags->texts[tag]);
+  }
+  return n_lost;
+}
+
+Status
+audio_writer_copy_tags(AudioWriter* const writer, const AudioReader* const reader,
+                       uint32_t* const n_lost, Error* const error)
+{
+  const AudioTags* const tags = audio_reader_tags(reader);
+  *n_lost = tags->n_other;
+  if (!is_riff(writer->format)) {
+    *n_lost += set_tags(writer->file, tags);
+    return STATUS_OK;
+  }
+  free(writer->list);
+  writer->list = NULL;
+  return audio_tags_as_list(tags, &writer->list, &writer->list_bytes, n_lost)
+             ? error_set(error, STATUS_NO_MEM, "out of memory")
+             : STATUS_OK;
+}
+
+// ---- write ----
+
+// A sample of exactly full scale is saved one step lower and not counted: nobody hears it and
+// nobody meant anything else.
+static int32_t
+to_integer(const float x, const int bits, uint64_t* const clipped)
+{
+  const double full = ldexp(1.0, bits - 1);
+  double y = rint((double)x * full);
+  if (!(fabsf(x) <= 1.0F)) { // also NaN
+    ++*clipped;
+    y = isnan(x) ? 0.0 : copysign(full, x);
+  }
+  const int32_t value = (int32_t)fmin(y, full - 1.0);
+  return (int32_t)((uint32_t)value << (unsigned)(32 - bits)); // libsndfile takes the upper bits
+}
+
+static void
+interleave(AudioWriter* const writer, const float* const* const in, const uint32_t first,
+           const uint32_t n_frames)
+{
+  const int bits = encodings[writer->format.encoding].bits;
+  const uint32_t n_channels = writer->n_channels;
+  for (uint32_t c = 0; c < n_channels; ++c) {
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      const size_t at = (size_t)i * n_channels + c;
+      const float x = in[c][first + i];
+      if (bits) {
+        writer->interleaved.integers[at] = to_integer(x, bits, &writer->clipped);
+      } else {
+        writer->interleaved.floats[at] = x;
+      }
+    }
+  }
+}
+
+Status
+audio_writer_write(AudioWriter* const writer, const float* const* const in, const uint32_t n_frames,
+                   Error* const error)
+{
+  const Status status = audio_format_check_length(writer->format, writer->name, writer->n_channels,
+                                                  writer->n_frames + n_frames, error);
+  if (status) {
+    return status;
+  }
+  for (uint32_t done = 0; done < n_frames;) {
+    const uint32_t left = n_frames - done;
+    const uint32_t n = left < CHUNK_FRAMES ? left : CHUNK_FRAMES;
+    interleave(writer, in, done, n);
+    const sf_count_t written = encodings[writer->format.encoding].bits
+                                   ? sf_writef_int(writer->file, writer->interleaved.integers, n)
+                                   : sf_writef_float(writer->file, writer->interleaved.floats, n);
+    if (writer->error_number) {
+      return cannot_write(writer, strerror(writer->error_number), error);
+    }
+    if (written != n) {
+      return cannot_write(writer, sf_strerror(writer->file), error);
+    }
+    done += n;
+  }
+  writer->n_frames += n_frames;
+  return STATUS_OK;
+}
+
+uint64_t
+audio_writer_clipped(const AudioWriter* const writer)
+{
+  return writer->clipped;
+}
+
+// ---- close ----
+
+static void
+keep_error(AudioWriter* const writer, const int result)
+{
+  if (result && !writer->error_number) {
+    writer->error_number = errno;
+  }
+}
+
+static void
+close_sound(AudioWriter* const writer)
+{
+  if (writer->file) {
+    sf_close(writer->file); // its result says nothing that error_number does not
+    writer->file = NULL;
+  }
+}
+
+static void
+writer_free(AudioWriter* const writer)
+{
+  free(writer->list);
+  free(writer->interleaved.memory);
+  free(writer->part);
+  free(writer->name);
+  free(writer);
+}
+
+Status
+audio_writer_commit(AudioWriter* const writer, Error* const error)
+{
+  close_sound(writer);
+  if (is_riff(writer->format)) {
+    complete_riff(writer);
+  }
+  keep_error(writer, fsync(writer->fd));
+  keep_error(writer, close(writer->fd));
+  if (!writer->error_number) {
+    keep_error(writer, rename(writer->part, writer->name));
+  }
+  if (writer->error_number) {
+    const Status status = cannot_write(writer, strerror(writer->error_number), error);
+    unlink(writer->part);
+    writer_free(writer);
+    return status;
+  }
+  writer_free(writer);
+  return STATUS_OK;
+}
+
+void
+audio_writer_abandon(AudioWriter* const writer)
+{
+  if (writer) {
+    close_sound(writer);
+    if (writer->fd >= 0) {
+      close(writer->fd);
+      unlink(writer->part);
+    }
+    writer_free(writer);
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Text files with rows of numbers: matrices, filter coefficients, impulse responses.
+//
+// Lines that begin with "*", "#" or ";" are comments, as is what follows a "#".  Impulse responses
+// that Room EQ Wizard (REW) exports as text begin with a line that says so, text that older
+// versions write without a "*", and values with their names behind "//"; one of these is the sample
+// interval.
+
+#include "audio_file_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_BYTES   (64L << 20U) // six million numbers
+#define MIN_RATE_HZ 1e3
+#define MAX_RATE_HZ 1e7
+#define SEPARATORS  " \t,;"
+#define REW_BEGINS  "Impulse Response data saved by REW"
+
+typedef struct Table {
+  float* values; // [n_rows][n_columns]
+  size_t n_values, capacity;
+  uint32_t n_rows, n_columns;
+  double rate_hz; // 0: the file does not say
+  bool is_rew;    // Text in front of the numbers is REW's header
+} Table;
+
+static bool
+add_number(Table* const table, const float value)
+{
+  if (table->n_values == table->capacity) {
+    const size_t capacity = table->capacity ? 2U * table->capacity : 1024U;
+    float* const values = realloc(table->values, capacity * sizeof(float));
+    if (!values) {
+      return false;
+    }
+    table->values = values;
+    table->capacity = capacity;
+  }
+  table->values[table->n_values++] = value;
+  return true;
+}
+
+// Messages quote nothing: a rack from the network may name any file below the root.
+static Status
+refuse_number(const char* const line, const char* const at, const char* const why,
+              Error* const error)
+{
+  return error_set(error, STATUS_FILE, "%s at column %zu", why, (size_t)(at - line) + 1U);
+}
+
+static Status
+add_row(Table* const table, const char* const line, Error* const error)
+{
+  uint32_t n = 0;
+  for (const char* at = line + strspn(line, SEPARATORS); *at; at += strspn(at, SEPARATORS), ++n) {
+    char* end = NULL;
+    const float value = strtof(at, &end);
+    if (end == at || (*end && !strchr(SEPARATORS, *end))) {
+      return refuse_number(line, at, "no number", error);
+    }
+    if (!isfinite(value)) {
+      return refuse_number(line, at, "a number that is not finite", error);
+    }
+    if (!add_number(table, value)) {
+      return error_set(error, STATUS_NO_MEM, "out of memory");
+    }
+    at = end;
+  }
+  if (!n) {
+    return STATUS_OK;
+  }
+  if (table->n_rows && n != table->n_columns) {
+    return error_set(error, STATUS_FILE, "%u numbers, but %u in the rows before", n,
+                     table->n_columns);
+  }
+  table->n_columns = n;
+  ++table->n_rows;
+  return STATUS_OK;
+}
+
+// "2.0833333333333333E-5 // Sample interval (seconds)": REW's header has a value and its name in
+// each such line.
+static Status
+read_header_value(Table* const table, const char* const line, const char* const name,
+                  Error* const error)
+{
+  if (!strstr(name, "Sample interval")) {
+    return STATUS_OK;
+  }
+  table->rate_hz = nearbyint(1.0 / strtod(line, NULL));
+  return table->rate_hz >= MIN_RATE_HZ && table->rate_hz <= MAX_RATE_HZ
+             ? STATUS_OK
+             : error_set(error, STATUS_FILE, "the sample interval is not %g to %g seconds",
+                         1.0 / MAX_RATE_HZ, 1.0 / MIN_RATE_HZ);
+}
+
+static bool
+begins_with_number(const char* const line)
+{
+  char* end = NULL;
+  (void)strtof(line, &end);
+  return end != line;
+}
+
+static Status
+read_line(Table* const table, char* const line, const bool is_first, Error* const error)
+{
+  size_t length = strlen(line);
+  while (length && strchr("\r\n", line[length - 1U])) {
+    line[--length] = '\0';
+  }
+  const char* const text = line + strspn(line, " \t");
+  const char* const name = strstr(text, "//");
+  table->is_rew |= is_first && strstr(text, REW_BEGINS);
+  if (*text == '*' || *text == ';') {
+    return STATUS_OK;
+  }
+  if (name) {
+    return read_header_value(table, text, name, error);
+  }
+  if (table->is_rew && !table->n_rows && !begins_with_number(text)) {
+    return STATUS_OK;
+  }
+  line[strcspn(line, "#")] = '\0';
+  return add_row(table, line, error);
+}
+
+static Status
+read_rows(FILE* const in, Table* const table, Error* const error)
+{
+  static const char mark[] = "\xEF\xBB\xBF"; // UTF-8's byte order mark
+  Status status = STATUS_OK;
+  char* line = NULL;
+  size_t size = 0;
+  ssize_t length = 0;
+  for (unsigned n = 1; !status && (length = getline(&line, &size, in)) >= 0; ++n) {
+    Error wrong = { STATUS_OK, "" };
+    const bool has_mark = n == 1U && !strncmp(line, mark, strlen(mark));
+    if (strlen(line) != (size_t)length) {
+      status = error_set(&wrong, STATUS_FILE, "not text");
+    } else {
+      status = read_line(table, line + (has_mark ? strlen(mark) : 0U), n == 1U, &wrong);
+    }
+    if (status) {
+      error_set(error, status, "line %u: %.200s", n, wrong.text);
+    }
+  }
+  if (!status && ferror(in)) {
+    status = error_set(error, STATUS_FILE, "%s", strerror(errno));
+  }
+  if (!status && !table->n_rows) {
+    status = error_set(error, STATUS_FILE, "no numbers in it");
+  }
+  free(line);
+  return status;
+}
+
+Status
+number_table_load(const int fd, const char* const name, double* const rate_hz, FxFile** const file,
+                  Error* const error)
+{
+  FILE* const in = fdopen(fd, "r");
+  if (!in) {
+    close(fd);
+    return error_set(error, STATUS_NO_MEM, "%s", strerror(errno));
+  }
+  struct stat info;
+  Table table = { 0 };
+  Status status = fstat(fd, &info) || info.st_size > MAX_BYTES
+                      ? error_set(error, STATUS_FILE, "over 64 MiB of text")
+                      : read_rows(in, &table, error);
+  if (!status) {
+    const bool is_response = table.rate_hz > 0.0 && table.n_columns == 1U;
+    *file = is_response ? loaded_file_new(name, 1, table.n_rows)
+                        : loaded_file_new(name, table.n_rows, table.n_columns);
+    if (*file) {
+      memcpy(loaded_file_samples(*file), table.values, table.n_values * sizeof(float));
+      *rate_hz = is_response ? table.rate_hz : 0.0;
+    } else {
+      status = error_set(error, STATUS_NO_MEM, "out of memory");
+    }
+  }
+  free(table.values);
+  fclose(in);
+  return status;
+}

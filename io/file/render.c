@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The offline renderer.
+
+#include "render.h"
+
+#include "render_tail.h"
+
+#include "engine/base/time.h"
+#include "engine/contract/guard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct Render {
+  const RenderConfig* config;
+  RenderReport* report;
+  AudioReader* reader;
+  AudioWriter* writer;
+  Engine* engine;
+  float* memory;
+  float** in;      // [n_in][block]
+  float** raw;     // [n_out][block] as the engine made it
+  float** out;     // [n_out][block] guarded
+  RenderTail tail; // Automatic tails only
+  // The pass
+  uint64_t n_read;     // Frames of the input
+  uint64_t n_skipped;  // Frames of latency
+  uint64_t n_emitted;  // Frames after that
+  uint64_t n_tail;     // Frames of a given tail
+  bool has_tail;       // `tail` is there
+  bool at_end;         // The input has ended
+  uint64_t bad_before; // The engine's count of bad input samples when the pass began
+} Render;
+
+// ---- set-up ----
+
+static Status
+check_names(const RenderConfig* const config, Error* const error)
+{
+  struct stat in;
+  struct stat out;
+  if (!stat(config->input, &in) && !stat(config->output, &out) && in.st_dev == out.st_dev &&
+      in.st_ino == out.st_ino) {
+    return error_set(error, STATUS_BAD_ARG, "'%s' is the input; give the output another name",
+                     config->output);
+  }
+  return STATUS_OK;
+}
+
+static Status
+start_engine(Render* const render, Error* const error)
+{
+  EngineConfig config = render->config->engine;
+  config.n_in = audio_reader_channels(render->reader);
+  config.n_out = 0; // as wide as the rack makes it
+  config.depth = 1; // a device works on one block while the next one is read
+  config.ceiling = 0.0F;
+  config.offline = true;
+  config.realtime = false;
+  Status status = engine_new(&config, &render->engine, error);
+  if (!status) {
+    status = engine_edit_wait(render->engine, render->config->rack, error);
+  }
+  if (!status) {
+    status = engine_arm(render->engine, audio_reader_rate(render->reader),
+                        render->config->block_frames, config.n_in, 0, error);
+  }
+  return status;
+}
+
+static Status
+make_buffers(Render* const render, Error* const error)
+{
+  const uint32_t n_in = render->report->n_in;
+  const uint32_t n_out = render->report->n_out;
+  const uint32_t n = n_in + 2U * n_out;
+  const size_t row = (render->config->block_frames + 15U) & ~15U; // each row 64-byte aligned
+  render->memory = aligned_alloc(64U, n * row * sizeof(float));
+  render->in = calloc(n, sizeof(float*));
+  if (!render->memory || !render->in) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t c = 0; c < n; ++c) {
+    render->in[c] = render->memory + c * row;
+  }
+  render->raw = render->in + n_in;
+  render->out = render->raw + n_out;
+  return STATUS_OK;
+}
+
+// Everything that can be wrong is found here, before the first block.
+static Status
+prepare(Render* const render, Error* const error)
+{
+  const RenderConfig* const config = render->config;
+  RenderReport* const report = render->report;
+  Status status = check_names(config, error);
+  if (!status) {
+    status = audio_reader_open(config->input, &render->reader, error);
+  }
+  if (!status && config->strict) {
+    status = audio_reader_check_whole(render->reader, error);
+  }
+  if (!status) {
+    status = start_engine(render, error);
+  }
+  if (status) {
+    return status;
+  }
+  report->rate_hz = audio_reader_rate(render->reader);
+  report->missing_in = audio_reader_missing(render->reader);
+  report->n_in = audio_reader_channels(render->reader);
+  report->n_out = engine_n_out(render->engine);
+  report->latency_frames = engine_rack_latency(render->engine);
+  render->n_tail = config->tail_s > 0.0 ? (uint64_t)llrint(config->tail_s * report->rate_hz) : 0U;
+  status = audio_format_check_length(config->format, config->output, report->n_out,
+                                     audio_reader_frames(render->reader) + render->n_tail, error);
+  return status ? status : make_buffers(render, error);
+}
+
+// ---- one pass ----
+
+static Status
+begin_tail(Render* const render, Error* const error)
+{
+  const RenderReport* const report = render->report;
+  const uint64_t longest = (uint64_t)(RENDER_MAX_S * report->rate_hz);
+  const uint64_t tail = engine_tail(render->engine);
+  const uint64_t max_frames = tail < longest ? tail : longest;
+  const uint32_t quiet = (uint32_t)(RENDER_HOLD_S * report->rate_hz);
+  const uint32_t hold = max_frames < quiet ? (uint32_t)max_frames : quiet;
+  render->has_tail = true;
+  return render_tail_init(&render->tail, report->n_out, max_frames, hold,
+                          render->config->block_frames)
+             ? error_set(error, STATUS_NO_MEM, "out of memory")
+             : STATUS_OK;
+}
+
+// The next block of the input; zeroes after its end.
+static Status
+read_block(Render* const render, Error* const error)
+{
+  const uint32_t block = render->config->block_frames;
+  uint32_t n = 0;
+  const Status status =
+      render->at_end ? STATUS_OK : audio_reader_read(render->reader, render->in, block, &n, error);
+  render->n_read += n;
+  for (uint32_t c = 0; c < render->report->n_in; ++c) {
+    for (uint32_t i = n; i < block; ++i) {
+      render->in[c][i] = 0.0F;
+    }
+  }
+  if (status || n == block || render->at_end) {
+    return status;
+  }
+  render->at_end = true;
+  if (!render->n_read) {
+    return error_set(error, STATUS_FILE, "'%s' holds no audio (0 frames)", render->config->input);
+  }
+  return render->config->tail_s < 0.0 ? begin_tail(render, error) : STATUS_OK;
+}
+
+/// A device that fails ends the pass: what comes out of it then is not the rack's sound.
+static Status
+process_block(Render* const render, Error* const error)
+{
+  const uint32_t block = render->config->block_frames;
+  engine_process(render->engine, (const float* const*)render->in, render->raw, block, true);
+  for (uint32_t c = 0; c < render->report->n_out; ++c) {
+    render->report->bad_out += guard_clean(render->out[c], render->raw[c], block).bad;
+  }
+  return engine_failure(render->engine, error);
+}
+
+static void
+measure_peak(Render* const render, const uint32_t first, const uint32_t n_frames)
+{
+  float peak = (float)render->report->peak;
+  for (uint32_t c = 0; c < render->report->n_out; ++c) {
+    for (uint32_t i = first; i < n_frames; ++i) {
+      peak = fmaxf(peak, fabsf(render->out[c][i]));
+    }
+  }
+  render->report->peak = peak;
+}
+
+static Status
+write_frames(Render* const render, const uint32_t first, const uint32_t n_frames,
+             Error* const error)
+{
+  const float* rows[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < render->report->n_out; ++c) {
+    rows[c] = render->out[c] + first;
+  }
+  return audio_writer_write(render->writer, rows, n_frames - first, error);
+}
+
+// What belongs to the input (and a given tail) is written as it is; the rest is the automatic tail.
+static Status
+write_block(Render* const render, Error* const error)
+{
+  const uint32_t block = render->config->block_frames;
+  const uint64_t latency = engine_latency(render->engine);
+  const uint64_t left = latency - render->n_skipped;
+  const uint32_t first = left < block ? (uint32_t)left : block;
+  render->n_skipped += first;
+
+  const uint64_t plain = render->n_read + (render->at_end ? render->n_tail : 0U);
+  const uint64_t wanted = plain > render->n_emitted ? plain - render->n_emitted : 0U;
+  const uint32_t end = wanted < block - first ? first + (uint32_t)wanted : block;
+  Status status = STATUS_OK;
+  if (end > first) {
+    render->n_emitted += end - first;
+    status = write_frames(render, first, end, error);
+    measure_peak(render, first, end);
+  }
+  if (!status && render->has_tail && end < block) {
+    status = render_tail_write(&render->tail, render->writer, (const float* const*)render->out, end,
+                               block, error);
+    measure_peak(render, end, block);
+  }
+  return status;
+}
+
+static bool
+pass_is_over(const Render* const render)
+{
+  return render->at_end && render->n_emitted >= render->n_read + render->n_tail &&
+         (!render->has_tail || render_tail_is_over(&render->tail));
+}
+
+static Status
+check_cancel(Render* const render, Error* const error)
+{
+  const RenderConfig* const config = render->config;
+  if (config->progress) {
+    const RenderProgress progress = { .pass = render->report->n_passes,
+                                      .frames = render->n_emitted + render->tail.n_written,
+                                      .of_frames =
+                                          audio_reader_frames(render->reader) + render->n_tail,
+                                      .rate_hz = render->report->rate_hz };
+    config->progress(config->context, &progress);
+  }
+  if (config->cancel && atomic_load_explicit(config->cancel, memory_order_relaxed)) {
+    render->report->cancelled = true;
+    return error_set(error, STATUS_FILE, "stopped; '%s' was not written", config->output);
+  }
+  return STATUS_OK;
+}
+
+static Status
+run_pass(Render* const render, Error* const error)
+{
+  Status status = STATUS_OK;
+  while (!status && !pass_is_over(render)) {
+    status = read_block(render, error);
+    if (!status) {
+      status = process_block(render, error);
+    }
+    if (!status) {
+      status = write_block(render, error);
+    }
+    if (!status) {
+      status = check_cancel(render, error);
+    }
+  }
+  return status;
+}
+
+// ---- all passes ----
+
+static Status
+begin_pass(Render* const render, Error* const error)
+{
+  const RenderConfig* const config = render->config;
+  RenderReport* const report = render->report;
+  audio_writer_abandon(render->writer); // of a pass that only measured
+  render->writer = NULL;
+  render_tail_clear(&render->tail);
+  render->n_read = render->n_skipped = render->n_emitted = 0;
+  render->at_end = render->has_tail = false;
+  EngineStatus engine;
+  engine_status(render->engine, &engine);
+  render->bad_before = engine.counts.bad_in;
+  report->peak = 0.0;
+  report->bad_out = 0;
+  ++report->n_passes;
+  Status status = report->n_passes > 1U ? audio_reader_rewind(render->reader, error) : STATUS_OK;
+  if (!status) {
+    status = audio_writer_open(config->output, config->format, report->rate_hz, report->n_out,
+                               &render->writer, error);
+  }
+  if (!status) {
+    status = audio_writer_copy_tags(render->writer, render->reader, &report->tags_lost, error);
+  }
+  return status;
+}
+
+static Status
+run_passes(Render* const render, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (bool again = true; !status && again;) {
+    status = begin_pass(render, error);
+    if (!status) {
+      status = run_pass(render, error);
+    }
+    if (!status) {
+      status = engine_finish_pass(render->engine, &again, error);
+    }
+  }
+  return status;
+}
+
+static Status
+complete(Render* const render, Error* const error)
+{
+  RenderReport* const report = render->report;
+  EngineStatus engine;
+  engine_status(render->engine, &engine);
+  report->frames_in = render->n_read;
+  report->frames_out = render->n_emitted + render->tail.n_written;
+  report->bad_in = engine.counts.bad_in - render->bad_before;
+  report->units_reset = engine.worker_counts.units_reset;
+  memcpy(report->backend, engine.backend, sizeof(report->backend));
+  memcpy(report->device, engine.device, sizeof(report->device));
+  memcpy(report->backend_note, engine.backend_note, sizeof(report->backend_note));
+  report->clipped = audio_writer_clipped(render->writer);
+  report->cut = render->has_tail && !render->tail.left && !render->tail.n_quiet &&
+                render->tail.n_written < engine_tail(render->engine);
+  report->warnings = rack_warnings(render->config->rack, report->rate_hz);
+  if (!report->warnings) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  AudioWriter* const writer = render->writer;
+  render->writer = NULL; // freed either way
+  return audio_writer_commit(writer, error);
+}
+
+Status
+render(const RenderConfig* const config, RenderReport* const report, Error* const error)
+{
+  const uint64_t began_ns = time_now_ns();
+  *report = (RenderReport){ 0 };
+  Render render = { .config = config, .report = report };
+  Status status = prepare(&render, error);
+  if (!status) {
+    status = run_passes(&render, error);
+  }
+  if (!status) {
+    status = complete(&render, error);
+  }
+  audio_writer_abandon(render.writer);
+  render_tail_clear(&render.tail);
+  free(render.in);
+  free(render.memory);
+  engine_free(render.engine);
+  audio_reader_close(render.reader);
+  if (status) {
+    free(report->warnings);
+    report->warnings = NULL;
+  }
+  report->seconds = (double)(time_now_ns() - began_ns) * 1e-9;
+  return status;
+}

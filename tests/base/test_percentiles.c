@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Percentiles are by nearest rank, whatever the order of the values.
+
+#include "engine/base/percentiles.h"
+#include "tests/support/suite.h"
+
+START_TEST(a_hundred_values_in_any_order)
+{
+  double values[100];
+  for (int i = 0; i < 100; ++i) {
+    values[i] = (double)((i * 37) % 100 + 1); // 1..100, shuffled
+  }
+  const Percentiles p = percentiles_of(values, 100);
+  ck_assert_double_eq(p.p50, 50.0);
+  ck_assert_double_eq(p.p99, 99.0);
+  ck_assert_double_eq(p.p999, 100.0);
+  ck_assert_double_eq(p.max, 100.0);
+  ck_assert_double_eq(p.mean, 50.5);
+}
+END_TEST
+
+START_TEST(few_values_and_none)
+{
+  double one[] = { 3.0 };
+  ck_assert_double_eq(percentiles_of(one, 1).p50, 3.0);
+  ck_assert_double_eq(percentiles_of(one, 1).p99, 3.0);
+  double three[] = { 9.0, 1.0, 5.0 };
+  ck_assert_double_eq(percentiles_of(three, 3).p50, 5.0);
+  ck_assert_double_eq(percentiles_of(three, 3).p99, 9.0);
+  ck_assert_double_eq(percentiles_of(NULL, 0).max, 0.0);
+}
+END_TEST
+
+SUITE_MAIN("percentiles", a_hundred_values_in_any_order, few_values_and_none)

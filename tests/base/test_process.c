@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A child begins with nothing of its parent but its socket and stderr; its end is noticed, with the
+// reason; it does not outlive its parent.  This program is its own child: its argument says what to
+// do.
+
+#include "engine/base/process.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+#include "tests/support/wire_ends.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OWN_PROGRAM "/proc/self/exe"
+#define WAIT_MS     20000 // for what must happen at once
+#define WAIT_NS     20000000000ULL
+#define CORE_BYTES  ((size_t)256 << 20U) // so many take a while to be written
+
+// ---- children ----
+
+static void
+tell(const char* const text)
+{
+  const size_t n = strlen(text) + 1U;
+  if (write(PROCESS_SOCKET, text, n) != (ssize_t)n) {
+    _exit(99);
+  }
+}
+
+static int
+by_number(const struct dirent** const a, const struct dirent** const b)
+{
+  return atoi((*a)->d_name) - atoi((*b)->d_name);
+}
+
+static int
+is_descriptor(const struct dirent* const entry)
+{
+  return entry->d_name[0] != '.';
+}
+
+/// What a child finds, as one text.
+static int
+look_around(void)
+{
+  char text[1024];
+  size_t n = 0;
+  struct dirent** entries = NULL;
+  int n_entries = scandir("/proc/self/fd", &entries, is_descriptor, by_number);
+  n += (size_t)snprintf(text, sizeof(text), "descriptors");
+  for (int i = 0; i < n_entries - 1; ++i) { // the last one is scandir()'s own
+    n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", entries[i]->d_name);
+  }
+  while (n_entries > 0) {
+    free(entries[--n_entries]);
+  }
+  free(entries);
+  struct stat files[3];
+  struct stat null_device;
+  for (int fd = 0; fd < 3; ++fd) {
+    fstat(fd, &files[fd]);
+  }
+  stat("/dev/null", &null_device);
+  n += (size_t)snprintf(text + n, sizeof(text) - n, ", stdin %s, stdout %s",
+                        files[0].st_rdev == null_device.st_rdev ? "null" : "wrong",
+                        files[1].st_dev == files[2].st_dev && files[1].st_ino == files[2].st_ino
+                            ? "is stderr"
+                            : "is another");
+  sigset_t mask;
+  sigprocmask(SIG_SETMASK, NULL, &mask);
+  struct sigaction pipe_action;
+  sigaction(SIGPIPE, NULL, &pipe_action);
+  snprintf(text + n, sizeof(text) - n, ", signals %s, session %s, scheduling %s",
+           sigisemptyset(&mask) && pipe_action.sa_handler == SIG_DFL ? "usual" : "wrong",
+           getsid(0) == getpid() ? "own" : "wrong",
+           sched_getscheduler(0) == SCHED_OTHER ? "usual" : "wrong");
+  tell(text);
+  return EXIT_SUCCESS;
+}
+
+/// This program in a role; *socket is the parent's end.  NULL when it cannot be.
+static Process*
+try_start(const char* const role, int* const socket)
+{
+  int sockets[2];
+  char name[] = "test_process";
+  char argument[32];
+  char* const argv[] = { name, argument, NULL };
+  Process* process = NULL;
+  snprintf(argument, sizeof(argument), "%s", role);
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0 ||
+      process_start(OWN_PROGRAM, argv, sockets[1], &process, NULL)) {
+    return NULL;
+  }
+  close(sockets[1]);
+  *socket = sockets[0];
+  return process;
+}
+
+/// Starts a child of its own, and passes on its id.
+static int
+be_parent(const char* const role_of_child)
+{
+  int socket = -1;
+  const Process* const child = try_start(role_of_child, &socket);
+  char text[16];
+  if (!child || read(socket, text, sizeof(text)) <= 0) {
+    return EXIT_FAILURE;
+  }
+  snprintf(text, sizeof(text), "%d", (int)process_id(child));
+  tell(text);
+  pause();
+  return EXIT_FAILURE;
+}
+
+/// Die with a core file in the present folder, where the machine has it so.
+static void
+dump_core(void)
+{
+  struct rlimit limit;
+  getrlimit(RLIMIT_CORE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_CORE, &limit);
+  unsigned char* const bytes = malloc(CORE_BYTES);
+  if (!bytes) {
+    _exit(99);
+  }
+  for (size_t b = 0; b < CORE_BYTES; ++b) {
+    bytes[b] = (unsigned char)(b * 167U);
+  }
+  signal(SIGSEGV, SIG_DFL); // sanitizers have a handler that exits
+  tell("here");
+  raise(SIGSEGV);
+}
+
+static int
+play_role(const char* const role)
+{
+  const struct rlimit no_core = { 0, 0 };
+  if (!strcmp(role, "core")) {
+    dump_core();
+  }
+  setrlimit(RLIMIT_CORE, &no_core);
+  if (!strcmp(role, "look")) {
+    return look_around();
+  }
+  if (!strcmp(role, "exit")) {
+    return 7;
+  }
+  if (!strcmp(role, "crash")) {
+    abort();
+  }
+  if (!strcmp(role, "parent of follower")) {
+    return be_parent("follow");
+  }
+  if (!strcmp(role, "parent of stayer")) {
+    return be_parent("stay");
+  }
+  if (!strcmp(role, "odd name")) {
+    prctl(PR_SET_NAME, "a) T 1 (b");
+  }
+  if (!strcmp(role, "follow") && !process_follow_parent(PROCESS_SOCKET)) {
+    return EXIT_FAILURE;
+  }
+  tell("here");
+  for (;;) {
+    pause();
+  }
+}
+
+// ---- parents ----
+
+static Process*
+start(const char* const role, int* const socket)
+{
+  Process* const process = try_start(role, socket);
+  ck_assert_ptr_nonnull(process);
+  return process;
+}
+
+static void
+hear(const int socket, char* const text, const size_t n_bytes)
+{
+  size_t n = 0;
+  while (n == 0U || text[n - 1U]) {
+    struct pollfd there = { .fd = socket, .events = POLLIN };
+    ck_assert_int_eq(poll(&there, 1, WAIT_MS), 1);
+    ck_assert_uint_lt(n, n_bytes);
+    const ssize_t got = read(socket, text + n, 1);
+    ck_assert_int_eq(got, 1);
+    n += (size_t)got;
+  }
+}
+
+static void
+expect_end(Process* const process, const char* const expected)
+{
+  struct pollfd end = { .fd = process_fd(process), .events = POLLIN };
+  char reason[PROCESS_REASON_BYTES] = "";
+  ck_assert_int_eq(poll(&end, 1, WAIT_MS), 1);
+  ck_assert(process_has_ended(process, reason));
+  ck_assert_str_eq(reason, expected);
+  ck_assert(process_has_ended(process, reason)); // and again
+  ck_assert_str_eq(reason, expected);
+  ck_assert(!process_is_stopped(process));
+}
+
+START_TEST(its_end_is_told_with_the_reason)
+{
+  static const struct {
+    const char* role;
+    const char* reason;
+  } rows[] = { { "exit", "exited with 7" }, { "crash", "killed by SIGABRT" } };
+  int socket = -1;
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    Process* const process = start(rows[r].role, &socket);
+    expect_end(process, rows[r].reason);
+    process_free(process);
+    close(socket);
+  }
+  Process* const process = start("stay", &socket);
+  char text[16];
+  char reason[PROCESS_REASON_BYTES];
+  hear(socket, text, sizeof(text));
+  ck_assert(!process_has_ended(process, reason));
+  kill(process_id(process), SIGKILL); // as the kernel does when memory runs out
+  expect_end(process, "killed by SIGKILL: perhaps out of memory");
+  process_free(process);
+  close(socket);
+}
+END_TEST
+
+START_TEST(what_cannot_be_started_is_refused)
+{
+  char name[] = "nothing";
+  char what[] = "worker";
+  char* const argv[] = { name, what, NULL };
+  Process* process = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert(process_start("/nowhere/nothing", argv, STDERR_FILENO, &process, &error) ==
+            STATUS_FILE);
+  ck_assert_ptr_null(process);
+  ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/nothing worker"));
+  ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD); // nothing is left of it
+}
+END_TEST
+
+/// Start the one that looks around, and compare.
+static void
+expect_clean_child(void)
+{
+  int socket = -1;
+  char text[1024];
+  Process* const process = start("look", &socket);
+  hear(socket, text, sizeof(text));
+  ck_assert_str_eq(text, "descriptors 0 1 2 3, stdin null, stdout is stderr, signals usual, "
+                         "session own, scheduling usual");
+  expect_end(process, "exited with 0");
+  process_free(process);
+  close(socket);
+}
+
+START_TEST(without_a_null_device_that_is_what_is_said)
+{
+  if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+      mount("tmpfs", "/dev", "tmpfs", 0, NULL)) {
+    printf("skipped: no /dev of its own can be had\n");
+    return;
+  }
+  char* const argv[] = { "/bin/true", NULL };
+  Process* process = NULL;
+  Error error = { STATUS_OK, "" };
+  const int socket = open("/", O_RDONLY | O_CLOEXEC);
+  ck_assert_int_eq(process_start(argv[0], argv, socket, &process, &error), STATUS_FILE);
+  ck_assert_msg(strstr(error.text, "/dev/null cannot be opened: No such file"), "%s", error.text);
+  close(socket);
+}
+END_TEST
+
+START_TEST(a_child_has_nothing_of_its_parent)
+{
+  expect_clean_child();
+  for (int i = 0; i < 20; ++i) {
+    ck_assert_int_ge(open("/dev/zero", O_RDONLY), 0); // not close-on-exec
+  }
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  const struct sched_param lowest = { .sched_priority = 1 };
+  (void)sched_setscheduler(0, SCHED_FIFO, &lowest); // where that is allowed
+  expect_clean_child();
+}
+END_TEST
+
+START_TEST(a_parent_without_standard_descriptors_has_a_child_with_them)
+{
+  for (int fd = 0; fd < 3; ++fd) { // the socket comes to lie where they were
+    close(fd);
+    expect_clean_child();
+  }
+}
+END_TEST
+
+START_TEST(one_that_is_stopped_is_told_from_one_that_runs)
+{
+  int socket = -1;
+  char text[16];
+  Process* const process = start("odd name", &socket);
+  hear(socket, text, sizeof(text));
+  ck_assert(!process_is_stopped(process));
+  kill(process_id(process), SIGSTOP);
+  siginfo_t change;
+  ck_assert_int_eq(waitid(P_PID, (id_t)process_id(process), &change, WSTOPPED | WNOWAIT), 0);
+  ck_assert(process_is_stopped(process));
+  char reason[PROCESS_REASON_BYTES];
+  ck_assert(!process_has_ended(process, reason));
+  kill(process_id(process), SIGCONT);
+  ck_assert_int_eq(waitid(P_PID, (id_t)process_id(process), &change, WCONTINUED | WNOWAIT), 0);
+  ck_assert(!process_is_stopped(process));
+  kill(process_id(process), SIGSTOP);
+  ck_assert(process_kill(process, WAIT_NS, reason)); // stopped or not
+  ck_assert_str_eq(reason, "killed by SIGKILL");
+  process_free(process);
+  close(socket);
+}
+END_TEST
+
+/// Whether the kernel writes its core just now.
+static bool
+is_dumping(const Process* const process)
+{
+  char line[128];
+  bool is_found = false;
+  snprintf(line, sizeof(line), "/proc/%d/status", (int)process_id(process));
+  FILE* const status = fopen(line, "r");
+  while (status && !is_found && fgets(line, sizeof(line), status)) {
+    is_found = !strcmp(line, "CoreDumping:\t1\n");
+  }
+  if (status) {
+    fclose(status);
+  }
+  return is_found;
+}
+
+START_TEST(one_that_is_killed_while_its_core_is_written_has_crashed)
+{
+  const Scratch scratch = scratch_new();
+  const int back = open(".", O_RDONLY | O_CLOEXEC);
+  ck_assert_int_eq(chdir(scratch.directory), 0);
+  int socket = -1;
+  char text[16];
+  char reason[PROCESS_REASON_BYTES];
+  Process* const process = start("core", &socket);
+  ck_assert_int_eq(fchdir(back), 0);
+  close(back);
+  hear(socket, text, sizeof(text));
+  // Where there are no core files, it ends of the same by itself.
+  while (!is_dumping(process) && !process_has_ended(process, reason)) {
+    usleep(1000);
+  }
+  ck_assert(process_kill(process, WAIT_NS, reason));
+  ck_assert_str_eq(reason, "killed by SIGSEGV");
+  ck_assert_int_eq(process_signal(process), SIGSEGV);
+  process_free(process);
+  close(socket);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(freeing_leaves_no_process_and_no_descriptor)
+{
+  int socket = -1;
+  const unsigned before = descriptors_open();
+  for (int i = 0; i < 10; ++i) {
+    Process* const process = start(i % 2 ? "stay" : "exit", &socket);
+    process_free(process);
+    close(socket);
+  }
+  process_free(NULL);
+  ck_assert_uint_eq(descriptors_open(), before);
+  ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+}
+END_TEST
+
+START_TEST(an_ignored_SIGCHLD_hides_no_reason)
+{
+  signal(SIGCHLD, SIG_IGN);
+  int socket = -1;
+  Process* const process = start("exit", &socket);
+  expect_end(process, "exited with 7");
+  process_free(process);
+  close(socket);
+}
+END_TEST
+
+START_TEST(one_that_somebody_else_has_reaped_has_ended)
+{
+  int socket = -1;
+  Process* const process = start("exit", &socket);
+  ck_assert_int_eq(waitpid(-1, NULL, 0), process_id(process));
+  expect_end(process, "ended");
+  process_free(process);
+  close(socket);
+}
+END_TEST
+
+/// Kill a parent; the pidfd of its child, which is ours from then on.
+static int
+orphan(const char* const role_of_parent, pid_t* const id)
+{
+  int socket = -1;
+  char text[16];
+  ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  Process* const parent = start(role_of_parent, &socket);
+  hear(socket, text, sizeof(text));
+  *id = atoi(text);
+  const int child = (int)syscall(SYS_pidfd_open, *id, 0U);
+  ck_assert_int_ge(child, 0);
+  char reason[PROCESS_REASON_BYTES];
+  ck_assert(process_kill(parent, WAIT_NS, reason));
+  process_free(parent);
+  close(socket);
+  return child;
+}
+
+START_TEST(a_child_that_follows_dies_with_its_parent)
+{
+  pid_t id = 0;
+  struct pollfd end = { .fd = orphan("parent of follower", &id), .events = POLLIN };
+  ck_assert_int_eq(poll(&end, 1, WAIT_MS), 1);
+  int status = 0;
+  ck_assert_int_eq(waitpid(id, &status, 0), id);
+  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  close(end.fd);
+  end.fd = orphan("parent of stayer", &id); // the control: it would have lived
+  ck_assert_int_eq(poll(&end, 1, 100), 0);
+  kill(id, SIGKILL);
+  ck_assert_int_eq(waitpid(id, &status, 0), id);
+  close(end.fd);
+}
+END_TEST
+
+START_TEST(a_child_whose_parent_is_gone_already_knows_it)
+{
+  int sockets[2];
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+  for (int generations = 1; generations <= 2; ++generations) {
+    pid_t child = fork();
+    if (!child && generations == 2) { // whose parent is not the maker of the socket
+      child = fork();
+      int status = 0;
+      if (child) {
+        _exit(waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : 99);
+      }
+    }
+    if (!child) {
+      _exit(process_follow_parent(sockets[1]) ? 1 : 2);
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(status), generations);
+  }
+}
+END_TEST
+
+int
+main(const int argc, char** const argv)
+{
+  if (argc > 1) {
+    return play_role(argv[1]);
+  }
+  const TTest* const tests[] = { its_end_is_told_with_the_reason,
+                                 what_cannot_be_started_is_refused,
+                                 without_a_null_device_that_is_what_is_said,
+                                 a_child_has_nothing_of_its_parent,
+                                 a_parent_without_standard_descriptors_has_a_child_with_them,
+                                 one_that_is_stopped_is_told_from_one_that_runs,
+                                 one_that_is_killed_while_its_core_is_written_has_crashed,
+                                 freeing_leaves_no_process_and_no_descriptor,
+                                 an_ignored_SIGCHLD_hides_no_reason,
+                                 one_that_somebody_else_has_reaped_has_ended,
+                                 a_child_that_follows_dies_with_its_parent,
+                                 a_child_whose_parent_is_gone_already_knows_it };
+  return suite_run("process", tests, ARRAY_LEN(tests));
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Audio threads get what they ask for or say why not; the futex sleeps and wakes as it should.
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "tests/support/suite.h"
+
+#include <float.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+START_TEST(denormals_are_flushed_as_results_and_as_operands)
+{
+  volatile float smallest = FLT_MIN;
+  volatile float denormal = FLT_MIN / 4.0F;
+  ck_assert(smallest / 2.0F > 0.0F);
+  ck_assert(denormal * 1e10F > 0.0F);
+  rt_flush_denormals();
+  ck_assert(smallest / 2.0F == 0.0F);
+  ck_assert(denormal * 1e10F == 0.0F);
+}
+END_TEST
+
+typedef struct Seen {
+  char name[16];
+  sigset_t mask;
+} Seen;
+
+static void*
+look_around(void* const context)
+{
+  Seen* const seen = context;
+  while (strcmp(seen->name, "test-thread") != 0) { // the name is set right after the start
+    pthread_getname_np(pthread_self(), seen->name, sizeof(seen->name));
+  }
+  pthread_sigmask(SIG_BLOCK, NULL, &seen->mask);
+  return NULL;
+}
+
+START_TEST(a_thread_has_its_name_and_is_left_alone_by_signals)
+{
+  Seen seen = { .name = "" };
+  pthread_t thread;
+  ck_assert(rt_thread_start("test-thread", look_around, &seen, &thread, NULL) == STATUS_OK);
+  pthread_join(thread, NULL);
+  ck_assert(sigismember(&seen.mask, SIGINT) && sigismember(&seen.mask, SIGTERM));
+  ck_assert(!sigismember(&seen.mask, SIGSEGV) && !sigismember(&seen.mask, SIGSYS));
+  sigset_t own;
+  pthread_sigmask(SIG_BLOCK, NULL, &own);
+  ck_assert(!sigismember(&own, SIGINT));
+}
+END_TEST
+
+START_TEST(real_time_priority_is_had_or_refused_with_a_reason)
+{
+  Error error = { STATUS_OK, "" };
+  const Status status = rt_become_realtime(5, &error);
+  const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+  if (status == STATUS_OK) {
+    ck_assert_int_eq(policy, SCHED_FIFO);
+  } else {
+    ck_assert_int_eq(status, STATUS_LIMIT);
+    ck_assert_int_eq(policy, SCHED_OTHER);
+    ck_assert_ptr_nonnull(strstr(error.text, "rtprio"));
+  }
+  ck_assert(rt_become_realtime(1000, &error) == STATUS_LIMIT); // no such priority
+  ck_assert_ptr_nonnull(strstr(error.text, "1000"));
+}
+END_TEST
+
+START_TEST(memory_is_locked_or_refused_with_a_reason)
+{
+  Error error = { STATUS_OK, "" };
+  const Status status = rt_lock_memory(&error);
+  ck_assert(status == STATUS_OK || (status == STATUS_LIMIT && error.text[0]));
+}
+END_TEST
+
+START_TEST(a_futex_does_not_sleep_on_a_changed_word)
+{
+  _Atomic uint32_t word = 1;
+  rt_futex_wait(&word, 2, UINT64_MAX); // returns, or the test runs into its time limit
+}
+END_TEST
+
+START_TEST(a_futex_sleeps_until_its_time_is_over)
+{
+  _Atomic uint32_t word = 1;
+  const uint64_t began = time_now_ns();
+  while (time_now_ns() - began < 20000000U) { // may wake spuriously
+    rt_futex_wait(&word, 1, 20000000U);
+  }
+}
+END_TEST
+
+static void*
+wake_later(void* const context)
+{
+  _Atomic uint32_t* const word = context;
+  const struct timespec pause = { 0, 5000000 };
+  nanosleep(&pause, NULL);
+  atomic_store(word, 2);
+  rt_futex_wake(word);
+  return NULL;
+}
+
+START_TEST(a_futex_sleeper_is_woken)
+{
+  _Atomic uint32_t word = 1;
+  pthread_t thread;
+  ck_assert(rt_thread_start("test-waker", wake_later, &word, &thread, NULL) == STATUS_OK);
+  while (atomic_load(&word) == 1U) {
+    rt_futex_wait(&word, 1, UINT64_MAX);
+  }
+  pthread_join(thread, NULL);
+}
+END_TEST
+
+SUITE_MAIN("rt", denormals_are_flushed_as_results_and_as_operands,
+           a_thread_has_its_name_and_is_left_alone_by_signals,
+           real_time_priority_is_had_or_refused_with_a_reason,
+           memory_is_locked_or_refused_with_a_reason, a_futex_does_not_sleep_on_a_changed_word,
+           a_futex_sleeps_until_its_time_is_over, a_futex_sleeper_is_woken)

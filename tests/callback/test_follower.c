@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The level of an output is the energy of wet over dry in the last half second, never above 1; it
+// begins where the plan was measured, and neither silence nor a tail moves it.
+
+#include "engine/callback/follower.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+
+#define RATE  48000.0
+#define BLOCK 480U // 10 ms
+
+/// So many blocks of signals with these levels, in dB.
+static void
+hear(Follower* const follower, const double wet_db, const double dry_db, const uint32_t n_blocks)
+{
+  for (uint32_t b = 0; b < n_blocks; ++b) {
+    follower_hear(follower, BLOCK * pow(10.0, wet_db / 10.0), BLOCK * pow(10.0, dry_db / 10.0),
+                  BLOCK);
+  }
+}
+
+static double
+level_db(const Follower* const follower)
+{
+  return 20.0 * log10(fmax(follower->level, 1e-20));
+}
+
+START_TEST(a_level_begins_with_the_plan_s_and_follows_after_a_tenth_of_a_second)
+{
+  Follower follower;
+  follower_begin(&follower, RATE, 0.01F);
+  hear(&follower, -26.0, -20.0, 9);
+  ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
+  hear(&follower, -26.0, -20.0, 1);
+  ck_assert_double_eq_tol(level_db(&follower), -6.0, 1e-5);
+}
+END_TEST
+
+START_TEST(a_level_that_falls_or_rises_has_done_so_after_half_a_second)
+{
+  Follower follower;
+  follower_begin(&follower, RATE, 1.0F);
+  hear(&follower, -20.0, -20.0, 200);
+  ck_assert_double_eq_tol(level_db(&follower), 0.0, 1e-5);
+  hear(&follower, -60.0, -20.0, 50);
+  ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
+  hear(&follower, -26.0, -20.0, 50);
+  ck_assert_double_eq_tol(level_db(&follower), -6.0, 1e-5);
+}
+END_TEST
+
+START_TEST(a_level_is_never_above_0_db)
+{
+  Follower follower;
+  follower_begin(&follower, RATE, 0.1F);
+  hear(&follower, 0.0, -20.0, 100);
+  ck_assert_double_eq(follower.level, 1.0);
+}
+END_TEST
+
+START_TEST(neither_silence_nor_a_tail_moves_a_level)
+{
+  Follower follower;
+  follower_begin(&follower, RATE, 1.0F);
+  hear(&follower, -50.0, -10.0, 100);
+  hear(&follower, -300.0, -300.0, 1000);
+  ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
+  hear(&follower, -30.0, -300.0, 1000); // a reverberation
+  ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
+  hear(&follower, -30.0, -60.0, 1000); // with noise at the input
+  ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
+}
+END_TEST
+
+START_TEST(a_level_falls_whatever_the_input_is)
+{
+  Follower follower;
+  follower_begin(&follower, RATE, 1.0F);
+  hear(&follower, -10.0, -10.0, 100);
+  hear(&follower, -95.0, -60.0, 100); // a gate has closed on the noise of a room
+  ck_assert_double_eq_tol(level_db(&follower), -35.0, 0.1);
+}
+END_TEST
+
+SUITE_MAIN("follower", a_level_begins_with_the_plan_s_and_follows_after_a_tenth_of_a_second,
+           a_level_that_falls_or_rises_has_done_so_after_half_a_second, a_level_is_never_above_0_db,
+           neither_silence_nor_a_tail_moves_a_level, a_level_falls_whatever_the_input_is)

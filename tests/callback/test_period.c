@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One period: the wet signal comes out with a constant latency, and so does the dry one; nothing
+// that is not a proper sample leaves; other threads see a clock that fits.
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "tests/support/period_rig.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- normal flow ----
+
+START_TEST(a_block_comes_out_depth_periods_later_to_the_bit)
+{
+  for (uint32_t depth = 1; depth <= 2U; ++depth) {
+    PeriodRig rig;
+    period_rig_new(&rig, (PeriodConfig){ .depth = depth });
+    for (uint32_t k = 0; k < 50U; ++k) {
+      period_rig_run_served(&rig);
+      expect(&rig, k < depth ? silence_at : wet_at, depth * BLOCK);
+    }
+    const PeriodCounts counts = period_counts(rig.period);
+    ck_assert_uint_eq(counts.blocks, 50);
+    ck_assert_uint_eq(counts.late + counts.dropped + counts.dry + counts.clipped + counts.bad_in +
+                          counts.bad_out + counts.odd_periods + counts.faults,
+                      0);
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(depth_0_waits_for_its_own_block)
+{
+  PeriodRig rig;
+  PeriodWorker worker;
+  period_rig_new(&rig, (PeriodConfig){ .deadline = 1e5 }); // half a minute: never late
+  period_worker_start(&worker, &rig, 0);
+  for (uint32_t k = 0; k < 200U; ++k) {
+    period_rig_run(&rig);
+    expect(&rig, wet_at, 0);
+  }
+  period_worker_stop(&worker);
+  ck_assert_uint_eq(period_counts(rig.period).late, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(depth_0_gives_up_at_its_deadline)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .deadline = 10.0 });
+  const uint64_t began = time_now_ns();
+  period_rig_run(&rig);
+  ck_assert_uint_ge(time_now_ns() - began, (uint64_t)(10.0 * BLOCK / RATE * 1e9));
+  ck_assert_uint_eq(period_counts(rig.period).late, 1);
+  expect_miss(&rig, 0); // nothing wet was heard before
+  period_rig_run_served(&rig);
+  expect_fallback(&rig, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_period_of_several_blocks_is_processed_in_slices)
+{
+  PeriodRig rig;
+  PeriodWorker worker;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  period_worker_start(&worker, &rig, 0);
+  period_rig_run_frames(&rig, 0, true);
+  period_rig_run_frames(&rig, BLOCK, true);
+  expect(&rig, silence_at, 0);
+  for (uint32_t k = 0; k < 20U; ++k) {
+    const uint32_t n_frames = (k % 9U + 1U) * BLOCK;
+    period_rig_run_frames(&rig, n_frames, true);
+    expect_frames(&rig, wet_at, BLOCK, n_frames);
+  }
+  period_worker_stop(&worker);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(whoever_waits_misses_nothing)
+{
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    PeriodRig rig;
+    PeriodWorker worker;
+    period_rig_new(&rig, (PeriodConfig){ .depth = depth });
+    period_worker_start(&worker, &rig, 500);
+    for (uint32_t k = 0; k < 40U; ++k) {
+      period_rig_run_frames(&rig, BLOCK, true);
+      expect(&rig, k < depth ? silence_at : wet_at, depth * BLOCK);
+    }
+    period_worker_stop(&worker);
+    ck_assert_uint_eq(atomic_load(&worker.flags), SLOT_WAITED);
+    const PeriodCounts counts = period_counts(rig.period);
+    ck_assert_uint_eq(counts.late + counts.dropped + counts.dry, 0);
+    ck_assert_uint_eq(counts.callback_ns_max, 0);
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+// ---- the dry signal ----
+
+START_TEST(the_dry_signal_has_the_latency_of_the_rack)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 100 });
+  period_set_latency(rig.period, 37);
+  period_rig_run_served(&rig);
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK + 37U);
+  for (uint32_t k = 0; k < 40U; ++k) { // also around the end of the line
+    period_rig_run(&rig);
+    expect_fallback(&rig, BLOCK + 37U);
+  }
+  period_set_latency(rig.period, 100);
+  period_rig_run(&rig);
+  expect_fade(&rig, dry_at, dry_at, BLOCK + 37U, BLOCK + 100U);
+  period_rig_run(&rig);
+  expect_fallback(&rig, BLOCK + 100U);
+  period_set_latency(rig.period, 5000); // cut to the largest
+  period_rig_run(&rig);
+  expect_fallback(&rig, BLOCK + 100U);
+  period_rig_free(&rig);
+}
+END_TEST
+
+/// Play a gap, behind its bridge: the level of the dry signal in an output.
+static double
+level_in_gap(PeriodRig* const rig, const uint32_t c)
+{
+  for (uint32_t k = 0; k < 4U; ++k) {
+    period_rig_run(rig);
+  }
+  for (uint32_t i = 1; i < BLOCK; ++i) { // one level for all of it
+    const float* const out = rig->out[c];
+    const double dry = (double)dry_at(c, (int64_t)(rig->frame - 2U * BLOCK));
+    const double level = (double)out[0] / dry;
+    ck_assert_double_eq_tol(
+        out[i], level * (double)dry_at(c, (int64_t)(rig->frame - 2U * BLOCK + i)), 1e-6);
+  }
+  return (double)rig->out[c][0] / (double)dry_at(c, (int64_t)(rig->frame - 2U * BLOCK));
+}
+
+START_TEST(each_output_has_a_level_of_its_own_and_may_be_silent)
+{
+  static const Fallback levels[] = { { .level = 0.25F }, { .level = 0.0F }, { .level = 1.0F } };
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  period_set_fallbacks(rig.period, levels, CHANNELS);
+  period_rig_run_served(&rig);
+  period_rig_run_served(&rig);
+  ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.25, 1e-6);
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    ck_assert(rig.out[1][i] == 0.0F);
+  }
+  const Fallback other = { .level = 0.5F };
+  period_set_fallbacks(rig.period, &other, 1U);
+  period_rig_run(&rig); // goes there within the block
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    const double wanted = 0.25 + 0.25 * (i + 1.0) / BLOCK;
+    const double dry = (double)dry_at(0, (int64_t)(rig.frame - 2U * BLOCK + i));
+    ck_assert_double_eq_tol(rig.out[0][i], wanted * dry, 1e-6);
+  }
+  ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.5, 1e-6);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_level_that_follows_is_that_of_the_wet_signal_and_begins_anew_with_another_rack)
+{
+  static const Fallback quiet[] = { { .level = 0.01F, .follows = true } };
+  static const Fallback hardly_other[] = { { .level = 0.0105F, .follows = true } };
+  static const Fallback louder[] = { { .level = 0.1F, .follows = true } };
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, 1);
+  period_set_fallbacks(rig.period, quiet, 1U);
+  for (uint32_t k = 0; k < 4U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.01, 1e-6); // not long enough to know better
+  for (uint32_t k = 0; k < (uint32_t)(RATE / BLOCK); ++k) {
+    period_rig_run_served(&rig);
+  }
+  ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.8, 0.01); // amplitudes of 0.4 and 0.5
+  period_set_fallbacks(rig.period, hardly_other, 1U);
+  ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.8, 0.01);
+  period_set_fallbacks(rig.period, louder, 1U);
+  ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.1, 1e-6);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent)
+{
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, CHANNELS);
+  period_rig_run(&rig);
+  period_rig_run(&rig);
+  period_rig_run(&rig);
+  for (uint32_t c = 0; c < CHANNELS; ++c) {
+    ck_assert(memcmp(rig.out[c], rig.out[0], BLOCK * sizeof(float)) == 0);
+    ck_assert(rig.out[c][3] == dry_at(0, 1 * BLOCK + 3));
+  }
+  period_rig_free(&rig);
+
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 2, CHANNELS);
+  period_rig_run(&rig);
+  period_rig_run(&rig);
+  period_rig_run(&rig);
+  ck_assert(rig.out[0][3] == dry_at(0, BLOCK + 3));
+  ck_assert(rig.out[1][3] == dry_at(1, BLOCK + 3));
+  ck_assert(rig.out[2][3] == 0.0F);
+  period_rig_free(&rig);
+
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 0, 1);
+  period_rig_run(&rig);
+  period_rig_run(&rig);
+  expect(&rig, silence_at, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- odd periods ----
+
+START_TEST(an_odd_period_is_silent_and_the_pipeline_starts_afresh)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 64 });
+  period_set_latency(rig.period, 50);
+  for (uint32_t k = 0; k < 5U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  static const uint32_t odd[] = { BLOCK - 1U, 1, BLOCK + 3U, 5U * BLOCK + 7U };
+  for (uint32_t o = 0; o < ARRAY_LEN(odd); ++o) {
+    period_rig_serve(&rig);
+    period_rig_run_frames(&rig, odd[o], false);
+    expect_frames(&rig, silence_at, 0, odd[o]);
+  }
+  ck_assert_uint_eq(period_counts(rig.period).odd_periods, ARRAY_LEN(odd));
+  period_rig_run_served(&rig);
+  expect(&rig, silence_at, 0);
+  period_rig_run_served(&rig);
+  expect(&rig, wet_at, BLOCK);
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK + 50U); // the dry line has heard the odd periods too
+  period_rig_run(&rig);
+  expect_fallback(&rig, BLOCK + 50U);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(an_odd_period_takes_an_input_that_is_missing_as_silence)
+{
+  enum { FRAMES = 2 * BLOCK + 5 };
+  static float sound[FRAMES] = { [3] = NAN, [BLOCK + 1] = NAN };
+  float out[2][FRAMES];
+  float* const outs[] = { out[0], out[1] };
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 2, 2);
+  for (uint32_t c = 0; c < 2U; ++c) {
+    const float* ins[2] = { NULL };
+    ins[c] = sound;
+    period_run(rig.period, ins, outs, FRAMES, false);
+    ck_assert_uint_eq(period_port(rig.period, false, c).bad, 2);
+    ck_assert_uint_eq(period_port(rig.period, false, 1).bad, 2U * c);
+  }
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- level and guards ----
+
+START_TEST(the_output_fades_to_silence_and_back)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  period_rig_run_served(&rig);
+  const uint32_t fade_frames = (uint32_t)(0.05 * RATE);
+  for (int down = 1; down >= 0; --down) {
+    period_fade(rig.period, down);
+    for (uint32_t done = 0; done < fade_frames + 2U * BLOCK; done += BLOCK) {
+      ck_assert(period_is_silent(rig.period) == (down ? done >= fade_frames : done == 0));
+      period_rig_run_served(&rig);
+      for (uint32_t i = 0; i < BLOCK; ++i) {
+        const double moved = fmin(1.0, (double)(done + i + 1U) / fade_frames);
+        const double gain = down ? 1.0 - moved : moved;
+        const double wet = (double)wet_at(1, (int64_t)rig.frame - 2 * (int64_t)BLOCK + i);
+        ck_assert_double_eq_tol(rig.out[1][i], gain * wet, 1e-7);
+      }
+    }
+  }
+  expect(&rig, wet_at, BLOCK);
+  ck_assert(!period_is_silent(rig.period));
+  period_rig_free(&rig);
+}
+END_TEST
+
+/// One channel in and out, the worker's block given as samples.
+static void
+play_samples(PeriodRig* const rig, const float* const wet)
+{
+  uint64_t sequence = 0;
+  ck_assert(ring_take(rig->ring, 0U, &sequence));
+  memcpy(ring_output(rig->ring, sequence, 0), wet, BLOCK * sizeof(float));
+  ring_finish(rig->ring);
+  period_rig_run(rig);
+}
+
+START_TEST(what_leaves_is_finite_and_within_the_ceiling)
+{
+  static const float wet[BLOCK] = { 0.5F,  NAN,   2.0F, -3.0F,  INFINITY, -INFINITY, 0.7F, -0.7F,
+                                    1e38F, -0.0F, -NAN, 1e-40F, 0.8F,     -0.8F,     0.0F, 0.1F };
+  static const float limited[BLOCK] = { 0.5F,  0.0F,  0.75F, -0.75F, 0.0F,  0.0F,   0.7F, -0.7F,
+                                        0.75F, -0.0F, 0.0F,  0.0F,   0.75F, -0.75F, 0.0F, 0.1F };
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.75F }, 1, 1);
+  period_rig_run(&rig);
+  play_samples(&rig, wet);
+  ck_assert(memcmp(rig.out[0], limited, sizeof(limited)) == 0);
+  PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.bad_out, 4);
+  ck_assert_uint_eq(counts.denormal_out, 1);
+  ck_assert_uint_eq(counts.clipped, 5);
+  period_rig_free(&rig);
+
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.0F }, 1, 1);
+  period_rig_run(&rig);
+  play_samples(&rig, wet);
+  ck_assert(rig.out[0][2] == 2.0F && rig.out[0][8] == 1e38F && rig.out[0][1] == 0.0F);
+  counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.bad_out, 4);
+  ck_assert_uint_eq(counts.clipped, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
+{
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 2, 2);
+  float left[BLOCK] = { NAN, 0.25F, INFINITY, -INFINITY, 2e20F, 1e-40F };
+  float out[2][BLOCK];
+  const float* const ins[] = { left, NULL };
+  float* const outs[] = { out[0], out[1] };
+  period_run(rig.period, ins, outs, BLOCK, false);
+  static const float clean[BLOCK] = { 0.0F, 0.25F, 0.0F, 0.0F, 2e20F };
+  static const float zeroes[BLOCK];
+  ck_assert(memcmp(ring_input(rig.ring, 0, 0), clean, sizeof(clean)) == 0);
+  ck_assert(memcmp(ring_input(rig.ring, 0, 1), zeroes, sizeof(zeroes)) == 0); // NULL is silence
+  ck_assert_uint_eq(period_counts(rig.period).bad_in, 3);
+  ck_assert_uint_eq(period_counts(rig.period).denormal_in, 1);
+  memset(left, 0, sizeof(left));
+  period_run(rig.period, ins, outs, BLOCK, false); // late
+  ck_assert(out[0][1] == 0.25F && out[0][0] == 0.0F && out[0][2] == 0.0F);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
+{
+  const float ceiling = (float)pow(10.0, -0.3 / 20.0);
+  for (int late = 0; late <= 1; ++late) {
+    PeriodRig rig;
+    period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = ceiling }, 1, 1);
+    float in[BLOCK] = { 0.5F, 0.5F, 1000.0F, -1000.0F, 0.5F };
+    float out[BLOCK];
+    for (uint32_t k = 0; k < 4U; ++k) {
+      period_run(rig.period, (const float*[]){ in }, (float*[]){ out }, BLOCK, false);
+      uint64_t sequence = 0;
+      while (!late && ring_take(rig.ring, 0U, &sequence)) {
+        memcpy(ring_output(rig.ring, sequence, 0), ring_input(rig.ring, sequence, 0), sizeof(in));
+        ring_finish(rig.ring);
+      }
+    }
+    ck_assert(out[1] == 0.5F && out[2] == ceiling && out[3] == -ceiling && out[4] == 0.5F);
+    ck_assert_uint_gt(period_counts(rig.period).clipped, 0);
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(each_port_has_counters_of_its_own)
+{
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.5F }, 2, 3);
+  float in[2][BLOCK] = { { 0.0F }, { NAN, NAN, 1e-40F } };
+  float out[3][BLOCK];
+  const float* const ins[] = { in[0], in[1] };
+  float* const outs[] = { out[0], out[1], out[2] };
+  period_run(rig.period, ins, outs, BLOCK, false);
+  uint64_t sequence = 0;
+  ck_assert(ring_take(rig.ring, 0U, &sequence));
+  static const float wet[3][BLOCK] = { { 0.0F }, { INFINITY, 1e-39F, -1e-39F }, { 1.0F, 2.0F } };
+  for (uint32_t c = 0; c < 3U; ++c) {
+    memcpy(ring_output(rig.ring, sequence, c), wet[c], sizeof(wet[c]));
+  }
+  ring_finish(rig.ring);
+  period_run(rig.period, ins, outs, BLOCK, false);
+  period_run(rig.period, ins, outs, 5U, false); // an odd one plays nothing, and listens
+
+  const PeriodPort zero = { 0 };
+  const PeriodPort right = period_port(rig.period, false, 1);
+  ck_assert_uint_eq(right.bad, 3U * 2U);
+  ck_assert_uint_eq(right.denormal, 3);
+  const PeriodPort middle = period_port(rig.period, true, 1);
+  ck_assert_uint_eq(middle.bad, 1);
+  ck_assert_uint_eq(middle.denormal, 2);
+  ck_assert_uint_eq(middle.clipped, 0);
+  ck_assert_uint_eq(period_port(rig.period, true, 2).clipped, 2);
+  const PeriodPort others[] = { period_port(rig.period, false, 0), period_port(rig.period, true, 0),
+                                period_port(rig.period, false, 2),  // not there
+                                period_port(rig.period, true, 3) }; // not there
+  for (uint32_t i = 0; i < ARRAY_LEN(others); ++i) {
+    ck_assert(memcmp(&others[i], &zero, sizeof(zero)) == 0);
+  }
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.bad_in, right.bad);
+  ck_assert_uint_eq(counts.denormal_in, right.denormal);
+  ck_assert_uint_eq(counts.bad_out, middle.bad);
+  ck_assert_uint_eq(counts.denormal_out, middle.denormal);
+  ck_assert_uint_eq(counts.clipped, 2);
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- other threads ----
+
+START_TEST(the_clock_tells_the_frame_of_the_next_period)
+{
+  PeriodRig rig;
+  uint64_t before = time_now_ns();
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1, .first_frame = 1000 });
+  uint64_t frame = 1;
+  uint64_t ns = 1;
+  period_clock(rig.period, &frame, &ns);
+  ck_assert_uint_eq(frame, 1000);
+  ck_assert_uint_ge(ns, before);
+  ck_assert_uint_le(ns, time_now_ns());
+  before = time_now_ns();
+  period_rig_run(&rig);
+  period_rig_run_frames(&rig, BLOCK + 5U, false);
+  period_clock(rig.period, &frame, &ns);
+  ck_assert_uint_eq(frame, 1000U + 2U * BLOCK + 5U);
+  ck_assert_uint_ge(ns, before);
+  ck_assert_uint_le(ns, time_now_ns());
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_gt(counts.callback_ns_max, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+typedef struct ClockReader {
+  const PeriodRig* rig;
+  _Atomic bool stop;
+  uint64_t n_wrong;
+} ClockReader;
+
+/// Frame and time both only grow, and one does not change without the other.
+static void*
+read_clock(void* const context)
+{
+  ClockReader* const reader = context;
+  uint64_t frame = 0;
+  uint64_t ns = 0;
+  period_clock(reader->rig->period, &frame, &ns);
+  while (!atomic_load(&reader->stop)) {
+    uint64_t new_frame = 0;
+    uint64_t new_ns = 0;
+    period_clock(reader->rig->period, &new_frame, &new_ns);
+    reader->n_wrong += new_frame < frame || new_ns < ns || (new_frame != frame) != (new_ns != ns);
+    frame = new_frame;
+    ns = new_ns;
+    period_counts(reader->rig->period);
+    period_set_latency(reader->rig->period, (uint32_t)(frame % 64U));
+  }
+  return NULL;
+}
+
+START_TEST(others_read_the_clock_as_a_pair_while_audio_runs)
+{
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 64 }, 1, 1);
+  ClockReader reader = { .rig = &rig };
+  pthread_t thread;
+  ck_assert(rt_thread_start("test-reader", read_clock, &reader, &thread, NULL) == STATUS_OK);
+  for (uint32_t k = 0; k < 100000U; ++k) {
+    period_rig_run(&rig);
+  }
+  atomic_store(&reader.stop, true);
+  pthread_join(thread, NULL);
+  ck_assert_uint_eq(reader.n_wrong, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_wrong_configuration_is_refused)
+{
+  const RingShape shape = { 1, 1, BLOCK, SLOTS, 16 };
+  Ring* ring = NULL;
+  ck_assert(ring_new(&shape, &ring, NULL) == STATUS_OK);
+  const PeriodConfig wrong[] = {
+    { .ring = ring, .rate_hz = RATE, .depth = 3 },
+    { .ring = ring, .rate_hz = 0.0 },
+    { .ring = ring, .rate_hz = NAN },
+    { .ring = ring, .rate_hz = RATE, .ceiling = NAN },
+    { .ring = ring, .rate_hz = RATE, .ceiling = -1.0F },
+    { .ring = ring, .rate_hz = RATE, .ceiling = 1e-7F },
+    { .ring = ring, .rate_hz = RATE, .ceiling = INFINITY },
+    { .ring = ring, .rate_hz = RATE, .deadline = -0.5 },
+    { .ring = ring, .rate_hz = RATE, .max_latency_frames = UINT32_MAX },
+  };
+  for (uint32_t i = 0; i < ARRAY_LEN(wrong); ++i) {
+    Period* period = NULL;
+    Error error = { STATUS_OK, "" };
+    ck_assert(period_new(&wrong[i], &period, &error) == STATUS_BAD_ARG);
+    ck_assert(!period && error.text[0]);
+  }
+  period_free(NULL);
+  ring_free(ring);
+}
+END_TEST
+
+SUITE_MAIN("period", a_block_comes_out_depth_periods_later_to_the_bit,
+           depth_0_waits_for_its_own_block, depth_0_gives_up_at_its_deadline,
+           a_period_of_several_blocks_is_processed_in_slices, whoever_waits_misses_nothing,
+           the_dry_signal_has_the_latency_of_the_rack,
+           each_output_has_a_level_of_its_own_and_may_be_silent,
+           a_level_that_follows_is_that_of_the_wet_signal_and_begins_anew_with_another_rack,
+           a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent,
+           an_odd_period_is_silent_and_the_pipeline_starts_afresh,
+           an_odd_period_takes_an_input_that_is_missing_as_silence,
+           the_output_fades_to_silence_and_back, what_leaves_is_finite_and_within_the_ceiling,
+           bad_input_samples_reach_neither_worker_nor_dry_signal,
+           a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry, each_port_has_counters_of_its_own,
+           the_clock_tells_the_frame_of_the_next_period,
+           others_read_the_clock_as_a_pair_while_audio_runs, a_wrong_configuration_is_refused)

@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The miss policy to the sample: a gap is bridged to the dry signal of exactly the same latency, it
+// ends at once while the bridge is open and else after eight good blocks in a row, and no pattern
+// of misses shifts the latency, plays a late block or clicks.  What the bridge is made of is tested
+// in test_bridge.c; here, that all of the callback's added time is in the model of its cost.
+
+#include "engine/base/rt.h"
+#include "engine/callback/period_state.h"
+#include "engine/contract/effect.h"
+#include "engine/ring/ring_private.h"
+#include "tests/support/period_rig.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+START_TEST(whoever_starts_to_wait_hears_wet_again_at_once)
+{
+  PeriodRig rig;
+  PeriodWorker worker;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  for (uint32_t k = 0; k < 20U; ++k) {
+    period_rig_run(&rig); // never served: the ring is full
+  }
+  ck_assert_uint_eq(period_counts(rig.period).dropped, 20U - SLOTS);
+  period_worker_start(&worker, &rig, 0);
+  period_rig_run_frames(&rig, BLOCK, true);
+  expect_fallback(&rig, BLOCK); // the block that is due was dropped
+  period_rig_run_frames(&rig, BLOCK, true);
+  expect_back(&rig, BLOCK);
+  period_rig_run_frames(&rig, BLOCK, true);
+  expect(&rig, wet_at, BLOCK);
+  period_worker_stop(&worker);
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- misses ----
+
+/// Run so many blocks that are late, once those in flight are out.
+static void
+run_late(PeriodRig* const rig, const uint32_t depth, const uint32_t n_late)
+{
+  for (uint32_t k = 1; k < depth; ++k) {
+    period_rig_run(rig); // still in time
+    expect(rig, wet_at, depth * BLOCK);
+  }
+  period_rig_run(rig);
+  expect_miss(rig, depth * BLOCK);
+  for (uint32_t k = 1; k < n_late; ++k) {
+    period_rig_run(rig);
+    expect_fallback(rig, depth * BLOCK);
+  }
+}
+
+START_TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
+{
+  for (uint32_t depth = 1; depth <= 2U; ++depth) {
+    for (uint32_t n_late = 1; n_late <= 2U; ++n_late) {
+      PeriodRig rig;
+      const uint32_t latency = depth * BLOCK;
+      period_rig_new(&rig, (PeriodConfig){ .depth = depth });
+      for (uint32_t k = 0; k < depth + PERIOD_GOOD_BLOCKS; ++k) {
+        period_rig_run_served(&rig);
+      }
+      run_late(&rig, depth, n_late);
+      period_rig_run_served(&rig);
+      expect_back(&rig, latency);
+      period_rig_run_served(&rig);
+      expect(&rig, wet_at, latency);
+      const PeriodCounts counts = period_counts(rig.period);
+      ck_assert_uint_eq(counts.late, n_late);
+      ck_assert_uint_eq(counts.dry, n_late + 1U);
+      ck_assert_uint_eq(counts.dropped, 0);
+      period_rig_run(&rig); // soon after: this one takes the long way
+      if (depth == 1U) {
+        expect_miss(&rig, latency);
+        expect_way_back(&rig, latency);
+      }
+      period_rig_free(&rig);
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  for (uint32_t k = 0; k < 20U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  run_late(&rig, 1, 3U);
+  expect_way_back(&rig, BLOCK);
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.late, 3);
+  ck_assert_uint_eq(counts.dry, 3U + PERIOD_GOOD_BLOCKS + 1U);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_block_without_sound_is_a_late_one)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  for (uint32_t k = 0; k < 10U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  period_rig_fail(&rig);
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK);
+  expect_way_back(&rig, BLOCK); // the long one: who knows what the worker goes on with
+  for (uint32_t k = 0; k < 10U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK); // late, then without sound
+  period_rig_fail(&rig);
+  period_rig_run(&rig);
+  expect_fallback(&rig, BLOCK);
+  expect_way_back(&rig, BLOCK);
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.failed, 2);
+  ck_assert_uint_eq(counts.late, 1);
+  ck_assert_uint_eq(counts.dropped, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+/// Blocks that come back with so many samples that are not finite, in the last channels.  What
+/// fills the slot up behind them (a header and 6 rows of 64 bytes, to 512) nobody may count.
+static void
+spoil_served(const PeriodRig* const rig, uint32_t n_bad)
+{
+  period_rig_serve(rig);
+  float* const behind = ring_output(rig->ring, ring_next(rig->ring) - 1U, CHANNELS);
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    behind[i] = NAN;
+  }
+  for (uint32_t c = CHANNELS; n_bad && c-- > 0U;) {
+    float* const out = ring_output(rig->ring, ring_next(rig->ring) - 1U, c);
+    for (uint32_t i = 0; n_bad && i < BLOCK; ++i, --n_bad) {
+      out[i] = i % 2U ? NAN : -INFINITY;
+    }
+  }
+}
+
+START_TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
+{
+  const uint32_t n_half = CHANNELS * BLOCK / 2U;
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  period_rig_run_served(&rig);
+  spoil_served(&rig, n_half);
+  period_rig_run(&rig);
+  for (uint32_t i = 0; i < BLOCK; ++i) { // half of it is played, and what is bad is silence
+    ck_assert(rig.out[0][i] == wet_at(0, (int64_t)(rig.frame - 2U * BLOCK + i)));
+    ck_assert(rig.out[CHANNELS - 1U][i] == 0.0F);
+  }
+  ck_assert_uint_eq(period_counts(rig.period).bad_out, n_half);
+  period_rig_run_served(&rig);
+  expect(&rig, wet_at, BLOCK);
+  spoil_served(&rig, n_half + 1U);
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK);
+  for (uint32_t k = 0; k < 3U * PERIOD_GOOD_BLOCKS; ++k) { // for as long as it lasts
+    spoil_served(&rig, CHANNELS * BLOCK);
+    period_rig_run(&rig);
+    expect_fallback(&rig, BLOCK);
+  }
+  expect_way_back(&rig, BLOCK);
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.failed, 1U + 3U * PERIOD_GOOD_BLOCKS);
+  ck_assert_uint_eq(counts.bad_out, 2U * n_half + 1U + 3U * PERIOD_GOOD_BLOCKS * CHANNELS * BLOCK);
+  ck_assert_uint_eq(period_port(rig.period, true, 0).bad, 3U * PERIOD_GOOD_BLOCKS * BLOCK);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(the_good_blocks_must_follow_each_other)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  for (uint32_t k = 0; k < 3U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK);
+  for (uint32_t k = 0; k < 30U; ++k) { // every eighth is late
+    if (k % PERIOD_GOOD_BLOCKS != PERIOD_GOOD_BLOCKS - 1U) {
+      period_rig_serve(&rig);
+    }
+    period_rig_run(&rig);
+    expect_fallback(&rig, BLOCK);
+  }
+  ck_assert_uint_eq(period_counts(rig.period).late, 1U + 3U);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_miss_while_fading_back_fades_to_dry_again)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  period_rig_run_served(&rig);
+  period_rig_run(&rig);
+  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS + 1U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  expect_back(&rig, BLOCK);
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(dropped_blocks_never_shift_the_latency)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 2 });
+  for (uint32_t k = 0; k < 5U; ++k) {
+    period_rig_run_served(&rig);
+  }
+  period_rig_run(&rig); // still in time
+  period_rig_run(&rig);
+  expect_miss(&rig, 2U * BLOCK);
+  for (uint32_t k = 0; k < 9U; ++k) {
+    period_rig_run(&rig);
+    expect_fallback(&rig, 2U * BLOCK);
+  }
+  // Of 11 blocks since the worker stopped, SLOTS less the one that it had left fit in.
+  PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.dropped, 11U - (SLOTS - 1U));
+  ck_assert_uint_eq(counts.late + counts.dropped, 1U + 9U + 2U); // two drops are not due yet
+  for (uint32_t k = 0; k < 2U + PERIOD_GOOD_BLOCKS; ++k) {
+    period_rig_run_served(&rig);
+    expect_fallback(&rig, 2U * BLOCK);
+  }
+  period_rig_run_served(&rig);
+  expect_back(&rig, 2U * BLOCK);
+  for (uint32_t k = 0; k < 20U; ++k) {
+    period_rig_run_served(&rig);
+    expect(&rig, wet_at, 2U * BLOCK);
+  }
+  counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.dropped, 11U - (SLOTS - 1U));
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts)
+{
+  for (uint32_t good = PERIOD_GOOD_BLOCKS - 1U; good <= PERIOD_GOOD_BLOCKS; ++good) {
+    PeriodRig rig;
+    period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+    period_rig_run_served(&rig);
+    period_rig_run(&rig);
+    expect_miss(&rig, BLOCK);
+    for (uint32_t k = 0; k < good; ++k) {
+      period_rig_run_served(&rig);
+      expect_fallback(&rig, BLOCK);
+    }
+    period_rig_run(&rig);
+    expect_fallback(&rig, BLOCK);
+    expect_way_back(&rig, BLOCK);
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+/// Block `b` of the last period, of `n` blocks, as a period of its own.
+static PeriodRig
+slice_of(const PeriodRig* const rig, const uint32_t b, const uint32_t n)
+{
+  PeriodRig slice = *rig;
+  slice.frame -= (uint64_t)(n - 1U - b) * BLOCK;
+  for (uint32_t c = 0; c < CHANNELS; ++c) {
+    memcpy(slice.out[c], rig->out[c] + (size_t)b * BLOCK, BLOCK * sizeof(float));
+  }
+  return slice;
+}
+
+START_TEST(blocks_of_one_period_are_missed_one_by_one)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 2 });
+  period_rig_run_served(&rig);
+  period_rig_run_served(&rig);
+  period_rig_serve(&rig);
+  period_rig_run_frames(&rig, 4U * BLOCK, false); // two are there, two are not
+  for (uint32_t b = 0; b < 2U; ++b) {
+    const PeriodRig slice = slice_of(&rig, b, 4U);
+    expect(&slice, wet_at, 2U * BLOCK);
+  }
+  PeriodRig third = slice_of(&rig, 2U, 4U);
+  expect_miss(&third, 2U * BLOCK);
+  rig.gap = third.gap;
+  const PeriodRig fourth = slice_of(&rig, 3U, 4U);
+  expect_fallback(&fourth, 2U * BLOCK);
+  ck_assert_uint_eq(period_counts(rig.period).late, 2);
+  for (uint32_t p = 0; p < PERIOD_GOOD_BLOCKS / 2U; ++p) { // all due ones are there
+    period_rig_serve(&rig);
+    period_rig_run_frames(&rig, 2U * BLOCK, false);
+    for (uint32_t b = 0; b < 2U; ++b) {
+      const PeriodRig slice = slice_of(&rig, b, 2U);
+      expect_fallback(&slice, 2U * BLOCK);
+    }
+  }
+  period_rig_serve(&rig);
+  period_rig_run_frames(&rig, 2U * BLOCK, false);
+  const PeriodRig back = slice_of(&rig, 0, 2U);
+  expect_back(&back, 2U * BLOCK);
+  const PeriodRig wet = slice_of(&rig, 1U, 2U);
+  expect(&wet, wet_at, 2U * BLOCK);
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- any pattern, against the rule in closed form ----
+
+typedef enum Outcome { GOOD, LATE, FAILED, WRONG, N_OUTCOMES } Outcome;
+
+#define PATTERN_BLOCKS 4000U
+#define NEVER          INT64_MIN
+
+/// A worker that is told what becomes of each block, and when.
+typedef struct Puppet {
+  PeriodRig rig;
+  Outcome outcomes[PATTERN_BLOCKS]; ///< By sequence number
+  _Atomic uint64_t allowed;         ///< Blocks before this one may come back
+  _Atomic bool stop;
+  pthread_t thread;
+} Puppet;
+
+/// A miss every 30 blocks or so, in clusters now and then.
+static void
+draw_outcomes(Outcome* const outcomes, uint64_t seed)
+{
+  uint64_t odds = 30U;
+  for (uint32_t k = 0; k < PATTERN_BLOCKS; ++k) {
+    const uint64_t draw = signal_random(&seed);
+    outcomes[k] = draw % odds ? GOOD : (Outcome)(1U + (draw >> 32U) % (N_OUTCOMES - 1U));
+    odds = (draw >> 48U) % 64U == 0 ? (odds == 30U ? 3U : 30U) : odds;
+  }
+}
+
+static void
+puppet_finish(Puppet* const puppet, const uint64_t sequence)
+{
+  const Outcome outcome = puppet->outcomes[sequence];
+  if (outcome == FAILED) {
+    ring_fail(puppet->rig.ring);
+  } else if (outcome == WRONG) { // comes back as the block before
+    RingSlot* const slot = ring_slot_at(puppet->rig.ring, sequence);
+    ring_finish(puppet->rig.ring);
+    slot->result = sequence;
+  } else {
+    period_rig_finish(&puppet->rig, sequence);
+  }
+}
+
+/// Finish what is allowed, late blocks included: nobody may hear those.
+static void
+puppet_move(Puppet* const puppet)
+{
+  uint64_t sequence = 0;
+  while (ring_take(puppet->rig.ring, 0U, &sequence) && sequence < atomic_load(&puppet->allowed)) {
+    puppet_finish(puppet, sequence);
+  }
+}
+
+static void*
+puppet_main(void* const context)
+{
+  Puppet* const puppet = context;
+  while (!atomic_load(&puppet->stop)) {
+    puppet_move(puppet);
+    sched_yield();
+  }
+  return NULL;
+}
+
+/// Where the sound is, by the outcomes of the blocks before.
+typedef struct Rule {
+  int64_t gap;    ///< First block of the gap that lasts, NEVER: none does
+  int64_t missed; ///< The last block that was not good
+  bool is_short;  ///< The gap has late blocks only, and eight good ones were before it
+} Rule;
+
+/// What block `due` must sound like.
+static void
+expect_by_rule(Puppet* const puppet, const int64_t due, Rule* const rule, const uint32_t latency)
+{
+  PeriodRig* const rig = &puppet->rig;
+  const int64_t good = (int64_t)PERIOD_GOOD_BLOCKS;
+  const Outcome outcome = due < 0 ? GOOD : puppet->outcomes[due];
+  const int64_t n_before = due - (rule->missed == NEVER ? 0 : rule->missed + 1);
+  if (due < 0) {
+    expect(rig, silence_at, latency);
+  } else if (outcome != GOOD && rule->gap == NEVER) {
+    *rule = (Rule){ due, due, outcome == LATE && n_before >= good };
+    expect_miss(rig, latency);
+  } else if (outcome != GOOD) {
+    rule->is_short &= outcome == LATE;
+    rule->missed = due;
+    expect_fallback(rig, latency);
+  } else if (rule->gap == NEVER) {
+    expect(rig, wet_at, latency);
+  } else if ((rule->is_short && due - rule->gap < 3) || n_before >= good) {
+    rule->gap = NEVER;
+    expect_back(rig, latency);
+  } else {
+    expect_fallback(rig, latency);
+  }
+}
+
+/// One period; with depth 0 the worker's thread answers within it, or not.
+static void
+puppet_run(Puppet* const puppet, const int64_t due)
+{
+  const bool is_late = due >= 0 && puppet->outcomes[due] == LATE;
+  atomic_store(&puppet->allowed, (uint64_t)(due + !is_late));
+  if (puppet->rig.period->config.depth == 0) {
+    puppet->rig.period->config.deadline = is_late ? 0.0 : 1e5; // at once, or half a minute
+  } else {
+    puppet_move(puppet);
+  }
+  period_rig_run(&puppet->rig);
+}
+
+START_TEST(any_pattern_of_misses_sounds_as_the_rule_says)
+{
+  static Puppet puppet;
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    memset(&puppet, 0, sizeof(puppet));
+    period_rig_new(&puppet.rig, (PeriodConfig){ .depth = depth });
+    draw_outcomes(puppet.outcomes, depth);
+    if (depth == 0) {
+      ck_assert(rt_thread_start("test-puppet", puppet_main, &puppet, &puppet.thread, NULL) ==
+                STATUS_OK);
+    }
+    uint64_t n[N_OUTCOMES] = { 0 };
+    Rule rule = { NEVER, NEVER, false };
+    for (int64_t k = 0; k < PATTERN_BLOCKS; ++k) {
+      const int64_t due = k - depth;
+      if (depth == 0 && puppet.outcomes[k] == WRONG) {
+        puppet.outcomes[k] = FAILED; // read at once, so that it cannot be made wrong in time
+      }
+      puppet_run(&puppet, due);
+      expect_by_rule(&puppet, due, &rule, depth * BLOCK);
+      if (due >= 0) {
+        ++n[puppet.outcomes[due]];
+      }
+    }
+    const PeriodCounts counts = period_counts(puppet.rig.period);
+    ck_assert_uint_gt(n[LATE], 50);
+    ck_assert_uint_eq(counts.late, n[LATE]);
+    ck_assert_uint_eq(counts.failed, n[FAILED]);
+    ck_assert_uint_eq(counts.wrong, n[WRONG]);
+    ck_assert_uint_eq(counts.faults, n[WRONG]);
+    ck_assert_uint_eq(counts.dropped, 0);
+    if (depth == 0) {
+      atomic_store(&puppet.stop, true);
+      pthread_join(puppet.thread, NULL);
+    }
+    period_rig_free(&puppet.rig);
+  }
+}
+END_TEST
+
+START_TEST(a_miss_does_not_click)
+{
+  PeriodRig rig;
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, 1);
+  float heard[60U * BLOCK];
+  for (uint32_t k = 0; k < 60U; ++k) {
+    if (k != 30U) {
+      period_rig_serve(&rig);
+    }
+    period_rig_run(&rig);
+    memcpy(heard + (size_t)k * BLOCK, rig.out[0], BLOCK * sizeof(float));
+  }
+  const float* const settled = heard + (size_t)2U * BLOCK;
+  // What fading from a to b may bend, with the gain g going up within BLOCK frames:
+  // g''(b-a) + 2 g'(b'-a') + the signals' own curvature, where g'' <= 6 / BLOCK^2 and g' <= 1.5 /
+  // BLOCK.  The fade back is that; the bridge before it is three times as long.
+  const double slopes = 0.5 * 0.11 + 0.4 * 0.07;
+  const double curvature = 0.5 * 0.11 * 0.11;
+  const double bound = 6.0 / (BLOCK * BLOCK) * (0.5 + 0.4) + 2.0 * 1.5 / BLOCK * slopes + curvature;
+  ck_assert_double_le(max_second_difference(settled, 58U * BLOCK), bound);
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- cost ----
+
+/// A period with more outputs and frames than a PeriodRig has.
+typedef struct WideRig {
+  RingShape shape;
+  Ring* ring;
+  Period* period;
+} WideRig;
+
+/// Play one block; the CPU time of the callback, in seconds.
+static double
+time_block(const WideRig* const rig, const float* const noise)
+{
+  static float played[FX_MAX_BLOCK];
+  const float* in[FX_MAX_CHANNELS];
+  float* out[FX_MAX_CHANNELS];
+  struct timespec began;
+  struct timespec ended;
+  for (uint32_t c = 0; c < rig->shape.n_out; ++c) {
+    in[c] = noise + c;
+    out[c] = played;
+  }
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &began);
+  period_run(rig->period, in, out, rig->shape.block_frames, false);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended);
+  return (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
+}
+
+static void
+serve_wide(const WideRig* const rig, const float* const noise)
+{
+  uint64_t sequence = 0;
+  while (ring_take(rig->ring, 0U, &sequence)) {
+    for (uint32_t c = 0; c < rig->shape.n_out; ++c) {
+      memcpy(ring_output(rig->ring, sequence, c), noise + 2U * c,
+             rig->shape.block_frames * sizeof(float));
+    }
+    ring_finish(rig->ring);
+  }
+}
+
+/// Time that the first late block, or the block that fades back to wet, takes in addition to a wet
+/// one, each the least of many, divided by the modelled cost: the larger of the two.
+static double
+time_over_model(const uint32_t n_outputs, const uint32_t block_frames)
+{
+  static float noise[2U * FX_MAX_CHANNELS + FX_MAX_BLOCK];
+  uint64_t random = 1;
+  WideRig rig = { .shape = { n_outputs, n_outputs, block_frames, SLOTS, 16U } };
+  for (uint32_t i = 0; i < ARRAY_LEN(noise); ++i) {
+    noise[i] = (float)(signal_random(&random) >> 40U) * 0x1p-25F - 0.25F;
+  }
+  ck_assert(!ring_new(&rig.shape, &rig.ring, NULL));
+  const PeriodConfig config = {
+    .ring = rig.ring, .rate_hz = RATE, .depth = 1, .fallback = { .level = 0.5F, .follows = true }
+  };
+  ck_assert(!period_new(&config, &rig.period, NULL));
+  double wet_s = INFINITY;
+  double late_s = INFINITY;
+  double back_s[] = { INFINITY, INFINITY }; // while the bridge is open; after eight good blocks
+  for (uint32_t k = 0; k < 20U; ++k) {
+    for (uint32_t b = 0; b < PERIOD_GOOD_BLOCKS + 4U; ++b) {
+      serve_wide(&rig, noise);
+      const double time_s = time_block(&rig, noise);
+      wet_s = b > PERIOD_GOOD_BLOCKS ? fmin(wet_s, time_s) : wet_s;
+      back_s[0] = b == 0 && k > 0 ? fmin(back_s[0], time_s) : back_s[0];
+      back_s[1] = b == PERIOD_GOOD_BLOCKS && k > 0 ? fmin(back_s[1], time_s) : back_s[1];
+    }
+    late_s = fmin(late_s, time_block(&rig, noise));
+  }
+  ck_assert_uint_eq(period_counts(rig.period).late, 20);
+  const double ratio =
+      (fmax(late_s, fmax(back_s[0], back_s[1])) - wet_s) / bridge_cost(rig.period->bridge);
+  period_free(rig.period);
+  ring_free(rig.ring);
+  return ratio;
+}
+
+START_TEST(all_that_a_late_block_costs_is_in_the_model)
+{
+  static const struct {
+    uint32_t n_outputs, block_frames;
+  } rows[] = { { 1024, 16 }, { 256, 64 }, { 16, 1024 } };
+  rt_flush_denormals();
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    const double ratio = time_over_model(rows[r].n_outputs, rows[r].block_frames);
+    const double reference = time_over_model(64, 64); // beside it: the processor's clock moves
+    ck_assert_msg(ratio <= 3.0 * reference,
+                  "%u outputs of %u frames: %.2f times the model, 64 of 64: %.2f times",
+                  rows[r].n_outputs, rows[r].block_frames, ratio, reference);
+  }
+}
+END_TEST
+
+START_TEST(what_depth_0_waits_leaves_time_for_the_bridge)
+{
+  static const struct {
+    uint32_t depth;
+    double deadline, share;
+  } rows[] = { { 0, 0.75, 0.125 }, { 0, 0.5, 0.25 }, { 0, 0.1, 0.25 },
+               { 0, 1.0, 0.0 },    { 0, 10.0, 0.0 }, { 1, 0.75, 0.25 } };
+  WideRig rig = { .shape = { 256, 256, 64, SLOTS, 16U } };
+  for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    Bridge* wanted = NULL;
+    ck_assert(!ring_new(&rig.shape, &rig.ring, NULL));
+    const PeriodConfig config = {
+      .ring = rig.ring, .rate_hz = RATE, .depth = rows[r].depth, .deadline = rows[r].deadline
+    };
+    ck_assert(!period_new(&config, &rig.period, NULL));
+    ck_assert(!bridge_new(RATE, 256, 64, rows[r].share, &wanted, NULL));
+    ck_assert_double_eq_tol(bridge_cost(rig.period->bridge), bridge_cost(wanted), 1e-9);
+    bridge_free(wanted);
+    period_free(rig.period);
+    ring_free(rig.ring);
+  }
+}
+END_TEST
+
+SUITE_MAIN("period_miss", whoever_starts_to_wait_hears_wet_again_at_once,
+           a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal,
+           a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks,
+           a_block_without_sound_is_a_late_one, a_block_that_is_mostly_not_finite_is_a_late_one,
+           the_good_blocks_must_follow_each_other, a_miss_while_fading_back_fades_to_dry_again,
+           dropped_blocks_never_shift_the_latency,
+           a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts,
+           blocks_of_one_period_are_missed_one_by_one,
+           any_pattern_of_misses_sounds_as_the_rule_says, a_miss_does_not_click,
+           all_that_a_late_block_costs_is_in_the_model,
+           what_depth_0_waits_leaves_time_for_the_bridge)

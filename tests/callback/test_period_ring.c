@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The callback trusts nobody: a ring whose worker dies, hangs, is out of step or writes over the
+// shared region costs the wet signal and nothing else, and another ring takes its place without a
+// gap in time.
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "engine/ring/ring_private.h"
+#include "tests/support/period_rig.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+// ---- words of the region ----
+
+static RingHeader*
+header_of(const PeriodRig* const rig)
+{
+  size_t n_bytes = 0;
+  return ring_memory(rig->ring, &n_bytes);
+}
+
+START_TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  _Atomic uint64_t* const finished = &header_of(&rig)->finished;
+  period_rig_run_served(&rig);
+  period_rig_serve(&rig);
+  const uint64_t right = *finished;
+  *finished = 1000; // not submitted yet
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK);
+  *finished = right - 1U; // seen before: now backwards
+  period_rig_run(&rig);
+  expect_fallback(&rig, BLOCK);
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_ge(counts.faults, 2);
+  ck_assert_uint_eq(counts.late, 2);
+  *finished = right;
+  period_rig_run_served(&rig);
+  ck_assert_uint_eq(period_counts(rig.period).faults, counts.faults);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_block_that_says_to_be_another_is_a_miss_and_a_fault)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  static const int64_t off[] = { -1, 1, -(int64_t)SLOTS, INT64_MAX, INT64_MIN + 1 };
+  for (uint32_t o = 0; o < ARRAY_LEN(off); ++o) {
+    period_rig_run_served(&rig);
+    period_rig_run_served(&rig);
+    expect(&rig, wet_at, BLOCK);
+    period_rig_serve(&rig);
+    ring_slot_at(rig.ring, ring_next(rig.ring) - 1U)->result += (uint64_t)off[o];
+    period_rig_run(&rig);
+    expect_miss(&rig, BLOCK);
+    expect_way_back(&rig, BLOCK);
+    ck_assert_uint_eq(period_counts(rig.period).wrong, o + 1U);
+    ck_assert_uint_eq(period_counts(rig.period).faults, o + 1U);
+    ck_assert_uint_eq(ring_faults(rig.ring), o + 1U);
+  }
+  const PeriodCounts counts = period_counts(rig.period);
+  ck_assert_uint_eq(counts.late + counts.failed + counts.dropped, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_block_that_was_never_made_is_not_played)
+{
+  for (uint32_t depth = 1; depth <= 2U; ++depth) {
+    PeriodRig rig;
+    period_rig_new(&rig, (PeriodConfig){ .depth = depth });
+    for (uint32_t k = 0; k < 2U * SLOTS; ++k) { // old results lie in every slot
+      period_rig_run_served(&rig);
+    }
+    header_of(&rig)->finished = ring_next(rig.ring); // in range, and a lie about the last one
+    for (uint32_t k = 0; k < depth; ++k) {
+      period_rig_run(&rig);
+    }
+    ck_assert_uint_eq(period_counts(rig.period).wrong, 1);
+    expect_miss(&rig, depth * BLOCK);
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(what_is_given_back_twice_is_heard_once)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  for (uint32_t k = 0; k < 20U; ++k) {
+    period_rig_run_served(&rig);
+    expect(&rig, k ? wet_at : silence_at, BLOCK);
+    for (uint32_t c = 0; k && c < CHANNELS; ++c) {
+      memset(ring_output(rig.ring, k - 1U, c), 0x42, BLOCK * sizeof(float));
+    }
+    header_of(&rig)->finished = header_of(&rig)->finished;
+  }
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK); // goes on from what was heard, not from what lies there now
+  ck_assert_uint_eq(period_counts(rig.period).faults, 0);
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- another ring ----
+
+/// The rig goes on with a new ring; the old one is offered, left, collected and unmapped.
+static void
+exchange(PeriodRig* const rig)
+{
+  Ring* const old = rig->ring;
+  rig->ring = period_rig_new_ring(rig);
+  ck_assert_ptr_null(period_offer_ring(rig->period, rig->ring));
+  ck_assert_ptr_null(period_collect_ring(rig->period));
+  period_rig_run(rig);
+  ck_assert_ptr_eq(period_collect_ring(rig->period), old);
+  ck_assert_ptr_null(period_collect_ring(rig->period));
+  ring_free(old);
+}
+
+START_TEST(another_ring_takes_over_without_a_gap_in_time)
+{
+  for (uint32_t depth = 1; depth <= 2U; ++depth) {
+    PeriodRig rig;
+    const uint32_t latency = depth * BLOCK;
+    period_rig_new(&rig, (PeriodConfig){ .depth = depth });
+    for (uint32_t k = 0; k < 7U; ++k) {
+      period_rig_run_served(&rig);
+    }
+    period_rig_serve(&rig); // all that is in flight is finished, and lost all the same
+    for (uint32_t round = 1; round <= 3U; ++round) {
+      exchange(&rig);
+      expect_miss(&rig, latency);
+      for (uint32_t k = 1; k < depth; ++k) {
+        period_rig_run_served(&rig);
+        expect_fallback(&rig, latency);
+      }
+      expect_way_back(&rig, latency); // finishing a block compares its input and its frame time
+      const PeriodCounts counts = period_counts(rig.period);
+      ck_assert_uint_eq(counts.late, round * depth);
+      ck_assert_uint_eq(counts.dropped + counts.wrong + counts.failed + counts.faults, 0);
+      uint64_t frame = 0;
+      uint64_t ns = 0;
+      period_clock(rig.period, &frame, &ns);
+      ck_assert_uint_eq(frame, rig.frame);
+    }
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(at_depth_0_the_first_block_of_another_ring_is_not_waited_for)
+{
+  PeriodRig rig;
+  PeriodWorker worker;
+  period_rig_new(&rig, (PeriodConfig){ .deadline = 1e5 });
+  period_worker_start(&worker, &rig, 0);
+  period_rig_run(&rig);
+  expect(&rig, wet_at, 0);
+  period_worker_stop(&worker);
+  exchange(&rig); // nobody serves
+  expect_miss(&rig, 0);
+  period_worker_start(&worker, &rig, 0);
+  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+    period_rig_run(&rig);
+    expect_fallback(&rig, 0);
+  }
+  period_rig_run(&rig);
+  expect_back(&rig, 0);
+  period_worker_stop(&worker);
+  ck_assert_uint_eq(period_counts(rig.period).late, 1);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(faults_of_a_ring_that_was_left_stay_counted)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  header_of(&rig)->finished = 99;
+  period_rig_run(&rig);
+  const uint64_t before = period_counts(rig.period).faults;
+  ck_assert_uint_ge(before, 1);
+  exchange(&rig);
+  period_rig_run(&rig);
+  ck_assert_uint_eq(period_counts(rig.period).faults, before);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(an_exchange_in_the_middle_of_a_miss_or_of_an_odd_period_is_as_good)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  period_rig_run_served(&rig);
+  period_rig_run_served(&rig);
+  period_rig_run(&rig);
+  expect_miss(&rig, BLOCK);
+  exchange(&rig);
+  expect_fallback(&rig, BLOCK);
+  for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS; ++k) {
+    period_rig_run_served(&rig);
+  }
+  exchange(&rig); // where the fade back would have been
+  expect_fallback(&rig, BLOCK);
+  expect_way_back(&rig, BLOCK);
+  exchange(&rig); // twice in a row
+  expect_miss(&rig, BLOCK);
+  exchange(&rig);
+  expect_fallback(&rig, BLOCK);
+
+  Ring* const old = rig.ring;
+  rig.ring = period_rig_new_ring(&rig);
+  period_offer_ring(rig.period, rig.ring);
+  period_rig_run_frames(&rig, BLOCK + 3U, false);
+  expect_frames(&rig, silence_at, 0, BLOCK + 3U);
+  ck_assert_ptr_eq(period_collect_ring(rig.period), old);
+  ring_free(old);
+  period_rig_run_served(&rig);
+  expect(&rig, silence_at, 0);
+  period_rig_run_served(&rig);
+  expect(&rig, wet_at, BLOCK);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_period_of_several_blocks_exchanges_once_at_its_start)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  period_rig_run_served(&rig);
+  period_rig_run_served(&rig);
+  Ring* const old = rig.ring;
+  rig.ring = period_rig_new_ring(&rig);
+  period_offer_ring(rig.period, rig.ring);
+  period_rig_run_frames(&rig, 3U * BLOCK, false);
+  ck_assert_uint_eq(ring_next(rig.ring), 3);
+  ck_assert_uint_eq(ring_next(old), 2);
+  ck_assert_ptr_eq(period_collect_ring(rig.period), old);
+  ring_free(old);
+  ck_assert_uint_eq(period_counts(rig.period).late, 1U + 2U); // one lost, two not served
+  rig.gap = rig.frame - 3U * BLOCK;
+  expect_way_back(&rig, BLOCK);
+  period_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(an_offer_can_be_replaced_or_taken_back)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  Ring* const second = period_rig_new_ring(&rig);
+  Ring* const third = period_rig_new_ring(&rig);
+  ck_assert_ptr_null(period_offer_ring(rig.period, NULL));
+  ck_assert_ptr_null(period_offer_ring(rig.period, second));
+  ck_assert_ptr_eq(period_offer_ring(rig.period, third), second);
+  ck_assert_ptr_eq(period_offer_ring(rig.period, NULL), third);
+  ck_assert_ptr_null(period_offer_ring(rig.period, NULL));
+  period_rig_run_served(&rig);
+  period_rig_run_served(&rig);
+  expect(&rig, wet_at, BLOCK);
+  ck_assert_ptr_null(period_collect_ring(rig.period));
+
+  // An exchange waits until the ring before has been collected, so that none is lost.
+  ck_assert_ptr_null(period_offer_ring(rig.period, second));
+  period_rig_run(&rig);
+  ck_assert_ptr_null(period_offer_ring(rig.period, third));
+  period_rig_run(&rig);
+  ck_assert_uint_eq(ring_next(second), 2);
+  ck_assert_uint_eq(ring_next(third), 0);
+  ck_assert_ptr_eq(period_collect_ring(rig.period), rig.ring);
+  period_rig_run(&rig);
+  ck_assert_uint_eq(ring_next(third), 1);
+  ck_assert_ptr_eq(period_collect_ring(rig.period), second);
+  ring_free(second);
+  ring_free(rig.ring);
+  rig.ring = third;
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- a ring without a worker ----
+
+START_TEST(an_abandoned_ring_is_left_alone)
+{
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    PeriodRig rig;
+    period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 1e5 }); // half a minute
+    const uint32_t latency = depth * BLOCK;
+    for (uint32_t k = 0; depth && k < 5U; ++k) {
+      period_rig_run_served(&rig);
+    }
+    period_rig_serve(&rig);
+    period_abandon(rig.period);
+    RingHeader* const header = header_of(&rig);
+    header->consumer.asleep = 1U;
+    const uint32_t rung = header->consumer.rung;
+    const uint64_t submitted = header->submitted;
+    period_rig_run(&rig);
+    if (depth) {
+      expect_miss(&rig, latency);
+    }
+    for (uint32_t k = 0; k < 20U; ++k) {
+      period_rig_run_frames(&rig, BLOCK, k % 2U); // waiting or not
+      expect_fallback(&rig, latency);
+    }
+    ck_assert_uint_eq(header->submitted, submitted);
+    ck_assert_uint_eq(ring_n_submitted(rig.ring), submitted);
+    ck_assert_uint_eq(header->consumer.rung, rung);
+    const PeriodCounts counts = period_counts(rig.period);
+    ck_assert_uint_eq(counts.dropped, 21);
+    ck_assert_uint_eq(counts.late, depth);
+    ck_assert_uint_eq(counts.dry, 21);
+
+    exchange(&rig);
+    expect_fallback(&rig, latency);
+    for (uint32_t k = 1; k < depth; ++k) {
+      period_rig_run_served(&rig);
+    }
+    if (depth) {
+      expect_way_back(&rig, latency);
+    }
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+typedef struct Undertaker {
+  const PeriodRig* rig;
+  pthread_t thread;
+} Undertaker;
+
+/// Abandons the ring when the producer waits for it.
+static void*
+abandon_when_asleep(void* const context)
+{
+  const Undertaker* const undertaker = context;
+  while (!atomic_load(&header_of(undertaker->rig)->producer.asleep)) {
+    rt_pause();
+  }
+  period_abandon(undertaker->rig->period);
+  return NULL;
+}
+
+START_TEST(a_wait_in_progress_ends_when_its_ring_is_abandoned)
+{
+  for (int waits = 0; waits <= 1; ++waits) {
+    for (uint32_t depth = 0; depth <= 2U; depth += 2U) {
+      if (depth && !waits) {
+        continue; // never waits
+      }
+      PeriodRig rig;
+      period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 1e5 }); // half a minute
+      Undertaker undertaker = { .rig = &rig };
+      ck_assert(rt_thread_start("test-abandon", abandon_when_asleep, &undertaker,
+                                &undertaker.thread, NULL) == STATUS_OK);
+      const uint64_t began = time_now_ns();
+      for (uint32_t k = 0; k < depth + 1U; ++k) {
+        period_rig_run_frames(&rig, BLOCK, waits);
+      }
+      ck_assert_uint_lt(time_now_ns() - began, (uint64_t)(0.5 * 1e5 * BLOCK / RATE * 1e9));
+      ck_assert_uint_eq(period_counts(rig.period).late, 1);
+      expect_miss(&rig, depth * BLOCK);
+      pthread_join(undertaker.thread, NULL);
+      period_rig_free(&rig);
+    }
+  }
+}
+END_TEST
+
+START_TEST(an_open_offer_is_not_abandoned)
+{
+  PeriodRig rig;
+  period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
+  Ring* const second = period_rig_new_ring(&rig);
+  period_offer_ring(rig.period, second);
+  period_abandon(rig.period); // the first
+  period_rig_run(&rig);
+  ck_assert_uint_eq(ring_next(second), 1);
+  ck_assert(ring_can_submit(second));
+  period_abandon(rig.period); // the second, now the present one
+  ck_assert(!ring_can_submit(second));
+  ck_assert_ptr_eq(period_collect_ring(rig.period), rig.ring);
+  ring_free(rig.ring);
+
+  rig.ring = period_rig_new_ring(&rig);
+  period_offer_ring(rig.period, rig.ring);
+  ck_assert_ptr_eq(period_offer_ring(rig.period, NULL), rig.ring);
+  period_abandon(rig.period); // the second again
+  ck_assert(ring_can_submit(rig.ring));
+  period_offer_ring(rig.period, rig.ring);
+  period_rig_run(&rig);
+  ck_assert_ptr_eq(period_collect_ring(rig.period), second);
+  ring_free(second);
+  period_rig_run_served(&rig);
+  ck_assert_uint_eq(ring_next(rig.ring), 2);
+  period_rig_free(&rig);
+}
+END_TEST
+
+// ---- a worker gone mad ----
+
+#define MAD_ROUNDS  8U
+#define MAD_PERIODS 100U
+#define CEILING     0.9F
+
+/// Two threads of a worker that has the region mapped elsewhere: one serves blocks, more or less,
+/// the other writes anything anywhere.
+typedef struct Madman {
+  Ring* ring;
+  _Atomic uint64_t* words;
+  size_t n_words, n_header_words;
+  _Atomic bool begun, stop;
+  pthread_t server, scribbler;
+} Madman;
+
+static void*
+serve_badly(void* const context)
+{
+  Madman* const madman = context;
+  const uint32_t n_out = ring_shape(madman->ring)->n_out;
+  while (!atomic_load(&madman->stop)) {
+    uint64_t sequence = 0;
+    if (ring_wait_take(madman->ring, 0, 1000000U, &sequence)) {
+      for (uint32_t c = 0; c < n_out; ++c) {
+        memcpy(ring_output(madman->ring, sequence, c), ring_input(madman->ring, sequence, c),
+               BLOCK * sizeof(float));
+      }
+      ring_finish(madman->ring);
+    }
+  }
+  return NULL;
+}
+
+/// Half of what is written is almost right; some of it goes to the counters.
+static void*
+scribble(void* const context)
+{
+  Madman* const madman = context;
+  uint64_t random = 1;
+  while (!atomic_load(&madman->stop)) {
+    const uint64_t draw = signal_random(&random);
+    const size_t range = (draw >> 16U) % 512U ? madman->n_words : madman->n_header_words;
+    _Atomic uint64_t* const word = &madman->words[(draw >> 32U) % range];
+    const uint64_t almost = atomic_load(word) + ((draw >> 8U) & 7U) - 3U;
+    atomic_store(word, draw & 2U ? almost : signal_random(&random));
+    atomic_store(&madman->begun, true);
+  }
+  return NULL;
+}
+
+static void
+madman_start(Madman* const madman, const Ring* const ring)
+{
+  ck_assert(ring_attach(ring_fd(ring), &madman->ring, NULL) == STATUS_OK);
+  size_t n_bytes = 0;
+  madman->words = ring_memory(madman->ring, &n_bytes);
+  madman->n_words = n_bytes / sizeof(uint64_t);
+  madman->n_header_words = sizeof(RingHeader) / sizeof(uint64_t);
+  atomic_init(&madman->begun, false);
+  atomic_init(&madman->stop, false);
+  ck_assert(rt_thread_start("test-server", serve_badly, madman, &madman->server, NULL) ==
+            STATUS_OK);
+  ck_assert(rt_thread_start("test-scribble", scribble, madman, &madman->scribbler, NULL) ==
+            STATUS_OK);
+  while (!atomic_load(&madman->begun)) {
+    sched_yield();
+  }
+}
+
+static void
+madman_stop(Madman* const madman)
+{
+  atomic_store(&madman->stop, true);
+  pthread_join(madman->server, NULL);
+  pthread_join(madman->scribbler, NULL);
+  ring_free(madman->ring);
+}
+
+/// Samples of the last period that must not leave.
+static uint64_t
+n_bad_samples(const PeriodRig* const rig)
+{
+  uint64_t n_bad = 0;
+  for (uint32_t c = 0; c < CHANNELS; ++c) {
+    for (uint32_t i = 0; i < BLOCK; ++i) {
+      n_bad += !(fabsf(rig->out[c][i]) <= CEILING);
+    }
+  }
+  return n_bad;
+}
+
+/// Give back what is in flight with any words for samples.
+static void
+serve_garbage(const PeriodRig* const rig, uint64_t* const random)
+{
+  uint64_t sequence = 0;
+  while (ring_take(rig->ring, 0U, &sequence)) {
+    for (uint32_t c = 0; c < CHANNELS; ++c) {
+      for (uint32_t i = 0; i < BLOCK; ++i) {
+        const uint32_t word = (uint32_t)(signal_random(random) >> 32U);
+        memcpy(ring_output(rig->ring, sequence, c) + i, &word, sizeof(word));
+      }
+    }
+    ring_finish(rig->ring);
+  }
+}
+
+START_TEST(garbage_anywhere_in_the_region_costs_the_wet_signal_only)
+{
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    PeriodRig rig;
+    period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 0.1, .ceiling = CEILING });
+    uint64_t random = depth;
+    uint64_t n_bad = 0;
+    for (uint32_t round = 0; round < MAD_ROUNDS; ++round) { // no ring stands this for long
+      Madman madman;
+      for (uint32_t k = 0; k < PERIOD_GOOD_BLOCKS + depth + 1U; ++k) {
+        period_rig_run_served(&rig);
+      }
+      for (uint32_t k = 0; k < 5U; ++k) {
+        serve_garbage(&rig, &random);
+        period_rig_run(&rig);
+        n_bad += n_bad_samples(&rig);
+      }
+      madman_start(&madman, rig.ring);
+      for (uint32_t k = 0; k < MAD_PERIODS; ++k) {
+        period_rig_run_frames(&rig, BLOCK, false);
+        ring_send(rig.ring, &(ParamMessage){ .frame = k }, 1);
+        n_bad += n_bad_samples(&rig);
+        if (k % 16U == 0) {
+          sched_yield();
+        }
+      }
+      exchange(&rig);
+      madman_stop(&madman); // not before: what it still does, it does to nobody
+    }
+    const PeriodCounts counts = period_counts(rig.period);
+    ck_assert_uint_eq(n_bad, 0);
+    ck_assert_uint_eq(counts.blocks, MAD_ROUNDS * (MAD_PERIODS + PERIOD_GOOD_BLOCKS + depth + 7U));
+    ck_assert_uint_gt(counts.faults, 0);
+    if (depth) { // at depth 0 the test cannot serve the block that the period waits for
+      ck_assert_uint_gt(counts.bad_out, 0);
+      for (uint32_t k = 1; k < depth; ++k) {
+        period_rig_run_served(&rig);
+      }
+      expect_way_back(&rig, depth * BLOCK);
+    }
+    period_rig_free(&rig);
+  }
+}
+END_TEST
+
+SUITE_MAIN("period_ring", a_counter_out_of_range_is_a_miss_and_a_fault,
+           a_block_that_says_to_be_another_is_a_miss_and_a_fault,
+           a_block_that_was_never_made_is_not_played, what_is_given_back_twice_is_heard_once,
+           another_ring_takes_over_without_a_gap_in_time,
+           at_depth_0_the_first_block_of_another_ring_is_not_waited_for,
+           faults_of_a_ring_that_was_left_stay_counted,
+           an_exchange_in_the_middle_of_a_miss_or_of_an_odd_period_is_as_good,
+           a_period_of_several_blocks_exchanges_once_at_its_start,
+           an_offer_can_be_replaced_or_taken_back, an_abandoned_ring_is_left_alone,
+           a_wait_in_progress_ends_when_its_ring_is_abandoned, an_open_offer_is_not_abandoned,
+           garbage_anywhere_in_the_region_costs_the_wet_signal_only)

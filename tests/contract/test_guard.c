@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What passes a guard is finite, normal and within the ceiling; what is below the knee passes to
+// the bit; between the two the curve is the one of guard.h, smooth and monotone.
+
+#include "engine/base/rt.h"
+#include "engine/contract/guard.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const double ceilings_db[] = { -60.0, -12.0, -0.3, 0.0, 6.0, 24.0 };
+
+static float
+amplitude(const double db)
+{
+  return (float)pow(10.0, db / 20.0);
+}
+
+static float
+limit(const float x, const GuardCurve* const curve)
+{
+  float y = 99.0F;
+  guard_limit(&y, &x, 1, curve);
+  return y;
+}
+
+/// The curve as guard.h states it.
+static double
+reference(const double x, const double ceiling)
+{
+  const double knee = ceiling * pow(10.0, -0.5 / 20.0);
+  const double top = 2.0 * ceiling - knee;
+  const double magnitude = fabs(x);
+  const double y = magnitude <= knee ? magnitude
+                   : magnitude >= top
+                       ? ceiling
+                       : ceiling - (top - magnitude) * (top - magnitude) / (4.0 * (ceiling - knee));
+  return copysign(y, x);
+}
+
+START_TEST(below_the_knee_samples_pass_to_the_bit)
+{
+  const GuardCurve curve = guard_curve(amplitude(-0.3));
+  float in[4096];
+  float out[ARRAY_LEN(in)];
+  signal_noise(in, ARRAY_LEN(in), 1);
+  for (uint32_t i = 0; i < ARRAY_LEN(in); ++i) {
+    in[i] *= amplitude(-1.0); // as a limiter at -1 dB leaves them
+  }
+  in[0] = amplitude(-1.0);
+  in[1] = -amplitude(-1.0);
+  in[2] = amplitude(-0.81);
+  in[3] = FLT_MIN;
+  in[4] = -FLT_MIN;
+  in[5] = 0.0F;
+  in[6] = -0.0F;
+  const GuardCounts counts = guard_limit(out, in, ARRAY_LEN(in), &curve);
+  ck_assert(memcmp(in, out, sizeof(in)) == 0);
+  ck_assert_uint_eq(counts.bad + counts.denormal + counts.bent + counts.full, 0);
+  ck_assert(counts.peak == amplitude(-0.81));
+}
+END_TEST
+
+START_TEST(the_curve_is_the_one_that_is_stated)
+{
+  for (uint32_t d = 0; d < ARRAY_LEN(ceilings_db); ++d) {
+    const float ceiling = amplitude(ceilings_db[d]);
+    const GuardCurve curve = guard_curve(ceiling);
+    for (uint32_t k = 0; k <= 40000U; ++k) {
+      const float x = ((float)k / 20000.0F - 1.0F) * 2.0F * ceiling;
+      const float y = limit(x, &curve);
+      // The knee is rounded to a float: a curve that begins elsewhere by 1e-7 of the ceiling.
+      if (!(fabs((double)y - reference((double)x, (double)ceiling)) <= 3e-7 * (double)ceiling)) {
+        ck_abort_msg("ceiling %g: %.9g becomes %.9g", (double)ceiling, (double)x, (double)y);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(the_curve_is_monotone_and_never_above_the_ceiling)
+{
+  for (uint32_t d = 0; d < ARRAY_LEN(ceilings_db); ++d) {
+    const float ceiling = amplitude(ceilings_db[d]);
+    const GuardCurve curve = guard_curve(ceiling);
+    float before = limit(nextafterf(curve.knee, 0.0F), &curve);
+    for (float x = curve.knee; x <= curve.top * 1.0001F; x = nextafterf(x, INFINITY)) { // every one
+      const float y = limit(x, &curve);
+      if (!(y >= before && y <= ceiling && limit(-x, &curve) == -y)) {
+        ck_abort_msg("ceiling %g: %.9g becomes %.9g after %.9g", (double)ceiling, (double)x,
+                     (double)y, (double)before);
+      }
+      before = y;
+    }
+    ck_assert(before == ceiling);
+    ck_assert(limit(FLT_MAX, &curve) == ceiling);
+    ck_assert(limit(-FLT_MAX, &curve) == -ceiling);
+  }
+}
+END_TEST
+
+START_TEST(the_curve_has_no_corner)
+{
+  const GuardCurve curve = guard_curve(amplitude(-0.3));
+  const double width = (double)curve.top - (double)curve.knee;
+  const double step = width / 1000.0;
+  double slope_before = 1.0;
+  for (uint32_t k = 0; k < 1100U; ++k) {
+    const double x = (double)curve.knee + k * step;
+    const double slope =
+        ((double)limit((float)(x + step), &curve) - (double)limit((float)x, &curve)) / step;
+    // From 1 to 0 in a straight line of 1000 steps; a float is good for 1e-3 of such a step.
+    ck_assert_double_eq_tol(slope, slope_before, 1e-3 + 4e-3);
+    slope_before = slope;
+  }
+  ck_assert_double_eq_tol(slope_before, 0.0, 1e-9);
+}
+END_TEST
+
+START_TEST(what_is_no_number_or_denormal_becomes_0_on_any_thread)
+{
+  static const float in[] = { 0.5F,     NAN,     -NAN,    INFINITY,       -INFINITY,
+                              1e-40F,   -1e-45F, 1.0F,    FLT_MIN / 2.0F, FLT_MIN,
+                              -FLT_MIN, -0.0F,   FLT_MAX, 0.0F,           -0.5F };
+  static const float clean[] = { 0.5F, 0.0F,    0.0F,     0.0F,  0.0F,    0.0F, 0.0F, 1.0F,
+                                 0.0F, FLT_MIN, -FLT_MIN, -0.0F, FLT_MAX, 0.0F, -0.5F };
+  const GuardCurve none = guard_curve(0.0F);
+  for (int flushes = 0; flushes <= 1; ++flushes) {
+    float out[ARRAY_LEN(in)];
+    GuardCounts counts = guard_clean(out, in, ARRAY_LEN(in));
+    ck_assert(memcmp(out, clean, sizeof(clean)) == 0);
+    ck_assert_uint_eq(counts.bad, 4);
+    ck_assert_uint_eq(counts.denormal, 3);
+    ck_assert(counts.peak == FLT_MAX);
+    counts = guard_limit(out, in, ARRAY_LEN(in), &none); // limits nothing
+    ck_assert(memcmp(out, clean, sizeof(clean)) == 0);
+    ck_assert_uint_eq(counts.bad, 4);
+    ck_assert_uint_eq(counts.bent + counts.full, 0);
+    rt_flush_denormals();
+  }
+}
+END_TEST
+
+START_TEST(what_is_bent_and_what_is_full_is_counted)
+{
+  const GuardCurve curve = guard_curve(1.0F);
+  const float in[] = { 0.9F, curve.knee, nextafterf(curve.knee, 2.0F), -1.0F, curve.top, -5.0F,
+                       NAN,  INFINITY };
+  float out[ARRAY_LEN(in)];
+  const GuardCounts counts = guard_limit(out, in, ARRAY_LEN(in), &curve);
+  ck_assert_uint_eq(counts.bad, 2);
+  ck_assert_uint_eq(counts.bent, 4);
+  ck_assert_uint_eq(counts.full, 2);
+  ck_assert(counts.peak == 5.0F);
+  ck_assert(out[4] == 1.0F && out[5] == -1.0F && out[6] == 0.0F && out[7] == 0.0F);
+}
+END_TEST
+
+START_TEST(any_length_is_as_good)
+{
+  const GuardCurve curve = guard_curve(0.5F);
+  float in[67];
+  signal_noise(in, ARRAY_LEN(in), 3);
+  for (uint32_t n = 0; n <= ARRAY_LEN(in); ++n) {
+    float out[ARRAY_LEN(in) + 1U];
+    out[n] = 77.0F;
+    guard_limit(out, in, n, &curve);
+    for (uint32_t i = 0; i < n; ++i) {
+      ck_assert(out[i] == limit(in[i], &curve));
+    }
+    ck_assert(out[n] == 77.0F);
+  }
+}
+END_TEST
+
+START_TEST(the_peak_is_the_largest_magnitude)
+{
+  float in[9] = { 0.0F };
+  ck_assert(guard_peak(in, 9) == 0.0F);
+  for (uint32_t i = 0; i < ARRAY_LEN(in); ++i) { // each place counts, either sign
+    in[i] = (i % 2U ? -1.0F : 1.0F) * (float)(i + 1U);
+    ck_assert(guard_peak(in, 9) == (float)(i + 1U));
+    ck_assert(guard_peak(in, i) == (float)i);
+  }
+}
+END_TEST
+
+SUITE_MAIN("guard", below_the_knee_samples_pass_to_the_bit, the_curve_is_the_one_that_is_stated,
+           the_curve_is_monotone_and_never_above_the_ceiling, the_curve_has_no_corner,
+           what_is_no_number_or_denormal_becomes_0_on_any_thread,
+           what_is_bent_and_what_is_full_is_counted, any_length_is_as_good,
+           the_peak_is_the_largest_magnitude)

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The table of commands is complete, and control/README.md tells the truth about it and the codes.
+
+#include "control/commands.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char*
+read_readme(void)
+{
+  const char* const data = getenv("WARPRACK_TEST_DATA");
+  ck_assert_ptr_nonnull(data);
+  char path[1024];
+  snprintf(path, sizeof(path), "%s/../../control/README.md", data);
+  FILE* const file = fopen(path, "r");
+  ck_assert_msg(file != NULL, "%s", path);
+  char* const text = calloc(1, 65536);
+  ck_assert_uint_gt(fread(text, 1, 65535, file), 0);
+  fclose(file);
+  return text;
+}
+
+START_TEST(every_row_can_be_carried_out)
+{
+  for (uint32_t c = 0; c < n_commands; ++c) {
+    const CommandInfo* const info = &command_table[c];
+    ck_assert_msg(info->help && (!info->required || info->names), "%s", info->address);
+    ck_assert_msg((info->kind == COMMAND_EDIT) == (info->apply != NULL), "%s", info->address);
+    ck_assert_msg((info->kind == COMMAND_NOW || info->kind == COMMAND_BEHIND) ==
+                      (info->run != NULL),
+                  "%s", info->address);
+  }
+}
+END_TEST
+
+START_TEST(the_readme_lists_every_address)
+{
+  char* const readme = read_readme();
+  for (uint32_t c = 0; c < n_commands; ++c) {
+    const CommandInfo* const info = &command_table[c];
+    char types[32];
+    char row[256];
+    if (*command_types(info, types, sizeof(types))) {
+      snprintf(row, sizeof(row), "| `%s` | `%s` %s | %s |", info->address, types, info->names,
+               info->help);
+    } else {
+      snprintf(row, sizeof(row), "| `%s` | | %s |", info->address, info->help);
+    }
+    ck_assert_msg(strstr(readme, row) != NULL, "control/README.md lacks the row\n%s", row);
+  }
+  free(readme);
+}
+END_TEST
+
+START_TEST(the_readme_lists_every_code)
+{
+  char* const readme = read_readme();
+  for (int s = 1; s < STATUS_N_STATUSES; ++s) {
+    char row[128];
+    snprintf(row, sizeof(row), "| %d | %s |", s, status_text((Status)s));
+    ck_assert_msg(strstr(readme, row) != NULL, "control/README.md lacks the row\n%s", row);
+  }
+  free(readme);
+}
+END_TEST
+
+SUITE_MAIN("commands", every_row_can_be_carried_out, the_readme_lists_every_address,
+           the_readme_lists_every_code)

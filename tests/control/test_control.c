@@ -1,0 +1,790 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The server from outside: what each address does and answers, to whom, and what is refused.
+
+#include "control/net/clock.h"
+#include "control/net/sources.h"
+#include "tests/support/control_rig.h"
+#include "tests/support/suite.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ControlRig rig;
+
+static void
+start(void)
+{
+  control_rig_start(&rig);
+}
+
+static void
+stop(void)
+{
+  control_rig_stop(&rig);
+}
+
+START_TEST(ping_and_version_are_answered_to_the_sender_only)
+{
+  start();
+  client_send(rig.client, "/server/ping", "");
+  client_expect(rig.client, "/done /server/ping");
+  client_send(rig.client, "/server/version", "");
+  client_expect(rig.client, "/server/version warprack " WARPRACK_VERSION);
+  client_expect_nothing(rig.other);
+  stop();
+}
+END_TEST
+
+START_TEST(a_port_in_use_is_named_with_a_way_out)
+{
+  start();
+  Control* second = NULL;
+  Error error;
+  const ControlConfig config = { .engine = rig.engine, .port = control_port(rig.control) };
+  Rack* const rack = rack_new();
+  ck_assert_int_eq(control_start(&config, rack, &second, &error), STATUS_NET);
+  ck_assert_ptr_null(second);
+  char port[16];
+  snprintf(port, sizeof(port), "%u", control_port(rig.control));
+  ck_assert_msg(strstr(error.text, port) && strstr(error.text, "--osc-port"), "%s", error.text);
+  rack_free(rack);
+  stop();
+}
+END_TEST
+
+START_TEST(a_bad_address_or_folder_is_refused)
+{
+  Engine* const engine = fake_engine_new();
+  Rack* const rack = rack_new();
+  Control* control = NULL;
+  Error error;
+  const ControlConfig name = { .engine = engine, .bind_address = "localhost" };
+  ck_assert_int_eq(control_start(&name, rack, &control, &error), STATUS_BAD_ARG);
+  const ControlConfig folder = { .engine = engine, .root = "/nowhere/at/all" };
+  ck_assert_int_eq(control_start(&folder, rack, &control, &error), STATUS_FILE);
+  ck_assert_ptr_null(control);
+  rack_free(rack);
+  fake_engine_free(engine);
+}
+END_TEST
+
+START_TEST(only_loopback_is_listened_on_by_default)
+{
+  start();
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  const struct sockaddr_in any = { .sin_family = AF_INET,
+                                   .sin_port = htons(control_port(rig.control)),
+                                   .sin_addr.s_addr = htonl(0x7F000002) };  // 127.0.0.2
+  ck_assert_int_eq(bind(fd, (const struct sockaddr*)&any, sizeof(any)), 0); // still free
+  close(fd);
+  stop();
+}
+END_TEST
+
+START_TEST(unknown_addresses_and_wrong_arguments_are_explained)
+{
+  start();
+  client_send(rig.client, "/rack/connct", "ss", "in", "vol");
+  client_expect(rig.client,
+                "/fail /rack/connct 3 no such address; did you mean \"/rack/connect\"?");
+  client_send(rig.client, "/rack/connect", "s", "in");
+  client_expect(rig.client, "/fail /rack/connect 1 takes from to [gain in dB] (ss[n]), not \"s\"");
+  client_send(rig.client, "/rack/undo", "i", 1);
+  client_expect(rig.client, "/fail /rack/undo 1 takes no arguments, not \"i\"");
+  client_send(rig.client, "/rack/add", "sss", "a", "gain", "gain");
+  client_expect_start(
+      rig.client, "/fail /rack/add 1 takes name effect [param value]... (ss[sv]...), not \"sss\"");
+  client_send(rig.client, "/node/vol", "f", 1.0);
+  client_expect(rig.client, "/fail /node/vol 3 parameters are addressed as /node/<node>/<param>");
+  client_send(rig.client, "/node/vol/gain", "N");
+  client_expect(rig.client, "/fail /node/vol/gain 1 takes value (v), not \"N\"");
+  stop();
+}
+END_TEST
+
+START_TEST(late_takes_words_and_levels_for_outputs)
+{
+  start();
+  client_send(rig.client, "/rack/late", "ss", "out:1", "silence");
+  client_expect(rig.client, "/done /rack/late 1 640");
+  client_send(rig.client, "/rack/late", "sf", "out:2", -20.0);
+  client_expect(rig.client, "/done /rack/late 2 640");
+  control_rig_expect_rack(&rig, "late out:1 silence\nlate out:2 -20dB\n");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect(rig.client, "/done /rack/undo 3 640");
+  control_rig_expect_rack(&rig, "late out:1 silence\n");
+  client_send(rig.client, "/rack/late", "ss", "in", "dry");
+  client_expect(rig.client,
+                "/fail /rack/late 2 late is for the rack's outputs; write out or out:1-2");
+  client_send(rig.client, "/rack/late", "s", "out");
+  client_expect(rig.client, "/fail /rack/late 1 takes outputs fallback (sv), not \"s\"");
+  stop();
+}
+END_TEST
+
+START_TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
+{
+  start();
+  client_send(rig.client, "/rack/add", "sssfsi", "low", "highpass", "frequency", 120.0, "order", 4);
+  client_expect(rig.client, "/done /rack/add 1 640");
+  client_send(rig.client, "/rack/connect", "ssf", "vol", "low", -3.0);
+  client_expect(rig.client, "/done /rack/connect 2 640");
+  client_send(rig.client, "/rack/disconnect", "ss", "vol", "out");
+  client_expect(
+      rig.client, // what is probably not meant is told once, to the maker first
+      "/rack/warning nothing reaches out, so the rack is silent; connect a node to out\n");
+  client_expect(rig.client, "/done /rack/disconnect 3 640");
+  client_send(rig.client, "/rack/do", "s", "connect low out");
+  client_expect(rig.client, "/done /rack/do 4 640");
+  control_rig_expect_rack(&rig, "add low highpass frequency=120Hz order=4");
+  control_rig_expect_rack(&rig, "connect vol low gain=-3dB");
+  char* const heard = fake_engine_newest(rig.engine, NULL);
+  ck_assert_msg(strstr(heard, "connect low out") && !strstr(heard, "connect vol out"), "%s", heard);
+  free(heard);
+  client_send(rig.client, "/rack/remove", "s", "low");
+  client_expect(rig.client, "/done /rack/remove 5 640");
+  client_send(rig.client, "/rack/chain", "s", "a: gain 3 | b: gain 4");
+  client_expect(rig.client, "/done /rack/chain 6 640");
+  control_rig_expect_rack(&rig, "add b gain gain=4dB");
+  client_send(rig.client, "/rack/clear", "");
+  client_expect(rig.client, "/done /rack/clear 7 640");
+  stop();
+}
+END_TEST
+
+START_TEST(nodes_are_inserted_renamed_and_removed_without_a_gap)
+{
+  start();
+  client_send(rig.client, "/rack/insert", "sssssf", "low", "highpass", "before", "vol", "frequency",
+              120.0);
+  client_expect(rig.client, "/done /rack/insert 1 640");
+  control_rig_expect_rack(&rig, "connect lowcut low\nconnect vol out\nconnect low vol\n");
+  client_send(rig.client, "/rack/rename", "ss", "low", "second");
+  client_expect(rig.client, "/done /rack/rename 2 640");
+  client_send(rig.client, "/node/second/frequency", "");
+  client_expect(rig.client, "/node/second/frequency 120");
+  client_send(rig.client, "/rack/remove", "s", "second");
+  client_expect(rig.client, "/done /rack/remove 3 640");
+  control_rig_expect_rack(&rig, "connect lowcut vol\nconnect vol out\n");
+  client_send(rig.client, "/rack/insert", "ssss", "x", "gain", "beside", "vol");
+  client_expect_start(rig.client, "/fail /rack/insert 2 \"beside\" is neither before nor after");
+  client_send(rig.client, "/rack/rename", "ss", "vol", "lowcut");
+  client_expect_start(rig.client, "/fail /rack/rename 4 the name \"lowcut\" is taken");
+  stop();
+}
+END_TEST
+
+START_TEST(several_statements_of_one_message_are_one_edit)
+{
+  start();
+  client_send(rig.client, "/rack/do", "sss", "add x gain -3dB", "disconnect vol out\nconnect vol x",
+              "connect x out");
+  client_expect(rig.client, "/done /rack/do 1 640");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1);
+  control_rig_expect_rack(&rig, "connect lowcut vol\nconnect vol x\nconnect x out\n");
+  client_send(rig.client, "/rack/do", "ss", "remove x", "remove y");
+  client_expect_start(rig.client, "/fail /rack/do 3 statement:2:8: no node \"y\"");
+  client_send(rig.client, "/rack/do", "s", "");
+  client_expect_start(rig.client, "/fail /rack/do 2 statement:1:1: ");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect(rig.client, "/done /rack/undo 2 640");
+  control_rig_expect_rack(&rig, "connect lowcut vol\nconnect vol out\n");
+  stop();
+}
+END_TEST
+
+START_TEST(edits_that_cannot_be_are_refused_and_leave_the_rack)
+{
+  start();
+  client_send(rig.client, "/rack/add", "sssfsf", "twice", "highpass", "frequency", 80.0,
+              "frequency", 90.0);
+  client_expect(rig.client, "/fail /rack/add 1 frequency is given twice; remove one");
+  client_send(rig.client, "/rack/add", "ss", "vol", "gain");
+  client_expect_start(rig.client, "/fail /rack/add 4 ");
+  client_send(rig.client, "/rack/add", "ss", "x", "gian");
+  client_expect_start(rig.client, "/fail /rack/add 3 ");
+  client_send(rig.client, "/rack/connect", "ss", "vol", "lowcut");
+  client_expect_start(rig.client, "/fail /rack/connect 2 ");
+  client_send(rig.client, "/rack/remove", "s", "voll");
+  client_expect_start(rig.client, "/fail /rack/remove 3 ");
+  client_send(rig.client, "/rack/chain", "s", "gain | | gain");
+  client_expect_start(rig.client, "/fail /rack/chain 2 chain:1:");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
+  control_rig_expect_rack(&rig, "connect lowcut vol");
+  stop();
+}
+END_TEST
+
+START_TEST(parameters_are_set_at_once_without_a_new_plan)
+{
+  start();
+  client_send(rig.client, "/node/vol/gain", "f", -12.0);
+  client_expect(rig.client, "/done /node/vol/gain");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -12.0);
+  ck_assert_uint_eq(fake_engine_set(rig.engine, 0).frame, 0);
+  client_send(rig.client, "/node/vol/gain", "i", -20);
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_send(rig.client, "/node/vol/gain", "d", -20.5);
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_send(rig.client, "/node/lowcut/frequency", "s", "1.5kHz");
+  client_expect(rig.client, "/done /node/lowcut/frequency");
+  ck_assert_double_eq(control_rig_newest_value(&rig), 1500.0);
+  client_send(rig.client, "/node/lowcut/type", "s", "elliptic");
+  client_expect(rig.client, "/done /node/lowcut/type");
+  ck_assert_double_eq(control_rig_newest_value(&rig), 2.0);
+  client_send(rig.client, "/rack/set", "ss", "vol.gain", "-1dB");
+  client_expect(rig.client, "/done /rack/set");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -1.0);
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
+  stop();
+}
+END_TEST
+
+START_TEST(parameters_are_read_with_the_message_that_sets_them)
+{
+  start();
+  client_send(rig.client, "/node/vol/gain", "");
+  client_expect(rig.client, "/node/vol/gain -6");
+  client_send(rig.client, "/node/lowcut/order", "");
+  client_expect(rig.client, "/node/lowcut/order 2");
+  client_send(rig.client, "/node/lowcut/type", "");
+  client_expect(rig.client, "/node/lowcut/type butterworth");
+  client_send(rig.client, "/node/{lowcut,vol}/[f-g]*", "");
+  client_expect(rig.client, "/node/lowcut/frequency 80");
+  client_expect(rig.client, "/node/vol/gain -6");
+  stop();
+}
+END_TEST
+
+START_TEST(values_out_of_range_or_of_no_parameter_are_refused)
+{
+  start();
+  client_send(rig.client, "/node/vol/gain", "f", 1000.0);
+  client_expect_start(rig.client, "/fail /node/vol/gain ");
+  client_send(rig.client, "/node/vol/gain", "f", (double)NAN);
+  client_expect_start(rig.client, "/fail /node/vol/gain 1 ");
+  client_send(rig.client, "/node/vol/gian", "f", 0.0);
+  client_expect(rig.client, "/fail /node/vol/gian 3 vol (gain) has no parameter \"gian\"; did you "
+                            "mean \"gain\"?");
+  client_send(rig.client, "/node/voll/gain", "f", 0.0);
+  client_expect(rig.client, "/fail /node/voll/gain 3 no node \"voll\"; did you mean \"vol\"?");
+  client_send(rig.client, "/node/x*/gain", "f", 0.0);
+  client_expect(rig.client, "/fail /node/x*/gain 3 no node \"x*\" has a parameter \"gain\"");
+  client_send(rig.client, "/node/lowcut/type", "s", "besel");
+  client_expect_start(rig.client, "/fail /node/lowcut/type ");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
+  stop();
+}
+END_TEST
+
+START_TEST(structural_parameters_become_edits)
+{
+  start();
+  client_send(rig.client, "/node/lowcut/order", "i", 8);
+  client_expect(rig.client, "/done /node/lowcut/order 1 640");
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
+  client_send(rig.client, "/node/lowcut/backend", "s", "cpu");
+  client_expect(rig.client, "/done /node/lowcut/backend 2 640");
+  control_rig_expect_rack(&rig, "order=8 backend=cpu");
+  stop();
+}
+END_TEST
+
+START_TEST(patterns_set_all_that_match_in_one_group)
+{
+  start();
+  client_send(rig.client, "/rack/chain", "s", "a1: gain | a2: gain | b1: gain");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/node/a?/gain", "f", -3.0);
+  client_expect(rig.client, "/done /node/a?/gain");
+  const FakeSet set = fake_engine_set(rig.engine, 0);
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
+  ck_assert_uint_eq(set.n, 2);
+  ck_assert_double_eq(set.params[1].value, -3.0);
+  control_rig_expect_rack(&rig, "add a2 gain gain=-3dB");
+  control_rig_expect_rack(&rig, "add b1 gain\n");
+  stop();
+}
+END_TEST
+
+START_TEST(a_value_that_the_engine_cannot_take_is_not_in_the_document)
+{
+  start();
+  fake_engine_be_full(rig.engine, true);
+  client_send(rig.client, "/node/vol/gain", "f", -12.0);
+  client_expect_start(rig.client, "/fail /node/vol/gain 5 ");
+  client_send(rig.client, "/node/vol/gain", "");
+  client_expect(rig.client, "/node/vol/gain -6");
+  stop();
+}
+END_TEST
+
+START_TEST(others_are_told_of_changes_and_the_maker_is_not)
+{
+  start();
+  client_send(rig.client, "/server/notify", "i", 1);
+  client_expect(rig.client, "/done /server/notify");
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  client_send(rig.client, "/node/vol/gain", "f", -9.0);
+  client_expect(rig.other, "/node/vol/gain -9");
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_send(rig.client, "/rack/clear", "");
+  client_expect(rig.client, "/done /rack/clear 1 640");
+  client_expect(rig.other, "/rack/changed 1");
+  client_expect_nothing(rig.client);
+  rig.audio_state = 1;
+  client_expect(rig.other, "/server/audio dummy waiting");
+  client_expect(rig.client, "/server/audio dummy waiting");
+  fake_engine_move(rig.engine, "cpu", "the GPU has gone");
+  client_expect(rig.other, "/server/backend cpu the GPU has gone");
+  client_expect(rig.client, "/server/backend cpu the GPU has gone");
+  fake_engine_tell_worker(rig.engine, "resting", 0, "killed by SIGSEGV");
+  client_expect(rig.other, "/server/worker resting 0 killed by SIGSEGV");
+  client_expect(rig.client, "/server/worker resting 0 killed by SIGSEGV");
+  fake_engine_tell_worker(rig.engine, "running", 77, "killed by SIGSEGV");
+  client_expect(rig.other, "/server/worker running 77 killed by SIGSEGV");
+  client_expect(rig.client, "/server/worker running 77 killed by SIGSEGV");
+  client_send(rig.other, "/server/notify", "i", 2);
+  client_expect_start(rig.other, "/fail /server/notify 1 ");
+  client_send(rig.other, "/server/notify", "i", 0);
+  client_expect(rig.other, "/done /server/notify");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done");
+  client_expect_nothing(rig.other);
+  stop();
+}
+END_TEST
+
+/// What an edit changes is not known to who made it either: undo, load, a chain.
+START_TEST(subscribers_get_the_values_that_an_edit_has_changed)
+{
+  start();
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  client_send(rig.client, "/server/notify", "i", 1);
+  client_expect(rig.client, "/done /server/notify");
+  client_send(rig.client, "/node/vol/gain", "f", -9.0);
+  client_expect(rig.other, "/node/vol/gain -9");
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_send(rig.client, "/rack/undo", "");
+  client_expect_start(rig.client, "/done /rack/undo 1");
+  client_expect(rig.client, "/node/vol/gain -6");
+  client_expect(rig.other, "/rack/changed 1");
+  client_expect(rig.other, "/node/vol/gain -6");
+  client_send(rig.client, "/rack/chain", "s",
+              "lowcut: highpass 95 order=4 | vol: gain -6 | d: delay note=1/8");
+  client_expect_start(rig.client, "/done /rack/chain 2");
+  client_expect(rig.other, "/rack/changed 2");
+  OscClient* const both[] = { rig.client, rig.other };
+  for (uint32_t c = 0; c < 2U; ++c) {
+    client_expect(both[c], "/node/lowcut/frequency 95");
+    client_expect(both[c], "/node/lowcut/order 4");
+    client_expect(both[c], "/node/d/time 500"); // all of a node that is new
+    client_expect(both[c], "/node/d/feedback 0");
+    client_expect(both[c], "/node/d/pingpong 0");
+    client_expect(both[c], "/node/d/note 1/8");
+    client_expect_nothing(both[c]);
+  }
+  client_send(rig.client, "/rack/rename", "ss", "vol", "level");
+  client_expect_start(rig.client, "/done /rack/rename 3");
+  client_expect(rig.client, "/node/level/gain -6");
+  client_expect(rig.other, "/rack/changed 3");
+  client_expect(rig.other, "/node/level/gain -6");
+  client_send(rig.client, "/node/lowcut/order", "i", 2); // an edit whose values its maker knows
+  client_expect_start(rig.client, "/done /node/lowcut/order 4");
+  client_expect(rig.other, "/rack/changed 4");
+  client_expect(rig.other, "/node/lowcut/order 2");
+  client_expect_nothing(rig.client);
+  stop();
+}
+END_TEST
+
+START_TEST(a_client_that_wants_failures_only_gets_no_done)
+{
+  start();
+  client_send(rig.client, "/server/answers", "s", "failures");
+  client_expect(rig.client, "/done /server/answers");
+  client_send(rig.client, "/node/vol/gain", "f", -9.0);
+  client_send(rig.client, "/node/vol/gain", "f", 99.0);
+  client_expect_start(rig.client, "/fail /node/vol/gain 2 ");
+  client_send(rig.client, "/rack/add", "ss", "a", "gain");
+  client_send(rig.client, "/rack/save", "s", "a.rack");
+  client_send(rig.client, "/server/sync", "i", 1);
+  struct pollfd answers = { .fd = rig.client->fd, .events = POLLIN };
+  while (poll(&answers, 1, 10) == 0) {
+    fake_engine_advance(rig.engine, FAKE_BLOCK_FRAMES);
+  }
+  client_expect(rig.client, "/server/synced 1");
+  client_send(rig.client, "/node/vol/gain", "");
+  client_expect(rig.client, "/node/vol/gain -9"); // a question is answered
+  client_send(rig.client, "/server/ping", "");
+  client_expect(rig.client, "/done /server/ping");
+  client_send(rig.other, "/node/vol/gain", "f", -8.0); // nobody else's wish
+  client_expect(rig.other, "/done /node/vol/gain");
+  client_send(rig.client, "/server/answers", "s", "some");
+  client_expect_start(rig.client, "/fail /server/answers 1 ");
+  client_send(rig.client, "/server/answers", "s", "all");
+  client_expect(rig.client, "/done /server/answers");
+  client_send(rig.client, "/node/vol/gain", "f", -7.0);
+  client_expect(rig.client, "/done /node/vol/gain");
+  stop();
+}
+END_TEST
+
+START_TEST(nobody_pushes_a_subscriber_out)
+{
+  enum { N_OTHERS = 40 };
+  OscClient* others[N_OTHERS];
+  start();
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  uint32_t n_refused = 0;
+  for (uint32_t i = 0; i < N_OTHERS; ++i) {
+    others[i] = client_new(control_port(rig.control));
+    client_send(others[i], "/server/notify", "i", 1);
+    n_refused += strncmp(client_receive(others[i]), "/fail /server/notify 5 32 clients", 33) == 0;
+    client_send(others[i], "/server/answers", "s", "failures");
+    (void)client_receive(others[i]);
+  }
+  client_send(rig.client, "/node/vol/gain", "f", -7.0);
+  client_expect(rig.client, "/done /node/vol/gain");
+  client_expect(rig.other, "/node/vol/gain -7");
+  ck_assert_uint_eq(n_refused, 9);
+  for (uint32_t i = 0; i < N_OTHERS; ++i) {
+    client_free(others[i]);
+  }
+  stop();
+}
+END_TEST
+
+START_TEST(many_changes_of_one_value_are_merged_and_the_last_one_arrives)
+{
+  start();
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  for (int i = 1; i <= 500; ++i) {
+    client_send(rig.client, "/node/vol/gain", "f", -(double)i / 10.0);
+    client_expect(rig.client, "/done /node/vol/gain");
+  }
+  int n_told = 0;
+  while (strcmp(client_receive(rig.other), "/node/vol/gain -50") != 0) {
+    ck_assert_int_lt(++n_told, 400);
+  }
+  ck_assert_double_gt(control_rig_status(&rig, "notify_merged"), 0.0);
+  stop();
+}
+END_TEST
+
+/// Expect two messages, whichever comes first.
+static void
+expect_both(OscClient* const client, const char* const one, const char* const other)
+{
+  const bool is_other_first = strcmp(client_receive(client), other) == 0;
+  ck_assert_str_eq(client->answer, is_other_first ? other : one);
+  client_expect(client, is_other_first ? one : other);
+}
+
+START_TEST(a_new_latency_is_passed_on)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  client_send(rig.client, "/rack/clear", "");
+  client_expect_nothing(rig.client);
+  fake_engine_answer(rig.engine, STATUS_OK, "", 256);
+  client_expect_start(rig.client, "/done");
+  // The latency is one block in flight, and the rack's own.  The engine has it before it answers,
+  // and the server may look in between.
+  expect_both(rig.other, "/rack/changed 1", "/server/latency 320");
+  ck_assert_int_eq(rig.n_latency_changes, 1);
+  stop();
+}
+END_TEST
+
+START_TEST(a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once)
+{
+  start();
+  fake_engine_hold(rig.engine, true);
+  client_send(rig.other, "/server/notify", "i", 1);
+  client_expect(rig.other, "/done /server/notify");
+  client_send(rig.client, "/rack/clear", "");
+  fake_engine_tell_latency(rig.engine, 256);
+  client_expect(rig.other, "/server/latency 320");
+  fake_engine_answer(rig.engine, STATUS_OK, "", 256);
+  client_expect_start(rig.client, "/done");
+  client_expect(rig.other, "/rack/changed 1");
+  ck_assert_int_eq(rig.n_latency_changes, 1);
+  ck_assert(!rig.is_watcher_ahead); // who is told finds the driver's latency changed, too
+  stop();
+}
+END_TEST
+
+START_TEST(the_status_counts_what_was_refused)
+{
+  start();
+  ck_assert_double_eq(control_rig_status(&rig, "xruns"), 7.0);
+  client_send(rig.client, "/server/status", "");
+  ck_assert_ptr_nonnull(strstr(client_receive(rig.client),
+                               " guarded_ports in:2=2 out:1=1 out:2=2 "
+                               "attenuated_ports out:1=muted out:2=-42dB "));
+  ck_assert_double_eq(control_rig_status(&rig, "overlaps"), 3.0);
+  ck_assert_double_eq(control_rig_status(&rig, "audio_hang_s"), 2.5);
+  ck_assert_double_eq(control_rig_status(&rig, "refused_blob"), 0.0);
+  client_send_bytes(rig.client, "/a\0\0,b\0\0\0\0\0\1", 12);
+  client_expect(rig.client, "/fail  1 packet refused: a blob longer than its packet");
+  ck_assert_double_eq(control_rig_status(&rig, "refused_blob"), 1.0);
+  client_send(rig.client, "/nonsense", "");
+  client_expect_start(rig.client, "/fail");
+  ck_assert_double_eq(control_rig_status(&rig, "osc_unknown"), 1.0);
+  stop();
+}
+END_TEST
+
+START_TEST(nodes_are_told_with_where_they_run_and_why)
+{
+  start();
+  client_send(rig.client, "/rack/chain", "s", "a: gain | b: highpass 80 | c: gain");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/server/nodes", "");
+  client_expect(rig.client,
+                "/server/nodes a gain fake test\nb highpass fake test\nc gain fake test\n 1 1");
+  client_send(rig.client, "/server/nodes", "i", 2);
+  client_expect(rig.client, "/fail /server/nodes 1 the text has parts 1 to 1");
+  stop();
+}
+END_TEST
+
+START_TEST(a_node_that_is_not_heard_yet_waits)
+{
+  start();
+  client_send(rig.client, "/server/nodes", "");
+  client_expect_start(rig.client, "/server/nodes lowcut highpass - waiting\n");
+  stop();
+}
+END_TEST
+
+START_TEST(an_address_that_ends_in_a_slash_is_no_amplifier)
+{
+  start();
+  client_send_bytes(rig.client, "/\0\0\0,\0\0\0", 8);
+  client_expect_start(rig.client, "/fail  1 ");
+  client_expect_nothing(rig.client);
+  stop();
+}
+END_TEST
+
+/// A bundle that takes the server far longer than its sender; the caller frees it.
+static void*
+make_costly_bundle(size_t* const n_bytes)
+{
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  for (int m = 0; m < 1024; ++m) {
+    bundle_add(bundle, "/node/vol/gain", "f", -3.0);
+  }
+  void* const bytes = lo_bundle_serialise(bundle, NULL, n_bytes);
+  lo_bundle_free_recursive(bundle);
+  return bytes;
+}
+
+/// Reports of dropped packets that have come to a client; nothing else has.
+static uint32_t
+take_reports(OscClient* const client)
+{
+  uint32_t n = 0;
+  struct pollfd fd = { .fd = client->fd, .events = POLLIN };
+  for (; poll(&fd, 1, 0) == 1; ++n) {
+    client_expect_start(client, "/fail  5 ");
+    ck_assert_ptr_nonnull(strstr(client->answer, " packets dropped: they arrived faster than"));
+    ck_assert_int_gt(atoi(client->answer + strlen("/fail  5 ")), 0);
+  }
+  return n;
+}
+
+START_TEST(a_sender_that_floods_is_told_once_a_second_and_the_others_are_not)
+{
+  size_t n_bytes = 0;
+  void* const bundle = make_costly_bundle(&n_bytes);
+  start();
+  client_send(rig.other, "/server/answers", "s", "failures");
+  client_expect(rig.other, "/done /server/answers");
+  const uint64_t begin_ns = instant_now().monotonic_ns;
+  for (uint32_t n_reports = 0; n_reports < 2; n_reports += take_reports(rig.other)) {
+    client_send_bytes(rig.other, bundle, n_bytes);
+  }
+  ck_assert_uint_ge(instant_now().monotonic_ns - begin_ns, SOURCES_REPORT_NS);
+  ck_assert_double_gt(control_rig_status(&rig, "osc_dropped"), 0.0);
+  client_expect_nothing(rig.client);
+  free(bundle);
+  stop();
+}
+END_TEST
+
+START_TEST(quit_is_answered_before_it_is_done)
+{
+  start();
+  client_send(rig.client, "/server/quit", "");
+  client_expect(rig.client, "/done /server/quit");
+  client_expect_nothing(rig.client);
+  ck_assert_int_eq(rig.n_quits, 1);
+  stop();
+}
+END_TEST
+
+START_TEST(a_long_rack_is_read_in_parts)
+{
+  start();
+  char* const chain = malloc(65536);
+  strcpy(chain, "n0: gain");
+  for (int i = 1; i < 600; ++i) {
+    sprintf(chain + strlen(chain), " | node-number-%d: gain -%d.5dB", i, i % 90);
+  }
+  client_send(rig.client, "/rack/chain", "s", chain);
+  client_expect_start(rig.client, "/done");
+  char* const whole = fake_engine_newest(rig.engine, NULL);
+  client_send(rig.client, "/rack/get", "");
+  size_t n = 0;
+  int part = 0;
+  int n_parts = 1;
+  while (part < n_parts) {
+    char* const answer = strdup(client_receive(rig.client));
+    char* const text = answer + strlen("/rack/get ");
+    char* end = strrchr(text, ' ');
+    n_parts = atoi(end + 1);
+    *end = 0;
+    end = strrchr(text, ' ');
+    ck_assert_int_eq(atoi(end + 1), ++part);
+    *end = 0;
+    ck_assert_int_eq(strncmp(whole + n, text, strlen(text)), 0);
+    n += strlen(text);
+    free(answer);
+  }
+  ck_assert_int_gt(n_parts, 1);
+  ck_assert_uint_eq(n, strlen(whole));
+  client_send(rig.client, "/rack/get", "i", n_parts);
+  client_expect_start(rig.client, "/rack/get ");
+  client_send(rig.client, "/rack/get", "i", n_parts + 1);
+  client_expect_start(rig.client, "/fail /rack/get 1 the text has parts 1 to ");
+  free(whole);
+  free(chain);
+  stop();
+}
+END_TEST
+
+START_TEST(racks_are_saved_and_loaded_inside_the_folder)
+{
+  start();
+  client_send(rig.client, "/rack/save", "s", "mine.rack");
+  client_expect(rig.client, "/done /rack/save");
+  client_send(rig.client, "/rack/clear", "");
+  client_expect_start(rig.client, "/done");
+  client_send(rig.client, "/rack/load", "s", "mine.rack");
+  client_expect(rig.client, "/done /rack/load 2 640");
+  control_rig_expect_rack(&rig, "add lowcut highpass frequency=80Hz");
+  ck_assert_uint_eq(scratch_count(&rig.folder), 1); // no temporary file is left
+  scratch_write(&rig.folder, "bad.rack", "add x\nadd y", 11);
+  client_send(rig.client, "/rack/load", "s", "bad.rack");
+  client_expect_start(rig.client, "/fail /rack/load 2 bad.rack:1:");
+  client_send(rig.client, "/rack/load", "s", "none.rack");
+  client_expect(rig.client, "/fail /rack/load 9 none.rack: No such file or directory");
+  control_rig_expect_rack(&rig, "add lowcut highpass frequency=80Hz");
+  ck_assert_double_eq(control_rig_status(&rig, "commands_failed"), 2.0);
+  client_send(rig.client, "/rack/save", "s", "no/such/mine.rack");
+  client_expect_start(rig.client, "/fail /rack/save 9");
+  ck_assert_double_eq(control_rig_status(&rig, "commands_failed"), 3.0);
+  stop();
+}
+END_TEST
+
+START_TEST(no_message_comes_back_as_an_order_to_a_terminal)
+{
+  start();
+  client_send(rig.client, "/rack/chain", "s",
+              "gain \xC2\x9B\xE2\x80\xAE\xFF"
+              "3");
+  client_expect(rig.client, "/fail /rack/chain 2 chain:1:6: gain takes a number in dB, not "
+                            "\"??????3\"");
+  client_send(rig.client, "/rack/load", "s", "a\xC2\x9B\xE2\x80\xAE.rack");
+  client_expect(rig.client, "/fail /rack/load 9 a?????.rack: No such file or directory");
+  stop();
+}
+END_TEST
+
+START_TEST(no_file_name_leads_out_of_the_folder)
+{
+  start();
+  static const char* const names[] = { "/etc/x.rack",    "../x.rack",     "a/../../x.rack",
+                                       "link.rack",      "fifo.rack",     "dir.rack",
+                                       "/dev/zero.rack", "linkdir/x.rack" };
+  ck_assert_int_eq(symlink("/etc/passwd", scratch_path(&rig.folder, "link.rack")), 0);
+  ck_assert_int_eq(symlink("/tmp", scratch_path(&rig.folder, "linkdir")), 0);
+  ck_assert_int_eq(mkfifo(scratch_path(&rig.folder, "fifo.rack"), 0600), 0);
+  ck_assert_int_eq(mkdir(scratch_path(&rig.folder, "dir.rack"), 0700), 0);
+  for (uint32_t i = 0; i < ARRAY_LEN(names); ++i) {
+    client_send(rig.client, "/rack/load", "s", names[i]);
+    client_expect_start(rig.client, "/fail /rack/load 9 ");
+  }
+  scratch_write(&rig.folder, "key.txt", "SECRET\n", 7); // what is no rack is not quoted either
+  static const char* const others[] = { "", "key.txt", "/etc/passwd", ".rack", "key.rack.txt" };
+  for (uint32_t i = 0; i < ARRAY_LEN(others); ++i) {
+    char expected[128];
+    snprintf(expected, sizeof(expected),
+             "/fail /rack/load 1 %s: the name of a rack ends in \".rack\"", others[i]);
+    client_send(rig.client, "/rack/load", "s", others[i]);
+    client_expect(rig.client, expected);
+  }
+  static char large[RACK_MAX_TEXT + 1U];
+  memset(large, '#', sizeof(large));
+  scratch_write(&rig.folder, "large.rack", large, sizeof(large));
+  client_send(rig.client, "/rack/load", "s", "large.rack");
+  client_expect_start(rig.client, "/fail /rack/load 5 large.rack: larger than");
+  static const char* const targets[] = { "/tmp/x.rack", "../x.rack", "linkdir/x.rack" };
+  for (uint32_t i = 0; i < ARRAY_LEN(targets); ++i) {
+    client_send(rig.client, "/rack/save", "s", targets[i]);
+    client_expect_start(rig.client, "/fail /rack/save 9 ");
+  }
+  client_send(rig.client, "/rack/save", "s", "hall.wav");
+  client_expect_start(rig.client, "/fail /rack/save 1 ");
+  unlink(scratch_path(&rig.folder, "link.rack"));
+  unlink(scratch_path(&rig.folder, "linkdir"));
+  unlink(scratch_path(&rig.folder, "fifo.rack"));
+  rmdir(scratch_path(&rig.folder, "dir.rack"));
+  stop();
+}
+END_TEST
+
+SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
+           a_port_in_use_is_named_with_a_way_out, a_bad_address_or_folder_is_refused,
+           only_loopback_is_listened_on_by_default,
+           unknown_addresses_and_wrong_arguments_are_explained,
+           late_takes_words_and_levels_for_outputs,
+           edits_change_the_rack_and_are_answered_with_revision_and_frame,
+           nodes_are_inserted_renamed_and_removed_without_a_gap,
+           several_statements_of_one_message_are_one_edit,
+           edits_that_cannot_be_are_refused_and_leave_the_rack,
+           parameters_are_set_at_once_without_a_new_plan,
+           parameters_are_read_with_the_message_that_sets_them,
+           values_out_of_range_or_of_no_parameter_are_refused, structural_parameters_become_edits,
+           patterns_set_all_that_match_in_one_group,
+           a_value_that_the_engine_cannot_take_is_not_in_the_document,
+           others_are_told_of_changes_and_the_maker_is_not,
+           subscribers_get_the_values_that_an_edit_has_changed,
+           a_client_that_wants_failures_only_gets_no_done, nobody_pushes_a_subscriber_out,
+           many_changes_of_one_value_are_merged_and_the_last_one_arrives,
+           a_new_latency_is_passed_on,
+           a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once,
+           the_status_counts_what_was_refused, nodes_are_told_with_where_they_run_and_why,
+           a_node_that_is_not_heard_yet_waits, an_address_that_ends_in_a_slash_is_no_amplifier,
+           a_sender_that_floods_is_told_once_a_second_and_the_others_are_not,
+           quit_is_answered_before_it_is_done, a_long_rack_is_read_in_parts,
+           racks_are_saved_and_loaded_inside_the_folder,
+           no_message_comes_back_as_an_order_to_a_terminal, no_file_name_leads_out_of_the_folder)

@@ -1,0 +1,791 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The way in: who may send, whose turn it is, and what is dropped where there is no room.  Times
+// and costs are the tests' own.
+
+#include "control/net/allow.h"
+#include "control/net/intake.h"
+#include "control/net/sources.h"
+#include "control/schedule.h"
+#include "tests/support/peers.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BEGIN_NS UINT64_C(1000000000)
+#define MS_NS    UINT64_C(1000000)
+#define S_NS     UINT64_C(1000000000)
+
+// ---- who may ----
+
+static bool
+may(const char* const list, const char* const address)
+{
+  Allow allow = { .n_rules = 0 };
+  Error error;
+  ck_assert_msg(allow_read(&allow, list, &error) == STATUS_OK, "%s", error.text);
+  const Peer peer = peer_of(address, 1);
+  return allow_has(&allow, &peer);
+}
+
+START_TEST(a_list_names_addresses_and_networks)
+{
+  ck_assert(may("192.0.2.7", "192.0.2.7"));
+  ck_assert(!may("192.0.2.7", "192.0.2.6"));
+  ck_assert(!may("192.0.2.7", "2001:db8::1"));
+  ck_assert(may("192.0.2.0/24", "192.0.2.255"));
+  ck_assert(!may("192.0.2.0/24", "192.0.3.0"));
+  ck_assert(may("192.0.2.128/25", "192.0.2.129"));
+  ck_assert(!may("192.0.2.128/25", "192.0.2.127"));
+  ck_assert(may("10.0.0.0/8,192.0.2.1", "10.9.8.7"));
+  ck_assert(may("10.0.0.0/8,192.0.2.1", "192.0.2.1"));
+  ck_assert(!may("10.0.0.0/8,192.0.2.1", "192.0.2.2"));
+  ck_assert(may("2001:db8::/32", "2001:db8:1::5"));
+  ck_assert(!may("2001:db8::/32", "2001:db9::"));
+  ck_assert(may("0.0.0.0/0", "198.51.100.1"));
+  ck_assert(!may("0.0.0.0/0", "2001:db8::1"));
+  ck_assert(may("::/0", "198.51.100.1")); // which is ::ffff:198.51.100.1
+}
+END_TEST
+
+START_TEST(an_ip4_address_is_the_same_inside_ip6)
+{
+  ck_assert(may("192.0.2.7", "::ffff:192.0.2.7"));
+  ck_assert(may("::ffff:192.0.2.7", "192.0.2.7"));
+  ck_assert(may("192.0.2.0/24", "::ffff:192.0.2.200"));
+  ck_assert(!may("192.0.2.0/24", "::ffff:192.0.3.200"));
+  ck_assert(!may("192.0.2.7", "::192.0.2.7")); // deprecated, and something else
+}
+END_TEST
+
+START_TEST(this_machine_always_may)
+{
+  const Allow nobody = { .n_rules = 0 };
+  const char* const own[] = { "127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1" };
+  for (uint32_t i = 0; i < ARRAY_LEN(own); ++i) {
+    const Peer peer = peer_of(own[i], 1);
+    ck_assert(allow_has(&nobody, &peer));
+  }
+  const Peer other = peer_of("192.0.2.1", 1);
+  ck_assert(!allow_has(&nobody, &other));
+  Peer unknown = { .n_bytes = 0 };
+  unknown.address.ss_family = AF_UNIX;
+  Allow all = { .n_rules = 0 };
+  ck_assert_int_eq(allow_read(&all, "::/0", &(Error){ 0 }), STATUS_OK);
+  ck_assert(!allow_has(&all, &unknown));
+}
+END_TEST
+
+START_TEST(a_bad_list_is_refused)
+{
+  static const char* const lists[] = {
+    "",           ",",          "localhost",   "10.0.0.1,",   "10.0.0",        "10.0.0.1/33",
+    "10.0.0.0/",  "10.0.0.0/x", "10.0.0.0/8x", "10.0.0.7/8",  "10.0.0.0/-1",   "::1/129",
+    "2001::7/16", "10.0.0.1 ",  "[::1]",       "10.0.0.1:99", "10.0.0.0/0008", "1:2:3:4:5:6:7:8:9",
+  };
+  for (uint32_t i = 0; i < ARRAY_LEN(lists); ++i) {
+    Allow allow = { .n_rules = 0 };
+    Error error;
+    ck_assert_msg(allow_read(&allow, lists[i], &error) == STATUS_BAD_ARG, "\"%s\"", lists[i]);
+    ck_assert_uint_gt(strlen(error.text), 0);
+  }
+}
+END_TEST
+
+START_TEST(a_list_is_bounded_and_has_room_for_ourselves)
+{
+  Allow allow = { .n_rules = 0 };
+  Error error;
+  for (uint32_t i = 0; i < ALLOW_MAX; ++i) {
+    char text[32];
+    snprintf(text, sizeof(text), "192.0.2.%u", i);
+    ck_assert_int_eq(allow_read(&allow, text, &error), STATUS_OK);
+  }
+  ck_assert_int_eq(allow_read(&allow, "192.0.2.200", &error), STATUS_LIMIT);
+  const Peer own = peer_of("198.51.100.1", 9770);
+  allow_add(&allow, &own);
+  ck_assert(allow_has(&allow, &own));
+}
+END_TEST
+
+// ---- whose turn it is ----
+
+static Sources sources;
+
+static void
+begin(void)
+{
+  ck_assert(sources_init(&sources, 1));
+}
+
+static void
+end(void)
+{
+  sources_clear(&sources);
+  ck_assert_uint_eq(sources.n_bytes, 0);
+  ck_assert_uint_eq(sources.n_parcels, 0);
+}
+
+static void
+put_bytes(const uint16_t port, const void* const bytes, const size_t n_bytes, const uint64_t now_ns)
+{
+  const Peer peer = peer_of("127.0.0.1", port);
+  sources_put(&sources, &peer, now_ns, bytes, n_bytes);
+}
+
+static void
+put_ping(const uint16_t port, const uint64_t now_ns)
+{
+  put_bytes(port, "/a\0\0,\0\0\0", 8, now_ns);
+}
+
+/// A turn of one packet that takes so long; the port of the sender that had it, 0 when none has.
+static uint16_t
+take_turn(const uint64_t now_ns, const uint64_t cost_ns)
+{
+  Source* const source = sources_turn(&sources);
+  if (!source) {
+    return 0;
+  }
+  Packet* const packet = sources_take(&sources, source);
+  if (!packet) {
+    ck_abort_msg("a turn without a packet");
+  }
+  const uint16_t port = peer_key(&packet->peer).port;
+  free(packet);
+  sources_charge(&sources, source, now_ns, cost_ns);
+  return port;
+}
+
+START_TEST(nobody_waits_behind_an_expensive_sender)
+{
+  begin();
+  uint64_t now_ns = BEGIN_NS;
+  for (uint32_t i = 0; i < 1000; ++i) {
+    put_ping(1, now_ns);
+  }
+  for (uint32_t n = 0; n < 100; ++n) {
+    ck_assert_uint_eq(take_turn(now_ns += 20U * MS_NS, 20U * MS_NS), 1);
+    put_ping(2, now_ns);
+    const uint16_t first = take_turn(now_ns += 20U * MS_NS, MS_NS / 100U);
+    ck_assert(first == 2 || take_turn(now_ns, MS_NS / 100U) == 2);
+  }
+  end();
+}
+END_TEST
+
+START_TEST(time_is_shared_whatever_a_packet_costs)
+{
+  static const uint64_t cost_ns[] = { MS_NS / 100U, MS_NS / 10U, MS_NS, 20U * MS_NS };
+  enum { N = ARRAY_LEN(cost_ns) };
+  uint64_t used_ns[N] = { 0 };
+  begin();
+  for (uint16_t s = 0; s < N; ++s) {
+    put_ping((uint16_t)(s + 1U), BEGIN_NS);
+  }
+  for (uint64_t now_ns = BEGIN_NS; now_ns < BEGIN_NS + S_NS;) {
+    Source* const source = sources_turn(&sources);
+    const uint32_t s = source->key.port - 1U;
+    free(sources_take(&sources, source));
+    now_ns += cost_ns[s];
+    used_ns[s] += cost_ns[s];
+    put_ping(source->key.port, now_ns); // all have something waiting always
+    sources_charge(&sources, source, now_ns, cost_ns[s]);
+  }
+  for (uint32_t s = 0; s < N; ++s) {
+    ck_assert_uint_ge(used_ns[s], S_NS / N - 25U * MS_NS);
+    ck_assert_uint_le(used_ns[s], S_NS / N + 25U * MS_NS);
+  }
+  end();
+}
+END_TEST
+
+START_TEST(a_sender_alone_has_every_turn)
+{
+  begin();
+  for (uint32_t n = 0; n < 100; ++n) {
+    put_ping(1, BEGIN_NS);
+    put_ping(1, BEGIN_NS);
+    ck_assert_uint_eq(take_turn(BEGIN_NS, S_NS), 1); // at the same moment, whatever its debt
+  }
+  end();
+}
+END_TEST
+
+START_TEST(a_new_sender_is_heard_beside_2000_that_flood)
+{
+  enum { N_FLOODS = 2000 };
+  begin();
+  uint64_t now_ns = BEGIN_NS;
+  for (uint32_t i = 0; i < 200; ++i) {
+    for (uint16_t port = 1; port <= N_FLOODS; ++port) {
+      put_ping(port, now_ns);
+    }
+  }
+  for (uint32_t n = 0; n < 2U * N_FLOODS; ++n) { // those that were there first are not new any more
+    (void)take_turn(now_ns += MS_NS / 5U, MS_NS / 5U);
+  }
+  ck_assert_uint_gt(sources.dropped, 0);
+  for (uint16_t port = 3000; port < 3100; ++port) {
+    put_ping(port, now_ns);
+    const uint16_t first = take_turn(now_ns += MS_NS / 5U, MS_NS / 5U);
+    ck_assert(first == port || take_turn(now_ns += MS_NS / 5U, MS_NS / 5U) == port);
+  }
+  end();
+}
+END_TEST
+
+START_TEST(new_senders_take_every_second_turn_at_most)
+{
+  begin();
+  for (uint32_t i = 0; i < 1000; ++i) {
+    put_ping(1, BEGIN_NS);
+  }
+  (void)take_turn(BEGIN_NS, MS_NS); // it is in debt
+  uint32_t n_turns = 0;
+  for (uint16_t port = 2; port < 402; ++port) {
+    put_ping(port, BEGIN_NS);
+    put_ping((uint16_t)(port + 1000U), BEGIN_NS);
+    n_turns += take_turn(BEGIN_NS, 1) == 1;
+  }
+  ck_assert_uint_ge(n_turns, 190); // its debt took 10 of them
+  ck_assert_uint_le(n_turns, 200);
+  end();
+}
+END_TEST
+
+START_TEST(a_debt_is_paid_by_rest)
+{
+  begin();
+  put_ping(1, BEGIN_NS);
+  ck_assert_uint_eq(take_turn(BEGIN_NS, 20U * MS_NS), 1);
+  const Peer peer = peer_of("127.0.0.1", 1);
+  ck_assert(!sources_has_credit(&sources, &peer, BEGIN_NS + 19U * MS_NS));
+  ck_assert(sources_has_credit(&sources, &peer, BEGIN_NS + 20U * MS_NS));
+  sources_charge_peer(&sources, &peer, BEGIN_NS + 20U * MS_NS, 20U * MS_NS);
+  ck_assert(!sources_has_credit(&sources, &peer, BEGIN_NS + 39U * MS_NS));
+  ck_assert(sources_has_credit(&sources, &peer, BEGIN_NS + 9U * S_NS));
+  sources_charge_peer(&sources, &peer, BEGIN_NS + 9U * S_NS, MS_NS); // no more is saved than a turn
+  ck_assert(!sources_has_credit(&sources, &peer, BEGIN_NS + 9U * S_NS));
+  end();
+}
+END_TEST
+
+START_TEST(packets_of_one_sender_stay_in_order)
+{
+  begin();
+  for (uint32_t i = 0; i < 1000; ++i) {
+    put_bytes(1, &i, sizeof(i), BEGIN_NS);
+  }
+  Source* const source = sources_turn(&sources);
+  for (uint32_t i = 0; i < 1000; ++i) {
+    Packet* const packet = sources_take(&sources, source);
+    uint32_t number = 0;
+    memcpy(&number, packet->bytes, sizeof(number));
+    ck_assert_uint_eq(number, i);
+    ck_assert_uint_eq(packet->n_bytes, sizeof(number));
+    ck_assert_mem_eq(packet->bytes + sizeof(number), "\0\0\0\0\0\0\0", 8);
+    free(packet);
+  }
+  ck_assert_ptr_null(sources_take(&sources, source));
+  end();
+}
+END_TEST
+
+START_TEST(a_batch_whose_time_has_come_goes_before_packets)
+{
+  begin();
+  put_ping(1, BEGIN_NS);
+  Batch* batches[3];
+  for (uint32_t b = 0; b < ARRAY_LEN(batches); ++b) {
+    batches[b] = calloc(1, sizeof(Batch));
+    batches[b]->peer = peer_of("127.0.0.1", (uint16_t)(1U + b / 2U));
+    sources_put_batch(&sources, sources_get(&sources, &batches[b]->peer, BEGIN_NS), batches[b],
+                      BEGIN_NS);
+  }
+  Source* const source = sources_turn(&sources);
+  ck_assert_uint_eq(source->key.port, 1);
+  ck_assert_ptr_eq(source->batches, batches[0]);
+  ck_assert_ptr_eq(batches[0]->next, batches[1]); // in their order
+  ck_assert_ptr_null(batches[1]->next);
+  end();
+}
+END_TEST
+
+START_TEST(a_host_elsewhere_is_one_sender_whatever_its_ports)
+{
+  begin();
+  for (uint16_t i = 0; i < 1000; ++i) {
+    const Peer peer = peer_of("192.0.2.1", (uint16_t)(2000U + i));
+    sources_put(&sources, &peer, BEGIN_NS, "/a\0\0,\0\0\0", 8);
+  }
+  put_ping(1, BEGIN_NS);
+  (void)take_turn(BEGIN_NS, MS_NS);
+  ck_assert_uint_eq(take_turn(BEGIN_NS, MS_NS), 1);
+  ck_assert_uint_eq(sources.n_active, 1);
+  end();
+}
+END_TEST
+
+START_TEST(port_0_is_a_sender_like_any_other)
+{
+  begin();
+  for (uint32_t i = 0; i < 100000; ++i) {
+    put_ping(0, BEGIN_NS);
+  }
+  (void)take_turn(BEGIN_NS, MS_NS);
+  put_ping(1, BEGIN_NS);
+  (void)take_turn(BEGIN_NS, MS_NS);
+  ck_assert_uint_eq(sources.n_active, 1); // whichever had the first turn, port 1 has had one
+  end();
+}
+END_TEST
+
+START_TEST(more_senders_than_the_table_holds_are_served_in_turn)
+{
+  begin();
+  uint32_t n_served = 0;
+  for (uint32_t i = 0; i < 3U * SOURCES_MAX; ++i) {
+    put_ping((uint16_t)(1000U + i), BEGIN_NS + i);
+    n_served += take_turn(BEGIN_NS + i, 1) == 1000U + i;
+  }
+  ck_assert_uint_eq(n_served, 3U * SOURCES_MAX);
+  for (uint32_t i = 0; i < SOURCES_MAX + 10U; ++i) { // at once they find no place
+    put_ping((uint16_t)(1000U + i), BEGIN_NS + S_NS);
+  }
+  ck_assert_uint_eq(sources.n_active, SOURCES_MAX);
+  ck_assert_uint_eq(sources.crowded, 10);
+  end();
+}
+END_TEST
+
+// ---- what is dropped ----
+
+/// `/node/n<number>/gain ,f <value>`, or `/rack/set ,sf n<number>.gain <value>`.
+static size_t
+write_value(uint8_t* const bytes, const bool by_address, const uint32_t number, const float value)
+{
+  memset(bytes, 0, 64);
+  size_t n_bytes = 0;
+  if (by_address) {
+    n_bytes = (size_t)snprintf((char*)bytes, 64, "/node/n%05u/gain", number) / 4U * 4U + 4U;
+    memcpy(bytes + n_bytes, ",f", 2);
+    n_bytes += 4U;
+  } else {
+    memcpy(bytes, "/rack/set\0\0\0,sf", 15);
+    n_bytes = 16U + (size_t)snprintf((char*)bytes + 16, 40, "n%05u.gain", number) / 4U * 4U + 4U;
+  }
+  memcpy(bytes + n_bytes, &value, sizeof(value));
+  return n_bytes + sizeof(value);
+}
+
+static float
+value_of(const Packet* const packet)
+{
+  float value = 0.0F;
+  memcpy(&value, packet->bytes + packet->n_bytes - sizeof(value), sizeof(value));
+  return value;
+}
+
+static void
+expect_newest_values(const bool by_address)
+{
+  enum { N_NODES = 300, N_ROUNDS = 300 };
+  uint8_t bytes[64];
+  begin();
+  const size_t n_once = write_value(bytes, by_address, N_NODES, 1.0F); // moved once, at the begin
+  put_bytes(1, bytes, n_once, BEGIN_NS);
+  size_t n_most = 0; // bytes in the queues; one assertion for all, see peers.c
+  for (uint32_t i = 0; i < N_NODES * N_ROUNDS; ++i) {
+    const size_t n_bytes =
+        write_value(bytes, by_address, i % N_NODES, (float)(i / N_NODES)); // NOLINT
+    put_bytes(1, bytes, n_bytes, BEGIN_NS);
+    n_most = sources.n_bytes > n_most ? sources.n_bytes : n_most;
+  }
+  ck_assert_uint_le(n_most, SOURCES_BYTES);
+  ck_assert_uint_gt(sources.dropped, 0);
+  ck_assert_uint_eq(sources.dropped + sources.n_parcels, N_NODES * N_ROUNDS + 1U);
+  float newest[N_NODES + 1] = { 0.0F };
+  bool is_in_order = true;
+  Source* const source = sources_turn(&sources);
+  for (Packet* packet = NULL; (packet = sources_take(&sources, source));) {
+    const char* const name = strstr((const char*)packet->bytes + (by_address ? 0 : 16), "n0");
+    const uint32_t node = (uint32_t)strtoul(name + 1, NULL, 10);
+    is_in_order = is_in_order && value_of(packet) >= newest[node];
+    newest[node] = value_of(packet);
+    free(packet);
+  }
+  ck_assert(is_in_order);
+  for (uint32_t node = 0; node < N_NODES; ++node) {
+    ck_assert_float_eq(newest[node], N_ROUNDS - 1U);
+  }
+  ck_assert_float_eq(newest[N_NODES], 1.0F);
+  end();
+}
+
+START_TEST(the_newest_value_of_each_address_survives_an_overflow)
+{
+  expect_newest_values(true);
+  expect_newest_values(false);
+}
+END_TEST
+
+START_TEST(values_outlive_other_packets)
+{
+  uint8_t bytes[64];
+  begin();
+  put_bytes(1, bytes, write_value(bytes, true, 1, 1.0F), BEGIN_NS);
+  for (uint32_t i = 0; i < 200000; ++i) {
+    put_ping(1, BEGIN_NS);
+  }
+  put_bytes(1, bytes, write_value(bytes, true, 2, 2.0F), BEGIN_NS);
+  put_bytes(1, "/node/n1/gain\0\0\0,\0\0\0", 20, BEGIN_NS); // a read is no value
+  ck_assert_uint_gt(sources.dropped, 0);
+  uint32_t n_values = 0;
+  Source* const source = sources_turn(&sources);
+  for (Packet* packet = NULL; (packet = sources_take(&sources, source));) {
+    n_values += packet->n_of_value > 0;
+    free(packet);
+  }
+  ck_assert_uint_eq(n_values, 2);
+  end();
+}
+END_TEST
+
+START_TEST(packets_that_look_like_values_and_are_none_are_no_trouble)
+{
+  static const char* const packets[] = { "/node/",
+                                         "/node/n/gain",
+                                         "/rack/set",
+                                         "/rack/set\0\0\0,s",
+                                         "/rack/set\0\0\0,sf\0abc",
+                                         "/rack/set\0\0\0,sfffffff" };
+  static const size_t sizes[] = { 6, 12, 9, 14, 19, 21 };
+  begin();
+  for (uint32_t i = 0; i < ARRAY_LEN(packets); ++i) {
+    for (size_t n = 0; n <= sizes[i]; ++n) {
+      put_bytes(1, packets[i], n, BEGIN_NS);
+    }
+  }
+  const Source* const source = sources_turn(&sources);
+  ck_assert(list_is_empty(&source->replaced));
+  end();
+}
+END_TEST
+
+START_TEST(queues_are_bounded_and_everybody_finds_room)
+{
+  static uint8_t bytes[65504] = "#bundle";
+  begin();
+  for (uint16_t port = 1; port <= 500; ++port) {
+    for (uint32_t i = 0; i < 100; ++i) {
+      put_bytes(port, bytes, i % 2U ? sizeof(bytes) : 100U, BEGIN_NS);
+    }
+    ck_assert_uint_le(sources.n_bytes, SOURCES_BYTES);
+  }
+  const uint64_t dropped = sources.dropped;
+  put_ping(501, BEGIN_NS);
+  put_bytes(502, bytes, sizeof(bytes), BEGIN_NS);
+  ck_assert_uint_gt(sources.dropped, dropped);
+  bool is_there[503] = { false };
+  for (Source* source = NULL; (source = sources_turn(&sources));) {
+    for (Packet* packet = NULL; (packet = sources_take(&sources, source));) {
+      is_there[source->key.port] = true;
+      free(packet);
+    }
+    sources_charge(&sources, source, BEGIN_NS, 0);
+  }
+  ck_assert(is_there[501] && is_there[502]);
+  end();
+}
+END_TEST
+
+START_TEST(the_rest_of_a_packet_makes_room_as_well)
+{
+  static uint8_t bytes[65504] = "#bundle";
+  begin();
+  for (uint16_t port = 1; port <= 50; ++port) { // all are being carried out, and will be for long
+    put_bytes(port, bytes, sizeof(bytes), BEGIN_NS);
+    Source* const source = sources_turn(&sources);
+    Packet* const packet = sources_take(&sources, source);
+    if (packet) {
+      source->batches = calloc(1, sizeof(Batch));
+      free(packet);
+    }
+    sources_charge(&sources, source, BEGIN_NS, MS_NS);
+    ck_assert_uint_le(sources.n_bytes, SOURCES_BYTES);
+  }
+  ck_assert_uint_gt(sources.dropped, 0);
+  put_ping(51, BEGIN_NS);
+  bool is_there = false;
+  for (uint32_t n = 0; n < 200 && !is_there; ++n) {
+    Source* const source = sources_turn(&sources);
+    is_there = source->key.port == 51;
+    sources_charge(&sources, source, BEGIN_NS, MS_NS);
+  }
+  ck_assert(is_there);
+  end();
+}
+END_TEST
+
+START_TEST(a_batch_that_waited_for_its_time_is_not_dropped)
+{
+  static uint8_t bytes[65504] = "#bundle";
+  begin();
+  Batch* const due = calloc(1, sizeof(Batch));
+  due->is_scheduled = true;
+  for (uint16_t port = 1; port <= 50; ++port) {
+    put_bytes(port, bytes, sizeof(bytes), BEGIN_NS);
+    Source* const source = sources_turn(&sources);
+    free(sources_take(&sources, source));
+    source->batches = calloc(1, sizeof(Batch)); // the rest of the packet
+    if (port == 1) {
+      sources_put_batch(&sources, source, due, BEGIN_NS);
+    }
+    sources_charge(&sources, source, BEGIN_NS, MS_NS);
+  }
+  ck_assert_uint_gt(sources.dropped, 0);
+  bool is_there = false;
+  for (uint32_t i = 0; i < sources.n_items; ++i) {
+    for (const Batch* batch = sources.items[i].batches; batch; batch = batch->next) {
+      is_there = is_there || batch == due;
+    }
+  }
+  ck_assert(is_there);
+  end();
+}
+END_TEST
+
+START_TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
+{
+  Schedule schedule = { NULL, 0, 0 };
+  Batch* batches[SCHEDULE_MAX_BATCHES];
+  Error error;
+  for (uint32_t b = 0; b < SCHEDULE_MAX_BATCHES; ++b) {
+    batches[b] = calloc(1, sizeof(Batch));
+    batches[b]->peer = peer_of("127.0.0.1", (uint16_t)(1U + b));
+    batches[b]->due_ns = BEGIN_NS;
+  }
+  const uint32_t last = SCHEDULE_MAX_BATCHES - 1U;
+  for (uint32_t b = 0; b < last; ++b) {
+    ck_assert_int_eq(schedule_add(&schedule, batches[b], &error), STATUS_OK);
+  }
+  ck_assert_ptr_null(schedule_due(&schedule, BEGIN_NS - 1U));
+  ck_assert_ptr_eq(schedule_due(&schedule, BEGIN_NS), batches[0]);
+  ck_assert_int_eq(schedule_add(&schedule, batches[last], &error), STATUS_OK);
+  schedule_take(&schedule, batches[0]); // its sender has not had its turn yet
+  Batch* const more = calloc(1, sizeof(Batch));
+  ck_assert_int_eq(schedule_add(&schedule, more, &error), STATUS_LIMIT);
+  schedule_release(&schedule, batches[0]);
+  schedule_release(&schedule, batches[0]);
+  ck_assert_int_eq(schedule_add(&schedule, more, &error), STATUS_OK);
+  batch_free(batches[0]);
+  schedule_clear(&schedule);
+}
+END_TEST
+
+START_TEST(large_bundles_of_one_sender_leave_room_in_the_schedule)
+{
+  Schedule schedule = { NULL, 0, 0 };
+  Error error;
+  Batch* batches[6];
+  for (uint32_t b = 0; b < ARRAY_LEN(batches); ++b) {
+    batches[b] = calloc(1, sizeof(Batch));
+    batches[b]->peer = peer_of("127.0.0.1", b == 5U ? 2U : 1U);
+    batches[b]->due_ns = BEGIN_NS;
+    batches[b]->n_bytes = SCHEDULE_MAX_BYTES / 8U;
+    ck_assert_int_eq(schedule_add(&schedule, batches[b], &error),
+                     b == 4U ? STATUS_LIMIT : STATUS_OK);
+  }
+  ck_assert_str_eq(error.text, "2048 KiB of bundles already wait for their time, 2048 KiB of them "
+                               "from this sender; send bundles closer to their time");
+  batch_free(batches[4]);
+  schedule_clear(&schedule);
+}
+END_TEST
+
+static bool
+is_of_200_bytes(const Message* const message)
+{
+  return message->n_bytes == 200U;
+}
+
+START_TEST(the_parts_of_a_bundle_share_its_bytes)
+{
+  bool failed = false;
+  Batch* const batch = calloc(1, sizeof(Batch) + 3U * sizeof(Message));
+  for (batch->n_messages = 0; batch->n_messages < 3U; ++batch->n_messages) {
+    batch->messages[batch->n_messages].n_bytes = 100U * (batch->n_messages + 1U);
+  }
+  batch->n_bytes = 600U + 3U * MESSAGE_BYTES;
+  Batch* const part = batch_split(batch, is_of_200_bytes, &failed);
+  ck_assert_uint_eq(part->n_bytes, 200U + MESSAGE_BYTES);
+  ck_assert_uint_eq(batch->n_bytes, 400U + 2U * MESSAGE_BYTES);
+  batch_free(batch);
+  batch_free(part);
+}
+END_TEST
+
+START_TEST(what_was_dropped_is_reported_once_a_second_to_each)
+{
+  begin();
+  uint64_t now_ns = BEGIN_NS;
+  uint64_t n_reported = 0;
+  for (uint32_t i = 0; i < 100000; ++i) {
+    put_ping((uint16_t)(1U + i % 2U), now_ns);
+  }
+  for (uint32_t round = 0; round < 40; ++round, now_ns += S_NS / 4U) {
+    for (uint32_t i = 0; i < 1000; ++i) {
+      put_ping((uint16_t)(1U + i % 2U), now_ns);
+    }
+    uint32_t n_reports = 0;
+    uint32_t index = 0;
+    uint64_t n = 0;
+    while (sources_report(&sources, now_ns, &index, &n)) {
+      ++n_reports;
+      n_reported += n;
+    }
+    ck_assert_uint_eq(n_reports, round % 4U ? 0U : 2U);
+  }
+  ck_assert_uint_gt(n_reported, 36000);
+  ck_assert_uint_le(n_reported, sources.dropped);
+  end();
+}
+END_TEST
+
+// ---- the socket ----
+
+/// A socket bound to loopback.
+static int
+udp_socket(Peer* const own)
+{
+  *own = peer_of("127.0.0.1", 0);
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  ck_assert_int_eq(bind(fd, (const struct sockaddr*)&own->address, own->n_bytes), 0);
+  own->n_bytes = sizeof(own->address);
+  getsockname(fd, (struct sockaddr*)&own->address, &own->n_bytes);
+  return fd;
+}
+
+START_TEST(one_round_takes_in_a_bounded_number_of_packets)
+{
+  static Intake intake;
+  const int room = 212992; // by default allowed to anybody; the kernel doubles it
+  Peer server;
+  Peer client;
+  const int to = udp_socket(&server);
+  const int from = udp_socket(&client);
+  ck_assert_int_eq(setsockopt(to, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
+  const Allow nobody = { .n_rules = 0 };
+  Error error;
+  ck_assert_int_eq(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error), STATUS_OK);
+  for (uint32_t n = 0; n < 300; ++n) {
+    ck_assert_int_eq(
+        sendto(from, "/a", 2, 0, (const struct sockaddr*)&server.address, server.n_bytes), 2);
+  }
+  intake_receive(&intake, BEGIN_NS);
+  ck_assert_uint_eq(intake.packets, 256);
+  intake_receive(&intake, BEGIN_NS);
+  ck_assert_uint_eq(intake.packets, 300);
+  ck_assert_uint_eq(intake.sources.n_parcels, 300);
+  intake_clear(&intake);
+  close(to);
+  close(from);
+}
+END_TEST
+
+START_TEST(what_was_there_before_the_start_is_taken_in)
+{
+  static Intake intake;
+  Peer server;
+  const int to = udp_socket(&server);
+  ck_assert_int_eq(sendto(to, "/a", 2, 0, (const struct sockaddr*)&server.address, server.n_bytes),
+                   2);
+  const Allow nobody = { .n_rules = 0 };
+  Error error;
+  ck_assert_int_eq(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error), STATUS_OK);
+  ck_assert(sources_are_waiting(&intake.sources));
+  intake_clear(&intake);
+  close(to);
+}
+END_TEST
+
+START_TEST(who_is_not_on_the_list_is_not_listened_to)
+{
+  static Intake intake;
+  int pair[2]; // a peer that is no IP address at all is on no list
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
+  const Allow nobody = { .n_rules = 0 };
+  Error error;
+  ck_assert_int_eq(intake_init(&intake, (const int[]){ pair[0], -1 }, &nobody, &error), STATUS_OK);
+  ck_assert_int_eq(send(pair[1], "/a\0\0,\0\0\0", 8, 0), 8);
+  intake_receive(&intake, BEGIN_NS);
+  ck_assert_uint_eq(intake.packets, 1);
+  ck_assert_uint_eq(intake.forbidden, 1);
+  ck_assert(!sources_are_waiting(&intake.sources));
+  intake_clear(&intake);
+  close(pair[0]);
+  close(pair[1]);
+}
+END_TEST
+
+/// From now on this process may not call recvmmsg(2), as in a tight sandbox.
+static bool
+forbid_recvmmsg(void)
+{
+  struct sock_filter code[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_recvmmsg, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = { ARRAY_LEN(code), code };
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+START_TEST(a_refused_recvmmsg_is_an_error_at_the_start)
+{
+  static Intake intake;
+  Peer server;
+  const int to = udp_socket(&server);
+  const Allow nobody = { .n_rules = 0 };
+  Error error;
+  if (!forbid_recvmmsg()) {
+    return; // this machine does not allow it
+  }
+  ck_assert_int_eq(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error), STATUS_NET);
+  ck_assert_str_eq(error.text, "cannot receive packets: recvmmsg: Operation not permitted");
+  intake_clear(&intake);
+  close(to);
+}
+END_TEST
+
+SUITE_MAIN("control_intake", a_list_names_addresses_and_networks,
+           an_ip4_address_is_the_same_inside_ip6, this_machine_always_may, a_bad_list_is_refused,
+           a_list_is_bounded_and_has_room_for_ourselves, nobody_waits_behind_an_expensive_sender,
+           time_is_shared_whatever_a_packet_costs, a_sender_alone_has_every_turn,
+           a_new_sender_is_heard_beside_2000_that_flood, new_senders_take_every_second_turn_at_most,
+           a_debt_is_paid_by_rest, packets_of_one_sender_stay_in_order,
+           a_batch_whose_time_has_come_goes_before_packets,
+           a_host_elsewhere_is_one_sender_whatever_its_ports, port_0_is_a_sender_like_any_other,
+           more_senders_than_the_table_holds_are_served_in_turn,
+           the_newest_value_of_each_address_survives_an_overflow, values_outlive_other_packets,
+           packets_that_look_like_values_and_are_none_are_no_trouble,
+           queues_are_bounded_and_everybody_finds_room, the_rest_of_a_packet_makes_room_as_well,
+           a_batch_that_waited_for_its_time_is_not_dropped,
+           a_batch_takes_room_in_the_schedule_until_it_is_carried_out,
+           large_bundles_of_one_sender_leave_room_in_the_schedule,
+           the_parts_of_a_bundle_share_its_bytes,
+           what_was_dropped_is_reported_once_a_second_to_each,
+           one_round_takes_in_a_bounded_number_of_packets,
+           what_was_there_before_the_start_is_taken_in, who_is_not_on_the_list_is_not_listened_to,
+           a_refused_recvmmsg_is_an_error_at_the_start)

@@ -1,0 +1,681 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The server's small parts: who may be answered, how far undo goes, what
+// subscribers are told when very much changes.
+
+#include "control/commands.h"
+#include "control/control_private.h"
+#include "control/dispatch.h"
+#include "control/history.h"
+#include "control/net/outlet.h"
+#include "control/net/peer.h"
+#include "control/notify.h"
+#include "control/queries.h"
+#include "control/session.h"
+#include "tests/support/control_rig.h"
+#include "tests/support/peers.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static bool
+is_loopback(const char* const address)
+{
+  const Peer peer = peer_of(address, 1);
+  return peer_is_loopback(&peer);
+}
+
+START_TEST(loopback_has_many_names)
+{
+  ck_assert(is_loopback("127.0.0.1"));
+  ck_assert(is_loopback("127.9.8.7"));
+  ck_assert(is_loopback("::1"));
+  ck_assert(is_loopback("::ffff:127.0.0.1"));
+  ck_assert(!is_loopback("128.0.0.1"));
+  ck_assert(!is_loopback("192.168.0.127"));
+  ck_assert(!is_loopback("::2"));
+  ck_assert(!is_loopback("::ffff:10.0.0.127"));
+  ck_assert(!is_loopback("fe80::1"));
+}
+END_TEST
+
+START_TEST(peers_differ_by_port_and_address)
+{
+  const Peer a = peer_of("127.0.0.1", 1);
+  const Peer port = peer_of("127.0.0.1", 2);
+  const Peer address = peer_of("127.0.0.2", 1);
+  const Peer family = peer_of("::1", 1);
+  const Peer same = peer_of("127.0.0.1", 1);
+  const Peer mapped = peer_of("::ffff:127.0.0.1", 1); // as a socket for both families has it
+  ck_assert(peer_equal(&a, &same));
+  ck_assert(peer_equal(&a, &mapped));
+  ck_assert(!peer_equal(&a, &port));
+  ck_assert(!peer_equal(&a, &address));
+  ck_assert(!peer_equal(&a, &family));
+}
+END_TEST
+
+START_TEST(strangers_get_no_answer_that_is_larger_than_their_request)
+{
+  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .loopback = -1 };
+  const Peer stranger = peer_of("192.0.2.1", 9); // RFC 5737: nobody has this address
+  outlet_send(&outlet, &stranger, 11, "/abc", lo_message_new()); // 12 bytes
+  ck_assert_uint_eq(outlet.withheld, 1);
+  ck_assert_uint_eq(outlet.sent + outlet.failed, 0);
+  outlet_send(&outlet, &stranger, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 1);
+  ck_assert_uint_eq(outlet.sent + outlet.failed, 1);
+  const Peer friend = peer_of("127.0.0.1", 9);
+  outlet_send(&outlet, &friend, 0, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 1);
+  close(outlet.socket);
+}
+END_TEST
+
+START_TEST(nothing_is_sent_to_ones_own_address)
+{
+  const Peer own = peer_of("127.0.0.1", 9);
+  const Peer any = peer_of("0.0.0.0", 9);
+  const Peer neighbour = peer_of("127.0.0.2", 9);
+  const Peer elsewhere = peer_of("192.0.2.1", 9);
+  Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0),
+                    .loopback = -1,
+                    .own = peer_key(&own) };
+  outlet_send(&outlet, &own, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 1);
+  outlet_send(&outlet, &neighbour, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 1);
+  outlet.own = peer_key(&any); // all addresses of this machine
+  outlet_send(&outlet, &neighbour, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 2);
+  outlet_send(&outlet, &elsewhere, 12, "/abc", lo_message_new());
+  ck_assert_uint_eq(outlet.withheld, 2);
+  close(outlet.socket);
+}
+END_TEST
+
+/// A message as it comes from the network.
+static Batch*
+read_message(const Peer* const peer, const void* const packet, const size_t n_bytes)
+{
+  const Instant arrival = instant_now();
+  Batch* batch = NULL;
+  ck_assert_int_eq(batches_read(packet, n_bytes, peer, &arrival, &batch), STATUS_OK);
+  return batch;
+}
+
+START_TEST(many_answers_to_one_message_of_a_stranger_are_no_larger_either)
+{
+  // A peer that is no IP address is no loopback address, and can be on this machine.
+  static Control control;
+  int pair[2];
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
+  const Peer stranger = { .n_bytes = 0 }; // whoever is at the other end of the pair
+  Rack* rack = NULL;
+  Error error;
+  ck_assert_int_eq(rack_parse("a: gain | b: gain | c: gain | d: gain | e: gain | f: gain", "rack",
+                              NULL, &rack, &error),
+                   STATUS_OK);
+  control.config.engine = fake_engine_new();
+  control.outlet.socket = pair[0];
+  const SessionConfig config = { .engine = control.config.engine };
+  ck_assert_int_eq(session_new(&config, rack, &control.session, &error), STATUS_OK);
+
+  static const char packet[64] = "/node/***************************************/gain\0\0,";
+  Batch* const batch = read_message(&stranger, packet, 56);
+  ck_assert_int_eq(query_values(&control, &stranger, &batch->messages[0], &error), STATUS_OK);
+  size_t n_bytes = 0;
+  char answer[256];
+  for (ssize_t n = 0; (n = recv(pair[1], answer, sizeof(answer), 0)) > 0;) {
+    n_bytes += (size_t)n;
+  }
+  ck_assert_uint_gt(n_bytes, 0);
+  ck_assert_uint_le(n_bytes, 56);
+  ck_assert_uint_eq(control.outlet.sent + control.outlet.withheld, 6);
+  ck_assert_uint_eq(control.outlet.failed, 0);
+  batch_free(batch);
+  session_free(control.session);
+  fake_engine_free(control.config.engine);
+  rack_free(rack);
+  close(pair[0]);
+  close(pair[1]);
+}
+END_TEST
+
+START_TEST(undo_forgets_the_oldest_document_at_its_bound)
+{
+  History history;
+  memset(&history, 0, sizeof(history));
+  for (uint32_t i = 0; i < HISTORY_DEPTH + 5U; ++i) {
+    Rack* const rack = rack_new();
+    rack->next_uid = i;
+    history_edited(&history, rack);
+  }
+  ck_assert_uint_eq(history.undo.n, HISTORY_DEPTH);
+  ck_assert_uint_eq(history_undo(&history)->next_uid, HISTORY_DEPTH + 4U);
+  ck_assert_uint_eq(history.undo.racks[0]->next_uid, 5U);
+  history_clear(&history);
+  ck_assert_ptr_null(history_undo(&history));
+}
+END_TEST
+
+START_TEST(a_gesture_ends_by_rest_or_by_an_edit)
+{
+  History history;
+  memset(&history, 0, sizeof(history));
+  Change change = { .uid = 20, .param = 1 };
+  const Changes changes = { &change, 1, 1, 0 };
+  uint64_t now_ns = 5000000000U;
+  ck_assert(!history_is_gesture(&history, &changes, now_ns));
+  now_ns += HISTORY_GESTURE_NS - 1U;
+  ck_assert(history_is_gesture(&history, &changes, now_ns));
+  now_ns += HISTORY_GESTURE_NS;
+  ck_assert(!history_is_gesture(&history, &changes, now_ns));
+  history_edited(&history, rack_new());
+  ck_assert(!history_is_gesture(&history, &changes, now_ns));
+  change.param = 2;
+  ck_assert(!history_is_gesture(&history, &changes, now_ns));
+  history_clear(&history);
+}
+END_TEST
+
+// ---- a session without a server ----
+
+/// What a session reported.
+typedef struct Said {
+  uint32_t n_edits, n_values, n_failed;
+  Error failure;
+  Peer maker; ///< Of the newest value
+} Said;
+
+static Status
+on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
+{
+  (void)rack;
+  (void)at_frame;
+  ++((Said*)context)->n_edits;
+  return STATUS_OK;
+}
+
+static void
+on_values(void* const context, const Batch* const batch)
+{
+  (void)batch;
+  ++((Said*)context)->n_values;
+}
+
+static void
+on_edit_done(void* const context, const Batch* const batch, const uint32_t revision,
+             const uint64_t frame)
+{
+  (void)context;
+  (void)batch;
+  (void)revision;
+  (void)frame;
+}
+
+static void
+on_failed(void* const context, const Batch* const batch, const Message* const failing,
+          const Error* const error)
+{
+  (void)batch;
+  (void)failing;
+  Said* const said = context;
+  ++said->n_failed;
+  said->failure = *error;
+}
+
+static void
+on_value_changed(void* const context, const RackUid uid, const uint32_t param,
+                 const Peer* const maker)
+{
+  (void)uid;
+  (void)param;
+  ((Said*)context)->maker = *maker;
+}
+
+static void
+on_rack_changed(void* const context, const Rack* const before, const Batch* const batch)
+{
+  (void)context;
+  (void)before;
+  (void)batch;
+}
+
+/// A session of one gain, in front of an engine that plays nothing.
+static Session*
+new_session(Said* const said, Engine* const engine)
+{
+  Rack* rack = NULL;
+  Session* session = NULL;
+  Error error;
+  *said = (Said){ 0 };
+  ck_assert_int_eq(rack_parse("vol: gain -6dB", "rack", NULL, &rack, &error), STATUS_OK);
+  const SessionConfig config = { .engine = engine,
+                                 .events = { .context = said,
+                                             .edit = on_edit,
+                                             .values_done = on_values,
+                                             .edit_done = on_edit_done,
+                                             .failed = on_failed,
+                                             .value_changed = on_value_changed,
+                                             .rack_changed = on_rack_changed } };
+  ck_assert_int_eq(session_new(&config, rack, &session, &error), STATUS_OK);
+  rack_free(rack);
+  return session;
+}
+
+/// A command of the client with this port; the arguments are given away.
+static Batch*
+command_of(const uint16_t port, const char* const address, const lo_message arguments)
+{
+  const Peer peer = peer_of("127.0.0.1", port);
+  size_t n_bytes = 0;
+  char packet[512] = "";
+  lo_message_serialise(arguments, address, packet, &n_bytes);
+  lo_message_free(arguments);
+  Batch* const batch = read_message(&peer, packet, n_bytes);
+  ck_assert_int_eq(command_find(&batch->messages[0], &batch->messages[0].info, NULL), STATUS_OK);
+  return batch;
+}
+
+/// Another edit each time.
+static Batch*
+edit_of(const uint16_t port)
+{
+  static uint32_t n_edits;
+  char name[16];
+  snprintf(name, sizeof(name), "n%u", n_edits++);
+  const lo_message arguments = lo_message_new();
+  lo_message_add(arguments, "ss", name, "gain");
+  return command_of(port, "/rack/add", arguments);
+}
+
+static Batch*
+value_of(const uint16_t port, const double gain_db)
+{
+  const lo_message arguments = lo_message_new();
+  lo_message_add_float(arguments, (float)gain_db);
+  return command_of(port, "/node/vol/gain", arguments);
+}
+
+START_TEST(edits_of_one_sender_leave_room_for_those_of_others)
+{
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Session* const session = new_session(&said, engine);
+  session_submit(session, edit_of(1), 0); // in flight
+  for (uint32_t n = 0; n < SESSION_MAX_WAITING; ++n) {
+    session_submit(session, edit_of(1), 0);
+  }
+  ck_assert_uint_eq(session_counts(session).waiting, SESSION_MAX_WAITING / 2U);
+  ck_assert_uint_eq(said.n_failed, SESSION_MAX_WAITING / 2U);
+  ck_assert_str_eq(said.failure.text, "1024 edits already wait, 1024 of them from this sender");
+  session_submit(session, edit_of(2), 0);
+  ck_assert_uint_eq(session_counts(session).waiting, SESSION_MAX_WAITING / 2U + 1U);
+  Batch* const large = edit_of(1);
+  large->n_bytes = SESSION_MAX_BYTES;
+  large->peer = peer_of("127.0.0.1", 3);
+  session_submit(session, large, 0);
+  ck_assert_ptr_nonnull(
+      strstr(said.failure.text, " KiB of edits already wait, 0 KiB of them from"));
+  session_free(session);
+  fake_engine_free(engine);
+}
+END_TEST
+
+START_TEST(a_fader_moves_however_many_edits_wait)
+{
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Session* const session = new_session(&said, engine);
+  session_submit(session, edit_of(1), 0);
+  for (uint16_t port = 1; session_counts(session).waiting < SESSION_MAX_WAITING; ++port) {
+    session_submit(session, edit_of(port), 0);
+  }
+  said.n_failed = 0;
+  for (uint32_t n = 1; n <= 3; ++n) {
+    session_submit(session, value_of(9, -1.0 * n), 0);
+    ck_assert_uint_eq(said.n_values, n);
+    ck_assert_uint_eq(session_counts(session).values_lost, n); // no room behind the edits
+  }
+  ck_assert_uint_eq(fake_engine_n_sets(engine), 3);
+  ck_assert_uint_eq(said.n_failed, 0);
+  session_free(session);
+  fake_engine_free(engine);
+}
+END_TEST
+
+START_TEST(edits_of_a_sender_in_debt_keep_nobody_waiting)
+{
+  static Control control;
+  static const EngineReply heard = { .status = STATUS_OK };
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Sources* const sources = &control.intake.sources;
+  control.session = new_session(&said, engine);
+  ck_assert(sources_init(sources, 1));
+  for (uint16_t port = 1; port <= 3U; ++port) {
+    session_submit(control.session, edit_of(port), 0);
+  }
+  const Peer debtor = peer_of("127.0.0.1", 2);
+  sources_charge_peer(sources, &debtor, 0, UINT64_C(1000000000));
+  const int64_t credit_ns = sources_get(sources, &debtor, 0)->credit_ns;
+  dispatch_waiting(&control);
+  ck_assert_uint_eq(said.n_edits, 1); // that of the first is in flight
+  session_reply(control.session, &heard);
+  dispatch_waiting(&control);
+  ck_assert_uint_eq(said.n_edits, 2);
+  ck_assert_int_lt(sources_get(sources, &debtor, 0)->credit_ns, credit_ns); // it pays
+  session_reply(control.session, &heard);
+  dispatch_waiting(&control);
+  ck_assert_uint_eq(said.n_edits, 3);
+  session_reply(control.session, &heard);
+  session_free(control.session);
+  sources_clear(sources);
+  fake_engine_free(engine);
+}
+END_TEST
+
+START_TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
+{
+  static const EngineReply heard = { .status = STATUS_OK };
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Session* const session = new_session(&said, engine);
+  const lo_message chain = lo_message_new();
+  lo_message_add_string(chain, "vol: gain -1dB");
+  session_submit(session, edit_of(1), 0);
+  session_submit(session, command_of(1, "/rack/chain", chain), 0);
+  session_submit(session, value_of(2, -20.0), 0);
+  session_submit(session, value_of(3, -30.0), 0);
+  ck_assert_uint_eq(session_counts(session).waiting, 2U); // the second edit, and the value once
+  session_reply(session, &heard);
+  session_run_next(session, 0);
+  session_reply(session, &heard);
+  said.maker = (Peer){ 0 };
+  session_run_next(session, 0);
+  const Peer last = peer_of("127.0.0.1", 3);
+  ck_assert(peer_equal(&said.maker, &last));
+  ck_assert_double_eq(rack_find(session_rack(session), "vol")->values[0].number, -30.0);
+  session_free(session);
+  fake_engine_free(engine);
+}
+END_TEST
+
+// ---- news for subscribers ----
+
+typedef struct Told {
+  uint32_t n, n_rack;
+  NotifyKey newest;
+} Told;
+
+static void
+note_told(void* const context, const Peer* const to, const NotifyKey* const key)
+{
+  (void)to;
+  Told* const told = context;
+  ++told->n;
+  told->n_rack += key->uid == RACK_UID_NONE && key->param == NOTIFY_RACK;
+  told->newest = *key;
+}
+
+START_TEST(news_are_merged_within_an_interval_and_the_last_is_told)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  const Peer watcher = peer_of("127.0.0.1", 1);
+  const Peer maker = peer_of("127.0.0.1", 2);
+  uint64_t now_ns = 1000000000U;
+  const NotifyKey key = { 20, 1 };
+  notify_change(&notify, key, &maker, now_ns);
+  ck_assert_uint_eq(told.n, 0); // nobody listens
+  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+  notify_set(&notify, &maker, NOTIFY_NEWS, true);
+  for (int i = 0; i < 100; ++i) {
+    notify_change(&notify, key, &maker, now_ns);
+  }
+  ck_assert_uint_eq(told.n, 1);
+  ck_assert_uint_eq(notify_wake_ns(&notify), now_ns + NOTIFY_INTERVAL_NS);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS - 1U);
+  ck_assert_uint_eq(told.n, 1);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
+  ck_assert_uint_eq(told.n, 2);
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(too_many_news_become_one)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  const Peer watcher = peer_of("127.0.0.1", 1);
+  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+  uint64_t now_ns = 1000000000U;
+  // In the second round all entries of parameters are used again, and the document was replaced
+  // before them: /rack/changed finds its entry in both.
+  for (uint32_t n_rounds = 1; n_rounds <= 2U; ++n_rounds, now_ns += 10U * NOTIFY_INTERVAL_NS) {
+    told = (Told){ 0 };
+    for (uint32_t i = 0; i < 2U * NOTIFY_MAX_KEYS; ++i) {
+      notify_change(&notify, (NotifyKey){ 20U + n_rounds * 10000U + i, 0 }, NULL, now_ns);
+    }
+    ck_assert_uint_eq(told.n, NOTIFY_MAX_KEYS);
+    notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
+    ck_assert_uint_eq(told.n_rack, 1);
+    notify_change(&notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK }, NULL,
+                  now_ns + 2U * NOTIFY_INTERVAL_NS);
+    ck_assert_uint_eq(told.n_rack, 2);
+    notify_flush(&notify, now_ns + 2U * NOTIFY_INTERVAL_NS);
+  }
+}
+END_TEST
+
+/// As many subscribers as there can be, whose news are counted.
+static void
+subscribe_all(Notify* const notify, Told* const told)
+{
+  notify->say = note_told;
+  notify->context = told;
+  for (uint16_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    const Peer watcher = peer_of("127.0.0.1", (uint16_t)(1U + c));
+    notify_set(notify, &watcher, NOTIFY_NEWS, true);
+  }
+}
+
+START_TEST(very_many_news_go_out_in_several_rounds)
+{
+  static Notify notify;
+  Told told = { 0 };
+  subscribe_all(&notify, &told);
+  uint64_t now_ns = 1000000000U;
+  for (uint32_t i = 0; i < 2U; ++i, now_ns += NOTIFY_INTERVAL_NS) {
+    told.n = 0;
+    for (uint32_t k = 0; k < NOTIFY_MAX_KEYS; ++k) {
+      notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
+    }
+    ck_assert_uint_le(told.n, NOTIFY_SENT); // one change of so many values
+    for (uint32_t before = 0; notify_wake_ns(&notify) != UINT64_MAX;) {
+      ck_assert_uint_le(notify_wake_ns(&notify), now_ns);
+      before = told.n;
+      notify_flush(&notify, now_ns);
+      ck_assert_uint_gt(told.n, before);
+      ck_assert_uint_le(told.n - before, NOTIFY_SENT);
+    }
+    ck_assert_uint_eq(told.n, NOTIFY_MAX_KEYS * NOTIFY_MAX_CLIENTS);
+    ck_assert_uint_eq(notify.entries[ARRAY_LEN(notify.entries) - 1U].sent_ns, now_ns);
+  }
+}
+END_TEST
+
+START_TEST(what_changes_always_keeps_no_other_news_back)
+{
+  static Notify notify;
+  Told told = { 0 };
+  subscribe_all(&notify, &told);
+  uint64_t now_ns = 1000000000U;
+  for (uint32_t round = 0; round < 200; ++round, now_ns += NOTIFY_INTERVAL_NS) {
+    for (uint32_t k = 0; k < 100; ++k) { // far more than one round sends
+      notify_change(&notify, (NotifyKey){ 20U + k, 0 }, NULL, now_ns);
+    }
+    notify_flush(&notify, now_ns);
+  }
+  for (uint32_t k = 0; k < 100; ++k) {
+    ck_assert_uint_gt(notify.entries[N_NOTIFY_EVENTS + k].sent_ns,
+                      now_ns - 20U * NOTIFY_INTERVAL_NS);
+  }
+}
+END_TEST
+
+/// A rack of n gains with these values.
+static Rack*
+rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db)
+{
+  Rack* const rack = previous ? rack_copy(previous) : rack_new();
+  for (uint32_t i = 0; i < n; ++i) {
+    char name[16];
+    snprintf(name, sizeof(name), "g%u", i);
+    ck_assert(previous || !rack_add(rack, name, "gain", NULL));
+    ck_assert(!rack_set_number(rack, name, "gain", gain_db, NULL));
+  }
+  return rack;
+}
+
+START_TEST(a_replaced_document_is_told_in_parts_each_value_once)
+{
+  static Notify notify;
+  Told told = { 0 };
+  notify.say = note_told;
+  notify.context = &told;
+  const uint32_t n = 2U * NOTIFY_BATCH + 20U;
+  Rack* const before = rack_of_gains(n, NULL, -1.0);
+  Rack* const now = rack_of_gains(n, before, -2.0);
+  const Peer watcher = peer_of("127.0.0.1", 1);
+  const Peer maker = peer_of("127.0.0.1", 2);
+  uint64_t now_ns = 1000000000U;
+  notify_replaced(&notify, before, now, NULL);
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX); // nobody listens
+  notify_set(&notify, &watcher, NOTIFY_NEWS, true);
+  notify_set(&notify, &maker, NOTIFY_NEWS, true);
+  notify_replaced(&notify, before, now, &maker);
+  notify_flush(&notify, now_ns);
+  ck_assert_uint_eq(told.n, NOTIFY_BATCH);
+  ck_assert_uint_eq(notify_wake_ns(&notify), now_ns + NOTIFY_INTERVAL_NS);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS - 1U);
+  ck_assert_uint_eq(told.n, NOTIFY_BATCH);
+  notify_replaced(&notify, before, now, &maker); // the rest waits already
+  for (uint32_t i = 0; notify_wake_ns(&notify) != UINT64_MAX; ++i) {
+    ck_assert_uint_lt(i, 4U);
+    now_ns += NOTIFY_INTERVAL_NS;
+    notify_flush(&notify, now_ns);
+  }
+  ck_assert_uint_eq(told.n, NOTIFY_BATCH + n); // those told before have changed once more
+
+  // What another one has changed as well is told to both; what has gone is told to nobody.
+  Rack* const empty = rack_new();
+  told.n = 0;
+  notify_replaced(&notify, before, now, &maker);
+  notify_replaced(&notify, before, now, &watcher);
+  ck_assert_uint_eq(notify.backlog.n, n);
+  notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
+  ck_assert_uint_eq(told.n, 2U * NOTIFY_BATCH);
+  notify_replaced(&notify, now, empty, NULL);
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
+
+  // Of nothing known, all is told; and nothing when the last one has left.
+  notify_replaced(&notify, NULL, now, NULL);
+  ck_assert_uint_eq(notify.backlog.n, n);
+  notify_set(&notify, &watcher, NOTIFY_NEWS, false);
+  notify_set(&notify, &maker, NOTIFY_NEWS, false);
+  now_ns += 2U * NOTIFY_INTERVAL_NS;
+  notify_flush(&notify, now_ns);
+  ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
+  ck_assert_uint_eq(told.n, 2U * NOTIFY_BATCH);
+  rack_free(empty);
+  rack_free(now);
+  rack_free(before);
+  notify_clear(&notify);
+}
+END_TEST
+
+START_TEST(a_client_has_one_place_for_all_its_wishes)
+{
+  static Notify notify;
+  const Peer peer = peer_of("127.0.0.1", 1);
+  ck_assert(notify_set(&notify, &peer, NOTIFY_QUIET, true));
+  ck_assert(notify_set(&notify, &peer, NOTIFY_NEWS, true));
+  ck_assert(notify_is_quiet(&notify, &peer));
+  ck_assert(notify_set(&notify, &peer, NOTIFY_NEWS, false));
+  ck_assert(notify_is_quiet(&notify, &peer));
+  ck_assert_uint_eq(notify_n_subscribers(&notify), 0);
+  ck_assert(notify_set(&notify, &peer, NOTIFY_QUIET, false));
+  ck_assert(!notify_is_quiet(&notify, &peer));
+  for (uint32_t c = 0; c < ARRAY_LEN(notify.clients); ++c) {
+    ck_assert_uint_eq(notify.clients[c].wishes, 0);
+  }
+}
+END_TEST
+
+/// A client of this machine with a port of its own.
+static int
+open_client(Peer* const own)
+{
+  *own = peer_of("127.0.0.1", 0);
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  ck_assert_int_eq(bind(fd, (const struct sockaddr*)&own->address, own->n_bytes), 0);
+  own->n_bytes = sizeof(own->address);
+  getsockname(fd, (struct sockaddr*)&own->address, &own->n_bytes);
+  return fd;
+}
+
+START_TEST(clients_that_are_there_stay_and_those_that_have_gone_make_way)
+{
+  static const NotifyWish wishes[] = { NOTIFY_NEWS, NOTIFY_QUIET };
+  static Notify notify;
+  int fds[ARRAY_LEN(wishes)][NOTIFY_MAX_CLIENTS];
+  Peer peers[ARRAY_LEN(wishes)][NOTIFY_MAX_CLIENTS];
+  for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) { // the one takes no places from the other
+    for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+      fds[w][c] = open_client(&peers[w][c]);
+      ck_assert(notify_set(&notify, &peers[w][c], wishes[w], true));
+    }
+  }
+  Peer more;
+  const int fd = open_client(&more);
+  for (uint32_t w = 0; w < ARRAY_LEN(wishes); ++w) {
+    ck_assert(!notify_set(&notify, &more, wishes[w], true));
+    ck_assert(notify_set(&notify, &more, wishes[w], false));
+    ck_assert(notify_set(&notify, &peers[w][1], wishes[w], true)); // it has its place
+    close(fds[w][7]);
+    ck_assert(notify_set(&notify, &more, wishes[w], true));
+  }
+  ck_assert_uint_eq(notify_n_subscribers(&notify), NOTIFY_MAX_CLIENTS);
+  ck_assert(notify_is_quiet(&notify, &more));
+  close(fd);
+  for (uint32_t c = 0; c < NOTIFY_MAX_CLIENTS; ++c) {
+    ck_assert_int_eq(notify_is_quiet(&notify, &peers[1][c]), c != 7U);
+    for (uint32_t w = 0; w < ARRAY_LEN(wishes) && c != 7U; ++w) {
+      close(fds[w][c]);
+    }
+  }
+}
+END_TEST
+
+SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_address,
+           strangers_get_no_answer_that_is_larger_than_their_request,
+           nothing_is_sent_to_ones_own_address,
+           many_answers_to_one_message_of_a_stranger_are_no_larger_either,
+           edits_of_one_sender_leave_room_for_those_of_others,
+           a_fader_moves_however_many_edits_wait, edits_of_a_sender_in_debt_keep_nobody_waiting,
+           a_value_set_behind_edits_is_of_the_sender_that_moved_it_last,
+           undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
+           news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
+           very_many_news_go_out_in_several_rounds, what_changes_always_keeps_no_other_news_back,
+           a_replaced_document_is_told_in_parts_each_value_once,
+           a_client_has_one_place_for_all_its_wishes,
+           clients_that_are_there_stay_and_those_that_have_gone_make_way)

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The gate names what is wrong with each bad packet of data/packets.txt and lets each good one
+// through; so it does for each of them that is cut short.  A hundred thousand mutated packets crash
+// neither it nor the library behind it.
+
+#include "control/net/gate.h"
+#include "control/net/message.h"
+#include "tests/support/osc_corpus.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOW UINT64_C(0xE8754C0000000000)
+
+static OscCorpus
+read_corpus(void)
+{
+  char path[512];
+  snprintf(path, sizeof(path), "%s/packets.txt", getenv("WARPRACK_TEST_DATA"));
+  return osc_corpus_read(path, NOW);
+}
+
+static bool
+can_be_read(const uint8_t* const bytes, const size_t n_bytes)
+{
+  const Peer peer = { .n_bytes = 0 };
+  const Instant arrival = { NOW, 1000000000U };
+  Batch* batch = NULL;
+  const Status status = batches_read(bytes, n_bytes, &peer, &arrival, &batch);
+  while (batch) {
+    Batch* const next = batch->next;
+    batch_free(batch);
+    batch = next;
+  }
+  return status == STATUS_OK;
+}
+
+START_TEST(every_packet_is_judged_rightly)
+{
+  OscCorpus corpus = read_corpus();
+  uint32_t n_of[GATE_N_REASONS] = { 0 };
+  for (uint32_t i = 0; i < corpus.n; ++i) {
+    const OscPacket* const packet = &corpus.packets[i];
+    uint32_t n_messages = 0;
+    const GateReason reason = gate_check(packet->bytes, packet->n_bytes, NOW, &n_messages);
+    ck_assert_msg(reason == packet->reason, "packets.txt:%u: %s, not %s", packet->line,
+                  gate_word(reason), gate_word(packet->reason));
+    ck_assert_msg(reason != GATE_OK || can_be_read(packet->bytes, packet->n_bytes),
+                  "packets.txt:%u cannot be read", packet->line);
+    ++n_of[reason];
+  }
+  ck_assert_uint_ge(n_of[GATE_OK], 50);
+  ck_assert_uint_ge(corpus.n - n_of[GATE_OK], 200);
+  for (int reason = 0; reason < GATE_N_REASONS; ++reason) {
+    ck_assert_msg(n_of[reason] > 0, "no packet is refused with \"%s\"",
+                  gate_word((GateReason)reason));
+  }
+  osc_corpus_clear(&corpus);
+}
+END_TEST
+
+START_TEST(no_two_packets_are_the_same)
+{
+  OscCorpus corpus = read_corpus();
+  for (uint32_t i = 0; i < corpus.n; ++i) {
+    for (uint32_t k = 0; k < i; ++k) {
+      const OscPacket* const a = &corpus.packets[i];
+      const OscPacket* const b = &corpus.packets[k];
+      ck_assert_msg(a->n_bytes != b->n_bytes || memcmp(a->bytes, b->bytes, a->n_bytes) != 0,
+                    "lines %u and %u of packets.txt are the same packet", b->line, a->line);
+    }
+  }
+  osc_corpus_clear(&corpus);
+}
+END_TEST
+
+/// What cutting may make of a good packet: less of it, never another whole one, unless a bundle is
+/// cut between two of its elements.
+START_TEST(a_good_packet_that_is_cut_short_is_refused)
+{
+  OscCorpus corpus = read_corpus();
+  for (uint32_t i = 0; i < corpus.n; ++i) {
+    const OscPacket* const packet = &corpus.packets[i];
+    if (packet->reason != GATE_OK || packet->n_bytes > 2000U) {
+      continue;
+    }
+    for (size_t n_bytes = 0; n_bytes < packet->n_bytes; ++n_bytes) {
+      uint8_t* const cut = malloc(n_bytes + !n_bytes); // of exactly this size, for a sanitizer
+      memcpy(cut, packet->bytes, n_bytes);
+      uint32_t n_messages = 0;
+      const GateReason reason = gate_check(cut, n_bytes, NOW, &n_messages);
+      ck_assert_msg(reason != GATE_OK || (cut[0] == '#' && can_be_read(cut, n_bytes)),
+                    "packets.txt:%u passes with %zu of its %zu bytes", packet->line, n_bytes,
+                    packet->n_bytes);
+      free(cut);
+    }
+  }
+  osc_corpus_clear(&corpus);
+}
+END_TEST
+
+START_TEST(every_reason_has_words)
+{
+  for (uint32_t r = 0; r < GATE_N_REASONS; ++r) {
+    ck_assert_ptr_nonnull(gate_text((GateReason)r));
+    ck_assert_ptr_nonnull(gate_word((GateReason)r));
+  }
+}
+END_TEST
+
+static uint32_t
+put_u32(uint8_t* const to, const uint32_t value)
+{
+  for (uint32_t i = 0; i < 4U; ++i) {
+    to[i] = (uint8_t)(value >> (24U - 8U * i));
+  }
+  return 4U;
+}
+
+/// `depth` bundles inside each other, the innermost one empty.
+static size_t
+nest(uint8_t* const packet, const uint32_t depth)
+{
+  size_t n = 0;
+  for (uint32_t d = 0; d < depth; ++d) {
+    memcpy(packet + n, "#bundle\0\0\0\0\0\0\0\0\1", 16);
+    n += 16U;
+    if (d + 1U < depth) {
+      n += put_u32(packet + n, (depth - d - 1U) * 20U - 4U);
+    }
+  }
+  return n;
+}
+
+START_TEST(nested_bundles_are_bounded)
+{
+  static uint8_t packet[65504];
+  uint32_t n_messages = 0;
+  const size_t n_allowed = nest(packet, GATE_MAX_DEPTH);
+  ck_assert_int_eq(gate_check(packet, n_allowed, NOW, &n_messages), GATE_OK);
+  const size_t n_deeper = nest(packet, GATE_MAX_DEPTH + 1U);
+  ck_assert_int_eq(gate_check(packet, n_deeper, NOW, &n_messages), GATE_DEPTH);
+  const size_t n_hostile = nest(packet, 3249); // killed liblo 0.31 on a small stack
+  ck_assert_int_eq(gate_check(packet, n_hostile, NOW, &n_messages), GATE_DEPTH);
+}
+END_TEST
+
+/// A bundle of n pings.
+static size_t
+many_messages(uint8_t* const packet, const uint32_t n)
+{
+  memcpy(packet, "#bundle\0\0\0\0\0\0\0\0\1", 16);
+  size_t at = 16U;
+  for (uint32_t i = 0; i < n; ++i) {
+    at += put_u32(packet + at, 12);
+    memcpy(packet + at, "/ping\0\0\0,\0\0\0", 12);
+    at += 12U;
+  }
+  return at;
+}
+
+START_TEST(sizes_and_counts_are_bounded_exactly)
+{
+  static uint8_t packet[70000];
+  uint32_t n_messages = 0;
+  const size_t n_most = many_messages(packet, GATE_MAX_MESSAGES);
+  ck_assert_int_eq(gate_check(packet, n_most, NOW, &n_messages), GATE_OK);
+  ck_assert_uint_eq(n_messages, GATE_MAX_MESSAGES);
+  const size_t n_more = many_messages(packet, GATE_MAX_MESSAGES + 1U);
+  ck_assert_int_eq(gate_check(packet, n_more, NOW, &n_messages), GATE_TOO_MANY_MESSAGES);
+  ck_assert_int_eq(gate_check(packet, GATE_MAX_BYTES + 4U, NOW, &n_messages), GATE_TOO_LARGE);
+
+  memset(packet, 0, sizeof(packet));
+  memset(packet, 'a', GATE_MAX_ADDRESS);
+  packet[0] = '/';
+  packet[GATE_MAX_ADDRESS + 1U] = ',';
+  ck_assert_int_eq(gate_check(packet, GATE_MAX_ADDRESS + 5U, NOW, &n_messages), GATE_OK);
+  memset(packet, 'a', GATE_MAX_ADDRESS + 1U);
+  packet[0] = '/';
+  packet[GATE_MAX_ADDRESS + 1U] = 0;
+  packet[GATE_MAX_ADDRESS + 5U] = ',';
+  ck_assert_int_eq(gate_check(packet, GATE_MAX_ADDRESS + 9U, NOW, &n_messages), GATE_ADDRESS_LONG);
+
+  memset(packet, 0, sizeof(packet));
+  memcpy(packet, "/a\0\0,", 5);
+  memset(packet + 5, 'T', GATE_MAX_ARGUMENTS + 1U);
+  ck_assert_int_eq(gate_check(packet, 8U + GATE_MAX_ARGUMENTS, NOW, &n_messages),
+                   GATE_TOO_MANY_ARGUMENTS);
+  packet[5U + GATE_MAX_ARGUMENTS] = 0;
+  ck_assert_int_eq(gate_check(packet, 8U + GATE_MAX_ARGUMENTS, NOW, &n_messages), GATE_OK);
+}
+END_TEST
+
+START_TEST(a_time_tag_is_right_across_the_end_of_the_era)
+{
+  // 2036-02-07: the seconds of an NTP time tag wrap around.
+  uint8_t packet[16] = "#bundle";
+  const uint64_t now = UINT64_C(0xFFFFFFFE00000000);
+  uint32_t n_messages = 0;
+  put_u32(packet + 8, 2); // 4 s ahead
+  put_u32(packet + 12, 0);
+  ck_assert_int_eq(gate_check(packet, 16, now, &n_messages), GATE_OK);
+  put_u32(packet + 8, 0x0000000A); // 12 s ahead
+  ck_assert_int_eq(gate_check(packet, 16, now, &n_messages), GATE_TIME_FAR);
+}
+END_TEST
+
+/// Change a few bytes, or the length.
+static size_t
+mutate(uint8_t* const bytes, size_t n_bytes, const uint64_t seed)
+{
+  uint64_t random = seed;
+  const uint32_t n_changes = 1U + (uint32_t)(seed % 4U);
+  for (uint32_t c = 0; c < n_changes && n_bytes; ++c) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    const size_t at = (size_t)(random >> 33U) % n_bytes;
+    static const uint8_t interesting[] = { 0, 1, ',', '/', '#', 0x7F, 0x80, 0xFF, 's', 'b', 4 };
+    bytes[at] =
+        random & 1U ? (uint8_t)(random >> 20U) : interesting[(random >> 20U) % sizeof(interesting)];
+    n_bytes -= random % 16U == 0 && n_bytes > 4U ? 4U : 0U;
+  }
+  return n_bytes;
+}
+
+START_TEST(mutated_packets_never_crash)
+{
+  OscCorpus corpus = read_corpus();
+  uint32_t n_passed = 0;
+  for (uint64_t seed = 0; seed < 100000; ++seed) {
+    const OscPacket* const origin = &corpus.packets[seed % corpus.n];
+    if (origin->n_bytes > 2000U) {
+      continue; // a few changes are lost in so many bytes
+    }
+    uint8_t* const scratch = malloc(origin->n_bytes + 1U);
+    memcpy(scratch, origin->bytes, origin->n_bytes);
+    const size_t n_bytes = mutate(scratch, origin->n_bytes, seed + 1U);
+    uint8_t* const exact = malloc(n_bytes + !n_bytes);
+    memcpy(exact, scratch, n_bytes);
+    uint32_t n_messages = 0;
+    if (gate_check(exact, n_bytes, NOW, &n_messages) == GATE_OK) {
+      ck_assert_msg(can_be_read(exact, n_bytes), "passed the gate, but cannot be read: seed %lu",
+                    (unsigned long)seed);
+      ++n_passed;
+    }
+    free(exact);
+    free(scratch);
+  }
+  ck_assert_uint_gt(n_passed, 1000); // else the mutations are too wild to test anything
+  ck_assert_uint_lt(n_passed, 60000);
+  osc_corpus_clear(&corpus);
+}
+END_TEST
+
+SUITE_MAIN("osc_gate", every_packet_is_judged_rightly, no_two_packets_are_the_same,
+           a_good_packet_that_is_cut_short_is_refused, every_reason_has_words,
+           nested_bundles_are_bounded, sizes_and_counts_are_bounded_exactly,
+           a_time_tag_is_right_across_the_end_of_the_era, mutated_packets_never_crash)

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Address patterns match as OSC 1.0 says, and take no longer for hostile ones.
+
+#include "control/net/pattern.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+#define NAME_63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static const struct {
+  const char* pattern;
+  const char* name;
+  bool matches;
+} cases[] = {
+  { "gain", "gain", true },
+  { "gain", "gai", false },
+  { "gain", "gains", false },
+  { "", "", true },
+  { "", "a", false },
+  { "*", "", true },
+  { "*", "anything", true },
+  { "g*n", "gain", true },
+  { "g*n", "gn", true },
+  { "g*n", "gained", false },
+  { "*a*i*", "gain", true },
+  { "*i*a*", "gain", false },
+  { "**", "gain", true },
+  { "?ain", "gain", true },
+  { "?", "", false },
+  { "????", "gain", true },
+  { "???", "gain", false },
+  { "gain?", "gain", false },
+  { "[a-h]ain", "gain", true },
+  { "[h-z]ain", "gain", false },
+  { "[!a-f]ain", "gain", true },
+  { "[!g]ain", "gain", false },
+  { "[xgz]ain", "gain", true },
+  { "[x-]", "-", true },
+  { "[-x]", "-", true },
+  { "[a!]", "!", true },
+  { "[!a]", "", false },
+  { "band[0-9]", "band7", true },
+  { "band[0-9]", "bandx", false },
+  { "{low,high}cut", "lowcut", true },
+  { "{low,high}cut", "highcut", true },
+  { "{low,high}cut", "midcut", false },
+  { "{a,ab}c", "abc", true },
+  { "{ab,a}bc", "abc", true },
+  { "{a,}b", "b", true },
+  { "x{low}", "xlow", true },
+  { "{low}", "lo", false },
+  { "*{a,b}?", "xxbq", true },
+  { NAME_63, NAME_63, true },
+  { "*", NAME_63, true },
+  { "*b", NAME_63, false },
+  { "*", NAME_63 "a", false },
+  { "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", NAME_63, false },
+  { "{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}b", NAME_63, false },
+};
+
+START_TEST(patterns_match_what_they_say)
+{
+  for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    ck_assert_msg(pattern_match(cases[i].pattern, cases[i].name) == cases[i].matches,
+                  "\"%s\" and \"%s\"", cases[i].pattern, cases[i].name);
+  }
+}
+END_TEST
+
+START_TEST(patterns_are_told_from_names)
+{
+  ck_assert(!pattern_is_magic("low-cut_2"));
+  ck_assert(pattern_is_magic("low*"));
+  ck_assert(pattern_is_magic("lo?"));
+  ck_assert(pattern_is_magic("[a]"));
+  ck_assert(pattern_is_magic("{a}"));
+}
+END_TEST
+
+SUITE_MAIN("osc_pattern", patterns_match_what_they_say, patterns_are_told_from_names)

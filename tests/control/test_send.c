@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// warprack send: types as typed, answers as they come, an exit code that a script can use.
+
+#include "tests/support/control_rig.h"
+#include "tests/support/program.h"
+#include "tests/support/suite.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static ControlRig rig;
+static Program program;
+
+#define SEND(...) PROGRAM_RUN(&program, "send", "--osc-port", rig.port, __VA_ARGS__)
+
+START_TEST(an_answer_is_printed_with_its_types)
+{
+  control_rig_start(&rig);
+  SEND("/rack/connect", "vol", "lowcut");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_msg(!strncmp(program.out, "/fail sis \"/rack/connect\" 2 \"", 28), "%s", program.out);
+  program_clear(&program);
+  SEND("/rack/add", "a", "gain", "gain", "-3");
+  program_expect_end(&program, 0, "/done sih \"/rack/add\" 1 640\n", "");
+  SEND("/server/ping");
+  program_expect_end(&program, 0, "/done s \"/server/ping\"\n", "");
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(all_answers_of_a_read_are_printed)
+{
+  control_rig_start(&rig);
+  SEND("/node/*/[fg]*");
+  program_expect_end(&program, 0, "/node/lowcut/frequency f 80\n/node/vol/gain f -6\n", "");
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(an_edit_is_waited_for)
+{
+  control_rig_start(&rig);
+  fake_engine_hold(rig.engine, true);
+  const char* const words[] = { "send", "-p", rig.port, "/rack/clear", NULL };
+  program_start(&program, words);
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+  program_wait(&program);
+  program_expect_end(&program, 0, "/done sih \"/rack/clear\" 1 640\n", "");
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_bundle_is_one_edit_and_waited_for)
+{
+  control_rig_start(&rig);
+  fake_engine_hold(rig.engine, true);
+  const char* const words[] = { "send",
+                                "-b",
+                                "-p",
+                                rig.port,
+                                "/rack/remove",
+                                "vol",
+                                ",",
+                                "/rack/add",
+                                "x",
+                                "gain",
+                                ",",
+                                "/node/lowcut/frequency",
+                                ",",
+                                "/server/ping",
+                                ",",
+                                "/rack/connect",
+                                "lowcut",
+                                "x",
+                                "-6",
+                                NULL };
+  program_start(&program, words);
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+  program_wait(&program);
+  program_expect_end(
+      &program, 0,
+      "/node/lowcut/frequency f 80\n/done s \"/server/ping\"\n/done sih \"/rack/remove\" 1 640\n"
+      "/done sih \"/rack/add\" 1 640\n/done sih \"/rack/connect\" 1 640\n",
+      "");
+  ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1);
+  fake_engine_hold(rig.engine, false);
+  SEND("-b", "/rack/do", "set x.gain -3", "remove lowcut", ",", "/node/nobody/gain", "3");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_msg(
+      strstr(program.out, "not done, because /node/nobody/gain in the same bundle failed"), "%s",
+      program.out);
+  program_clear(&program);
+  control_rig_expect_rack(&rig, "add lowcut");
+  SEND("/node/x/gain", ",", "3"); // without --bundle it is a word as any other
+  ck_assert_int_eq(program.exit_code, 2);
+  program_clear(&program);
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_bundle_that_cannot_be_is_not_sent)
+{
+  control_rig_start(&rig);
+  SEND("-b", "/rack/clear", ",", "rack/clear");
+  program_expect_end(&program, 2, "", "\"rack/clear\" is no OSC address");
+  SEND("-b", "/rack/clear", ",");
+  program_expect_end(&program, 2, "", "\"\" is no OSC address");
+  SEND("-b", "/rack/clear", ",", "/rack/");
+  program_expect_end(&program, 2, "", "bundle: an empty part in the address");
+  SEND("-b", "--types", "s", "/rack/remove", "a");
+  program_expect_end(&program, 2, "", "--types is for one message");
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(types_are_guessed_or_given)
+{
+  control_rig_start(&rig);
+  SEND("/node/vol/gain", "-12.5");
+  program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -12.5);
+  SEND("--types", "s", "/node/vol/gain", "-7");
+  program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -7.0);
+  SEND("--types", "d", "/node/vol/gain", "-7.3");
+  program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
+  ck_assert_double_eq(control_rig_newest_value(&rig), -7.3);
+  SEND("--types", "i", "/node/vol/gain", "loud");
+  program_expect_end(&program, 2, "", "--types i does not fit the arguments");
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(answers_can_be_json)
+{
+  control_rig_start(&rig);
+  SEND("--json", "/node/vol/gain");
+  json_t* const json = json_loads(program.out, 0, NULL);
+  const char* address = NULL;
+  const char* types = NULL;
+  double value = 0.0;
+  ck_assert_msg(json_unpack(json, "[{s:s, s:s, s:[F]}]", "address", &address, "types", &types,
+                            "arguments", &value) == 0,
+                "%s", program.out);
+  ck_assert_str_eq(address, "/node/vol/gain");
+  ck_assert_str_eq(types, "f");
+  ck_assert_double_eq(value, -6.0);
+  json_decref(json);
+  program_clear(&program);
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
+{
+  control_rig_start(&rig);
+  PROGRAM_RUN(&program, "send", "/node/vol/gain", "-12", "-p", rig.port);
+  program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
+  PROGRAM_RUN(&program, "send", "/node/vol/gain", "--json", "-p", rig.port);
+  ck_assert_msg(program.exit_code == 0 && program.out[0] == '[', "%s%s", program.out, program.err);
+  program_clear(&program);
+  SEND("/rack/chain", "--", "-x");
+  ck_assert_msg(strstr(program.out, "no effect \"-x\"") != NULL, "%s%s", program.out, program.err);
+  program_clear(&program);
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(what_the_server_says_of_itself_is_an_object)
+{
+  control_rig_start(&rig);
+  SEND("--json", "/server/status");
+  json_t* status = json_loads(program.out, 0, NULL);
+  ck_assert_msg(json_is_integer(json_object_get(status, "blocks")), "%s", program.out);
+  ck_assert(json_is_string(json_object_get(status, "state")));
+  ck_assert(json_is_real(json_object_get(status, "rate_hz")));
+  json_decref(status);
+  program_clear(&program);
+  SEND("/server/nodes", "--json");
+  json_t* const nodes = json_loads(program.out, 0, NULL);
+  const char* text = NULL;
+  ck_assert_msg(json_unpack(nodes, "{s:s}", "text", &text) == 0, "%s", program.out);
+  ck_assert_msg(!strncmp(text, "lowcut highpass ", 16), "%s", text);
+  json_decref(nodes);
+  program_clear(&program);
+  SEND("/server/ping", "--json");
+  program_expect_end(&program, 0, "{\"done\":\"/server/ping\"}\n", "");
+  SEND("/server/statsu", "--json");
+  program_expect_end(
+      &program, 2,
+      "{\"fail\":\"/server/statsu\",\"code\":3,\"text\":\"no such address; did you mean "
+      "\\\"/server/status\\\"?\"}\n",
+      "");
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(silence_is_an_error)
+{
+  control_rig_start(&rig);
+  fake_engine_hold(rig.engine, true);
+  SEND("--timeout", "0.2", "/rack/clear");
+  program_expect_end(&program, 3, "", "no answer from 127.0.0.1, UDP port");
+  fake_engine_answer(rig.engine, STATUS_OK, "", 0);
+  control_rig_stop(&rig);
+  SEND("/server/ping");
+  program_expect_end(&program, 3, "", "nobody listens on 127.0.0.1");
+  SEND("ping");
+  program_expect_end(&program, 2, "", "");
+  SEND("/a/");
+  program_expect_end(&program, 2, "", "");
+}
+END_TEST
+
+SUITE_MAIN("send", an_answer_is_printed_with_its_types, all_answers_of_a_read_are_printed,
+           an_edit_is_waited_for, a_bundle_is_one_edit_and_waited_for,
+           a_bundle_that_cannot_be_is_not_sent, types_are_guessed_or_given, answers_can_be_json,
+           options_may_stand_anywhere_and_negative_numbers_are_none,
+           what_the_server_says_of_itself_is_an_object, silence_is_an_error)

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// warprack status: keys and values in columns, those that were asked for, as JSON, and what becomes
+// of a key or a server that is not there.
+
+#include "tests/support/control_rig.h"
+#include "tests/support/program.h"
+#include "tests/support/suite.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static ControlRig rig;
+static Program program;
+#define STATUS(...) PROGRAM_RUN(&program, "status", "-p", rig.port, __VA_ARGS__)
+
+START_TEST(keys_and_values_stand_in_columns)
+{
+  control_rig_start(&rig);
+  PROGRAM_RUN(&program, "status", "-p", rig.port);
+  ck_assert_msg(program.exit_code == 0 && !strncmp(program.out, "version  ", 9), "%s", program.out);
+  const char* const first = strchr(program.out, '\n') + 1;
+  const size_t column = strcspn(first, " ") + strspn(first + strcspn(first, " "), " ");
+  uint32_t n_lines = 0;
+  for (char* line = strtok(program.out, "\n"); line; line = strtok(NULL, "\n"), ++n_lines) {
+    ck_assert_msg(strlen(line) >= column && line[column - 1U] == ' ', "%s", line);
+  }
+  ck_assert_uint_gt(n_lines, 50);
+  program_clear(&program);
+  control_rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(keys_are_picked_by_name_and_pattern)
+{
+  control_rig_start(&rig);
+  STATUS("revision", "undo_steps");
+  program_expect_end(&program, 0, "revision    0\nundo_steps  0\n", "");
+  STATUS("*do_steps", "revision");
+  program_expect_end(&program, 0, "revision    0\nundo_steps  0\nredo_steps  0\n", "");
+  STATUS("--json", "late", "revision");
+  program_expect_end(&program, 0, "{\"late\":0,\"revision\":0}\n", "");
+  STATUS("late", "revison");
+  program_expect_end(&program, 2, "", "no key 'revison'; did you mean \"revision\"?");
+  STATUS("nothing*");
+  program_expect_end(&program, 2, "", "no key 'nothing*'");
+  control_rig_stop(&rig);
+  STATUS("late");
+  program_expect_end(&program, 3, "", "nobody listens on 127.0.0.1, UDP port");
+}
+END_TEST
+
+START_TEST(a_host_is_a_name_or_an_address)
+{
+  control_rig_start(&rig);
+  STATUS("--host", "localhost", "late");
+  program_expect_end(&program, 0, "late  0\n", "");
+  STATUS("--host", "127.0.0.1", "late");
+  program_expect_end(&program, 0, "late  0\n", "");
+  STATUS("--host", "nowhere.invalid", "late");
+  program_expect_end(&program, 3, "", "no machine \"nowhere.invalid\": ");
+  control_rig_stop(&rig);
+}
+END_TEST
+
+SUITE_MAIN("status", keys_and_values_stand_in_columns, keys_are_picked_by_name_and_pattern,
+           a_host_is_a_name_or_an_address)

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Filters give the same bits however the frames and channels are grouped, in every instruction set
+// the same signal, change without clicks, and end in exact silence.
+
+#include "dsp_cpu/cascade_kernel.h"
+#include "tests/support/fx_rig.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE         48000.0
+#define FRAMES       9600U
+#define MAX_CHANNELS 64U
+
+static float in[MAX_CHANNELS][FRAMES];
+static float out[MAX_CHANNELS][FRAMES];
+static float reference[MAX_CHANNELS][FRAMES];
+
+/// Process n channels from frame `first` on, in place of a whole run.
+static void
+run_part(FxRig* const rig, float (*const to)[FRAMES], const uint32_t first, const uint32_t n_frames,
+         const RigSplit split)
+{
+  const float* ins[MAX_CHANNELS];
+  float* outs[MAX_CHANNELS];
+  for (uint32_t c = 0; c < rig->n_in; ++c) {
+    ins[c] = in[c] + first;
+    outs[c] = to[c] + first;
+  }
+  rig_run(rig, ins, outs, n_frames, split, 9);
+}
+
+/// Through a change, and another one while the first still fades.
+static void
+run_with_changes(FxRig* const rig, float (*const to)[FRAMES], const RigSplit split)
+{
+  run_part(rig, to, 0, 1000, split);
+  rig_set(rig, "frequency", 4000.0);
+  run_part(rig, to, 1000, 333, split);
+  rig_set(rig, "frequency", 300.0);
+  rig_set(rig, "frequency", 150.0);
+  run_part(rig, to, 1333, FRAMES - 1333U, split);
+}
+
+static FxRig
+elliptic_rig(const uint32_t n_channels)
+{
+  FxRig rig;
+  rig_new(&rig, "highpass", RATE, n_channels, 256, { .id = "frequency", .number = 100.0 },
+          { .id = "order", .number = 11.0 }, { .id = "type", .text = "elliptic" });
+  return rig;
+}
+
+static void
+fill_noise(void)
+{
+  for (uint32_t c = 0; c < MAX_CHANNELS; ++c) {
+    signal_noise(in[c], FRAMES, c);
+  }
+}
+
+START_TEST(any_split_gives_the_same_bits)
+{
+  fill_noise();
+  for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
+    FxRig rig = elliptic_rig(3);
+    run_with_changes(&rig, split == RIG_BLOCKS ? reference : out, (RigSplit)split);
+    for (uint32_t c = 0; c < 3U && split != RIG_BLOCKS; ++c) {
+      ck_assert_int_eq(memcmp(out[c], reference[c], sizeof(out[c])), 0);
+    }
+    rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(any_number_of_channels_gives_the_bits_of_one)
+{
+  fill_noise();
+  const uint32_t counts[] = { 1, 2, 3, 31, 64 };
+  for (uint32_t i = 0; i < ARRAY_LEN(counts); ++i) {
+    FxRig rig = elliptic_rig(counts[i]);
+    run_with_changes(&rig, i ? out : reference, RIG_BLOCKS);
+    ck_assert(i == 0 || !memcmp(out[0], reference[0], sizeof(out[0])));
+    rig_free(&rig);
+  }
+  for (uint32_t c = 0; c < MAX_CHANNELS; ++c) { // each of the 64, alone
+    FxRig rig = elliptic_rig(1);
+    memcpy(in[0], in[c], sizeof(in[0]));
+    run_with_changes(&rig, reference, RIG_BLOCKS);
+    ck_assert_int_eq(memcmp(out[c], reference[0], sizeof(out[c])), 0);
+    rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(units_of_many_nodes_run_together)
+{
+  enum { N_NODES = 11 };
+  fill_noise();
+  FxRig rigs[N_NODES];
+  FxUnit units[N_NODES];
+  const float* ins[N_NODES];
+  float* outs[N_NODES];
+  for (uint32_t n = 0; n < N_NODES; ++n) {
+    rig_new(&rigs[n], "lowpass", RATE, 1, FRAMES, { .id = "frequency", .number = 100.0 + 90.0 * n },
+            { .id = "order", .number = n < 4U ? 5.0 : 6.0 + n % 3U });
+    run_part(&rigs[n], reference, 0, 64, RIG_BLOCKS);
+    rig_reset(&rigs[n]);
+    if (n % 2U) {
+      rig_set(&rigs[n], "frequency", 5000.0);
+    }
+    ins[n] = in[n];
+    outs[n] = out[n];
+    units[n] = (FxUnit){ rigs[n].node, rigs[n].states[0], &ins[n], &outs[n] };
+  }
+  rigs[0].fx->run(units, N_NODES, FRAMES);
+  for (uint32_t n = 0; n < N_NODES; ++n) {
+    FxRig alone;
+    rig_new(&alone, "lowpass", RATE, 1, FRAMES, { .id = "frequency", .number = 100.0 + 90.0 * n },
+            { .id = "order", .number = n < 4U ? 5.0 : 6.0 + n % 3U });
+    if (n % 2U) {
+      rig_set(&alone, "frequency", 5000.0);
+    }
+    memcpy(in[0], in[n], sizeof(in[0]));
+    run_part(&alone, reference, 0, FRAMES, RIG_BLOCKS);
+    ck_assert_int_eq(memcmp(out[n], reference[0], sizeof(out[n])), 0);
+    rig_free(&alone);
+    rig_free(&rigs[n]);
+  }
+}
+END_TEST
+
+/// A resonant section at a frequency in radians per frame.
+static CascadeRow
+row_at(const double frequency)
+{
+  const double radius = 1.0 - 0.2 * frequency;
+  const double a1 = -2.0 * radius * cos(frequency);
+  return (CascadeRow){ .s = 1.0 + a1 + radius * radius, .r = -1.0 - a1, .b0 = 0.3, .cd = 0.1 };
+}
+
+START_TEST(every_instruction_set_gives_the_same_signal)
+{
+  fill_noise();
+  uint32_t n_kernels = 0;
+  const CascadeKernel* const* const kernels = cascade_kernels(&n_kernels);
+  for (uint32_t k = n_kernels; k-- > 0U;) { // the baseline is the last and the reference
+    for (uint32_t n_sections = 1; n_sections <= CASCADE_MAX_SECTIONS; ++n_sections) {
+      CascadeRow rows[CASCADE_MAX_LANES][CASCADE_MAX_SECTIONS];
+      CascadeJob jobs[CASCADE_MAX_LANES];
+      const uint32_t n_jobs = 1U + n_sections % kernels[k]->n_lanes;
+      for (uint32_t l = 0; l < n_jobs; ++l) {
+        for (uint32_t s = 0; s < n_sections; ++s) {
+          rows[l][s] = row_at(0.01 * (l + 1.0) * (s + 1.0));
+        }
+        jobs[l] = (CascadeJob){ rows[l], in[l], out[l] };
+      }
+      kernels[k]->run(jobs, n_jobs, n_sections, 1001);
+      float* const expected = reference[n_sections];
+      if (k + 1U == n_kernels) {
+        memcpy(expected, out[0], sizeof(out[0]));
+      }
+      const double difference = max_difference(out[0], expected, 1001, NULL);
+      ck_assert_msg(difference <= 2e-7, "%s, %u sections: %g", kernels[k]->name, n_sections,
+                    difference);
+    }
+  }
+}
+END_TEST
+
+START_TEST(the_fastest_instruction_set_of_this_machine_comes_first)
+{
+  uint32_t n_kernels = 0;
+  const CascadeKernel* const* const kernels = cascade_kernels(&n_kernels);
+  const char* expected[] = { "base", "base", "base" };
+  uint32_t n_expected = 0;
+#ifdef __x86_64__
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    expected[n_expected++] = "avx512";
+  }
+  if (has_avx2) {
+    expected[n_expected++] = "avx2";
+  }
+#endif
+  ck_assert_uint_eq(n_kernels, n_expected + 1U);
+  for (uint32_t k = 0; k < n_kernels; ++k) {
+    ck_assert_str_eq(kernels[k]->name, expected[k]);
+  }
+}
+END_TEST
+
+START_TEST(a_tail_ends_in_exact_zero_before_it_is_denormal)
+{
+  uint32_t n_kernels = 0;
+  const CascadeKernel* const* const kernels = cascade_kernels(&n_kernels);
+  memset(in[0], 0, sizeof(in[0]));
+  for (uint32_t k = 0; k < n_kernels; ++k) {
+    CascadeRow row = row_at(0.1);
+    row.v = 1.0;
+    for (uint32_t done = 0; row.v != 0.0 || row.d != 0.0; done += 256U) {
+      ck_assert_uint_lt(done, 48000);
+      ck_assert(fabs(row.v) > DBL_MIN || row.v == 0.0);
+      ck_assert(fabs(row.d) > DBL_MIN || row.d == 0.0);
+      kernels[k]->run(&(CascadeJob){ &row, in[0], out[0] }, 1, 1, 256);
+    }
+  }
+}
+END_TEST
+
+START_TEST(silence_gives_silence_and_denormals_are_harmless)
+{
+  FxRig rig = elliptic_rig(1);
+  memset(in[0], 0, sizeof(in[0]));
+  run_with_changes(&rig, out, RIG_BLOCKS);
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    ck_assert(out[0][i] == 0.0F);
+  }
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[0][i] = i % 2U ? FLT_TRUE_MIN : -FLT_TRUE_MIN;
+  }
+  run_with_changes(&rig, out, RIG_BLOCKS);
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    ck_assert(fabsf(out[0][i]) < FLT_MIN);
+  }
+  rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_reset_unit_has_forgotten_a_nan)
+{
+  fill_noise();
+  FxRig rig = elliptic_rig(1);
+  run_part(&rig, reference, 0, FRAMES, RIG_BLOCKS);
+  rig_reset(&rig);
+  in[0][100] = NAN;
+  run_part(&rig, out, 0, FRAMES, RIG_BLOCKS);
+  ck_assert(isnan(out[0][FRAMES - 1U]));
+  rig_reset(&rig);
+  signal_noise(in[0], FRAMES, 0);
+  run_part(&rig, out, 0, FRAMES, RIG_BLOCKS);
+  ck_assert_int_eq(memcmp(out[0], reference[0], sizeof(out[0])), 0);
+  rig_free(&rig);
+}
+END_TEST
+
+START_TEST(the_last_of_many_changes_wins)
+{
+  fill_noise();
+  FxRig changed;
+  rig_new(&changed, "lowpass", RATE, 1, 256, { .id = "frequency", .number = 100.0 });
+  run_with_changes(&changed, out, RIG_BLOCKS);
+  FxRig fresh;
+  rig_new(&fresh, "lowpass", RATE, 1, 256, { .id = "frequency", .number = 150.0 });
+  run_part(&fresh, reference, 0, FRAMES, RIG_BLOCKS);
+  const uint32_t settled = 1333U + 4800U;
+  ck_assert_double_le(
+      max_difference(out[0] + settled, reference[0] + settled, FRAMES - settled, NULL), 2e-7);
+  rig_free(&changed);
+  rig_free(&fresh);
+}
+END_TEST
+
+/// A change of one parameter of a new node.
+typedef struct Jump {
+  const char* effect;
+  RigArg args[4];
+  uint32_t n_args;
+  const char* id;
+  double to;
+} Jump;
+
+#define AT(hz)                                                                                     \
+  {                                                                                                \
+    .id = "frequency", .number = (hz)                                                              \
+  }
+#define GAIN_Q(g, q)                                                                               \
+  { .id = "gain", .number = (g) },                                                                 \
+  {                                                                                                \
+    .id = "q", .number = (q)                                                                       \
+  }
+#define STEEP                                                                                      \
+  { .id = "order", .number = 8.0 },                                                                \
+  {                                                                                                \
+    .id = "type", .text = "elliptic"                                                               \
+  }
+
+static const Jump jumps[] = {
+  { "lowpass", { AT(80.0) }, 1, "frequency", 8000.0 },
+  { "lowpass", { AT(8000.0) }, 1, "frequency", 80.0 },
+  { "lowpass", { AT(80.0), STEEP }, 3, "frequency", 8000.0 },
+  { "lowpass", { AT(8000.0), STEEP }, 3, "frequency", 80.0 },
+  { "highpass", { AT(80.0) }, 1, "frequency", 8000.0 },
+  { "highpass", { AT(8000.0) }, 1, "frequency", 80.0 },
+  { "highpass", { AT(80.0), STEEP }, 3, "frequency", 8000.0 },
+  { "highpass", { AT(8000.0), STEEP }, 3, "frequency", 80.0 },
+  { "bandpass", { { .id = "low", .number = 60.0 } }, 1, "low", 2000.0 },
+  { "bandstop", { { .id = "low", .number = 60.0 } }, 1, "high", 8000.0 },
+  { "peaking", { AT(80.0), GAIN_Q(18.0, 10.0) }, 3, "frequency", 8000.0 },
+  { "peaking", { AT(8000.0), GAIN_Q(18.0, 10.0) }, 3, "frequency", 80.0 },
+  { "peaking", { AT(1000.0), GAIN_Q(-18.0, 1.0) }, 3, "gain", 18.0 },
+  { "peaking", { AT(1000.0), GAIN_Q(18.0, 1.0) }, 3, "gain", -18.0 },
+  { "peaking", { AT(100.0), GAIN_Q(18.0, 10.0) }, 3, "q", 0.5 },
+  { "peaking", { AT(100.0), GAIN_Q(18.0, 0.5) }, 3, "q", 10.0 },
+  { "lowshelf", { AT(80.0), GAIN_Q(18.0, 0.7) }, 3, "frequency", 8000.0 },
+  { "lowshelf", { AT(200.0), GAIN_Q(-18.0, 0.7) }, 3, "gain", 18.0 },
+  { "lowshelf", { AT(200.0), GAIN_Q(18.0, 0.7) }, 3, "gain", -18.0 },
+  { "lowshelf", { AT(200.0), GAIN_Q(18.0, 0.7) }, 3, "q", 3.0 },
+  { "highshelf", { AT(8000.0), GAIN_Q(18.0, 0.7) }, 3, "frequency", 80.0 },
+  { "highshelf", { AT(200.0), GAIN_Q(-18.0, 0.7) }, 3, "gain", 18.0 },
+  { "highshelf", { AT(200.0), GAIN_Q(18.0, 0.7) }, 3, "gain", -18.0 },
+  { "notch", { AT(80.0) }, 1, "frequency", 8000.0 },
+  { "allpass", { AT(80.0) }, 1, "frequency", 8000.0 },
+};
+
+/// The largest second difference around a change, over that of the louder steady signal.
+static double
+click(const Jump* const jump, const double rate_hz, const double frequency_hz, const double phase)
+{
+  enum { BEFORE = 48000, AFTER = 96000, STEADY = 9600 };
+  static float sine[BEFORE + AFTER];
+  static float heard[BEFORE + AFTER];
+  signal_sine(sine, BEFORE + AFTER, frequency_hz, rate_hz, 0.1, phase);
+  FxRig rig;
+  Error error;
+  ck_assert_int_eq(
+      rig_try(&rig, jump->effect, rate_hz, 1, 512, false, jump->args, jump->n_args, &error),
+      STATUS_OK);
+  rig_run(&rig, (const float*[]){ sine }, (float*[]){ heard }, BEFORE, RIG_BLOCKS, 0);
+  rig_set(&rig, jump->id, jump->to);
+  rig_run(&rig, (const float*[]){ sine + BEFORE }, (float*[]){ heard + BEFORE }, AFTER, RIG_BLOCKS,
+          0);
+  rig_free(&rig);
+  return max_second_difference(heard + BEFORE - 2, AFTER - STEADY) /
+         fmax(max_second_difference(heard + BEFORE - STEADY, STEADY),
+              max_second_difference(heard + BEFORE + AFTER - STEADY, STEADY));
+}
+
+// From 100 Hz on.  Lower notes that both filters suppress leave no steady signal to compare with.
+START_TEST(no_change_of_a_parameter_clicks)
+{
+  const double frequencies_hz[] = { 100.0, 200.0, 440.0, 1000.0, 3000.0, 10000.0 };
+  double worst = 0.0;
+  for (uint32_t j = 0; j < ARRAY_LEN(jumps); ++j) {
+    for (uint32_t f = 0; f < ARRAY_LEN(frequencies_hz); ++f) {
+      for (uint32_t quarter = 0; quarter < 2U; ++quarter) {
+        const double ratio = click(&jumps[j], RATE, frequencies_hz[f], quarter * M_PI_2);
+        worst = fmax(worst, ratio);
+        ck_assert_msg(ratio <= 1.5, "%s: %s to %g at %g Hz: %.2f", jumps[j].effect, jumps[j].id,
+                      jumps[j].to, frequencies_hz[f], ratio);
+      }
+    }
+  }
+  if (getenv("WARPRACK_TEST_VERBOSE")) {
+    printf("worst second difference of a change: %.3f of the steady one\n", worst);
+  }
+}
+END_TEST
+
+// A bell that rings for a third of a second: its state must survive, or a step would be a dip.
+START_TEST(a_small_change_of_a_slow_filter_is_seamless)
+{
+  static float sine[96000];
+  static float heard[96000];
+  signal_sine(sine, 96000, 40.0, RATE, 0.1, 0.0);
+  FxRig rig;
+  rig_new(&rig, "peaking", RATE, 1, 512, AT(40.0), GAIN_Q(12.0, 10.0));
+  rig_run(&rig, (const float*[]){ sine }, (float*[]){ heard }, 48000, RIG_BLOCKS, 0);
+  rig_set(&rig, "gain", 13.0);
+  rig_run(&rig, (const float*[]){ sine + 48000 }, (float*[]){ heard + 48000 }, 48000, RIG_BLOCKS,
+          0);
+  rig_free(&rig);
+  for (uint32_t period = 40000; period + 1200U <= 96000U; period += 1200U) {
+    float peak = 0.0F;
+    for (uint32_t i = 0; i < 1200U; ++i) {
+      peak = fmaxf(peak, fabsf(heard[period + i]));
+    }
+    ck_assert_double_ge(decibels(peak / 0.1), 11.9);
+    ck_assert_double_le(decibels(peak / 0.1), 13.1);
+  }
+}
+END_TEST
+
+SUITE_MAIN("cascade", any_split_gives_the_same_bits, any_number_of_channels_gives_the_bits_of_one,
+           units_of_many_nodes_run_together, every_instruction_set_gives_the_same_signal,
+           the_fastest_instruction_set_of_this_machine_comes_first,
+           a_tail_ends_in_exact_zero_before_it_is_denormal,
+           silence_gives_silence_and_denormals_are_harmless, a_reset_unit_has_forgotten_a_nan,
+           the_last_of_many_changes_wins, no_change_of_a_parameter_clicks,
+           a_small_change_of_a_slow_filter_is_seamless)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One level alone convolves its stretch of a response, whether its transform is cut into rows or
+// not; its units are many and small where they are to be spread, and their costs add up.
+
+#include "dsp_cpu/level.h"
+#include "engine/contract/effect.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_POINTS 8192U
+#define N_PARTS    3U
+#define N_WINDOWS  5U
+
+static float taps[N_PARTS * MAX_POINTS + 100U];
+static float input[(N_WINDOWS + 1U) * MAX_POINTS + 16U];
+static float sum[MAX_POINTS + 16U];
+
+static Level*
+make_level(const uint32_t frames, const uint32_t n_points, const uint64_t first_tap,
+           const bool at_once)
+{
+  const float* const matrix[] = { taps };
+  const LevelSpec spec = { .frames = frames,
+                           .n_points = n_points,
+                           .n_parts = N_PARTS,
+                           .n_in = 1,
+                           .n_out = 1,
+                           .taps = matrix,
+                           .n_taps = first_tap + (uint64_t)N_PARTS * frames - 5U,
+                           .first_tap = first_tap,
+                           .at_once = at_once };
+  Level* level = NULL;
+  ck_assert(level_new(&spec, &level, NULL) == STATUS_OK);
+  return level;
+}
+
+/// Output of the level for the frame of `input` at `frame`.
+static double
+expected_at(const uint32_t frames, const uint32_t first_tap, const uint32_t frame)
+{
+  double y = 0.0;
+  for (uint32_t k = 0; k < N_PARTS * frames - 5U && k <= frame; ++k) {
+    y += (double)taps[first_tap + k] * input[frame - k];
+  }
+  return y;
+}
+
+static void
+check_level(const uint32_t n_points, const bool at_once)
+{
+  const uint32_t first_tap = 37;
+  signal_noise(taps, ARRAY_LEN(taps), 1);
+  signal_noise(input, ARRAY_LEN(input), 2);
+  memset(input, 0, n_points * sizeof(float)); // before the first window
+  Level* const level = make_level(n_points, n_points, first_tap, at_once);
+  void* const state = aligned_alloc(64U, level_state_bytes(level));
+  float* const scratch = aligned_alloc(64U, level_scratch_floats(level) * sizeof(float));
+  memset(state, 0, level_state_bytes(level));
+  memset(scratch, 0, level_scratch_floats(level) * sizeof(float));
+  for (uint32_t w = 0; w < N_WINDOWS; ++w) {
+    memset(sum, 0, sizeof(sum));
+    const float* const early = input + (size_t)w * n_points;
+    const LevelIo io = { state, scratch, early, early + n_points, 0, sum, 0 };
+    level_step(level, state);
+    for (uint32_t unit = 0; unit < level_n_units(level); ++unit) {
+      level_work(level, &io, unit);
+    }
+    for (uint32_t k = 0; k < n_points; k += 1U + n_points / 13U) {
+      const double expected = expected_at(n_points, first_tap, (w + 1U) * n_points + k);
+      ck_assert_msg(fabs(sum[k] - expected) < 2e-6 * sqrt((double)N_PARTS * n_points),
+                    "%u points, window %u, frame %u: %g, not %g", n_points, w, k, (double)sum[k],
+                    expected);
+    }
+  }
+  free(scratch);
+  free(state);
+  level_free(level);
+}
+
+START_TEST(a_level_convolves_its_stretch_of_the_response)
+{
+  static const uint32_t sizes[] = { 16, 32, 63, 100, 256, 512, 1000, 2048, 8192 };
+  for (size_t i = 0; i < ARRAY_LEN(sizes); ++i) {
+    check_level(sizes[i], true);
+    check_level(sizes[i], false);
+  }
+}
+END_TEST
+
+START_TEST(units_that_are_to_be_spread_are_small_and_add_up)
+{
+  for (uint32_t n_points = 512; n_points <= MAX_POINTS; n_points *= 2U) {
+    Level* const level = make_level(n_points, n_points, 0, false);
+    uint64_t cost = 0;
+    uint32_t largest = 0;
+    for (uint32_t unit = 0; unit < level_n_units(level); ++unit) {
+      const uint32_t unit_cost = level_unit_cost(level, unit);
+      cost += unit_cost;
+      largest = unit_cost > largest ? unit_cost : largest;
+    }
+    ck_assert_uint_eq(cost, level_cost(level));
+    ck_assert_msg(8U * largest <= cost, "%u points: %u of %llu in one unit", n_points, largest,
+                  (unsigned long long)cost);
+    level_free(level);
+  }
+}
+END_TEST
+
+SUITE_MAIN("level", a_level_convolves_its_stretch_of_the_response,
+           units_that_are_to_be_spread_are_small_and_add_up)

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the CUDA half promises, on a fake driver that keeps track of what waits for what: transfers
+// are asynchronous and pinned, each kind in its stream; the copies of one block overlap the kernels
+// of another; kernels keep their order; a block costs one launch and nothing else; done means done.
+
+#include "tests/support/fake_cuda/cuda_rig.h"
+#include "tests/support/fake_cuda/fake_cuda.h"
+#include "tests/support/fake_cuda/fake_nvrtc.h"
+#include "tests/support/suite.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KERNEL "selftest_history"
+
+static uint32_t
+find(const uint32_t launch, const FakeKind kind, const char* const kernel)
+{
+  const uint32_t index = fake_find(launch, kind, kernel, 0);
+  ck_assert_uint_ne(index, UINT32_MAX);
+  return index;
+}
+
+START_TEST(the_driver_is_set_up_for_real_time)
+{
+  CudaRig rig = cuda_rig();
+  ck_assert_str_eq(fake_module_loading(), "EAGER");
+  ck_assert_uint_eq(fake_context_flags(), CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST);
+  ck_assert_str_eq(fake_loaded_kernel(), KERNEL);
+  uint32_t n_calls = 0;
+  const FakeCall* const calls = fake_calls(&n_calls);
+  for (uint32_t c = 0; c < n_calls; ++c) {
+    if (!strcmp(calls[c].name, "cuStreamCreate")) {
+      ck_assert_uint_eq(calls[c].flags, CU_STREAM_NON_BLOCKING);
+    } else if (!strcmp(calls[c].name, "cuEventCreate")) {
+      ck_assert_uint_eq(calls[c].flags, CU_EVENT_DISABLE_TIMING);
+    } else if (!strcmp(calls[c].name, "cuStreamBeginCapture_v2")) {
+      ck_assert_uint_eq(calls[c].flags, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    }
+  }
+  ck_assert_str_eq(fake_nvrtc_options(),
+                   "--gpu-architecture=sm_90 --std=c++14 --fmad=true -DGROUP_SIZE=64");
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_device_is_described)
+{
+  GpuDeviceInfo info;
+  Error error;
+  ck_assert(!gpu_cuda.load(&error) && gpu_cuda.n_devices() == 1U);
+  ck_assert(!gpu_cuda.describe(0, &info, &error));
+  ck_assert_str_eq(info.name, "Fake GPU");
+  ck_assert_uint_eq(info.memory_bytes, FAKE_MEMORY_BYTES);
+  ck_assert_uint_eq(info.compute_units, 4);
+  ck_assert_uint_eq(info.max_group, 1024);
+  ck_assert_uint_eq(info.local_bytes, 49152);
+  ck_assert_uint_eq(info.capability, FAKE_CAPABILITY);
+  ck_assert(info.is_gpu && info.reaches_host && !info.shares_memory);
+  ck_assert_ptr_nonnull(strstr(info.driver, "CUDA 13.0"));
+}
+END_TEST
+
+START_TEST(memory_is_zeroed_and_copied_in_pieces)
+{
+  enum { N_BYTES = 3 * 1024 * 1024 + 5 }; // several pieces of the staging memory, and a rest
+  static char bytes[N_BYTES];
+  static char back[N_BYTES];
+  CudaRig rig = cuda_rig();
+  GpuBuffer* buffer = NULL;
+  Error error = { 0 };
+  const uint64_t n_free = gpu_cuda.free_bytes(rig.device);
+  ck_assert(!gpu_cuda.buffer_new(rig.device, N_BYTES + 7U, &buffer, &error));
+  ck_assert_uint_eq(gpu_cuda.free_bytes(rig.device), n_free - N_BYTES - 7U);
+  memset(back, 1, sizeof(back));
+  ck_assert(!gpu_cuda.buffer_read(buffer, 7, back, N_BYTES, &error));
+  ck_assert_mem_eq(back, bytes, N_BYTES);
+  for (size_t i = 0; i < N_BYTES; ++i) {
+    bytes[i] = (char)(i * 31U >> 3U);
+  }
+  ck_assert(!gpu_cuda.buffer_write(buffer, 7, bytes, N_BYTES, &error));
+  ck_assert(!gpu_cuda.buffer_read(buffer, 7, back, N_BYTES, &error));
+  ck_assert_mem_eq(back, bytes, N_BYTES);
+  ck_assert_int_eq(gpu_cuda.buffer_write(buffer, 8, bytes, N_BYTES, &error), STATUS_BAD_ARG);
+  ck_assert_int_eq(gpu_cuda.buffer_read(buffer, SIZE_MAX, back, 2, &error), STATUS_BAD_ARG);
+  gpu_cuda.buffer_free(buffer);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(host_memory_is_mapped_and_zeroed)
+{
+  CudaRig rig = cuda_rig();
+  GpuHostMemory* host = NULL;
+  Error error = { 0 };
+  ck_assert(!gpu_cuda.host_new(rig.device, 1000, &host, &error));
+  static const char zeros[1000];
+  ck_assert_mem_eq(gpu_cuda.host_pointer(host), zeros, 1000);
+  ck_assert_ptr_eq(gpu_cuda.host_pointer(rig.region), rig.ring);
+  uint32_t n_calls = 0;
+  const FakeCall* const calls = fake_calls(&n_calls);
+  for (uint32_t c = 0; c < n_calls; ++c) {
+    if (!strcmp(calls[c].name, "cuMemHostRegister_v2")) {
+      ck_assert_uint_eq(calls[c].flags, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    }
+  }
+  gpu_cuda.host_free(host);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
+{
+  CudaRig rig = cuda_rig();
+  float samples[RIG_FRAMES];
+  Error error;
+  for (uint64_t block = 1; block <= 8; ++block) {
+    cuda_rig_submit(&rig, block % RIG_SLOTS, block, 1.0F);
+  }
+  ck_assert(!gpu_cuda.buffer_read(rig.state, 0, samples, sizeof(samples), &error));
+
+  const void* streams[FAKE_END + 1] = { NULL }; // of each kind of operation
+  uint32_t n_copies = 0;
+  for (uint32_t o = 0; o < fake_n_ops(); ++o) {
+    const FakeOp* const op = fake_op(o);
+    const bool is_copy = op->kind == FAKE_COPY_IN || op->kind == FAKE_COPY_OUT;
+    const bool is_work = op->kind == FAKE_KERNEL && !strcmp(op->kernel, KERNEL);
+    if (is_copy || is_work) {
+      ck_assert_ptr_nonnull(op->cu_stream);
+      streams[op->kind] = streams[op->kind] ? streams[op->kind] : op->cu_stream;
+      ck_assert_ptr_eq(op->cu_stream, streams[op->kind]);
+    }
+    ck_assert(!is_copy || op->is_pinned);
+    n_copies += is_copy;
+  }
+  ck_assert_uint_eq(n_copies, 1 + 2 * 8 + 1);
+  ck_assert_ptr_ne(streams[FAKE_COPY_IN], streams[FAKE_KERNEL]);
+  ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_KERNEL]);
+  ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_COPY_IN]);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(samples_and_state_go_through_all_slots)
+{
+  CudaRig rig = cuda_rig();
+  float expected = 0.0F;
+  for (uint64_t block = 1; block <= 12; ++block) {
+    const uint32_t slot = (uint32_t)(block % RIG_SLOTS);
+    cuda_rig_submit(&rig, slot, block, (float)block);
+    ck_assert(cuda_rig_is_done(&rig, slot, block));
+    ck_assert(!cuda_rig_is_done(&rig, slot, block + 1U));
+    expected = expected * 0.5F + (float)block;
+    ck_assert_float_eq(cuda_rig_out(&rig, slot)[0], expected);
+    ck_assert_float_eq(cuda_rig_out(&rig, slot)[RIG_FRAMES - 1U], expected);
+  }
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(done_is_written_after_everything_else)
+{
+  CudaRig rig = cuda_rig();
+  fake_hold(true);
+  cuda_rig_submit(&rig, 0, 1, 3.0F);
+  const uint32_t copy_in = find(1, FAKE_COPY_IN, NULL);
+  const uint32_t kernel = find(1, FAKE_KERNEL, KERNEL);
+  const uint32_t copy_out = find(1, FAKE_COPY_OUT, NULL);
+  const uint32_t done = find(1, FAKE_KERNEL, "warprack_done");
+  ck_assert(fake_waits(kernel, copy_in));
+  ck_assert(fake_waits(copy_out, kernel));
+  ck_assert(fake_waits(done, copy_out));
+  fake_run(copy_out);
+  ck_assert(!cuda_rig_is_done(&rig, 0, 1));
+  fake_run(done);
+  ck_assert(cuda_rig_is_done(&rig, 0, 1));
+  ck_assert_float_eq(cuda_rig_out(&rig, 0)[0], 3.0F);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(copies_of_one_block_overlap_kernels_of_another)
+{
+  CudaRig rig = cuda_rig();
+  fake_hold(true);
+  for (uint64_t block = 1; block <= 4; ++block) { // block k + 1 is enqueued, and k waits to run
+    cuda_rig_submit(&rig, (uint32_t)(block - 1U), block, 1.0F);
+  }
+  for (uint32_t block = 1; block < 4; ++block) {
+    const uint32_t kernel = find(block, FAKE_KERNEL, KERNEL);
+    const uint32_t next_kernel = find(block + 1U, FAKE_KERNEL, KERNEL);
+    const uint32_t next_copy_in = find(block + 1U, FAKE_COPY_IN, NULL);
+    const uint32_t copy_out = find(block, FAKE_COPY_OUT, NULL);
+    const uint32_t done = find(block, FAKE_KERNEL, "warprack_done");
+    ck_assert_ptr_ne(fake_op(kernel)->launched_in, fake_op(next_kernel)->launched_in);
+    ck_assert(!fake_waits(next_copy_in, kernel));
+    ck_assert(fake_waits(next_kernel, kernel));
+    ck_assert(!fake_waits(next_kernel, copy_out));
+    ck_assert(!fake_waits(next_kernel, done));
+  }
+  // And it does happen: block 2 is on the device before block 1 has been touched.
+  fake_run(find(2, FAKE_COPY_IN, NULL));
+  ck_assert(!fake_op(find(1, FAKE_COPY_IN, NULL))->is_done);
+  ck_assert(!cuda_rig_is_done(&rig, 0, 1));
+  fake_run_all();
+  for (uint32_t slot = 0; slot < 4; ++slot) {
+    ck_assert(cuda_rig_is_done(&rig, slot, slot + 1U));
+    ck_assert_float_eq(cuda_rig_out(&rig, slot)[0], 2.0F - 1.0F / (float)(1U << slot));
+  }
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(kernels_keep_the_order_of_submission)
+{
+  static const uint32_t orders[][8] = {
+    { 0, 1, 2, 3, 0, 1, 2, 3 }, // as blocks come
+    { 0, 2, 0, 2, 1, 3, 3, 1 }, // one lane, then the other
+    { 3, 0, 0, 1, 1, 2, 2, 3 }, // slots twice
+    { 2, 1, 0, 3, 3, 3, 0, 1 },
+  };
+  for (size_t o = 0; o < ARRAY_LEN(orders); ++o) {
+    CudaRig rig = cuda_rig();
+    fake_hold(true);
+    for (uint32_t block = 1; block <= 8; ++block) {
+      cuda_rig_submit(&rig, orders[o][block - 1U], block, 1.0F);
+    }
+    for (uint32_t later = 2; later <= 8; ++later) {
+      for (uint32_t sooner = 1; sooner < later; ++sooner) {
+        ck_assert_msg(
+            fake_waits(find(later, FAKE_KERNEL, KERNEL), find(sooner, FAKE_KERNEL, KERNEL)),
+            "order %zu: the kernel of block %u does not wait for that of block %u", o, later,
+            sooner);
+      }
+    }
+    cuda_rig_free(&rig);
+  }
+}
+END_TEST
+
+START_TEST(a_block_costs_one_launch_and_nothing_that_stalls)
+{
+  enum { N_BLOCKS = 200, N_POLLS = 5000 };
+  CudaRig rig = cuda_rig();
+  fake_forget_calls();
+  uint32_t n_polls = 0;
+  for (uint32_t block = 1; block <= N_BLOCKS; ++block) {
+    const uint32_t slot = block % RIG_SLOTS;
+    fake_hold(block == N_BLOCKS); // the last one is waited for
+    cuda_rig_submit(&rig, slot, block, 1.0F);
+    for (uint32_t poll = 0; poll < N_POLLS && !cuda_rig_is_done(&rig, slot, block); ++poll) {
+      ++n_polls;
+    }
+  }
+  uint32_t n_calls = 0;
+  const FakeCall* const calls = fake_calls(&n_calls);
+  for (uint32_t c = 0; c < n_calls; ++c) {
+    const char* const name = calls[c].name;
+    ck_assert_msg(!strcmp(name, "cuGraphLaunch") || !strcmp(name, "cuStreamQuery") ||
+                      !strcmp(name, "cuCtxSetCurrent"),
+                  "%s was called while blocks arrive", name);
+  }
+  ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), N_BLOCKS);
+  ck_assert_uint_eq(n_polls, N_POLLS);
+  ck_assert_uint_gt(fake_n_calls("cuStreamQuery"), 0);
+  ck_assert_uint_le(fake_n_calls("cuStreamQuery"), N_POLLS / 1000);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(kernels_reach_mapped_memory_without_copies)
+{
+  CudaRig rig = cuda_rig();
+  Error error = { 0 };
+  GpuKernel* scale = NULL;
+  GpuRecording* recording = NULL;
+  ck_assert(!gpu_cuda.kernel_get(rig.module, "selftest_scale", &scale, &error));
+  const GpuLaunch launch = {
+    .kernel = scale,
+    .groups = { 1, 1 },
+    .group_size = RIG_FRAMES,
+    .n_args = 4,
+    .args = { { GPU_ARG_HOST, { .host = rig.region }, 0 },
+              { GPU_ARG_HOST, { .host = rig.region }, 2048 },
+              { GPU_ARG_F32, { .f32 = 0.25F }, 0 },
+              { GPU_ARG_U32, { .u32 = RIG_FRAMES - 1U }, 0 } },
+  };
+  const GpuWork work = { .launches = &launch, .n_launches = 1 };
+  ck_assert_msg(!gpu_cuda.record(rig.device, &work, &recording, &error), "%s", error.text);
+  cuda_rig_in(&rig, 0)[3] = 8.0F;
+  cuda_rig_out(&rig, 0)[RIG_FRAMES - 1U] = 5.0F;
+  ck_assert(!gpu_cuda.submit(recording, 77));
+  bool is_done = false;
+  ck_assert(!gpu_cuda.poll(recording, 77, &is_done) && is_done);
+  ck_assert_uint_eq(fake_find(1, FAKE_COPY_IN, NULL, 0), UINT32_MAX);
+  ck_assert_uint_eq(fake_find(1, FAKE_COPY_OUT, NULL, 0), UINT32_MAX);
+  ck_assert_float_eq(cuda_rig_out(&rig, 0)[3], 2.0F);
+  ck_assert_float_eq(cuda_rig_out(&rig, 0)[RIG_FRAMES - 1U], 5.0F); // behind `length`
+  gpu_cuda.recording_free(recording);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(finish_waits_for_both_lanes)
+{
+  CudaRig rig = cuda_rig();
+  Error error = { 0 };
+  fake_hold(true);
+  cuda_rig_submit(&rig, 0, 1, 1.0F);
+  cuda_rig_submit(&rig, 1, 2, 1.0F);
+  ck_assert(!gpu_cuda.finish(rig.device, &error));
+  ck_assert(cuda_rig_is_done(&rig, 0, 1) && cuda_rig_is_done(&rig, 1, 2));
+  ck_assert_uint_eq(fake_n_calls("cuCtxSynchronize"), 0);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+// Builder and worker on one device at once: a thread submits while another allocates and records.
+
+static void*
+play(void* const argument)
+{
+  const CudaRig* const rig = argument;
+  for (uint64_t block = 1; block <= 500; ++block) {
+    const uint32_t slot = (uint32_t)(block % 2U);
+    cuda_rig_submit(rig, slot, block, 1.0F);
+    while (!cuda_rig_is_done(rig, slot, block)) {
+    }
+  }
+  return NULL;
+}
+
+START_TEST(a_plan_is_built_while_another_plays)
+{
+  CudaRig rig = cuda_rig();
+  pthread_t worker;
+  ck_assert(!pthread_create(&worker, NULL, play, &rig));
+  for (uint32_t plan = 0; plan < 50; ++plan) {
+    Error error = { 0 };
+    GpuBuffer* buffer = NULL;
+    GpuRecording* recording = NULL;
+    ck_assert_msg(!gpu_cuda.buffer_new(rig.device, 4096, &buffer, &error), "%s", error.text);
+    const GpuCopy in = { buffer, 0, rig.region, 0, 64 };
+    const GpuWork work = { .slot = plan, .in = &in, .n_in = 1 };
+    ck_assert_msg(!gpu_cuda.record(rig.device, &work, &recording, &error), "%s", error.text);
+    gpu_cuda.recording_free(recording);
+    gpu_cuda.buffer_free(buffer);
+  }
+  pthread_join(worker, NULL);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+SUITE_MAIN("gpu_cuda", the_driver_is_set_up_for_real_time, a_device_is_described,
+           memory_is_zeroed_and_copied_in_pieces, host_memory_is_mapped_and_zeroed,
+           every_transfer_is_asynchronous_pinned_and_in_its_stream,
+           samples_and_state_go_through_all_slots, done_is_written_after_everything_else,
+           copies_of_one_block_overlap_kernels_of_another, kernels_keep_the_order_of_submission,
+           a_block_costs_one_launch_and_nothing_that_stalls,
+           kernels_reach_mapped_memory_without_copies, finish_waits_for_both_lanes,
+           a_plan_is_built_while_another_plays)

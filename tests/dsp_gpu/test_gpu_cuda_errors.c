@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the CUDA half says and does when something is missing or fails: each error of the driver has
+// its status and its words, nothing leaks whichever call fails, a lost device stays lost and can be
+// closed.
+
+#include "dsp_gpu/cuda/cuda_driver.h"
+#include "dsp_gpu/cuda/nvrtc_compile.h"
+#include "tests/support/fake_cuda/cuda_rig.h"
+#include "tests/support/fake_cuda/fake_cuda.h"
+#include "tests/support/fake_cuda/fake_nvrtc.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+assert_says(const Error* const error, const char* const words)
+{
+  ck_assert_msg(strstr(error->text, words) != NULL, "\"%s\" does not say \"%s\"", error->text,
+                words);
+}
+
+// What is missing
+
+START_TEST(without_a_driver_it_says_what_to_install)
+{
+  static const char* const names[] = { "libcuda-that-is-not-there.so.1", "nor-this.so", NULL };
+  CudaDriver driver = { .has = 99 };
+  Error error = { 0 };
+  ck_assert_int_eq(cuda_driver_open(names, &driver, &error), STATUS_NO_BACKEND);
+  assert_says(&error,
+              "no NVIDIA driver: libcuda-that-is-not-there.so.1: cannot open shared object");
+  assert_says(&error, "install the driver");
+  ck_assert_uint_eq(driver.has, 99);
+}
+END_TEST
+
+START_TEST(an_old_driver_is_told_by_the_function_it_lacks)
+{
+  static const char* const names[] = { "libm.so.6", NULL }; // a library with none of them
+  CudaDriver driver;
+  Error error = { 0 };
+  ck_assert_int_eq(cuda_driver_open(names, &driver, &error), STATUS_NO_BACKEND);
+  assert_says(&error, "libm.so.6 has no cuGetErrorName: the NVIDIA driver is older than CUDA 11.4");
+}
+END_TEST
+
+START_TEST(a_driver_without_an_optional_function_will_do)
+{
+  const char* const names[] = { getenv("WARPRACK_FAKE_OLD_CUDA"), NULL };
+  CudaDriver driver;
+  Error error = { 0 };
+  ck_assert_msg(names[0] != NULL, "WARPRACK_FAKE_OLD_CUDA is not set: run this through meson test");
+  ck_assert_msg(!cuda_driver_open(names, &driver, &error), "%s", error.text);
+  ck_assert(!(driver.has & CUDA_HAS_FUNC_LOAD) && !driver.func_load);
+  ck_assert(!cuda_driver_open(cuda_library_names, &driver, &error));
+  ck_assert((driver.has & CUDA_HAS_FUNC_LOAD) && driver.func_load);
+}
+END_TEST
+
+START_TEST(without_a_compiler_it_says_what_to_install)
+{
+  static const char* const none[] = { "libnvrtc-that-is-not-there.so", NULL };
+  static const char* const wrong[] = { "libm.so.6", NULL };
+  Error error = { 0 };
+  ck_assert_int_eq(nvrtc_load_from(none, &error), STATUS_NO_BACKEND);
+  assert_says(&error,
+              "no NVRTC, which compiles kernels: libnvrtc-that-is-not-there.so: cannot open");
+  assert_says(&error, "install libnvrtc");
+  ck_assert_int_eq(nvrtc_load_from(wrong, &error), STATUS_NO_BACKEND);
+  assert_says(&error, "libm.so.6 has no nvrtcVersion");
+}
+END_TEST
+
+START_TEST(a_driver_without_a_gpu_says_so)
+{
+  Error error = { 0 };
+  fake_fail("cuInit", 0, CUDA_ERROR_NO_DEVICE);
+  ck_assert_int_eq(gpu_cuda.load(&error), STATUS_NO_BACKEND);
+  ck_assert_str_eq(error.text, "cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected");
+  ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
+  ck_assert(!gpu_cuda.load(&error)); // another call, another try
+  GpuDevice* device = NULL;
+  ck_assert_int_eq(gpu_cuda.open(5, &device, &error), STATUS_NO_BACKEND);
+  assert_says(&error, "no CUDA device 5: there are 1");
+}
+END_TEST
+
+// Words and statuses
+
+START_TEST(each_error_has_its_status)
+{
+  static const struct {
+    int result;
+    Status status;
+  } rows[] = {
+    { CUDA_SUCCESS, STATUS_OK },
+    { CUDA_ERROR_INVALID_VALUE, STATUS_BAD_ARG },
+    { CUDA_ERROR_OUT_OF_MEMORY, STATUS_NO_MEM },
+    { CUDA_ERROR_NO_DEVICE, STATUS_NO_BACKEND },
+    { CUDA_ERROR_NOT_FOUND, STATUS_NOT_FOUND },
+    { CUDA_ERROR_INVALID_IMAGE, STATUS_NO_BACKEND },
+    { CUDA_ERROR_NO_BINARY_FOR_GPU, STATUS_NO_BACKEND },
+    { CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, STATUS_NO_BACKEND },
+    { CUDA_ERROR_ECC_UNCORRECTABLE, STATUS_DEVICE_LOST },
+    { 226, STATUS_DEVICE_LOST }, // CUDA_ERROR_CONTAINED
+    { CUDA_ERROR_ILLEGAL_ADDRESS, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, STATUS_NO_BACKEND }, // the launch was refused, no more
+    { CUDA_ERROR_LAUNCH_TIMEOUT, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, STATUS_NO_BACKEND },
+    { CUDA_ERROR_ASSERT, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_HARDWARE_STACK_ERROR, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_ILLEGAL_INSTRUCTION, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_MISALIGNED_ADDRESS, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_INVALID_ADDRESS_SPACE, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_INVALID_PC, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_LAUNCH_FAILED, STATUS_DEVICE_LOST },
+    { CUDA_ERROR_UNKNOWN, STATUS_DEVICE_LOST },
+  };
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    ck_assert_msg(cuda_status((CUresult)rows[r].result) == rows[r].status, "error %d",
+                  rows[r].result);
+  }
+}
+END_TEST
+
+START_TEST(errors_carry_the_drivers_words)
+{
+  CudaDriver driver;
+  Error error = { 0 };
+  ck_assert(!cuda_driver_open(cuda_library_names, &driver, &error));
+  cuda_error(&driver, CUDA_ERROR_LAUNCH_FAILED, "cuThis", &error);
+  ck_assert_str_eq(error.text, "cuThis: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure");
+  cuda_error(&driver, (CUresult)4711, "cuThis", &error);
+  ck_assert_str_eq(error.text, "cuThis: error 4711, unknown to the driver");
+  cuda_error(&driver, FAKE_WORDLESS, "cuThis", &error);
+  ck_assert_str_eq(error.text, "cuThis: error 9000, unknown to the driver");
+}
+END_TEST
+
+START_TEST(out_of_memory_says_how_much)
+{
+  CudaRig rig = cuda_rig();
+  Error error = { 0 };
+  GpuBuffer* buffer = NULL;
+  const uint32_t n_live = fake_n_live();
+  char left[64];
+  snprintf(left, sizeof(left), "%zu bytes asked for, %llu left", FAKE_MEMORY_BYTES,
+           (unsigned long long)gpu_cuda.free_bytes(rig.device));
+  ck_assert_int_eq(gpu_cuda.buffer_new(rig.device, FAKE_MEMORY_BYTES, &buffer, &error),
+                   STATUS_NO_MEM);
+  assert_says(&error, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory: ");
+  assert_says(&error, left);
+  ck_assert(!buffer && fake_n_live() == n_live);
+  ck_assert(!gpu_cuda.buffer_new(rig.device, 1024, &buffer, &error)); // less is still to be had
+  gpu_cuda.buffer_free(buffer);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(what_cannot_be_recorded_is_refused)
+{
+  CudaRig rig = cuda_rig();
+  Error error = { 0 };
+  GpuRecording* recording = NULL;
+  GpuKernel* kernel = NULL;
+  const GpuCopy outside = { rig.in[0], GPU_ALIGNMENT, rig.region, 0, GPU_ALIGNMENT + 1U };
+  const GpuCopy behind = { rig.in[0], 0, rig.region, SIZE_MAX, 4 };
+  const GpuLaunch argument = {
+    .kernel = rig.history,
+    .groups = { 1, 1 },
+    .group_size = RIG_FRAMES,
+    .n_args = 1,
+    .args = { { GPU_ARG_HOST, { .host = rig.region }, (size_t)1 << 20U } },
+  };
+  const GpuWork works[] = {
+    { .in = &outside, .n_in = 1 },
+    { .out = &behind, .n_out = 1 },
+    { .launches = &argument, .n_launches = 1 },
+  };
+  for (size_t w = 0; w < ARRAY_LEN(works); ++w) {
+    ck_assert_int_eq(gpu_cuda.record(rig.device, &works[w], &recording, &error), STATUS_BAD_ARG);
+  }
+  assert_says(&error, "argument 0 of launch 0");
+  ck_assert_int_eq(gpu_cuda.kernel_get(rig.module, "no_such_kernel", &kernel, &error),
+                   STATUS_NOT_FOUND);
+  assert_says(&error,
+              "kernel no_such_kernel of selftest.cu: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND");
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+// Compilation
+
+START_TEST(compile_errors_name_file_and_line)
+{
+  CudaRig rig = cuda_rig();
+  Error error = { 0 };
+  GpuModule* module = NULL;
+  static const char* const options[] = { "-DGROUP_SIZE=64", NULL };
+  const uint32_t n_live = fake_n_live();
+  fake_nvrtc_refuse("fx_x.cu(3): warning #177-D: \"y\" was declared but never referenced\n"
+                    "fx_x.cu(7): error: identifier \"z\" is undefined\n    z = 1;\n");
+  ck_assert_int_eq(gpu_cuda.module_new(rig.device, "fx_x.cu", "wrong", options, &module, &error),
+                   STATUS_BAD_ARG);
+  assert_says(&error, "fx_x.cu does not compile: fx_x.cu(7): error: identifier \"z\" is undefined");
+  ck_assert_uint_eq(fake_n_live(), n_live);
+  fake_nvrtc_refuse(NULL);
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+START_TEST(a_compiler_error_without_words_is_reported_by_its_number)
+{
+  cuda_rig_prepare();
+  Error error = { 0 };
+  uint32_t target = 0;
+  ck_assert(!nvrtc_target(90, &target, &error));
+  fake_fail("nvrtcGetNumSupportedArchs", 0, NVRTC_ERROR_INTERNAL_ERROR);
+  ck_assert_int_eq(nvrtc_target(90, &target, &error), STATUS_NO_BACKEND);
+  ck_assert_str_eq(error.text, "nvrtcGetNumSupportedArchs: error 11, unknown to NVRTC");
+
+  static const char* const names[] = { "libnvrtc.so.13", NULL };
+  fake_fail("nvrtcVersion", 0, NVRTC_ERROR_INTERNAL_ERROR);
+  ck_assert_int_eq(nvrtc_load_from(names, &error), STATUS_NO_BACKEND);
+  ck_assert_str_eq(error.text, "nvrtcVersion: error 11, unknown to NVRTC");
+}
+END_TEST
+
+START_TEST(the_architecture_is_one_that_the_device_runs)
+{
+  static const uint32_t good[][2] = {
+    { 90, 90 }, { 89, 86 }, { 87, 86 }, { 103, 100 }, { 75, 75 }
+  };
+  Error error = { 0 };
+  uint32_t target = 0;
+  for (size_t g = 0; g < ARRAY_LEN(good); ++g) {
+    ck_assert(!nvrtc_target(good[g][0], &target, &error));
+    ck_assert_uint_eq(target, good[g][1]);
+  }
+  ck_assert_int_eq(nvrtc_target(120, &target, &error), STATUS_NO_BACKEND); // its newest is 100
+  assert_says(&error, "NVRTC 13.0 does not compile for sm_120");
+  ck_assert_int_eq(nvrtc_target(70, &target, &error), STATUS_NO_BACKEND); // its oldest is 75
+}
+END_TEST
+
+static uint32_t
+n_compilations(void)
+{
+  CudaRig rig;
+  Error error = { 0 };
+  fake_forget_calls();
+  ck_assert_msg(!cuda_rig_new(&rig, &error), "%s", error.text);
+  cuda_rig_free(&rig);
+  return fake_n_calls("nvrtcCompileProgram");
+}
+
+START_TEST(modules_come_from_the_cache_unless_the_driver_refuses)
+{
+  cuda_rig_prepare();
+  Scratch home = scratch_new();
+  setenv("XDG_CACHE_HOME", home.directory, 1);
+  ck_assert_uint_eq(n_compilations(), 2); // the kernels, and what writes the done word
+  ck_assert_uint_eq(n_compilations(), 0);
+  fake_fail("cuModuleLoadData", 0, CUDA_ERROR_INVALID_IMAGE);
+  ck_assert_uint_eq(n_compilations(), 1);
+  ck_assert_uint_eq(n_compilations(), 0);
+  Scratch folder;
+  snprintf(folder.directory, sizeof(folder.directory), "%.100s/warprack", home.directory);
+  scratch_remove(&folder);
+  scratch_remove(&home);
+}
+END_TEST
+
+// Failure of any call
+
+/// Whether a failure of this function is none of the caller's: what frees, and words.
+static bool
+may_fail(const char* const name)
+{
+  return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "ProgramLog") ||
+         !strcmp(name, "cuDriverGetVersion");
+}
+
+/// Load the driver and the compiler.  This happens once per process; then every rig makes the same
+/// calls.
+static void
+load_all(void)
+{
+  CudaRig rig = cuda_rig();
+  cuda_rig_free(&rig);
+}
+
+/// Let call number `n_good` + 1 from open to record fail.  False when there are no so many.
+static bool
+fail_once(const uint32_t n_good, const int result)
+{
+  CudaRig rig;
+  Error error = { 0 };
+  cuda_rig_prepare();
+  fake_fail(NULL, n_good, result);
+  const Status status = cuda_rig_new(&rig, &error);
+  const bool has_failed = fake_has_failed();
+  if (has_failed && !status) {
+    ck_assert_msg(may_fail(fake_failed_call()), "%s failed, and nobody noticed",
+                  fake_failed_call());
+  } else if (has_failed) {
+    char name[64];
+    snprintf(name, sizeof(name), "%s", fake_failed_call());
+    name[strcspn(name, "_")] = '\0'; // without _v2
+    ck_assert_int_eq(error.status, status);
+    // A compilation that fails says so in other words, and what frees is followed by another call.
+    ck_assert_msg(strstr(error.text, name) || strstr(error.text, "does not compile") ||
+                      may_fail(fake_failed_call()),
+                  "%s failed, and \"%s\" is said", name, error.text);
+  } else {
+    ck_assert_msg(!status, "%s", error.text);
+  }
+  cuda_rig_free(&rig);
+  ck_assert_msg(fake_n_live() == 0U, "%s failed: %u objects leaked",
+                has_failed ? fake_failed_call() : "nothing", fake_n_live());
+  return has_failed;
+}
+
+START_TEST(nothing_leaks_whichever_call_is_refused)
+{
+  uint32_t n_good = 0;
+  load_all();
+  while (fail_once(n_good, CUDA_ERROR_INVALID_VALUE)) {
+    ++n_good;
+  }
+  ck_assert_uint_gt(n_good, 100);
+}
+END_TEST
+
+START_TEST(nothing_leaks_whenever_the_device_is_lost)
+{
+  uint32_t n_good = 0;
+  load_all();
+  while (fail_once(n_good, CUDA_ERROR_LAUNCH_FAILED)) { // which the fake driver then always returns
+    ++n_good;
+  }
+  ck_assert_uint_gt(n_good, 100);
+}
+END_TEST
+
+// Success with NULL, 0 or absurd results
+
+/// True for a function whose results are numbers or texts: the caller accepts any, or rejects them
+/// with the name of another call.
+static bool
+may_be_anything(const char* const name)
+{
+  static const char* const begins[] = { "cuDeviceGet", "cuDeviceTotalMem", "cuDriverGetVersion",
+                                        "cuMemGetInfo", "nvrtcGet" };
+  bool may = false;
+  for (size_t b = 0; b < ARRAY_LEN(begins); ++b) {
+    may = may || !strncmp(name, begins[b], strlen(begins[b]));
+  }
+  return may;
+}
+
+/// From open to record, fill the result of call number `n_good` + 1 with one byte value.  False
+/// when fewer calls return a result.
+static bool
+give_once(const uint32_t n_good, const unsigned char byte)
+{
+  CudaRig rig;
+  Error error = { 0 };
+  cuda_rig_prepare();
+  fake_give(n_good, byte);
+  const Status status = cuda_rig_new(&rig, &error);
+  const bool has_failed = fake_has_failed();
+  const char* const call = has_failed ? fake_failed_call() : "nothing";
+  char name[64];
+  snprintf(name, sizeof(name), "%s", call);
+  name[strcspn(name, "_")] = '\0'; // without _v2
+  ck_assert_msg(status || !has_failed || may_be_anything(call),
+                "%s returned success without an object, and no error followed", call);
+  ck_assert_msg(!status || (has_failed && error.text[0]), "%s handed out %02x: %s", call, byte,
+                error.text);
+  ck_assert_msg(!status || may_be_anything(call) || strstr(error.text, name),
+                "%s returned success without an object, and the error is \"%s\"", call, error.text);
+  cuda_rig_free(&rig);
+  ck_assert_msg(fake_n_live() == 0U, "%s handed out %02x: %u objects leaked", call, byte,
+                fake_n_live());
+  return has_failed;
+}
+
+START_TEST(what_the_driver_hands_out_is_checked)
+{
+  static const struct {
+    unsigned char byte;
+    uint32_t n_least; ///< Calls that return a result, at least
+  } rows[] = { { 0x00, 60 }, { 0x7F, 15 }, { 0xFF, 15 } };
+  load_all();
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    uint32_t n_good = 0;
+    while (give_once(n_good, rows[r].byte)) {
+      ++n_good;
+    }
+    ck_assert_uint_gt(n_good, rows[r].n_least);
+  }
+}
+END_TEST
+
+START_TEST(an_absurd_number_of_devices_is_none)
+{
+  cuda_rig_prepare();
+  ck_assert(!gpu_cuda.load(NULL));
+  ck_assert_uint_eq(gpu_cuda.n_devices(), 1);
+  fake_give(0, 0x7F);
+  ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
+  Error error = { 0 };
+  fake_give(0, 0x7F);
+  ck_assert_int_eq(gpu_cuda.load(&error), STATUS_NO_BACKEND);
+  assert_says(&error, "counts 2139062143 devices");
+  fake_give(0, 0xFF);
+  ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
+}
+END_TEST
+
+// Errors while blocks arrive
+
+START_TEST(an_asynchronous_error_is_found_by_polling_and_stays)
+{
+  CudaRig rig = cuda_rig();
+  Error error = { 0 };
+  fake_break("selftest_history", CUDA_ERROR_ILLEGAL_ADDRESS);
+  ck_assert_int_eq(gpu_cuda.submit(rig.recordings[0], 1), STATUS_OK);
+  Status status = STATUS_OK;
+  bool is_done = false;
+  for (uint32_t poll = 0; poll < 2000 && !status && !is_done; ++poll) {
+    status = gpu_cuda.poll(rig.recordings[0], 1, &is_done);
+  }
+  ck_assert_int_eq(status, STATUS_DEVICE_LOST);
+  gpu_cuda.last_error(rig.device, &error);
+  assert_says(&error, ": CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered");
+  ck_assert_int_eq(error.status, STATUS_DEVICE_LOST);
+
+  fake_forget_calls();
+  GpuBuffer* buffer = NULL;
+  GpuRecording* recording = NULL;
+  const GpuWork nothing = { .slot = 0 };
+  ck_assert_int_eq(gpu_cuda.submit(rig.recordings[1], 3), STATUS_DEVICE_LOST);
+  ck_assert_int_eq(gpu_cuda.poll(rig.recordings[1], 3, &is_done), STATUS_DEVICE_LOST);
+  ck_assert_int_eq(gpu_cuda.buffer_new(rig.device, 64, &buffer, &error), STATUS_DEVICE_LOST);
+  assert_says(&error, "CUDA_ERROR_ILLEGAL_ADDRESS");
+  ck_assert_int_eq(gpu_cuda.record(rig.device, &nothing, &recording, &error), STATUS_DEVICE_LOST);
+  ck_assert_int_eq(gpu_cuda.finish(rig.device, &error), STATUS_DEVICE_LOST);
+  uint32_t n_calls = 0;
+  fake_calls(&n_calls);
+  ck_assert_uint_eq(n_calls, 0); // a lost device is left alone
+  cuda_rig_free(&rig);
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+START_TEST(a_refused_launch_is_reported_and_the_next_one_works)
+{
+  CudaRig rig = cuda_rig();
+  Error error = { 0 };
+  gpu_cuda.last_error(rig.device, &error);
+  ck_assert_int_eq(error.status, STATUS_OK);
+  fake_fail("cuGraphLaunch", 0, CUDA_ERROR_OUT_OF_MEMORY);
+  ck_assert_int_eq(gpu_cuda.submit(rig.recordings[0], 1), STATUS_NO_MEM);
+  gpu_cuda.last_error(rig.device, &error);
+  ck_assert_str_eq(error.text, "cuGraphLaunch: CUDA_ERROR_OUT_OF_MEMORY: out of memory");
+  cuda_rig_submit(&rig, 0, 2, 1.0F);
+  ck_assert(cuda_rig_is_done(&rig, 0, 2));
+  cuda_rig_free(&rig);
+}
+END_TEST
+
+SUITE_MAIN("gpu_cuda_errors", without_a_driver_it_says_what_to_install,
+           an_old_driver_is_told_by_the_function_it_lacks,
+           a_driver_without_an_optional_function_will_do,
+           without_a_compiler_it_says_what_to_install, a_driver_without_a_gpu_says_so,
+           each_error_has_its_status, errors_carry_the_drivers_words, out_of_memory_says_how_much,
+           what_cannot_be_recorded_is_refused, compile_errors_name_file_and_line,
+           a_compiler_error_without_words_is_reported_by_its_number,
+           the_architecture_is_one_that_the_device_runs,
+           modules_come_from_the_cache_unless_the_driver_refuses,
+           nothing_leaks_whichever_call_is_refused, nothing_leaks_whenever_the_device_is_lost,
+           what_the_driver_hands_out_is_checked, an_absurd_number_of_devices_is_none,
+           an_asynchronous_error_is_found_by_polling_and_stays,
+           a_refused_launch_is_reported_and_the_next_one_works)

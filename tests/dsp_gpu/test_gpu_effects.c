@@ -1,0 +1,761 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  Every effect on a device against the CPU: blocks of 1 to 1024 frames, 1 to 257 channels, random
+  splits, parameters that are set between blocks and within one, while others are still on their
+  way; samples that are not finite; references in double precision; longer blocks, which groups
+  share.
+
+      test_gpu_effects [EFFECT]     WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
+
+  Prints the worst difference of each effect.
+*/
+
+#include "engine/contract/backend.h"
+#include "tests/support/device_suite.h"
+#include "tests/support/fx_checks.h"
+#include "tests/support/rack_rig.h"
+#include "tests/support/reference.h"
+#include "tests/support/signals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_HZ 48000.0
+
+#define MOST_SETS 8U
+
+/// A parameter that is set on the way.
+typedef struct EffectSet {
+  const char* param;
+  double value;
+  uint32_t frame; ///< Below 1200, the shortest play; a ramp takes 960
+} EffectSet;
+
+/// A rack with a node x of the effect, and what is set in it.
+typedef struct EffectCase {
+  const char* chain;
+  EffectSet sets[MOST_SETS];              ///< Those with a param
+  uint32_t least_channels, most_channels; ///< 0: any
+  double rate_hz;                         ///< 0: RATE_HZ
+  double seconds;    ///< Of a long play, LONG_BLOCK alone; 0: some blocks of each size
+  bool pairs_only;   ///< Odd numbers of channels are refused
+  float loud;        ///< Level of the loud part of bursts; 0: what Play says
+  double ceiling_db; ///< No sample is above; 0: no such promise
+} EffectCase;
+
+/// What the table of effects cannot know; an effect without a row here plays plain_case().
+static const EffectCase special_cases[] = {
+  { .chain = "x: bandpass 300Hz 3kHz order=3 type=elliptic",
+    .sets = { { "high", 800.0, 100 }, { "ripple", 3.0, 700 }, { "low", 50.0, 710 } } },
+  { .chain = "x: compressor -20dB",
+    .sets = { { "threshold", -50.0, 200 },
+              { "attack", 0.0, 210 },
+              { "ratio", 1000.0, 400 },
+              { "release", 1.0, 600 },
+              { "makeup", 6.0, 640 },
+              { "threshold", -10.0, 700 },
+              { "mix", 0.3, 1000 } },
+    .loud = 1.0F },
+  { .chain = "x: compressor -30dB 8 knee=20 detector=rms link=off",
+    .sets = { { "threshold", -40.0, 300 }, { "knee", 0.0, 800 } },
+    .most_channels = 64,
+    .loud = 1.0F },
+  { .chain =
+        "(gain 0dB + gain -12dB) | x: compressor -40dB 1000 attack=0ms release=5s knee=0 makeup=40",
+    .sets = { { "attack", 1000.0, 500 }, { "attack", 0.0, 900 } },
+    .most_channels = 31,
+    .rate_hz = 192000.0,
+    .loud = 1.0F },
+  { .chain = "x: compressor -30dB 20 attack=1s release=1ms knee=40 detector=rms",
+    .sets = { { "release", 5000.0, 600 } },
+    .most_channels = 3,
+    .rate_hz = 192000.0,
+    .loud = 1.0F },
+  { .chain = "x: convolver mono.wav mix=0.5 predelay=1ms",
+    .sets = { { "mix", 1.0, 100 },
+              { "gain", -20.0, 300 },
+              { "mix", 0.2, 310 },
+              { "gain", 0.0, 950 } },
+    .most_channels = 31 },
+  { .chain = "x: convolver mono.wav", .sets = { { "mix", 0.0, 300 } }, .least_channels = 64 },
+  { .chain = "x: convolver six.wav mix=0.7", // 1 to 6, 2 to 3, 3 to 2
+    .sets = { { "mix", 0.1, 300 }, { "gain", -120.0, 333 } },
+    .most_channels = 3 },
+  { .chain = "(x: convolver mono.wav + convolver each.wav)",
+    .sets = { { "gain", -6.0, 300 } },
+    .least_channels = 257 },
+  { .chain = "x: highshelf 4kHz -6dB", .sets = { { "q", 2.0, 300 }, { "gain", 6.0, 555 } } },
+  { .chain = "x: lowpass 1kHz order=5", .sets = { { "frequency", 300.0, 300 } } },
+  { .chain = "x: peaking 1kHz 6dB q=20", .sets = { { "gain", -6.0, 300 }, { "q", 2.0, 1000 } } },
+  { .chain = "x: delay 50ms",
+    .sets = { { "feedback", -0.9, 300 }, { "mix", 1.0, 310 }, { "feedback", 0.5, 700 } } },
+  { .chain = "x: delay 2ms feedback=0.99 tone=800 mix=1",
+    .sets = { { "tone", 20.0, 200 }, { "tone", 5000.0, 900 } },
+    .most_channels = 64 },
+  { .chain = "x: delay 1ms feedback=-0.7 tone=20",
+    .sets = { { "time", 4.3, 100 },
+              { "time", 1.5, 200 }, // replaced before its turn comes
+              { "time", 0.1, 333 },
+              { "mix", 0.9, 500 },
+              { "tone", 20000.0, 600 },
+              { "mix", 0.1, 800 } },
+    .most_channels = 3 },
+  { .chain = "x: delay 0ms feedback=0.9 tone=20",
+    .sets = { { "feedback", -0.9, 300 } },
+    .most_channels = 2 },
+  { .chain = "x: delay bpm=960 note=1/32t max_time=10ms",
+    .sets = { { "note", 15.0, 250 }, { "bpm", 0.0, 251 }, { "time", 7.0, 252 } },
+    .most_channels = 3 },
+  { .chain = "x: delay 9ms feedback=0.8 tone=3000 pingpong=on mix=0.7",
+    .sets = { { "time", 3.1, 300 },
+              { "feedback", -0.99, 400 },
+              { "tone", 20000.0, 410 },
+              { "tone", 100.0, 800 } },
+    .pairs_only = true },
+  { .chain = "(x: delay 3ms mix=1 + delay 0.2ms feedback=0.8 tone=900)", // in one launch
+    .sets = { { "time", 0.4, 300 }, { "tone", 50.0, 500 } },
+    .most_channels = 3 },
+  { .chain = "x: fir lowpass 1kHz taps=301" },
+  { .chain = "x: fir bandpass 200Hz 3kHz taps=1001 compensate=off", .most_channels = 31 },
+  { .chain = "x: gate -12dB hold=1ms release=3ms range=-20dB",
+    .sets = { { "range", -3.0, 300 }, { "range", -120.0, 500 }, { "hold", 0.0, 900 } },
+    .loud = 1.0F },
+  { .chain = "x: gate -20dB attack=0.1ms hold=4ms release=1ms link=off",
+    .sets = { { "threshold", -3.0, 400 }, { "hysteresis", 0.0, 410 }, { "hold", 10000.0, 800 } },
+    .most_channels = 64,
+    .loud = 1.0F },
+  { .chain = "x: gate -6dB attack=1s hold=0ms release=5s range=-3dB hysteresis=0",
+    .sets = { { "release", 1.0, 900 } },
+    .most_channels = 31,
+    .rate_hz = 192000.0,
+    .loud = 1.0F },
+  { .chain = "x: invert", .sets = { { "on", 0.0, 300 }, { "on", 1.0, 700 }, { "on", 0.0, 1000 } } },
+  { .chain = "x: invert channels=1,3-29,64 on=off",
+    .sets = { { "on", 1.0, 300 } },
+    .least_channels = 64 },
+  { .chain = "x: limiter -1dB",
+    .sets = { { "ceiling", -20.0, 300 },
+              { "ceiling", -3.0, 700 },
+              { "ceiling", -2.0, 800 },
+              { "release", 1.0, 900 } },
+    .loud = 8.0F,
+    .ceiling_db = -1.0 },
+  { .chain = "x: limiter -6dB release=10ms link=off",
+    .sets = { { "ceiling", -12.0, 1000 } },
+    .most_channels = 64,
+    .loud = 8.0F,
+    .ceiling_db = -6.0 },
+  { .chain = "x: limiter -3dB release=1ms lookahead=0ms",
+    .sets = { { "release", 100.0, 350 } },
+    .most_channels = 31,
+    .loud = 500.0F,
+    .ceiling_db = -3.0 },
+  { .chain = "x: limiter -20dB release=300ms lookahead=20ms",
+    .sets = { { "release", 1.0, 1100 } },
+    .most_channels = 3,
+    .loud = 8.0F,
+    .ceiling_db = -20.0 },
+  { .chain = "(gain 0dB + gain -12dB) | x: limiter -0.1dB release=5s lookahead=3ms",
+    .sets = { { "ceiling", -40.0, 300 }, { "ceiling", -0.5, 1100 } },
+    .most_channels = 31,
+    .rate_hz = 192000.0,
+    .loud = 8.0F,
+    .ceiling_db = -0.1 },
+  { .chain = "x: limiter -9dB lookahead=1.3125ms release=1ms",
+    .sets = { { "ceiling", -0.2, 301 } }, // 63 frames: as many as a tile has, less one
+    .most_channels = 3,
+    .loud = 2.0F,
+    .ceiling_db = -0.2 },
+  { .chain = "x: matrix" },
+  { .chain = "x: matrix rows=\"0.5 -6dB -1; 0 0 0; 0 0 2\"", .most_channels = 3 },
+  { .chain = "x: matrix file=dense.txt" },
+  { .chain = "(gain -3dB + gain -6dB) | x: matrix file=sparse.txt" },
+  { .chain = "x: pan -0.3",
+    .sets = { { "position", 1.0, 300 }, { "position", -0.5, 600 } },
+    .most_channels = 2 },
+  { .chain = "x: pan 0.8 law=-4.5dB",
+    .sets = { { "law", 2.0, 300 }, { "position", -1.0, 301 } },
+    .most_channels = 2 },
+  { .chain = "x: reverb size=0 decay=100ms damping=200Hz predelay=0 mix=1",
+    .sets = { { "decay", 60000.0, 100 },
+              { "damping", 20000.0, 500 },
+              { "damping", 300.0, 510 },
+              { "decay", 400.0, 900 } } },
+  { .chain = "x: reverb size=0 decay=1s predelay=3ms modulation=1 damping=20kHz",
+    .sets = { { "predelay", 9.0, 50 },
+              { "predelay", 1.5, 200 }, // replaced before its turn comes
+              { "predelay", 0.1, 333 },
+              { "mix", 1.0, 400 },
+              { "modulation", 0.2, 401 },
+              { "mix", 0.0, 800 },
+              { "modulation", 0.0, 1100 } },
+    .most_channels = 31 },
+  { .chain = "x: reverb size=0 predelay=0 mix=0.8", // lines shorter than a tile of the network
+    .sets = { { "decay", 800.0, 200 }, { "modulation", 1.0, 300 } },
+    .most_channels = 31,
+    .rate_hz = 8000.0 },
+  { .chain = "x: reverb size=1 decay=60s damping=12kHz predelay=200ms modulation=0 mix=0.5",
+    .sets = { { "predelay", 0.0, 700 }, { "modulation", 1.0, 900 } },
+    .most_channels = 3,
+    .seconds = 1.0 },
+  { .chain = "x: reverb size=0 decay=60s damping=20kHz modulation=1 predelay=0 mix=1",
+    .most_channels = 2,
+    .seconds = 8.0 },
+  { .chain = "x: reverb size=0.2 decay=20s damping=200Hz modulation=0 mix=1",
+    .sets = { { "predelay", 60.0, 1000 }, { "modulation", 0.7, 1199 } },
+    .least_channels = 31,
+    .most_channels = 64,
+    .seconds = 2.0 },
+  { .chain = "x: reverb size=1 decay=100ms damping=200Hz mix=1",
+    .sets = { { "decay", 3000.0, 1000 } },
+    .least_channels = 3,
+    .most_channels = 3,
+    .seconds = 3.0 },
+};
+
+// Matrices for up to 300 inputs: all of them to 201 outputs, few of them to 70.
+static float dense_rows[201U * 300U];
+static float sparse_rows[70U * 300U];
+static const FxFile dense = { "dense.txt", 201, 300, dense_rows, false, 0 };
+static const FxFile sparse = { "sparse.txt", 70, 300, sparse_rows, false, 0 };
+
+// Responses: for all channels, a matrix, for each of the most channels.
+static float mono_samples[2500];
+static float six_samples[6U * 700U];
+static float each_samples[257U * 500U];
+static const FxFile mono = { "mono.wav", 1, 2500, mono_samples, true, 0 };
+static const FxFile six = { "six.wav", 6, 700, six_samples, true, 0 };
+static const FxFile each = { "each.wav", 257, 500, each_samples, true, 0 };
+
+// Taps for each of twelve channels, as many as sums of products go.
+static float taps_samples[12U * 512U];
+static const FxFile taps = { "taps.wav", 12, 512, taps_samples, true, 0 };
+
+static const RackRigFile files[] = { { "dense.txt", &dense }, { "sparse.txt", &sparse },
+                                     { "mono.wav", &mono },   { "six.wav", &six },
+                                     { "each.wav", &each },   { "taps.wav", &taps } };
+
+static const uint32_t blocks[] = { 1, 31, 32, 33, 64, 480, 512, 1024 };
+static const uint32_t widths[] = { 1, 2, 3, 31, 64, 257 };
+
+#define LONG_BLOCK       480U
+#define REFERENCE_FRAMES 14400U
+
+static Backend* device;
+static const char* only; ///< Effect to test, NULL: all
+
+#define MOST_CASES 128U
+static EffectCase cases[MOST_CASES]; ///< [n_cases] All of special_cases, and the plain ones
+static size_t n_cases;
+
+/// Frames to play: some blocks, and enough for ramps to end.
+static uint32_t
+frames_for(const EffectCase* const effect_case, const uint32_t block, const uint32_t n_channels)
+{
+  if (effect_case->seconds > 0.0) {
+    return (uint32_t)(effect_case->seconds * RATE_HZ);
+  }
+  const uint32_t least = n_channels > 64U ? 2000U : 3000U;
+  return block == 1U ? 1200U : 3U * block > least ? 3U * block : least;
+}
+
+/// How a case is played.
+typedef struct Play {
+  uint32_t block, n_channels, n_frames;
+  double level;       ///< Of what goes in, noise
+  double sine_hz;     ///< Or, if not 0, this sine in all channels
+  uint32_t bad_frame; ///< In which the first channel is not a number; 0: none
+} Play;
+
+/// Make bursts of noise of `level`.
+static void
+shape_bursts(float* const noise, const uint32_t n_frames, const double level, const float loud)
+{
+  const float levels[] = { 0.02F, loud, 0.3F, 0.0F };
+  for (uint32_t i = 0; i < n_frames; ++i) {
+    noise[i] *= levels[i / 250U % ARRAY_LEN(levels)] / (float)level;
+  }
+}
+
+/// Play the case; the result is planar [n_out][n_frames].
+static float**
+play(const EffectCase* const effect_case, const Backend* const backend, const Play* const how,
+     uint32_t* const n_out)
+{
+  const Format format = { .rate_hz = effect_case->rate_hz > 0.0 ? effect_case->rate_hz : RATE_HZ,
+                          .block_frames = how->block,
+                          .n_in = how->n_channels };
+  RackRig rig;
+  rack_rig_new(&rig, backend, NULL, effect_case->chain, &format, files, ARRAY_LEN(files));
+  *n_out = rack_rig_n_out(&rig);
+  float** const in = planar_noise(how->n_channels, how->n_frames, 1U, how->level);
+  float** const out = planar_silence(*n_out, how->n_frames);
+  for (size_t s = 0; s < MOST_SETS && effect_case->sets[s].param; ++s) {
+    const EffectSet* const set = &effect_case->sets[s];
+    rack_rig_set(&rig, "x", set->param, set->value, set->frame);
+  }
+  for (uint32_t c = 0; how->sine_hz > 0.0 && c < how->n_channels; ++c) {
+    signal_sine(in[c], how->n_frames, how->sine_hz, RATE_HZ, how->level, 0.0);
+  }
+  for (uint32_t c = 0; effect_case->loud > 0.0F && c < how->n_channels; ++c) {
+    shape_bursts(in[c], how->n_frames, how->level, effect_case->loud);
+  }
+  if (how->bad_frame) {
+    in[0][how->bad_frame] = NAN;
+  }
+  const RigSplit split = how->block % 2U ? RIG_RANDOM : RIG_BLOCKS;
+  rack_rig_run(&rig, (const float* const*)in, out, how->n_frames, split,
+               how->block + how->n_channels);
+  ck_assert_int_eq(rig.player.counts.units_reset > 0, how->bad_frame > 0);
+  rack_rig_free(&rig);
+  free(in);
+  return out;
+}
+
+static void
+check_ceiling(const EffectCase* const effect_case, const float* const x, const uint32_t n_frames)
+{
+  const double ceiling = pow(10.0, effect_case->ceiling_db / 20.0);
+  for (uint32_t i = 0; effect_case->ceiling_db != 0.0 && i < n_frames; ++i) {
+    if (fabs((double)x[i]) > ceiling) { // an assertion that holds is a system call
+      ck_abort_msg("%s: frame %u is at %.9g, above %.9g", effect_case->chain, i, (double)x[i],
+                   ceiling);
+    }
+  }
+}
+
+/// The worst difference of device and CPU.
+static double
+compare(const EffectCase* const effect_case, const Play* const how)
+{
+  uint32_t n_out = 0;
+  uint32_t n_out_cpu = 0;
+  float** const out = play(effect_case, device, how, &n_out);
+  float** const cpu = play(effect_case, &backend_cpu, how, &n_out_cpu);
+  ck_assert_uint_eq(n_out, n_out_cpu);
+  double worst = 0.0;
+  for (uint32_t c = 0; c < n_out; ++c) {
+    worst = fmax(worst, max_difference(out[c], cpu[c], how->n_frames, NULL));
+    check_ceiling(effect_case, out[c], how->n_frames);
+  }
+  free(out);
+  free(cpu);
+  return worst;
+}
+
+/// The effect that node x is of.
+static const FxInfo*
+effect_of(const EffectCase* const effect_case)
+{
+  return rack_rig_effect(effect_case->chain, "x");
+}
+
+static bool
+takes(const EffectCase* const effect_case, const uint32_t block, const uint32_t n_channels)
+{
+  return (effect_case->seconds == 0.0 || block == LONG_BLOCK) &&
+         n_channels >= effect_case->least_channels &&
+         (!effect_case->most_channels || n_channels <= effect_case->most_channels) &&
+         !(effect_case->pairs_only && n_channels % 2U);
+}
+
+static void
+check_case(const EffectCase* const effect_case, const FxInfo* const fx)
+{
+  double worst = 0.0;
+  for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
+    for (size_t w = 0; w < ARRAY_LEN(widths); ++w) {
+      if (!takes(effect_case, blocks[b], widths[w])) {
+        continue;
+      }
+      const Play how = { .block = blocks[b],
+                         .n_channels = widths[w],
+                         .n_frames = frames_for(effect_case, blocks[b], widths[w]),
+                         .level = 0.5 };
+      const double difference = compare(effect_case, &how);
+      ck_assert_msg(difference <= fx->tolerance,
+                    "%s, blocks of %u, %u channels: %.3g apart, %.3g allowed", effect_case->chain,
+                    blocks[b], widths[w], difference, fx->tolerance);
+      worst = fmax(worst, difference);
+    }
+  }
+  printf("%-60s worst %.3g (%.1f dB), allowed %.3g\n", effect_case->chain, worst, decibels(worst),
+         fx->tolerance);
+  fflush(stdout);
+}
+
+/// The effect as it is by default; each parameter that may change goes a quarter of the way to an
+/// end of its range, and the next one to the other end.
+static EffectCase
+plain_case(const FxInfo* const fx)
+{
+  EffectCase plain = { .chain = NULL };
+  uint32_t n_sets = 0;
+  for (uint32_t p = 0; p < fx->n_params && n_sets < MOST_SETS; ++p) {
+    const FxParam* const param = &fx->params[p];
+    double ends[2];
+    if (!param->structural && fx_param_range(param, &ends[0], &ends[1])) {
+      const double way = (ends[n_sets % 2U] - param->initial) / 4.0;
+      const bool is_whole = param->kind != PARAM_NUMBER;
+      plain.sets[n_sets] =
+          (EffectSet){ param->id,
+                       param->initial + (is_whole ? copysign(ceil(fabs(way)), way) : way),
+                       200U + 100U * n_sets };
+      ++n_sets;
+    }
+  }
+  ck_assert_int_gt(asprintf((char**)&plain.chain, "x: %s", fx->name), 0);
+  return plain;
+}
+
+static bool
+has_case(const FxInfo* const fx)
+{
+  bool is_there = false;
+  for (size_t c = 0; c < n_cases; ++c) {
+    is_there = is_there || effect_of(&cases[c]) == fx;
+  }
+  return is_there;
+}
+
+/// At least one case for each effect with a kernel.
+static void
+make_cases(void)
+{
+  memcpy(cases, special_cases, sizeof(special_cases));
+  n_cases = ARRAY_LEN(special_cases);
+  uint32_t n_effects = 0;
+  const FxInfo* const* const effects = fx_table(&n_effects);
+  for (uint32_t e = 0; e < n_effects; ++e) {
+    if (effects[e]->kernel && !has_case(effects[e])) {
+      ck_assert_uint_lt(n_cases, MOST_CASES);
+      cases[n_cases++] = plain_case(effects[e]);
+    }
+  }
+}
+
+/// Noise of at most 0.1.  Of the sparse one, a tile of eight rows hears two neighbours of every
+/// fifty columns, but for one such pair; the last tile hears nothing.
+static void
+make_matrices(void)
+{
+  signal_noise(dense_rows, ARRAY_LEN(dense_rows), 1U);
+  signal_noise(sparse_rows, ARRAY_LEN(sparse_rows), 2U);
+  for (size_t i = 0; i < ARRAY_LEN(dense_rows); ++i) {
+    dense_rows[i] *= 0.1F;
+  }
+  for (uint32_t i = 0; i < ARRAY_LEN(sparse_rows); ++i) {
+    const uint32_t row = i / 300U;
+    const uint32_t column = i % 300U;
+    const bool is_heard = column % 50U < 2U && row / 8U != column / 50U && row < 64U;
+    sparse_rows[i] *= is_heard ? 0.1F : 0.0F;
+  }
+}
+
+/// Noise, a third of unit energy in each response and each filter: an output of the matrix is the
+/// sum of three.
+static void
+make_responses(void)
+{
+  static const struct {
+    float* samples;
+    const FxFile* file;
+  } all[] = {
+    { mono_samples, &mono }, { six_samples, &six }, { each_samples, &each }, { taps_samples, &taps }
+  };
+  for (size_t r = 0; r < ARRAY_LEN(all); ++r) {
+    const size_t n = all[r].file->n_channels * all[r].file->n_frames;
+    signal_noise(all[r].samples, n, 3U + r);
+    for (size_t i = 0; i < n; ++i) { // noise has a mean square of 1/3
+      all[r].samples[i] /= sqrtf((float)all[r].file->n_frames);
+    }
+  }
+}
+
+START_TEST(a_device_plays_what_the_cpu_plays)
+{
+  uint32_t n_checked = 0;
+  make_cases();
+  for (size_t c = 0; c < n_cases; ++c) {
+    const FxInfo* const fx = effect_of(&cases[c]);
+    if (!only || !strcmp(only, fx->name)) {
+      check_case(&cases[c], fx);
+      ++n_checked;
+    }
+  }
+  ck_assert_uint_gt(n_checked, 0);
+}
+END_TEST
+
+/// Play the reverb of a reference, in blocks of 64; `decay_ms` is set halfway.  Fails when it is
+/// further away than the CPU may be, in its own test.
+static void
+follow_reference(const char* const name, const char* const chain, float* const* const in,
+                 const uint32_t n_channels, const double decay_ms, const uint32_t* const kept,
+                 const uint32_t n_kept)
+{
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = 64U, .n_in = n_channels };
+  RackRig rig;
+  float** const out = planar_silence(n_channels, REFERENCE_FRAMES);
+  float* channels[4];
+  rack_rig_new(&rig, device, NULL, chain, &format, NULL, 0U);
+  rack_rig_set(&rig, "x", "decay", decay_ms, REFERENCE_FRAMES / 2U);
+  rack_rig_run(&rig, (const float* const*)in, out, REFERENCE_FRAMES, RIG_BLOCKS, 0U);
+  rack_rig_free(&rig);
+  for (uint32_t k = 0; k < n_kept; ++k) {
+    channels[k] = out[kept[k]];
+  }
+  const double difference = reference_difference(name, channels, n_kept, REFERENCE_FRAMES);
+  printf("%-60s worst %.3g (%.1f dB), allowed 1e-06\n", name, difference, decibels(difference));
+  ck_assert_double_lt(difference, 1e-6);
+  free(out);
+}
+
+START_TEST(a_reverb_follows_the_double_precision_model)
+{
+  if (only && strcmp(only, "reverb")) {
+    return;
+  }
+  static const uint32_t kept[] = { 0, 1, 0, 85, 600, 1023 };
+  float** const stereo = planar_noise(2, REFERENCE_FRAMES, 1, 1.0);
+  follow_reference(
+      "reverb_stereo",
+      "x: reverb size=0.2 decay=500ms damping=4kHz modulation=0.8 predelay=5ms mix=0.7", stereo, 2,
+      3000.0, kept, 2);
+  free(stereo);
+  float** const many = planar_silence(FX_MAX_CHANNELS, REFERENCE_FRAMES);
+  for (uint32_t group = 0; group < FX_MAX_CHANNELS / 16U; ++group) {
+    signal_noise(many[16U * group + group % 16U], REFERENCE_FRAMES, 1U + group);
+  }
+  follow_reference("reverb_many",
+                   "x: reverb size=0 decay=1s damping=8kHz modulation=0 predelay=0 mix=1", many,
+                   FX_MAX_CHANNELS, 1000.0, kept + 2, 4);
+  free(many);
+}
+END_TEST
+
+/// What the CPU's own test plays, see tests/data/make_delay.py.
+static const struct {
+  const char* name;
+  EffectCase effect_case;
+  uint32_t n_channels;
+} delay_references[] = {
+  { "delay_tone", { .chain = "x: delay 10ms feedback=0.7 tone=3000 mix=0.4" }, 1 },
+  { "delay_pingpong", { .chain = "x: delay 15ms feedback=-0.8 tone=5000 mix=0.6 pingpong=on" }, 2 },
+  { "delay_change",
+    { .chain = "x: delay 10ms feedback=0.5 tone=3000 mix=1",
+      .sets = { { "time", 20.0, 7200 }, { "time", 17.0, 7300 }, { "time", 5.0, 7400 } } },
+    1 },
+};
+
+/// Of a backend, for noise of full scale.
+static double
+distance_from_reference(const size_t index, const Backend* const backend)
+{
+  const Play how = { .block = 64,
+                     .n_channels = delay_references[index].n_channels,
+                     .n_frames = REFERENCE_FRAMES,
+                     .level = 1.0 };
+  uint32_t n_out = 0;
+  float** const out = play(&delay_references[index].effect_case, backend, &how, &n_out);
+  const double distance =
+      reference_difference(delay_references[index].name, out, n_out, how.n_frames);
+  free(out);
+  return distance;
+}
+
+START_TEST(a_delay_follows_the_double_precision_model)
+{
+  for (size_t i = 0; i < ARRAY_LEN(delay_references) && (!only || !strcmp(only, "delay")); ++i) {
+    const double distance = distance_from_reference(i, device);
+    printf("%-60s worst %.3g, of the CPU %.3g, allowed 1e-06\n", delay_references[i].name, distance,
+           distance_from_reference(i, &backend_cpu));
+    fflush(stdout);
+    ck_assert_double_lt(distance, 1e-6);
+  }
+}
+END_TEST
+
+/// What a model in double precision was played with (tests/data/make_dynamics.py).
+typedef struct ModelCase {
+  const char* effect;
+  const char* chain;
+  const char* name; ///< Of the file with its output
+  uint32_t n_channels;
+  float loud[2];
+  EffectSet set;
+  double tolerance; ///< As in the CPU's test
+} ModelCase;
+
+static const ModelCase models[] = {
+  { .effect = "compressor",
+    .chain = "x: compressor -25dB 4 knee=10 attack=3 release=40 makeup=6 mix=0.8",
+    .name = "compressor_peak",
+    .n_channels = 2,
+    .loud = { 1.0F, 1.0F },
+    .tolerance = 1e-6 },
+  { .effect = "compressor",
+    .chain = "x: compressor -20dB 8 knee=6 attack=5 release=60 detector=rms",
+    .name = "compressor_rms",
+    .n_channels = 1,
+    .loud = { 1.0F },
+    .set = { "threshold", -30.0, REFERENCE_FRAMES / 2U },
+    .tolerance = 1e-6 },
+  { .effect = "gate",
+    .chain = "x: gate -12dB hysteresis=6 attack=1 hold=4 release=10 range=-40",
+    .name = "gate",
+    .n_channels = 2,
+    .loud = { 1.0F, 1.0F },
+    .tolerance = 1e-6 },
+  { .effect = "limiter",
+    .chain = "x: limiter -1dB release=20",
+    .name = "limiter",
+    .n_channels = 2,
+    .loud = { 30.0F, 8.0F },
+    .tolerance = 1e-6 },
+};
+
+static double
+model_difference(const ModelCase* const model, const Backend* const backend)
+{
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = 64, .n_in = model->n_channels };
+  float** const in = planar_silence(model->n_channels, REFERENCE_FRAMES);
+  float** const out = planar_silence(model->n_channels, REFERENCE_FRAMES);
+  for (uint32_t c = 0; c < model->n_channels; ++c) {
+    signal_bursts(in[c], REFERENCE_FRAMES, c + 1U, model->loud[c]);
+  }
+  RackRig rig;
+  rack_rig_new(&rig, backend, NULL, model->chain, &format, NULL, 0U);
+  if (model->set.param) {
+    rack_rig_set(&rig, "x", model->set.param, model->set.value, model->set.frame);
+  }
+  rack_rig_run(&rig, (const float* const*)in, out, REFERENCE_FRAMES, RIG_BLOCKS, 0U);
+  rack_rig_free(&rig);
+  const double difference =
+      reference_difference(model->name, out, model->n_channels, REFERENCE_FRAMES);
+  free(in);
+  free(out);
+  return difference;
+}
+
+START_TEST(dynamics_follow_the_double_precision_models)
+{
+  for (size_t m = 0; m < ARRAY_LEN(models); ++m) {
+    if (!only || !strcmp(only, models[m].effect)) {
+      const double difference = model_difference(&models[m], device);
+      printf("%-60s worst %.3g, of the CPU %.3g, allowed %.3g\n", models[m].chain, difference,
+             model_difference(&models[m], &backend_cpu), models[m].tolerance);
+      fflush(stdout);
+      ck_assert_double_le(difference, models[m].tolerance);
+    }
+  }
+}
+END_TEST
+
+// Where an effect in single precision drifts first: a deep note that goes round and round.
+static const EffectCase deep[] = {
+  { .chain = "x: delay 0ms feedback=0.99 tone=20 mix=1" },
+  { .chain = "x: delay 2ms feedback=0.99 tone=100 mix=1" },
+  { .chain = "x: delay 10ms feedback=-0.99 tone=1000 mix=1 pingpong=on" },
+};
+
+START_TEST(a_deep_note_does_not_drift)
+{
+  for (size_t c = 0; c < ARRAY_LEN(deep); ++c) {
+    const FxInfo* const fx = effect_of(&deep[c]);
+    if (!only || !strcmp(only, fx->name)) {
+      const Play how = {
+        .block = 64, .n_channels = 2, .n_frames = 14400, .level = 1.0, .sine_hz = 2.0
+      };
+      const double difference = compare(&deep[c], &how);
+      printf("%-60s worst %.3g at 2 Hz, allowed %.3g\n", deep[c].chain, difference, fx->tolerance);
+      fflush(stdout);
+      ck_assert_double_le(difference, fx->tolerance);
+    }
+  }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_silenced_as_by_the_cpu)
+{
+  make_cases();
+  for (size_t c = 0; c < n_cases; ++c) {
+    const FxInfo* const fx = effect_of(&cases[c]);
+    if (!only || !strcmp(only, fx->name)) {
+      const uint32_t n_channels = cases[c].least_channels > 2U ? cases[c].least_channels : 2U;
+      const Play how = {
+        .block = 64, .n_channels = n_channels, .n_frames = 3000, .level = 0.5, .bad_frame = 1050
+      };
+      const double difference = compare(&cases[c], &how);
+      ck_assert_msg(difference <= fx->tolerance, "%s: %.3g apart, %.3g allowed", cases[c].chain,
+                    difference, fx->tolerance);
+    }
+  }
+}
+END_TEST
+
+// Long blocks of sums of products are shared by groups, in tiles of 256 frames; odd blocks are
+// split at random, and the last one ends where no tile does.
+static const struct {
+  EffectCase effect_case;
+  Play how;
+} shared_blocks[] = {
+  { { .chain = "x: fir lowpass 1kHz taps=3" }, { .block = 513, .n_channels = 2 } },
+  { { .chain = "x: fir lowpass 1kHz taps=301" }, { .block = 1023, .n_channels = 12 } },
+  { { .chain = "(gain -3dB + gain -9dB) | x: fir bandpass 200Hz 3kHz taps=511" },
+    { .block = 1024, .n_channels = 3 } },
+  { { .chain = "x: fir file=taps.wav" }, { .block = 1023, .n_channels = 12 } },
+  { { .chain = "x: fir file=taps.wav" }, { .block = 8192, .n_channels = 12 } },
+  { { .chain = "(x: fir lowpass 1kHz taps=301 + fir highpass 5kHz taps=31 compensate=off)" },
+    { .block = 8191, .n_channels = 2 } }, // in one launch
+  { { .chain = "x: fir lowpass 1kHz taps=31" },
+    { .block = 140000, .n_channels = 1 } }, // more tiles than groups
+};
+
+START_TEST(groups_that_share_a_block_play_what_the_cpu_plays)
+{
+  for (size_t b = 0; b < ARRAY_LEN(shared_blocks) && (!only || !strcmp(only, "fir")); ++b) {
+    const EffectCase* const effect_case = &shared_blocks[b].effect_case;
+    Play how = shared_blocks[b].how;
+    how.n_frames = 2U * how.block + 777U;
+    how.level = 0.5;
+    const double allowed = effect_of(effect_case)->tolerance;
+    const double difference = compare(effect_case, &how);
+    printf("%-60s worst %.3g in blocks of %u, allowed %.3g\n", effect_case->chain, difference,
+           how.block, allowed);
+    fflush(stdout);
+    ck_assert_double_le(difference, allowed);
+  }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_in_any_tile_silences_its_channel)
+{
+  static const EffectCase effect_case = { .chain = "x: fir lowpass 1kHz taps=301" };
+  for (uint32_t frame = 1030; frame < 2304U && (!only || !strcmp(only, "fir")); frame += 125U) {
+    const Play how = {
+      .block = 1024, .n_channels = 2, .n_frames = 3333, .level = 0.5, .bad_frame = frame
+    };
+    ck_assert_double_le(compare(&effect_case, &how), effect_of(&effect_case)->tolerance);
+  }
+}
+END_TEST
+
+int
+main(const int argc, char** const argv)
+{
+  only = argc > 1 ? argv[1] : NULL;
+  make_matrices();
+  make_responses();
+  const TTest* const tests[] = { a_device_plays_what_the_cpu_plays,
+                                 a_reverb_follows_the_double_precision_model,
+                                 a_delay_follows_the_double_precision_model,
+                                 dynamics_follow_the_double_precision_models,
+                                 a_deep_note_does_not_drift,
+                                 what_is_not_finite_is_silenced_as_by_the_cpu,
+                                 groups_that_share_a_block_play_what_the_cpu_plays,
+                                 what_is_not_finite_in_any_tile_silences_its_channel };
+  return device_suite_run("gpu_effects", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
+}

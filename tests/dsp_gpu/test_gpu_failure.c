@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  What a user meets when a GPU fails: live, the dry signal within a block, then the same sound from
+  the CPU, told once and counted, and the GPU again after a rest; rendering, one message and no
+  file.
+
+  Runs a second program that was built with faults (engine/base/faults.h), on OpenCL.
+*/
+
+#include "engine/base/status.h"
+#include "tests/support/program.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RATE       48000
+#define BLOCK      256U
+#define SECONDS    8U
+#define DRY_BLOCKS 5U // at least, of the eight before wet comes back: three are the bridge
+
+#define DRY  0.5F
+#define WET  0.25F
+#define RACK "x: gain -6.0205999dB" // halves
+
+static Program program;
+static Scratch scratch;
+
+static void
+assert_says(const char* const text, const char* const words)
+{
+  ck_assert_msg(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
+}
+
+static uint32_t
+count(const char* text, const char* const words)
+{
+  uint32_t n = 0;
+  for (; (text = strstr(text, words)) != NULL; ++text) {
+    ++n;
+  }
+  return n;
+}
+
+static void
+make_input(void)
+{
+  static float constant[SECONDS * RATE];
+  for (uint32_t i = 0; i < SECONDS * RATE; ++i) {
+    constant[i] = DRY;
+  }
+  scratch = scratch_new();
+  scratch_write_wav(&scratch, "in.wav", (const float* const[]){ constant }, 1, SECONDS * RATE,
+                    RATE);
+}
+
+/// Start a live run of the rack, whose fallback differs from its sound; its JSON events are read
+/// from program.out.  `option` may be NULL.
+static void
+start(const char* const faults, const char* const option)
+{
+  make_input();
+  setenv("WARPRACK_FAULTS", faults, 1);
+  const char* const words[] = { "run",       "--backend",
+                                "opencl",    "--io",
+                                "dummy",     "--block",
+                                "256",       "--channels",
+                                "1:1",       "--osc-port",
+                                "0",         "--json",
+                                "--on-late", "dry",
+                                "--play",    scratch_path(&scratch, "in.wav"),
+                                "--record",  scratch_path(&scratch, "out.wav"),
+                                RACK,        option,
+                                NULL };
+  program_start(&program, words);
+  program_expect(&program, "\"event\":\"running\"");
+}
+
+/// The answer to /server/status.
+static void
+ask_status(char* const text, const size_t n_bytes)
+{
+  char port[8] = "";
+  ck_assert_int_eq(
+      sscanf(strstr(program_peek(&program), "\"osc_port\":"), "\"osc_port\":%7[0-9]", port), 1);
+  Program sender;
+  PROGRAM_RUN(&sender, "send", "--osc-port", port, "/server/status");
+  ck_assert_msg(sender.exit_code == 0, "%s", sender.err);
+  snprintf(text, n_bytes, "%s", sender.out);
+  program_clear(&sender);
+}
+
+/// Until the CPU has played for a while.
+static void
+await_cpu(void)
+{
+  program_expect(&program, "\"backend\":\"cpu\"");
+  usleep(300000);
+}
+
+/// End the run; its recording.
+static float*
+stop(size_t* const n_frames)
+{
+  kill(program.pid, SIGTERM);
+  program_wait(&program);
+  ck_assert_msg(program.exit_code == 0, "%d: %s", program.exit_code, program.err);
+  unsigned n_channels = 0;
+  int rate_hz = 0;
+  return scratch_read(scratch_path(&scratch, "out.wav"), &n_channels, n_frames, &rate_hz);
+}
+
+static void
+clear(float* const out)
+{
+  free(out);
+  program_clear(&program);
+  scratch_remove(&scratch);
+}
+
+/// The first frame from `from` on after which `length` frames are at a level; n_frames for none.
+static size_t
+find_for(const float* const out, const size_t from, const size_t n_frames, const float level,
+         const size_t length)
+{
+  size_t n = 0;
+  for (size_t i = from; i < n_frames; ++i) {
+    n = fabsf(out[i] - level) <= 1e-5F ? n + 1U : 0U;
+    if (n == length) {
+      return i + 1U - length;
+    }
+  }
+  return n_frames;
+}
+
+/// Wet, then dry for a while, then wet again, from one to the other without a jump.  On a busy
+/// machine more blocks are late.
+static void
+assert_dry_between(const float* const out, const size_t n_frames)
+{
+  const size_t wet = find_for(out, 0U, n_frames, WET, BLOCK);
+  const size_t dry = find_for(out, wet, n_frames, DRY, DRY_BLOCKS * BLOCK);
+  const size_t back = find_for(out, dry, n_frames, WET, BLOCK);
+  ck_assert_msg(back < n_frames, "wet from frame %zu, dry from %zu, wet again from %zu of %zu", wet,
+                dry, back, n_frames);
+  printf("dry for %.0f ms\n", 1e3 * (double)(back - dry) / RATE);
+  for (size_t i = wet; i < back; ++i) {
+    ck_assert_msg(out[i] >= WET - 1e-5F && out[i] <= DRY + 1e-5F, "frame %zu: %g", i,
+                  (double)out[i]);
+    // The fades are cubics or cosines over a block: less than 2 (DRY - WET) / BLOCK per frame.
+    ck_assert_msg(fabsf(out[i + 1U] - out[i]) <= 2.0F * (DRY - WET) / BLOCK, "a jump at %zu", i);
+  }
+}
+
+START_TEST(an_error_is_heard_as_a_moment_of_dry_signal)
+{
+  char status[8192];
+  start("gpu.error@100=700", NULL);
+  program_expect(&program, "effects run on the CPU");
+  await_cpu();
+  ask_status(status, sizeof(status));
+  size_t n_frames = 0;
+  float* const out = stop(&n_frames);
+  assert_dry_between(out, n_frames);
+  assert_says(program.out, "opencl: error 700, a fault on demand; effects run on the CPU");
+  ck_assert_uint_eq(count(program.out, "; effects run on the CPU"), 1);
+  assert_says(status, "device_errors");
+  assert_says(status, "error 700");
+  clear(out);
+}
+END_TEST
+
+START_TEST(after_a_rest_the_device_is_used_again)
+{
+  start("gpu.error@100=700", NULL);
+  program_expect(&program, "; effects run on the CPU");
+  program_expect(&program, "in use again");
+  program_expect(&program, "\"device_errors\":2"); // as the fault counts anew
+  size_t n_frames = 0;
+  float* const out = stop(&n_frames);
+  ck_assert_uint_eq(count(program.out, "; effects run on the CPU"), 2);
+  clear(out);
+}
+END_TEST
+
+START_TEST(a_hang_is_found_and_left_alone)
+{
+  start("gpu.hang@100", "--in-process"); // else the worker is replaced
+  program_expect(&program, "left alone until the next start");
+  await_cpu();
+  size_t n_frames = 0;
+  float* const out = stop(&n_frames);
+  assert_dry_between(out, n_frames);
+  assert_says(program.out, "a block did not come back within 1e+03 ms");
+  clear(out);
+}
+END_TEST
+
+START_TEST(rendering_ends_with_a_message_and_without_a_file)
+{
+  static const char* const cases[][2] = {
+    { "gpu.error@10=700", "opencl: error 700" },
+    { "gpu.nomem@1", "bytes asked for, 0 left" },
+    { "gpu.build@1", "stage.cu:" },
+    { "gpu.record@1", "refused to record" },
+  };
+  make_input();
+  for (uint32_t c = 0; c < ARRAY_LEN(cases); ++c) {
+    setenv("WARPRACK_FAULTS", cases[c][0], 1);
+    PROGRAM_RUN(&program, "render", "--backend", "opencl", RACK, scratch_path(&scratch, "in.wav"),
+                scratch_path(&scratch, "out.wav"));
+    ck_assert_int_gt(program.exit_code, 0);
+    assert_says(program.err, cases[c][1]);
+    program_clear(&program);
+    ck_assert_uint_eq(scratch_count(&scratch), 1);
+  }
+  unsetenv("WARPRACK_FAULTS");
+  PROGRAM_RUN(&program, "render", "--backend", "opencl", RACK, scratch_path(&scratch, "in.wav"),
+              scratch_path(&scratch, "out.wav"));
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  program_clear(&program);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+int
+main(void)
+{
+  unsetenv("WARPRACK_FAULTS");
+  if (system("\"$WARPRACK_PROGRAM\" check --backend opencl gain") != 0) { // and says why
+    return TEST_SKIPPED;
+  }
+  const TTest* const tests[] = { an_error_is_heard_as_a_moment_of_dry_signal,
+                                 after_a_rest_the_device_is_used_again,
+                                 a_hang_is_found_and_left_alone,
+                                 rendering_ends_with_a_message_and_without_a_file };
+  return suite_run("gpu_failure", tests, (uint32_t)ARRAY_LEN(tests));
+}

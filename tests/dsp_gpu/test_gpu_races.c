@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  Threads of a kernel do not race, nor do groups, and no one leaves memory: racks of every effect on
+  a device that looks at every access (support/checked_gpu), in blocks of one to several tiles,
+  against the CPU.
+*/
+
+#include "engine/contract/backend.h"
+#include "tests/support/checked_gpu/checked_gpu.h"
+#include "tests/support/device_suite.h"
+#include "tests/support/fx_checks.h"
+#include "tests/support/rack_rig.h"
+#include "tests/support/signals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_HZ   48000.0
+#define TOLERANCE 2e-6 // the largest of an effect
+
+static Backend* device;
+
+/// A rack and what is set in its node x; an effect with a kernel that is x in no case plays
+/// plain_case().
+typedef struct Case {
+  const char* chain;
+  const char* param; ///< Set at the second block, NULL: none
+  double value;
+  uint32_t n_channels, block, n_blocks;
+} Case;
+
+static float samples[6U * 700U];
+static const FxFile file = { "six.wav", 6, 700, samples, true, 0 };
+static float mono_samples[2500];
+static const FxFile mono_file = { "mono.wav", 1, 2500, mono_samples, true, 0 };
+static float rows[9U * 100U];
+static const FxFile rows_file = { "rows.txt", 9, 100, rows, false, 0 };
+static const RackRigFile files[] = { { "six.wav", &file },
+                                     { "mono.wav", &mono_file },
+                                     { "rows.txt", &rows_file } };
+
+static const Case special_cases[] = {
+  { "x: convolver mono.wav mix=0.5", "mix", 1.0, 3, 16, 40 },
+  { "x: convolver mono.wav", NULL, 0.0, 2, 64, 40 },
+  { "x: convolver mono.wav", NULL, 0.0, 1, 2500, 2 },
+  { "x: convolver six.wav", "gain", -20.0, 2, 31, 8 },
+  { "x: peaking 1kHz 6dB q=20 | highpass 80Hz | lowpass 3kHz order=5", "q", 2.0, 40, 100, 4 },
+  { "x: lowpass 1kHz order=5", "frequency", 900.0, 1, 300, 5 }, // a group for each channel
+  { "(gain 0dB + gain -6dB) | notch 50Hz | x: peaking 1kHz 6dB", "q", 2.0, 2, 2200, 2 },
+  { "x: reverb size=0 predelay=3ms mix=1", "predelay", 1.0, 3, 480, 6 },
+  { "x: reverb size=0 predelay=0", "decay", 100.0, 40, 64, 20 },
+  { "x: matrix file=rows.txt", NULL, 0.0, 100, 70, 2 },
+  { "(gain 0dB + gain -6dB) | x: matrix", NULL, 0.0, 70, 130, 2 },
+  { "x: delay 2ms feedback=0.9 tone=800", "time", 1.0, 2, 300, 6 },
+  { "x: delay 1ms feedback=0.9 pingpong=on", "time", 3.0, 4, 100, 12 },
+  { "x: fir lowpass 1kHz taps=301", NULL, 0.0, 2, 64, 8 },
+  { "x: fir lowpass 1kHz taps=301", NULL, 0.0, 1, 1500, 2 },
+  { "x: compressor -20dB detector=rms", "ratio", 10.0, 5, 150, 4 },
+  { "x: gate -12dB", "range", -6.0, 5, 150, 4 },
+  { "x: limiter -6dB lookahead=2ms", "ceiling", -12.0, 5, 150, 6 },
+  { "(gain -9dB + gain -10dB + gain -11dB + gain -12dB + x: gain -13dB)", "gain", 0.0, 2, 300, 3 },
+  { "gain 3dB | invert | (x: pan 0.3 + pan -0.3)", "position", -0.7, 2, 300, 3 },
+  { "(x: limiter -6dB + gain -3dB)", "ceiling", -12.0, 2, 300, 4 }, // a delayed connection
+  { "x: reverb size=0 predelay=0", "mix", 1.0, 100, 200, 3 },
+  { "x: reverb size=0 predelay=0", NULL, 0.0, 2, 1100, 2 },
+  { "(gain 0dB + gain -6dB) | x: peaking 1kHz 6dB", "frequency", 500.0, 33, 70, 4 },
+};
+
+#define MOST_CASES 96U
+static Case cases[MOST_CASES]; ///< [n_cases] All of special_cases, and the plain ones
+static size_t n_cases;
+
+/// The effect as it is by default; its first parameter that may change goes to an end of its range.
+static Case
+plain_case(const FxInfo* const fx)
+{
+  Case plain = { .n_channels = 3, .block = 150, .n_blocks = 4 };
+  for (uint32_t p = 0; p < fx->n_params && !plain.param; ++p) {
+    double min = 0.0;
+    if (!fx->params[p].structural && fx_param_range(&fx->params[p], &min, &plain.value)) {
+      plain.param = fx->params[p].id;
+    }
+  }
+  ck_assert_int_gt(asprintf((char**)&plain.chain, "x: %s", fx->name), 0);
+  return plain;
+}
+
+/// At least one case for each effect with a kernel.
+static void
+make_cases(void)
+{
+  memcpy(cases, special_cases, sizeof(special_cases));
+  n_cases = ARRAY_LEN(special_cases);
+  uint32_t n_effects = 0;
+  const FxInfo* const* const effects = fx_table(&n_effects);
+  for (uint32_t e = 0; e < n_effects; ++e) {
+    bool is_there = !effects[e]->kernel;
+    for (size_t c = 0; c < ARRAY_LEN(special_cases); ++c) {
+      is_there = is_there || rack_rig_effect(special_cases[c].chain, "x") == effects[e];
+    }
+    if (!is_there) {
+      ck_assert_uint_lt(n_cases, MOST_CASES);
+      cases[n_cases++] = plain_case(effects[e]);
+    }
+  }
+}
+
+/// Play the case; of channel 0 one sample is not finite where `bad_frame` is not 0.
+static float**
+play(const Case* const c, const Backend* const backend, const uint32_t bad_frame,
+     uint32_t* const n_out)
+{
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = c->block, .n_in = c->n_channels };
+  const uint32_t n_frames = c->block * c->n_blocks;
+  RackRig rig;
+  rack_rig_new(&rig, backend, NULL, c->chain, &format, files, ARRAY_LEN(files));
+  *n_out = rack_rig_n_out(&rig);
+  float** const in = planar_noise(c->n_channels, n_frames, 1U, 0.5);
+  float** const out = planar_silence(*n_out, n_frames);
+  if (c->param) {
+    rack_rig_set(&rig, "x", c->param, c->value, c->block + c->block / 2U);
+  }
+  if (bad_frame) {
+    in[0][bad_frame] = NAN;
+  }
+  rack_rig_run(&rig, (const float* const*)in, out, n_frames, RIG_RANDOM, c->block);
+  rack_rig_free(&rig);
+  free(in);
+  return out;
+}
+
+static void
+check(const Case* const c, const uint32_t bad_frame)
+{
+  const uint32_t n_before = checked_n_faults();
+  uint32_t n_out = 0;
+  float** const out = play(c, device, bad_frame, &n_out);
+  ck_assert_msg(checked_n_faults() == n_before, "%s, %u channels, blocks of %u: %u faults",
+                c->chain, c->n_channels, c->block, checked_n_faults() - n_before);
+  float** const cpu = play(c, &backend_cpu, bad_frame, &n_out);
+  double worst = 0.0;
+  for (uint32_t o = 0; o < n_out && !bad_frame; ++o) {
+    worst = fmax(worst, max_difference(out[o], cpu[o], c->block * c->n_blocks, NULL));
+  }
+  ck_assert_msg(worst <= TOLERANCE, "%s: %g from the CPU", c->chain, worst);
+  free(out);
+  free(cpu);
+}
+
+START_TEST(no_kernel_races)
+{
+  make_cases();
+  for (size_t c = 0; c < n_cases; ++c) {
+    check(&cases[c], 0U);
+  }
+}
+END_TEST
+
+START_TEST(no_kernel_races_when_a_sample_is_not_finite)
+{
+  make_cases();
+  for (size_t c = 0; c < n_cases; ++c) {
+    check(&cases[c], cases[c].block + 1U);
+  }
+}
+END_TEST
+
+// A kernel for each kind of fault, and one that has none.
+static const char faulty[] =
+    "KERNEL clean(GLOBAL u32* const words) {\n"
+    "  LOCAL_ARRAY(u32, all, GROUP_SIZE);\n"
+    "  all[LOCAL_ID] = GROUP_X;\n"
+    "  BARRIER();\n"
+    "  words[GROUP_X * GROUP_SIZE + LOCAL_ID] = all[LOCAL_ID ^ 1];\n"
+    "  if (LOCAL_ID < 2) words[100] = 1;\n" // the same value
+    "}\n"
+    "KERNEL no_barrier(GLOBAL u32* const words) {\n"
+    "  LOCAL_ARRAY(u32, all, GROUP_SIZE);\n"
+    "  all[LOCAL_ID] = GROUP_X;\n"
+    "  words[GROUP_X * GROUP_SIZE + LOCAL_ID] = all[LOCAL_ID ^ 1];\n"
+    "}\n"
+    "KERNEL two_values(GLOBAL u32* const words) { words[GROUP_X] = LOCAL_ID; }\n"
+    "KERNEL two_groups(GLOBAL u32* const words) {\n"
+    "  if (LOCAL_ID == 0) words[GROUP_X] = words[1 - GROUP_X];\n"
+    "}\n"
+    "KERNEL outside(GLOBAL u32* const words) { words[LOCAL_ID + 100] = 0; }\n"
+    "KERNEL some_wait(GLOBAL u32* const words) { if (LOCAL_ID < 5) BARRIER(); }\n";
+
+/// Faults of two groups of 32 threads with 128 words.
+static uint32_t
+faults_of(const GpuApi* const api, GpuModule* const module, const char* const name)
+{
+  GpuBuffer* words = NULL;
+  GpuKernel* kernel = NULL;
+  GpuRecording* recording = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert(!api->buffer_new(NULL, 512U, &words, &error));
+  ck_assert(!api->kernel_get(module, name, &kernel, &error));
+  const GpuLaunch launch = { .kernel = kernel,
+                             .groups = { 2U, 1U },
+                             .group_size = 32U,
+                             .n_args = 1U,
+                             .args = { { GPU_ARG_BUFFER, { .buffer = words }, 0U } } };
+  const GpuWork work = { .launches = &launch, .n_launches = 1U };
+  ck_assert(!api->record(NULL, &work, &recording, &error));
+  const uint32_t n_before = checked_n_faults();
+  ck_assert(!api->submit(recording, 1U));
+  api->recording_free(recording);
+  api->buffer_free(words);
+  return checked_n_faults() - n_before;
+}
+
+START_TEST(faults_are_found)
+{
+  static const char* const names[] = { "no_barrier", "two_values", "two_groups", "outside",
+                                       "some_wait" };
+  static const char* const options[] = { "-DGROUP_SIZE=32", NULL };
+  uint32_t n_apis = 0;
+  const GpuApi* const api = gpu_apis(&n_apis)[0];
+  GpuModule* module = NULL;
+  Error error = { STATUS_OK, "" };
+  puts("on purpose:");
+  ck_assert(!api->module_new(NULL, "faulty.cu", faulty, options, &module, &error));
+  ck_assert_uint_eq(faults_of(api, module, "clean"), 0U);
+  for (size_t n = 0; n < ARRAY_LEN(names); ++n) {
+    ck_assert_msg(faults_of(api, module, names[n]) > 0U, "%s", names[n]);
+  }
+  api->module_free(module);
+}
+END_TEST
+
+static void
+fill(float* const values, const size_t n, const float level)
+{
+  signal_noise(values, n, n);
+  for (size_t i = 0; i < n; ++i) {
+    values[i] *= level;
+  }
+}
+
+int
+main(void)
+{
+  fill(samples, ARRAY_LEN(samples), 0.03F);
+  fill(mono_samples, ARRAY_LEN(mono_samples), 0.02F);
+  fill(rows, ARRAY_LEN(rows), 0.05F);
+  const TTest* const tests[] = { no_kernel_races, no_kernel_races_when_a_sample_is_not_finite,
+                                 faults_are_found };
+  return device_suite_run("gpu_races", "checked", &device, tests, (uint32_t)ARRAY_LEN(tests));
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  The stage of a device as a part of the engine: two blocks at once, changes within a block, the
+  ring as memory of the kernels, mixed racks, edits, the guard.  Always beside the CPU, which plays
+  the same.
+
+      WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
+*/
+
+#include "dsp_gpu/device.h"
+#include "tests/support/device_suite.h"
+#include "tests/support/fx_checks.h"
+#include "tests/support/rack_rig.h"
+#include "tests/support/signals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define RATE_HZ   48000.0
+#define BLOCK     64U
+#define N_BLOCKS  60U
+#define FRAMES    (BLOCK * N_BLOCKS)
+#define TOLERANCE 1e-6 // a rounding or two per node
+
+static Backend* device;
+
+static const Format stereo = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = 2 };
+
+/// Two rigs of one rack, on the device and on the CPU, and what they play.
+typedef struct Pair {
+  RackRig rigs[2]; ///< Device, CPU
+  float** in;
+  float** outs[2];
+  uint32_t n_out;
+} Pair;
+
+static Pair
+pair_new(const char* const text, const Format* const format)
+{
+  Pair pair = { .in = planar_noise(format->n_in, FRAMES, 7U, 0.5) };
+  for (uint32_t r = 0; r < 2U; ++r) {
+    const Backend* const backend = r ? &backend_cpu : device;
+    rack_rig_new(&pair.rigs[r], backend, r ? &backend_cpu : device, text, format, NULL, 0U);
+    pair.n_out = rack_rig_n_out(&pair.rigs[r]);
+    pair.outs[r] = planar_silence(pair.n_out, FRAMES);
+  }
+  return pair;
+}
+
+/// Play frames [first, first + n) on both.
+static void
+pair_play(Pair* const pair, const size_t first, const size_t n)
+{
+  const float* ins[64];
+  float* outs[64];
+  for (uint32_t r = 0; r < 2U; ++r) {
+    for (uint32_t c = 0; c < pair->rigs[r].format.n_in; ++c) {
+      ins[c] = pair->in[c] + first;
+    }
+    for (uint32_t c = 0; c < pair->n_out; ++c) {
+      outs[c] = pair->outs[r][c] + first;
+    }
+    rack_rig_run(&pair->rigs[r], ins, outs, n, RIG_BLOCKS, 0U);
+  }
+}
+
+static void
+pair_set(Pair* const pair, const char* const node, const char* const param, const double value,
+         const uint64_t frame)
+{
+  for (uint32_t r = 0; r < 2U; ++r) {
+    rack_rig_set(&pair->rigs[r], node, param, value, frame);
+  }
+}
+
+static void
+pair_edit(Pair* const pair, const char* const text)
+{
+  for (uint32_t r = 0; r < 2U; ++r) {
+    rack_rig_edit(&pair->rigs[r], text);
+  }
+}
+
+static double
+pair_difference(const Pair* const pair)
+{
+  double worst = 0.0;
+  for (uint32_t c = 0; c < pair->n_out; ++c) {
+    worst = fmax(worst, max_difference(pair->outs[0][c], pair->outs[1][c], FRAMES, NULL));
+  }
+  return worst;
+}
+
+static void
+pair_free(Pair* const pair)
+{
+  for (uint32_t r = 0; r < 2U; ++r) {
+    rack_rig_free(&pair->rigs[r]);
+    free(pair->outs[r]);
+  }
+  free(pair->in);
+}
+
+// ---- the tests ----
+
+START_TEST(changes_within_a_block_are_heard_at_their_frames)
+{
+  Pair pair = pair_new("x: gain", &stereo);
+  for (uint32_t e = 0; e < 7U; ++e) { // in one block, at odd places
+    pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + 9U * e + 1U);
+  }
+  pair_play(&pair, 0U, FRAMES);
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  pair_free(&pair);
+}
+END_TEST
+
+START_TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
+{
+  // The values go up and down by turns, so that a change that is lost or late would be heard; with
+  // all of them the gain ends where the CPU's ends.
+  Pair pair = pair_new("x: gain", &stereo);
+  for (uint32_t e = 0; e < 40U; ++e) {
+    pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + e);
+  }
+  pair_set(&pair, "x", "gain", -7.0, 5U * BLOCK + 63U);
+  pair_play(&pair, 0U, FRAMES);
+  const size_t settled = 30U * BLOCK; // past the ramp of 20 ms
+  for (uint32_t c = 0; c < pair.n_out; ++c) {
+    ck_assert_double_le(max_difference(pair.outs[0][c] + settled, pair.outs[1][c] + settled,
+                                       FRAMES - settled, NULL),
+                        TOLERANCE);
+  }
+  pair_free(&pair);
+}
+END_TEST
+
+START_TEST(two_blocks_at_once_sound_like_one_after_the_other)
+{
+  Pair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);
+  pair_play(&pair, 0U, BLOCK);
+  Player* const worker = &pair.rigs[0].player;
+  for (uint32_t b = 1; b < N_BLOCKS; ++b) {
+    float* const in[] = { pair.in[0] + b * BLOCK, pair.in[1] + b * BLOCK };
+    float* const out[] = { pair.outs[0][0] + b * BLOCK, pair.outs[0][1] + b * BLOCK };
+    if (b == 30U) {
+      rack_rig_set(&pair.rigs[0], "x", "gain", 6.0, 0U);
+    }
+    player_begin(worker, pair.rigs[0].messages, b * BLOCK, BLOCK, in, out);
+    if (worker->n_begun == PLAYER_MAX_BEGUN) {
+      player_end(worker);
+    }
+  }
+  while (worker->n_begun) {
+    player_end(worker);
+  }
+  const float* const in[] = { pair.in[0] + BLOCK, pair.in[1] + BLOCK };
+  float* const out[] = { pair.outs[1][0] + BLOCK, pair.outs[1][1] + BLOCK };
+  rack_rig_set(&pair.rigs[1], "x", "gain", 6.0, 30U * BLOCK);
+  rack_rig_run(&pair.rigs[1], in, out, FRAMES - BLOCK, RIG_BLOCKS, 0U);
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  pair_free(&pair);
+}
+END_TEST
+
+START_TEST(kernels_work_in_an_attached_ring)
+{
+  const RingShape shape = {
+    .n_in = 2, .n_out = 2, .block_frames = BLOCK, .n_slots = 4, .n_messages = 4
+  };
+  Ring* ring = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(ring_new(&shape, &ring, &error) == STATUS_OK, "%s", error.text);
+  size_t n_bytes = 0;
+  void* const region = ring_memory(ring, &n_bytes);
+  Pair pair = pair_new("x: gain -3dB", &stereo);
+  Plan* const plan = pair.rigs[0].player.plan;
+  plan_drop_stages(plan);
+  ck_assert_msg(device->attach(device, region, n_bytes, &error) == STATUS_OK, "%s", error.text);
+  ck_assert_msg(plan_make_stages(plan, NULL, &error) == STATUS_OK, "%s", error.text);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    float* in[2];
+    float* out[2];
+    for (uint32_t c = 0; c < 2U; ++c) {
+      in[c] = ring_input(ring, b, c);
+      out[c] = ring_output(ring, b, c);
+      for (uint32_t i = 0; i < BLOCK; ++i) {
+        in[c][i] = pair.in[c][b * BLOCK + i];
+        out[c][i] = NAN;
+      }
+    }
+    player_run(&pair.rigs[0].player, NULL, b * BLOCK, BLOCK, in, out);
+    for (uint32_t c = 0; c < 2U; ++c) {
+      for (uint32_t i = 0; i < BLOCK; ++i) {
+        pair.outs[0][c][b * BLOCK + i] = out[c][i];
+      }
+    }
+  }
+  rack_rig_run(&pair.rigs[1], (const float* const*)pair.in, pair.outs[1], FRAMES, RIG_BLOCKS, 0U);
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  pair_free(&pair);
+  device->detach(device);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(rows_may_stay_on_the_device)
+{
+  // [block][input, output][channel][frame], in a buffer whose addresses nobody may touch.
+  enum { CHANNELS = 2, SAMPLES = N_BLOCKS * 2U * CHANNELS * BLOCK };
+  static float samples[SAMPLES];
+  Pair pair = pair_new("x: gain -3dB", &stereo);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    for (uint32_t c = 0; c < CHANNELS; ++c) {
+      memcpy(samples + (size_t)(b * 2U * CHANNELS + c) * BLOCK, pair.in[c] + (size_t)b * BLOCK,
+             BLOCK * sizeof(float));
+    }
+  }
+  Device* const on = (Device*)device;
+  GpuBuffer* buffer = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(on->api->buffer_new(on->gpu, sizeof(samples), &buffer, &error), STATUS_OK);
+  ck_assert_int_eq(on->api->buffer_write(buffer, 0U, samples, sizeof(samples), &error), STATUS_OK);
+  float* const region = mmap(NULL, sizeof(samples), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert(region != MAP_FAILED);
+
+  Plan* const plan = pair.rigs[0].player.plan;
+  plan_drop_stages(plan);
+  device_attach_buffer(on, region, buffer);
+  ck_assert_msg(plan_make_stages(plan, NULL, &error) == STATUS_OK, "%s", error.text);
+  ck_assert_str_eq(stage_gpu_rows(plan->stages[0].stage), "attached");
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    float* const block = region + (size_t)b * 2U * CHANNELS * BLOCK;
+    float* in[] = { block, block + BLOCK };
+    float* out[] = { block + 2U * BLOCK, block + 3U * BLOCK };
+    ck_assert(player_run(&pair.rigs[0].player, NULL, b * BLOCK, BLOCK, in, out));
+  }
+  ck_assert_int_eq(on->api->buffer_read(buffer, 0U, samples, sizeof(samples), &error), STATUS_OK);
+  for (uint32_t b = 0; b < N_BLOCKS; ++b) {
+    for (uint32_t c = 0; c < CHANNELS; ++c) {
+      memcpy(pair.outs[0][c] + (size_t)b * BLOCK,
+             samples + (size_t)(b * 2U * CHANNELS + CHANNELS + c) * BLOCK, BLOCK * sizeof(float));
+    }
+  }
+  rack_rig_run(&pair.rigs[1], (const float* const*)pair.in, pair.outs[1], FRAMES, RIG_BLOCKS, 0U);
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  pair_free(&pair);
+  device->detach(device);
+  on->api->buffer_free(buffer);
+  munmap(region, sizeof(samples));
+}
+END_TEST
+
+START_TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
+{
+  Pair pair = pair_new("x: gain -3dB backend=gpu | y: limiter backend=cpu", &stereo);
+  Plan* const plan = pair.rigs[0].player.plan;
+  plan_drop_stages(plan);
+  Error error = { STATUS_OK, "" };
+  Device* const on = (Device*)device;
+  GpuBuffer* buffer = NULL;
+  ck_assert_int_eq(on->api->buffer_new(on->gpu, 4096U, &buffer, &error), STATUS_OK);
+  device_attach_buffer(on, &pair, buffer);
+  ck_assert_int_eq(plan_make_stages(plan, NULL, &error), STATUS_BAD_RACK);
+  ck_assert_msg(strstr(error.text, "runs there as a whole"), "%s", error.text);
+  pair_free(&pair);
+  device->detach(device);
+  on->api->buffer_free(buffer);
+}
+END_TEST
+
+/// Racks whose nodes are here and there, with connections of every kind between.
+static const char* const mixed_racks[] = {
+  "x: gain -3dB backend=cpu | y: gain -2dB backend=gpu",
+  "x: gain -3dB backend=gpu | y: gain -2dB backend=cpu | z: gain -1dB backend=gpu",
+  "x: gain -3dB backend=gpu + y: gain -2dB backend=cpu",
+  "(x: gain -3dB backend=cpu + y: gain -2dB backend=gpu) | z: gain -1dB backend=gpu",
+  "(x: limiter -3dB backend=cpu + y: gain -2dB backend=gpu) | z: gain -1dB backend=gpu",
+  "x: gain -3dB backend=gpu | (y: limiter -6dB lookahead=2ms backend=cpu + z: gain backend=gpu)",
+};
+
+START_TEST(mixed_racks_sound_like_the_cpu)
+{
+  for (size_t r = 0; r < ARRAY_LEN(mixed_racks); ++r) {
+    Pair pair = pair_new(mixed_racks[r], &stereo);
+    pair_play(&pair, 0U, FRAMES / 2U);
+    pair_set(&pair, "x", r < 4U ? "gain" : r == 4U ? "ceiling" : "gain", -9.0, FRAMES / 2U + 7U);
+    pair_play(&pair, FRAMES / 2U, FRAMES / 2U);
+    ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%s: %g apart", mixed_racks[r],
+                  pair_difference(&pair));
+    pair_free(&pair);
+  }
+}
+END_TEST
+
+#define MANY_GAINS 1100U // of two words each: more than stage_begin takes over in one turn
+
+START_TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
+{
+  char* text = NULL;
+  size_t n_bytes = 0;
+  FILE* const stream = open_memstream(&text, &n_bytes);
+  ck_assert_ptr_nonnull(stream);
+  for (uint32_t g = 0; g < MANY_GAINS; ++g) {
+    fprintf(stream, "add g%u gain %g\nconnect in g%u\nconnect g%u out\n", g, -60.0 - 0.01 * g, g,
+            g);
+  }
+  ck_assert_int_eq(fclose(stream), 0);
+  Pair pair = pair_new(text, &stereo);
+  pair_play(&pair, 0U, 2U * BLOCK);
+  ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%g apart", pair_difference(&pair));
+  pair_free(&pair);
+  free(text);
+}
+END_TEST
+
+START_TEST(edits_keep_state_and_fade_like_the_cpu)
+{
+  static const char* const racks[] = {
+    "x: gain -3dB",
+    "x: gain -3dB | y: gain -2dB",
+    "x: gain -3dB | (y: gain -2dB + z: limiter -6dB)",
+    "(y: gain -2dB + z: limiter -6dB lookahead=3ms)",
+    "connect in out gain=-10dB",
+  };
+  Pair pair = pair_new(racks[0], &stereo);
+  const size_t part = FRAMES / ARRAY_LEN(racks);
+  for (size_t r = 0; r < ARRAY_LEN(racks); ++r) {
+    if (r) {
+      pair_edit(&pair, racks[r]);
+    }
+    pair_play(&pair, r * part, part);
+  }
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  pair_free(&pair);
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_silenced_counted_and_forgotten)
+{
+  Pair pair = pair_new("x: gain 6dB", &stereo);
+  pair.in[1][3U * BLOCK + 5U] = NAN;
+  pair.in[0][7U * BLOCK + 5U] = INFINITY;
+  pair_play(&pair, 0U, FRAMES);
+  ck_assert_uint_eq(pair.rigs[0].player.counts.units_reset, 2);
+  ck_assert_uint_eq(pair.rigs[1].player.counts.units_reset, 2);
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    ck_assert(pair.outs[0][1][3U * BLOCK + i] == 0.0F && pair.outs[0][0][3U * BLOCK + i] != 0.0F);
+  }
+  pair_free(&pair);
+}
+END_TEST
+
+START_TEST(coupled_channels_are_silenced_together)
+{
+  const Format format = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = 40 };
+  Pair pair = pair_new("x: reverb size=0 predelay=0 mix=0.5", &format);
+  pair.in[33][9U * BLOCK + 5U] = NAN;
+  pair.in[2][30U * BLOCK + 5U] = INFINITY;
+  pair_play(&pair, 0U, FRAMES);
+  ck_assert_uint_eq(pair.rigs[0].player.counts.units_reset, 2);
+  ck_assert_uint_eq(pair.rigs[1].player.counts.units_reset, 2);
+  ck_assert_double_le(pair_difference(&pair), TOLERANCE);
+  for (uint32_t c = 0; c < format.n_in; ++c) {
+    for (uint32_t i = 0; i < BLOCK; ++i) {
+      ck_assert(pair.outs[0][c][9U * BLOCK + i] == 0.0F);
+      ck_assert(pair.outs[0][c][30U * BLOCK + i] == 0.0F);
+    }
+    ck_assert(pair.outs[0][c][10U * BLOCK] != 0.0F);
+  }
+  pair_free(&pair);
+}
+END_TEST
+
+START_TEST(an_empty_rack_passes_through_the_device)
+{
+  Pair pair = pair_new("connect in out", &stereo);
+  ck_assert_str_eq(pair.rigs[0].player.plan->out_backend->name, device->name);
+  pair_play(&pair, 0U, FRAMES);
+  ck_assert(pair_difference(&pair) == 0.0);
+  pair_free(&pair);
+}
+END_TEST
+
+START_TEST(memory_that_comes_back_is_dealt_out_again_as_silence)
+{
+  // Nodes come and go a hundred times, with what they hold: were it not cleared, ramps would begin
+  // where the last owner's ended.
+  for (uint32_t round = 0; round < 100U; ++round) {
+    RackRig rig;
+    rack_rig_new(&rig, device, NULL, round % 2U ? "x: gain -40dB | y: gain 40dB" : "x: gain 0dB",
+                 &stereo, NULL, 0U);
+    float* const in[] = { (float[BLOCK]){ 1.0F }, (float[BLOCK]){ 1.0F } };
+    float left[BLOCK];
+    float right[BLOCK];
+    float* const out[] = { left, right };
+    rack_rig_run(&rig, (const float* const*)in, out, BLOCK, RIG_BLOCKS, 0U);
+    ck_assert(fabsf(left[0] - 1.0F) < 1e-6F && left[1] == 0.0F);
+    rack_rig_free(&rig);
+  }
+}
+END_TEST
+
+int
+main(void)
+{
+  const TTest* const tests[] = {
+    changes_within_a_block_are_heard_at_their_frames,
+    more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block,
+    two_blocks_at_once_sound_like_one_after_the_other,
+    kernels_work_in_an_attached_ring,
+    rows_may_stay_on_the_device,
+    a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device,
+    mixed_racks_sound_like_the_cpu,
+    a_large_rack_has_all_its_parameters_in_the_first_block,
+    edits_keep_state_and_fade_like_the_cpu,
+    what_is_not_finite_is_silenced_counted_and_forgotten,
+    coupled_channels_are_silenced_together,
+    an_empty_rack_passes_through_the_device,
+    memory_that_comes_back_is_dealt_out_again_as_silence,
+  };
+  return device_suite_run("gpu_stage", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
+}

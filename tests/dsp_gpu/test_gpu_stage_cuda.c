@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  The whole stage on CUDA, on a driver without a GPU that keeps track of what waits for what:
+  transfers are asynchronous, pinned and each kind in its stream; slots take turns; the second of
+  two blocks is on its way to the device before the first is waited for; a block costs one launch
+  and nothing that stalls; while blocks come, the device is kept awake.
+*/
+
+#include "engine/base/time.h"
+#include "tests/support/fake_cuda/fake_cuda.h"
+#include "tests/support/fake_cuda/stage_bench.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define LEAST_NUDGE_NS 200000U // between two
+#define POLL_US        100U
+
+static uint32_t
+find(const uint32_t launch, const FakeKind kind, const char* const kernel)
+{
+  const uint32_t index = fake_find(launch, kind, kernel, 0);
+  ck_assert_msg(index != UINT32_MAX, "launch %u has no operation of kind %d, %s", launch, (int)kind,
+                kernel ? kernel : "any");
+  return index;
+}
+
+// ---- transfers ----
+
+START_TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  for (uint32_t block = 0; block < 8; ++block) {
+    stage_bench_begin(&bench, block);
+    ck_assert(stage_bench_end(&bench));
+  }
+  const void* streams[FAKE_END + 1] = { NULL }; // of each kind of operation
+  uint32_t n_copies = 0;
+  for (uint32_t o = 0; o < fake_n_ops(); ++o) {
+    const FakeOp* const op = fake_op(o);
+    const bool is_copy = op->kind == FAKE_COPY_IN || op->kind == FAKE_COPY_OUT;
+    ck_assert(!is_copy || op->is_pinned); // also those of the builder
+    const bool is_kernel = op->kind == FAKE_KERNEL && strcmp(op->kernel, "warprack_done") != 0;
+    if (op->launch >= bench.first_launch && (is_copy || is_kernel)) {
+      ck_assert_ptr_nonnull(op->cu_stream);
+      streams[op->kind] = streams[op->kind] ? streams[op->kind] : op->cu_stream;
+      ck_assert_ptr_eq(op->cu_stream, streams[op->kind]);
+      n_copies += is_copy;
+    }
+  }
+  ck_assert_uint_eq(n_copies, 2 * 8);
+  ck_assert_ptr_ne(streams[FAKE_COPY_IN], streams[FAKE_KERNEL]);
+  ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_KERNEL]);
+  ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_COPY_IN]);
+  ck_assert(stage_bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+START_TEST(small_blocks_are_not_copied)
+{
+  StageBench bench = stage_bench_new(false, PATIENT_NS);
+  stage_bench_begin(&bench, 0);
+  ck_assert(stage_bench_end(&bench));
+  ck_assert_uint_eq(fake_find(bench.first_launch, FAKE_COPY_IN, NULL, 0), UINT32_MAX);
+  ck_assert_uint_eq(fake_find(bench.first_launch, FAKE_COPY_OUT, NULL, 0), UINT32_MAX);
+  find(bench.first_launch, FAKE_KERNEL, "stage_end");
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+START_TEST(a_block_is_its_kernels_in_order_between_its_copies)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  fake_hold(true);
+  stage_bench_begin(&bench, 0);
+  const uint32_t chain[] = { find(bench.first_launch, FAKE_COPY_IN, NULL),
+                             find(bench.first_launch, FAKE_KERNEL, "stage_begin"),
+                             fake_find(bench.first_launch, FAKE_KERNEL, "fx_gain", 0),
+                             fake_find(bench.first_launch, FAKE_KERNEL, "fx_gain", 1),
+                             find(bench.first_launch, FAKE_KERNEL, "stage_end"),
+                             find(bench.first_launch, FAKE_COPY_OUT, NULL),
+                             find(bench.first_launch, FAKE_KERNEL, "warprack_done") };
+  for (uint32_t i = 1; i < ARRAY_LEN(chain); ++i) {
+    ck_assert_uint_ne(chain[i], UINT32_MAX);
+    ck_assert_msg(fake_waits(chain[i], chain[i - 1U]), "part %u does not wait for the one before",
+                  i);
+  }
+  ck_assert_uint_eq(fake_find(bench.first_launch, FAKE_KERNEL, "fx_gain", 2), UINT32_MAX);
+  fake_run_all();
+  ck_assert(stage_bench_end(&bench));
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+// ---- double buffering ----
+
+START_TEST(slots_take_turns)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  for (uint32_t block = 0; block < 6; ++block) {
+    stage_bench_begin(&bench, block);
+    ck_assert(stage_bench_end(&bench));
+  }
+  for (uint32_t block = 0; block + 2U < 6U; ++block) {
+    const uint32_t launch = bench.first_launch + block;
+    const void* const lanes[] = { fake_op(find(launch, FAKE_END, NULL))->launched_in,
+                                  fake_op(find(launch + 1U, FAKE_END, NULL))->launched_in,
+                                  fake_op(find(launch + 2U, FAKE_END, NULL))->launched_in };
+    ck_assert_ptr_ne(lanes[0], lanes[1]);
+    ck_assert_ptr_eq(lanes[0], lanes[2]);
+  }
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+static const GpuApi* driver;
+
+/// The held device comes back when it is looked at.
+static Status
+run_and_poll(GpuRecording* const recording, const uint64_t sequence, bool* const is_done)
+{
+  fake_run_all();
+  return driver->poll(recording, sequence, is_done);
+}
+
+START_TEST(a_stage_begins_when_the_one_before_has_ended)
+{
+  StageBench bench = stage_bench_open(true, PATIENT_NS);
+  rack_rig_edit(&bench.rig, "x: gain -6dB backend=gpu | y: gain 3dB backend=cpu");
+  Device* const device = (Device*)bench.device;
+  driver = device->api;
+  GpuApi api = *driver;
+  api.poll = run_and_poll;
+  device->api = &api;
+  const uint32_t launch = stage_bench_launches() + 1U;
+  fake_hold(true);
+  stage_bench_begin(&bench, 0);
+  ck_assert_msg(fake_op(find(launch, FAKE_COPY_OUT, NULL))->is_done,
+                "y has run on the CPU before x came back from the device");
+  fake_hold(false);
+  ck_assert(stage_bench_end(&bench));
+  device->api = driver;
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+START_TEST(the_second_block_goes_in_before_the_first_is_waited_for)
+{
+  StageBench bench = stage_bench_new(true, SHORT_NS);
+  fake_hold(true);
+  stage_bench_begin(&bench, 0);
+  fake_forget_calls();
+  stage_bench_begin(&bench, 1);
+  ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), 1);
+  ck_assert_uint_eq(fake_n_calls("cuStreamQuery"), 0); // nor was it asked about
+  const uint32_t first = bench.first_launch;
+  const uint32_t copy_in = find(first, FAKE_COPY_IN, NULL);
+  const uint32_t last_kernel = find(first, FAKE_KERNEL, "stage_end");
+  const uint32_t copy_out = find(first, FAKE_COPY_OUT, NULL);
+  const uint32_t next_copy_in = find(first + 1U, FAKE_COPY_IN, NULL);
+  const uint32_t next_begin = find(first + 1U, FAKE_KERNEL, "stage_begin");
+  ck_assert(!fake_op(copy_in)->is_done && !player_can_end(&bench.rig.player));
+  ck_assert(!fake_waits(next_copy_in, copy_in));
+  ck_assert(!fake_waits(next_copy_in, last_kernel));
+  ck_assert(fake_waits(next_begin, last_kernel)); // which hands on the state of the units
+  ck_assert(!fake_waits(next_begin, copy_out));
+
+  // And it does happen: block 1 is on the device before block 0 has been touched.
+  fake_run(next_copy_in);
+  ck_assert(fake_op(next_copy_in)->is_done && !fake_op(copy_in)->is_done);
+  fake_run(find(first, FAKE_KERNEL, "warprack_done"));
+  ck_assert(player_can_end(&bench.rig.player));
+  ck_assert(stage_bench_end(&bench));
+  ck_assert(!fake_op(next_begin)->is_done && !player_can_end(&bench.rig.player));
+  fake_run_all();
+  ck_assert(stage_bench_end(&bench));
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+START_TEST(two_blocks_in_flight_go_on_for_ever)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  stage_bench_begin(&bench, 0);
+  for (uint32_t block = 1; block < 50; ++block) {
+    stage_bench_begin(&bench, block);
+    ck_assert(stage_bench_end(&bench));
+  }
+  ck_assert(stage_bench_end(&bench));
+  ck_assert_uint_eq(stage_bench_launches() - bench.first_launch + 1U, 50);
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+// ---- nothing that stalls ----
+
+static void
+assert_only_launches(void)
+{
+  static const char* const allowed[] = { "cuGraphLaunch", "cuStreamQuery", "cuCtxSetCurrent" };
+  uint32_t n_calls = 0;
+  const FakeCall* const calls = fake_calls(&n_calls);
+  for (uint32_t c = 0; c < n_calls; ++c) {
+    bool is_allowed = false;
+    for (uint32_t a = 0; a < ARRAY_LEN(allowed); ++a) {
+      is_allowed = is_allowed || !strcmp(calls[c].name, allowed[a]);
+    }
+    ck_assert_msg(is_allowed, "%s was called while blocks arrive", calls[c].name);
+  }
+}
+
+START_TEST(a_block_costs_one_launch_and_nothing_that_stalls)
+{
+  enum { N_BLOCKS = 60 };
+  for (uint32_t copies = 0; copies < 2U; ++copies) {
+    StageBench bench = stage_bench_new(copies, PATIENT_NS);
+    fake_forget_calls();
+    for (uint32_t block = 0; block < N_BLOCKS; ++block) {
+      rack_rig_set(&bench.rig, "x", "gain", -0.1 * block, 0); // at the beginning of blocks
+      stage_bench_begin(&bench, block);
+      ck_assert(stage_bench_end(&bench));
+    }
+    ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), N_BLOCKS);
+    assert_only_launches();
+
+    fake_forget_calls();
+    rack_rig_set(&bench.rig, "x", "gain", 0.0, bench.rig.frame + 7U); // within one: two parts
+    stage_bench_begin(&bench, 0);
+    ck_assert(stage_bench_end(&bench));
+    ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), 2);
+    assert_only_launches();
+    ck_assert(stage_bench_free(&bench));
+  }
+}
+END_TEST
+
+START_TEST(what_a_large_rack_changes_is_taken_over_by_many_groups)
+{
+  StageBench bench = stage_bench_new(false, PATIENT_NS);
+  ck_assert_uint_le(stage_bench_begin_groups(), 2);
+  char chain[256] = "gain";
+  for (uint32_t g = 0; g < 20; ++g) {
+    strcat(chain, " | gain");
+  }
+  rack_rig_edit(&bench.rig, chain);
+  ck_assert_uint_ge(stage_bench_begin_groups(),
+                    4); // connections of 13 words, by groups of 64 threads
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+START_TEST(an_edit_leaves_the_context_alone)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  stage_bench_begin(&bench, 0);
+  ck_assert(stage_bench_end(&bench));
+  fake_forget_calls();
+  rack_rig_edit(&bench.rig, STAGE_BENCH_RACK " | z: gain");
+  stage_bench_begin(&bench, 1);
+  ck_assert(stage_bench_end(&bench));
+  ck_assert_uint_eq(fake_n_calls("cuCtxSynchronize"), 0);
+  ck_assert_uint_eq(fake_n_calls("cuModuleLoadData"), 0); // all kernels were there
+  ck_assert_uint_eq(fake_n_calls("cuModuleGetFunction"), 0);
+  ck_assert_uint_eq(fake_n_calls("nvrtcCompileProgram"), 0);
+  for (uint32_t e = 0; e < 6U; ++e) {
+    if (e == 2U) { // the memory of two plans is there, which is all that plans of this size need
+      fake_forget_calls();
+    }
+    rack_rig_edit(&bench.rig, STAGE_BENCH_RACK " | z: gain");
+    stage_bench_begin(&bench, 2U + e);
+    ck_assert(stage_bench_end(&bench));
+  }
+  ck_assert_uint_eq(fake_n_calls("cuMemAlloc_v2"), 0);
+  ck_assert_uint_eq(fake_n_calls("cuMemFree_v2"), 0);
+  ck_assert_uint_eq(fake_n_calls("cuMemHostAlloc"), 0);
+  ck_assert_uint_eq(fake_n_calls("cuMemFreeHost"), 0);
+  ck_assert(stage_bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+// ---- kept awake ----
+
+static bool
+is_nudge(const uint32_t index)
+{
+  const char* const kernel = fake_op(index)->kernel;
+  return kernel && !strcmp(kernel, "warprack_nudge");
+}
+
+/// Nudges among the operations from `first` on; their stream has nothing else in it.
+static uint32_t
+count_nudges(const uint32_t first)
+{
+  uint32_t n_nudges = 0;
+  const void* cu_stream = NULL;
+  for (uint32_t o = first; o < fake_n_ops(); ++o) {
+    if (is_nudge(o)) {
+      cu_stream = fake_op(o)->cu_stream;
+      ck_assert_ptr_nonnull(cu_stream);
+      ++n_nudges;
+    }
+  }
+  for (uint32_t o = 0; n_nudges && o < fake_n_ops(); ++o) {
+    ck_assert((fake_op(o)->cu_stream == cu_stream) == is_nudge(o));
+  }
+  return n_nudges;
+}
+
+/// Blocks come until the device was nudged n_nudges times since the calls were forgotten.
+static void
+play_until_nudged(StageBench* const bench, const uint32_t n_nudges)
+{
+  for (uint32_t block = 0; fake_n_calls("cuLaunchKernel") < n_nudges; ++block) {
+    stage_bench_begin(bench, block);
+    ck_assert(stage_bench_end(bench));
+    usleep(POLL_US);
+  }
+}
+
+START_TEST(while_it_plays_the_device_is_kept_awake)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  const uint32_t first = fake_n_ops();
+  usleep(5000);
+  ck_assert_uint_eq(count_nudges(first), 0); // not yet
+  fake_forget_calls();
+  const uint64_t began_ns = time_now_ns();
+  device_backend_play(bench.device, true);
+  play_until_nudged(&bench, 100);
+  device_backend_play(bench.device, false);
+  const uint32_t n_nudges = count_nudges(first);
+  ck_assert_uint_ge(n_nudges, 100);
+  ck_assert_uint_le(n_nudges, 1U + (time_now_ns() - began_ns) / LEAST_NUDGE_NS);
+  usleep(5000);
+  ck_assert_uint_eq(count_nudges(first), n_nudges); // no longer
+
+  ((Device*)bench.device)->keep_awake = false;
+  device_backend_play(bench.device, true);
+  usleep(5000);
+  device_backend_play(bench.device, false);
+  ck_assert_uint_eq(count_nudges(first), n_nudges);
+  ck_assert(stage_bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+START_TEST(a_device_that_no_block_comes_to_may_sleep)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  atomic_store(&((Device*)bench.device)->used_ns, 0U); // for long
+  const uint32_t first = fake_n_ops();
+  fake_forget_calls();
+  device_backend_play(bench.device, true);
+  usleep(20000);
+  ck_assert_uint_eq(count_nudges(first), 0);
+  play_until_nudged(&bench, 1);
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+/// However long this thread gets no processor.
+static void
+use_for_ever(const StageBench* const bench)
+{
+  atomic_store(&((Device*)bench->device)->used_ns, UINT64_MAX / 2U);
+}
+
+START_TEST(nudges_wait_for_nothing_and_do_not_pile_up)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  fake_hold(true);
+  const uint32_t first = fake_n_ops();
+  stage_bench_begin(&bench, 0);
+  use_for_ever(&bench);
+  fake_forget_calls();
+  device_backend_play(bench.device, true);
+  while (fake_n_calls("cuCtxSetCurrent") < 10U) { // one for each look
+    usleep(POLL_US);
+  }
+  device_backend_play(bench.device, false);
+  stage_bench_begin(&bench, 1);
+  ck_assert_uint_eq(count_nudges(first), 1);
+  uint32_t nudge = first;
+  while (!is_nudge(nudge)) {
+    ++nudge;
+  }
+  for (uint32_t o = first; o < fake_n_ops(); ++o) {
+    ck_assert(!fake_waits(nudge, o) && !fake_waits(o, nudge));
+  }
+  fake_run_all();
+  ck_assert(stage_bench_end(&bench) && stage_bench_end(&bench));
+  ck_assert(stage_bench_free(&bench));
+}
+END_TEST
+
+START_TEST(a_lost_device_is_not_nudged)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  use_for_ever(&bench);
+  fake_break("warprack_nudge", CUDA_ERROR_ILLEGAL_ADDRESS);
+  fake_forget_calls();
+  device_backend_play(bench.device, true);
+  while (!fake_n_calls("cuLaunchKernel")) {
+    usleep(POLL_US);
+  }
+  stage_bench_begin(&bench, 0);
+  ck_assert(!stage_bench_end(&bench)); // whose error it is cannot be told
+  rack_rig_leave(&bench.rig, bench.device);
+  ck_assert(stage_bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_stream,
+           small_blocks_are_not_copied, a_block_is_its_kernels_in_order_between_its_copies,
+           slots_take_turns, a_stage_begins_when_the_one_before_has_ended,
+           the_second_block_goes_in_before_the_first_is_waited_for,
+           two_blocks_in_flight_go_on_for_ever, a_block_costs_one_launch_and_nothing_that_stalls,
+           what_a_large_rack_changes_is_taken_over_by_many_groups, an_edit_leaves_the_context_alone,
+           while_it_plays_the_device_is_kept_awake, a_device_that_no_block_comes_to_may_sleep,
+           nudges_wait_for_nothing_and_do_not_pile_up, a_lost_device_is_not_nudged)

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  What the whole stage makes of errors of CUDA's driver, of one without a GPU that fails on demand:
+  each becomes its words and its fallback, a device that hangs holds nobody up, nothing is leaked.
+*/
+
+#include "engine/base/time.h"
+#include "engine/worker/placement.h"
+#include "tests/support/fake_cuda/fake_cuda.h"
+#include "tests/support/fake_cuda/stage_bench.h"
+#include "tests/support/suite.h"
+#include "tests/support/test_driver.h"
+
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- errors ----
+
+static void
+assert_words(const Error* const error, const char* const words)
+{
+  ck_assert_msg(strstr(error->text, words) != NULL, "\"%s\" does not say \"%s\"", error->text,
+                words);
+}
+
+/// The text of the error of the plan.
+static Error
+failure_of(const StageBench* const bench)
+{
+  const Backend* backend = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(plan_failure(bench->rig.player.plan, &backend, &error), STATUS_DEVICE_LOST);
+  ck_assert_ptr_eq(backend, bench->device);
+  return error;
+}
+
+/// The rack goes on on the CPU.
+static void
+assert_goes_on(StageBench* const bench)
+{
+  rack_rig_leave(&bench->rig, bench->device);
+  for (uint32_t block = 0; block < 20; ++block) {
+    stage_bench_begin(bench, block);
+    ck_assert(stage_bench_end(bench));
+  }
+  const float gain = 0.501187234F * 1.41253754F;
+  for (uint32_t c = 0; c < STAGE_BENCH_CHANNELS; ++c) {
+    const float difference =
+        bench->out[c][STAGE_BENCH_BLOCK - 1U] - bench->in[c][STAGE_BENCH_BLOCK - 1U] * gain;
+    ck_assert(difference < 1e-6F && difference > -1e-6F);
+  }
+}
+
+START_TEST(an_asynchronous_error_is_named_and_the_cpu_goes_on)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  stage_bench_begin(&bench, 0);
+  ck_assert(stage_bench_end(&bench));
+  fake_break("fx_gain", CUDA_ERROR_ILLEGAL_ADDRESS);
+  stage_bench_begin(&bench, 1);
+  stage_bench_begin(&bench, 0);
+  ck_assert(!stage_bench_end(&bench) && !stage_bench_end(&bench));
+  const Error error = failure_of(&bench);
+  assert_words(&error, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered");
+  ck_assert_uint_eq(bench.rig.player.counts.device_errors, 1);
+  assert_goes_on(&bench);
+  ck_assert(stage_bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+/// No call freed anything of a device that hangs; where all calls came since, none waited either.
+static void
+assert_nothing_freed(const bool all_since)
+{
+  uint32_t n_calls = 0;
+  const FakeCall* const calls = fake_calls(&n_calls);
+  for (uint32_t c = 0; c < n_calls; ++c) {
+    ck_assert_msg(!strstr(calls[c].name, "Free") && !strstr(calls[c].name, "Unload") &&
+                      (!all_since || (!strstr(calls[c].name, "Destroy") &&
+                                      !strstr(calls[c].name, "Synchronize"))),
+                  "%s would wait for ever", calls[c].name);
+  }
+}
+
+START_TEST(a_hang_is_found_and_nothing_is_freed)
+{
+  StageBench bench = stage_bench_new(true, SHORT_NS);
+  fake_hold(true);
+  stage_bench_begin(&bench, 0);
+  stage_bench_begin(&bench, 1);
+  const uint64_t began_ns = time_now_ns();
+  ck_assert(!stage_bench_end(&bench));
+  ck_assert_uint_ge(time_now_ns() - began_ns, SHORT_NS / 2U);
+  ck_assert(!stage_bench_end(&bench));
+  const Error error = failure_of(&bench);
+  assert_words(&error, "a block did not come back within 100 ms");
+  fake_forget_calls();
+  assert_goes_on(&bench);
+  ck_assert(!stage_bench_free(&bench));
+  assert_nothing_freed(true);
+}
+END_TEST
+
+static const GpuApi* cuda_api;
+static uint32_t n_absences;
+
+/// Of a thread that gets no processor after a look at a block that then comes back.
+static Status
+poll_and_stay_away(GpuRecording* const recording, const uint64_t sequence, bool* const is_done)
+{
+  const Status status = cuda_api->poll(recording, sequence, is_done);
+  if (!*is_done && ++n_absences == 1U) {
+    fake_run_all();
+    usleep(2U * SHORT_NS / 1000U);
+  }
+  return status;
+}
+
+START_TEST(a_thread_that_is_kept_waiting_calls_no_device_late)
+{
+  StageBench bench = stage_bench_new(true, SHORT_NS);
+  Device* const device = (Device*)bench.device;
+  cuda_api = device->api;
+  GpuApi api = *cuda_api;
+  api.poll = poll_and_stay_away;
+  device->api = &api;
+  fake_hold(true);
+  stage_bench_begin(&bench, 0);
+  ck_assert(stage_bench_end(&bench));
+  ck_assert_uint_eq(n_absences, 1U);
+  device->api = cuda_api;
+  ck_assert(stage_bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+START_TEST(a_device_that_hangs_when_it_is_opened_holds_nobody_up)
+{
+  stage_bench_prepare();
+  fake_hold(true);
+  const DeviceChoice choice = { .api = "cuda", .index = 0, .deadline_ns = SHORT_NS };
+  Backend* device = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(device_backend_new(&choice, &device, &error), STATUS_DEVICE_LOST);
+  assert_words(&error, "does not come back");
+  assert_nothing_freed(false);
+}
+END_TEST
+
+START_TEST(without_memory_the_plan_is_refused_with_the_sizes)
+{
+  StageBench bench = stage_bench_new(true, PATIENT_NS);
+  stage_bench_begin(&bench, 0);
+  ck_assert(stage_bench_end(&bench));
+  fake_fail("cuMemAlloc_v2", 0, CUDA_ERROR_OUT_OF_MEMORY);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(rack_rig_try(&bench.rig, STAGE_BENCH_RACK " | z: gain", &error), STATUS_NO_MEM);
+  assert_words(&error, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory: ");
+  assert_words(&error, " bytes asked for, ");
+  assert_words(&error, " left");
+  stage_bench_begin(&bench, 1); // what was heard goes on
+  ck_assert(stage_bench_end(&bench));
+  ck_assert_uint_eq(bench.rig.player.plan->n_nodes, 2);
+  ck_assert(stage_bench_free(&bench));
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+/// Whether a failure of this function is none of the caller's: what frees, and words.
+static bool
+may_fail(const char* const name)
+{
+  return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "ProgramLog") ||
+         strstr(name, "Unload");
+}
+
+/// Let call number n_good + 1, from the plan on, fail with a result.  False when there are no so
+/// many.
+static bool
+fail_once(const uint32_t n_good, const CUresult result)
+{
+  StageBench bench = stage_bench_open(true, PATIENT_NS);
+  fake_fail(NULL, n_good, (int)result);
+  Error error = { STATUS_OK, "" };
+  const Status status = rack_rig_try(&bench.rig, STAGE_BENCH_RACK, &error);
+  bool played = !status;
+  for (uint32_t block = 0; !status && block < 4U; ++block) {
+    stage_bench_begin(&bench, block);
+    played &= stage_bench_end(&bench);
+  }
+  const bool has_failed = fake_has_failed();
+  char name[64] = "nothing";
+  if (has_failed) {
+    snprintf(name, sizeof(name), "%s", fake_failed_call());
+    name[strcspn(name, "_")] = '\0'; // without _v2
+  }
+  if (!status && !played) {
+    error = failure_of(&bench);
+  }
+  if (has_failed && !may_fail(fake_failed_call())) {
+    ck_assert_msg(!played, "%s failed, and nobody noticed", name);
+    ck_assert_msg(strstr(error.text, name) || strstr(error.text, "does not compile"),
+                  "%s failed, and \"%s\" is said", name, error.text);
+  }
+  if (!status) {
+    assert_goes_on(&bench);
+  }
+  ck_assert(stage_bench_free(&bench));
+  ck_assert_msg(fake_n_live() == 0U, "%s failed: %u objects leaked", name, fake_n_live());
+  return has_failed;
+}
+
+START_TEST(every_refusal_of_the_driver_is_said_and_leaves_nothing)
+{
+  uint32_t n_good = 0;
+  while (fail_once(n_good, CUDA_ERROR_INVALID_VALUE)) {
+    ++n_good;
+  }
+  ck_assert_uint_gt(n_good, 100);
+}
+END_TEST
+
+START_TEST(whenever_the_device_is_lost_the_cpu_goes_on)
+{
+  uint32_t n_good = 0;
+  while (fail_once(n_good, CUDA_ERROR_LAUNCH_FAILED)) { // which the driver then always returns
+    ++n_good;
+  }
+  ck_assert_uint_gt(n_good, 100);
+}
+END_TEST
+
+/// Open the device and play a rack; of the calls that return a result, the result of call number
+/// n_good + 1 is filled with one byte value.  False when there are fewer such calls.
+static bool
+give_once(const uint32_t n_good, const unsigned char byte, uint32_t* const n_refused)
+{
+  stage_bench_prepare();
+  fake_give(n_good, byte);
+  const DeviceChoice choice = { .api = "cuda", .index = 0, .deadline_ns = PATIENT_NS };
+  StageBench bench = { .in = NULL };
+  Error error = { STATUS_OK, "" };
+  Status status = device_backend_new(&choice, &bench.device, &error);
+  if (!status) {
+    ((Device*)bench.device)->mapped_bytes = n_good % 2U ? SIZE_MAX : 0U;
+    stage_bench_furnish(&bench);
+    status = rack_rig_try(&bench.rig, STAGE_BENCH_RACK, &error);
+    bool played = !status;
+    for (uint32_t block = 0; played && block < 4U; ++block) {
+      stage_bench_begin(&bench, block);
+      played = stage_bench_end(&bench);
+    }
+    if (!status) {
+      assert_goes_on(&bench);
+    }
+    ck_assert(stage_bench_free(&bench));
+  }
+  const bool has_failed = fake_has_failed();
+  const char* const name = has_failed ? fake_failed_call() : "nothing";
+  ck_assert_msg(!status || (has_failed && error.text[0]), "%s handed out %02x: \"%s\"", name, byte,
+                error.text);
+  ck_assert_msg(fake_n_live() == 0U, "%s handed out %02x: %u objects leaked", name, byte,
+                fake_n_live());
+  *n_refused += status != STATUS_OK;
+  return has_failed;
+}
+
+START_TEST(whatever_the_driver_hands_out_is_refused_or_plays)
+{
+  static const unsigned char bytes[] = { 0x00, 0x7F, 0xFF };
+  uint32_t n_refused = 0;
+  for (size_t b = 0; b < ARRAY_LEN(bytes); ++b) {
+    uint32_t n_good = 0;
+    while (give_once(n_good, bytes[b], &n_refused)) {
+      ++n_good;
+    }
+    ck_assert_uint_gt(n_good, 15);
+  }
+  ck_assert_uint_gt(n_refused, 50);
+}
+END_TEST
+
+// ---- the engine ----
+
+/// Play until the engine says so.
+static void
+play_until(TestDriver* const driver, bool (*const is_so)(const EngineStatus*),
+           EngineStatus* const status)
+{
+  engine_status(driver->engine, status);
+  while (!is_so(status)) {
+    driver->position = 0;
+    driver_play(driver, 1);
+    usleep(1000);
+    engine_status(driver->engine, status);
+  }
+}
+
+static bool
+is_on_cpu(const EngineStatus* const status)
+{
+  return !strcmp(status->backend, "cpu");
+}
+
+static bool
+was_opened_again(const EngineStatus* const status)
+{
+  (void)status;
+  return fake_n_calls("cuDeviceGetCount") > 0U;
+}
+
+START_TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
+{
+  stage_bench_prepare();
+  const EngineConfig config = { .n_in = 1,
+                                .n_out = 1,
+                                .depth = 1,
+                                .deadline = 0.75,
+                                .backend = ENGINE_BACKEND_CUDA,
+                                .gpu_may_sleep = true };
+  TestDriver driver = driver_from(&config, STAGE_BENCH_RACK, 100U * DRIVER_BLOCK);
+  for (size_t i = 0; i < driver.n_frames; ++i) {
+    driver.in[0][i] = 0.5F;
+  }
+  EngineStatus status;
+  driver_play(&driver, 20);
+  engine_status(driver.engine, &status);
+  ck_assert_str_eq(status.backend, "cuda");
+  ck_assert_uint_eq(status.worker_counts.device_errors + status.counts.failed, 0);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_failure(driver.engine, &error), STATUS_OK);
+
+  fake_break("fx_gain", CUDA_ERROR_ILLEGAL_ADDRESS);
+  play_until(&driver, is_on_cpu, &status);
+  driver_play(&driver, 2); // what was begun before may not have been heard
+  engine_status(driver.engine, &status);
+  ck_assert_uint_eq(status.worker_counts.device_errors, 1);
+  ck_assert_uint_gt(status.counts.failed, 0);
+  ck_assert_str_eq(status.device, "");
+  ck_assert_ptr_nonnull(strstr(status.backend_note, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal"));
+  ck_assert_ptr_nonnull(strstr(status.backend_note, "; effects run on the CPU"));
+  ck_assert_int_eq(engine_failure(driver.engine, &error), STATUS_DEVICE_LOST);
+
+  // The error is one that outlives the context: opening fails, and the CPU goes on.
+  fake_forget_calls();
+  play_until(&driver, was_opened_again, &status); // after 1 s
+  ck_assert(is_on_cpu(&status) && status.worker_counts.device_errors == 1U);
+  driver_play(&driver, 20);
+  const float last = driver.out[0][driver.position - 1U];
+  ck_assert(last > 0.3538F && last < 0.3540F); // 0.5 at -3 dB
+  driver_free(&driver);
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+END_TEST
+
+/// Costs by which everything goes to the GPU.
+static PlacementCosts
+costs_for_the_gpu(void)
+{
+  PlacementCosts costs = { .stage = { { .is_known = true }, { .is_known = true } } };
+  for (uint32_t e = 0; e < PLACEMENT_MAX_EFFECTS; ++e) {
+    costs.effects[PLACEMENT_CPU][e] = (PlacementCost){ .is_known = true, .base = 1000.0 };
+    costs.effects[PLACEMENT_GPU][e] = (PlacementCost){ .is_known = true };
+  }
+  return costs;
+}
+
+/// An edit that the GPU refuses, as `call` fails with `result`.
+static void
+assert_plays_on_cpu(const char* const call, const int result, const char* const words)
+{
+  stage_bench_prepare();
+  setenv("WARPRACK_AUTO_GPU", "any", 1);
+  const PlacementCosts costs = costs_for_the_gpu();
+  const EngineConfig config = { .n_in = 1,
+                                .n_out = 1,
+                                .depth = 1,
+                                .deadline = 0.75,
+                                .backend = ENGINE_BACKEND_AUTO,
+                                .gpu_index = UINT32_MAX,
+                                .costs = &costs,
+                                .gpu_may_sleep = true };
+  TestDriver driver = driver_from(&config, STAGE_BENCH_RACK, 2000U * DRIVER_BLOCK);
+  Rack* rack = driver_rack(STAGE_BENCH_RACK);
+  EngineStatus status;
+  driver_play(&driver, 20);
+  engine_status(driver.engine, &status);
+  ck_assert_str_eq(status.backend, "cuda");
+
+  fake_fail(call, 0, result);
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(driver_edit(&driver, &rack, STAGE_BENCH_RACK " | gain | invert", &error) ==
+                    STATUS_OK,
+                "%s", error.text);
+  ck_assert(fake_has_failed());
+  engine_status(driver.engine, &status);
+  ck_assert_str_eq(status.backend, "cpu");
+  ck_assert_ptr_nonnull(strstr(status.backend_note, "effects run on cpu: "));
+  ck_assert_ptr_nonnull(strstr(status.backend_note, words));
+  EnginePlace places[4];
+  ck_assert_uint_eq(engine_places(driver.engine, places, 4), 4);
+  ck_assert_str_eq(places[0].why, "failed");
+  rack_free(rack);
+  driver_free(&driver);
+  ck_assert_uint_eq(fake_n_live(), 0);
+}
+
+START_TEST(what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
+{
+  assert_plays_on_cpu("nvrtcCompileProgram", NVRTC_ERROR_COMPILATION, "does not compile");
+  assert_plays_on_cpu("cuGraphInstantiateWithFlags", CUDA_ERROR_NOT_SUPPORTED,
+                      "cuGraphInstantiateWithFlags");
+}
+END_TEST
+
+SUITE_MAIN("gpu_stage_cuda_errors", an_asynchronous_error_is_named_and_the_cpu_goes_on,
+           a_hang_is_found_and_nothing_is_freed, a_thread_that_is_kept_waiting_calls_no_device_late,
+           a_device_that_hangs_when_it_is_opened_holds_nobody_up,
+           without_memory_the_plan_is_refused_with_the_sizes,
+           every_refusal_of_the_driver_is_said_and_leaves_nothing,
+           whenever_the_device_is_lost_the_cpu_goes_on,
+           whatever_the_driver_hands_out_is_refused_or_plays,
+           the_engine_leaves_a_lost_device_and_tries_it_again,
+           what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)

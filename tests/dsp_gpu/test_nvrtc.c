@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  Every kernel is compiled by NVIDIA's compiler for every architecture that matters, and does not
+  spill registers.  Needs NVRTC and no GPU.  Prints a table of what each kernel takes:
+
+      build/tests/test_nvrtc [ARCHITECTURE...]     75, 80 ...; default: all of them
+*/
+
+#include "dsp_gpu/cuda/cuda_private.h"
+#include "dsp_gpu/cuda/nvrtc_compile.h"
+#include "dsp_gpu/gpu_compile.h"
+#include "engine/contract/effect.h"
+#include "tests/support/suite.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EM_CUDA 190 // e_machine of NVIDIA's ELF files
+
+static uint32_t capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
+static size_t n_capabilities = ARRAY_LEN(capabilities);
+
+#define MOST_OPTIONS (2U + FX_KERNEL_SIZES)
+#define MOST_SETS    256U
+#define MOST_PARAMS  32U
+
+/// Sizes that a kernel file is compiled for.
+typedef struct SizeSet {
+  char name[32];
+  char texts[MOST_OPTIONS][32];
+  const char* options[MOST_OPTIONS]; ///< Into texts, NULL-terminated
+} SizeSet;
+
+static SizeSet size_sets[MOST_SETS]; ///< [n_size_sets] What the effects ask for, and fixed_sets
+static size_t n_size_sets;
+
+/// The files that belong to no effect.
+static const struct {
+  const char* name;
+  uint32_t group_size;
+} fixed_sets[] = {
+  { "selftest.cu", 32 }, { "selftest.cu", 256 }, { "stage.cu", 64 },
+  { "stage.cu", 128 },   { "done.cu", 32 },
+};
+
+/// Add a set, unless it is there.
+static void
+add_set(const char* const name, const uint32_t group_size, const FxKernelSize* const sizes)
+{
+  ck_assert_uint_lt(n_size_sets, MOST_SETS);
+  SizeSet* const set = &size_sets[n_size_sets];
+  memset(set, 0, sizeof(*set));
+  snprintf(set->name, sizeof(set->name), "%s", name);
+  uint32_t n = 0;
+  snprintf(set->texts[n++], sizeof(set->texts[0]), "-DGROUP_SIZE=%u", group_size);
+  for (uint32_t s = 0; sizes && s < FX_KERNEL_SIZES && sizes[s].name; ++s) {
+    snprintf(set->texts[n++], sizeof(set->texts[0]), "-D%s=%u", sizes[s].name, sizes[s].value);
+  }
+  bool is_new = true;
+  for (size_t s = 0; s < n_size_sets; ++s) {
+    is_new = is_new && (strcmp(size_sets[s].name, set->name) != 0 ||
+                        memcmp(size_sets[s].texts, set->texts, sizeof(set->texts)) != 0);
+  }
+  for (uint32_t o = 0; o < n; ++o) {
+    set->options[o] = set->texts[o];
+  }
+  n_size_sets += is_new;
+}
+
+// Nodes of an effect: parameters as they are by default or, where they size something, at an end of
+// their range; files that are short and long.
+
+typedef enum NodeKind { NODE_DEFAULT, NODE_LEAST, NODE_MOST, N_NODE_KINDS } NodeKind;
+
+static float responses[70000];
+static const FxFile short_file = { "short", 1, 20, responses, true, 0 };
+static const FxFile long_file = { "long", 1, ARRAY_LEN(responses), responses, true, 0 };
+
+static void
+add_node(const FxInfo* const fx, const NodeKind kind, const FxFile* const file,
+         const uint32_t n_channels, const uint32_t block_frames)
+{
+  double values[MOST_PARAMS];
+  const char* texts[MOST_PARAMS] = { NULL };
+  const FxFile* files[MOST_PARAMS] = { NULL };
+  ck_assert_uint_le(fx->n_params, MOST_PARAMS);
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    const FxParam* const param = &fx->params[p];
+    double ends[2];
+    const bool has_range = fx_param_range(param, &ends[0], &ends[1]);
+    values[p] = has_range && param->structural && kind ? ends[kind == NODE_MOST] : param->initial;
+    texts[p] = param->kind == PARAM_FILE && file ? file->name : param->initial_text;
+    files[p] = param->kind == PARAM_FILE ? file : NULL;
+  }
+  const FxSetup setup = { .rate_hz = 48000.0,
+                          .max_block_frames = block_frames,
+                          .n_in = n_channels,
+                          .values = values,
+                          .texts = texts,
+                          .files = files,
+                          .for_kernel = true };
+  FxShape shape = { .n_out = n_channels };
+  void* node = NULL;
+  Error error;
+  if (fx_make(fx, &setup, &shape, &node, &error)) {
+    return; // a width, a file or a value that the effect does not take
+  }
+  FxKernelShape kernel = { .file = NULL };
+  fx->kernel->shape(node, &kernel);
+  for (uint32_t p = 0; p < kernel.n_passes; ++p) {
+    add_set(kernel.file ? kernel.file : fx->kernel->file, kernel.passes[p].group_size,
+            kernel.sizes);
+  }
+  fx->destroy(node);
+}
+
+static void
+add_effect(const FxInfo* const fx)
+{
+  static const uint32_t widths[] = { 1, 2, FX_MAX_CHANNELS };
+  static const uint32_t blocks[] = { 32, 64, 256, 1024, 2048 };
+  static const FxFile* const files[] = { NULL, &short_file, &long_file };
+  for (uint32_t i = 0; i < N_NODE_KINDS * ARRAY_LEN(files); ++i) {
+    for (uint32_t w = 0; w < ARRAY_LEN(widths); ++w) {
+      for (uint32_t b = 0; b < ARRAY_LEN(blocks); ++b) {
+        add_node(fx, i % N_NODE_KINDS, files[i / N_NODE_KINDS], widths[w], blocks[b]);
+      }
+    }
+  }
+}
+
+static void
+make_size_sets(void)
+{
+  uint32_t n_effects = 0;
+  const FxInfo* const* const effects = fx_table(&n_effects);
+  n_size_sets = 0;
+  responses[0] = 1.0F;
+  responses[ARRAY_LEN(responses) - 1U] = 0.5F;
+  for (uint32_t e = 0; e < n_effects; ++e) {
+    if (effects[e]->kernel) {
+      add_effect(effects[e]);
+    }
+  }
+  for (size_t s = 0; s < ARRAY_LEN(fixed_sets); ++s) {
+    add_set(fixed_sets[s].name, fixed_sets[s].group_size, NULL);
+  }
+}
+
+/// The source of a kernel file, also of the one that is not in kernels/.
+static const char*
+source_of(const char* const name)
+{
+  const GpuSource* const source = gpu_source_find(name);
+  return source ? source->text : !strcmp(name, "done.cu") ? cuda_done_source : NULL;
+}
+
+/// Compile to machine code with ptxas's report in the log.
+static Status
+compile(const char* const name, const char* const source, const char* const* const options,
+        const uint32_t capability, NvrtcResult* const result, Error* const error)
+{
+  const char* all[12] = { "--ptxas-options=-v" };
+  for (uint32_t o = 0; options[o]; ++o) {
+    ck_assert_uint_lt(o, 10);
+    all[o + 1U] = options[o];
+  }
+  char* const text = gpu_compile_text(name, source);
+  const NvrtcJob job = { .name = name, .source = text, .capability = capability, .options = all };
+  const Status status = nvrtc_compile(&job, result, error);
+  free(text);
+  return status;
+}
+
+// The report: for each kernel a line with its name, one with its spills, one with the rest
+
+/// The number in front of `words` in a line, or 0.
+static uint32_t
+number_before(const char* const line, const char* const words)
+{
+  const char* at = strstr(line, words);
+  if (!at) {
+    return 0;
+  }
+  while (at > line && strchr("0123456789 ", at[-1])) {
+    --at;
+  }
+  return (uint32_t)strtoul(at, NULL, 10);
+}
+
+/// Print a row for each kernel of a log; the number of kernels, and of bytes that they spill.
+static uint32_t
+print_rows(const char* const* const options, const uint32_t capability, char* const log,
+           uint32_t* const n_spilled)
+{
+  char kernel[48] = "";
+  uint32_t spills = 0;
+  uint32_t n_kernels = 0;
+  char* rest = NULL;
+  for (char* line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    sscanf(line, "ptxas info : Compiling entry function '%47[^']'", kernel);
+    if (strstr(line, "spill stores")) {
+      spills = number_before(line, "bytes spill stores") + number_before(line, "bytes spill loads");
+    }
+    if (strstr(line, "registers")) {
+      printf("sm_%-3u %-24s %9u %12u %6u ", capability, kernel, number_before(line, "registers"),
+             number_before(line, "bytes smem"), spills);
+      for (uint32_t o = 0; options[o]; ++o) {
+        printf(" %s", options[o]);
+      }
+      puts("");
+      ck_assert_uint_gt(number_before(line, "registers"), 0);
+      ++n_kernels;
+      *n_spilled += spills;
+    }
+  }
+  return n_kernels;
+}
+
+static uint32_t
+n_kernels_in(const char* source)
+{
+  uint32_t n = 0;
+  while ((source = strstr(source, "KERNEL\n"))) {
+    ++n;
+    ++source;
+  }
+  return n;
+}
+
+static void
+compile_and_print(const size_t set, const uint32_t capability)
+{
+  const char* const name = size_sets[set].name;
+  NvrtcResult result;
+  Error error = { 0 };
+  uint32_t target = 0;
+  if (nvrtc_target(capability, &target, &error) || target != capability) {
+    printf("sm_%-3u %s: not an architecture of this %s\n", capability, name, nvrtc_version());
+    return;
+  }
+  ck_assert_msg(
+      !compile(name, source_of(name), size_sets[set].options, capability, &result, &error),
+      "sm_%u: %s", capability, error.text);
+  const Elf64_Ehdr* const header = result.cubin;
+  ck_assert_uint_gt(result.n_bytes, sizeof(*header));
+  ck_assert_mem_eq(header->e_ident, ELFMAG, SELFMAG);
+  ck_assert_uint_eq(header->e_machine, EM_CUDA);
+  uint32_t n_spilled = 0;
+  ck_assert_uint_eq(print_rows(size_sets[set].options, capability, result.log, &n_spilled),
+                    n_kernels_in(source_of(name)));
+  ck_assert_msg(n_spilled == 0U, "%s spills %u bytes on sm_%u", name, n_spilled, capability);
+  free(result.cubin);
+  free(result.log);
+}
+
+START_TEST(every_kernel_compiles_for_every_architecture)
+{
+  make_size_sets();
+  printf("%s\n%-6s %-24s %9s %12s %6s  sizes\n", nvrtc_version(), "arch", "kernel", "registers",
+         "shared bytes", "spills");
+  for (size_t set = 0; set < n_size_sets; ++set) {
+    for (size_t c = 0; c < n_capabilities; ++c) {
+      compile_and_print(set, capabilities[c]);
+    }
+  }
+  fflush(stdout);
+}
+END_TEST
+
+START_TEST(every_kernel_file_has_sizes)
+{
+  make_size_sets();
+  for (uint32_t s = 0; s < gpu_n_sources; ++s) {
+    bool is_there = false;
+    for (size_t set = 0; set < n_size_sets; ++set) {
+      is_there = is_there || !strcmp(size_sets[set].name, gpu_sources[s].name);
+    }
+    ck_assert_msg(is_there, "%s: no effect asks for it, and it is not in fixed_sets",
+                  gpu_sources[s].name);
+  }
+}
+END_TEST
+
+START_TEST(a_wrong_kernel_is_named_with_its_line)
+{
+  static const char* const options[] = { "-DGROUP_SIZE=32", NULL };
+  NvrtcResult result = { 0 };
+  Error error = { 0 };
+  const char* const source = "KERNEL\nwrong(GLOBAL f32* const out)\n{\n  out[0] = nonsense;\n}\n";
+  ck_assert_int_eq(compile("wrong.cu", source, options, 90, &result, &error), STATUS_BAD_ARG);
+  ck_assert_msg(strstr(error.text, "wrong.cu(4): error: identifier \"nonsense\"") != NULL, "%s",
+                error.text);
+  ck_assert_ptr_null(result.cubin);
+}
+END_TEST
+
+START_TEST(an_unknown_architecture_is_refused)
+{
+  Error error = { 0 };
+  uint32_t target = 0;
+  ck_assert_int_eq(nvrtc_target(30, &target, &error), STATUS_NO_BACKEND);
+  ck_assert_ptr_nonnull(strstr(error.text, "sm_30"));
+  ck_assert_ptr_nonnull(strstr(error.text, nvrtc_version()));
+}
+END_TEST
+
+int
+main(const int argc, char* const argv[])
+{
+  for (int a = 1; a < argc && (size_t)a <= ARRAY_LEN(capabilities); ++a) {
+    capabilities[a - 1] = (uint32_t)strtoul(argv[a], NULL, 10);
+    n_capabilities = (size_t)a;
+  }
+  setvbuf(stdout, NULL, _IOLBF, 0); // a table that ends in a failure is shown up to there
+  Error error;
+  if (nvrtc_load(&error)) {
+    puts(error.text);
+    return TEST_SKIPPED;
+  }
+  const TTest* const tests[] = { every_kernel_compiles_for_every_architecture,
+                                 every_kernel_file_has_sizes, a_wrong_kernel_is_named_with_its_line,
+                                 an_unknown_architecture_is_refused };
+  return suite_run("nvrtc", tests, ARRAY_LEN(tests));
+}

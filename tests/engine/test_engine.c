@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The engine plays racks: exactly, at its stated latency, and edits, parameter changes and removals
+// while it plays are heard at their frame and without a click.  The test is the audio driver: time
+// is its own.
+
+#include "engine/engine.h"
+#include "engine/plan/plan.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+#include "tests/support/test_driver.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define RATE  DRIVER_RATE_HZ
+#define BLOCK DRIVER_BLOCK
+
+START_TEST(the_empty_rack_passes_everything_through_exactly)
+{
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    TestDriver driver = driver_new("", 2, 2, depth, false, 100U * BLOCK);
+    signal_noise(driver.in[0], driver.n_frames, 1);
+    signal_noise(driver.in[1], driver.n_frames, 2);
+    driver_play(&driver, 100);
+    const uint32_t latency = engine_latency(driver.engine);
+    ck_assert_uint_eq(latency, depth * BLOCK);
+    for (uint32_t c = 0; c < 2U; ++c) {
+      ck_assert(!memcmp(driver.out[c] + latency, driver.in[c],
+                        (driver.n_frames - latency) * sizeof(float)));
+    }
+    driver_free(&driver);
+  }
+}
+END_TEST
+
+START_TEST(live_and_offline_give_the_same_samples)
+{
+  const char* const rack = "gain -3dB | (gain -6dB + gain -12dB) | gain 2dB";
+  TestDriver live = driver_new(rack, 1, 1, 1, false, 200U * BLOCK);
+  TestDriver offline = driver_new(rack, 1, 1, 0, true, 200U * BLOCK);
+  signal_noise(live.in[0], live.n_frames, 3);
+  signal_noise(offline.in[0], offline.n_frames, 3);
+  driver_play(&live, 200);
+  driver_play(&offline, 200);
+  ck_assert(!memcmp(live.out[0] + BLOCK, offline.out[0], (live.n_frames - BLOCK) * sizeof(float)));
+  const double gain = pow(10.0, -3.0 / 20.0) * (pow(10.0, -6.0 / 20.0) + pow(10.0, -12.0 / 20.0)) *
+                      pow(10.0, 2.0 / 20.0);
+  for (size_t i = 0; i < live.n_frames; ++i) {
+    ck_assert_double_eq_tol(offline.out[0][i], gain * (double)offline.in[0][i], 1e-6);
+  }
+  driver_free(&live);
+  driver_free(&offline);
+}
+END_TEST
+
+START_TEST(offline_a_block_ahead_begins_with_silence)
+{
+  const EngineConfig config = { .n_in = 1, .depth = 1, .offline = true }; // as wide as the rack
+  TestDriver driver = driver_from(&config, "gain 0dB", 3U * BLOCK);
+  signal_noise(driver.in[0], driver.n_frames, 8);
+  memset(driver.out[0], 0xFF, driver.n_frames * sizeof(float)); // not a number
+  driver_play(&driver, 3);
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    ck_assert(driver.out[0][i] == 0.0F);
+  }
+  ck_assert(!memcmp(driver.out[0] + BLOCK, driver.in[0], 2U * BLOCK * sizeof(float)));
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_parameter_changes_at_its_frame)
+{
+  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  Rack* const rack = driver_rack("g: gain 0dB");
+  for (size_t i = 0; i < driver.n_frames; ++i) {
+    driver.in[0][i] = 1.0F;
+  }
+  driver_play(&driver, 10);
+  const uint64_t at = engine_frame_now(driver.engine) + 5U * BLOCK + 17U;
+  const EngineParam change = { rack->nodes[0].uid, 0, -120.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &change, 1, at), STATUS_OK);
+  driver_play(&driver, 100);
+  ck_assert(driver.out[0][at + BLOCK - 1U] == 1.0F);
+  ck_assert(driver.out[0][at + BLOCK] < 1.0F);
+  ck_assert(driver.out[0][at + BLOCK + 2000U] == 0.0F);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(edits_do_not_click)
+{
+  static const char* const racks[] = {
+    "g: gain 0dB",
+    "g: gain 0dB | h: gain -12dB",
+    "g: gain 0dB",
+    "h: gain 0dB",
+    "",
+    "a: gain -6dB + b: gain -6dB",
+    "b: gain -6dB + a: gain -6dB",
+    "a: gain 0dB | b: gain -3dB",
+    "b: gain 0dB | a: gain -3dB",
+    "add a gain\nconnect in a\nconnect a out gain=-20dB",
+    "add a gain\nconnect in a\nconnect a out",
+    "add a gain -6dB\nconnect in a",
+    "a: gain -6dB",
+  };
+  static const double frequencies[] = { 200.0, 440.0, 3000.0 };
+  for (uint32_t f = 0; f < ARRAY_LEN(frequencies); ++f) {
+    TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 400U * BLOCK * ARRAY_LEN(racks));
+    Rack* rack = driver_rack(racks[0]);
+    signal_sine(driver.in[0], driver.n_frames, frequencies[f], RATE, 0.5, 0.0);
+    driver_play(&driver, 100);
+    for (uint32_t r = 1; r < ARRAY_LEN(racks); ++r) {
+      const size_t begin = driver.position;
+      Error error = { STATUS_OK, "" };
+      ck_assert_msg(driver_edit(&driver, &rack, racks[r], &error) == STATUS_OK, "%s: %s", racks[r],
+                    error.text);
+      driver_play(&driver, 100);
+      const float* const out = driver.out[0];
+      const size_t end = driver.position;
+      const double before = max_second_difference(out + begin - 50U * BLOCK, 50U * BLOCK);
+      const double after = max_second_difference(out + end - 50U * BLOCK, 50U * BLOCK);
+      const double largest = max_second_difference(out + begin - BLOCK, end - begin + BLOCK);
+      const double allowed = 1.5 * (before > after ? before : after);
+      ck_assert_msg(largest <= allowed + 1e-6, "%g Hz: to \"%s\": %g, allowed %g", frequencies[f],
+                    racks[r], largest, allowed);
+    }
+    rack_free(rack);
+    driver_free(&driver);
+  }
+}
+END_TEST
+
+START_TEST(a_node_that_is_renamed_keeps_its_memory)
+{
+  static const char text[] = "d: delay 100ms mix=100% feedback=50% | r: reverb mix=50%";
+  static const char* const edits[] = { "rename d echo", "rename r d\nrename echo r",
+                                       "rename d x\nrename r d\nrename x r" };
+  TestDriver renamed = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
+  TestDriver left_alone = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
+  Rack* rack = driver_rack(text);
+  signal_noise(renamed.in[0], 50U * BLOCK, 4);
+  memcpy(left_alone.in[0], renamed.in[0], 50U * BLOCK * sizeof(float));
+  for (uint32_t e = 0; e < ARRAY_LEN(edits); ++e) {
+    driver_play(&renamed, 60);
+    Error error = { STATUS_OK, "" };
+    ck_assert_msg(driver_apply(&renamed, &rack, edits[e], &error) == STATUS_OK, "%s", error.text);
+  }
+  driver_play(&renamed, 100);
+  driver_play(&left_alone, renamed.position / BLOCK);
+  ck_assert(left_alone.out[0][renamed.position - 1U] != 0.0F);
+  ck_assert(!memcmp(renamed.out[0], left_alone.out[0], renamed.position * sizeof(float)));
+  rack_free(rack);
+  driver_free(&left_alone);
+  driver_free(&renamed);
+}
+END_TEST
+
+START_TEST(a_removed_node_leaves_a_chain_that_sounds)
+{
+  TestDriver driver = driver_new("g: gain -6dB | h: gain -6dB", 1, 1, 1, false, 200U * BLOCK);
+  Rack* rack = driver_rack("g: gain -6dB | h: gain -6dB");
+  signal_noise(driver.in[0], driver.n_frames, 5);
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(driver_apply(&driver, &rack, "remove g", &error) == STATUS_OK, "%s", error.text);
+  driver_play(&driver, 50);
+  for (size_t i = driver.position - BLOCK; i < driver.position; ++i) {
+    ck_assert_double_eq_tol(driver.out[0][i], 0.5011872336 * (double)driver.in[0][i - BLOCK], 1e-6);
+  }
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_refused_edit_changes_nothing)
+{
+  TestDriver driver = driver_new("g: gain -6dB", 2, 2, 1, false, 100U * BLOCK);
+  Rack* rack = driver_rack("g: gain -6dB");
+  signal_noise(driver.in[0], driver.n_frames, 5);
+  driver_play(&driver, 20);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(driver_edit(&driver, &rack, "connect in:3 out", &error), STATUS_BAD_RACK);
+  ck_assert_msg(strstr(error.text, "in:3 does not exist"), "%s", error.text);
+  driver_play(&driver, 20);
+  for (size_t i = BLOCK; i < driver.position; ++i) {
+    ck_assert_double_eq_tol(driver.out[0][i], 0.5011872336 * (double)driver.in[0][i - BLOCK], 1e-6);
+  }
+  EngineStatus status;
+  engine_status(driver.engine, &status);
+  ck_assert_uint_eq(status.edits_refused, 1);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_value_set_since_the_document_wins_over_it)
+{
+  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  Rack* const rack = driver_rack("g: gain 0dB");
+  for (size_t i = 0; i < driver.n_frames; ++i) {
+    driver.in[0][i] = 1.0F;
+  }
+  driver_play(&driver, 10);
+  ck_assert_int_eq(rack_set_number(rack, "g", "gain", -6.0, NULL), STATUS_OK);
+  ck_assert_int_eq(engine_edit(driver.engine, rack, 100U * BLOCK, NULL, NULL), STATUS_OK);
+  const EngineParam newer = { rack->nodes[0].uid, 0, -20.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &newer, 1, 0), STATUS_OK);
+  driver_await_builder(&driver, 100U * BLOCK);
+  driver_play(&driver, 80); // the edit waits for its frame meanwhile
+  ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
+  driver_play(&driver, 100);
+  ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_edit_wait(driver.engine, rack, &error),
+                   STATUS_OK); // a newer document, with -6 dB
+  driver_play(&driver, 100);
+  ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5011872, 1e-6);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
+{
+  static const char narrow[] = "add g gain 0dB\nconnect in:1 g\nconnect g out:1\n";
+  static const char wide[] = "add g gain -6dB\nconnect in g\nconnect g out\n"; // needs another node
+  TestDriver driver = driver_new(narrow, 2, 2, 1, false, 400U * BLOCK);
+  Rack* const before = driver_rack(narrow);
+  Rack* after = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!rack_parse(wide, "test", before, &after, &error), "%s", error.text);
+  for (size_t i = 0; i < driver.n_frames; ++i) {
+    driver.in[0][i] = 1.0F;
+  }
+  driver_play(&driver, 10);
+  ck_assert_int_eq(engine_edit(driver.engine, after, 100U * BLOCK, NULL, NULL), STATUS_OK);
+  const EngineParam newer = { after->nodes[0].uid, 0, -20.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &newer, 1, 0), STATUS_OK);
+  driver_await_builder(&driver, 100U * BLOCK);
+  driver_play(&driver, 190);
+  ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
+
+  ck_assert_msg(!engine_edit_wait(driver.engine, before, &error), "%s", error.text); // newer again
+  driver_play(&driver, 100);
+  ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 1.0, 1e-6);
+  rack_free(before);
+  rack_free(after);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_new_format_keeps_the_rack_and_its_values)
+{
+  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  Rack* const rack = driver_rack("g: gain 0dB");
+  for (size_t i = 0; i < driver.n_frames; ++i) {
+    driver.in[0][i] = 1.0F;
+  }
+  driver_play(&driver, 10);
+  const EngineParam change = { rack->nodes[0].uid, 0, -20.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &change, 1, 0), STATUS_OK);
+  driver_play(&driver, 50);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_arm(driver.engine, 44100.0, 32, 1, 1, &error), STATUS_OK);
+  driver.block = 32;
+  driver_play(&driver, 10);
+  ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
+  ck_assert_uint_eq(engine_latency(driver.engine), 32);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
+{
+  TestDriver driver = driver_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
+  signal_noise(driver.in[0], driver.n_frames, 6);
+  driver_play(&driver, 20);
+  ck_assert(!memcmp(driver.out[0], driver.out[1], 20U * BLOCK * sizeof(float)));
+  ck_assert(driver.out[0][19U * BLOCK] == driver.in[0][18U * BLOCK]);
+
+  static const struct {
+    const char* rack;
+    const char* reason;
+  } bad[] = {
+    { "g: gain backend=gpu", "backend=gpu was asked for" },
+    { "add a gain\nconnect in a:3\nconnect a out", "a gives 3 channels" },
+    { "add a gain\nconnect in a:1-2\nconnect a out:1",
+      "a gives 2 channels and out:1 takes 1; pick some, as in connect a:1 out:1" },
+    { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
+    { "connect in out:3", "out:3 does not exist: out has 2 channels" },
+  };
+  Rack* rack = driver_rack("g: gain");
+  for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
+    Error error = { STATUS_OK, "" };
+    ck_assert_int_eq(driver_edit(&driver, &rack, bad[i].rack, &error),
+                     i == 0U ? STATUS_NO_BACKEND : STATUS_BAD_RACK);
+    ck_assert_msg(strstr(error.text, bad[i].reason), "%s", error.text);
+    ck_assert_msg(!strstr(error.text, ":1-1"), "%s", error.text); // one channel is no range
+  }
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
+{
+  size_t size = 0;
+  char* text = NULL;
+  FILE* const stream = open_memstream(&text, &size);
+  for (uint32_t n = 0; n < 1000U; ++n) {
+    fprintf(stream, "%sg%u: gain", n ? " | " : "", n);
+  }
+  fclose(stream);
+  TestDriver driver = driver_new("", 1, 1, 1, false, 2000U * BLOCK);
+  Rack* rack = rack_new();
+  signal_noise(driver.in[0], driver.n_frames, 7);
+  driver_play(&driver, 10);
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(driver_edit(&driver, &rack, text, &error) == STATUS_OK, "%s", error.text);
+  driver_play(&driver, 100);
+  EngineStatus status;
+  engine_status(driver.engine, &status);
+  ck_assert_uint_eq(status.n_levels, 1000);
+  const size_t last = driver.position - BLOCK;
+  ck_assert(driver.out[0][last] == driver.in[0][last - BLOCK]);
+  ck_assert_msg(driver_edit(&driver, &rack, "", &error) == STATUS_OK, "%s", error.text);
+  do { // the builder keeps house twenty times a second
+    driver.position = 0;
+    driver_play(&driver, 5);
+    usleep(10000);
+    engine_status(driver.engine, &status);
+  } while (status.n_levels);
+  ck_assert_uint_eq(status.n_units, 0);
+  rack_free(rack);
+  free(text);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(the_widest_rack_keeps_its_channels_apart)
+{
+  static float samples[2][FX_MAX_CHANNELS][BLOCK];
+  const float* in[FX_MAX_CHANNELS];
+  float* out[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < FX_MAX_CHANNELS; ++c) {
+    in[c] = samples[0][c];
+    out[c] = samples[1][c];
+  }
+  Rack* const rack = driver_rack("gain -6dB");
+  const float gain = (float)pow(10.0, -6.0 / 20.0);
+  for (uint32_t offline = 0; offline < 2U; ++offline) {
+    const EngineConfig config = {
+      .n_in = FX_MAX_CHANNELS, .n_out = FX_MAX_CHANNELS, .deadline = 0.75, .offline = offline
+    };
+    Error error = { STATUS_OK, "" };
+    Engine* engine = NULL;
+    ck_assert_int_eq(engine_new(&config, &engine, &error), STATUS_OK);
+    ck_assert_int_eq(engine_edit_wait(engine, rack, &error), STATUS_OK);
+    ck_assert_int_eq(engine_arm(engine, RATE, BLOCK, FX_MAX_CHANNELS + 1U, 1, &error),
+                     STATUS_BAD_ARG);
+    ck_assert_int_eq(engine_arm(engine, RATE, BLOCK, FX_MAX_CHANNELS, FX_MAX_CHANNELS, &error),
+                     STATUS_OK);
+    for (uint32_t c = 0; c < FX_MAX_CHANNELS; ++c) {
+      signal_noise(samples[0][c], BLOCK, 1U + c);
+    }
+    engine_process(engine, in, out, BLOCK, true);
+    for (uint32_t c = 0; c < FX_MAX_CHANNELS; ++c) {
+      ck_assert_double_eq_tol(out[c][BLOCK - 1U], gain * in[c][BLOCK - 1U], 1e-6);
+    }
+    engine_free(engine);
+  }
+  rack_free(rack);
+}
+END_TEST
+
+/// As a user without privileges; for this test's process.
+static void
+drop_privileges(void)
+{
+  const struct rlimit none = { 0, 0 };
+  ck_assert_int_eq(setrlimit(RLIMIT_RTPRIO, &none), 0);
+  ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &none), 0);
+  ck_assert(geteuid() != 0 || setuid(65534) == 0);
+}
+
+START_TEST(each_privilege_that_real_time_lacks_is_noted)
+{
+  const EngineConfig config = { .n_in = 1, .n_out = 1, .realtime = true, .priority = 7 };
+  Error error = { STATUS_OK, "" };
+  Engine* engine = NULL;
+  EngineStatus status;
+  drop_privileges();
+  ck_assert_msg(!engine_new(&config, &engine, &error), "%s", error.text);
+  engine_status(engine, &status);
+  ck_assert_msg(strstr(status.realtime_note, "no real-time priority 7 ("), "%s",
+                status.realtime_note);
+  ck_assert_msg(strstr(status.realtime_note, "memory is not locked: "), "%s", status.realtime_note);
+  engine_free(engine);
+}
+END_TEST
+
+SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
+           live_and_offline_give_the_same_samples, offline_a_block_ahead_begins_with_silence,
+           a_parameter_changes_at_its_frame, edits_do_not_click,
+           a_node_that_is_renamed_keeps_its_memory, a_removed_node_leaves_a_chain_that_sounds,
+           a_refused_edit_changes_nothing, a_value_set_since_the_document_wins_over_it,
+           a_value_set_since_the_document_wins_in_a_node_that_is_made_anew,
+           a_new_format_keeps_the_rack_and_its_values,
+           mono_feeds_all_channels_and_what_cannot_be_is_refused,
+           a_thousand_nodes_are_planned_and_dying_ones_left_out,
+           the_widest_rack_keeps_its_channels_apart, each_privilege_that_real_time_lacks_is_noted)

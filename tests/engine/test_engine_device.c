@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  An engine with a device: edits, also those that move nodes between CPU and device, are heard
+  without a click and at the same latency; what leaves the choice goes where the costs say; the
+  status tells what runs where, and why.
+
+      WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
+*/
+
+#include "engine/engine.h"
+#include "engine/worker/calibrate.h"
+#include "engine/worker/placement.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+#include "tests/support/test_driver.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK       DRIVER_BLOCK
+#define DEADLINE_NS 20000000000U // a machine without a GPU may have other things to do
+
+static const char* api;
+
+/// An engine on the device, `depth` blocks ahead.
+static TestDriver
+driver_on_device(const EngineBackend backend, const PlacementCosts* const costs,
+                 const char* const rack, const uint32_t depth, const size_t n_blocks)
+{
+  const EngineConfig config = { .n_in = 1,
+                                .n_out = 1,
+                                .depth = depth,
+                                .deadline = 0.75,
+                                .backend = backend,
+                                .gpu_index = UINT32_MAX,
+                                .gpu_deadline_ns = DEADLINE_NS,
+                                .costs = costs };
+  return driver_from(&config, rack, n_blocks * BLOCK);
+}
+
+static EngineBackend
+device_backend(void)
+{
+  return strcmp(api, "cuda") ? ENGINE_BACKEND_OPENCL : ENGINE_BACKEND_CUDA;
+}
+
+/// Where the node of that name runs, and why, as "backend why".
+static const char*
+place_of(const TestDriver* const driver, const Rack* const rack, const char* const name)
+{
+  static char text[64];
+  EnginePlace places[16];
+  const uint32_t n = engine_places(driver->engine, places, ARRAY_LEN(places));
+  ck_assert_uint_eq(n, rack->n_nodes);
+  for (uint32_t i = 0; i < n; ++i) {
+    const RackNode* const node = rack_find_uid(rack, places[i].uid);
+    ck_assert_ptr_nonnull(node);
+    if (!strcmp(node->name, name)) {
+      snprintf(text, sizeof(text), "%s %s", places[i].backend, places[i].why);
+      return text;
+    }
+  }
+  return "no such node";
+}
+
+static void
+assert_place(const TestDriver* const driver, const Rack* const rack, const char* const name,
+             const char* const backend, const char* const why)
+{
+  char expected[64];
+  snprintf(expected, sizeof(expected), "%s %s", backend, why);
+  const char* const place = place_of(driver, rack, name);
+  ck_assert_msg(!strcmp(place, expected), "%s runs on %s, not %s", name, place, expected);
+}
+
+static EngineStatus
+status_of(const TestDriver* const driver)
+{
+  EngineStatus status;
+  engine_status(driver->engine, &status);
+  return status;
+}
+
+START_TEST(edits_and_moves_between_backends_do_not_click)
+{
+  static const char* const racks[] = {
+    "g: gain 0dB",
+    "g: gain 0dB backend=cpu",
+    "g: gain 0dB backend=gpu",
+    "g: gain 0dB backend=cpu | h: gain -6dB | i: gain 3dB backend=cpu",
+    "g: gain 0dB | h: gain -6dB backend=cpu | i: gain 3dB",
+    "g: gain 0dB backend=gpu | (h: gain -6dB + i: gain -9dB backend=cpu)",
+    "g: gain 0dB | l: dcblock 2 backend=cpu",
+    "l: dcblock 2 backend=cpu | g: gain -3dB",
+    "",
+    "g: gain backend=cpu + h: gain -6dB",
+    "d: delay 20ms mix=0.4 feedback=50%",             // its tail, on the device,
+    "d: delay 20ms mix=0.4 feedback=50% backend=cpu", // beside the new one, on the CPU, and back
+    "d: delay 20ms mix=0.4 feedback=50% backend=gpu | l: limiter lookahead=1ms backend=cpu",
+    "d: delay 20ms mix=0.4 feedback=50% | g: gain",
+    "",
+  };
+  for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    TestDriver driver =
+        driver_on_device(device_backend(), NULL, racks[0], depth, 1000U * ARRAY_LEN(racks));
+    Rack* rack = driver_rack(racks[0]);
+    signal_sine(driver.in[0], driver.n_frames, 440.0, DRIVER_RATE_HZ, 0.5, 0.0);
+    driver_play(&driver, 100);
+    for (uint32_t r = 1; r < ARRAY_LEN(racks); ++r) {
+      const size_t begin = driver.position;
+      Error error = { STATUS_OK, "" };
+      ck_assert_msg(driver_edit(&driver, &rack, racks[r], &error) == STATUS_OK, "%s: %s", racks[r],
+                    error.text);
+      driver_play(&driver, 100);
+      const float* const out = driver.out[0];
+      const size_t end = driver.position;
+      const double before = max_second_difference(out + begin - 50U * BLOCK, 50U * BLOCK);
+      const double after = max_second_difference(out + end - 50U * BLOCK, 50U * BLOCK);
+      const double largest = max_second_difference(out + begin - BLOCK, end - begin + BLOCK);
+      const double allowed = 1.5 * fmax(before, after);
+      ck_assert_msg(largest <= allowed + 1e-6, "depth %u, to \"%s\": %g, allowed %g", depth,
+                    racks[r], largest, allowed);
+      ck_assert_uint_eq(engine_latency(driver.engine),
+                        depth * BLOCK + engine_rack_latency(driver.engine));
+    }
+    const EngineStatus status = status_of(&driver);
+    ck_assert_uint_eq(status.counts.late, 0);
+    ck_assert_uint_eq(status.worker_counts.units_reset, 0);
+    rack_free(rack);
+    driver_free(&driver);
+  }
+}
+END_TEST
+
+START_TEST(mixed_racks_play_what_the_cpu_plays)
+{
+  static const char* const mixed =
+      "a: gain -3dB backend=gpu | b: peaking 1000 6dB backend=cpu | c: gain 2dB backend=gpu | "
+      "(d: gain -6dB backend=cpu + e: gain -9dB backend=gpu) | f: gain 1dB backend=cpu";
+  static const char* const plain = "a: gain -3dB | b: peaking 1000 6dB | c: gain 2dB | "
+                                   "(d: gain -6dB + e: gain -9dB) | f: gain 1dB";
+  TestDriver device = driver_on_device(device_backend(), NULL, mixed, 1, 200U);
+  TestDriver cpu = driver_on_device(ENGINE_BACKEND_CPU, NULL, plain, 1, 200U);
+  signal_noise(device.in[0], device.n_frames, 1);
+  signal_noise(cpu.in[0], cpu.n_frames, 1);
+  driver_play(&device, 200);
+  driver_play(&cpu, 200);
+  const double worst = max_difference(device.out[0], cpu.out[0], device.n_frames, NULL);
+  ck_assert_msg(worst < 1e-6, "%g apart", worst); // -120 dB
+  const EngineStatus status = status_of(&device);
+  ck_assert_uint_eq(status.n_gpu_nodes, 3);
+  ck_assert_msg(!strncmp(status.backend, "cpu+", 4) && !strcmp(status.backend + 4, api), "%s",
+                status.backend);
+  driver_free(&device);
+  driver_free(&cpu);
+}
+END_TEST
+
+START_TEST(the_status_says_what_runs_where_and_why)
+{
+  const char* const text = "a: gain | b: gain backend=cpu | c: gain backend=gpu";
+  TestDriver driver = driver_on_device(device_backend(), NULL, text, 1, 10U);
+  Rack* const rack = driver_rack(text);
+  assert_place(&driver, rack, "a", api, "option");
+  assert_place(&driver, rack, "b", "cpu", "node");
+  assert_place(&driver, rack, "c", api, "node");
+  const EngineStatus status = status_of(&driver);
+  ck_assert_uint_eq(status.n_gpu_nodes, 2);
+  ck_assert_msg(strstr(status.device, api) == status.device, "%s", status.device);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
+{
+  static const struct {
+    EngineBackend backend;
+    const char* why;
+    const char* reason;
+  } cases[] = { { ENGINE_BACKEND_CPU, "option", "--backend cpu leaves GPUs alone" },
+                { ENGINE_BACKEND_AUTO, "no-gpu", "WARPRACK_AUTO_GPU=none leaves GPUs alone" } };
+  setenv("WARPRACK_AUTO_GPU", "none", 1);
+  for (uint32_t c = 0; c < ARRAY_LEN(cases); ++c) {
+    TestDriver driver = driver_on_device(cases[c].backend, NULL, "g: gain", 1, 200U);
+    Rack* rack = driver_rack("g: gain");
+    driver_play(&driver, 10);
+    assert_place(&driver, rack, "g", "cpu", cases[c].why);
+    Error error = { STATUS_OK, "" };
+    ck_assert_int_eq(driver_edit(&driver, &rack, "g: gain backend=gpu", &error), STATUS_NO_BACKEND);
+    ck_assert_msg(strstr(error.text, "g: backend=gpu was asked for") &&
+                      strstr(error.text, cases[c].reason),
+                  "%s", error.text);
+    rack_free(rack);
+    driver_free(&driver);
+  }
+  setenv("WARPRACK_AUTO_GPU", "any", 1);
+}
+END_TEST
+
+/// Costs of gains with which `n` of them, one behind the other, take n us on the CPU and 10 us on
+/// the GPU.
+static PlacementCosts
+gain_costs(void)
+{
+  PlacementCosts costs = { .stage = { [PLACEMENT_CPU] = { .is_known = true },
+                                      [PLACEMENT_GPU] = { .is_known = true, .base = 10000.0 } } };
+  uint32_t n = 0;
+  const FxInfo* const* const effects = fx_table(&n);
+  for (uint32_t e = 0; e < n; ++e) {
+    if (!strcmp(effects[e]->name, "gain")) {
+      costs.effects[PLACEMENT_CPU][e] = (PlacementCost){ .is_known = true, .base = 1000.0 };
+      costs.effects[PLACEMENT_GPU][e] = (PlacementCost){ .is_known = true };
+    }
+  }
+  return costs;
+}
+
+/// n gains in a row, the first one called g0.
+static const char*
+gains(const uint32_t n)
+{
+  static char text[1024];
+  size_t at = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    at += (size_t)snprintf(text + at, sizeof(text) - at, "%sg%u: gain", i ? " | " : "", i);
+  }
+  return text;
+}
+
+START_TEST(what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap)
+{
+  static const struct {
+    uint32_t n;
+    bool is_on_gpu;
+  } steps[] = { { 2, false }, { 15, false }, { 19, false }, { 22, true },
+                { 9, true },  { 6, true },   { 4, false },  { 12, false } };
+  const PlacementCosts costs = gain_costs();
+  TestDriver driver = driver_on_device(ENGINE_BACKEND_AUTO, &costs, gains(2), 1, 600U);
+  Rack* rack = driver_rack(gains(2));
+  driver_play(&driver, 10);
+  for (uint32_t s = 0; s < ARRAY_LEN(steps); ++s) {
+    Error error = { STATUS_OK, "" };
+    ck_assert_msg(driver_edit(&driver, &rack, gains(steps[s].n), &error) == STATUS_OK, "%s",
+                  error.text);
+    driver_play(&driver, 30);
+    const EngineStatus status = status_of(&driver);
+    ck_assert_msg(status.n_gpu_nodes == (steps[s].is_on_gpu ? steps[s].n : 0U),
+                  "%u gains: %u on the GPU; %s", steps[s].n, status.n_gpu_nodes,
+                  status.backend_note);
+    ck_assert_msg(strstr(status.backend_note, "by measured costs"), "%s", status.backend_note);
+    ck_assert_double_eq(status.cost_us[PLACEMENT_CPU], steps[s].n);
+    ck_assert_double_eq(status.cost_us[PLACEMENT_GPU], 10.0);
+  }
+  assert_place(&driver, rack, "g0", "cpu", "cost");
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
+{
+  const PlacementCosts costs = gain_costs();
+  TestDriver driver = driver_on_device(ENGINE_BACKEND_AUTO, &costs, gains(13), 1, 100U);
+  Rack* const rack = driver_rack(gains(13));
+  signal_noise(driver.in[0], driver.n_frames, 1);
+  driver_play(&driver, 100);
+  ck_assert(!memcmp(driver.out[0] + BLOCK, driver.in[0], 99U * BLOCK * sizeof(float)));
+  char chosen[8] = ""; // of CUDA and OpenCL the first that has a device
+  sscanf(status_of(&driver).device, "%7s", chosen);
+  assert_place(&driver, rack, "g12", chosen, "cost");
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(costs_are_measured_and_kept)
+{
+  const DeviceChoice choice = { .api = api, .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
+  Backend* device = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(device_backend_new(&choice, &device, &error) == STATUS_OK, "%s", error.text);
+  PlacementCosts costs;
+  ck_assert_msg(calibrate(device, "gain", &costs, &error) == STATUS_OK, "%s", error.text);
+  ck_assert_msg(error.status == STATUS_OK, "%s", error.text);
+  uint32_t n = 0;
+  const FxInfo* const* const effects = fx_table(&n);
+  for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
+    ck_assert(costs.stage[s].is_known);
+    ck_assert_double_gt(costs.stage[s].base + costs.stage[s].per_sample, 0.0);
+    for (uint32_t e = 0; e < n; ++e) {
+      const PlacementCost* const cost = &costs.effects[s][e];
+      ck_assert(cost->is_known == !strcmp(effects[e]->name, "gain"));
+      ck_assert(cost->base >= 0.0 && cost->per_channel >= 0.0 && cost->per_frame >= 0.0 &&
+                cost->per_sample >= 0.0);
+      ck_assert(cost->per_tap == 0.0 && cost->per_tap_frame == 0.0);
+    }
+  }
+  PlacementCosts kept;
+  ck_assert(device_remember(device, "test costs", &costs, sizeof(costs)));
+  ck_assert(device_recall(device, "test costs", &kept, sizeof(kept)));
+  ck_assert(!memcmp(&kept, &costs, sizeof(costs)));
+  ck_assert(!device_recall(device, "test costs", &kept, sizeof(kept) - 1U));
+  ck_assert(!device_recall(device, "other costs", &kept, sizeof(kept)));
+  device_backend_free(device);
+}
+END_TEST
+
+static void
+count_note(void* const context, const char* const text)
+{
+  (void)text;
+  ++*(uint32_t*)context;
+}
+
+START_TEST(kept_costs_are_not_measured_again)
+{
+  // By hand, because measuring all effects compiles them all.
+  DeviceChoice choice = { .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
+  Backend* device = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(device_backend_new(&choice, &device, &error) == STATUS_OK, "%s", error.text);
+  char name[CALIBRATE_NAME_BYTES];
+  calibrate_name(name);
+  const PlacementCosts costs = gain_costs();
+  ck_assert(device_remember(device, name, &costs, sizeof(costs)));
+  uint32_t n_notes = 0;
+  const EngineConfig config = { .n_in = 1,
+                                .n_out = 1,
+                                .deadline = 0.75,
+                                .backend = ENGINE_BACKEND_AUTO,
+                                .gpu_index = UINT32_MAX,
+                                .gpu_deadline_ns = DEADLINE_NS,
+                                .note = count_note,
+                                .note_context = &n_notes };
+  TestDriver driver = driver_from(&config, gains(13), 10U * BLOCK);
+  ck_assert_uint_eq(n_notes, 0);
+  ck_assert_uint_eq(status_of(&driver).n_gpu_nodes, 13);
+  ck_assert_double_eq(status_of(&driver).cost_us[PLACEMENT_CPU], 13.0);
+  driver_free(&driver);
+  const PlacementCosts none = { 0 }; // the next start of anyone measures
+  device_remember(device, name, &none, sizeof(none) - 1U);
+  device_backend_free(device);
+}
+END_TEST
+
+int
+main(void)
+{
+  const char* const asked = getenv("WARPRACK_TEST_BACKEND");
+  api = asked ? asked : "opencl";
+  setenv("WARPRACK_AUTO_GPU", "any", 1);
+  const DeviceChoice choice = { .api = api, .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
+  Backend* device = NULL;
+  Error error = { STATUS_OK, "" };
+  if (device_backend_new(&choice, &device, &error)) {
+    puts(error.text);
+    return TEST_SKIPPED;
+  }
+  device_backend_free(device);
+  const TTest* const tests[] = {
+    edits_and_moves_between_backends_do_not_click,
+    mixed_racks_play_what_the_cpu_plays,
+    the_status_says_what_runs_where_and_why,
+    without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason,
+    what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap,
+    a_rack_begins_on_the_gpu_when_that_is_quicker,
+    costs_are_measured_and_kept,
+    kept_costs_are_not_measured_again,
+  };
+  return suite_run("engine_device", tests, (uint32_t)ARRAY_LEN(tests));
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An engine that is disarmed while its callback waits, in freewheel, for a worker process that
+// hangs: the link finds that the process is no good, the callback goes on, and so does all else.
+
+#include "engine/engine_private.h"
+#include "tests/support/suite.h"
+#include "tests/support/supervisor_rig.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define LOOK_US 1000U
+#define N_LOOKS 50U // without a block in between: the callback waits
+
+/// The worker stops, and a block is submitted that it does not finish.
+static void
+stop_worker(const Rig* const rig)
+{
+  send_signal(rig, SIGSTOP);
+  uint64_t n_blocks = clocked_blocks(rig->audio);
+  for (uint32_t n = 0; n < N_LOOKS || !atomic_load(&rig->engine->in_process); ++n) {
+    usleep(LOOK_US);
+    if (clocked_blocks(rig->audio) != n_blocks) {
+      n_blocks = clocked_blocks(rig->audio);
+      n = 0;
+    }
+  }
+}
+
+START_TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  clocked_wait(rig.audio);
+  await_health(&rig, HALF);
+  stop_worker(&rig);
+  engine_disarm(rig.engine);
+  ck_assert(!rig_status(&rig).armed);
+  await_level(&rig, 0.0F); // disarmed
+  rig_arm(&rig); // the worker was found to be stopped before, or, disarmed in time, is by this
+  await_level(&rig, HALF);
+  await_restarts(&rig, 1U);
+  rig_stop(&rig);
+}
+END_TEST
+
+SUITE_MAIN("engine_disarm", a_callback_that_waits_for_a_hanging_worker_is_freed)

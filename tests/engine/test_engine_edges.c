@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What edits must not do to the sound when they come at a bad moment: in the middle of other edits,
+// between paths of different latency, to chains that are turned around, while tails ring.
+
+#include "engine/base/time.h"
+#include "engine/plan/plan.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+#include "tests/support/test_driver.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RATE  DRIVER_RATE_HZ
+#define BLOCK DRIVER_BLOCK
+
+static void
+must_edit(TestDriver* const driver, Rack** const rack, const char* const text)
+{
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(driver_edit(driver, rack, text, &error) == STATUS_OK, "%s: %s", text, error.text);
+}
+
+static float
+peak(const float* const x, const size_t n)
+{
+  float largest = 0.0F;
+  for (size_t i = 0; i < n; ++i) {
+    largest = fmaxf(largest, fabsf(x[i]));
+  }
+  return largest;
+}
+
+static void
+fill(float* const x, const size_t n, const float value)
+{
+  for (size_t i = 0; i < n; ++i) {
+    x[i] = value;
+  }
+}
+
+START_TEST(the_gain_of_a_connection_comes_back)
+{
+  TestDriver driver =
+      driver_new("add g gain\nconnect in g\nconnect g out", 1, 1, 1, false, 400U * BLOCK);
+  Rack* rack = driver_rack("add g gain\nconnect in g\nconnect g out");
+  fill(driver.in[0], driver.n_frames, 1.0F);
+  driver_play(&driver, 10);
+  static const struct {
+    const char* text;
+    double level;
+  } steps[] = { { "add g gain\nconnect in g\nconnect g out gain=-20dB", 0.1 },
+                { "add g gain\nconnect in g\nconnect g out", 1.0 },
+                { "add g gain\nconnect in g\nconnect g out gain=-20dB", 0.1 },
+                { "add g gain\nconnect in g gain=-20dB\nconnect g out gain=-20dB", 0.01 },
+                { "add g gain\nconnect in g\nconnect g out", 1.0 } };
+  for (uint32_t s = 0; s < ARRAY_LEN(steps); ++s) {
+    must_edit(&driver, &rack, steps[s].text);
+    driver_play(&driver, 30);
+    ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], steps[s].level, 1e-6);
+  }
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(connections_that_come_to_the_same_stay_two)
+{
+  const char* const text = "add g gain\nconnect in g\nconnect in:1 g gain=-20dB\nconnect g out";
+  TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
+  Rack* rack = driver_rack(text);
+  fill(driver.in[0], driver.n_frames, 0.5F);
+  driver_play(&driver, 10);
+  for (uint32_t s = 0; s < 3U; ++s) {
+    must_edit(&driver, &rack, text);
+    driver_play(&driver, 30);
+    ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5 * 1.1, 1e-6);
+  }
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+/// Edit from one to the other and back while a sine plays: no click, and never louder than before
+/// and after by more than `largest_peak`.
+static void
+check_cross_fades(const char* const a, const char* const b, const uint32_t n_channels,
+                  const double largest_peak)
+{
+  static const double frequencies[] = { 100.0, 1000.0 };
+  for (uint32_t f = 0; f < ARRAY_LEN(frequencies); ++f) {
+    TestDriver driver = driver_new(a, n_channels, n_channels, 1, false, 3000U * BLOCK);
+    Rack* rack = driver_rack(a);
+    for (uint32_t c = 0; c < n_channels; ++c) {
+      signal_sine(driver.in[c], driver.n_frames, frequencies[f], RATE, 0.4, 0.0);
+    }
+    driver_play(&driver, 400);
+    for (uint32_t e = 0; e < 4U; ++e) {
+      const char* const text = e % 2U ? a : b;
+      const size_t begin = driver.position;
+      must_edit(&driver, &rack, text);
+      driver_play(&driver, 500);
+      const size_t n = 50U * BLOCK;
+      const float* const out = driver.out[0] + begin - n;
+      const size_t n_all = driver.position - begin + n;
+      const float* const last = out + n_all - n;
+      const double loud = fmax((double)peak(out, n), (double)peak(last, n));
+      const double loudest = (double)peak(out, n_all) / loud;
+      ck_assert_msg(loudest <= largest_peak, "%g Hz: to \"%s\": peak %g of %g", frequencies[f],
+                    text, loudest, loud);
+      const double before = max_second_difference(out, n);
+      const double after = max_second_difference(last, n);
+      const double allowed = 1.5 * loudest * fmax(before, after) + 1e-6;
+      const double largest = max_second_difference(out, n_all);
+      ck_assert_msg(largest <= allowed, "%g Hz: to \"%s\": second difference %g, allowed %g",
+                    frequencies[f], text, largest, allowed);
+    }
+    rack_free(rack);
+    driver_free(&driver);
+  }
+}
+
+START_TEST(changes_of_latency_cross_fade_in_step)
+{
+  // The chains delay by whole periods of both sines, so that what is in step adds up.
+  check_cross_fades("limiter 0dB lookahead=20ms + a: gain",
+                    "limiter 0dB lookahead=20ms + (a: gain | new: limiter 0dB lookahead=10ms)", 1,
+                    1.001);
+  check_cross_fades("l: limiter 0dB lookahead=10ms", "l: limiter 0dB lookahead=20ms", 1, 1.001);
+  check_cross_fades("(l: limiter 0dB lookahead=10ms) + g: gain",
+                    "(l: limiter 0dB lookahead=20ms) + g: gain", 1, 1.001);
+  check_cross_fades("(l: limiter 0dB lookahead=20ms) + g: gain",
+                    "(l: limiter 0dB lookahead=20ms) + h: gain", 1, 1.001);
+  check_cross_fades("(l: limiter 0dB lookahead=20ms) + g: gain", "g: gain -3dB", 1, 1.001);
+  check_cross_fades("", "l: limiter 0dB lookahead=20ms", 1, 1.001);
+}
+END_TEST
+
+START_TEST(chains_turn_around_without_a_click)
+{
+  check_cross_fades("a: gain -1dB | b: gain -2dB", "b: gain -2dB | a: gain -1dB", 2, 1.001);
+  check_cross_fades("add a gain -1dB\nadd b gain -2dB\n" // as many connections as have room
+                    "connect in out\nconnect in a\nconnect a b\nconnect b out",
+                    "add a gain -1dB\nadd b gain -2dB\n"
+                    "connect in out\nconnect in b\nconnect b a\nconnect a out",
+                    1, 1.001);
+  check_cross_fades("r: reverb mix=0.3 | g: gain -6dB", "g: gain -6dB | r: reverb mix=0.3", 2, 1.6);
+  check_cross_fades("r: reverb size=0.3 mix=0.3 | g: gain -6dB",
+                    "g: gain -6dB | r: reverb size=0.6 mix=0.3", 2, 1.6);
+}
+END_TEST
+
+START_TEST(edits_while_others_wait_do_not_hurry_them)
+{
+  static const char* const before = "(l: limiter 0dB lookahead=10ms) + g: gain";
+  static const char* const after = "(l: limiter 0dB lookahead=20ms) + g: gain";
+  for (uint32_t n_between = 1; n_between < 40U; n_between += 3U) {
+    TestDriver driver = driver_new(before, 1, 1, 1, false, 400U * BLOCK);
+    Rack* rack = driver_rack(before);
+    signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
+    driver_play(&driver, 100);
+    must_edit(&driver, &rack, after);
+    driver_play(&driver, n_between);
+    must_edit(&driver, &rack, after);
+    driver_play(&driver, 2);
+    must_edit(&driver, &rack,
+              "add l limiter 0dB lookahead=20ms\nadd g gain\nconnect in l\nconnect in g\n"
+              "connect l out\nconnect g out gain=-1dB");
+    driver_play(&driver, 150);
+    const double steady = max_second_difference(driver.out[0] + 50U * BLOCK, 40U * BLOCK);
+    const double largest = max_second_difference(driver.out[0] + 50U * BLOCK, 200U * BLOCK);
+    ck_assert_msg(largest <= 1.5 * steady, "%u blocks between: %g, steady %g", n_between, largest,
+                  steady);
+    rack_free(rack);
+    driver_free(&driver);
+  }
+}
+END_TEST
+
+START_TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
+{
+  // At each edit the latency grows, so that what just fades in has to wait for its successor.  So
+  // close to each other, such edits may be louder for a moment, but that comes and goes smoothly.
+  static const char* const racks[] = { "g: gain", "g: gain | l: limiter 0dB lookahead=3ms",
+                                       "g: gain | l: limiter 0dB lookahead=9ms",
+                                       "g: gain | l: limiter 0dB lookahead=19ms", "h: gain" };
+  for (uint32_t n_between = 1; n_between < 12U; ++n_between) {
+    TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 1000U * BLOCK);
+    Rack* rack = driver_rack(racks[0]);
+    signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
+    driver_play(&driver, 100);
+    for (uint32_t r = 1; r < 2U * ARRAY_LEN(racks); ++r) {
+      must_edit(&driver, &rack, racks[r % ARRAY_LEN(racks)]);
+      driver_play(&driver, n_between);
+    }
+    driver_play(&driver, 100);
+    const float* const out = driver.out[0] + 50U * BLOCK;
+    const size_t n = driver.position - 50U * BLOCK;
+    const double steady = max_second_difference(out, 40U * BLOCK);
+    const double largest = max_second_difference(out, n);
+    // A corner in the middle of one fade alone would be 18 times as much as the sine's.
+    ck_assert_msg(largest <= 4.0 * steady, "%u blocks between: %g, steady %g", n_between, largest,
+                  steady);
+    rack_free(rack);
+    driver_free(&driver);
+  }
+}
+END_TEST
+
+START_TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
+{
+  static const char* const text = "(l: limiter 0dB lookahead=20ms) + g: gain";
+  for (uint32_t n_between = 10; n_between < 24U; ++n_between) {
+    TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
+    Rack* rack = driver_rack(text);
+    signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
+    driver_play(&driver, 100);
+    must_edit(&driver, &rack, "g: gain"); // the late way from g dies
+    must_edit(&driver, &rack, "");        // and g
+    driver_play(&driver, n_between);
+    must_edit(&driver, &rack, ""); // what has died is left out
+    driver_play(&driver, 100);
+    const double steady = max_second_difference(driver.out[0] + 50U * BLOCK, 40U * BLOCK);
+    const double largest = max_second_difference(driver.out[0] + 50U * BLOCK, 150U * BLOCK);
+    ck_assert_msg(largest <= 2.0 * steady, "%u blocks between: %g, steady %g", n_between, largest,
+                  steady);
+    rack_free(rack);
+    driver_free(&driver);
+  }
+}
+END_TEST
+
+START_TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
+{
+  static const char* const ringing = "(a: gain | b: gain -1dB) + r: reverb decay=4s mix=1";
+  TestDriver driver = driver_new(ringing, 2, 2, 1, false, 1000U * BLOCK);
+  Rack* rack = driver_rack(ringing);
+  for (uint32_t c = 0; c < 2U; ++c) {
+    signal_sine(driver.in[c], driver.n_frames, 200.0, RATE, 0.4, 0.0);
+  }
+  EngineStatus status;
+  driver_play(&driver, 400);
+  must_edit(&driver, &rack, "a: gain | b: gain -1dB");
+  driver_play(&driver, 40);
+  engine_status(driver.engine, &status);
+  ck_assert_uint_eq(status.n_units, 5); // the reverb plays on
+  must_edit(&driver, &rack, "b: gain -1dB | a: gain");
+  driver_play(&driver, 60);
+  engine_status(driver.engine, &status);
+  ck_assert_uint_eq(status.n_units, 4);
+  const double steady = max_second_difference(driver.out[0] + 480U * BLOCK, 20U * BLOCK);
+  const double largest = max_second_difference(driver.out[0] + 300U * BLOCK, 200U * BLOCK);
+  ck_assert_msg(largest <= 1.5 * steady, "%g, steady %g", largest, steady);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_storm_of_removals_does_not_pile_up_tails)
+{
+  static const char* const racks[] = { "r: reverb decay=10s size=0.3",
+                                       "r: reverb decay=10s size=0.4" };
+  TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 40000U * BLOCK);
+  Rack* rack = driver_rack(racks[0]);
+  signal_noise(driver.in[0], driver.n_frames, 9);
+  driver_play(&driver, 10);
+  EngineStatus status;
+  uint32_t most = 0;
+  for (uint32_t e = 1; e <= 200U; ++e) {
+    must_edit(&driver, &rack, racks[e % 2U]);
+    engine_status(driver.engine, &status);
+    most = status.n_units > most ? status.n_units : most;
+  }
+  ck_assert_uint_gt(most, 50);
+  ck_assert_uint_le(most, 2U * TAIL_LIMIT_NODES);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(late_messages_keep_their_order)
+{
+  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 200U * BLOCK);
+  Rack* const rack = driver_rack("g: gain 0dB");
+  fill(driver.in[0], driver.n_frames, 1.0F);
+  driver_play(&driver, 50);
+  const EngineParam first = { rack->nodes[0].uid, 0, -40.0 };
+  const EngineParam second = { rack->nodes[0].uid, 0, -20.0 };
+  ck_assert_int_eq(engine_set(driver.engine, &first, 1, 1000), STATUS_OK); // long past
+  ck_assert_int_eq(engine_set(driver.engine, &second, 1, 0), STATUS_OK);
+  driver_play(&driver, 50);
+  ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(frames_go_on_when_audio_comes_back)
+{
+  TestDriver driver = driver_new("", 1, 1, 1, false, 200U * BLOCK);
+  driver_play(&driver, 100);
+  Error error = { STATUS_OK, "" };
+  for (uint32_t i = 0; i < 3U; ++i) { // a server that is back and gone again before it plays
+    ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
+    ck_assert_uint_eq(engine_frame_now(driver.engine), 100U * BLOCK);
+    const uint64_t soon = engine_frame_at(driver.engine, time_now_ns());
+    ck_assert_uint_ge(soon, 100U * BLOCK);
+    ck_assert_uint_lt(soon, 100U * BLOCK + 10U * (uint64_t)RATE);
+  }
+  driver_play(&driver, 1);
+  ck_assert_uint_eq(engine_frame_now(driver.engine), 101U * BLOCK);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(an_edit_for_later_waits_between_long_periods)
+{
+  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 10U * FX_MAX_BLOCK);
+  Rack* const rack = driver_rack("g: gain -20dB");
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_arm(driver.engine, 8000.0, FX_MAX_BLOCK, 1, 1, &error), STATUS_OK);
+  fill(driver.in[0], driver.n_frames, 1.0F);
+  driver.block = FX_MAX_BLOCK;
+  driver_play(&driver, 1);
+  const uint64_t at = engine_frame_now(driver.engine) + 2U * FX_MAX_BLOCK;
+  ck_assert_int_eq(engine_edit(driver.engine, rack, at, NULL, NULL), STATUS_OK);
+  usleep(500000); // half a period of audio that runs
+  driver_play(&driver, 4);
+  ck_assert_float_eq(driver.out[0][4U * FX_MAX_BLOCK - 1U], 1.0F);
+  ck_assert_double_eq_tol(driver.out[0][5U * FX_MAX_BLOCK - 1U], 0.1, 1e-6);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(too_much_latency_is_refused_at_any_rate)
+{
+  static const char* const text = "f: fir lowpass 100 taps=65535";
+  TestDriver driver = driver_new(text, 1, 1, 1, false, 10U * BLOCK); // 0.7 s at 48 kHz
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_arm(driver.engine, 8000.0, BLOCK, 1, 1, &error), STATUS_LIMIT);
+  ck_assert_msg(strstr(error.text, "latency"), "%s", error.text);
+  ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
+  driver_free(&driver);
+}
+END_TEST
+
+/// Loads a short impulse response, as often as `context` says.
+static Status
+load_some(void* const context, const char* const name, const double rate_hz, FxFile** const file,
+          Error* const error)
+{
+  static const float impulse[4] = { 1.0F };
+  static FxFile loaded = { .n_channels = 1, .n_frames = 4, .samples = impulse, .is_audio = true };
+  uint32_t* const n_good = context;
+  (void)rate_hz;
+  if (*n_good == 0U) {
+    return error_set(error, STATUS_FILE, "%s is gone", name);
+  }
+  --*n_good;
+  loaded.name = "x";
+  *file = &loaded;
+  return STATUS_OK;
+}
+
+static void
+unload(void* const context, FxFile* const file)
+{
+  (void)context;
+  (void)file;
+}
+
+START_TEST(what_fails_in_the_second_of_two_steps_changes_nothing)
+{
+  static const char* const text = "a: gain | b: gain -6dB";
+  uint32_t n_good = 1;
+  const EngineConfig config = { .n_in = 2,
+                                .n_out = 2,
+                                .depth = 1,
+                                .load_file = load_some,
+                                .free_file = unload,
+                                .file_context = &n_good };
+  TestDriver driver = driver_from(&config, text, 400U * BLOCK);
+  Rack* rack = driver_rack(text);
+  fill(driver.in[0], driver.n_frames, 1.0F);
+  driver_play(&driver, 10);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(driver_edit(&driver, &rack, "b: gain -6dB | a: gain | c: convolver x", &error),
+                   STATUS_FILE);
+  ck_assert_msg(strstr(error.text, "is gone"), "%s", error.text);
+  driver_play(&driver, 40);
+  ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5011872, 1e-6);
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+SUITE_MAIN("engine_edges", the_gain_of_a_connection_comes_back,
+           connections_that_come_to_the_same_stay_two, changes_of_latency_cross_fade_in_step,
+           chains_turn_around_without_a_click, edits_while_others_wait_do_not_hurry_them,
+           a_connection_that_is_replaced_while_it_fades_does_not_click,
+           a_node_stays_while_a_delay_line_behind_it_sounds,
+           tails_of_what_was_removed_end_without_a_click_when_a_chain_turns,
+           a_storm_of_removals_does_not_pile_up_tails, late_messages_keep_their_order,
+           frames_go_on_when_audio_comes_back, an_edit_for_later_waits_between_long_periods,
+           too_much_latency_is_refused_at_any_rate,
+           what_fails_in_the_second_of_two_steps_changes_nothing)

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Edits on their way to the worker: so many wait and no more, each is answered; what is told of an
+// older plan than the one that is known counts for nothing.
+
+#include "engine/callback/period_state.h"
+#include "engine/engine_private.h"
+#include "tests/support/suite.h"
+#include "tests/support/test_driver.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#define POLL_US 200U
+
+/// A file that takes as long as the test wants.
+typedef struct SlowFile {
+  _Atomic bool is_open, may_go_on;
+} SlowFile;
+
+static Status
+load_slowly(void* const context, const char* const name, const double rate_hz, FxFile** const file,
+            Error* const error)
+{
+  (void)rate_hz;
+  (void)file;
+  SlowFile* const slow = context;
+  slow->is_open = true;
+  while (!slow->may_go_on) {
+    usleep(POLL_US);
+  }
+  return error_set(error, STATUS_FILE, "%s is gone", name);
+}
+
+static void
+unload(void* const context, FxFile* const file)
+{
+  (void)context;
+  (void)file;
+}
+
+typedef struct Tally {
+  _Atomic uint32_t n_good, n_refused;
+} Tally;
+
+static void
+on_done(void* const context, const EngineReply* const reply)
+{
+  Tally* const tally = context;
+  atomic_fetch_add(reply->status ? &tally->n_refused : &tally->n_good, 1U);
+}
+
+START_TEST(so_many_edits_wait_and_no_more)
+{
+  SlowFile slow = { .is_open = false };
+  const EngineConfig config = { .n_in = 1,
+                                .n_out = 1,
+                                .depth = 1,
+                                .load_file = load_slowly,
+                                .free_file = unload,
+                                .file_context = &slow };
+  TestDriver driver = driver_from(&config, "g: gain", 100000U);
+  Rack* const stuck = driver_rack("c: convolver x");
+  Rack* const next = driver_rack("g: gain | h: gain");
+  Tally tally = { 0 };
+  ck_assert_int_eq(engine_edit(driver.engine, stuck, 0U, on_done, &tally), STATUS_OK);
+  while (!slow.is_open) {
+    usleep(POLL_US);
+  }
+  for (uint32_t n = 1; n < ENGINE_MAX_EDITS; ++n) {
+    ck_assert_int_eq(engine_edit(driver.engine, next, 0U, on_done, &tally), STATUS_OK);
+  }
+  ck_assert_int_eq(engine_edit(driver.engine, next, 0U, on_done, &tally), STATUS_LIMIT);
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_edit_wait(driver.engine, next, &error), STATUS_LIMIT);
+  ck_assert_str_eq(error.text, "too many edits wait");
+  slow.may_go_on = true;
+  while (tally.n_good + tally.n_refused < ENGINE_MAX_EDITS) {
+    driver_play(&driver, 1);
+    driver.position = 0;
+    usleep(POLL_US);
+  }
+  ck_assert_uint_eq(tally.n_refused, 1U); // the one whose file is gone
+  ck_assert_int_eq(engine_edit(driver.engine, next, 0U, on_done, &tally), STATUS_OK);
+  EngineStatus status;
+  engine_status(driver.engine, &status);
+  ck_assert_uint_eq(status.edits_refused, 1U); // those that were not taken were never asked
+  ck_assert_uint_eq(status.n_nodes, 2U);
+  rack_free(next);
+  rack_free(stuck);
+  driver_free(&driver);
+  ck_assert_uint_eq(tally.n_good + tally.n_refused, ENGINE_MAX_EDITS + 1U);
+}
+END_TEST
+
+/// The present level of a rack that is fed ones.
+static float
+level_of(TestDriver* const driver)
+{
+  driver->position = 0;
+  for (size_t i = 0; i < driver->n_frames; ++i) {
+    driver->in[0][i] = 1.0F;
+  }
+  driver_play(driver, 60);
+  return driver->out[0][driver->position - 1U];
+}
+
+START_TEST(documents_and_messages_keep_their_order_through_a_new_start)
+{
+  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 100U * DRIVER_BLOCK);
+  Rack* const rack = driver_rack("g: gain 0dB");
+  const EngineParam down = { rack->nodes[0].uid, 0U, -20.0 };
+  Error error = { STATUS_OK, "" };
+  ck_assert_float_eq(level_of(&driver), 1.0F);
+  engine_disarm(driver.engine);
+  ck_assert_int_eq(engine_set(driver.engine, &down, 1U, 0U), STATUS_OK); // without a ring
+  ck_assert_int_eq(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 1, &error),
+                   STATUS_OK);
+  ck_assert_double_eq_tol(level_of(&driver), 0.1, 1e-6);
+  ck_assert_int_eq(engine_edit_wait(driver.engine, rack, &error), STATUS_OK);
+  ck_assert_float_eq(level_of(&driver), 1.0F); // the document is newer than the message
+  const uint64_t soon = engine_frame_now(driver.engine) + 10U * DRIVER_BLOCK;
+  ck_assert_int_eq(engine_edit(driver.engine, rack, soon, NULL, NULL), STATUS_OK);
+  ck_assert_int_eq(engine_set(driver.engine, &down, 1U, 0U), STATUS_OK);
+  ck_assert_double_eq_tol(level_of(&driver), 0.1, 1e-6); // and this message than the document
+  rack_free(rack);
+  driver_free(&driver);
+}
+END_TEST
+
+/// By which the period delays the dry signal.
+static uint32_t
+dry_latency(const TestDriver* const driver)
+{
+  return atomic_load(&atomic_load(&driver->engine->period)->rack_latency);
+}
+
+START_TEST(words_that_come_too_late_count_for_nothing)
+{
+  TestDriver driver = driver_new("l: limiter lookahead=1ms", 1, 1, 1, false, 1000U);
+  const uint32_t latency_frames = engine_rack_latency(driver.engine);
+  ck_assert_uint_gt(latency_frames, 0U);
+  EngineStatus status;
+  engine_status(driver.engine, &status);
+  ck_assert_uint_eq(status.rack_latency_frames, latency_frames);
+  ck_assert_uint_eq(status.latency_frames, latency_frames + DRIVER_BLOCK);
+  ck_assert_uint_eq(dry_latency(&driver), latency_frames);
+  WorkerFacts facts = driver.engine->facts;
+  facts.rack_latency_frames = 7U;
+  --facts.serial;
+  engine_take_facts(driver.engine, &facts);
+  ck_assert_uint_eq(engine_rack_latency(driver.engine), latency_frames);
+  ck_assert_uint_eq(dry_latency(&driver), latency_frames);
+  facts.serial += 2U;
+  engine_take_facts(driver.engine, &facts);
+  ck_assert_uint_eq(engine_rack_latency(driver.engine), 7U);
+  ck_assert_uint_eq(dry_latency(&driver), 7U);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(a_reply_that_nobody_waits_for_is_left_alone)
+{
+  TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
+  const EngineReply reply = { .status = STATUS_LIMIT };
+  const WorkerFacts facts = { 0 };
+  engine_replied(driver.engine, 0U, &reply, &facts); // the id of a free place
+  engine_replied(driver.engine, 12345U, &reply, &facts);
+  EngineStatus status;
+  engine_status(driver.engine, &status);
+  ck_assert_uint_eq(status.edits_refused, 0U);
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(the_worker_is_told)
+{
+  TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
+  driver_play(&driver, 3);
+  EngineStatus status;
+  do { // the last block comes back while the callback has left
+    engine_status(driver.engine, &status);
+  } while (status.worker_counts.worker_blocks < 3U);
+  ck_assert_uint_eq(status.worker_counts.worker_blocks, 3U);
+  ck_assert_str_eq(status.worker, "in-process");
+  ck_assert_int_eq(status.worker_pid, 0);
+  ck_assert_uint_eq(status.worker_restarts, 0U);
+  ck_assert_uint_eq(status.quarantined, 0U);
+  ck_assert_str_eq(status.worker_note, "");
+  driver_free(&driver);
+}
+END_TEST
+
+START_TEST(only_files_leave_the_outputs_to_the_rack)
+{
+  const EngineConfig config = { .n_in = 1, .n_out = 0, .depth = 1 };
+  Engine* engine = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_new(&config, &engine, &error), STATUS_OK);
+  ck_assert_int_eq(engine_arm(engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 0, &error), STATUS_BAD_ARG);
+  ck_assert_msg(strstr(error.text, "outputs"), "%s", error.text);
+  engine_free(engine);
+}
+END_TEST
+
+SUITE_MAIN("engine_edits", so_many_edits_wait_and_no_more,
+           documents_and_messages_keep_their_order_through_a_new_start,
+           words_that_come_too_late_count_for_nothing, a_reply_that_nobody_waits_for_is_left_alone,
+           the_worker_is_told, only_files_leave_the_outputs_to_the_rack)

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Whichever allocation fails: the engine says that memory ran out, goes on with what is heard, and
+// loses nothing (the leak checker looks on, where there is one).
+
+#include "engine/engine.h"
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RATE  48000.0
+#define BLOCK 64U
+
+static Error error;
+
+static Rack*
+parsed(const char* const text, const Rack* const previous)
+{
+  Rack* rack = NULL;
+  ck_assert_msg(rack_parse(text, "rack", previous, &rack, &error) == STATUS_OK, "%s", error.text);
+  return rack;
+}
+
+/// An engine that plays `text`, live or offline.
+static Engine*
+playing(const char* const text, const bool offline)
+{
+  const EngineConfig config = { .n_in = 2, .n_out = 2, .depth = 1, .offline = offline };
+  Engine* engine = NULL;
+  Rack* const rack = parsed(text, NULL);
+  ck_assert(engine_new(&config, &engine, &error) == STATUS_OK);
+  ck_assert(engine_edit_wait(engine, rack, &error) == STATUS_OK);
+  ck_assert(engine_arm(engine, RATE, BLOCK, 2, 2, &error) == STATUS_OK);
+  rack_free(rack);
+  return engine;
+}
+
+/// The last sample of some blocks of a constant 1.
+static float
+level(Engine* const engine)
+{
+  static float memory[4][BLOCK];
+  const float* const in[] = { memory[0], memory[1] };
+  float* const out[] = { memory[2], memory[3] };
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    memory[0][i] = memory[1][i] = 1.0F;
+  }
+  for (uint32_t b = 0; b < 40U; ++b) {
+    engine_process(engine, in, out, BLOCK, true);
+  }
+  return memory[2][BLOCK - 1U];
+}
+
+START_TEST(an_engine_is_made_whole_or_not_at_all)
+{
+  uint32_t n = 0;
+  for (bool done = false; !done; ++n) {
+    const EngineConfig config = { .n_in = 2, .n_out = 2, .depth = 1, .n_helpers = 2 };
+    Engine* engine = NULL;
+    failing_alloc_arm(n);
+    const Status status = engine_new(&config, &engine, &error);
+    done = !failing_alloc_disarm();
+    ck_assert((status == STATUS_OK) == done);
+    ck_assert((engine != NULL) == done);
+    engine_free(engine);
+  }
+  ck_assert_uint_gt(n, 4);
+}
+END_TEST
+
+static const char before[] = "a: gain -6dB | b: gain -6dB";
+
+/// Edit from `before` to `text`, with less and less of a lack of memory.
+static void
+check_edit(const char* const text, const bool offline)
+{
+  Engine* const engine = playing(before, offline);
+  Rack* const old = parsed(before, NULL);
+  Rack* const rack = parsed(text, old);
+  const float heard = level(engine);
+  uint32_t n = 0;
+  for (bool done = false; !done; ++n) {
+    failing_alloc_arm(n);
+    const Status status = engine_edit_wait(engine, rack, &error);
+    done = !failing_alloc_disarm();
+    ck_assert_msg(status == (done ? STATUS_OK : STATUS_NO_MEM), "%s, allocation %u: %s", text, n,
+                  error.text);
+    ck_assert_msg(done || level(engine) == heard, "%s, allocation %u", text, n);
+  }
+  ck_assert_uint_gt(n, 10);
+  engine_free(engine);
+  rack_free(rack);
+  rack_free(old);
+}
+
+START_TEST(an_edit_without_memory_changes_nothing)
+{
+  static const char* const texts[] = {
+    "a: gain -6dB | b: gain -6dB | c: gain -6dB",
+    "(l: limiter lookahead=5ms + g: gain) | c: compressor | r: reverb mix=0 | d: delay 10ms mix=0",
+    "f: fir lowpass 1000 taps=31 | h: highpass 10 | m: matrix \"1 0; 0 1\"",
+  };
+  for (uint32_t t = 0; t < ARRAY_LEN(texts); ++t) {
+    check_edit(texts[t], false);
+    check_edit(texts[t], true);
+  }
+}
+END_TEST
+
+START_TEST(edits_that_were_not_taken_do_not_wait)
+{
+  Engine* const engine = playing(before, false);
+  Rack* const rack = parsed(before, NULL);
+  for (uint32_t n = 0; n < 1000U; ++n) { // more than may wait
+    failing_alloc_arm(0);
+    const Status status = engine_edit(engine, rack, 0U, NULL, NULL);
+    ck_assert(failing_alloc_disarm());
+    ck_assert_int_eq(status, STATUS_NO_MEM);
+  }
+  ck_assert_int_eq(engine_edit_wait(engine, rack, &error), STATUS_OK);
+  engine_free(engine);
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(neither_does_one_in_two_steps)
+{
+  check_edit("b: gain -6dB | a: gain -6dB", true); // offline, where nothing waits for the fades
+}
+END_TEST
+
+/// Memory was short only for the copy of the rack that measures the fallbacks, and the engine says
+/// so.
+static bool
+lacks_only_a_copy(const Engine* const engine)
+{
+  static EngineStatus status;
+  engine_status(engine, &status);
+  return strstr(status.late_note, "a copy of the rack") != NULL;
+}
+
+START_TEST(a_format_without_memory_leaves_silence_and_the_rack)
+{
+  for (uint32_t offline = 0; offline < 2U; ++offline) {
+    Engine* const engine = playing(before, offline);
+    const float heard = level(engine);
+    uint32_t n = 0;
+    for (bool done = false; !done; ++n) {
+      failing_alloc_arm(n);
+      const Status status = engine_arm(engine, RATE + 1.0 + n, BLOCK, 2, 2, &error);
+      done = !failing_alloc_disarm();
+      ck_assert_msg(done ? status == STATUS_OK
+                         : status == STATUS_NO_MEM || (!status && lacks_only_a_copy(engine)),
+                    "allocation %u: %s", n, error.text);
+      if (!offline) {
+        ck_assert_float_eq(level(engine), status ? 0.0F : heard);
+      }
+    }
+    ck_assert_float_eq(level(engine), heard);
+    ck_assert_uint_gt(n, 20);
+    engine_free(engine);
+  }
+}
+END_TEST
+
+SUITE_MAIN("engine_memory", an_engine_is_made_whole_or_not_at_all,
+           an_edit_without_memory_changes_nothing, edits_that_were_not_taken_do_not_wait,
+           neither_does_one_in_two_steps, a_format_without_memory_leaves_silence_and_the_rack)

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  Faults on demand: a list is read whole or refused; a fault fails the occurrences that it was
+  armed for and no other; what is for another process is left to it.  The program that users have
+  knows nothing of them, while the one that tests run knows them all.
+*/
+
+#include "engine/base/faults.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Error error;
+
+static void
+arm(const char* const list)
+{
+  ck_assert_msg(faults_arm(list, &error) == STATUS_OK, "%s", error.text);
+}
+
+/// Meet a fault `n` times: a letter for each, x where it failed.
+static const char*
+meet(const FaultId fault, const uint32_t n)
+{
+  static char letters[64];
+  ck_assert_uint_lt(n, sizeof(letters));
+  for (uint32_t i = 0; i < n; ++i) {
+    letters[i] = fault_befalls(fault) ? 'x' : '.';
+  }
+  letters[n] = '\0';
+  return letters;
+}
+
+START_TEST(nothing_befalls_what_is_not_armed)
+{
+  for (uint32_t f = 0; f < N_FAULTS; ++f) {
+    ck_assert_str_eq(meet((FaultId)f, 3), "...");
+  }
+}
+END_TEST
+
+START_TEST(occurrences_are_counted_from_1)
+{
+  arm("gpu.hang,worker.crash@3,alloc.fail@3+,fs.eio@2+3");
+  ck_assert_str_eq(meet(FAULT_GPU_HANG, 5), "x....");
+  ck_assert_str_eq(meet(FAULT_WORKER_CRASH, 5), "..x..");
+  ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 5), "..xxx");
+  ck_assert_str_eq(meet(FAULT_FS_EIO, 9), ".x..x..x.");
+  faults_disarm();
+  ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 3), "...");
+}
+END_TEST
+
+START_TEST(a_clock_that_has_jumped_stays_there)
+{
+  arm("clock.jump@2=-86400");
+  ck_assert_str_eq(meet(FAULT_CLOCK_JUMP, 4), ".xxx");
+  ck_assert(fault_value(FAULT_CLOCK_JUMP) == -86400.0);
+  faults_disarm();
+}
+END_TEST
+
+START_TEST(arming_again_counts_anew)
+{
+  arm("worker.late@2=7.5");
+  ck_assert_str_eq(meet(FAULT_WORKER_LATE, 3), ".x.");
+  ck_assert(fault_value(FAULT_WORKER_LATE) == 7.5);
+  arm("worker.late@2=8");
+  ck_assert_str_eq(meet(FAULT_WORKER_LATE, 3), ".x.");
+  ck_assert(fault_value(FAULT_WORKER_LATE) == 8.0);
+  arm("gpu.error@3=700,gpu.record@2");
+  ck_assert_str_eq(meet(FAULT_GPU_ERROR, 2), "..");
+  ck_assert_str_eq(meet(FAULT_GPU_RECORD, 1), ".");
+  faults_recount(FAULT_GPU_BUILD, FAULT_GPU_RECORD);
+  ck_assert_str_eq(meet(FAULT_GPU_ERROR, 3), "..x");
+  ck_assert_str_eq(meet(FAULT_GPU_RECORD, 2), ".x");
+  faults_disarm();
+}
+END_TEST
+
+START_TEST(names_are_of_nodes)
+{
+  ck_assert(!fault_names(FAULT_WORKER_CRASH_ON, "bad"));
+  arm("worker.crash-on=bad,worker.crash-plays@2=worse one");
+  ck_assert(fault_names(FAULT_WORKER_CRASH_ON, "bad"));
+  ck_assert(!fault_names(FAULT_WORKER_CRASH_ON, "good"));
+  ck_assert(fault_names(FAULT_WORKER_CRASH_PLAYS, "worse one"));
+  faults_disarm();
+  ck_assert(!fault_names(FAULT_WORKER_CRASH_ON, "bad"));
+}
+END_TEST
+
+START_TEST(each_process_takes_its_own)
+{
+  arm("worker:alloc.fail@1+,server:fs.eio,fs.full"); // a test is a server
+  ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 2), "..");
+  ck_assert_str_eq(meet(FAULT_FS_EIO, 2), "x.");
+  ck_assert_str_eq(meet(FAULT_FS_FULL, 2), "x.");
+  faults_disarm();
+}
+END_TEST
+
+START_TEST(a_list_is_read_whole_or_not_at_all)
+{
+  static const char* const wrong[] = {
+    "gpu.hang@0",        "gpu.hang@x",           "gpu.hang@-1", "gpu.hang@1;",   "gpu.else@1",
+    "gpu.error@1",       "gpu.error@1=",         "gpu.error=x", "gpu.error=nan", "gpu.hang=1",
+    "worker.crash-on",   "worker.crash-on=",     "gpu",         "gpu.hang@2+0",  "gpu.hangs",
+    "client:gpu.hang@1", "gpu.hang gpu.error=1",
+  };
+  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
+    char list[64];
+    snprintf(list, sizeof(list), "alloc.fail@1+,%s", wrong[w]);
+    ck_assert_msg(faults_arm(list, &error) == STATUS_BAD_ARG, "\"%s\" was read", list);
+    ck_assert_ptr_nonnull(strstr(error.text, wrong[w]));
+    ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 1), ".");
+  }
+}
+END_TEST
+
+START_TEST(what_is_armed_can_be_read)
+{
+  char text[256];
+  faults_print(text, sizeof(text));
+  ck_assert_str_eq(text, "");
+  arm("fs.short@4,worker.stop@2+");
+  meet(FAULT_WORKER_STOP, 3);
+  faults_print(text, sizeof(text));
+  ck_assert_str_eq(text, "fs.short@4 met 0 failed 0\nworker.stop@2 met 3 failed 2\n");
+  faults_print(text, 10); // there may be less room
+  ck_assert_str_eq(text, "fs.short@");
+  faults_disarm();
+}
+END_TEST
+
+/// The bytes of a program.
+static char*
+read_program(const char* const variable, size_t* const n_bytes)
+{
+  FILE* const file = fopen(getenv(variable), "rb");
+  ck_assert_msg(file != NULL, "%s cannot be read", variable);
+  fseek(file, 0, SEEK_END);
+  *n_bytes = (size_t)ftell(file);
+  rewind(file);
+  char* const bytes = malloc(*n_bytes);
+  ck_assert_uint_eq(fread(bytes, 1, *n_bytes, file), *n_bytes);
+  fclose(file);
+  return bytes;
+}
+
+START_TEST(the_program_has_faults_only_when_it_is_built_so)
+{
+#ifdef WARPRACK_FAULTS
+  const bool expected = true;
+#else
+  const bool expected = false;
+#endif
+  // Texts, and names of functions, which are in the table of symbols.
+  static const char* const words[] = {
+    "WARPRACK_FAULT",    "alloc.fail",  "clock.jump",   "fs.eio",       "fs.full",
+    "fs.short",          "gpu.build",   "gpu.error",    "gpu.hang",     "gpu.late",
+    "gpu.nomem",         "gpu.record",  "worker.crash", "worker.exit",  "worker.garbage",
+    "worker.hang",       "worker.late", "worker.nan",   "worker.stop",  "worker.wrong",
+    "fault_befalls",     "faults_arm",  "gpu_faults",   "faults_begin", "__wrap_malloc",
+    "a fault on demand",
+  };
+  size_t n_usual = 0;
+  size_t n_faults = 0;
+  char* const usual = read_program("WARPRACK_PROGRAM", &n_usual);
+  char* const faults = read_program("WARPRACK_FAULTS_PROGRAM", &n_faults);
+  for (uint32_t w = 0; w < ARRAY_LEN(words); ++w) {
+    const size_t length = strlen(words[w]);
+    ck_assert_msg(memmem(faults, n_faults, words[w], length) != NULL, "\"%s\" is nowhere",
+                  words[w]);
+    ck_assert_msg((memmem(usual, n_usual, words[w], length) != NULL) == expected,
+                  "\"%s\" in the program", words[w]);
+  }
+  free(usual);
+  free(faults);
+}
+END_TEST
+
+SUITE_MAIN("faults", nothing_befalls_what_is_not_armed, occurrences_are_counted_from_1,
+           a_clock_that_has_jumped_stays_there, arming_again_counts_anew, names_are_of_nodes,
+           each_process_takes_its_own, a_list_is_read_whole_or_not_at_all,
+           what_is_armed_can_be_read, the_program_has_faults_only_when_it_is_built_so)

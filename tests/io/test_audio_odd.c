@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The reader checks what libsndfile reports about a file: an impossible number of channels, rate or
+// number of frames, and more frames than were requested, end with an error message about the file.
+// Of a file with more frames than were reported it reads those that were.
+
+#include "io/file/audio_file.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+
+#include <sndfile.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_FRAMES    6000U  // more than one call of sf_readf_float() reads
+#define READ_FRAMES 65536U // as audio_file.c has it
+
+static SF_INFO odd;           ///< Members other than 0 are reported, OF_ZERO as 0
+static sf_count_t odd_frames; ///< Of each reading, unless GOOD_FRAMES
+enum { OF_ZERO = -4711, GOOD_FRAMES = 4711 };
+
+SNDFILE* __real_sf_open_fd(int fd, int mode, SF_INFO* info, int is_closed);
+SNDFILE* __wrap_sf_open_fd(int fd, int mode, SF_INFO* info, int is_closed);
+sf_count_t __real_sf_readf_float(SNDFILE* file, float* to, sf_count_t n_frames);
+sf_count_t __wrap_sf_readf_float(SNDFILE* file, float* to, sf_count_t n_frames);
+
+SNDFILE*
+__wrap_sf_open_fd(const int fd, const int mode, SF_INFO* const info, const int is_closed)
+{
+  SNDFILE* const file = __real_sf_open_fd(fd, mode, info, is_closed);
+  info->channels = odd.channels ? odd.channels : info->channels;
+  info->channels = odd.channels == OF_ZERO ? 0 : info->channels;
+  info->samplerate = odd.samplerate ? odd.samplerate : info->samplerate;
+  info->samplerate = odd.samplerate == OF_ZERO ? 0 : info->samplerate;
+  info->frames = odd.frames ? odd.frames : info->frames;
+  info->frames = odd.frames == OF_ZERO ? 0 : info->frames;
+  return file;
+}
+
+sf_count_t
+__wrap_sf_readf_float(SNDFILE* const file, float* const to, const sf_count_t n_frames)
+{
+  const sf_count_t got = __real_sf_readf_float(file, to, n_frames);
+  return odd_frames == GOOD_FRAMES ? got : odd_frames;
+}
+
+/// Load a good file; the status and the message.
+static Status
+load(Error* const error)
+{
+  static float silence[N_FRAMES];
+  const float* const samples[] = { silence, silence };
+  const Scratch scratch = scratch_new();
+  FxFile* file = NULL;
+  scratch_write_wav(&scratch, "x.wav", samples, 2, N_FRAMES, 48000);
+  const Status status =
+      audio_file_load(NULL, scratch_path(&scratch, "x.wav"), 44100.0, &file, error);
+  ck_assert(!status == !!file);
+  audio_file_free(NULL, file);
+  scratch_remove(&scratch);
+  return status;
+}
+
+START_TEST(a_header_that_cannot_be_is_refused)
+{
+  static const struct {
+    SF_INFO info;
+    const char* words;
+  } rows[] = {
+    { { .channels = OF_ZERO }, "0 channels at 48000 Hz" },
+    { { .channels = -1 }, "-1 channels" },
+    { { .channels = 0x7F7F7F7F }, "2139062143 channels" },
+    { { .samplerate = OF_ZERO }, "2 channels at 0 Hz" },
+    { { .samplerate = -1 }, "at -1 Hz" },
+    { { .frames = OF_ZERO }, "0 frames" },
+    { { .frames = -1 }, "0 frames" },
+    { { .frames = SF_COUNT_MAX }, "0 frames" },
+    { { .frames = SF_COUNT_MAX - 1 }, "too long" },
+  };
+  odd_frames = GOOD_FRAMES;
+  for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
+    Error error = { STATUS_OK, "" };
+    odd = rows[r].info;
+    ck_assert_int_eq(load(&error), STATUS_FILE);
+    ck_assert_msg(strstr(error.text, rows[r].words), "\"%s\" does not say \"%s\"", error.text,
+                  rows[r].words);
+  }
+  odd = (SF_INFO){ 0 };
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!load(&error), "%s", error.text);
+}
+END_TEST
+
+START_TEST(frames_that_were_not_asked_for_are_none)
+{
+  static const sf_count_t counts[] = { -1, 0, 5000, SF_COUNT_MAX };
+  for (size_t c = 0; c < ARRAY_LEN(counts); ++c) {
+    Error error = { STATUS_OK, "" };
+    odd_frames = counts[c];
+    ck_assert_int_eq(load(&error), STATUS_FILE);
+    ck_assert_msg(strstr(error.text, "corrupt"), "%s", error.text);
+  }
+}
+END_TEST
+
+START_TEST(frames_behind_those_of_the_header_are_left)
+{
+  enum { SOME = READ_FRAMES + 500, ALL = READ_FRAMES + 510 };
+  static float rows[2][ALL];
+  const float* const samples[] = { rows[0], rows[1] };
+  for (uint32_t i = 0; i < ALL; ++i) {
+    rows[0][i] = 0.25F;
+    rows[1][i] = -0.25F;
+  }
+  const Scratch scratch = scratch_new();
+  FxFile* file = NULL;
+  Error error = { STATUS_OK, "" };
+  scratch_write_wav(&scratch, "x.wav", samples, 2, ALL, 48000);
+  odd = (SF_INFO){ .frames = SOME };
+  odd_frames = GOOD_FRAMES;
+  ck_assert_msg(!audio_file_load(NULL, scratch_path(&scratch, "x.wav"), 48000.0, &file, &error),
+                "%s", error.text);
+  ck_assert_uint_eq(file->n_frames, SOME);
+  for (uint32_t i = 0; i < SOME; ++i) {
+    ck_assert_msg(file->samples[i] == 0.25F && file->samples[SOME + i] == -0.25F, "frame %u", i);
+  }
+  audio_file_free(NULL, file);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("audio_odd", a_header_that_cannot_be_is_refused, frames_that_were_not_asked_for_are_none,
+           frames_behind_those_of_the_header_are_left)

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Connections outlive the server whatever the order in which it tells of them, shows them, takes
+// them down and lets them be made again, and whatever libjack says once the server's graph is gone.
+
+#include "io/jack_links.h"
+#include "tests/support/played_jack.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MS 1000000U
+
+// ---- what every test begins with ----
+
+static jack_port_t* own[2]; // in_1, out_1
+static JackLinks links;
+
+static void
+start_server(const char* const name)
+{
+  play_jack(name);
+  char port[64];
+  snprintf(port, sizeof(port), "%s:in_1", name);
+  own[0] = add_port(port, JackPortIsInput);
+  snprintf(port, sizeof(port), "%s:out_1", name);
+  own[1] = add_port(port, JackPortIsOutput);
+}
+
+static void
+add_peer(void)
+{
+  add_port("peer:out", JackPortIsOutput);
+  add_port("peer:in", JackPortIsInput);
+}
+
+static void
+remove_peer(void)
+{
+  remove_port(jack_port_by_name(NULL, "peer:out"));
+  remove_port(jack_port_by_name(NULL, "peer:in"));
+}
+
+/// rack:out_1 → card:in, a device's, seen.
+static jack_port_t*
+begin_with_device(void)
+{
+  links = (JackLinks){ NULL, 0 };
+  start_server("rack");
+  jack_port_t* const card = add_port("card:in", JackPortIsInput | JackPortIsPhysical);
+  add_wire("rack:out_1", "card:in");
+  ck_assert(jack_links_look(&links, NULL, own, 2, MS));
+  ck_assert_uint_eq(links.n, 1);
+  return card;
+}
+
+static bool
+look(const uint64_t now_ms)
+{
+  return jack_links_look(&links, NULL, own, 2, now_ms * MS);
+}
+
+/// rack:out_1 → peer:in, peer:out → rack:in_1, seen.
+static void
+begin(void)
+{
+  links = (JackLinks){ NULL, 0 };
+  start_server("rack");
+  add_peer();
+  add_wire("rack:out_1", "peer:in");
+  add_wire("peer:out", "rack:in_1");
+  ck_assert(look(1));
+  ck_assert_uint_eq(links.n, 2);
+}
+
+/// What a session that begins now restores.
+static uint32_t
+restore(void)
+{
+  JackLinks todo = { NULL, 0 };
+  ck_assert(jack_links_add_lost(&todo, &links));
+  const uint32_t n = jack_links_restore(&todo, NULL);
+  jack_links_clear(&todo);
+  return n;
+}
+
+// ---- tests ----
+
+START_TEST(all_come_back_under_another_client_name)
+{
+  begin();
+  jack_links_lose(&links);
+  start_server("rack-01");
+  add_peer();
+  ck_assert(jack_links_can_restore(&links, NULL));
+  ck_assert_uint_eq(restore(), 2);
+  ck_assert(has_wire("rack-01:out_1", "peer:in"));
+  ck_assert(has_wire("peer:out", "rack-01:in_1"));
+  ck_assert(look(2));
+  ck_assert(!jack_links_can_restore(&links, NULL));
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_peer_that_is_not_active_yet_is_tried_again)
+{
+  begin();
+  jack_links_lose(&links);
+  start_server("rack");
+  ck_assert(!jack_links_can_restore(&links, NULL)); // no peer at all
+  ck_assert_uint_eq(restore(), 0);
+  add_port("peer:out", JackPortIsOutput)->is_active = false;
+  ck_assert(jack_links_can_restore(&links, NULL));
+  ck_assert_uint_eq(restore(), 0);
+  ck_assert_uint_eq(n_refused, 1);
+  look(2);
+  add_port("peer:in", JackPortIsInput)->is_active = false;
+  ck_assert_uint_eq(restore(), 0);
+  ck_assert_uint_eq(n_refused, 3);
+  look(5000);
+  jack_port_by_name(NULL, "peer:out")->is_active = true;
+  jack_port_by_name(NULL, "peer:in")->is_active = true;
+  ck_assert(jack_links_can_restore(&links, NULL));
+  ck_assert_uint_eq(restore(), 2);
+  look(5001);
+  ck_assert(!jack_links_can_restore(&links, NULL));
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
+{
+  begin();
+  jack_links_lose(&links);
+  start_server("rack");
+  add_peer();
+  ck_assert_uint_eq(restore(), 2);
+  n_wires = 0; // the server has said yes, its memory is a cycle behind
+  look(2);
+  jack_links_lose(&links);
+  start_server("rack");
+  add_peer();
+  ck_assert_uint_eq(restore(), 2);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_connection_that_was_cut_is_forgotten_after_a_moment)
+{
+  begin();
+  cut("rack:out_1", "peer:in");
+  ck_assert(!look(1000));
+  ck_assert_uint_eq(links.n, 2);
+  ck_assert(!look(1099));
+  ck_assert(look(1100));
+  ck_assert_uint_eq(links.n, 1);
+  add_wire("rack:out_1", "peer:in");
+  ck_assert(look(1101));
+  ck_assert_uint_eq(links.n, 2);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_connection_that_comes_back_at_once_is_as_before)
+{
+  begin();
+  cut("rack:out_1", "peer:in");
+  ck_assert(!look(1000));
+  add_wire("rack:out_1", "peer:in");
+  ck_assert(look(1050));
+  cut("rack:out_1", "peer:in");
+  ck_assert(!look(1140)); // its time begins anew
+  ck_assert_uint_eq(links.n, 2);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(what_a_server_takes_down_on_its_way_out_is_remembered)
+{
+  begin();
+  remove_peer(); // it has ended with the server
+  ck_assert(!look(1000));
+  ck_assert(!look(1900));
+  jack_links_lose(&links);
+  start_server("rack");
+  add_peer();
+  ck_assert_uint_eq(restore(), 2);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
+{
+  begin();
+  remove_peer();
+  ck_assert(!look(1000));
+  ck_assert(!look(1999));
+  ck_assert(look(2000));
+  ck_assert_uint_eq(links.n, 0);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(ends_that_do_not_fit_are_not_tried)
+{
+  begin();
+  jack_links_lose(&links);
+  start_server("rack");
+  add_port("peer:in", JackPortIsOutput); // it has changed its mind
+  add_port("peer:out", JackPortIsOutput)->type = "8 bit raw midi";
+  ck_assert(!jack_links_can_restore(&links, NULL));
+  ck_assert_uint_eq(restore(), 0);
+  ck_assert_uint_eq(n_refused + n_wires, 0);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_wire_between_own_ports_is_one_connection)
+{
+  begin();
+  add_wire("rack:out_1", "rack:in_1");
+  ck_assert(look(2));
+  ck_assert_uint_eq(links.n, 3);
+  jack_links_lose(&links);
+  start_server("rack-02");
+  ck_assert_uint_eq(restore(), 1);
+  ck_assert(has_wire("rack-02:out_1", "rack-02:in_1"));
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_graph_that_is_gone_changes_nothing)
+{
+  begin();
+  graph_is_gone = true;
+  for (uint64_t now_ms = 2; now_ms < 5000; now_ms += 50) {
+    ck_assert(!look(now_ms)); // it is to be called again
+    ck_assert_uint_eq(links.n, 2);
+  }
+  jack_links_lose(&links);
+  ck_assert(!jack_links_can_restore(&links, NULL));
+  ck_assert_uint_eq(restore() + n_refused, 0);
+  ck_assert(!look(5000));
+  ck_assert_uint_eq(links.n, 2);
+  graph_is_gone = false;
+  start_server("rack");
+  add_peer();
+  ck_assert_uint_eq(restore(), 2);
+  ck_assert(has_wire("rack:out_1", "peer:in"));
+  ck_assert(has_wire("peer:out", "rack:in_1"));
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_port_that_was_never_made_changes_nothing)
+{
+  begin();
+  jack_port_t* const in = own[0];
+  own[0] = NULL;
+  ck_assert(!look(2));
+  ck_assert(!look(5000));
+  ck_assert_uint_eq(links.n, 2);
+  own[0] = in;
+  ck_assert(look(5001));
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(nothing_is_forgotten_while_time_stands)
+{
+  begin();
+  remove_peer();
+  for (unsigned n = 0; n < 100U; ++n) {
+    ck_assert(!look(1000)); // no period comes any more: the server may be about to end
+  }
+  jack_links_lose(&links);
+  start_server("rack");
+  add_peer();
+  ck_assert_uint_eq(restore(), 2);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_connection_with_a_device_outlives_its_absence)
+{
+  jack_port_t* const card = begin_with_device();
+  remove_port(card);
+  ck_assert(look(1000));
+  ck_assert(look(100000));
+  const JackLink* first;
+  ck_assert_uint_eq(jack_links_count_lost(&links, &first), 1);
+  ck_assert_str_eq(first->to, "card:in");
+  ck_assert_uint_eq(restore(), 0);
+  add_port("card:in", JackPortIsInput | JackPortIsPhysical);
+  ck_assert_uint_eq(restore(), 1);
+  ck_assert(look(100001));
+  ck_assert_uint_eq(jack_links_count_lost(&links, &first), 0);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_device_that_is_back_before_anybody_looked_was_not_cut)
+{
+  jack_port_t* const card = begin_with_device();
+  remove_port(card);
+  add_port("card:in", JackPortIsInput | JackPortIsPhysical);
+  look(1000);
+  ck_assert_uint_eq(restore(), 1);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_connection_with_a_device_that_was_cut_stays_cut)
+{
+  jack_port_t* const card = begin_with_device();
+  cut("rack:out_1", "card:in");
+  ck_assert(!look(1000));
+  ck_assert(look(1100));
+  remove_port(card);
+  ck_assert(look(1200));
+  add_port("card:in", JackPortIsInput | JackPortIsPhysical);
+  ck_assert(look(1300));
+  ck_assert_uint_eq(restore(), 0);
+  ck_assert_uint_eq(links.n, 0);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
+{
+  jack_port_t* const card = begin_with_device();
+  remove_port(card);
+  ck_assert(look(1000));
+  jack_port_t* const twin = add_port("card:in-2", JackPortIsInput | JackPortIsPhysical);
+  strcpy(twin->alias, "card:in");
+  ck_assert(!jack_links_can_restore(&links, NULL));
+  ck_assert_uint_eq(restore(), 0);
+  jack_links_clear(&links);
+}
+END_TEST
+
+START_TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
+{
+  links = (JackLinks){ NULL, 0 };
+  start_server("rack");
+  ck_assert(jack_links_want(&links, ":out_1", "peer:in"));
+  ck_assert_uint_eq(restore(), 0);
+  add_peer();
+  ck_assert_uint_eq(restore(), 1);
+  ck_assert(look(1));
+  remove_peer();
+  ck_assert(look(1000));
+  ck_assert(look(5000));
+  add_peer();
+  ck_assert_uint_eq(restore(), 1);
+  jack_links_clear(&links);
+}
+END_TEST
+
+SUITE_MAIN("jack_links", all_come_back_under_another_client_name,
+           a_peer_that_is_not_active_yet_is_tried_again,
+           what_was_restored_but_is_not_shown_yet_survives_the_next_death,
+           a_connection_that_was_cut_is_forgotten_after_a_moment,
+           a_connection_that_comes_back_at_once_is_as_before,
+           what_a_server_takes_down_on_its_way_out_is_remembered,
+           a_peer_that_left_a_running_server_is_forgotten_after_a_second,
+           ends_that_do_not_fit_are_not_tried, a_wire_between_own_ports_is_one_connection,
+           nothing_is_forgotten_while_time_stands, a_connection_with_a_device_outlives_its_absence,
+           a_device_that_is_back_before_anybody_looked_was_not_cut,
+           a_connection_with_a_device_that_was_cut_stays_cut,
+           another_port_that_has_the_name_for_an_alias_is_not_taken,
+           a_connection_that_is_wanted_is_made_and_outlives_its_port,
+           a_graph_that_is_gone_changes_nothing, a_port_that_was_never_made_changes_nothing)

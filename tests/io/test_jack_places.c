@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which ports of others the automatic connections choose, whenever these appear, and that a place
+// belongs to what it was given to.
+
+#include "io/jack_places.h"
+#include "tests/support/played_jack.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static jack_port_t* own[4]; // in_1, in_2, out_1, out_2
+static JackLinks links;
+static JackPlaces places;
+
+#define SOURCE (JackPortIsOutput | JackPortIsPhysical)
+#define SINK   (JackPortIsInput | JackPortIsPhysical)
+
+static void
+begin(const char* const pattern)
+{
+  Error error = { STATUS_OK, "" };
+  play_jack("rack");
+  own[0] = add_port("rack:in_1", JackPortIsInput);
+  own[1] = add_port("rack:in_2", JackPortIsInput);
+  own[2] = add_port("rack:out_1", JackPortIsOutput);
+  own[3] = add_port("rack:out_2", JackPortIsOutput);
+  links = (JackLinks){ NULL, 0 };
+  ck_assert_msg(!jack_places_init(&places, pattern, 2, 2, &error), "%s", error.text);
+}
+
+static void
+end(void)
+{
+  jack_links_clear(&links);
+  jack_places_clear(&places);
+}
+
+static uint32_t
+fill(void)
+{
+  return jack_places_fill(&places, &links, NULL, own);
+}
+
+/// The partner of in_1, in_2, out_1, out_2, "" for none, with a blank after each.
+static const char*
+partners(void)
+{
+  static char text[256];
+  text[0] = '\0';
+  for (unsigned p = 0; p < 4U; ++p) {
+    const size_t used = strlen(text);
+    snprintf(text + used, sizeof(text) - used, "%s ",
+             places.partners[p] ? places.partners[p] : "-");
+  }
+  return text;
+}
+
+START_TEST(ports_of_a_device_are_taken_in_order)
+{
+  begin(NULL);
+  add_port("system:capture_1", SOURCE);
+  add_port("system:capture_2", SOURCE);
+  add_port("system:playback_1", SINK);
+  add_port("system:playback_2", SINK);
+  add_port("system:playback_3", SINK);
+  add_port("peer:in", JackPortIsInput);
+  ck_assert_uint_eq(fill(), 4);
+  ck_assert_str_eq(partners(),
+                   "system:capture_1 system:capture_2 system:playback_1 system:playback_2 ");
+  ck_assert_uint_eq(places.n_open, 0);
+  ck_assert_uint_eq(jack_links_restore(&links, NULL), 4);
+  ck_assert(has_wire("system:capture_2", "rack:in_2"));
+  ck_assert(has_wire("rack:out_1", "system:playback_1"));
+  end();
+}
+END_TEST
+
+START_TEST(a_device_that_comes_later_is_taken_and_a_second_one_is_not)
+{
+  begin(NULL);
+  ck_assert_uint_eq(fill(), 0);
+  add_port("card:playback_1", SINK);
+  ck_assert_uint_eq(fill(), 1);
+  add_port("screen:playback_1", SINK);
+  ck_assert_uint_eq(fill(), 0); // half a rack on each of two devices is worse than half a rack
+  add_port("card:playback_2", SINK);
+  ck_assert_uint_eq(fill(), 1);
+  ck_assert_str_eq(partners(), "- - card:playback_1 card:playback_2 ");
+  add_port("webcam:capture_1", SOURCE); // for inputs it is the first
+  ck_assert_uint_eq(fill(), 1);
+  ck_assert_str_eq(partners(), "webcam:capture_1 - card:playback_1 card:playback_2 ");
+  end();
+}
+END_TEST
+
+START_TEST(a_place_stays_its_ports_when_that_is_away)
+{
+  begin(NULL);
+  jack_port_t* const card = add_port("card:playback_1", SINK);
+  ck_assert_uint_eq(fill(), 1);
+  remove_port(card);
+  add_port("screen:playback_1", SINK);
+  ck_assert_uint_eq(fill(), 0);
+  add_port("card:playback_1", SINK);
+  ck_assert_uint_eq(fill(), 0); // the other place is not for the same port
+  ck_assert_str_eq(partners(), "- - card:playback_1 - ");
+  end();
+}
+END_TEST
+
+START_TEST(a_pattern_chooses_among_all_ports_by_part_of_the_name)
+{
+  begin("2i2 (USB)"); // no regular expression would say it so
+  add_port("system:playback_1", SINK);
+  add_port("2i2 (USB):playback_1", SINK);
+  add_port("2i2 (USB):capture_1", SOURCE);
+  ck_assert_uint_eq(fill(), 2);
+  ck_assert_str_eq(partners(), "2i2 (USB):capture_1 - 2i2 (USB):playback_1 - ");
+  end();
+}
+END_TEST
+
+START_TEST(a_pattern_chooses_by_regular_expression)
+{
+  begin("^player:out|hall:in_[13]$");
+  add_port("hall:in_1", JackPortIsInput);
+  add_port("hall:in_2", JackPortIsInput);
+  add_port("hall:in_3", JackPortIsInput);
+  add_port("player:out_l", JackPortIsOutput);
+  add_port("other player:out_l", JackPortIsOutput);
+  add_port("player:midi", JackPortIsOutput)->type = JACK_DEFAULT_MIDI_TYPE;
+  ck_assert_uint_eq(fill(), 3);
+  ck_assert_str_eq(partners(), "player:out_l - hall:in_1 hall:in_3 ");
+  end();
+}
+END_TEST
+
+START_TEST(what_the_outputs_feed_is_no_input)
+{
+  begin("^speakers|^card|^rack");
+  add_port("speakers:playback_FL", SINK);
+  add_port("speakers:monitor_FL", JackPortIsOutput); // comes back
+  add_port("card:playback_1", SINK);
+  add_port("card:capture_1", SOURCE); // a device's two halves are not one signal
+  ck_assert_uint_eq(fill(), 3);
+  ck_assert_str_eq(partners(), "card:capture_1 - speakers:playback_FL card:playback_1 ");
+  end();
+}
+END_TEST
+
+START_TEST(a_monitor_that_is_asked_for_is_an_input)
+{
+  begin("speakers:monitor|card:playback");
+  add_port("speakers:playback_FL", SINK);
+  add_port("speakers:monitor_FL", JackPortIsOutput);
+  add_port("card:playback_1", SINK);
+  ck_assert_uint_eq(fill(), 2);
+  ck_assert_str_eq(partners(), "speakers:monitor_FL - card:playback_1 - ");
+  end();
+}
+END_TEST
+
+START_TEST(a_pattern_that_is_none_is_refused)
+{
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(jack_places_init(&places, "a(b", 1, 1, &error), STATUS_BAD_ARG);
+  ck_assert_ptr_nonnull(strstr(error.text, "'a(b' is no regular expression"));
+  jack_places_clear(&places);
+}
+END_TEST
+
+START_TEST(without_ports_nothing_is_asked_for)
+{
+  Error error = { STATUS_OK, "" };
+  begin(NULL);
+  jack_places_clear(&places);
+  ck_assert_int_eq(jack_places_init(&places, NULL, 0, 0, &error), STATUS_OK);
+  add_port("card:playback_1", SINK);
+  ck_assert_uint_eq(fill(), 0);
+  end();
+}
+END_TEST
+
+START_TEST(a_graph_that_is_gone_fills_nothing)
+{
+  begin(NULL);
+  add_port("card:playback_1", SINK);
+  graph_is_gone = true;
+  ck_assert_uint_eq(fill(), 0);
+  graph_is_gone = false;
+  ck_assert_uint_eq(fill(), 1);
+  end();
+}
+END_TEST
+
+SUITE_MAIN("jack_places", ports_of_a_device_are_taken_in_order,
+           a_device_that_comes_later_is_taken_and_a_second_one_is_not,
+           a_place_stays_its_ports_when_that_is_away,
+           a_pattern_chooses_among_all_ports_by_part_of_the_name,
+           a_pattern_chooses_by_regular_expression, what_the_outputs_feed_is_no_input,
+           a_monitor_that_is_asked_for_is_an_input, a_pattern_that_is_none_is_refused,
+           without_ports_nothing_is_asked_for, a_graph_that_is_gone_fills_nothing)

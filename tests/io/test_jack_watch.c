@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// When a JACK client is believed to be left out, or its server to stand still, and when not.
+
+#include "io/quirks/jack_watch.h"
+#include "tests/support/suite.h"
+
+#define MS       1000000ULL
+#define LOOK_MS  50U
+#define N_FRAMES 64U
+#define RATE_HZ  48000.0
+
+static JackWatch watch;
+static uint64_t now_ns;
+static uint64_t periods;
+static uint32_t server_time;
+
+static void
+begin(void)
+{
+  now_ns = 1000U * MS;
+  periods = 0;
+  server_time = UINT32_MAX - 1000U; // it wraps
+  watch = (JackWatch){ 0 };
+  jack_watch_begin(&watch, server_time, now_ns);
+}
+
+static JackVerdict
+look_at(const uint32_t period_frames, const double rate_hz)
+{
+  now_ns += LOOK_MS * MS;
+  return jack_watch_look(&watch, periods, server_time, period_frames, rate_hz, now_ns);
+}
+
+static JackVerdict
+look(void)
+{
+  return look_at(N_FRAMES, RATE_HZ);
+}
+
+/// Looks until a verdict comes, `limit` at most.
+static unsigned
+look_until(const JackVerdict verdict, const unsigned limit)
+{
+  unsigned n = 1;
+  while (n < limit && look() != verdict) {
+    ++n;
+  }
+  return n;
+}
+
+/// As many looks at a server that plays.
+static void
+play(const unsigned n_looks)
+{
+  for (unsigned n = 0; n < n_looks; ++n) {
+    periods += 37U;
+    server_time += 37U * N_FRAMES;
+    ck_assert_int_eq(look(), JACK_PLAYS);
+  }
+}
+
+START_TEST(periods_that_come_are_no_verdict)
+{
+  begin();
+  play(10000);
+}
+END_TEST
+
+/// What a probe finds out that gets no period either.
+static void
+probe_in_vain(void)
+{
+  jack_watch_probed(&watch);
+  jack_watch_doubted(&watch);
+}
+
+START_TEST(a_server_that_stands_is_probed_after_2_s_and_then_less_often)
+{
+  begin();
+  play(200);
+  ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 2000U / LOOK_MS);
+  ck_assert_int_eq(look(), JACK_STANDS); // until it is done
+  probe_in_vain();
+  ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 4000U / LOOK_MS);
+  for (unsigned n = 0; n < 10U; ++n) {
+    probe_in_vain();
+    look_until(JACK_STANDS, 10000);
+  }
+  probe_in_vain();
+  ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 16000U / LOOK_MS);
+  ck_assert_uint_eq(watch.n_probes, 12);
+}
+END_TEST
+
+START_TEST(a_server_that_has_played_for_a_while_is_probed_soon_again)
+{
+  begin();
+  look_until(JACK_STANDS, 10000);
+  probe_in_vain();
+  play(10);
+  ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 4000U / LOOK_MS);
+  probe_in_vain();
+  play(100);
+  ck_assert_uint_eq(watch.n_probes, 0);
+  ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 2000U / LOOK_MS);
+}
+END_TEST
+
+START_TEST(a_new_session_keeps_what_the_last_one_learnt)
+{
+  begin();
+  look_until(JACK_STANDS, 10000);
+  probe_in_vain();
+  jack_watch_begin(&watch, server_time, now_ns);
+  ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 4000U / LOOK_MS);
+}
+END_TEST
+
+START_TEST(a_server_that_was_gone_is_probed_soon_again)
+{
+  begin();
+  for (unsigned n = 0; n < 5U; ++n) {
+    ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 2000U / LOOK_MS);
+    jack_watch_probed(&watch);
+    jack_watch_begin(&watch, server_time, now_ns);
+  }
+}
+END_TEST
+
+START_TEST(a_long_period_is_no_standstill)
+{
+  begin();
+  for (unsigned n = 0; n < 1000U; ++n) { // 8192 frames at 2500 Hz: 3.3 s
+    ck_assert_int_eq(look_at(8192, 2500.0), JACK_PLAYS);
+    if (n % 66U == 65U) {
+      ++periods;
+      server_time += 8192U;
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_program_that_was_stopped_itself_blames_nobody)
+{
+  begin();
+  play(10);
+  for (unsigned n = 0; n < 10U; ++n) {
+    now_ns += 3600000U * MS; // stopped, or the machine suspended
+    ck_assert_int_eq(look(), JACK_PLAYS);
+    ck_assert_int_eq(look(), JACK_PLAYS);
+    play(1);
+  }
+}
+END_TEST
+
+START_TEST(calls_that_come_too_soon_are_no_looks)
+{
+  begin();
+  for (unsigned n = 0; n < 1000U; ++n) {
+    now_ns += MS;
+    ck_assert_int_eq(jack_watch_look(&watch, 0, server_time, N_FRAMES, RATE_HZ, now_ns),
+                     JACK_PLAYS);
+  }
+}
+END_TEST
+
+static unsigned
+look_until_left_out(void)
+{
+  unsigned n = 0;
+  JackVerdict verdict = JACK_PLAYS;
+  while (verdict != JACK_LEFT_OUT && n < 10000U) {
+    server_time += 37U * N_FRAMES;
+    verdict = look();
+    ck_assert_int_ne(verdict, JACK_STANDS); // it does not
+    ++n;
+  }
+  return n;
+}
+
+START_TEST(a_server_that_plays_without_us_leaves_us_out)
+{
+  begin();
+  play(10);
+  ck_assert_uint_eq(look_until_left_out(), 250U / LOOK_MS);
+}
+END_TEST
+
+START_TEST(who_is_left_out_again_is_patient)
+{
+  begin();
+  unsigned expected = 5;
+  for (unsigned n = 0; n < 5U; ++n) {
+    ck_assert_uint_eq(look_until_left_out(), expected);
+    jack_watch_lost(&watch, now_ns);
+    jack_watch_begin(&watch, server_time, now_ns);
+    expected *= 4U;
+  }
+  ck_assert_uint_eq(look_until_left_out(), 64000U / LOOK_MS);
+  jack_watch_lost(&watch, now_ns);
+  jack_watch_begin(&watch, server_time, now_ns);
+  play(120000U / LOOK_MS);
+  ck_assert_uint_eq(look_until_left_out(), 250U / LOOK_MS);
+}
+END_TEST
+
+START_TEST(the_time_of_the_last_period_stands_with_the_server)
+{
+  begin();
+  play(3);
+  const uint64_t last_ns = now_ns;
+  for (unsigned n = 0; n < 30U; ++n) {
+    look();
+    ck_assert_uint_eq(watch.played_ns, last_ns);
+  }
+  play(1);
+  ck_assert_uint_eq(watch.played_ns, now_ns);
+}
+END_TEST
+
+// Else a connection that goes meanwhile is never forgotten, and its client waits for that for ever.
+START_TEST(time_goes_on_with_a_server_that_leaves_us_out)
+{
+  begin();
+  play(3);
+  for (unsigned n = 0; n < 30U; ++n) {
+    server_time += 37U * N_FRAMES;
+    look();
+    ck_assert_uint_eq(watch.played_ns, now_ns);
+  }
+}
+END_TEST
+
+SUITE_MAIN("jack_watch", periods_that_come_are_no_verdict,
+           a_server_that_stands_is_probed_after_2_s_and_then_less_often,
+           a_server_that_has_played_for_a_while_is_probed_soon_again,
+           a_new_session_keeps_what_the_last_one_learnt,
+           a_server_that_was_gone_is_probed_soon_again, a_long_period_is_no_standstill,
+           a_program_that_was_stopped_itself_blames_nobody, calls_that_come_too_soon_are_no_looks,
+           a_server_that_plays_without_us_leaves_us_out, who_is_left_out_again_is_patient,
+           the_time_of_the_last_period_stands_with_the_server,
+           time_goes_on_with_a_server_that_leaves_us_out)

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans: parallel paths of different latency line up, tails outlive removal for as long as they
+// last, state survives edits, a structural change makes a new node, and NaN resets only its own
+// unit.
+
+#include "engine/plan/plan.h"
+#include "engine/worker/player.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 64U
+#define LATE  72U  // frames of latency and delay of the test's effect
+#define TAIL  480U // frames of its tail
+
+// An effect that delays by LATE frames, and whose unit counts its frames.
+
+typedef struct LateState {
+  uint64_t n_frames;
+  float line[LATE];
+} LateState;
+
+enum { POISON, SHAPE };
+
+static const FxParam late_params[] = {
+  [POISON] = { .id = "poison", .kind = PARAM_SWITCH, .max = 1, .help = "Give NaN" },
+  [SHAPE] = { .id = "shape",
+              .kind = PARAM_INTEGER,
+              .min = 0,
+              .max = 9,
+              .structural = true,
+              .help = "Nothing" },
+};
+
+typedef struct LateNode {
+  bool poison;
+} LateNode;
+
+static Status
+late_create(const FxSetup* const setup, FxShape* const shape, void** const node, Error* const error)
+{
+  (void)error;
+  shape->latency_frames = LATE;
+  shape->tail_frames = TAIL;
+  shape->unit_bytes = sizeof(LateState);
+  *node = calloc(1, sizeof(LateNode));
+  ((LateNode*)*node)->poison = setup->values[POISON] != 0.0;
+  return STATUS_OK;
+}
+
+static void
+late_init(const void* const node, void* const state, const uint32_t channel)
+{
+  (void)node;
+  (void)channel;
+  memset(state, 0, sizeof(LateState));
+}
+
+static void
+late_set(void* const node, const uint32_t param, const double value)
+{
+  (void)param;
+  ((LateNode*)node)->poison = value != 0.0;
+}
+
+static void
+late_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
+{
+  for (uint32_t u = 0; u < n_units; ++u) {
+    LateState* const state = units[u].state;
+    for (uint32_t i = 0; i < n_frames; ++i) {
+      float* const sample = &state->line[state->n_frames++ % LATE];
+      const float in = units[u].in[0][i];
+      units[u].out[0][i] = ((const LateNode*)units[u].node)->poison ? NAN : *sample;
+      *sample = in;
+    }
+  }
+}
+
+static const FxInfo late_fx = {
+  .name = "late",
+  .params = late_params,
+  .n_params = ARRAY_LEN(late_params),
+  .create = late_create,
+  .destroy = free,
+  .unit_init = late_init,
+  .set = late_set,
+  .run = late_run,
+};
+
+/// The same uid for the same name in every rack.
+static RackUid
+uid_of(const char* const name)
+{
+  static const char* const names[] = { "a", "g", "h", "late", "late2" };
+  for (uint32_t i = 0; i < ARRAY_LEN(names); ++i) {
+    if (!strcmp(names[i], name)) {
+      return RACK_UID_FIRST + i;
+    }
+  }
+  ck_abort_msg("unknown name %s", name);
+  return RACK_UID_NONE;
+}
+
+static RackUid
+renumber(const Rack* const rack, const RackUid uid)
+{
+  const RackNode* const node = rack_find_uid(rack, uid);
+  return node ? uid_of(node->name) : uid;
+}
+
+/// The rack of `text`, in which nodes named late... are the test's effect.
+static Rack*
+rack_of(const char* const text)
+{
+  Rack* rack = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(rack_parse(text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
+  for (uint32_t e = 0; e < rack->n_edges; ++e) {
+    rack->edges[e].from.uid = renumber(rack, rack->edges[e].from.uid);
+    rack->edges[e].to.uid = renumber(rack, rack->edges[e].to.uid);
+  }
+  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+    RackNode* const node = &rack->nodes[n];
+    node->uid = uid_of(node->name);
+    if (strstr(node->name, "late")) {
+      node->fx = &late_fx;
+      free(node->values);
+      node->values = calloc(late_fx.n_params, sizeof(RackValue));
+    }
+  }
+  return rack;
+}
+
+/// A player without thread, ring or period: the test runs each block.
+typedef struct Bench {
+  Player player;
+  FileLoader loader;
+  Format format;
+  uint64_t frame;
+} Bench;
+
+static Bench
+bench_new(const uint32_t n_channels)
+{
+  Bench bench = {
+    .format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = n_channels, .n_out = n_channels }
+  };
+  ck_assert_int_eq(player_init(&bench.player, NULL), STATUS_OK);
+  bench.player.rate_hz = 48000.0;
+  return bench;
+}
+
+static Plan*
+bench_plan(Bench* const bench, const Rack* const rack)
+{
+  const PlanRequest request = { .rack = rack,
+                                .previous = bench->player.plan,
+                                .now_frame = bench->frame,
+                                .format = &bench->format,
+                                .loader = &bench->loader,
+                                .backend = &backend_cpu };
+  Plan* plan = NULL;
+  PlanFault fault;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(plan_new(&request, &plan, &fault, &error) == STATUS_OK, "%s", error.text);
+  player_offer(&bench->player, plan);
+  player_idle(&bench->player);
+  ck_assert(player_has_taken(&bench->player));
+  plan_heard(plan, bench->frame);
+  plan_free(player_collect(&bench->player));
+  return plan;
+}
+
+static void
+bench_play(Bench* const bench, float* const in, float* const out, const size_t n_frames)
+{
+  for (size_t i = 0; i < n_frames; i += BLOCK) {
+    float* const ins[] = { in + i };
+    float* const outs[] = { out + i };
+    player_run(&bench->player, NULL, bench->frame, BLOCK, ins, outs);
+    bench->frame += BLOCK;
+  }
+}
+
+#define FRAMES (BLOCK * 100U)
+
+static float in[FRAMES];
+static float out[FRAMES];
+
+START_TEST(parallel_paths_of_different_latency_line_up)
+{
+  Bench bench = bench_new(1);
+  Rack* const rack = rack_of("(late: gain + g: gain) | (late2: gain + h: gain)");
+  const Plan* const plan = bench_plan(&bench, rack);
+  ck_assert_uint_eq(plan->latency_frames, 2U * LATE);
+  ck_assert_uint_eq(plan->tail_frames, 2U * TAIL);
+  signal_noise(in, FRAMES, 1);
+  bench_play(&bench, in, out, FRAMES);
+  for (size_t i = 0; i < FRAMES; ++i) {
+    ck_assert(out[i] == (i < 2U * LATE ? 0.0F : 4.0F * in[i - 2U * LATE]));
+  }
+  rack_free(rack);
+  player_clear(&bench.player);
+}
+END_TEST
+
+START_TEST(inserting_and_removing_latency_in_one_path_does_not_click)
+{
+  static const char* const racks[] = { "a: gain -6dB + g: gain -6dB",
+                                       "(a: gain -6dB | late: gain) + g: gain -6dB",
+                                       "a: gain -6dB + g: gain -6dB" };
+  Bench bench = bench_new(1);
+  signal_sine(in, FRAMES, 100.0, 48000.0, 0.5, 0.0);
+  for (uint32_t r = 0; r < ARRAY_LEN(racks); ++r) {
+    Rack* const next = rack_of(racks[r]);
+    const Plan* const plan = bench_plan(&bench, next);
+    ck_assert_uint_eq(plan->latency_frames, r == 1U ? LATE : 0U);
+    bench_play(&bench, in + r * 30U * BLOCK, out + r * 30U * BLOCK, 30U * BLOCK);
+    rack_free(next);
+  }
+  const double steady = max_second_difference(in, FRAMES);
+  ck_assert_double_le(max_second_difference(out, 90U * BLOCK), 1.5 * steady);
+  player_clear(&bench.player);
+}
+END_TEST
+
+START_TEST(a_removed_node_sounds_until_its_tail_has_ended)
+{
+  Bench bench = bench_new(1);
+  Rack* const rack = rack_of("late: gain");
+  bench_plan(&bench, rack);
+  signal_noise(in, FRAMES, 2);
+  bench_play(&bench, in, out, BLOCK);
+  Rack* const silent = rack_of("add g gain\nconnect g out");
+  const Plan* plan = bench_plan(&bench, silent);
+  ck_assert_uint_eq(plan->n_nodes, 2);
+  bench_play(&bench, in + BLOCK, out + BLOCK, FRAMES / 2U - BLOCK);
+  ck_assert(out[BLOCK] == 0.0F && out[LATE] == in[0] && out[LATE + BLOCK - 1U] == in[BLOCK - 1U]);
+  const uint64_t ramp = (uint64_t)lrint(LINK_RAMP_SECONDS * 48000.0);
+  ck_assert_uint_eq(plan_next_expiry(plan), BLOCK + ramp); // its input
+  plan = bench_plan(&bench, silent);
+  ck_assert_uint_eq(plan->n_nodes, 1); // LATE + TAIL + two ramps have passed
+  ck_assert_uint_eq(plan_next_expiry(plan), UINT64_MAX);
+  rack_free(silent);
+  rack_free(rack);
+  player_clear(&bench.player);
+}
+END_TEST
+
+START_TEST(state_survives_edits_elsewhere_but_not_structural_changes)
+{
+  Bench bench = bench_new(1);
+  Rack* const rack = rack_of("late: gain");
+  const Node* const first = bench_plan(&bench, rack)->nodes[0].node;
+  bench_play(&bench, in, out, BLOCK);
+  Rack* const longer = rack_of("late: gain | g: gain");
+  ck_assert_ptr_eq(bench_plan(&bench, longer)->nodes[0].node, first);
+  bench_play(&bench, in, out, BLOCK);
+  ck_assert_uint_eq(((const LateState*)first->states)->n_frames, 2U * BLOCK);
+
+  longer->nodes[0].values[SHAPE] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
+  const Plan* const plan = bench_plan(&bench, longer);
+  ck_assert_ptr_ne(plan->nodes[0].node, first);
+  ck_assert_uint_eq(plan->n_nodes, 3); // the old one dies
+  rack_free(longer);
+  rack_free(rack);
+  player_clear(&bench.player);
+}
+END_TEST
+
+START_TEST(a_unit_that_gives_nan_is_silenced_reset_and_counted)
+{
+  Bench bench = bench_new(1);
+  Rack* const rack = rack_of("late: gain + g: gain");
+  bench_plan(&bench, rack);
+  signal_noise(in, FRAMES, 3);
+  bench_play(&bench, in, out, 4U * BLOCK);
+  rack->nodes[0].values[POISON] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
+  const Plan* const plan = bench_plan(&bench, rack);
+  bench_play(&bench, in + 4U * BLOCK, out + 4U * BLOCK, BLOCK);
+  ck_assert_uint_eq(bench.player.counts.units_reset, 1);
+  ck_assert_uint_eq(((const LateState*)plan->nodes[0].node->states)->n_frames, 0);
+  for (size_t i = 4U * BLOCK; i < 5U * BLOCK; ++i) {
+    ck_assert(out[i] == in[i - LATE]); // the other path goes on, at its latency
+  }
+  rack_free(rack);
+  player_clear(&bench.player);
+}
+END_TEST
+
+START_TEST(a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)
+{
+  Bench bench = bench_new(1);
+  Rack* const rack = rack_of("late: gain");
+  rack->nodes[0].values[POISON] = (RackValue){ .kind = VALUE_NUMBER, .number = 1.0 };
+  NodeHealth* const health = &bench_plan(&bench, rack)->nodes[0].node->health;
+  signal_noise(in, FRAMES, 3);
+  for (uint32_t b = 1; b <= 20U; ++b) {
+    bench_play(&bench, in, out, BLOCK);
+    ck_assert_int_eq(health->is_bypassed, b >= 8U);
+    for (size_t i = 0; i < BLOCK; ++i) {
+      const float dry = b < 8U ? 0.0F : b == 8U ? (float)(i + 1U) / BLOCK : 1.0F;
+      ck_assert_float_eq_tol(out[i], dry * in[i], 1e-6F);
+    }
+  }
+  ck_assert_uint_eq(bench.player.counts.units_reset, 20);
+  rack->nodes[0].values[POISON].number = 0.0;
+  bench_plan(&bench, rack);
+  for (uint32_t b = 1; b <= 101U; ++b) {
+    bench_play(&bench, in, out, BLOCK);
+    ck_assert_int_eq(health->is_bypassed, b < 100U);
+    for (size_t i = 0; i < BLOCK; ++i) {
+      const float dry = b < 100U ? 1.0F : b == 100U ? 1.0F - (float)(i + 1U) / BLOCK : 0.0F;
+      const float own = in[(i + 2U * BLOCK - LATE) % BLOCK];
+      ck_assert_float_eq_tol(out[i], dry * in[i] + (1.0F - dry) * own, 1e-6F);
+    }
+  }
+  rack_free(rack);
+  player_clear(&bench.player);
+}
+END_TEST
+
+START_TEST(after_a_reset_nothing_of_the_sound_before_is_heard)
+{
+  Bench bench = bench_new(1);
+  Rack* const rack = rack_of("connect in out\nadd late gain\nconnect in late\nconnect late out\n"
+                             "add g gain\nconnect in g\nconnect g out");
+  const Plan* const plan = bench_plan(&bench, rack);
+  ck_assert_uint_gt(plan->links[0].link->mix.delay, 0);
+  ck_assert_uint_gt(plan->links[plan->n_links - 1U].link->mix.delay, 0);
+  signal_noise(in, 2U * BLOCK, 3);
+  memset(in + 2U * BLOCK, 0, 4U * BLOCK * sizeof(float));
+  bench_play(&bench, in, out, 2U * BLOCK);
+  plan_reset(plan);
+  bench_play(&bench, in + 2U * BLOCK, out + 2U * BLOCK, 4U * BLOCK);
+  for (size_t i = 2U * BLOCK; i < 6U * BLOCK; ++i) {
+    ck_assert_msg(out[i] == 0.0F, "%g at frame %zu", (double)out[i], i);
+  }
+  rack_free(rack);
+  player_clear(&bench.player);
+}
+END_TEST
+
+SUITE_MAIN("plan", after_a_reset_nothing_of_the_sound_before_is_heard,
+           parallel_paths_of_different_latency_line_up,
+           inserting_and_removing_latency_in_one_path_does_not_click,
+           a_removed_node_sounds_until_its_tail_has_ended,
+           state_survives_edits_elsewhere_but_not_structural_changes,
+           a_unit_that_gives_nan_is_silenced_reset_and_counted,
+           a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A value that a message sets is not lost to a plan that was made before it came.
+
+#include "tests/support/rack_rig.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+
+#define BLOCK 64U
+
+/// Play until all ramps have ended; the last sample, of an input of ones.
+static float
+level(RackRig* const rig)
+{
+  static float in[BLOCK * 40U];
+  static float out[BLOCK * 40U];
+  const float* const ins[] = { in };
+  float* const outs[] = { out };
+  for (uint32_t i = 0; i < ARRAY_LEN(in); ++i) {
+    in[i] = 1.0F;
+  }
+  rack_rig_run(rig, ins, outs, ARRAY_LEN(in), RIG_BLOCKS, 1);
+  return out[ARRAY_LEN(out) - 1U];
+}
+
+/// Make a plan of the same rack now, and have it heard after a message and a few blocks.
+static void
+plan_across_message(const bool is_heard, const uint64_t stamp, const float wanted)
+{
+  const Format format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = 1, .n_out = 1 };
+  RackRig rig;
+  rack_rig_new(&rig, &backend_cpu, NULL, "g: gain 0dB", &format, NULL, 0);
+  Plan* const heard = rig.player.plan;
+  const PlanRequest request = { .rack = rig.rack,
+                                .previous = is_heard ? heard : NULL,
+                                .heard = heard,
+                                .format = &rig.format,
+                                .loader = &rig.loader,
+                                .backend = rig.backend,
+                                .stamp = stamp };
+  Plan* plan = NULL;
+  PlanFault fault;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(!plan_new(&request, &plan, &fault, &error), "%s", error.text);
+  rack_rig_set(&rig, "g", "gain", -20.0, 0);
+  ck_assert_float_eq_tol(level(&rig), 0.1F, 1e-6F);
+  player_offer(&rig.player, plan);
+  player_idle(&rig.player);
+  plan_free(player_collect(&rig.player));
+  ck_assert_float_eq_tol(level(&rig), wanted, 1e-6F);
+  rack_rig_free(&rig);
+}
+
+START_TEST(a_message_that_comes_while_a_plan_is_made_is_kept)
+{
+  plan_across_message(true, 0, 0.1F);
+}
+END_TEST
+
+START_TEST(also_when_no_block_had_been_heard_until_then)
+{
+  plan_across_message(false, 0, 0.1F);
+}
+END_TEST
+
+START_TEST(a_document_that_was_written_after_the_message_wins)
+{
+  plan_across_message(true, 1, 1.0F);
+  plan_across_message(false, 1, 1.0F);
+}
+END_TEST
+
+SUITE_MAIN("plan values", a_message_that_comes_while_a_plan_is_made_is_kept,
+           also_when_no_block_had_been_heard_until_then,
+           a_document_that_was_written_after_the_message_wins)

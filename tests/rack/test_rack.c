@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Edits of a rack: each does all that it says, or leaves the rack as it was and says why; nodes
+// keep their identity through every edit that keeps their name and effect.
+
+#include "engine/rack/rack_private.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Error error;
+
+static Rack*
+parsed(const char* const text)
+{
+  Rack* rack = NULL;
+  ck_assert_msg(rack_parse(text, "test", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
+  return rack;
+}
+
+static void
+check_text(const Rack* const rack, const char* const text)
+{
+  char* const printed = rack_print(rack);
+  ck_assert_str_eq(printed, text);
+  free(printed);
+}
+
+static RackUid
+uid_of(const Rack* const rack, const char* const name)
+{
+  const RackNode* const node = rack_find(rack, name);
+  ck_assert_msg(node, "no %s", name);
+  return node->uid;
+}
+
+START_TEST(the_empty_rack_connects_in_to_out)
+{
+  Rack* const rack = rack_new();
+  check_text(rack, "connect in out\n");
+  ck_assert_uint_eq(rack->n_nodes, 0);
+  ck_assert_int_eq(rack_disconnect(rack, "in", "out", &error), STATUS_OK);
+  check_text(rack, "disconnect in out\n");
+  rack_free(rack);
+  rack_free(NULL);
+}
+END_TEST
+
+START_TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
+{
+  Rack* const rack = rack_new();
+  ck_assert_int_eq(rack_disconnect(rack, "in", "out", &error), STATUS_OK);
+  ck_assert_int_eq(rack_add(rack, "low", "highpass", &error), STATUS_OK);
+  ck_assert_int_eq(rack_add(rack, "hall", "convolver", &error), STATUS_OK);
+  ck_assert_int_eq(rack_set_text(rack, "hall", "ir", "my hall.wav", &error), STATUS_OK);
+  ck_assert_int_eq(rack_set_number(rack, "low", "frequency", 80.0, &error), STATUS_OK);
+  ck_assert_int_eq(rack_set_text(rack, "low", "backend", "gpu", &error), STATUS_OK);
+  ck_assert_int_eq(rack_connect(rack, "in:1-2", "low", 0.0, &error), STATUS_OK);
+  ck_assert_int_eq(rack_connect(rack, "low", "hall:2", -6.5, &error), STATUS_OK);
+  ck_assert_int_eq(rack_connect(rack, "hall", "out", 0.0, &error), STATUS_OK);
+  check_text(rack, "add low highpass frequency=80Hz backend=gpu\n"
+                   "add hall convolver ir=\"my hall.wav\"\n"
+                   "connect in:1-2 low\n"
+                   "connect low hall:2 gain=-6.5dB\n"
+                   "connect hall out\n");
+  ck_assert_int_eq(rack_connect(rack, "low", "hall:2", 3.0, &error), STATUS_OK); // again: new gain
+  ck_assert_uint_eq(rack->n_edges, 3);
+  ck_assert(rack->edges[1].gain_db == 3.0);
+  ck_assert_int_eq(rack_remove(rack, "low", &error), STATUS_OK); // with its connections
+  check_text(rack, "add hall convolver ir=\"my hall.wav\"\n"
+                   "connect in:1-2 hall:2 gain=3dB\nconnect hall out\n");
+  ck_assert_ptr_null(rack_find(rack, "low"));
+  ck_assert_ptr_nonnull(rack_find(rack, "hall"));
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(an_end_without_channels_disconnects_all_channels)
+{
+  Rack* const rack = parsed("add a gain\nadd b gain\nconnect a b\nconnect a:1 b:2\n"
+                            "connect a:1-2 b\nconnect b out");
+  ck_assert_int_eq(rack_disconnect(rack, "a:1", "b", &error), STATUS_OK);
+  ck_assert_uint_eq(rack->n_edges, 3);
+  ck_assert_int_eq(rack_disconnect(rack, "a", "b", &error), STATUS_OK);
+  ck_assert_uint_eq(rack->n_edges, 1);
+  ck_assert_int_eq(rack_disconnect(rack, "a", "b", &error), STATUS_NOT_FOUND);
+  ck_assert_ptr_nonnull(strstr(error.text, "no connection from a to b"));
+  rack_free(rack);
+}
+END_TEST
+
+/// Statements that must fail on the rack of the next test.
+static const struct {
+  const char* statement;
+  Status status;
+  const char* message;
+} refused[] = {
+  { "add a gain", STATUS_EXISTS, "e:1:5: the name \"a\" is taken" },
+  { "add in gain", STATUS_BAD_RACK, "e:1:5: \"in\" is an end of the rack" },
+  { "add 1st gain", STATUS_BAD_RACK, "e:1:5: \"1st\" cannot be a name" },
+  { "add -x gain", STATUS_BAD_RACK, "cannot be a name" },
+  { "add x.y gain", STATUS_BAD_RACK, "cannot be a name" },
+  { "add caf\xC3\xA9 gain", STATUS_BAD_RACK, "cannot be a name" },
+  { "add x234567890123456789012345678901234567890123456789012345678901234 gain", STATUS_LIMIT,
+    "at most 63 characters" },
+  { "add x gian", STATUS_NOT_FOUND, "e:1:7: no effect \"gian\"; did you mean \"gain\"?" },
+  { "add x gain 3 order=4", STATUS_NOT_FOUND, "e:1:14: gain has no parameter \"order\"" },
+  { "add x", STATUS_BAD_RACK, "e:1:6: unexpected end; the name of an effect comes here" },
+  { "remove z", STATUS_NOT_FOUND, "e:1:8: no node \"z\"; one of a, b, c" },
+  { "remove in", STATUS_NOT_FOUND, "no node \"in\"" },
+  { "connect a z", STATUS_NOT_FOUND, "e:1:11: no node \"z\"" },
+  { "connect a a", STATUS_BAD_RACK, "e:1:9: \"a\" cannot feed itself" },
+  { "connect a:1 a:2", STATUS_BAD_RACK, "cannot feed itself" },
+  { "connect a in", STATUS_BAD_RACK, "nothing goes to it" },
+  { "connect out a", STATUS_BAD_RACK, "nothing comes from it" },
+  { "connect c a", STATUS_BAD_RACK, "e:1:9: signal would go in a circle: a > b > c > a" },
+  { "connect a:0 b", STATUS_BAD_RACK, "e:1:9: \"0\" are no channels" },
+  { "connect a:2-1 b", STATUS_BAD_RACK, "\"2-1\" are no channels" },
+  { "connect a:1025 b", STATUS_BAD_RACK, "at most 1024" },
+  { "connect a:1- b", STATUS_BAD_RACK, "no channels" },
+  { "connect a:1-2-3 b", STATUS_BAD_RACK, "no channels" },
+  { "connect a:99999999999999999999 b", STATUS_BAD_RACK, "no channels" },
+  { "connect a b gain=41dB", STATUS_BAD_RACK, "e:1:18: gain 41dB is out of range" },
+  { "connect a b gian=4dB", STATUS_BAD_RACK, "e:1:13: unexpected \"gian\"" },
+  { "connect a b gain 4dB", STATUS_BAD_RACK, "write: gain=-6dB" },
+  { "connect a", STATUS_BAD_RACK, "write: connect FROM TO" },
+  { "disconnect a c", STATUS_NOT_FOUND, "e:1:12: no connection from a to c" },
+  { "disconnect a:1 b", STATUS_NOT_FOUND, "no connection from a:1 to b" },
+  { "set a.gain 99", STATUS_BAD_RACK, "e:1:12: gain 99dB is out of range; -120dB to 40dB" },
+  { "set a.gian 3", STATUS_NOT_FOUND,
+    "e:1:7: gain has no parameter \"gian\"; did you mean \"gain\"?" },
+  { "set z.gain 3", STATUS_NOT_FOUND, "e:1:5: no node \"z\"" },
+  { "set a.gain", STATUS_BAD_RACK, "e:1:11: unexpected end; a value comes here" },
+  { "set a.gain = 3", STATUS_BAD_RACK, "e:1:12: unexpected \"=\"" },
+  { "set a gain 3", STATUS_BAD_RACK, "e:1:5: unexpected \"a\"; write: set NODE.PARAM VALUE" },
+  { "set a.gain 3 4", STATUS_BAD_RACK, "e:1:14: unexpected \"4\"; a statement ends with its line" },
+  { "set a.gain 3\nset a.gian 4", STATUS_NOT_FOUND, "e:2:7: gain has no parameter \"gian\"" },
+  { "remove b\nremove b", STATUS_NOT_FOUND, "e:2:8: no node \"b\"" },
+  { "disconnect b c\nconnect c b\nconnect a c\nconnect b c", STATUS_BAD_RACK,
+    "e:4:9: signal would go in a circle: b > c > b" },
+  { "insert x gain", STATUS_BAD_RACK, "write: insert NAME EFFECT before|after END" },
+  { "insert x gain between a", STATUS_BAD_RACK, "e:1:15: \"between\" is neither before nor after" },
+  { "insert x gain before z", STATUS_NOT_FOUND, "e:1:22: no node \"z\"" },
+  { "insert a gain before b", STATUS_EXISTS, "e:1:8: the name \"a\" is taken" },
+  { "insert x gain before x", STATUS_BAD_RACK, "\"x\" cannot feed itself" },
+  { "insert x gain before in", STATUS_BAD_RACK, "nothing goes to it" },
+  { "insert x gain after out", STATUS_BAD_RACK, "nothing comes from it" },
+  { "insert x gain before out:2", STATUS_NOT_FOUND, "e:1:22: no connection to out:2" },
+  { "insert x gain after a:1", STATUS_NOT_FOUND, "no connection from a:1" },
+  { "insert x gain before b gian=3", STATUS_NOT_FOUND, "e:1:24: gain has no parameter" },
+  { "rename a", STATUS_BAD_RACK, "write: rename NODE NAME" },
+  { "rename z y", STATUS_NOT_FOUND, "e:1:8: no node \"z\"" },
+  { "rename a b", STATUS_EXISTS, "e:1:10: the name \"b\" is taken" },
+  { "rename a out", STATUS_BAD_RACK, "e:1:10: \"out\" is an end of the rack" },
+  { "chain gain | nothing", STATUS_NOT_FOUND, "e:1:14: no effect \"nothing\"" },
+  { "", STATUS_BAD_RACK, "e:1:1: unexpected end" },
+  { "gain 3", STATUS_BAD_RACK, "\"gain\" is no statement; write: chain gain" },
+  { "conect a b", STATUS_BAD_RACK, "no statement \"conect\"; did you mean \"connect\"?" },
+};
+
+START_TEST(a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was)
+{
+  Rack* const rack = parsed("chain a: gain -3 | b: delay 1s note=\"1/8\" | c: convolver hall.wav");
+  Rack* const before = rack_copy(rack);
+  for (size_t i = 0; i < ARRAY_LEN(refused); ++i) {
+    const Status status = rack_apply(rack, refused[i].statement, "e", &error);
+    ck_assert_msg(status == refused[i].status && error.status == status &&
+                      strstr(error.text, refused[i].message),
+                  "\"%s\" gives %s (%s)", refused[i].statement, status ? error.text : "nothing",
+                  status_text(status));
+    ck_assert(rack_equal(rack, before) && rack->next_uid == before->next_uid);
+  }
+  ck_assert_int_eq(rack_connect(rack, "c", "a", 0.0, &error), STATUS_BAD_RACK);
+  ck_assert_ptr_nonnull(strstr(error.text, "a > b > c > a"));
+  ck_assert(rack_equal(rack, before));
+  ck_assert_int_eq(rack_connect(rack, "a", "c", 99.0, &error), STATUS_BAD_RACK);
+  ck_assert(rack_equal(rack, before));
+  rack_free(before);
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(a_statement_edits_a_rack_that_is_there)
+{
+  Rack* const rack = parsed("chain a: gain");
+  const char* const statements[] = { "add b delay 10frames", "connect a b gain=-6dB",
+                                     "connect b out", "disconnect a out", "set b.feedback 50%" };
+  for (size_t i = 0; i < ARRAY_LEN(statements); ++i) {
+    ck_assert_msg(!rack_apply(rack, statements[i], "e", &error), "%s", error.text);
+  }
+  check_text(rack, "add a gain\nadd b delay time=10frames feedback=0.5\n"
+                   "connect in a\nconnect a b gain=-6dB\nconnect b out\n");
+  ck_assert_int_eq(rack_apply(rack, "chain in:2 | gain | out:2", "e", &error), STATUS_OK);
+  ck_assert_uint_eq(rack->n_nodes, 3);
+  ck_assert_uint_eq(rack->n_edges, 5);
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(several_statements_are_one_edit_and_each_sees_the_ones_before)
+{
+  Rack* const rack = parsed("chain a: gain");
+  ck_assert_msg(!rack_apply(rack,
+                            "\n# then\nadd b gain\nconnect a b\n\ndisconnect a out\nconnect b out",
+                            "e", &error),
+                "%s", error.text);
+  check_text(rack, "add a gain\nadd b gain\nconnect in a\nconnect a b\nconnect b out\n");
+  ck_assert_int_eq(rack_apply(rack, "remove a\nremove b\nchain c: gain", "e", &error), STATUS_OK);
+  check_text(rack, "add c gain\nconnect in c\nconnect c out\n"); // the rack was empty by then
+  ck_assert_int_eq(rack_apply(rack, "# nothing\n\n", "e", &error), STATUS_BAD_RACK);
+  rack_free(rack);
+}
+END_TEST
+
+/// Racks, the node that is removed, and what is left.
+static const struct {
+  const char* rack;
+  const char* removed;
+  const char* left;
+} removals[] = {
+  // A chain is joined, at its ends, too; the gains are added.
+  { "a: gain | b: gain | c: gain", "b",
+    "add a gain\nadd c gain\nconnect in a\nconnect a c\nconnect c out\n" },
+  { "a: gain", "a", "connect in out\n" },
+  { "chain a: gain\nconnect in a gain=-6dB\nconnect a out gain=2dB", "a",
+    "connect in out gain=-4dB\n" },
+  { "chain a: gain\nconnect in a gain=-90dB\nconnect a out gain=-90dB", "a",
+    "connect in out gain=-120dB\n" },
+  { "chain a: gain\nconnect in a gain=30dB\nconnect a out gain=30dB", "a",
+    "connect in out gain=40dB\n" },
+  // A branch beside others goes away with what it played.
+  { "a: gain | (b: gain + c: gain) | d: gain", "b",
+    "add a gain\nadd c gain\nadd d gain\nconnect in a\nconnect a c\nconnect c d\nconnect d out\n" },
+  { "a: gain | (b: gain | x: gain | y: gain) + c: gain", "x",
+    "add a gain\nadd b gain\nadd y gain\nadd c gain\nconnect in a\nconnect a b\nconnect b y\n"
+    "connect a c\nconnect y out\nconnect c out\n" },
+  { "chain a: gain\nconnect in out", "a", "connect in out\n" },
+  { "chain b: gain | c: gain\nadd a gain\nconnect in a\nconnect a out", "a",
+    "add b gain\nadd c gain\nconnect in b\nconnect b c\nconnect c out\n" },
+  // More than one way in, or out: nothing is joined.
+  { "(a: gain + b: gain) | c: gain", "c", "add a gain\nadd b gain\nconnect in a\nconnect in b\n" },
+  { "c: gain | (a: gain + b: gain)", "c",
+    "add a gain\nadd b gain\nconnect a out\nconnect b out\n" },
+  { "add a gain\nconnect in a", "a", "disconnect in out\n" },
+  // Channels: those that went through the node.
+  { "add a gain\nconnect in:3-4 a\nconnect a out:1-2", "a", "connect in:3-4 out:1-2\n" },
+  { "add a gain\nconnect in:1 a\nconnect a out", "a", "connect in:1 out\n" },
+  { "add a gain\nconnect in a\nconnect a:2 out:1", "a", "connect in:2 out:1\n" },
+  { "add a gain\nconnect in:5-8 a\nconnect a:2-3 out", "a", "connect in:6-7 out:1-2\n" },
+  { "add a gain\nconnect in:1-2 a:3-4\nconnect a:4-9 out:11-16", "a", "connect in:2 out:11\n" },
+  { "add a gain\nconnect in:1 a:1-4\nconnect a:3-4 out:1-2", "a", "connect in:1 out:1-2\n" },
+  { "add a gain\nconnect in a\nconnect a:2 out:3-4", "a", "connect in:2 out:3-4\n" },
+  { "add a gain\nconnect in a:1\nconnect a:2 out", "a", "disconnect in out\n" },
+  { "add a gain\nconnect in a\nconnect a:1000-1024 out:1000-1024", "a",
+    "connect in:1000-1024 out:1000-1024\n" },
+  // Side by side in channels of their own is not one around the other.
+  { "add a gain\nadd b gain\nconnect in:1 a\nconnect a out:1\nconnect in:2 b\nconnect b out:2", "a",
+    "add b gain\nconnect in:1 out:1\nconnect in:2 b\nconnect b out:2\n" },
+  { "add a gain\nadd b gain\nconnect in a\nconnect a out:1-2\nconnect in:2 b\nconnect b out:2", "a",
+    "add b gain\nconnect in:2 b\nconnect b out:2\n" },
+};
+
+START_TEST(removing_a_node_joins_a_chain_and_takes_a_branch_away)
+{
+  for (size_t i = 0; i < ARRAY_LEN(removals); ++i) {
+    Rack* const rack = parsed(removals[i].rack);
+    ck_assert_int_eq(rack_remove(rack, removals[i].removed, &error), STATUS_OK);
+    char* const left = rack_print(rack);
+    ck_assert_msg(!strcmp(left, removals[i].left), "%s\nwithout %s:\n%s", removals[i].rack,
+                  removals[i].removed, left);
+    free(left);
+    rack_free(rack);
+  }
+}
+END_TEST
+
+/// Racks, an insertion, and the connections afterwards.
+static const struct {
+  const char* rack;
+  const char* statement;
+  const char* connections;
+} insertions[] = {
+  { "a: gain | b: gain", "insert x gain before b", "in a, a x, b out, x b" },
+  { "a: gain | b: gain", "insert x gain after b", "in a, a b, x out, b x" },
+  { "", "insert x gain after in", "x out, in x" },
+  { "", "insert x gain before out", "in x, x out" },
+  // All connections go through it, with their gains and channels.
+  { "chain (a: gain + b: gain) | c: gain\nconnect a c gain=-6dB", "insert x gain before c",
+    "in a, in b, a x gain=-6dB, b x, c out, x c" },
+  { "a: gain | (b: gain + c: gain)", "insert x gain after a", "in a, x b, x c, b out, c out, a x" },
+  { "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out:1-2\nconnect b out:3-4",
+    "insert x gain before out", "in a, in b, a x:1-2, b x:3-4, x out" },
+  // Of an end with channels, those of exactly these channels.
+  { "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out:1-2\nconnect b out:3-4",
+    "insert x gain before out:3-4", "in a, in b, a out:1-2, b x, x out:3-4" },
+  { "chain in:2 | a: gain | out:1", "insert x gain after in:2", "x a, a out:1, in:2 x" },
+};
+
+START_TEST(a_node_is_inserted_into_the_connections_of_an_end)
+{
+  for (size_t i = 0; i < ARRAY_LEN(insertions); ++i) {
+    Rack* const rack = parsed(insertions[i].rack);
+    ck_assert_msg(!rack_apply(rack, insertions[i].statement, "e", &error), "%s", error.text);
+    ck_assert_int_eq(rack_check(rack, &error), STATUS_OK);
+    char expected[256] = "connect ";
+    for (const char* at = insertions[i].connections; *at; ++at) {
+      const size_t n = strlen(expected);
+      snprintf(expected + n, sizeof(expected) - n, *at == ',' ? "\nconnect" : "%c", *at);
+    }
+    strcat(expected, "\n");
+    char* const text = rack_print(rack);
+    ck_assert_msg(!strcmp(strstr(text, "connect"), expected), "%s\n%s", insertions[i].statement,
+                  text);
+    free(text);
+    rack_free(rack);
+  }
+}
+END_TEST
+
+START_TEST(an_inserted_node_takes_values_and_is_inserted_as_osc_does_it)
+{
+  Rack* const a = parsed("chain g: gain\ninsert x delay before g 250ms feedback=20%\nchain gain");
+  check_text(a, "add g gain\nadd x delay time=250ms feedback=0.2\nadd gain gain\nconnect in x\n"
+                "connect g out\nconnect x g\nconnect in gain\nconnect gain out\n");
+  rack_free(a);
+  Rack* const b = rack_new();
+  ck_assert_int_eq(rack_insert(b, "x", "gain", "before", "out", &error), STATUS_OK);
+  check_text(b, "add x gain\nconnect in x\nconnect x out\n");
+  Rack* const before = rack_copy(b);
+  ck_assert_int_eq(rack_insert(b, "y", "gain", "before", "out:2", &error), STATUS_NOT_FOUND);
+  ck_assert_int_eq(rack_insert(b, "y", "gain", "at", "out", &error), STATUS_BAD_RACK);
+  ck_assert_int_eq(rack_insert(b, "y", "gain", "after", "z", &error), STATUS_NOT_FOUND);
+  ck_assert(rack_equal(b, before));
+  rack_free(before);
+  rack_free(b);
+}
+END_TEST
+
+START_TEST(a_renamed_node_keeps_its_uid_its_place_and_its_connections)
+{
+  Rack* const rack = parsed("a: gain 3 | b: gain | c: gain");
+  const RackUid uid = uid_of(rack, "a");
+  ck_assert_int_eq(rack_rename(rack, "a", "first", &error), STATUS_OK);
+  check_text(rack, "add first gain gain=3dB\nadd b gain\nadd c gain\n"
+                   "connect in first\nconnect first b\nconnect b c\nconnect c out\n");
+  ck_assert_uint_eq(uid_of(rack, "first"), uid);
+  ck_assert_ptr_null(rack_find(rack, "a"));
+  ck_assert_int_eq(rack_rename(rack, "first", "first", &error), STATUS_OK);
+  ck_assert_int_eq(rack_apply(rack, "rename b x\nrename c b\nrename x c", "e", &error), STATUS_OK);
+  check_text(rack, "add first gain gain=3dB\nadd c gain\nadd b gain\n"
+                   "connect in first\nconnect first c\nconnect c b\nconnect b out\n");
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_does_not)
+{
+  Rack* rack = rack_new();
+  ck_assert_int_eq(rack_apply(rack, "chain gain", "e", &error), STATUS_OK);
+  check_text(rack, "add gain gain\nconnect in gain\nconnect gain out\n");
+  rack_free(rack);
+  rack = rack_new();
+  ck_assert_int_eq(rack_apply(rack, "add gain gain", "e", &error), STATUS_OK);
+  check_text(rack, "add gain gain\nconnect in out\n"); // sound goes on while a rack is built
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(nodes_keep_their_uid_while_name_and_effect_stay)
+{
+  Rack* const first = parsed("chain a: gain | b: delay | c: gain");
+  const RackUid a = uid_of(first, "a");
+  const RackUid b = uid_of(first, "b");
+  const RackUid c = uid_of(first, "c");
+  ck_assert(a >= RACK_UID_FIRST && a != b && b != c && a != c);
+
+  Rack* second = NULL;
+  ck_assert_int_eq(
+      rack_parse("chain c: gain -3 | b: gain | a: gain 6 | d: gain", "t", first, &second, &error),
+      STATUS_OK);
+  ck_assert_uint_eq(uid_of(second, "a"), a);
+  ck_assert_uint_eq(uid_of(second, "c"), c);
+  ck_assert_uint_ge(uid_of(second, "b"), first->next_uid); // another effect: another node
+  ck_assert_uint_ge(uid_of(second, "d"), first->next_uid);
+  ck_assert_uint_ne(uid_of(second, "d"), uid_of(second, "b"));
+  ck_assert_ptr_eq(rack_find_uid(second, a), rack_find(second, "a"));
+  ck_assert_ptr_null(rack_find_uid(second, b));
+  ck_assert_ptr_null(rack_find_uid(second, RACK_UID_IN));
+
+  Rack* const third = rack_copy(second);
+  ck_assert_int_eq(rack_remove(third, "a", &error), STATUS_OK);
+  ck_assert_int_eq(rack_add(third, "a", "gain", &error), STATUS_OK);
+  ck_assert_uint_ge(uid_of(third, "a"), second->next_uid); // removed and added: another node
+  ck_assert_int_eq(rack_apply(third, "set c.gain 1", "e", &error), STATUS_OK);
+  ck_assert_uint_eq(uid_of(third, "c"), c);
+  rack_free(third);
+  rack_free(second);
+  rack_free(first);
+}
+END_TEST
+
+START_TEST(racks_are_equal_whatever_their_order_and_uids)
+{
+  Rack* const a = parsed("add x gain 3\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out");
+  const struct {
+    const char* text;
+    bool equal;
+  } others[] = {
+    { "add y delay 500ms\nadd x gain 3dB\nconnect y:1-1 out gain=0\nconnect x y\nconnect in x",
+      true },
+    { "add x gain 3.5\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out", false },
+    { "add x gain 3\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out\nlate auto", false },
+    { "add x gain 3\nadd y delay 500frames\nconnect in x\nconnect x y\nconnect y:1 out", false },
+    { "add x gain 3\nadd y delay note=1/8\nconnect in x\nconnect x y\nconnect y:1 out", false },
+    { "add x gain 3 backend=cpu\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out", false },
+    { "add x gain 3\nadd y gain\nconnect in x\nconnect x y\nconnect y:1 out", false },
+    { "add x gain 3\nadd z delay\nconnect in x\nconnect x z\nconnect z:1 out", false },
+    { "add x gain 3\nadd y delay\nconnect in x\nconnect x y\nconnect y:2 out", false },
+    { "add x gain 3\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out gain=1", false },
+    { "add x gain 3\nadd y delay\nconnect in x\nconnect x y", false },
+    { "add x gain 3\nadd y delay\nadd z gain\nconnect in x\nconnect x y\nconnect y:1 out", false },
+  };
+  for (size_t i = 0; i < ARRAY_LEN(others); ++i) {
+    Rack* const b = parsed(others[i].text);
+    ck_assert_msg(rack_equal(a, b) == others[i].equal && rack_equal(b, a) == others[i].equal, "%s",
+                  others[i].text);
+    rack_free(b);
+  }
+  rack_free(a);
+}
+END_TEST
+
+START_TEST(a_copy_is_equal_and_independent)
+{
+  Rack* const rack = parsed("chain convolver hall.wav | delay\nlate out:2 -20dB");
+  Rack* const copy = rack_copy(rack);
+  ck_assert(rack_equal(rack, copy));
+  ck_assert_uint_eq(uid_of(rack, "delay"), uid_of(copy, "delay"));
+  ck_assert_int_eq(rack_set_text(copy, "convolver", "ir", "room.wav", &error), STATUS_OK);
+  ck_assert_int_eq(rack_remove(copy, "delay", &error), STATUS_OK);
+  ck_assert_int_eq(rack_late(copy, "out", "dry", &error), STATUS_OK);
+  ck_assert(rack_find_fallback(rack, 2)->level_db == -20.0 && !rack_find_fallback(rack, 1));
+  ck_assert(rack_find_fallback(copy, 1)->level_db == 0.0);
+  ck_assert_str_eq(rack_text(rack_find(rack, "convolver"), 0), "hall.wav");
+  ck_assert_ptr_nonnull(rack_find(rack, "delay"));
+  rack_free(rack);
+  ck_assert_str_eq(rack_text(rack_find(copy, "convolver"), 0), "room.wav");
+  rack_free(copy);
+}
+END_TEST
+
+START_TEST(a_rack_that_differs_in_values_only_is_known)
+{
+  static const struct {
+    const char* edit;
+    bool only_values;
+  } edits[] = { { "set gain.gain -6dB", true },     { "set delay.time 2ms", true },
+                { "rename gain other", true },      { "set convolver.ir b.wav", false },
+                { "add more gain", false },         { "remove gain", false },
+                { "disconnect gain delay", false }, { "connect gain out gain=-3dB", false },
+                { "late out silence", false } };
+  for (size_t i = 0; i < ARRAY_LEN(edits); ++i) {
+    Rack* const rack = parsed("chain gain | delay 1ms | convolver a.wav");
+    Rack* const edited = rack_copy(rack);
+    ck_assert(rack_differs_in_values(rack, edited));
+    ck_assert_msg(rack_apply(edited, edits[i].edit, "edit", &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(rack_differs_in_values(rack, edited) == edits[i].only_values, "%s",
+                  edits[i].edit);
+    rack_free(edited);
+    rack_free(rack);
+  }
+}
+END_TEST
+
+START_TEST(connections_that_dangle_are_found)
+{
+  const RackEdge wrong[] = {
+    { .from = { 999, 0, 0 }, .to = { RACK_UID_OUT, 0, 0 } },
+    { .from = { RACK_UID_IN, 0, 0 }, .to = { 999, 0, 0 } },
+    { .from = { RACK_UID_OUT, 0, 0 }, .to = { RACK_UID_OUT, 0, 0 } },
+    { .from = { RACK_UID_IN, 0, 0 }, .to = { RACK_UID_IN, 0, 0 } },
+    { .from = { RACK_UID_IN, 3, 2 }, .to = { RACK_UID_OUT, 0, 0 } },
+    { .from = { RACK_UID_IN, 0, 0 }, .to = { RACK_UID_OUT, 1, FX_MAX_CHANNELS + 1U } },
+  };
+  for (size_t i = 0; i < ARRAY_LEN(wrong); ++i) {
+    Rack* const rack = rack_new();
+    ck_assert_int_eq(rack_check(rack, &error), STATUS_OK);
+    rack->edges[0] = wrong[i];
+    ck_assert_int_eq(rack_check(rack, &error), STATUS_BAD_RACK);
+    ck_assert_ptr_nonnull(strstr(error.text, "dangles"));
+    rack_free(rack);
+  }
+}
+END_TEST
+
+START_TEST(the_number_of_nodes_is_bounded)
+{
+  Rack* const rack = rack_new();
+  char name[32];
+  for (uint32_t n = 0; n < RACK_MAX_NODES; ++n) {
+    snprintf(name, sizeof(name), "n%u", n);
+    ck_assert_int_eq(rack_add(rack, name, "through", &error), STATUS_OK);
+  }
+  ck_assert_int_eq(rack_add(rack, "more", "through", &error), STATUS_LIMIT);
+  ck_assert_uint_eq(rack->n_nodes, RACK_MAX_NODES);
+  for (uint32_t n = 0; n < RACK_MAX_NODES; n += 2U) {
+    snprintf(name, sizeof(name), "n%u", n);
+    ck_assert_int_eq(rack_remove(rack, name, &error), STATUS_OK);
+    ck_assert_ptr_null(rack_find(rack, name));
+  }
+  for (uint32_t n = 1; n < RACK_MAX_NODES; n += 2U) {
+    snprintf(name, sizeof(name), "n%u", n);
+    const RackNode* const node = rack_find(rack, name);
+    ck_assert_ptr_nonnull(node);
+    ck_assert_str_eq(node->name, name);
+    ck_assert_ptr_eq(rack_find_uid(rack, node->uid), node);
+  }
+  rack_free(rack);
+}
+END_TEST
+
+SUITE_MAIN("rack", the_empty_rack_connects_in_to_out,
+           edits_one_by_one_make_the_rack_that_the_document_describes,
+           an_end_without_channels_disconnects_all_channels,
+           a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was,
+           a_statement_edits_a_rack_that_is_there,
+           several_statements_are_one_edit_and_each_sees_the_ones_before,
+           removing_a_node_joins_a_chain_and_takes_a_branch_away,
+           a_node_is_inserted_into_the_connections_of_an_end,
+           an_inserted_node_takes_values_and_is_inserted_as_osc_does_it,
+           a_renamed_node_keeps_its_uid_its_place_and_its_connections,
+           a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_does_not,
+           nodes_keep_their_uid_while_name_and_effect_stay,
+           racks_are_equal_whatever_their_order_and_uids, a_copy_is_equal_and_independent,
+           a_rack_that_differs_in_values_only_is_known, connections_that_dangle_are_found,
+           the_number_of_nodes_is_bounded)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Whichever allocation fails: the function says that memory ran out and leaves the rack as it was.
+
+#include "engine/rack/rack.h"
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char document[] =
+    "chain a: gain -3 | (convolver \"my hall.wav\" + delay 1s note=\"1/8\")\n"
+    "add b highpass 80 type=elliptic\nconnect in b\nconnect b out:1-2\n";
+
+static Error error;
+
+static Rack*
+parsed(void)
+{
+  Rack* rack = NULL;
+  ck_assert_int_eq(rack_parse(document, "t", NULL, &rack, &error), STATUS_OK);
+  return rack;
+}
+
+START_TEST(parsing_fails_whole)
+{
+  uint32_t n = 0;
+  for (;; ++n) {
+    Rack* rack = NULL;
+    failing_alloc_arm(n);
+    const Status status = rack_parse(document, "t", NULL, &rack, &error);
+    if (!failing_alloc_disarm()) {
+      ck_assert_int_eq(status, STATUS_OK);
+      rack_free(rack);
+      break;
+    }
+    ck_assert_int_eq(status, STATUS_NO_MEM);
+    ck_assert_ptr_null(rack);
+    ck_assert_ptr_nonnull(strstr(error.text, "out of memory"));
+  }
+  ck_assert_uint_gt(n, 20); // that many were tried
+}
+END_TEST
+
+START_TEST(copying_and_printing_fail_whole)
+{
+  Rack* const rack = parsed();
+  bool copied = false;
+  for (uint32_t n = 0; !copied; ++n) {
+    failing_alloc_arm(n);
+    Rack* const copy = rack_copy(rack);
+    copied = !failing_alloc_disarm();
+    ck_assert(copied == (copy != NULL));
+    rack_free(copy);
+  }
+  bool printed = false;
+  for (uint32_t n = 0; !printed; ++n) {
+    failing_alloc_arm(n);
+    char* const text = rack_print(rack);
+    printed = !failing_alloc_disarm();
+    ck_assert(printed == (text != NULL));
+    free(text);
+  }
+  bool made = false;
+  for (uint32_t n = 0; !made; ++n) {
+    failing_alloc_arm(n);
+    Rack* const empty = rack_new();
+    made = !failing_alloc_disarm();
+    ck_assert(made == (empty != NULL));
+    rack_free(empty);
+  }
+  rack_free(rack);
+}
+END_TEST
+
+/// One of the edits.
+static Status
+edit(Rack* const rack, const uint32_t kind)
+{
+  switch (kind) {
+  case 0:
+    return rack_add(rack, "new", "delay", &error);
+  case 1:
+    return rack_connect(rack, "a", "b", -3.0, &error);
+  case 2:
+    return rack_set_text(rack, "convolver", "ir", "another.wav", &error);
+  case 3:
+    return rack_apply(rack, "chain x: gain | convolver room.wav", "t", &error);
+  case 4:
+    return rack_remove(rack, "delay", &error);
+  case 5:
+    return rack_insert(rack, "new", "delay", "before", "delay", &error);
+  default:
+    return rack_apply(rack, "connect b a", "t", &error);
+  }
+}
+
+START_TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
+{
+  Rack* const before = parsed();
+  for (uint32_t kind = 0; kind < 7U; ++kind) {
+    bool done = false;
+    for (uint32_t n = 0; !done; ++n) {
+      Rack* const rack = parsed();
+      failing_alloc_arm(n);
+      const Status status = edit(rack, kind);
+      done = !failing_alloc_disarm();
+      ck_assert_msg(status == (done ? STATUS_OK : STATUS_NO_MEM), "edit %u, allocation %u: %s",
+                    kind, n, error.text);
+      ck_assert(rack_equal(rack, before) == !done);
+      rack_free(rack);
+    }
+  }
+  rack_free(before);
+}
+END_TEST
+
+START_TEST(a_wrong_name_is_told_even_without_memory_for_the_hint)
+{
+  Rack* const rack = parsed();
+  failing_alloc_arm(0);
+  ck_assert_int_eq(rack_add(rack, "new", "dleay", &error), STATUS_NOT_FOUND);
+  ck_assert(failing_alloc_disarm());
+  ck_assert_ptr_nonnull(strstr(error.text, "no effect \"dleay\""));
+  rack_free(rack);
+}
+END_TEST
+
+SUITE_MAIN("rack_memory", parsing_fails_whole, copying_and_printing_fail_whole,
+           an_edit_without_memory_leaves_the_rack_as_it_was,
+           a_wrong_name_is_told_even_without_memory_for_the_hint)

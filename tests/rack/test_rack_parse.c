@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The language: every form gives the graph that it stands for, every mistake is told at its line
+// and column, canonical text reads back to an equal rack, and no text whatever does harm.
+
+#include "engine/rack/rack.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Error error;
+
+/// Documents and their canonical text.
+static const struct {
+  const char *document, *canonical;
+} good[] = {
+  { "", "connect in out\n" },
+  { "  # nothing but a comment\n\n", "connect in out\n" },
+  { "\xEF\xBB\xBF# as some editors begin\r\n", "connect in out\n" },
+  { "disconnect in out", "disconnect in out\n" },
+  { "late auto", "connect in out\nlate auto\n" }, // which --on-late does not change
+  { "late out silence\nlate -20\nlate 0dB", "connect in out\nlate dry\n" },
+  { "late out:3-4 silence\nlate out:2 dry\nlate out:1 0\nchain gain",
+    "add gain gain\nconnect in gain\nconnect gain out\nlate out:1-2 dry\nlate out:3-4 silence\n" },
+  { "late -20dB\nlate out:2-9 silence\nlate out:4 -20dB\nlate out:6 auto",
+    "connect in out\nlate -20dB\nlate out:2-3 silence\nlate out:5 silence\nlate out:6 auto\n"
+    "late out:7-9 silence\n" },
+  { "late out:2 -20dB\nlate out:1024 auto\ndisconnect in out",
+    "disconnect in out\nlate out:2 -20dB\nlate out:1024 auto\n" },
+  { "chain gain", "add gain gain\nconnect in gain\nconnect gain out\n" },
+  { "gain", "add gain gain\nconnect in gain\nconnect gain out\n" },
+  { "\n\n  gain -6  # quiet\n\n", "add gain gain gain=-6dB\nconnect in gain\nconnect gain out\n" },
+  { "gain -6|gain 6", "add gain gain gain=-6dB\nadd gain2 gain gain=6dB\n"
+                      "connect in gain\nconnect gain gain2\nconnect gain2 out\n" },
+  { "chain highpass 80Hz 4 elliptic backend=cpu",
+    "add highpass highpass frequency=80Hz order=4 type=elliptic backend=cpu\n"
+    "connect in highpass\nconnect highpass out\n" },
+  { "highpass type=elliptic order=4", // in the table's order
+    "add highpass highpass order=4 type=elliptic\nconnect in highpass\nconnect highpass out\n" },
+  { "highpass 1kHz order=2 type=butterworth backend=auto", // all initial
+    "add highpass highpass\nconnect in highpass\nconnect highpass out\n" },
+  { "a: gain + b: gain",
+    "add a gain\nadd b gain\nconnect in a\nconnect in b\nconnect a out\nconnect b out\n" },
+  { "a: gain | b: gain + c: gain | d: gain", // + binds tighter
+    "add a gain\nadd b gain\nadd c gain\nadd d gain\nconnect in a\nconnect a b\nconnect a c\n"
+    "connect b d\nconnect c d\nconnect d out\n" },
+  { "(a: gain | b: gain) + c: gain",
+    "add a gain\nadd b gain\nadd c gain\nconnect in a\nconnect a b\nconnect in c\n"
+    "connect b out\nconnect c out\n" },
+  { "a: gain + b: gain | c: gain + d: gain",
+    "add a gain\nadd b gain\nadd c gain\nadd d gain\nconnect in a\nconnect in b\n"
+    "connect a c\nconnect b c\nconnect a d\nconnect b d\nconnect c out\nconnect d out\n" },
+  { "((a: gain))", "add a gain\nconnect in a\nconnect a out\n" },
+  { "(a: gain+(b: gain + (c: gain|d: gain)))|e: gain",
+    "add a gain\nadd b gain\nadd c gain\nadd d gain\nadd e gain\nconnect in a\nconnect in b\n"
+    "connect in c\nconnect c d\nconnect a e\nconnect b e\nconnect d e\nconnect e out\n" },
+  { "gain +3dB + gain +6", // + is a sign, too
+    "add gain gain gain=3dB\nadd gain2 gain gain=6dB\nconnect in gain\nconnect in gain2\n"
+    "connect gain out\nconnect gain2 out\n" },
+  { "gain 3 |\n  # between\n\n gain 4 +\r\n gain 5",
+    "add gain gain gain=3dB\nadd gain2 gain gain=4dB\nadd gain3 gain gain=5dB\nconnect in gain\n"
+    "connect gain gain2\nconnect gain gain3\nconnect gain2 out\nconnect gain3 out\n" },
+  { "chain (\n a: gain\n |\n b: gain\n)\nset a.gain 1",
+    "add a gain gain=1dB\nadd b gain\nconnect in a\nconnect a b\nconnect b out\n" },
+  { "chain in:1-2 | a: gain | out:5", "add a gain\nconnect in:1-2 a\nconnect a out:5\n" },
+  { "in:1 | out:2", "connect in:1 out:2\n" },
+  { "in | a: gain | out", "add a gain\nconnect in a\nconnect a out\n" },
+  { "chain in:1 | a: gain | out:1\nchain in:2 | b: gain | out:2",
+    "add a gain\nadd b gain\nconnect in:1 a\nconnect a out:1\nconnect in:2 b\nconnect b out:2\n" },
+  { "convolver \"my hall.wav\" mix=40%",
+    "add convolver convolver ir=\"my hall.wav\" mix=0.4\nconnect in convolver\n"
+    "connect convolver out\n" },
+  { "convolver irs/hall_2-a.wav", "add convolver convolver ir=irs/hall_2-a.wav\n"
+                                  "connect in convolver\nconnect convolver out\n" },
+  { "convolver ir=\"a\\\"b\\\\c#|\"", "add convolver convolver ir=\"a\\\"b\\\\c#|\"\n"
+                                      "connect in convolver\nconnect convolver out\n" },
+  { "convolver c:3#x+y.wav", "add convolver convolver ir=\"c:3#x+y.wav\"\n"
+                             "connect in convolver\nconnect convolver out\n" },
+  { "convolver h\xC3\xA4ll.wav", "add convolver convolver ir=h\xC3\xA4ll.wav\n"
+                                 "connect in convolver\nconnect convolver out\n" },
+  { "convolver \"on\"", "add convolver convolver ir=on\nconnect in convolver\n"
+                        "connect convolver out\n" },
+  { "matrix \"1 0; 0.5\t-6dB\"",
+    "add matrix matrix rows=\"1 0; 0.5\t-6dB\"\nconnect in matrix\nconnect matrix out\n" },
+  { "delay 480frames pingpong=on", "add delay delay time=480frames pingpong=on\n"
+                                   "connect in delay\nconnect delay out\n" },
+  { "delay note = 1/8", "add delay delay note=1/8\nconnect in delay\nconnect delay out\n" },
+  { "add x gain\nadd y gain -3\nconnect in x\nconnect x:1 y:2 gain=-6dB\nconnect y out\n",
+    "add x gain\nadd y gain gain=-3dB\nconnect in x\nconnect x:1 y:2 gain=-6dB\nconnect y out\n" },
+  { "add x gain", "add x gain\n" },
+  { "connect in:3-3 out", "connect in:3 out\n" },
+  { "connect in out\nconnect in out gain=3", "connect in out gain=3dB\n" },
+  { "connect in out gain=0dB", "connect in out\n" },
+  { "chain x: gain | y: gain\nremove x\nconnect in y",
+    "add y gain\nconnect in y\nconnect y out\n" },
+  { "insert x gain before out -3\nrename x y\nadd z gain",
+    "add y gain gain=-3dB\nadd z gain\nconnect in y\nconnect y out\n" },
+  { "chain x: gain | y: gain\ndisconnect x y\nconnect y x\ndisconnect y out\ndisconnect in x\n",
+    "add x gain\nadd y gain\nconnect y x\n" },
+  { "chain x: gain 3\nset x.gain 0\nset x.backend gpu",
+    "add x gain backend=gpu\nconnect in x\nconnect x out\n" },
+  { "add gain7 gain\nadd gain gain\nchain gain", // the number after the highest in use
+    "add gain7 gain\nadd gain gain\nadd gain8 gain\nconnect in gain8\nconnect gain8 out\n" },
+  { "add gain2 gain\nchain gain",
+    "add gain2 gain\nadd gain gain\nconnect in gain\nconnect gain out\n" },
+  { "chain: gain", "add chain gain\nconnect in chain\nconnect chain out\n" }, // a name, here
+  { "through + through",
+    "add through through\nadd through2 through\nconnect in through\nconnect in through2\n"
+    "connect through out\nconnect through2 out\n" },
+};
+
+START_TEST(every_form_gives_the_graph_that_it_stands_for)
+{
+  for (size_t i = 0; i < ARRAY_LEN(good); ++i) {
+    Rack* rack = NULL;
+    ck_assert_msg(!rack_parse(good[i].document, "t", NULL, &rack, &error), "%s: %s",
+                  good[i].document, error.text);
+    char* const text = rack_print(rack);
+    ck_assert_msg(!strcmp(text, good[i].canonical), "%s gives\n%s", good[i].document, text);
+    Rack* again = NULL;
+    ck_assert_int_eq(rack_parse(text, "t", NULL, &again, &error), STATUS_OK);
+    ck_assert(rack_equal(rack, again));
+    free(text);
+    rack_free(again);
+    rack_free(rack);
+  }
+}
+END_TEST
+
+/// Documents with a mistake, and a part of what is said about it.
+static const struct {
+  const char *document, *message;
+} bad[] = {
+  { "chain gian", "t:1:7: no effect \"gian\"; did you mean \"gain\"?" },
+  { "gian -6", "t:1:1: no effect \"gian\"; did you mean \"gain\"?" },
+  { "conect in out", "t:1:1: no statement \"conect\"; did you mean \"connect\"?" },
+  { "frobnicate", "t:1:1: no effect \"frobnicate\"; one of convolver, delay, gain" },
+  { "chain gain\nchian gain", "t:2:1: no statement \"chian\"; did you mean \"chain\"?" },
+  { "chain gain\ngain 3", "t:2:1: \"gain\" is no statement; write: chain gain" },
+  { "chain gain\n| gain", "t:2:1: unexpected \"|\"; a line begins with" },
+  { "late", "t:1:5: unexpected end; write: late [out[:CHANNELS]] auto|dry|silence|LEVEL" },
+  { "late out:2", "t:1:6: late takes auto, dry, silence or a level such as -20dB, not \"out:2\"" },
+  { "late loud", "t:1:6: late takes auto, dry, silence or a level such as -20dB, not \"loud\"" },
+  { "late out:2 3dB", "t:1:12: late 3dB is out of range; -120dB to 0dB" },
+  { "late -20ms", "t:1:6: late takes a number in dB, not \"-20ms\"" },
+  { "late in dry", "t:1:6: late is for the rack's outputs; write out or out:1-2" },
+  { "late out:0 dry", "t:1:6: \"0\" are no channels" },
+  { "late out dry dry", "t:1:14: unexpected \"dry\"; a statement ends with its line" },
+  { "gain\ngain", "t:2:1: unexpected \"gain\"; this text is one chain" },
+  { "chain", "t:1:6: unexpected end; the name of an effect" },
+  { "chain\nadd x gain", "t:1:6: unexpected end of the line" },
+  { "chain gain |", "t:1:13: unexpected end" },
+  { "chain gain | | gain", "t:1:14: unexpected \"|\"" },
+  { "chain | gain", "t:1:7: unexpected \"|\"" },
+  { "chain + gain", "t:1:7: unexpected \"+\"" },
+  { "chain gain +", "t:1:13: unexpected end" },
+  { "chain ()", "t:1:8: unexpected \")\"" },
+  { "chain (gain", "t:1:7: \"(\" is not closed; add \")\"" },
+  { "chain gain | (gain + (gain)", "t:1:14: \"(\" is not closed" },
+  { "chain gain)", "t:1:11: unexpected \")\"; there is no" },
+  { "chain (gain) gain", "t:1:14: unexpected \"gain\"" },
+  { "chain x: (gain)", "t:1:10: unexpected \"(\"" },
+  { "chain x:", "t:1:9: unexpected end" },
+  { "chain x: y: gain", "t:1:10: no effect \"y\"" },
+  { "chain in: gain", "t:1:7: \"in\" is an end of the rack" },
+  { "chain out: gain", "t:1:7: \"out\" is an end of the rack" },
+  { "chain in gain", "t:1:10: unexpected \"gain\"; \"|\" comes after in" },
+  { "chain gain | in", "t:1:14: \"in\" cannot be here" },
+  { "chain gain + out", "t:1:14: \"out\" cannot be here" },
+  { "chain (gain | out)", "t:1:15: \"out\" cannot be here" },
+  { "chain out | gain", "t:1:11: unexpected \"|\"" },
+  { "chain in:0 | gain", "t:1:7: \"0\" are no channels" },
+  { "chain gain | out:1-1025", "t:1:14: \"1-1025\" are no channels" },
+  { "chain x: gain | x: gain", "t:1:17: the name \"x\" is taken" },
+  { "chain gain | gain: gain", "t:1:14: the name \"gain\" is taken" },
+  { "chain gain 3 lim: gain", "t:1:14: \"lim:\" names a new node; put | or + before it" },
+  { "chain gain 80dB", "t:1:12: gain 80dB is out of range; -120dB to 40dB" },
+  { "chain gain 3 4", "t:1:14: gain takes at most 1 value; \"4\" is one too many" },
+  { "chain gain 3 gain=4", "t:1:14: gain is given twice" },
+  { "chain gain gain=4 gain=4", "t:1:19: gain is given twice" },
+  { "chain gain backend=cpu backend=cpu", "t:1:24: backend is given twice" },
+  { "chain highpass order=4 80", "t:1:24: unexpected \"80\"; after the first key=value" },
+  { "chain highpass 80 Hz", "t:1:19: \"Hz\" stands alone; write a unit right after its number" },
+  { "chain gain -6 dB", "t:1:15: \"dB\" stands alone" },
+  { "chain highpass freq=80",
+    "t:1:16: highpass has no parameter \"freq\"; did you mean \"frequency\"?" },
+  { "chain highpass order=", "t:1:22: unexpected end; a value comes here" },
+  { "chain highpass order=|", "t:1:22: unexpected \"|\"; a value comes here" },
+  { "chain highpass =4", "t:1:16: put a space, not =, after the effect: highpass 4" },
+  { "chain highpass backend=cuda", "t:1:24: backend cannot be \"cuda\"; one of auto, cpu, gpu" },
+  { "tremolo 5", "t:1:1: no effect \"tremolo\"; one of convolver, delay, gain" },
+  { "HIGHPASS 80", "t:1:1: no effect \"HIGHPASS\"; did you mean \"highpass\"?" },
+  { "chain highpass 80 gain -3", "t:1:19: \"gain\" is an effect; put | before it" },
+  { "highpass 80, gain -3", "t:1:10: unexpected \"80,\"; put | between effects and a space" },
+  { "80; gain -3", "t:1:1: unexpected \"80;\"; put | between effects" },
+  { "gain -> highpass", "t:1:6: unexpected \"->\"; put | between effects" },
+  { "gain > highpass", "t:1:6: unexpected \">\"; put | between effects" },
+  { "gain => highpass", "t:1:6: put a space, not =" },
+  { "gain 3 \xE2\x86\x92 highpass", "t:1:8: unexpected \"\xE2\x86\x92\"; put | between" },
+  { "gain,highpass", "t:1:1: unexpected \"gain,highpass\"; put | between" },
+  { "gain 1,5", "t:1:6: gain takes a point in its number: 1.5" },
+  { "highpass frequency 80", "t:1:10: \"frequency\" is a parameter; write frequency=80" },
+  { "highpass order:4", "t:1:10: \"order\" is a parameter; write order=4" },
+  { "highpass type:elliptic", "t:1:10: \"type\" is a parameter; write type=VALUE" },
+  { "highpass order=4 frequency 80", "t:1:18: \"frequency\" is a parameter; write" },
+  { "gain gain -3", "t:1:6: \"gain\" is a parameter and an effect; write gain=-3 for the" },
+  { "highpass 80 elliptic", "t:1:13: \"elliptic\" is a value of type; write type=elliptic" },
+  { "highpass 80 gain=-3", "t:1:13: highpass has no parameter \"gain\"; one of frequency, order, "
+                           "type, backend; for the effect \"gain\" put | before it" },
+  { "gain=3", "t:1:5: put a space, not =, after the effect: gain 3" },
+  { "convolver my hall.wav", "t:1:14: put quotes around a text with spaces: \"my hall.wav\"" },
+  { "convolver my big hall.wav", "t:1:14: put quotes around a text with spaces: \"my big ...\"" },
+  { "convolver mix=0.5 ir=my hall.wav", "t:1:25: put quotes around a text" },
+  { "convolver hall.wav gain 3", "t:1:20: \"gain\" is an effect; put | before it" },
+  { "convolver wet=0.5", "t:1:11: convolver has no parameter \"wet\"; did you mean \"mix\"?" },
+  { "add highpass 80", "t:1:14: unexpected \"80\"; write: add NAME EFFECT" },
+  { "add a gain\nconnect in -> a", "t:2:12: unexpected \"->\"; write: connect FROM TO" },
+  { "add a gain\nset a.gain=3", "t:2:11: unexpected \"=\"; write: set NODE.PARAM VALUE" },
+  { "in:L | gain", "t:1:1: \"in\" is an end of the rack and names no node; its channels are" },
+  { "in | gain | out | gain", "t:1:17: unexpected \"|\"; a chain ends with out" },
+  { "gain) | gain", "t:1:5: unexpected \")\"; there is no \"(\" for it" },
+  { "highpass(80)", "t:1:9: unexpected \"(\"; put | before a group" },
+  { "highpass:80", "t:1:1: \"highpass:80\" is no effect; a value follows a space" },
+  { "lowpass=f=80", "t:1:1: no effect \"lowpass\"" },
+  { "highpass=f=80", "t:1:9: put a space, not =, after the effect: highpass KEY=VALUE" },
+  { "convolver my\\ hall.wav", "t:1:15: put quotes around a text with spaces: \"my hall.wav\"" },
+  { "connect in gain", "t:1:12: no node \"gain\"; it is an effect: add gain gain makes a node" },
+  { "add a gain\nconnect input a", "t:2:9: no node \"input\"; did you mean \"in\"?" },
+  { "chain gain\ngain.gain -3", "t:2:1: \"gain.gain\" is no statement; write: set NODE.PARAM" },
+  { "chain through 1", "t:1:15: through takes at most 0 values" },
+  { "chain convolver \"hall.wav", "t:1:17: the text is not closed" },
+  { "chain convolver \"hall\nx\"", "t:1:17: the text is not closed" },
+  { "chain convolver \"a\\n\"", "t:1:19: unknown escape" },
+  { "chain convolver \"a\x01\"", "t:1:19: a control character" },
+  { "chain gain \x02", "t:1:12: a control character" },
+  { "chain \"gain\"", "t:1:7: unexpected \"gain\"" },
+  { "\n\n  add x\n", "t:3:8: unexpected end of the line" },
+  { "add x gain )", "t:1:12: unexpected \")\"" },
+  { "# \xC3\xA4\xC3\xB6\nchain convolver \xC3\xA4\xC3\xB6 2", "t:2:20: mix 2 is out of range" },
+  { "remove x", "t:1:8: no node \"x\"; the rack has none yet" },
+  { "add x gain\nset x.gain 99", "t:2:12: gain 99dB is out of range" },
+  { "add x gain\nset xx.gain 9", "t:2:5: no node \"xx\"; did you mean \"x\"?" },
+  { "add x gain\nset x. 9", "t:2:7: gain has no parameter \"\"" },
+  { "connect in x", "t:1:12: no node \"x\"" },
+  { "add a gain\nadd b gain\nadd c gain\nconnect a b\n  connect b c\nconnect c a\nconnect in a",
+    "t:6:9: signal would go in a circle: a > b > c > a" },
+  { "add a gain\nadd b gain\nadd c gain\nconnect c a\nconnect b c\nconnect in a\nconnect a b",
+    "t:7:9: signal would go in a circle" }, // the last one made of those that close it
+  { "chain a: gain | b: gain\nconnect b a", "t:2:9: signal would go in a circle: a > b > a" },
+};
+
+START_TEST(every_mistake_is_told_at_its_line_and_column)
+{
+  for (size_t i = 0; i < ARRAY_LEN(bad); ++i) {
+    Rack* rack = NULL;
+    const Status status = rack_parse(bad[i].document, "t", NULL, &rack, &error);
+    ck_assert_msg(status && status == error.status && !rack, "\"%s\" is accepted", bad[i].document);
+    ck_assert_msg(!strncmp(error.text, bad[i].message, strlen(bad[i].message)), "\"%s\" gives\n%s",
+                  bad[i].document, error.text);
+    ck_assert_int_ne(error.text[strlen(error.text) - 1U], '.');
+    ck_assert_ptr_null(strchr(error.text, '\n'));
+    ck_assert_int_ne(rack_parse(bad[i].document, "t", NULL, &rack, NULL), STATUS_OK);
+  }
+}
+END_TEST
+
+/// `text`, n times, between `before` and `after`.
+static char*
+repeated(const char* const before, const char* const text, const size_t n, const char* const after)
+{
+  const size_t length = strlen(text);
+  char* const whole = malloc(strlen(before) + n * length + strlen(after) + 1U);
+  char* to = stpcpy(whole, before);
+  for (size_t i = 0; i < n; ++i) {
+    to = stpcpy(to, text);
+  }
+  strcpy(to, after);
+  return whole;
+}
+
+START_TEST(bounds_are_kept)
+{
+  const struct {
+    const char *before, *text, *after;
+    size_t n;
+    Status status;
+  } cases[] = {
+    { "", "(", "gain", 65, STATUS_LIMIT },
+    { "", "(", "gain", 1000000, STATUS_LIMIT },
+    { "chain gain", " | gain", "", RACK_MAX_NODES - 1U, STATUS_OK },
+    { "chain gain", " | gain", "", RACK_MAX_NODES, STATUS_LIMIT },
+    { "chain (gain", " + gain", ") | (gain + gain + gain + gain)", 4000, STATUS_LIMIT }, // edges
+    { "", "#", "", RACK_MAX_TEXT, STATUS_OK },
+    { "", "#", "", RACK_MAX_TEXT + 1U, STATUS_LIMIT },
+    { "convolver \"", "x", "\"", RACK_MAX_TEXT / 2U - 1U, STATUS_OK },
+    { "convolver \"", "x", "\"", RACK_MAX_TEXT / 2U, STATUS_LIMIT },
+    { "gain ", "1", "dB", 500, STATUS_BAD_RACK },
+  };
+  for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
+    char* const text = repeated(cases[i].before, cases[i].text, cases[i].n, cases[i].after);
+    Rack* rack = NULL;
+    ck_assert_msg(rack_parse(text, "t", NULL, &rack, &error) == cases[i].status, "%zu: %s", i,
+                  error.text);
+    rack_free(rack);
+    free(text);
+  }
+  char* const open = repeated("", "(", RACK_MAX_DEPTH, "gain");
+  char* const closed = repeated(open, ")", RACK_MAX_DEPTH, "");
+  Rack* rack = NULL;
+  ck_assert_int_eq(rack_parse(closed, "t", NULL, &rack, &error), STATUS_OK);
+  rack_free(rack);
+  free(closed);
+  free(open);
+}
+END_TEST
+
+static uint32_t
+below(uint64_t* const state, const uint32_t n)
+{
+  return (uint32_t)(signal_random(state) % n);
+}
+
+/// Give a parameter a random valid value.
+static void
+set_randomly(Rack* const rack, const RackNode* const node, const uint32_t p, uint64_t* const state)
+{
+  const FxParam* const param = &node->fx->params[p];
+  const double share = (double)(signal_random(state) >> 11U) * 0x1p-53;
+  double number = param->min + share * (param->max - param->min);
+  char text[32];
+  switch (param->kind) {
+  case PARAM_FILE:
+  case PARAM_TEXT:
+    for (uint32_t i = 0; i < 31U; ++i) {
+      text[i] = (char)(below(state, 8) ? ' ' + below(state, 95) : 0x80 + below(state, 128));
+    }
+    text[below(state, 32)] = '\0';
+    text[31] = '\0';
+    ck_assert_int_eq(rack_set_text(rack, node->name, param->id, text, &error), STATUS_OK);
+    return;
+  case PARAM_INTEGER:
+    number = (double)(int)number;
+    break;
+  case PARAM_SWITCH:
+    number = below(state, 2);
+    break;
+  case PARAM_CHOICE:
+    number = below(state, 3);
+    break;
+  default:
+    break;
+  }
+  ck_assert_int_eq(rack_set_number(rack, node->name, param->id, number, &error), STATUS_OK);
+}
+
+static Rack*
+random_rack(uint64_t* const state)
+{
+  uint32_t n_effects = 0;
+  const FxInfo* const* const effects = fx_table(&n_effects);
+  Rack* const rack = rack_new();
+  char names[2][96];
+  const uint32_t n_nodes = below(state, 12);
+  for (uint32_t n = 0; n < n_nodes; ++n) {
+    snprintf(names[0], sizeof(names[0]), "n%u", n);
+    const FxInfo* const fx = effects[below(state, n_effects)];
+    ck_assert_int_eq(rack_add(rack, names[0], fx->name, &error), STATUS_OK);
+    for (uint32_t p = 0; p < fx->n_params; ++p) {
+      if (below(state, 2)) {
+        set_randomly(rack, rack_find(rack, names[0]), p, state);
+      }
+    }
+    rack->nodes[n].backend = (RackBackend)below(state, 3);
+  }
+  for (uint32_t e = below(state, 20); e > 0; --e) {
+    const uint32_t from = below(state, n_nodes + 1U); // n_nodes: in, out
+    const uint32_t to = below(state, n_nodes + 1U);
+    const uint32_t first = 1U + below(state, 9);
+    snprintf(names[0], 96, from < n_nodes ? "n%u" : "in", from);
+    snprintf(names[1], 96, to < n_nodes ? "n%u:%u-%u" : "out", to, first, first + below(state, 2));
+    const double gain_db = below(state, 2) ? 0.0 : (double)below(state, 1600) * 0.1 - 120.0;
+    const Status status = rack_connect(rack, names[0], names[1], gain_db, &error);
+    ck_assert(status == STATUS_OK || status == STATUS_BAD_RACK); // a circle
+  }
+  return rack;
+}
+
+START_TEST(canonical_text_reads_back_to_an_equal_rack)
+{
+  uint64_t state = 7;
+  for (uint32_t i = 0; i < 1000U; ++i) {
+    Rack* const rack = random_rack(&state);
+    ck_assert_int_eq(rack_check(rack, &error), STATUS_OK);
+    char* const text = rack_print(rack);
+    Rack* again = NULL;
+    ck_assert_msg(!rack_parse(text, "t", rack, &again, &error), "%s\n%s", error.text, text);
+    ck_assert_msg(rack_equal(rack, again), "%s", text);
+    char* const text_again = rack_print(again);
+    ck_assert_str_eq(text, text_again);
+    for (uint32_t n = 0; n < rack->n_nodes; ++n) {
+      ck_assert_uint_eq(rack->nodes[n].uid, again->nodes[n].uid);
+    }
+    free(text_again);
+    free(text);
+    rack_free(again);
+    rack_free(rack);
+  }
+}
+END_TEST
+
+/// Change a document in one to four places: remove, insert, overwrite, or copy a piece.
+static void
+mutate(char* const text, const size_t room, uint64_t* const state)
+{
+  static const char spice[] = "|+():=\"\\#\n \t-.0123456789eabgxdHzB%\x01\xC3";
+  for (uint32_t n = 1U + below(state, 4); n > 0; --n) {
+    const size_t length = strlen(text);
+    const uint32_t at = below(state, (uint32_t)length + 1U);
+    const char c = spice[below(state, sizeof(spice) - 1U)];
+    switch (below(state, 4)) {
+    case 0:
+      memmove(text + at, text + at + (at < length), length + 1U - at - (at < length));
+      break;
+    case 1:
+      if (length + 2U < room) {
+        memmove(text + at + 1U, text + at, length + 1U - at);
+        text[at] = c;
+      }
+      break;
+    case 2:
+      text[at] = at < length ? c : '\0';
+      break;
+    default: {
+      const uint32_t from = below(state, (uint32_t)length + 1U);
+      const size_t span = below(state, 12);
+      if (from + span <= length && at + span <= length) {
+        memmove(text + at, text + from, span);
+      }
+    }
+    }
+  }
+}
+
+START_TEST(mutated_documents_are_read_or_refused_and_do_no_harm)
+{
+  uint64_t state = 11;
+  uint32_t n_read = 0;
+  Rack* const base = rack_new();
+  for (uint32_t i = 0; i < 20000U; ++i) {
+    char text[512];
+    snprintf(text, sizeof(text), "%s",
+             i % 3U ? good[below(&state, ARRAY_LEN(good))].document
+                    : bad[below(&state, ARRAY_LEN(bad))].document);
+    mutate(text, sizeof(text), &state);
+    Rack* rack = NULL;
+    error.text[0] = '\0';
+    if (rack_parse(text, "t", base, &rack, &error)) {
+      ck_assert(!rack && !strncmp(error.text, "t:", 2U));
+      ck_assert_int_ne(rack_apply(base, "", "t", NULL), STATUS_OK);
+      continue;
+    }
+    ++n_read;
+    char* const printed = rack_print(rack);
+    Rack* again = NULL;
+    ck_assert_msg(!rack_parse(printed, "t", NULL, &again, &error), "%s\n%s", text, error.text);
+    ck_assert_msg(rack_equal(rack, again), "%s", text);
+    free(printed);
+    rack_free(again);
+    rack_free(rack);
+  }
+  ck_assert_uint_gt(n_read, 1000); // both ways were taken
+  ck_assert_uint_lt(n_read, 19000);
+  rack_free(base);
+}
+END_TEST
+
+SUITE_MAIN("rack_parse", every_form_gives_the_graph_that_it_stands_for,
+           every_mistake_is_told_at_its_line_and_column, bounds_are_kept,
+           canonical_text_reads_back_to_an_equal_rack,
+           mutated_documents_are_read_or_refused_and_do_no_harm)

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is probably not meant in a rack is told, and nothing else is.
+
+#include "engine/rack/rack.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static Error error;
+
+static Rack*
+rack_of(const char* const text)
+{
+  Rack* rack = NULL;
+  ck_assert_msg(!rack_parse(text, "t", NULL, &rack, &error), "%s", error.text);
+  return rack;
+}
+
+/// Exactly these lines for a document at a rate.
+static void
+expect(const char* const document, const double rate_hz, const char* const lines)
+{
+  Rack* const rack = rack_of(document);
+  char* const warnings = rack_warnings(rack, rate_hz);
+  ck_assert_msg(warnings && !strcmp(warnings, lines), "%s\ngives\n%sexpected\n%s", document,
+                warnings, lines);
+  free(warnings);
+  rack_free(rack);
+}
+
+#define NO_OUT "nothing reaches out, so the rack is silent; connect a node to out\n"
+#define NO_IN  "in reaches nothing, so the rack is silent; connect in to a node\n"
+#define SUMMED                                                                                     \
+  " chains have the same input and output and are summed; to put them in series, write one "       \
+  "chain with | between them\n"
+
+START_TEST(a_silent_rack_says_why)
+{
+  expect("", 48000.0, "");
+  expect("gain | highpass", 48000.0, "");
+  expect("add x gain", 48000.0, NO_OUT NO_IN);
+  expect("disconnect in out", 48000.0, NO_OUT NO_IN);
+  expect("add x gain\nconnect in x", 48000.0, NO_OUT);
+  expect("add x gain\nconnect x out", 48000.0, NO_IN);
+  expect("add b gain\nadd a gain\nconnect b out\nconnect a b\nconnect in a", 48000.0, "");
+  expect("add a gain\nadd b gain\nconnect in a\nconnect b out", 48000.0,
+         "no connections lead from in to out, so the rack is silent\n");
+}
+END_TEST
+
+START_TEST(chains_that_are_summed_are_told_unless_they_use_other_channels)
+{
+  expect("chain gain\nchain highpass", 48000.0, "2" SUMMED);
+  expect("chain gain\nchain highpass\nchain gain", 48000.0, "3" SUMMED);
+  expect("chain in:1-2 | gain | out\nchain in:2 | gain | out:2", 48000.0, "2" SUMMED);
+  expect("chain in:1 | gain | out:1\nchain in:2 | gain | out:2", 48000.0, "");
+  expect("chain in:1 | gain | out\nchain in:2 | gain | out", 48000.0, ""); // a mixing desk
+  expect("chain gain + highpass", 48000.0, "");                            // as written
+  Rack* const rack = rack_of("gain");
+  ck_assert_int_eq(rack_apply(rack, "chain highpass", "t", &error), STATUS_OK);
+  Rack* const copy = rack_copy(rack);
+  char* const warnings = rack_warnings(copy, 48000.0);
+  ck_assert_str_eq(warnings, "2" SUMMED);
+  free(warnings);
+  rack_free(copy);
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(a_frequency_that_the_rate_cannot_have_is_told)
+{
+  expect("highpass 12kHz", 24000.0,
+         "highpass.frequency is 12000Hz, not below half the rate of 24000Hz; lower it\n");
+  expect("highpass 12kHz", 24001.0, "");
+  expect("highpass 12kHz", 0.0, ""); // not known yet
+  expect("highpass", 1000.0, "");    // the table's initial value is nobody's mistake
+}
+END_TEST
+
+START_TEST(a_short_time_without_a_unit_is_told)
+{
+  expect("delay 1 | delay 1.5", 48000.0, "");
+  expect("delay 1500us", 48000.0, "");
+  expect("phaser 0.5 | delay feedback=0.5", 48000.0, "");
+  Rack* const rack = rack_of("d: delay 0.002s");
+  char* warnings = rack_warnings(rack, 48000.0);
+  ck_assert_str_eq(warnings, "");
+  free(warnings);
+  rack_free(rack);
+}
+END_TEST
+
+SUITE_MAIN("rack_warn", a_silent_rack_says_why,
+           chains_that_are_summed_are_told_unless_they_use_other_channels,
+           a_frequency_that_the_rate_cannot_have_is_told, a_short_time_without_a_unit_is_told)

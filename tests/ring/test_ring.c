@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The ring carries every block once, in order and whole, between threads and between processes;
+// no wake-up is lost; a region or a counter that cannot be is refused.
+
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "engine/ring/ring.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static const RingShape small_shape = { 2, 3, 10, 4, 8 };
+
+static Ring*
+new_ring(const RingShape* const shape)
+{
+  Ring* ring = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(ring_new(shape, &ring, &error) == STATUS_OK, "%s", error.text);
+  return ring;
+}
+
+static void
+sleep_ns(const long ns)
+{
+  const struct timespec pause = { 0, ns };
+  nanosleep(&pause, NULL);
+}
+
+// ---- the region ----
+
+START_TEST(a_shape_out_of_range_is_refused)
+{
+  const RingShape wrong[] = {
+    { 1025, 1, 64, 4, 8 }, { 1, 1025, 64, 4, 8 }, { 1, 1, 0, 4, 8 },  { 1, 1, 8193, 4, 8 },
+    { 1, 1, 64, 2, 8 },    { 1, 1, 64, 5, 8 },    { 1, 1, 64, 0, 8 }, { 1, 1, 64, 128, 8 },
+    { 1, 1, 64, 4, 0 },    { 1, 1, 64, 4, 12 },
+  };
+  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
+    Ring* ring = NULL;
+    Error error = { STATUS_OK, "" };
+    ck_assert(ring_new(&wrong[w], &ring, &error) == STATUS_BAD_ARG);
+    ck_assert(!ring && error.text[0]);
+  }
+}
+END_TEST
+
+START_TEST(rows_are_aligned_and_do_not_overlap)
+{
+  static const RingShape shapes[] = { { 2, 3, 10, 4, 8 }, { 0, 1, 1, 4, 1 }, { 5, 0, 17, 8, 2 } };
+  for (uint32_t s = 0; s < ARRAY_LEN(shapes); ++s) {
+    const RingShape shape = shapes[s];
+    Ring* const ring = new_ring(&shape);
+    const uint32_t n_rows = shape.n_in + shape.n_out;
+    const ParamMessage message = { 1, 2, 3, 4.0 };
+    while (ring_send(ring, &message, 1)) {
+    }
+    for (int pass = 0; pass < 2; ++pass) { // write a different value everywhere, then look
+      for (uint32_t slot = 0; slot < shape.n_slots; ++slot) {
+        SlotHeader* const header = ring_slot(ring, slot);
+        if (pass == 0) {
+          *header = (SlotHeader){ slot, slot, slot };
+        }
+        ck_assert(header->frame == slot && header->n_frames == slot && header->flags == slot);
+        for (uint32_t r = 0; r < n_rows; ++r) {
+          float* const row =
+              r < shape.n_in ? ring_input(ring, slot, r) : ring_output(ring, slot, r - shape.n_in);
+          ck_assert_uint_eq((uintptr_t)row % 64U, 0);
+          for (uint32_t i = 0; i < shape.block_frames; ++i) {
+            const float value = (float)((slot * n_rows + r) * shape.block_frames + i);
+            if (pass == 0) {
+              row[i] = value;
+            }
+            ck_assert(row[i] == value);
+          }
+        }
+      }
+    }
+    ParamMessage received;
+    while (ring_receive(ring, &received)) {
+      ck_assert(memcmp(&received, &message, sizeof(message)) == 0);
+    }
+    ring_free(ring);
+  }
+}
+END_TEST
+
+START_TEST(another_view_sees_the_same_blocks)
+{
+  Ring* const server = new_ring(&small_shape);
+  ring_input(server, 0, 1)[9] = 0.5F;
+  ring_submit(server);
+  Ring* worker = NULL;
+  ck_assert(ring_attach(ring_fd(server), &worker, NULL) == STATUS_OK);
+  ck_assert(memcmp(ring_shape(worker), &small_shape, sizeof(small_shape)) == 0);
+  size_t server_bytes = 0;
+  size_t worker_bytes = 0;
+  ck_assert_ptr_ne(ring_memory(server, &server_bytes), ring_memory(worker, &worker_bytes));
+  ck_assert_uint_eq(server_bytes, worker_bytes);
+
+  uint64_t sequence = 99;
+  ck_assert(ring_take(worker, 0U, &sequence));
+  ck_assert_uint_eq(sequence, 0);
+  ck_assert(ring_input(worker, 0, 1)[9] == 0.5F);
+  ring_output(worker, 0, 2)[9] = 0.25F;
+  ck_assert(!ring_is_finished(server, 0));
+  ring_finish(worker);
+  ck_assert(ring_is_finished(server, 0));
+  ck_assert(ring_output(server, 0, 2)[9] == 0.25F);
+
+  ring_free(server);
+  ring_output(worker, 0, 2)[9] = 0.125F; // the region lives as long as its last view
+  ring_free(worker);
+  ring_free(NULL);
+}
+END_TEST
+
+START_TEST(a_new_view_goes_on_where_the_last_one_stopped)
+{
+  Ring* const server = new_ring(&small_shape);
+  uint64_t sequence = 0;
+  for (uint32_t k = 0; k < 10U; ++k) { // also past the first round
+    Ring* worker = NULL;
+    ring_submit(server);
+    ck_assert(ring_attach(ring_fd(server), &worker, NULL) == STATUS_OK);
+    ck_assert(ring_take(worker, 0U, &sequence));
+    ck_assert_uint_eq(sequence, k);
+    ring_finish(worker);
+    ring_free(worker);
+  }
+  ring_free(server);
+}
+END_TEST
+
+/// A sealed memory file with these bytes.
+static int
+forge(const void* const bytes, const size_t n_bytes, const int seals)
+{
+  const int fd = memfd_create("warprack-forged", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(write(fd, bytes, n_bytes), (ssize_t)n_bytes);
+  ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, seals), 0);
+  return fd;
+}
+
+static Status
+try_attach(const void* const bytes, const size_t n_bytes, const int seals)
+{
+  const int fd = forge(bytes, n_bytes, seals);
+  Ring* ring = NULL;
+  Error error = { STATUS_OK, "" };
+  const Status status = ring_attach(fd, &ring, &error);
+  ck_assert((status == STATUS_OK) == (ring != NULL));
+  ck_assert((status == STATUS_OK) == (error.text[0] == 0));
+  ring_free(ring);
+  close(fd);
+  return status;
+}
+
+START_TEST(a_forged_region_is_refused_field_by_field)
+{
+  Ring* const ring = new_ring(&small_shape);
+  size_t n_bytes = 0;
+  const void* const memory = ring_memory(ring, &n_bytes);
+  uint32_t* const copy = malloc(n_bytes);
+  memcpy(copy, memory, n_bytes);
+  ck_assert(try_attach(copy, n_bytes, SEALS) == STATUS_OK);
+  // Whatever is not zero in a fresh region is the description that both sides must agree on.
+  uint32_t n_fields = 0;
+  for (size_t w = 0; w < n_bytes / sizeof(uint32_t); ++w) {
+    if (copy[w]) {
+      ++n_fields;
+      const uint32_t right = copy[w];
+      const uint32_t wrong[] = { 0, right * 2U, right ^ 0x80000000U, UINT32_MAX };
+      for (uint32_t v = 0; v < ARRAY_LEN(wrong); ++v) {
+        copy[w] = wrong[v];
+        ck_assert_msg(wrong[v] == right || try_attach(copy, n_bytes, SEALS) == STATUS_BAD_ARG,
+                      "word %zu: %u passes for %u", w, wrong[v], right);
+      }
+      copy[w] = right;
+    }
+  }
+  ck_assert_uint_ge(n_fields, 2U + 1U + 5U + 5U); // magic, version, shape, layout
+  ck_assert(try_attach(copy, n_bytes, 0) == STATUS_BAD_ARG);
+  ck_assert(try_attach(copy, n_bytes, F_SEAL_GROW | F_SEAL_SEAL) == STATUS_BAD_ARG);
+  ck_assert(try_attach(copy, n_bytes - 1U, SEALS) == STATUS_BAD_ARG);
+  ck_assert(try_attach(copy, 16, SEALS) == STATUS_BAD_ARG);
+  free(copy);
+
+  Ring* other = NULL;
+  ck_assert(ring_attach(STDERR_FILENO, &other, NULL) == STATUS_BAD_ARG);
+  ck_assert(ring_attach(-1, &other, NULL) == STATUS_BAD_ARG);
+  ring_free(ring);
+}
+END_TEST
+
+/// Index of the 64-bit word of the region that differs from `before`.
+static size_t
+changed_word(const Ring* const ring, const uint64_t* const before)
+{
+  size_t n_bytes = 0;
+  const uint64_t* const words = ring_memory(ring, &n_bytes);
+  for (size_t w = 0; w < n_bytes / sizeof(uint64_t); ++w) {
+    if (words[w] != before[w]) {
+      return w;
+    }
+  }
+  ck_abort_msg("nothing has changed");
+  return 0;
+}
+
+START_TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
+{
+  Ring* const ring = new_ring(&small_shape);
+  size_t n_bytes = 0;
+  uint64_t* const words = ring_memory(ring, &n_bytes);
+  uint64_t* const before = malloc(n_bytes);
+  memcpy(before, words, n_bytes);
+  ring_submit(ring);
+  const size_t submitted = changed_word(ring, before);
+  memcpy(before, words, n_bytes);
+  ring_finish(ring);
+  const size_t finished = changed_word(ring, before);
+  ck_assert(ring_is_finished(ring, 0));
+  ck_assert_uint_eq(ring_faults(ring), 0);
+
+  words[finished] = 2; // more than was submitted
+  ck_assert(!ring_is_finished(ring, 1));
+  ck_assert_uint_eq(ring_faults(ring), 1);
+  words[finished] = 0; // backwards
+  ck_assert(ring_can_submit(ring));
+  ck_assert_uint_eq(ring_faults(ring), 2);
+  words[finished] = 1;
+
+  uint64_t sequence = 99;
+  words[submitted] = 1 + small_shape.n_slots + 1U; // more than the ring holds
+  ck_assert(!ring_take(ring, 0U, &sequence));
+  ck_assert_uint_eq(sequence, 99);
+  words[submitted] = 0; // less than is finished
+  ck_assert(!ring_take(ring, 0U, &sequence));
+  ck_assert_uint_eq(ring_faults(ring), 4);
+  Ring* other = NULL;
+  ck_assert(ring_attach(ring_fd(ring), &other, NULL) == STATUS_BAD_ARG);
+  words[submitted] = 1;
+  ck_assert(ring_attach(ring_fd(ring), &other, NULL) == STATUS_OK);
+
+  ring_free(other);
+  free(before);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(a_block_comes_back_as_the_one_that_it_is)
+{
+  Ring* const ring = new_ring(&small_shape);
+  for (uint64_t s = 0; s < 3U * small_shape.n_slots; ++s) {
+    ck_assert_uint_eq(ring_n_submitted(ring), s);
+    ring_submit(ring);
+    ck_assert(ring_result(ring, s) == RING_WRONG); // what the round before left there
+    if (s % 3U) {
+      ring_finish(ring);
+    } else {
+      ring_fail(ring);
+    }
+    ck_assert(ring_result(ring, s) == (s % 3U ? RING_SOUND : RING_NO_SOUND));
+    ck_assert_uint_eq(ring_faults(ring), s + 1U);
+  }
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothing)
+{
+  Ring* const ring = new_ring(&small_shape);
+  ring_submit(ring);
+  ring_submit(ring);
+  ring_finish(ring);
+  ck_assert(ring_is_finished(ring, 0) && ring_can_submit(ring));
+  ring_abandon(ring);
+  ck_assert(!ring_is_finished(ring, 0));
+  ck_assert(!ring_can_submit(ring));
+  ck_assert(!ring_wait_finished(ring, 0, UINT64_MAX));
+  ck_assert(!ring_wait_finished(ring, 1, UINT64_MAX));
+  ring_finish(ring);
+  ck_assert(!ring_is_finished(ring, 1));
+  ck_assert_uint_eq(ring_faults(ring), 0);
+  ring_free(ring);
+}
+END_TEST
+
+// ---- blocks ----
+
+START_TEST(blocks_come_in_order_until_the_ring_is_full)
+{
+  Ring* const ring = new_ring(&small_shape);
+  uint64_t sequence = 99;
+  for (uint64_t round = 0; round < 5U; ++round) {
+    ck_assert(!ring_take(ring, 0U, &sequence));
+    for (uint64_t k = 0; k < small_shape.n_slots; ++k) {
+      ck_assert(ring_can_submit(ring));
+      ck_assert_uint_eq(ring_next(ring), round * small_shape.n_slots + k);
+      ring_submit(ring);
+    }
+    ck_assert(!ring_can_submit(ring));
+    for (uint64_t k = 0; k < small_shape.n_slots; ++k) {
+      ck_assert(ring_take(ring, 0U, &sequence));
+      ck_assert(ring_take(ring, 0U, &sequence)); // the same one until it is finished
+      ck_assert_uint_eq(sequence, round * small_shape.n_slots + k);
+      uint64_t next = 0; // looking ahead takes nothing
+      ck_assert(ring_take(ring, 1U, &next) == (k + 1U < small_shape.n_slots));
+      ck_assert_uint_eq(next, sequence + 1U);
+      ck_assert(!ring_is_finished(ring, sequence));
+      ring_finish(ring);
+      ck_assert(ring_is_finished(ring, sequence));
+      ck_assert(ring_can_submit(ring));
+    }
+  }
+  ring_free(ring);
+}
+END_TEST
+
+#define STRESS_BLOCKS 200000U
+#define BEHIND        2U // the producer reads the output of two blocks ago
+static const RingShape stress_shape = { 2, 2, 16, 4, 64 };
+
+/// What block s carries in frame i of channel c.
+static float
+pattern(const uint64_t s, const uint32_t c, const uint32_t i)
+{
+  return (float)((s * 31U + c * 7U + i) & 0xFFFFFU);
+}
+
+/// The consumer: checks the input, answers with its negative.  Returns the number of wrong samples.
+static uint64_t
+consume(Ring* const ring, const uint64_t n_blocks, const bool dawdle)
+{
+  const RingShape shape = *ring_shape(ring);
+  uint64_t n_wrong = 0;
+  uint64_t random = 1;
+  for (uint64_t done = 0; done < n_blocks; ++done) {
+    uint64_t s = 0;
+    while (!ring_wait_take(ring, 0, UINT64_MAX, &s)) {
+    }
+    n_wrong += s != done || ring_slot(ring, s)->frame != s * shape.block_frames;
+    for (uint32_t c = 0; c < shape.n_in; ++c) {
+      const float* const in = ring_input(ring, s, c);
+      float* const out = ring_output(ring, s, c);
+      for (uint32_t i = 0; i < shape.block_frames; ++i) {
+        n_wrong += in[i] != pattern(s, c, i);
+        out[i] = -in[i];
+      }
+    }
+    ring_finish(ring);
+    if (dawdle && signal_random(&random) % 64U == 0) {
+      sleep_ns(1000); // so that the producer sleeps too
+    }
+  }
+  return n_wrong;
+}
+
+/// The producer.  Returns the number of wrong samples.  (Each passed assertion of Check is a system
+/// call: too slow to be made per sample.)
+static uint64_t
+produce(Ring* const ring, const uint64_t n_blocks, const bool dawdle)
+{
+  const RingShape shape = *ring_shape(ring);
+  uint64_t n_wrong = 0;
+  uint64_t random = 2;
+  for (uint64_t k = 0; k < n_blocks; ++k) {
+    if (!ring_can_submit(ring)) {
+      n_wrong += !ring_wait_finished(ring, ring_next(ring) - shape.n_slots, UINT64_MAX);
+    }
+    const uint64_t s = ring_next(ring);
+    for (uint32_t c = 0; c < shape.n_in; ++c) {
+      float* const in = ring_input(ring, s, c);
+      for (uint32_t i = 0; i < shape.block_frames; ++i) {
+        in[i] = pattern(s, c, i);
+      }
+    }
+    *ring_slot(ring, s) = (SlotHeader){ s * shape.block_frames, shape.block_frames, 0 };
+    ring_submit(ring);
+    if (s >= BEHIND) {
+      n_wrong += !ring_wait_finished(ring, s - BEHIND, UINT64_MAX);
+      for (uint32_t c = 0; c < shape.n_out; ++c) {
+        const float* const out = ring_output(ring, s - BEHIND, c);
+        for (uint32_t i = 0; i < shape.block_frames; ++i) {
+          n_wrong += out[i] != -pattern(s - BEHIND, c, i);
+        }
+      }
+    }
+    if (dawdle && signal_random(&random) % 64U == 0) {
+      sleep_ns(1000); // so that the consumer falls asleep
+    }
+  }
+  return n_wrong;
+}
+
+static void*
+consumer_main(void* const ring)
+{
+  return (void*)(uintptr_t)consume(ring, STRESS_BLOCKS, true);
+}
+
+START_TEST(threads_exchange_every_block_whole_and_lose_no_wake_up)
+{
+  Ring* const ring = new_ring(&stress_shape);
+  pthread_t thread;
+  ck_assert(rt_thread_start("test-consumer", consumer_main, ring, &thread, NULL) == STATUS_OK);
+  ck_assert_uint_eq(produce(ring, STRESS_BLOCKS, true), 0);
+  void* n_wrong = NULL;
+  pthread_join(thread, &n_wrong);
+  ck_assert_ptr_null(n_wrong);
+  ck_assert_uint_eq(ring_faults(ring), 0);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(processes_exchange_blocks_through_the_file)
+{
+  Ring* const ring = new_ring(&stress_shape);
+  const pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0) {
+    Ring* worker = NULL;
+    const bool attached = ring_attach(ring_fd(ring), &worker, NULL) == STATUS_OK;
+    _exit(attached && consume(worker, 20000, false) == 0 ? 0 : 1);
+  }
+  ck_assert_uint_eq(produce(ring, 20000, true), 0);
+  int result = -1;
+  ck_assert_int_eq(waitpid(child, &result, 0), child);
+  ck_assert_int_eq(result, 0);
+  ring_free(ring);
+}
+END_TEST
+
+// ---- sleeping ----
+
+START_TEST(waits_end_with_their_time)
+{
+  Ring* const ring = new_ring(&small_shape);
+  uint64_t sequence = 0;
+  uint64_t began = time_now_ns();
+  ck_assert(!ring_wait_take(ring, 0, 3000000U, &sequence));
+  ck_assert_uint_ge(time_now_ns() - began, 3000000U);
+  ring_submit(ring);
+  began = time_now_ns();
+  ck_assert(!ring_wait_finished(ring, 0, 3000000U));
+  ck_assert_uint_ge(time_now_ns() - began, 3000000U);
+  ck_assert(!ring_wait_finished(ring, 0, 0));
+  ring_finish(ring);
+  ck_assert(ring_wait_finished(ring, 0, 0));
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(a_wake_ends_the_next_wait_once)
+{
+  Ring* const ring = new_ring(&small_shape);
+  uint64_t sequence = 0;
+  ring_wake(ring); // nobody sleeps yet
+  ck_assert(!ring_wait_take(ring, 0, UINT64_MAX, &sequence));
+  ring_submit(ring);
+  ck_assert(ring_wait_take(ring, 0, UINT64_MAX, &sequence));
+  ring_free(ring);
+}
+END_TEST
+
+typedef struct Sleeper {
+  Ring* ring;
+  _Atomic uint32_t n_woken;
+} Sleeper;
+
+#define N_WAKES 2000U
+
+static void*
+be_woken(void* const context)
+{
+  Sleeper* const sleeper = context;
+  for (uint32_t k = 0; k < N_WAKES; ++k) {
+    uint64_t sequence = 0;
+    ck_assert(!ring_wait_take(sleeper->ring, 0, UINT64_MAX, &sequence));
+    atomic_fetch_add(&sleeper->n_woken, 1U);
+  }
+  return NULL;
+}
+
+START_TEST(a_sleeping_consumer_is_woken_each_time)
+{
+  Sleeper sleeper = { .ring = new_ring(&small_shape) };
+  pthread_t thread;
+  ck_assert(rt_thread_start("test-sleeper", be_woken, &sleeper, &thread, NULL) == STATUS_OK);
+  for (uint32_t k = 1; k <= N_WAKES; ++k) {
+    ring_wake(sleeper.ring);
+    while (atomic_load(&sleeper.n_woken) < k) {
+      sleep_ns(1000);
+    }
+  }
+  pthread_join(thread, NULL);
+  ring_free(sleeper.ring);
+}
+END_TEST
+
+// ---- messages ----
+
+START_TEST(messages_come_in_order_until_the_ring_is_full)
+{
+  Ring* const ring = new_ring(&small_shape);
+  ParamMessage message = { 0, 0, 0, 0.0 };
+  uint64_t sent = 0;
+  uint64_t received = 0;
+  for (uint32_t round = 0; round < 5U; ++round) {
+    ck_assert(!ring_receive(ring, &message));
+    while (ring_send(ring, &(ParamMessage){ sent, 7, 3, (double)sent / 3.0 }, 1)) {
+      ++sent;
+    }
+    ck_assert_uint_eq(sent - received, small_shape.n_messages);
+    for (; ring_receive(ring, &message); ++received) {
+      ck_assert_uint_eq(message.frame, received);
+      ck_assert_uint_eq(message.uid, 7);
+      ck_assert_uint_eq(message.param, 3);
+      ck_assert(message.value == (double)received / 3.0);
+    }
+    ck_assert_uint_eq(received, sent);
+  }
+  ck_assert_uint_eq(ring_faults(ring), 0);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(a_group_of_messages_is_sent_whole_or_not_at_all)
+{
+  Ring* const ring = new_ring(&small_shape); // of 8 messages
+  ParamMessage group[9] = { { 0, 0, 0, 0.0 } };
+  ParamMessage message;
+  for (uint32_t i = 0; i < 9U; ++i) {
+    group[i].frame = i;
+  }
+  ck_assert(!ring_send(ring, group, 9));
+  ck_assert(ring_send(ring, group, 5));
+  ck_assert(!ring_send(ring, group, 4));
+  ck_assert(ring_send(ring, group + 5, 3)); // full
+  ck_assert(!ring_send(ring, group, 1));
+  ck_assert(ring_send(ring, group, 0));
+  for (uint32_t i = 0; i < 8U; ++i) {
+    ck_assert(ring_receive(ring, &message));
+    ck_assert_uint_eq(message.frame, i);
+  }
+  ck_assert(!ring_receive(ring, &message));
+  ck_assert(ring_send(ring, group, 8)); // around the end
+  for (uint32_t i = 0; i < 8U; ++i) {
+    ck_assert(ring_receive(ring, &message));
+    ck_assert_uint_eq(message.frame, i);
+  }
+  ring_free(ring);
+}
+END_TEST
+
+#define N_MESSAGES 200000U
+
+static void*
+send_messages(void* const ring)
+{
+  for (uint64_t k = 0; k < N_MESSAGES; ++k) {
+    const ParamMessage message = { k, (uint32_t)k, (uint32_t)(k * 3U), (double)k };
+    while (!ring_send(ring, &message, 1)) {
+      sleep_ns(1000);
+    }
+  }
+  return NULL;
+}
+
+START_TEST(a_thread_sends_messages_whole_and_in_order)
+{
+  Ring* const ring = new_ring(&stress_shape);
+  pthread_t thread;
+  ck_assert(rt_thread_start("test-sender", send_messages, ring, &thread, NULL) == STATUS_OK);
+  uint64_t n_wrong = 0;
+  for (uint64_t k = 0; k < N_MESSAGES; ++k) {
+    ParamMessage message;
+    while (!ring_receive(ring, &message)) {
+      sleep_ns(1000);
+    }
+    n_wrong += message.frame != k || message.uid != (uint32_t)k ||
+               message.param != (uint32_t)(k * 3U) || message.value != (double)k;
+  }
+  ck_assert_uint_eq(n_wrong, 0);
+  pthread_join(thread, NULL);
+  ring_free(ring);
+}
+END_TEST
+
+SUITE_MAIN("ring", a_shape_out_of_range_is_refused, rows_are_aligned_and_do_not_overlap,
+           another_view_sees_the_same_blocks, a_new_view_goes_on_where_the_last_one_stopped,
+           a_forged_region_is_refused_field_by_field,
+           counters_out_of_range_are_faults_and_are_refused_on_attach,
+           a_block_comes_back_as_the_one_that_it_is,
+           an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothing,
+           blocks_come_in_order_until_the_ring_is_full,
+           threads_exchange_every_block_whole_and_lose_no_wake_up,
+           processes_exchange_blocks_through_the_file, waits_end_with_their_time,
+           a_wake_ends_the_next_wait_once, a_sleeping_consumer_is_woken_each_time,
+           messages_come_in_order_until_the_ring_is_full,
+           a_group_of_messages_is_sent_whole_or_not_at_all,
+           a_thread_sends_messages_whole_and_in_order)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Parameter messages stay in their part of the region, and a counter of the other side that cannot
+// be is a fault that changes nothing.
+
+#include "engine/ring/ring.h"
+#include "engine/ring/ring_private.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+#define N_MESSAGES 8U
+
+typedef struct Pair {
+  Ring* sender;
+  Ring* receiver;
+  RingHeader* header;
+} Pair;
+
+static Pair
+new_pair(void)
+{
+  const RingShape shape = { 1, 1, 16, 4, N_MESSAGES };
+  size_t n_bytes = 0;
+  Pair pair = { .sender = NULL };
+  ck_assert(ring_new(&shape, &pair.sender, NULL) == STATUS_OK);
+  ck_assert(ring_attach(ring_fd(pair.sender), &pair.receiver, NULL) == STATUS_OK);
+  pair.header = ring_memory(pair.sender, &n_bytes);
+  return pair;
+}
+
+static void
+free_pair(const Pair* const pair)
+{
+  ring_free(pair->sender);
+  ring_free(pair->receiver);
+}
+
+static ParamMessage
+message_number(const uint64_t number)
+{
+  return (ParamMessage){ number, (uint32_t)number, 1, -1.0 };
+}
+
+/// Send as many as there is room for; returns how many.
+static uint32_t
+fill(const Pair* const pair, const uint64_t first)
+{
+  uint32_t n = 0;
+  for (;; ++n) {
+    const ParamMessage message = message_number(first + n);
+    if (!ring_send(pair->sender, &message, 1)) {
+      return n;
+    }
+  }
+}
+
+START_TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)
+{
+  const Pair pair = new_pair();
+  const char* const end = (const char*)pair.header + pair.header->layout.region_bytes;
+  const char nothing[64] = { 0 };
+  ck_assert_uint_ge(4096U - (uintptr_t)end % 4096U, sizeof(nothing)); // of the last page
+  uint64_t number = 1;
+  for (uint32_t round = 0; round < 5U; ++round) {
+    ck_assert_uint_eq(fill(&pair, number), N_MESSAGES);
+    ck_assert(memcmp(end, nothing, sizeof(nothing)) == 0);
+    ParamMessage got;
+    for (uint32_t n = 0; n < N_MESSAGES; ++n) {
+      const ParamMessage wanted = message_number(number + n);
+      ck_assert(ring_receive(pair.receiver, &got));
+      ck_assert(memcmp(&got, &wanted, sizeof(got)) == 0);
+    }
+    ck_assert(!ring_receive(pair.receiver, &got));
+    number += N_MESSAGES;
+    const ParamMessage extra = message_number(number++); // the next round begins one further on
+    ck_assert(ring_send(pair.sender, &extra, 1) && ring_receive(pair.receiver, &got));
+  }
+  ck_assert_uint_eq(ring_faults(pair.sender) + ring_faults(pair.receiver), 0);
+  free_pair(&pair);
+}
+END_TEST
+
+START_TEST(a_sender_does_not_believe_a_receiver_beyond_what_was_sent)
+{
+  const Pair pair = new_pair();
+  const ParamMessage message = message_number(1);
+  ck_assert_uint_eq(fill(&pair, 1), N_MESSAGES);
+  const uint64_t wrong[] = { N_MESSAGES + 1U, UINT64_MAX, UINT64_MAX - N_MESSAGES };
+  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
+    atomic_store(&pair.header->received, wrong[w]);
+    ck_assert(!ring_send(pair.sender, &message, 1));
+    ck_assert_uint_eq(atomic_load(&pair.header->sent), N_MESSAGES);
+    ck_assert_uint_eq(ring_faults(pair.sender), w + 1U);
+  }
+  atomic_store(&pair.header->received, 1U);
+  ck_assert(ring_send(pair.sender, &message, 1));
+  free_pair(&pair);
+}
+END_TEST
+
+START_TEST(a_receiver_takes_nothing_that_cannot_have_been_sent)
+{
+  const Pair pair = new_pair();
+  ParamMessage got = message_number(77);
+  const ParamMessage untouched = got;
+  const uint64_t wrong[] = { N_MESSAGES + 1U, UINT64_MAX, UINT64_MAX / 2U };
+  for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
+    atomic_store(&pair.header->sent, wrong[w]);
+    ck_assert(!ring_receive(pair.receiver, &got));
+    ck_assert(memcmp(&got, &untouched, sizeof(got)) == 0);
+    ck_assert_uint_eq(atomic_load(&pair.header->received), 0);
+    ck_assert_uint_eq(ring_faults(pair.receiver), w + 1U);
+  }
+  atomic_store(&pair.header->sent, 0U);
+  const ParamMessage message = message_number(5);
+  ck_assert(ring_send(pair.sender, &message, 1));
+  ck_assert(ring_receive(pair.receiver, &got));
+  ck_assert_uint_eq(got.frame, 5);
+  free_pair(&pair);
+}
+END_TEST
+
+START_TEST(a_view_of_counters_that_cannot_be_is_refused)
+{
+  const Pair pair = new_pair();
+  const uint64_t n_sent[] = { 2U, 2U + N_MESSAGES, 3U + N_MESSAGES, 1U }; // of 2 received
+  atomic_store(&pair.header->received, 2U);
+  for (uint32_t s = 0; s < ARRAY_LEN(n_sent); ++s) {
+    const Status wanted = s < 2U ? STATUS_OK : STATUS_BAD_ARG;
+    Ring* other = NULL;
+    atomic_store(&pair.header->sent, n_sent[s]);
+    ck_assert(ring_attach(ring_fd(pair.sender), &other, NULL) == wanted);
+    ring_free(other);
+  }
+  free_pair(&pair);
+}
+END_TEST
+
+SUITE_MAIN("ring messages", messages_arrive_in_order_and_stay_in_their_part_of_the_region,
+           a_sender_does_not_believe_a_receiver_beyond_what_was_sent,
+           a_receiver_takes_nothing_that_cannot_have_been_sent,
+           a_view_of_counters_that_cannot_be_is_refused)

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who is to blame for a lost worker, and how long to rest: two crashes in a row are once too often,
+// what was heard for ten seconds is not to blame, nor is anybody for a kill from outside; rests
+// double from one second to sixty, and playing takes them back.
+
+#include "engine/supervisor/crash_policy.h"
+#include "tests/support/suite.h"
+
+#define S UINT64_C(1000000000)
+
+static const Loss crash = { .had_rack = true };
+static const Loss crash_after_sound = { .had_rack = true, .was_healthy = true };
+static const Loss crash_in_edit = { .had_rack = true, .had_edit = true };
+static const Loss kill_from_outside = { .had_rack = true, .from_outside = true };
+static const Loss kill_in_edit = { .had_rack = true, .had_edit = true, .from_outside = true };
+static const Loss crash_at_start = { .had_rack = false };
+
+START_TEST(the_second_crash_of_a_rack_in_a_row_is_once_too_often)
+{
+  CrashPolicy policy = { 0 };
+  EditLosses none = { 0 };
+  crash_policy_new_rack(&policy, 0, 100U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 101U * S), VERDICT_NONE);
+  crash_policy_heard(&policy, 102U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 103U * S), VERDICT_RACK);
+  // The one that is heard instead begins anew.
+  crash_policy_heard(&policy, 104U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 105U * S), VERDICT_NONE);
+  ck_assert_uint_eq(none.n_losses, 0);
+}
+END_TEST
+
+START_TEST(a_crash_before_it_is_heard_again_counts_as_well)
+{
+  CrashPolicy policy = { 0 };
+  EditLosses none = { 0 };
+  crash_policy_new_rack(&policy, 0, 100U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 101U * S), VERDICT_NONE);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 900U * S), VERDICT_RACK);
+}
+END_TEST
+
+START_TEST(what_was_heard_for_ten_seconds_is_not_to_blame)
+{
+  CrashPolicy policy = { 0 };
+  EditLosses none = { 0 };
+  crash_policy_new_rack(&policy, 0, 100U * S);
+  for (uint64_t t = 200U * S; t < 210U * S; t += S) { // one crash each, long after it was heard
+    ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, t), VERDICT_NONE);
+    crash_policy_heard(&policy, t - CRASH_POLICY_TRIAL_NS);
+  }
+  crash_policy_heard(&policy, 300U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 301U * S), VERDICT_NONE);
+  crash_policy_heard(&policy, 302U * S); // it stood, which forgets the crash before
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 302U * S + CRASH_POLICY_TRIAL_NS),
+                   VERDICT_NONE);
+  crash_policy_heard(&policy, 320U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 321U * S), VERDICT_NONE);
+}
+END_TEST
+
+START_TEST(an_edit_on_its_way_is_blamed_before_the_rack)
+{
+  CrashPolicy policy = { 0 };
+  EditLosses losses = { 0 };
+  crash_policy_new_rack(&policy, 0, 100U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 101U * S), VERDICT_NONE);
+  ck_assert_uint_eq(losses.n_crashes, 1);
+  crash_policy_heard(&policy, 102U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 103U * S), VERDICT_EDIT);
+  crash_policy_heard(&policy, 104U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &losses, 105U * S), VERDICT_NONE);
+  ck_assert_uint_eq(losses.n_crashes, 2);
+}
+END_TEST
+
+START_TEST(an_edit_takes_its_crash_along_when_it_is_heard)
+{
+  CrashPolicy policy = { 0 };
+  EditLosses losses = { 0 };
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 101U * S), VERDICT_NONE);
+  crash_policy_new_rack(&policy, losses.n_crashes, 102U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash, &losses, 103U * S), VERDICT_RACK);
+}
+END_TEST
+
+START_TEST(nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails)
+{
+  CrashPolicy policy = { 0 };
+  EditLosses losses = { 0 };
+  crash_policy_new_rack(&policy, 0, 100U * S);
+  for (uint32_t i = 0; i < 100U; ++i) {
+    ck_assert_int_eq(crash_policy_loss(&policy, &kill_from_outside, &losses, 101U * S),
+                     VERDICT_NONE);
+    ck_assert_int_eq(crash_policy_loss(&policy, &crash_at_start, &losses, 101U * S), VERDICT_NONE);
+    crash_policy_heard(&policy, 101U * S);
+  }
+  ck_assert_uint_eq(losses.n_crashes, 0);
+}
+END_TEST
+
+START_TEST(the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal)
+{
+  CrashPolicy policy = { 0 };
+  EditLosses losses = { 0 };
+  crash_policy_new_rack(&policy, 0, 100U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 101U * S), VERDICT_NONE);
+  crash_policy_heard(&policy, 102U * S);
+  ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 500U * S), VERDICT_NONE);
+  ck_assert_int_eq(crash_policy_loss(&policy, &kill_from_outside, NULL, 501U * S), VERDICT_NONE);
+  ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 502U * S), VERDICT_EDIT);
+  ck_assert_uint_eq(losses.n_losses, 3);
+  ck_assert_uint_eq(losses.n_crashes, 0);
+  losses = (EditLosses){ 0 }; // of the next one
+  ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 503U * S), VERDICT_NONE);
+  ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 504U * S), VERDICT_NONE);
+  ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 505U * S), VERDICT_EDIT);
+}
+END_TEST
+
+START_TEST(rests_double_from_one_second_to_sixty)
+{
+  const uint64_t rests_s[] = { 0, 1, 2, 4, 8, 16, 32, 60, 60, 60 };
+  CrashPolicy policy = { 0 };
+  for (uint32_t round = 0; round < 2U; ++round) { // the second after one that has played
+    for (uint32_t i = 0; i < sizeof(rests_s) / sizeof(rests_s[0]); ++i) {
+      ck_assert_uint_eq(crash_policy_rest(&policy, i ? &crash : &crash_after_sound, false),
+                        rests_s[i] * S);
+    }
+  }
+}
+END_TEST
+
+START_TEST(a_thousand_failures_take_a_long_time)
+{
+  CrashPolicy policy = { 0 };
+  uint64_t sum_ns = 0;
+  for (uint32_t i = 0; i < 1000U; ++i) {
+    sum_ns += crash_policy_rest(&policy, &crash, false);
+  }
+  ck_assert_uint_gt(sum_ns, 990U * 60U * S);
+}
+END_TEST
+
+START_TEST(what_was_cured_starts_at_once)
+{
+  CrashPolicy policy = { 0 };
+  for (uint32_t i = 0; i < 5U; ++i) {
+    (void)crash_policy_rest(&policy, &crash, false);
+  }
+  ck_assert_uint_eq(crash_policy_rest(&policy, &crash, true), 0);
+  ck_assert_uint_eq(crash_policy_rest(&policy, &crash, false), S);
+}
+END_TEST
+
+START_TEST(after_kills_from_outside_rests_are_short)
+{
+  const uint64_t rests_s[] = { 0, 1, 1, 1, 1 };
+  CrashPolicy policy = { 0 };
+  for (uint32_t i = 0; i < sizeof(rests_s) / sizeof(rests_s[0]); ++i) {
+    ck_assert_uint_eq(crash_policy_rest(&policy, &kill_from_outside, false), rests_s[i] * S);
+  }
+}
+END_TEST
+
+SUITE_MAIN("supervisor_blame", the_second_crash_of_a_rack_in_a_row_is_once_too_often,
+           a_crash_before_it_is_heard_again_counts_as_well,
+           what_was_heard_for_ten_seconds_is_not_to_blame,
+           an_edit_on_its_way_is_blamed_before_the_rack,
+           an_edit_takes_its_crash_along_when_it_is_heard,
+           the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal,
+           nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails,
+           rests_double_from_one_second_to_sixty, a_thousand_failures_take_a_long_time,
+           after_kills_from_outside_rests_are_short, what_was_cured_starts_at_once)

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The documents that a new worker is told: what is heard has every value that was set, edits keep
+// their order, what is taken back is banned for its time and not longer.
+
+#include "engine/supervisor/rack_history.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static RackHistory history;
+
+static void
+begin(void)
+{
+  ck_assert_int_eq(rack_history_init(&history), STATUS_OK);
+}
+
+static void
+end(void)
+{
+  rack_history_clear(&history);
+}
+
+static Rack*
+read_rack(const char* const text, const Rack* const previous)
+{
+  Rack* rack = NULL;
+  Error error;
+  ck_assert_msg(!rack_parse(text, "test", previous, &rack, &error), "%s", error.text);
+  return rack;
+}
+
+/// Take up an edit; its uids go on from what was taken up last.
+static RackUid
+add(const uint64_t id, const char* const text)
+{
+  static RackUid next_uid = RACK_UID_FIRST;
+  Rack* const rack = read_rack(text, history.heard);
+  rack->next_uid = next_uid = rack->next_uid > next_uid ? rack->next_uid : next_uid;
+  ck_assert_int_eq(rack_history_add(&history, id, rack, 0, 1), STATUS_OK);
+  const RackUid uid = rack->n_nodes ? rack->nodes[0].uid : RACK_UID_NONE;
+  rack_free(rack);
+  return uid;
+}
+
+static void
+assert_is(const Rack* const rack, const char* const text)
+{
+  Rack* const expected = read_rack(text, NULL);
+  char* const is = rack_print(rack);
+  ck_assert_msg(rack_equal(rack, expected), "%s, not %s", is, text);
+  free(is);
+  rack_free(expected);
+}
+
+static void
+note(const RackUid uid, const uint32_t param, const double value)
+{
+  rack_history_note(&history, &(ParamMessage){ .uid = uid, .param = param, .value = value }, 1);
+}
+
+START_TEST(edits_are_heard_in_their_order)
+{
+  begin();
+  assert_is(history.heard, "");
+  add(1, "g: gain -3dB");
+  add(2, "g: gain -6dB");
+  ck_assert_uint_eq(history.first->id, 1);
+  rack_history_first_heard(&history);
+  assert_is(history.heard, "g: gain -3dB");
+  assert_is(history.before, "");
+  rack_history_drop_first(&history); // refused
+  ck_assert(!history.first);
+  add(3, "g: gain -9dB");
+  ck_assert_uint_eq(history.first->id, 3);
+  rack_history_first_heard(&history);
+  assert_is(history.heard, "g: gain -9dB");
+  assert_is(history.before, "g: gain -3dB");
+  end();
+}
+END_TEST
+
+START_TEST(values_are_noted_in_what_is_heard_and_in_what_waits)
+{
+  begin();
+  const RackUid uid = add(1, "g: gain -3dB");
+  rack_history_first_heard(&history);
+  add(2, "g: gain -3dB | invert");
+  note(uid, 0, -12.0);
+  assert_is(history.heard, "g: gain -12dB");
+  assert_is(history.first->rack, "g: gain -12dB | invert");
+  note(uid, 0, 0.0); // the table's initial value
+  assert_is(history.heard, "g: gain");
+  end();
+}
+END_TEST
+
+START_TEST(values_that_cannot_be_are_left_out)
+{
+  begin();
+  const RackUid uid = add(1, "f: highpass 100 order=4");
+  rack_history_first_heard(&history);
+  note(uid + 1U, 0, 200.0); // no such node
+  note(uid, 99, 200.0);     // no such parameter
+  note(uid, 0, -1.0);       // out of range
+  for (uint32_t p = 0; p < history.heard->nodes[0].fx->n_params; ++p) {
+    if (history.heard->nodes[0].fx->params[p].structural) {
+      note(uid, p, history.heard->nodes[0].fx->params[p].max);
+    }
+  }
+  assert_is(history.heard, "f: highpass 100 order=4");
+  note(uid, 0, 200.0);
+  assert_is(history.heard, "f: highpass 200 order=4");
+  end();
+}
+END_TEST
+
+START_TEST(what_crashed_is_taken_back_and_banned_for_its_time)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  rack_history_first_heard(&history);
+  add(2, "g: gain -6dB");
+  rack_history_first_heard(&history);
+  ck_assert(rack_history_quarantine(&history, "it crashed", 1000));
+  assert_is(history.heard, "g: gain -3dB");
+  ck_assert(!history.before);
+  add(3, "g: gain -6dB");
+  ck_assert_int_eq(history.first->refusal.status, STATUS_WORKER);
+  ck_assert_str_eq(history.first->refusal.text, "it crashed");
+  rack_history_drop_first(&history);
+  add(4, "g: gain -7dB"); // another one
+  ck_assert_int_eq(history.first->refusal.status, STATUS_OK);
+  rack_history_drop_first(&history);
+
+  Rack* const again = read_rack("g: gain -6dB", NULL);
+  ck_assert_int_eq(rack_history_add(&history, 5, again, 0, 1000 + RACK_HISTORY_BAN_NS - 1U),
+                   STATUS_OK);
+  ck_assert_int_eq(history.first->refusal.status, STATUS_WORKER);
+  rack_history_drop_first(&history);
+  ck_assert_int_eq(rack_history_add(&history, 6, again, 0, 1000 + RACK_HISTORY_BAN_NS), STATUS_OK);
+  ck_assert_int_eq(history.first->refusal.status, STATUS_OK);
+  rack_free(again);
+  end();
+}
+END_TEST
+
+START_TEST(when_the_one_before_crashes_too_the_empty_rack_is_left)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  rack_history_first_heard(&history);
+  const RackUid uid = add(2, "h: gain -6dB");
+  rack_history_first_heard(&history);
+  ck_assert(rack_history_quarantine(&history, "it crashed", 1000));
+  ck_assert(rack_history_quarantine(&history, "this one, too", 2000));
+  assert_is(history.heard, "");
+  ck_assert_uint_gt(history.heard->next_uid, uid); // no identity is given out twice
+  add(3, "g: gain -3dB");
+  ck_assert_str_eq(history.first->refusal.text, "this one, too");
+  end();
+}
+END_TEST
+
+START_TEST(the_oldest_ban_makes_way)
+{
+  begin();
+  char text[32];
+  for (uint32_t b = 0; b < RACK_HISTORY_MAX_BANNED + 1U; ++b) {
+    snprintf(text, sizeof(text), "g: gain -%udB", b + 1U);
+    add(b + 1U, text);
+    rack_history_first_heard(&history);
+    ck_assert(rack_history_quarantine(&history, text, b));
+  }
+  add(100, "g: gain -1dB");
+  ck_assert_int_eq(history.first->refusal.status, STATUS_OK);
+  add(101, "g: gain -2dB");
+  ck_assert_int_eq(history.first->next->refusal.status, STATUS_WORKER);
+  end();
+}
+END_TEST
+
+START_TEST(all_that_wait_can_be_refused)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  add(2, "g: gain -6dB");
+  rack_history_refuse_all(&history, "no longer");
+  ck_assert_str_eq(history.first->refusal.text, "no longer");
+  ck_assert_str_eq(history.first->next->refusal.text, "no longer");
+  end();
+}
+END_TEST
+
+START_TEST(what_takes_nodes_away_passes_what_a_worker_was_lost_with)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  rack_history_first_heard(&history);
+  add(2, "g: gain -3dB | d: delay 60s");
+  Rack* const more = rack_copy(history.first->rack);
+  ck_assert_int_eq(rack_apply(more, "add x invert\nset g.gain -6", "test", NULL), STATUS_OK);
+  ck_assert_int_eq(rack_history_add(&history, 3, more, 0, 1), STATUS_OK);
+  rack_history_overtake(&history, "passed");
+  ck_assert(!history.first->refusal.status); // nothing has happened to it yet
+  history.first->losses.n_losses = 1;
+  rack_history_overtake(&history, "passed");
+  ck_assert(!history.first->refusal.status); // nothing behind it asks for less
+  add(4, "g: gain -3dB");
+  rack_history_overtake(&history, "passed");
+  ck_assert_str_eq(history.first->refusal.text, "passed");
+  ck_assert_str_eq(history.first->next->refusal.text, "passed");
+  ck_assert(!history.first->next->next->refusal.status);
+  rack_free(more);
+  end();
+}
+END_TEST
+
+START_TEST(what_was_made_from_a_refused_edit_goes_with_it)
+{
+  begin();
+  add(1, "g: gain -3dB");
+  rack_history_first_heard(&history);
+  add(2, "g: gain -3dB | d: delay 60s");
+  Rack* const more = rack_copy(history.first->rack);
+  ck_assert_int_eq(rack_apply(more, "add x invert", "test", NULL), STATUS_OK);
+  ck_assert_int_eq(rack_history_add(&history, 3, more, 0, 1), STATUS_OK);
+  add(4, "g: gain -3dB");
+  error_set(&history.first->refusal, STATUS_WORKER, "too often");
+  rack_history_refuse_followers(&history, "goes with it");
+  ck_assert_str_eq(history.first->refusal.text, "too often");
+  ck_assert_str_eq(history.first->next->refusal.text, "goes with it");
+  ck_assert(!history.first->next->next->refusal.status);
+  rack_free(more);
+  end();
+}
+END_TEST
+
+SUITE_MAIN("supervisor_book", edits_are_heard_in_their_order,
+           values_are_noted_in_what_is_heard_and_in_what_waits, values_that_cannot_be_are_left_out,
+           what_crashed_is_taken_back_and_banned_for_its_time,
+           when_the_one_before_crashes_too_the_empty_rack_is_left, the_oldest_ban_makes_way,
+           what_takes_nodes_away_passes_what_a_worker_was_lost_with,
+           what_was_made_from_a_refused_edit_goes_with_it, all_that_wait_can_be_refused)

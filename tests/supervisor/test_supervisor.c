@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An engine whose effects run in a process of their own: the sound is the same; whatever becomes of
+// the process, the callback goes on without a silent block or a click, and another process takes
+// over with the rack and every value that was set.
+
+#include "engine/ring/ring.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+#include "tests/support/supervisor_rig.h"
+#include "tests/support/test_driver.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+START_TEST(it_sounds_exactly_as_in_this_process)
+{
+  const char* const rack = "highpass 80 order=4 | (gain -3dB + delay 3ms) | limiter -1dB";
+  const char* const argv[] = { good_worker(), "worker", NULL };
+  EngineConfig config = rig_config(argv);
+  TestDriver there = driver_from(&config, rack, 400U * DRIVER_BLOCK);
+  config.worker_argv = NULL;
+  TestDriver here = driver_from(&config, rack, 400U * DRIVER_BLOCK);
+  signal_noise(there.in[0], there.n_frames, 1);
+  signal_noise(here.in[0], here.n_frames, 1);
+  driver_play(&there, 400);
+  driver_play(&here, 400);
+  ck_assert(!memcmp(there.out[0], here.out[0], here.n_frames * sizeof(float)));
+  ck_assert_uint_eq(engine_latency(there.engine), engine_latency(here.engine));
+  EnginePlace places[8];
+  ck_assert_uint_eq(engine_places(there.engine, places, 8), 4);
+  ck_assert_str_eq(places[0].backend, "cpu");
+  driver_free(&there);
+  driver_free(&here);
+}
+END_TEST
+
+START_TEST(a_backend_that_is_not_there_is_refused_in_the_drivers_words)
+{
+  const char* const argv[] = { good_worker(), "worker", NULL };
+  EngineConfig config = rig_config(argv);
+  config.backend = ENGINE_BACKEND_CUDA;
+  config.gpu_index = 63;
+  Engine* engine = NULL;
+  Error there;
+  Error here;
+  ck_assert_int_eq(engine_new(&config, &engine, &there), STATUS_NO_BACKEND);
+  config.worker_argv = NULL;
+  ck_assert_int_eq(engine_new(&config, &engine, &here), STATUS_NO_BACKEND);
+  ck_assert_str_eq(there.text, here.text);
+}
+END_TEST
+
+START_TEST(a_worker_that_is_none_is_refused)
+{
+  const struct {
+    const char *program, *argument;
+    Status status;
+    const char* part;
+  } none[] = {
+    { "/no/such/program", NULL, STATUS_FILE, "/no/such/program" },
+    { bad_worker(), "exit", STATUS_WORKER, "exited with 7" },
+    { bad_worker(), "babble", STATUS_WORKER, "worker process" },
+  };
+  for (uint32_t n = 0; n < 3U; ++n) {
+    const char* const argv[] = { none[n].program, none[n].argument, NULL };
+    const EngineConfig config = rig_config(argv);
+    Engine* engine = NULL;
+    Error error;
+    ck_assert_int_eq(engine_new(&config, &engine, &error), none[n].status);
+    ck_assert_msg(strstr(error.text, none[n].part), "%s", error.text);
+  }
+}
+END_TEST
+
+START_TEST(a_rack_that_cannot_be_is_refused_as_in_this_process)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  const EngineReply reply = rig_edit(&rig, "g: convolver no_such_file.wav");
+  ck_assert_int_eq(reply.status, STATUS_FILE);
+  ck_assert_msg(strstr(reply.text, "no_such_file.wav"), "%s", reply.text);
+  ck_assert_uint_eq(reply.refused_edge, 0);
+  const EngineReply widths =
+      rig_edit(&rig, "add g gain\nadd h gain\nconnect in g\nconnect g h:1\nconnect h:9 out");
+  ck_assert_int_eq(widths.status, STATUS_BAD_RACK);
+  ck_assert_str_eq(widths.text, "h:9 does not exist: h has 1 channel");
+  ck_assert_uint_eq(widths.refused_edge, 3); // the third connection
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).edits_refused, 2);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  clocked_faults(rig.audio);
+  for (uint64_t n = 1; n <= 2U; ++n) {
+    const pid_t pid = rig_status(&rig).worker_pid;
+    await_health(&rig, HALF);
+    send_signal(&rig, SIGKILL);
+    assert_it_comes_back(&rig, n, HALF);
+    const EngineStatus status = rig_status(&rig);
+    ck_assert_int_ne(status.worker_pid, pid);
+    ck_assert_str_eq(status.worker, "running");
+    ck_assert_msg(strstr(status.worker_note, "SIGKILL"), "%s", status.worker_note);
+  }
+  rig_stop(&rig);
+}
+END_TEST
+
+/// Of a process, or -9999.
+static int
+memory_score(const char* const process)
+{
+  char path[64];
+  int score = -9999;
+  snprintf(path, sizeof(path), "/proc/%s/oom_score_adj", process);
+  FILE* const file = fopen(path, "re");
+  if (file) {
+    if (fscanf(file, "%d", &score) != 1) {
+      score = -9999;
+    }
+    fclose(file);
+  }
+  return score;
+}
+
+START_TEST(out_of_memory_a_worker_goes_before_its_server)
+{
+  FILE* const own = fopen("/proc/self/oom_score_adj", "we");
+  ck_assert_ptr_nonnull(own);
+  fprintf(own, "-500");
+  if (fclose(own) != 0) {
+    return; // only some users may
+  }
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  char worker[16];
+  snprintf(worker, sizeof(worker), "%d", (int)rig_status(&rig).worker_pid);
+  ck_assert_int_eq(memory_score("self"), -500);
+  ck_assert_int_eq(memory_score(worker), 0);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  clocked_faults(rig.audio);
+  send_signal(&rig, SIGSTOP);
+  assert_it_comes_back(&rig, 1, HALF);
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_callback_that_waits_for_its_blocks_is_not_left_waiting)
+{
+  const int signals[] = { SIGKILL, SIGSTOP };
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  clocked_wait(rig.audio);
+  for (uint32_t s = 0; s < 2U; ++s) {
+    await_health(&rig, HALF);
+    clocked_faults(rig.audio);
+    send_signal(&rig, signals[s]);
+    assert_it_comes_back(&rig, s + 1U, HALF);
+  }
+  rig_stop(&rig);
+}
+END_TEST
+
+/// A view of the ring that the worker has mapped.
+static Ring*
+ring_of_worker(const pid_t pid)
+{
+  char name[320];
+  snprintf(name, sizeof(name), "/proc/%d/fd", (int)pid);
+  DIR* const fds = opendir(name);
+  ck_assert(fds);
+  Ring* ring = NULL;
+  for (const struct dirent* entry; !ring && (entry = readdir(fds));) {
+    char target[64] = "";
+    snprintf(name, sizeof(name), "/proc/%d/fd/%s", (int)pid, entry->d_name);
+    if (readlink(name, target, sizeof(target) - 1U) > 0 && strstr(target, "memfd:warprack-ring")) {
+      const int fd = open(name, O_RDWR | O_CLOEXEC);
+      Error error;
+      ck_assert_msg(!ring_attach(fd, &ring, &error), "%s", error.text);
+      close(fd);
+    }
+  }
+  closedir(fds);
+  ck_assert(ring);
+  return ring;
+}
+
+START_TEST(a_worker_that_writes_nonsense_into_the_ring_is_replaced)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  Ring* const ring = ring_of_worker(rig_status(&rig).worker_pid);
+  clocked_faults(rig.audio);
+  while (!strcmp(rig_status(&rig).worker_note, "")) { // blocks that were never submitted
+    for (uint32_t i = 0; i < 100U; ++i) {
+      ring_finish(ring);
+    }
+  }
+  assert_it_comes_back(&rig, 1, HALF);
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_msg(strstr(status.worker_note, "block ring"), "%s", status.worker_note);
+  ring_free(ring);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(values_are_kept_whenever_they_are_set)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  set_gain(&rig, QUARTER_DB); // while it plays
+  await_level(&rig, HALF / 2.0F);
+  clocked_faults(rig.audio);
+  send_signal(&rig, SIGKILL);
+  assert_it_comes_back(&rig, 1, HALF / 2.0F);
+  send_signal(&rig, SIGKILL);
+  for (uint32_t i = 0; i < 200U; ++i) { // on all ways from one worker to the next
+    set_gain(&rig, -20.0 - (double)i);
+    usleep(1000);
+  }
+  set_gain(&rig, 0.0);
+  await_restarts(&rig, 2);
+  set_gain(&rig, QUARTER_DB);
+  await_level(&rig, HALF / 2.0F);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
+{
+  enum { N_NODES = 40 };
+  Rig rig;
+  char rack[N_NODES * 16 + 32] = "";
+  for (uint32_t n = 0; n < N_NODES; ++n) {
+    strcat(rack, "gain | ");
+  }
+  rig_start(&rig, bad_worker(), strcat(rack, "convolver slow")); // so that arming takes its time
+  await_health(&rig, CLOCKED_INPUT);
+  send_signal(&rig, SIGKILL);
+  for (uint32_t n = 0; n < N_NODES; ++n) { // each once, from before the loss on until after it
+    const EngineParam param = { rig.rack->nodes[n].uid, 0, -0.5 };
+    ck_assert_int_eq(engine_set(rig.engine, &param, 1, 0), STATUS_OK);
+    usleep(30000);
+  }
+  await_restarts(&rig, 1);
+  await_level(&rig, CLOCKED_INPUT * powf(10.0F, -0.5F * N_NODES / 20.0F));
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(an_edit_during_the_outage_is_heard_after_it)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  send_signal(&rig, SIGKILL);
+  const EngineReply reply = rig_edit(&rig, HALVED " | gain " HALF_DB);
+  ck_assert_msg(!reply.status, "%s", reply.text);
+  await_level(&rig, HALF / 2.0F);
+  ck_assert_uint_eq(rig_status(&rig).n_nodes, 2);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_level(&rig, HALF);
+  for (uint32_t round = 0; round < 3U; ++round) {
+    send_signal(&rig, SIGKILL);
+    for (uint32_t a = 0; a < round; ++a) { // and again, when it has just been noticed
+      rig_arm(&rig);
+    }
+    rig_arm(&rig);
+    await_restarts(&rig, round + 1U);
+    await_health(&rig, HALF);
+  }
+  ck_assert(rig_status(&rig).armed);
+  rig_stop(&rig);
+}
+END_TEST
+
+static uint32_t
+count_entries(const char* const name)
+{
+  uint32_t n = 0;
+  DIR* const folder = opendir(name);
+  while (readdir(folder)) {
+    ++n;
+  }
+  closedir(folder);
+  return n;
+}
+
+START_TEST(workers_that_come_and_go_leave_nothing_behind)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  uint32_t n_fds = 0;
+  uint32_t n_threads = 0;
+  for (uint64_t n = 0; n < 4U; ++n) {
+    await_health(&rig, HALF);
+    if (n == 1U) {
+      n_fds = count_entries("/proc/self/fd");
+      n_threads = count_entries("/proc/self/task");
+    }
+    const pid_t pid = rig_status(&rig).worker_pid;
+    if (n < 3U) {
+      send_signal(&rig, SIGKILL);
+      await_dry(&rig);
+      await_restarts(&rig, n + 1U);
+      ck_assert_int_eq(kill(pid, 0), -1); // reaped
+    }
+  }
+  ck_assert_uint_eq(count_entries("/proc/self/fd"), n_fds);
+  ck_assert_uint_eq(count_entries("/proc/self/task"), n_threads);
+  rig_stop(&rig);
+}
+END_TEST
+
+SUITE_MAIN("supervisor", it_sounds_exactly_as_in_this_process,
+           a_backend_that_is_not_there_is_refused_in_the_drivers_words,
+           a_worker_that_is_none_is_refused, a_rack_that_cannot_be_is_refused_as_in_this_process,
+           a_worker_that_is_killed_is_replaced_without_a_silent_block,
+           out_of_memory_a_worker_goes_before_its_server,
+           a_worker_that_is_stopped_is_replaced_without_a_silent_block,
+           a_callback_that_waits_for_its_blocks_is_not_left_waiting,
+           a_worker_that_writes_nonsense_into_the_ring_is_replaced,
+           values_are_kept_whenever_they_are_set,
+           each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives,
+           an_edit_during_the_outage_is_heard_after_it,
+           a_new_format_during_the_outage_is_that_of_the_next_worker,
+           workers_that_come_and_go_leave_nothing_behind)

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A worker process that crashes: an edit that does it twice is refused, a rack that does it twice
+// is taken back and refused from then on, a program that does not even start is tried again with
+// rests.
+
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+#include "tests/support/supervisor_rig.h"
+#include "tests/support/test_driver.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static Scratch scratch;
+
+START_TEST(an_edit_that_crashes_two_workers_is_refused)
+{
+  const struct {
+    const char *rack, *why;
+  } edits[] = {
+    { HALVED " | convolver segv", "killed by SIGSEGV" },
+    { HALVED " | convolver abort", "killed by SIGABRT" },
+    { HALVED " | convolver exit", "exited with 3" },
+  };
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  clocked_faults(rig.audio);
+  for (uint32_t e = 0; e < 3U; ++e) {
+    const EngineReply reply = rig_edit(&rig, edits[e].rack);
+    ck_assert_int_eq(reply.status, STATUS_WORKER);
+    ck_assert_msg(strstr(reply.text, "the worker crashed twice while planning it"), "%s",
+                  reply.text);
+    ck_assert_msg(strstr(reply.text, edits[e].why), "%s", reply.text);
+    assert_it_comes_back(&rig, 2U * (e + 1U), HALF);
+  }
+  ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
+  const EngineReply good = rig_edit(&rig, HALVED " | convolver fine");
+  ck_assert_msg(!good.status, "%s", good.text);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_rack_that_crashes_two_workers_is_taken_back)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  clocked_faults(rig.audio);
+  const char* const crashing = HALVED " | gain " HALF_DB " | convolver segv200";
+  ck_assert_int_eq(rig_edit(&rig, crashing).status, STATUS_OK);
+  await_quarantine(&rig);
+  await_level(&rig, HALF); // the rack before
+  const ClockedFaults faults = clocked_faults(rig.audio);
+  ck_assert_float_ge(faults.smallest, HALF / 2.0F - 1e-6F);
+
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_uint_eq(status.quarantined, 1);
+  ck_assert_uint_eq(status.worker_restarts, 2);
+  ck_assert_msg(strstr(status.quarantine_note, "SIGSEGV"), "%s", status.quarantine_note);
+  Rack* const heard = engine_rack(rig.engine);
+  Rack* const before = driver_rack(HALVED);
+  ck_assert(rack_equal(heard, before));
+  rack_free(before);
+  rack_free(heard);
+
+  const EngineReply again = rig_edit(&rig, crashing);
+  ck_assert_int_eq(again.status, STATUS_WORKER);
+  ck_assert_msg(strstr(again.text, "crashed the worker twice"), "%s", again.text);
+  const EngineReply other = rig_edit(&rig, HALVED " | gain 0dB");
+  ck_assert_msg(!other.status, "%s", other.text);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 2);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(without_a_good_rack_before_the_empty_one_is_left)
+{
+  const char* const argv[] = { bad_worker(), NULL };
+  const EngineConfig config = rig_config(argv);
+  Rig rig = { .engine = NULL };
+  Error error;
+  ck_assert_int_eq(engine_new(&config, &rig.engine, &error), STATUS_OK);
+  rig.rack = driver_rack("gain -6dB | convolver segv"); // crashes when it is armed
+  ck_assert_int_eq(engine_edit_wait(rig.engine, rig.rack, &error), STATUS_OK);
+  rig_arm(&rig);
+  rig.audio = clocked_start(rig.engine);
+  await_quarantine(&rig);
+  await_restarts(&rig, 1);
+  await_dry(&rig);
+  ck_assert_uint_eq(rig_status(&rig).n_nodes, 0);
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
+  await_level(&rig, HALF);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(an_edit_that_three_workers_are_killed_with_is_refused)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  const EngineReply reply = rig_edit(&rig, HALVED " | convolver kill");
+  ck_assert_int_eq(reply.status, STATUS_WORKER);
+  ck_assert_msg(strstr(reply.text, "three workers were lost while planning it"), "%s", reply.text);
+  ck_assert_msg(strstr(reply.text, "SIGKILL"), "%s", reply.text);
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 3);
+  ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
+  rig_stop(&rig);
+}
+END_TEST
+
+typedef struct Replies {
+  _Atomic uint32_t n;
+  EngineReply last[2];
+} Replies;
+
+static void
+keep_reply(void* const context, const EngineReply* const reply)
+{
+  Replies* const replies = context;
+  replies->last[replies->n] = *reply;
+  ++replies->n;
+}
+
+static bool
+has_both(void* const context)
+{
+  return ((Replies*)context)->n == 2U;
+}
+
+START_TEST(an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_level(&rig, HALF);
+  Rack* const deadly = driver_rack(HALVED " | convolver kill");
+  Rack* const empty = rack_new();
+  Replies replies = { .n = 0 };
+  ck_assert_int_eq(engine_edit(rig.engine, deadly, 0U, keep_reply, &replies), STATUS_OK);
+  ck_assert_int_eq(engine_edit(rig.engine, empty, 0U, keep_reply, &replies), STATUS_OK);
+  await(has_both, &replies, "both replies");
+  ck_assert_int_eq(replies.last[0].status, STATUS_WORKER);
+  ck_assert_msg(strstr(replies.last[0].text, "takes away"), "%s", replies.last[0].text);
+  ck_assert_msg(!replies.last[1].status, "%s", replies.last[1].text);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
+  await_dry(&rig); // which the empty rack is as well
+  rack_free(empty);
+  rack_free(deadly);
+  rig_stop(&rig);
+}
+END_TEST
+
+/// The callback waits for its blocks, or does not.
+static void
+exchange_worker(const bool waits)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  if (waits) {
+    clocked_wait(rig.audio);
+  }
+  ck_assert_int_eq(rig_edit(&rig, HALVED " | convolver needy").status, STATUS_OK);
+  set_gain(&rig, QUARTER_DB);
+  await_level(&rig, HALF / 2.0F);
+  const EngineStatus needy = rig_status(&rig);
+  clocked_faults(rig.audio);
+  await_restarts(&rig, 1);
+  await_health(&rig, HALF / 2.0F);
+  assert_it_comes_back(&rig, 1, HALF / 2.0F);
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_int_ne(status.worker_pid, needy.worker_pid);
+  ck_assert_uint_ge(status.worker_counts.plans,
+                    needy.worker_counts.plans); // no counter falls: the new one knows of none
+  ck_assert_msg(strstr(status.worker_note, "takes over"), "%s", status.worker_note);
+  // Out and in: the next one was ready.
+  ck_assert(!waits || status.counts.dry == needy.counts.dry + 2U);
+  rig_stop(&rig);
+}
+
+START_TEST(a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound)
+{
+  exchange_worker(false);
+  exchange_worker(true);
+}
+END_TEST
+
+START_TEST(kills_from_outside_are_nobodys_fault)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED); // warprack's own heeds no SIGTERM
+  for (uint64_t n = 1; n <= 3U; ++n) {   // each well within the time that a rack is on trial
+    await_health(&rig, HALF);
+    send_signal(&rig, n % 2U ? SIGKILL : SIGTERM);
+    await_restarts(&rig, n);
+  }
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
+  rig_stop(&rig);
+}
+END_TEST
+
+static void
+link_to(const char* const target)
+{
+  char path[256];
+  char fresh[256];
+  snprintf(path, sizeof(path), "%s", scratch_path(&scratch, "program"));
+  snprintf(fresh, sizeof(fresh), "%s", scratch_path(&scratch, "fresh"));
+  ck_assert_int_eq(symlink(target, fresh), 0);
+  ck_assert_int_eq(rename(fresh, path), 0);
+}
+
+START_TEST(a_program_that_does_not_start_is_tried_again_with_rests)
+{
+  Rig rig;
+  scratch = scratch_new();
+  link_to(bad_worker());
+  rig_start(&rig, scratch_path(&scratch, "program"), HALVED);
+  await_level(&rig, HALF);
+  clocked_faults(rig.audio);
+  link_to("/bin/false");
+  const uint64_t began = clocked_blocks(rig.audio);
+  send_signal(&rig, SIGKILL);
+  await_dry(&rig);
+  uint32_t n_changes = 0;
+  uint32_t n_rests = 0;
+  char note[sizeof(rig_status(&rig).worker_note)] = "";
+  while (clocked_blocks(rig.audio) - began < 600U) { // 1.6 s
+    const EngineStatus status = rig_status(&rig);
+    n_changes += strcmp(note, status.worker_note) != 0;
+    if (!strcmp(status.worker, "resting")) {
+      ck_assert_int_eq(status.worker_pid, 0);
+      ++n_rests;
+    }
+    memcpy(note, status.worker_note, sizeof(note));
+    usleep(1000);
+  }
+  // Killed, at once again, and a second later: three losses, and a look before and between.
+  ck_assert_uint_ge(n_changes, 2);
+  ck_assert_uint_le(n_changes, 5);
+  ck_assert_uint_gt(n_rests, 0);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 0);
+  ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
+  link_to(bad_worker());
+  assert_it_comes_back(&rig, 1, HALF);
+  rig_stop(&rig);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("supervisor_crashes", an_edit_that_crashes_two_workers_is_refused,
+           an_edit_that_three_workers_are_killed_with_is_refused,
+           an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with,
+           a_rack_that_crashes_two_workers_is_taken_back,
+           without_a_good_rack_before_the_empty_one_is_left,
+           a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound,
+           kills_from_outside_are_nobodys_fault,
+           a_program_that_does_not_start_is_tried_again_with_rests)

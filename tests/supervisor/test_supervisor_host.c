@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a supervisor worker tells the engine that it works for, by a host that can hold it up at the
+// moments that matter.
+
+#include "engine/supervisor/supervisor.h"
+#include "engine/supervisor/supervisor_private.h"
+#include "tests/support/suite.h"
+#include "tests/support/supervisor_rig.h"
+#include "tests/support/test_driver.h"
+#include "tests/support/worker_bench.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/// As engine_supervisor.c has it, without a period.
+typedef struct Host {
+  Supervisor* supervisor;
+  pthread_mutex_t held;
+  pthread_t main;
+  bool kills_first; ///< The worker is exchanged for another one as the main thread comes to hold
+  bool is_lost;     ///< [held]
+  const ParamMessage* _Atomic sent; ///< Goes through a ring before the link holds the host again
+  _Atomic uint32_t n_replies;
+  _Atomic uint32_t offered_frames; ///< Of a block of the ring that was offered last; 0: none yet
+} Host;
+
+static SupervisorStatus
+supervisor_now(const Host* const host)
+{
+  SupervisorStatus status;
+  supervisor_status(host->supervisor, &status);
+  return status;
+}
+
+static bool
+is_replaced(void* const context)
+{
+  const SupervisorStatus status = supervisor_now(context);
+  return status.n_starts == 1U && !strcmp(status.state, "running");
+}
+
+static void
+hold(void* const context)
+{
+  Host* const host = context;
+  if (pthread_equal(pthread_self(), host->main) && host->kills_first) {
+    host->kills_first = false;
+    ck_assert_int_eq(kill((pid_t)supervisor_now(host).pid, SIGKILL), 0);
+    await(is_replaced, host, "another worker");
+  }
+  if (!pthread_equal(pthread_self(), host->main) && host->sent) {
+    supervisor_calls.sent(host->supervisor, host->sent, 1U);
+    host->sent = NULL;
+  }
+  pthread_mutex_lock(&host->held);
+}
+
+static void
+release(void* const context)
+{
+  pthread_mutex_unlock(&((Host*)context)->held);
+}
+
+static bool
+offer(void* const context, Ring* const ring, const ParamMessage* const messages, const uint32_t n)
+{
+  Host* const host = context;
+  host->offered_frames = ring_shape(ring)->block_frames;
+  (void)messages;
+  (void)n;
+  return false;
+}
+
+static void
+given(void* const context)
+{
+  ((Host*)context)->is_lost = false;
+}
+
+static void
+lost(void* const context)
+{
+  ((Host*)context)->is_lost = true;
+}
+
+static bool
+pulse(void* const context, SupervisorPulse* const pulse)
+{
+  (void)context;
+  (void)pulse;
+  return false;
+}
+
+static uint64_t
+frame_now(void* const context)
+{
+  (void)context;
+  return 0;
+}
+
+static void
+on_replied(void* const context, const uint64_t id, const EngineReply* const reply,
+           const WorkerFacts* const facts)
+{
+  (void)id;
+  (void)facts;
+  ck_assert_msg(!reply->status, "%s", reply->text);
+  ++((Host*)context)->n_replies;
+}
+
+static void
+on_changed(void* const context, const WorkerFacts* const facts)
+{
+  (void)context;
+  (void)facts;
+}
+
+static void
+host_start(Host* const host)
+{
+  static const char* argv[] = { NULL, "worker", NULL };
+  argv[0] = good_worker();
+  const EngineConfig config = rig_config(argv);
+  *host = (Host){ .main = pthread_self() };
+  pthread_mutex_init(&host->held, NULL);
+  const WorkerEvents events = { host, on_replied, on_changed };
+  const SupervisorHost calls = { host, hold, release, offer, given, lost, pulse, frame_now };
+  Error error;
+  ck_assert_msg(!supervisor_new(&config, &events, &calls, &host->supervisor, &error), "%s",
+                error.text);
+}
+
+static void
+host_stop(Host* const host)
+{
+  supervisor_calls.free(host->supervisor);
+  pthread_mutex_destroy(&host->held);
+}
+
+static Ring*
+new_ring(const uint32_t block_frames)
+{
+  const RingShape shape = {
+    .n_in = 1, .n_out = 1, .block_frames = block_frames, .n_slots = 8, .n_messages = 16
+  };
+  Ring* ring = NULL;
+  Error error;
+  ck_assert_msg(!ring_new(&shape, &ring, &error), "%s", error.text);
+  return ring;
+}
+
+static void
+arm(const Host* const host, Ring* const ring)
+{
+  const uint32_t block_frames = ring_shape(ring)->block_frames;
+  const WorkerStart start = {
+    .format = { .rate_hz = 48000.0, .block_frames = block_frames, .n_in = 1, .n_out = 1 },
+    .ring = ring
+  };
+  WorkerFacts facts;
+  Error error;
+  ck_assert_msg(!supervisor_calls.arm(host->supervisor, &start, &facts, &error), "%s", error.text);
+}
+
+/// Arm it with a ring of its host's, and disarm it; whether its worker is behind that ring, as the
+/// host knows it.
+static bool
+arm_and_disarm(Host* const host)
+{
+  Ring* const ring = new_ring(64);
+  arm(host, ring);
+  hold(host);
+  const bool is_lost = host->is_lost;
+  release(host);
+  const ParamMessage message = { .uid = 1 };
+  ck_assert_int_eq(supervisor_calls.set(host->supervisor, &message, 1U),
+                   is_lost); // else by the ring
+  supervisor_calls.disarm(host->supervisor);
+  ring_free(ring);
+  return !is_lost;
+}
+
+START_TEST(a_worker_lost_before_another_is_armed_is_not_taken_for_that)
+{
+  Host host;
+  host_start(&host);
+  ck_assert(arm_and_disarm(&host));
+  host.kills_first = true;
+  ck_assert(arm_and_disarm(&host));
+  ck_assert(!host.kills_first);
+  ck_assert_uint_eq(supervisor_now(&host).n_starts, 1);
+  host_stop(&host);
+}
+END_TEST
+
+/// While the link makes a ring for the next worker, another format is wanted.
+static struct {
+  const Host* host; ///< NULL: nothing happens
+  Ring* ring;
+} other;
+
+__typeof__(memfd_create) __real_memfd_create, __wrap_memfd_create; // --wrap in meson.build
+
+int
+__wrap_memfd_create(const char* const name, const unsigned flags)
+{
+  const Host* const host = other.host;
+  if (host) {
+    other.host = NULL;
+    supervisor_calls.reset_load(host->supervisor); // there is no worker to do that
+    supervisor_calls.disarm(host->supervisor);
+    arm(host, other.ring);
+  }
+  return __real_memfd_create(name, flags);
+}
+
+static bool
+was_offered(void* const context)
+{
+  return ((const Host*)context)->offered_frames > 0U;
+}
+
+START_TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
+{
+  Host host;
+  host_start(&host);
+  Ring* const ring = new_ring(64);
+  other.ring = new_ring(128);
+  arm(&host, ring);
+  other.host = &host;
+  ck_assert_int_eq(kill((pid_t)supervisor_now(&host).pid, SIGKILL), 0);
+  await(was_offered, &host, "a ring");
+  ck_assert_ptr_null(other.host);
+  ck_assert_uint_eq(host.offered_frames, 128);
+  // No other failure has been noted.
+  ck_assert_msg(strstr(supervisor_now(&host).note, "SIGKILL"), "%s", supervisor_now(&host).note);
+  supervisor_calls.disarm(host.supervisor);
+  host_stop(&host);
+  ring_free(other.ring);
+  ring_free(ring);
+}
+END_TEST
+
+static bool
+has_reply(void* const context)
+{
+  return ((const Host*)context)->n_replies > 0U;
+}
+
+static bool
+plays_a_quarter(void* const context)
+{
+  return fabsf(bench_play(context) - 0.25F) < 1e-6F;
+}
+
+START_TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
+{
+  Host host;
+  host_start(&host);
+  Rack* const rack = driver_rack(HALVED);
+  ck_assert_int_eq(supervisor_calls.edit(host.supervisor, 1U, rack, 0U, 0U), STATUS_OK);
+  await(has_reply, &host, "a reply");
+  const ParamMessage message = { .uid = rack->nodes[0].uid, .value = QUARTER_DB };
+  Bench bench = { .ring = new_ring(BENCH_BLOCK) }; // the message is in another one
+  host.sent = &message;
+  arm(&host, bench.ring);
+  ck_assert_ptr_null(host.sent);
+  await(plays_a_quarter, &bench, "the value");
+  supervisor_calls.disarm(host.supervisor);
+  host_stop(&host);
+  ring_free(bench.ring);
+  rack_free(rack);
+}
+END_TEST
+
+START_TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)
+{
+  static const uint64_t seconds[] = { 1, 2, 4, 8, 16, 32, 60, 60 };
+  static Supervisor supervisor;
+  uint64_t now_ns = 1000U * CRASH_POLICY_FIRST_REST_NS;
+  for (uint32_t i = 0; i < ARRAY_LEN(seconds); ++i) {
+    supervisor_put_off_exchange(&supervisor, now_ns);
+    ck_assert_uint_eq(supervisor.exchange.at_ns - now_ns, seconds[i] * CRASH_POLICY_FIRST_REST_NS);
+    now_ns =
+        supervisor.exchange.at_ns + CRASH_POLICY_LONGEST_REST_NS; // later, it is another failure
+  }
+  supervisor_put_off_exchange(&supervisor, now_ns + 1U);
+  ck_assert_uint_eq(supervisor.exchange.rest_ns, CRASH_POLICY_FIRST_REST_NS);
+}
+END_TEST
+
+SUITE_MAIN("supervisor_host", a_worker_lost_before_another_is_armed_is_not_taken_for_that,
+           a_ring_for_the_format_before_is_not_given_to_a_worker,
+           a_value_sent_before_a_worker_is_known_to_be_armed_is_set,
+           a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)

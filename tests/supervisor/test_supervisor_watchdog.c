@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A worker process that lives and yet is no good: it stands still while nothing is asked of it, it
+// talks instead of working, it tells what cannot be.
+
+#include "engine/base/time.h"
+#include "tests/support/suite.h"
+#include "tests/support/supervisor_rig.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+START_TEST(an_idle_worker_that_is_stopped_is_replaced)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_health(&rig, HALF);
+  engine_disarm(rig.engine);
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK); // so that it has done that
+  send_signal(&rig, SIGSTOP);
+  await_restarts(&rig, 1); // before anybody needs it
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
+  rig_arm(&rig);
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_health(&rig, HALF);
+  clocked_stop(rig.audio);
+  send_signal(&rig, SIGKILL);
+  await_restarts(&rig, 1);
+  // Longer than a worker may be silent for which blocks wait.
+  nanosleep(&(struct timespec){ .tv_sec = 2, .tv_nsec = 500000000L }, NULL);
+  rig.audio = clocked_start(rig.engine);
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  // The second such loss in a row is followed by a rest.  More than two, because a machine that
+  // stands still for half a second makes a worker healthy.
+  for (uint64_t n = 1; !strstr(rig_status(&rig).worker_note, "in 1 s"); ++n) {
+    ck_assert_msg(n <= 10U, "no rest after %s", rig_status(&rig).worker_note);
+    await_level(&rig, HALF);
+    const uint64_t until = rig_status(&rig).counts.blocks + 75U; // 0.2 s
+    while (rig_status(&rig).counts.blocks < until) {
+      nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
+    }
+    send_signal(&rig, SIGKILL);
+    await_restarts(&rig, n);
+  }
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED " | limiter lookahead=960frames"); // 20 ms, the most
+  await_level(&rig, HALF);
+  Error error;
+  ck_assert_msg(!engine_arm(rig.engine, 44100.0, CLOCKED_BLOCK, 1, 1, &error), "%s", error.text);
+  await_dry(&rig);
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_msg(strstr(status.worker_note, "out of range"), "%s", status.worker_note);
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
+  await_level(&rig, HALF);
+  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 0);
+  rig_stop(&rig);
+}
+END_TEST
+
+static atomic_bool has_no_memory; // to share
+static _Atomic uint32_t n_tries;
+
+__typeof__(memfd_create) __real_memfd_create, __wrap_memfd_create; // --wrap in meson.build
+
+int
+__wrap_memfd_create(const char* const name, const unsigned flags)
+{
+  if (has_no_memory) {
+    ++n_tries;
+    errno = ENOSPC;
+    return -1;
+  }
+  return __real_memfd_create(name, flags);
+}
+
+START_TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
+{
+  Rig rig;
+  rig_start(&rig, good_worker(), HALVED);
+  await_health(&rig, HALF);
+  const uint64_t began = time_now_ns();
+  has_no_memory = true;
+  send_signal(&rig, SIGKILL);
+  for (uint32_t ms = 0; !strstr(rig_status(&rig).worker_note, "tried again"); ++ms) {
+    ck_assert_msg(ms < 10000U, "%s", rig_status(&rig).worker_note);
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
+  }
+  await_dry(&rig);
+  nanosleep(&(struct timespec){ .tv_nsec = 500000000L }, NULL);
+  has_no_memory = false;
+  const uint32_t n = n_tries;
+  const uint32_t seconds = (uint32_t)((time_now_ns() - began) / 1000000000U);
+  ck_assert_msg(n >= 1U && n <= 1U + seconds, "%u tries in %u s", n, seconds);
+  await_level(&rig, HALF);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
+{
+  Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_health(&rig, HALF);
+  clocked_faults(rig.audio);
+  ck_assert_int_eq(rig_edit(&rig, HALVED " | convolver chatter200").status, STATUS_OK);
+  assert_it_comes_back(&rig, 1, HALF);
+  const EngineStatus status = rig_status(&rig);
+  ck_assert_msg(strstr(status.worker_note, "finished no more blocks"), "%s", status.worker_note);
+  rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_tells_what_cannot_be_is_replaced)
+{
+  const struct {
+    const char *rack, *why;
+  } lies[] = {
+    { HALVED " | convolver future", "more plans than it can have made" },
+    { HALVED " | convolver latent", "latency that cannot be" },
+  };
+  for (uint32_t l = 0; l < 2U; ++l) {
+    Rig rig;
+    rig_start(&rig, bad_worker(), HALVED);
+    await_level(&rig, HALF);
+    ck_assert_int_eq(rig_edit(&rig, lies[l].rack).status, STATUS_OK);
+    rig_arm(&rig); // it lies in its answer
+    await_quarantine(&rig);
+    const EngineStatus status = rig_status(&rig);
+    ck_assert_msg(strstr(status.quarantine_note, lies[l].why), "%s", status.quarantine_note);
+    await_level(&rig, HALF); // of the rack before
+    rig_stop(&rig);
+  }
+}
+END_TEST
+
+SUITE_MAIN("supervisor_watch", an_idle_worker_that_is_stopped_is_replaced,
+           a_worker_that_comes_while_the_driver_stands_still_is_let_live,
+           a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one,
+           a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit,
+           a_worker_without_memory_to_share_is_dry_and_says_why,
+           a_worker_that_hangs_and_sends_notes_is_replaced,
+           a_worker_that_tells_what_cannot_be_is_replaced)

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `warprack worker` is what the server starts: it opens files where the server says, ends with the
+// server and not before it, and is nothing to start by hand.
+
+#include "engine/base/process.h"
+#include "engine/ring/ring.h"
+#include "tests/support/program.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+#include "tests/support/wire_ends.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK   64U
+#define RATE    48000.0
+#define WAIT_NS 20000000000U
+
+static Error error;
+
+typedef struct Rig {
+  Wire* wire;
+  Process* worker;
+  Ring* ring;
+  WireMessage last;
+} Rig;
+
+static const WireMessage*
+await(Rig* const rig, const WireKind kind)
+{
+  do {
+    wire_message_clear(&rig->last);
+    rig->last = wire_next(rig->wire);
+  } while (rig->last.kind != kind);
+  return &rig->last;
+}
+
+static Rack*
+rack_of(const char* const document)
+{
+  Rack* rack = NULL;
+  ck_assert_msg(!rack_parse(document, "rack", NULL, &rack, &error), "%s", error.text);
+  return rack;
+}
+
+/// Start the program, configured and armed.
+static void
+start(Rig* const rig, const char* const root, const char* const named)
+{
+  static char name[] = "warprack";
+  static char command[] = "worker";
+  static char* const argv[] = { name, command, NULL };
+  int sockets[2];
+  *rig = (Rig){ .wire = NULL };
+  ck_assert(!wire_pair(sockets, &error));
+  ck_assert(!wire_new(sockets[0], WIRE_SERVER, &rig->wire, &error));
+  ck_assert_msg(!process_start(getenv("WARPRACK_PROGRAM"), argv, sockets[1], &rig->worker, &error),
+                "%s", error.text);
+  close(sockets[1]);
+
+  Rack* const rack = rack_of(named);
+  WireMessage config = { .kind = WIRE_CONFIG, .config.rack = rack };
+  config.config.engine.backend = ENGINE_BACKEND_CPU;
+  strcpy(config.config.root, root);
+  ck_assert(!wire_send(rig->wire, &config, &error));
+  rack_free(rack);
+
+  const RingShape shape = { 1, 1, BLOCK, 4, 64 };
+  ck_assert(!ring_new(&shape, &rig->ring, &error));
+  const WireMessage arm = {
+    .kind = WIRE_ARM,
+    .arm = { .format = { .rate_hz = RATE, .block_frames = BLOCK, .n_in = 1, .n_out = 1 },
+             .ring_fd = ring_fd(rig->ring) }
+  };
+  ck_assert(!wire_send(rig->wire, &arm, &error));
+  ck_assert_msg(!await(rig, WIRE_ARMED)->armed.error.status, "%s", rig->last.armed.error.text);
+}
+
+/// The server closes its end: the worker ends by itself.
+static void
+stop(Rig* const rig)
+{
+  char reason[PROCESS_REASON_BYTES] = "";
+  struct pollfd end = { .fd = process_fd(rig->worker), .events = POLLIN };
+  wire_message_clear(&rig->last);
+  wire_free(rig->wire);
+  ck_assert_int_eq(poll(&end, 1, 20000), 1);
+  ck_assert(process_has_ended(rig->worker, reason));
+  ck_assert_str_eq(reason, "exited with 0");
+  process_free(rig->worker);
+  ring_free(rig->ring);
+}
+
+/// What becomes of a rack, while silence is played.
+static Status
+edit(Rig* const rig, const char* const document)
+{
+  Rack* const rack = rack_of(document);
+  const WireMessage message = { .kind = WIRE_EDIT, .edit = { .rack = rack } };
+  ck_assert(!wire_send(rig->wire, &message, &error));
+  rack_free(rack);
+  do {
+    const uint64_t sequence = ring_next(rig->ring);
+    *ring_slot(rig->ring, sequence) =
+        (SlotHeader){ .frame = sequence * BLOCK, .n_frames = BLOCK, .flags = SLOT_WAITED };
+    ring_submit(rig->ring);
+    ck_assert(ring_wait_finished(rig->ring, sequence, WAIT_NS));
+    wire_message_clear(&rig->last);
+    ck_assert_msg(!wire_receive(rig->wire, &rig->last, &error), "%s", error.text);
+  } while (rig->last.kind != WIRE_REPLY);
+  return rig->last.reply.reply.status;
+}
+
+START_TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them)
+{
+  static const float click[] = { 0.5F };
+  const float* const channels[] = { click };
+  const Scratch root = scratch_new();
+  const Scratch elsewhere = scratch_new();
+  char document[512];
+  char named[512];
+  char other[512];
+  scratch_write_wav(&root, "inside.wav", channels, 1, 1, 48000);
+  scratch_write_wav(&elsewhere, "named.wav", channels, 1, 1, 48000);
+  scratch_write_wav(&elsewhere, "other.wav", channels, 1, 1, 48000);
+  snprintf(named, sizeof(named), "chain a: convolver %s", scratch_path(&elsewhere, "named.wav"));
+  snprintf(other, sizeof(other), "chain a: convolver %s", scratch_path(&elsewhere, "other.wav"));
+  snprintf(document, sizeof(document), "chain a: convolver ../%s/other.wav",
+           strrchr(elsewhere.directory, '/') + 1);
+  Rig rig;
+  start(&rig, root.directory, named);
+  ck_assert_msg(!edit(&rig, "chain a: convolver inside.wav"), "%s", rig.last.reply.reply.text);
+  ck_assert_msg(!edit(&rig, named), "%s", rig.last.reply.reply.text);
+  ck_assert_int_eq(edit(&rig, other), STATUS_FILE);
+  ck_assert_int_eq(edit(&rig, document), STATUS_FILE);
+  ck_assert_int_eq(edit(&rig, "chain a: convolver nothing.wav"), STATUS_FILE);
+  stop(&rig);
+  scratch_remove(&root);
+  scratch_remove(&elsewhere);
+}
+END_TEST
+
+START_TEST(signals_to_end_are_for_the_server)
+{
+  static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE };
+  Rig rig;
+  start(&rig, ".", "");
+  for (uint32_t s = 0; s < ARRAY_LEN(signals); ++s) {
+    ck_assert_int_eq(kill(process_id(rig.worker), signals[s]), 0);
+    ck_assert(!edit(&rig, s % 2U ? "chain a: invert" : "chain b: invert"));
+  }
+  stop(&rig);
+}
+END_TEST
+
+START_TEST(it_is_seen_under_a_name_of_its_own)
+{
+  char path[64];
+  char name[32] = "";
+  Rig rig;
+  start(&rig, ".", "");
+  snprintf(path, sizeof(path), "/proc/%d/comm", (int)process_id(rig.worker));
+  FILE* const file = fopen(path, "r");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_ptr_nonnull(fgets(name, sizeof(name), file));
+  fclose(file);
+  ck_assert_str_eq(name, "warprack-worker\n");
+  stop(&rig);
+}
+END_TEST
+
+START_TEST(by_hand_it_says_what_it_is_for)
+{
+  Program program;
+  PROGRAM_RUN(&program, "worker");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_ptr_nonnull(strstr(program.err, "starts it by itself"));
+  ck_assert_str_eq(program.out, "");
+  program_clear(&program);
+  PROGRAM_RUN(&program, "--help");
+  ck_assert_ptr_null(strstr(program.out, "worker"));
+  program_clear(&program);
+}
+END_TEST
+
+SUITE_MAIN("worker program", files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them,
+           signals_to_end_are_for_the_server, it_is_seen_under_a_name_of_its_own,
+           by_hand_it_says_what_it_is_for)

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An engine, its worker, its audio.
+
+#include "supervisor_rig.h"
+
+#include "suite.h"
+#include "test_driver.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEALTHY_BLOCKS 215U // 0.57 s
+
+// ---- the engine ----
+
+EngineConfig
+rig_config(const char* const* const argv)
+{
+  return (EngineConfig){ .n_in = 1,
+                         .n_out = 1,
+                         .depth = 1,
+                         .deadline = 0.75,
+                         .on_late = { .is_fixed = true }, // dry, told from wet by its level
+                         .backend = ENGINE_BACKEND_CPU,
+                         .worker_argv = argv };
+}
+
+void
+rig_arm(const Rig* const rig)
+{
+  Error error;
+  ck_assert_msg(!engine_arm(rig->engine, CLOCKED_RATE_HZ, CLOCKED_BLOCK, 1, 1, &error), "%s",
+                error.text);
+}
+
+void
+rig_start(Rig* const rig, const char* const program, const char* const rack)
+{
+  Error error;
+  const bool is_good = !strcmp(program, getenv("WARPRACK_PROGRAM"));
+  *rig = (Rig){ .argv = { program, is_good ? "worker" : NULL } };
+  const EngineConfig config = rig_config(rig->argv);
+  ck_assert_msg(!engine_new(&config, &rig->engine, &error), "%s", error.text);
+  rig->rack = driver_rack(rack);
+  ck_assert_msg(!engine_edit_wait(rig->engine, rig->rack, &error), "%s", error.text);
+  rig_arm(rig);
+  rig->audio = clocked_start(rig->engine);
+}
+
+void
+rig_stop(Rig* const rig)
+{
+  clocked_stop(rig->audio);
+  engine_free(rig->engine);
+  rack_free(rig->rack);
+}
+
+EngineStatus
+rig_status(const Rig* const rig)
+{
+  EngineStatus status;
+  engine_status(rig->engine, &status);
+  return status;
+}
+
+const char*
+good_worker(void)
+{
+  return getenv("WARPRACK_PROGRAM");
+}
+
+const char*
+bad_worker(void)
+{
+  return getenv("WARPRACK_BAD_WORKER");
+}
+
+// ---- what is waited for ----
+
+typedef struct Level {
+  const Rig* rig;
+  float value;
+} Level;
+
+static bool
+has_level(void* const context)
+{
+  const Level* const level = context;
+  return fabsf(clocked_level(level->rig->audio) - level->value) < 1e-6F;
+}
+
+void
+await_level(const Rig* const rig, const float value)
+{
+  Level level = { rig, value };
+  char what[64];
+  snprintf(what, sizeof(what), "output of %g", (double)value);
+  await(has_level, &level, what);
+}
+
+void
+await_dry(const Rig* const rig)
+{
+  await_level(rig, CLOCKED_INPUT);
+}
+
+typedef struct Health {
+  const Rig* rig;
+  uint64_t until;
+} Health;
+
+typedef struct Restarts {
+  const Rig* rig;
+  uint64_t n;
+} Restarts;
+
+static bool
+has_restarted(void* const context)
+{
+  const Restarts* const restarts = context;
+  return rig_status(restarts->rig).worker_restarts >= restarts->n;
+}
+
+void
+await_restarts(const Rig* const rig, const uint64_t n)
+{
+  Restarts restarts = { rig, n };
+  await(has_restarted, &restarts, "another worker");
+}
+
+static bool
+is_quarantined(void* const context)
+{
+  return rig_status(context).quarantined > 0U;
+}
+
+void
+await_quarantine(const Rig* const rig)
+{
+  await(is_quarantined, (void*)rig, "quarantine");
+}
+
+static bool
+has_played(void* const context)
+{
+  const Health* const health = context;
+  return rig_status(health->rig).counts.blocks >= health->until;
+}
+
+void
+await_health(const Rig* const rig, const float wet)
+{
+  await_level(rig, wet);
+  Health health = { rig, rig_status(rig).counts.blocks + HEALTHY_BLOCKS };
+  await(has_played, &health, "blocks");
+}
+
+void
+assert_it_comes_back(const Rig* const rig, const uint64_t restarts, const float wet)
+{
+  await_restarts(rig, restarts);
+  await_level(rig, wet);
+  const ClockedFaults faults = clocked_faults(rig->audio);
+  ck_assert_float_ge(faults.smallest, fminf(wet, CLOCKED_INPUT) - 1e-6F);
+  ck_assert_float_le(faults.largest, fmaxf(wet, CLOCKED_INPUT) + 1e-6F);
+  // The fade is 3x^2 - 2x^3 over a block: at its steepest 1.5 of the way per block.  It may go back
+  // from a bridge that still moves, over three blocks: 0.5 more at most.
+  ck_assert_float_le(faults.largest_step,
+                     2.01F * fabsf(wet - CLOCKED_INPUT) / (float)CLOCKED_BLOCK);
+}
+
+// ---- edits and values ----
+
+typedef struct Reply {
+  atomic_bool is_there;
+  EngineReply reply;
+} Reply;
+
+static void
+take_reply(void* const context, const EngineReply* const reply)
+{
+  Reply* const to = context;
+  to->reply = *reply;
+  to->is_there = true;
+}
+
+static bool
+is_there(void* const context)
+{
+  return ((Reply*)context)->is_there;
+}
+
+static void
+begin_edit(Rig* const rig, const char* const text, Reply* const reply)
+{
+  Rack* next = NULL;
+  Error error;
+  ck_assert_msg(!rack_parse(text, "rack", rig->rack, &next, &error), "%s", error.text);
+  reply->is_there = false;
+  ck_assert_int_eq(engine_edit(rig->engine, next, 0, take_reply, reply), STATUS_OK);
+  rack_free(rig->rack);
+  rig->rack = next;
+}
+
+EngineReply
+rig_edit(Rig* const rig, const char* const text)
+{
+  static Reply reply;
+  begin_edit(rig, text, &reply);
+  await(is_there, &reply, "reply");
+  return reply.reply;
+}
+
+void
+set_gain(const Rig* const rig, const double db)
+{
+  const EngineParam param = { rig->rack->nodes[0].uid, 0, db };
+  ck_assert_int_eq(engine_set(rig->engine, &param, 1, 0), STATUS_OK);
+}
+
+void
+send_signal(const Rig* const rig, const int number)
+{
+  const pid_t pid = rig_status(rig).worker_pid;
+  ck_assert_int_gt(pid, 0);
+  ck_assert_int_eq(kill(pid, number), 0);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The test is the audio driver.
+
+#include "test_driver.h"
+
+#include "suite.h"
+
+#include "engine/engine_private.h"
+#include "engine/worker/worker_private.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define POLL_US 200U
+
+TestDriver
+driver_from(const EngineConfig* const config, const char* const rack_text, const size_t n_frames)
+{
+  TestDriver driver = {
+    .n_in = config->n_in, .n_out = config->n_out, .block = DRIVER_BLOCK, .n_frames = n_frames
+  };
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(engine_new(config, &driver.engine, &error), STATUS_OK);
+  Rack* const rack = driver_rack(rack_text);
+  ck_assert_msg(engine_edit_wait(driver.engine, rack, &error) == STATUS_OK, "%s", error.text);
+  rack_free(rack);
+  ck_assert_msg(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, config->n_in, config->n_out,
+                           &error) == STATUS_OK,
+                "%s", error.text);
+  for (uint32_t c = 0; c < DRIVER_CHANNELS; ++c) {
+    driver.in[c] = calloc(n_frames + DRIVER_BLOCK, sizeof(float));
+    driver.out[c] = calloc(n_frames + DRIVER_BLOCK, sizeof(float));
+  }
+  return driver;
+}
+
+TestDriver
+driver_new(const char* const rack_text, const uint32_t n_in, const uint32_t n_out,
+           const uint32_t depth, const bool offline, const size_t n_frames)
+{
+  const EngineConfig config = {
+    .n_in = n_in, .n_out = n_out, .depth = depth, .deadline = 0.75, .offline = offline
+  };
+  return driver_from(&config, rack_text, n_frames);
+}
+
+void
+driver_free(TestDriver* const driver)
+{
+  engine_free(driver->engine);
+  for (uint32_t c = 0; c < DRIVER_CHANNELS; ++c) {
+    free(driver->in[c]);
+    free(driver->out[c]);
+  }
+}
+
+void
+driver_play(TestDriver* const driver, const size_t n_blocks)
+{
+  for (size_t b = 0; b < n_blocks; ++b) {
+    ck_assert_uint_le(driver->position + driver->block, driver->n_frames);
+    const float* in[DRIVER_CHANNELS];
+    float* out[DRIVER_CHANNELS];
+    for (uint32_t c = 0; c < DRIVER_CHANNELS; ++c) {
+      in[c] = driver->in[c] + driver->position;
+      out[c] = driver->out[c] + driver->position;
+    }
+    engine_process(driver->engine, in, out, driver->block, true);
+    driver->position += driver->block;
+  }
+}
+
+typedef struct Answer {
+  _Atomic bool arrived;
+  EngineReply reply;
+} Answer;
+
+static void
+take_answer(void* const context, const EngineReply* const reply)
+{
+  Answer* const answer = context;
+  answer->reply = *reply;
+  answer->arrived = true;
+}
+
+/// Whether an edit on its way waits for the next block.
+static bool
+awaits_block(const TestDriver* const driver)
+{
+  const Worker* const worker = driver->engine->worker;
+  return engine_frame_now(driver->engine) < atomic_load(&worker->awaited_frame);
+}
+
+void
+driver_await_builder(const TestDriver* const driver, const uint64_t frame)
+{
+  const Worker* const worker = driver->engine->worker;
+  while (atomic_load(&worker->awaited_frame) != frame) {
+    usleep(POLL_US);
+  }
+}
+
+/// The block in which the edit is heard depends on no clock: one is played while it is planned, and
+/// then those that it waits for.
+static Status
+edit_to(TestDriver* const driver, Rack** const rack, Rack* const next, Error* const error)
+{
+  Answer answer = { .arrived = false };
+  ck_assert_int_eq(engine_edit(driver->engine, next, 0, take_answer, &answer), STATUS_OK);
+  driver_play(driver, 1);
+  while (!answer.arrived) {
+    if (awaits_block(driver)) {
+      driver_play(driver, 1);
+    }
+    usleep(POLL_US);
+  }
+  if (answer.reply.status) {
+    rack_free(next);
+    return error_set(error, answer.reply.status, "%s", answer.reply.text);
+  }
+  rack_free(*rack);
+  *rack = next;
+  return STATUS_OK;
+}
+
+Status
+driver_edit(TestDriver* const driver, Rack** const rack, const char* const text, Error* const error)
+{
+  Rack* next = NULL;
+  ck_assert_msg(rack_parse(text, "rack", *rack, &next, error) == STATUS_OK, "%s", error->text);
+  return edit_to(driver, rack, next, error);
+}
+
+Status
+driver_apply(TestDriver* const driver, Rack** const rack, const char* const statements,
+             Error* const error)
+{
+  Rack* const next = rack_copy(*rack);
+  ck_assert_msg(rack_apply(next, statements, "rack", error) == STATUS_OK, "%s", error->text);
+  return edit_to(driver, rack, next, error);
+}
+
+Rack*
+driver_rack(const char* const text)
+{
+  Rack* rack = NULL;
+  Error error = { STATUS_OK, "" };
+  ck_assert_msg(rack_parse(text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
+  return rack;
+}

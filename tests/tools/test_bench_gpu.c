@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The benchmarks of GPUs on whatever OpenCL device is there: the shape of what they print, for
+// programs and spreadsheets, and how they end when they cannot run.  Their figures are no test.
+
+#include "dsp_gpu/gpu.h"
+#include "tests/support/program.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+#include "tools/bench/bench_report.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_TRANSFERS 8U // sizes, 256 bytes to 4 MiB
+
+#define assert_contains(text, part) ck_assert_msg(strstr(text, part), "no '%s' in: %s", part, text)
+
+static char*
+read_text(const char* const path)
+{
+  FILE* const file = fopen(path, "r");
+  ck_assert_msg(file, "cannot open %s", path);
+  char* text = NULL;
+  size_t size = 0;
+  ck_assert(getdelim(&text, &size, '\0', file) >= 0);
+  fclose(file);
+  return text;
+}
+
+/// Fields of a line of CSV; moves *line behind it.
+static uint32_t
+n_fields(const char** const line)
+{
+  uint32_t n = 1;
+  bool is_quoted = false;
+  for (; **line && **line != '\n'; ++*line) {
+    is_quoted ^= **line == '"';
+    n += **line == ',' && !is_quoted;
+  }
+  *line += **line == '\n';
+  return n;
+}
+
+static void
+check_csv(const char* const path, const char* const columns, const size_t n_rows)
+{
+  char* const text = read_text(path);
+  const char* line = text;
+  assert_contains(text, "bench,api,gpu,device,driver,");
+  assert_contains(text, columns);
+  const uint32_t n = n_fields(&line);
+  size_t n_lines = 0;
+  for (; *line; ++n_lines) {
+    ck_assert_uint_eq(n_fields(&line), n);
+  }
+  ck_assert_uint_eq(n_lines, n_rows);
+  free(text);
+}
+
+static double
+number(const json_t* const object, const char* const key)
+{
+  const json_t* const value = json_object_get(object, key);
+  ck_assert_msg(json_is_number(value), "no number %s", key);
+  return json_number_value(value);
+}
+
+static void
+check_times(const json_t* const row)
+{
+  ck_assert_double_gt(number(row, "us_p50"), 0.0);
+  ck_assert_double_le(number(row, "us_p50"), number(row, "us_p99"));
+  ck_assert_double_le(number(row, "us_p99"), number(row, "us_p999"));
+  ck_assert_double_le(number(row, "us_p999"), number(row, "us_max"));
+  ck_assert_double_le(number(row, "us_mean"), number(row, "us_max"));
+  ck_assert_double_eq(number(row, "blocks"), 50.0);
+  ck_assert_double_le(number(row, "late"), 50.0);
+}
+
+static uint32_t
+n_rows_with(const json_t* const rows, const char* const key, const char* const text)
+{
+  uint32_t n = 0;
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    n += !strcmp(json_string_value(json_object_get(row, key)), text);
+  }
+  return n;
+}
+
+#define TIME_COLUMNS "blocks,late,us_p50,us_p99,us_p999,us_max\n"
+
+/// Run a benchmark on OpenCL with up to four words more; its JSON, and CSV with these columns and
+/// as many rows.
+static json_t*
+run_bench(const char* const name, const char* const columns, const char* const words[4])
+{
+  const Scratch scratch = scratch_new();
+  const char* const csv = scratch_path(&scratch, "rows.csv");
+  Program program;
+  PROGRAM_RUN(&program, "bench", name, "--quick", "--json", "--csv", csv, "--backend", "opencl",
+              words[0], words[1], words[2], words[3]);
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  json_error_t why;
+  json_t* const report = json_loads(program.out, 0, &why);
+  ck_assert_msg(report != NULL, "%s in: %s", why.text, program.out);
+  program_clear(&program);
+  ck_assert_str_eq(json_string_value(json_object_get(report, "bench")), name);
+  check_csv(csv, columns, json_array_size(json_object_get(report, "rows")));
+  scratch_remove(&scratch);
+  return report;
+}
+
+/// gpu-fixed.
+static json_t*
+run_fixed(const char* const part)
+{
+  json_t* const report = run_bench("gpu-fixed", ",part,what,bytes,side,pace," TIME_COLUMNS,
+                                   (const char* [4]){ "--rate", "192000", "--part", part });
+  size_t i;
+  const json_t* row;
+  json_array_foreach(json_object_get(report, "rows"), i, row)
+  {
+    check_times(row);
+    ck_assert_double_ge(number(row, "bytes"), 0.0);
+  }
+  return report;
+}
+
+START_TEST(fixed_costs_have_a_row_for_each_case_and_pace)
+{
+  json_t* const report = run_fixed("all");
+  ck_assert_str_eq(json_string_value(json_object_get(report, "api")), "opencl");
+  static const char* const texts[] = { "device", "driver", "cpu", "date" };
+  for (size_t t = 0; t < ARRAY_LEN(texts); ++t) {
+    ck_assert_msg(json_is_string(json_object_get(report, texts[t])), "no %s", texts[t]);
+  }
+  ck_assert_double_eq_tol(number(report, "period_us"), 64e6 / 192000.0, 1e-6);
+  ck_assert_double_eq(number(report, "left_out"), 0.0);
+
+  const bool reaches_host = json_is_true(json_object_get(report, "reaches_host"));
+  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert_uint_eq(n_rows_with(rows, "part", "kernels"), 2U * (4U + 3U));
+  ck_assert_uint_eq(n_rows_with(rows, "what", "copies"), 2U * N_TRANSFERS);
+  ck_assert_uint_eq(n_rows_with(rows, "what", "mapped"), reaches_host ? 2U * N_TRANSFERS : 0U);
+  ck_assert_uint_eq(n_rows_with(rows, "what", "memcpy"), 2U * N_TRANSFERS);
+  ck_assert_uint_eq(n_rows_with(rows, "part", "completion"), 2U * 2U);
+  ck_assert_uint_eq(n_rows_with(rows, "pace", "paced"), json_array_size(rows) / 2U);
+  ck_assert_ptr_nonnull(json_object_get(report, "switch_bytes_paced"));
+  ck_assert_ptr_nonnull(json_object_get(report, "switch_bytes_back_to_back"));
+  json_decref(report);
+}
+END_TEST
+
+START_TEST(a_device_that_takes_copies_only_has_no_rows_of_mapped_memory)
+{
+  setenv("WARPRACK_OPENCL_MEMORY", "own", 1);
+  json_t* const report = run_fixed("transfers");
+  unsetenv("WARPRACK_OPENCL_MEMORY");
+  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert(json_is_false(json_object_get(report, "reaches_host")));
+  ck_assert_uint_eq(json_array_size(rows), 2U * 2U * N_TRANSFERS);
+  ck_assert_uint_eq(n_rows_with(rows, "what", "mapped"), 0);
+  ck_assert_double_eq(number(report, "switch_bytes_paced"), 256.0);
+  json_decref(report);
+}
+END_TEST
+
+START_TEST(people_get_the_device_and_a_table)
+{
+  Program program;
+  PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--backend", "opencl", "--part",
+              "completion");
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  assert_contains(program.out, "opencl 0: ");
+  assert_contains(program.out, "64 frames at 48000 Hz: a period is 1333.3 us");
+  assert_contains(program.out, "p99.9 us");
+  assert_contains(program.out, "finish()");
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(a_block_goes_through_a_device_and_the_cpu)
+{
+  json_t* const report = run_bench("gpu-loop", ",rack,channels,frames,side,rows,pace," TIME_COLUMNS,
+                                   (const char* [4]){ "--block", "32", "--channels", "5" });
+  const bool reaches_host = json_is_true(json_object_get(report, "reaches_host"));
+  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert_uint_eq(json_array_size(rows), 2U * 2U * 2U); // racks, sides, paces
+  ck_assert_uint_eq(n_rows_with(rows, "rack", "strip"), 2U * 2U);
+  ck_assert_uint_eq(n_rows_with(rows, "side", "gpu"), 2U * 2U);
+  ck_assert_uint_eq(n_rows_with(rows, "pace", "paced"), 2U * 2U);
+  ck_assert_uint_eq(n_rows_with(rows, "rows", reaches_host ? "attached" : "copied"), 2U * 2U);
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    check_times(row);
+    ck_assert_double_eq(number(row, "channels"), 5.0);
+    ck_assert_double_eq(number(row, "frames"), 32.0);
+  }
+  json_decref(report);
+}
+END_TEST
+
+START_TEST(convolutions_are_counted_and_what_they_read)
+{
+  json_t* const report =
+      run_bench("gpu-conv",
+                ",frames,ir_seconds,channels,what,side,pace,mb_read,gb_s,copy_share," TIME_COLUMNS,
+                (const char* [4]){ NULL });
+  ck_assert_double_gt(number(report, "copy_gb_s"), 0.0);
+  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert_uint_eq(n_rows_with(rows, "what", "given"), 2U);
+  ck_assert_uint_ge(n_rows_with(rows, "what", "most"), 2U); // a side where none fits has one row
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    const bool is_given = !strcmp(json_string_value(json_object_get(row, "what")), "given");
+    const bool is_gpu = !strcmp(json_string_value(json_object_get(row, "side")), "gpu");
+    const double n_channels = number(row, "channels");
+    ck_assert_double_eq(number(row, "frames"), 64.0);
+    ck_assert(!is_given || (is_gpu && n_channels == 8.0));
+    if (n_channels > 0.0) {
+      check_times(row);
+    }
+    if (n_channels > 0.0 && is_gpu) {
+      // 4800 taps: 32 partitions of 64 frames and 3 of 1024, of which a block reads a sixteenth;
+      // 8 bytes for each of a spectrum's numbers, of the response and of the input.
+      const double mb = n_channels * 2.0 * (32.0 + 3.0) * 64.0 * 8.0 / 1e6;
+      ck_assert_double_eq_tol(number(row, "mb_read"), mb, 1e-9);
+      ck_assert_double_eq_tol(number(row, "gb_s"), 1e3 * mb / number(row, "us_p50"), 1e-6);
+    }
+  }
+  json_decref(report);
+}
+END_TEST
+
+START_TEST(long_signals_go_three_ways_on_a_device_and_one_on_the_cpu)
+{
+  json_t* const report = run_bench("gpu-offline",
+                                   ",grid,seconds,channels,side,way,pieces,block_frames,rounds,ms_"
+                                   "first,ms_p50,ms_min,ms_max,times_real\n",
+                                   (const char* [4]){ "--grid", "fir", "--block", "4000" });
+  const json_t* const rows = json_object_get(report, "rows");
+  static const char* const ways[] = { "worker", "resident", "end to end",
+                                      "worker", "resident", "end to end" };
+  ck_assert_uint_eq(json_array_size(rows), ARRAY_LEN(ways));
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    ck_assert_str_eq(json_string_value(json_object_get(row, "side")), i ? "gpu" : "cpu");
+    ck_assert_str_eq(json_string_value(json_object_get(row, "way")), ways[i]);
+    ck_assert_double_eq(number(row, "pieces"), i < 4U ? 1.0 : 5.0); // of 8 run-ins of 512 frames
+    ck_assert_double_eq(number(row, "rounds"), 2.0);
+    ck_assert_double_eq(number(row, "seconds"), 0.5);
+    ck_assert_double_gt(number(row, "ms_min"), 0.0);
+    ck_assert_double_le(number(row, "ms_min"), number(row, "ms_p50"));
+    ck_assert_double_le(number(row, "ms_p50"), number(row, "ms_max"));
+    ck_assert_double_gt(number(row, "ms_first"), 0.0);
+    ck_assert_double_eq_tol(number(row, "times_real"), 500.0 / number(row, "ms_p50"), 1e-6);
+  }
+  json_decref(report);
+}
+END_TEST
+
+START_TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
+{
+  // Paced, 100000 blocks take two minutes; a row's warm-up alone takes 27 ms.
+  Program program;
+  PROGRAM_RUN(&program, "bench", "gpu-fixed", "--json", "--backend", "opencl", "--part", "kernels",
+              "--limit", "0.01", "--minutes", "0.001");
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  json_t* const report = json_loads(program.out, 0, NULL);
+  ck_assert_ptr_nonnull(report);
+  const json_t* const rows = json_object_get(report, "rows");
+  ck_assert_uint_lt(json_array_size(rows), 2U * (4U + 3U));
+  ck_assert_double_eq(number(report, "left_out"), 14.0 - (double)json_array_size(rows));
+  size_t i;
+  const json_t* row;
+  json_array_foreach(rows, i, row)
+  {
+    ck_assert_double_lt(number(row, "blocks"), 100000.0);
+    ck_assert_double_ge(number(row, "blocks"), 1.0);
+  }
+  json_decref(report);
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_said_with_its_exit_code)
+{
+  const struct {
+    const char* option;
+    const char* value;
+    int exit_code;
+    const char* message;
+  } cases[] = {
+    { "--gpu", "63", 2, "opencl has no device 63" },
+    { "--csv", "/nowhere/rows.csv", 5, "cannot write /nowhere/rows.csv: No such file" },
+    { "--part", "kernel", 2, "kernels" },
+  };
+  Program program;
+  for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
+    PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--json", "--backend", "opencl",
+                cases[i].option, cases[i].value);
+    ck_assert_int_eq(program.exit_code, cases[i].exit_code);
+    ck_assert_str_eq(program.out, "");
+    assert_contains(program.err, cases[i].message);
+    program_clear(&program);
+  }
+}
+END_TEST
+
+START_TEST(a_backend_that_is_not_there_is_code_4_with_the_drivers_words)
+{
+  Error error = { STATUS_OK, "cuda is not in this build" };
+  uint32_t n = 0;
+  const GpuApi* const* const apis = gpu_apis(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!strcmp(apis[i]->name, "cuda") && !apis[i]->load(&error)) {
+      return; // it is there
+    }
+  }
+  Program program;
+  PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--backend", "cuda");
+  ck_assert_int_eq(program.exit_code, 4);
+  ck_assert_str_eq(program.out, "");
+  assert_contains(program.err, error.text);
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(csv_keeps_commas_and_quotes_in_texts)
+{
+  static const Bench bench = { .name = "bench test" };
+  static const BenchColumn columns[] = { { "what", "what", -4 }, { "us_p50", "p50", 6 } };
+  const Scratch scratch = scratch_new();
+  const char* const path = scratch_path(&scratch, "rows.csv");
+  BenchReport report;
+  Error error = { STATUS_OK, "" };
+  ck_assert_int_eq(bench_report_begin(&report, &bench, columns, ARRAY_LEN(columns),
+                                      json_pack("{ss sb}", "device", "a \"b\", c", "is_gpu", 1),
+                                      false, path, &error),
+                   STATUS_OK);
+  json_t* const row = json_pack("{ss}", "what", "x");
+  bench_row_times(row, &(BenchTimes){ .ns = { .p50 = 1500.0 } });
+  bench_report_row(&report, row);
+  ck_assert_int_eq(bench_report_end(&report, NULL), 0);
+  char* const text = read_text(path);
+  ck_assert_str_eq(text, "device,is_gpu,what,us_p50\n\"a \"\"b\"\", c\",true,\"x\",1.5\n");
+  free(text);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+int
+main(void)
+{
+  Error error = { STATUS_OK, "" };
+  if (gpu_opencl.load(&error) || !gpu_opencl.n_devices()) {
+    puts(error.text);
+    return TEST_SKIPPED;
+  }
+  const TTest* const tests[] = {
+    fixed_costs_have_a_row_for_each_case_and_pace,
+    a_device_that_takes_copies_only_has_no_rows_of_mapped_memory,
+    people_get_the_device_and_a_table,
+    a_block_goes_through_a_device_and_the_cpu,
+    convolutions_are_counted_and_what_they_read,
+    long_signals_go_three_ways_on_a_device_and_one_on_the_cpu,
+    rows_end_at_a_limit_and_are_left_out_when_time_is_up,
+    what_cannot_be_is_said_with_its_exit_code,
+    a_backend_that_is_not_there_is_code_4_with_the_drivers_words,
+    csv_keeps_commas_and_quotes_in_texts,
+  };
+  return suite_run("benchmarks of GPUs", tests, ARRAY_LEN(tests));
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// warprack run with a state folder: what played comes back, a crash loop ends in a good rack, and a
+// full disk refuses saves and nothing else.
+
+#include "tests/support/live_run.h"
+#include "tests/support/scratch.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RATE         48000
+#define FRAMES       4800U
+#define LAST_PLAYED  "the rack that played last"
+#define SILENT_BELOW 1e-9f
+
+static Scratch scratch;
+
+/// Start with the state folder of the scratch directory.
+#define START(...) LIVE_START("--state", scratch_path(&scratch, "state"), __VA_ARGS__)
+
+// ---- what comes back ----
+
+START_TEST(what_played_comes_back_unless_the_command_line_has_changed)
+{
+  scratch = scratch_new();
+  START("gain -6dB");
+  LIVE_ASK("/rack/chain", "gain -7dB");
+  live_end(SIGTERM);
+  START("gain -6dB"); // the same command line
+  live_assert_said(LAST_PLAYED);
+  live_assert_plays("-7dB");
+  live_end(SIGTERM);
+  START("--fresh", "gain -6dB");
+  live_assert_plays("-6dB");
+  live_end(SIGTERM);
+  START("gain -8dB"); // the operator wants something else
+  live_assert_plays("-8dB");
+  LIVE_ASK("/rack/chain", "gain -9dB");
+  live_end(SIGTERM);
+  START("gain -8dB");
+  live_assert_plays("-9dB");
+  live_end(SIGTERM);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(a_rack_that_was_heard_for_some_seconds_survives_a_kill)
+{
+  scratch = scratch_new();
+  START("gain -6dB");
+  LIVE_ASK("/rack/chain", "gain -7dB");
+  char kept[512] = "";
+  while (!strstr(kept, "-7dB")) { // or the test's time runs out
+    FILE* const file = fopen(scratch_path(&scratch, "state/present.rack"), "re");
+    if (file) {
+      kept[fread(kept, 1, sizeof(kept) - 1U, file)] = '\0';
+      fclose(file);
+    }
+    nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+  }
+  LIVE_ASK("/rack/chain", "gain -8dB"); // not heard for long enough
+  live_end(SIGKILL);
+  START("gain -6dB");
+  live_assert_plays("-7dB");
+  live_end(SIGTERM);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(a_reload_counts_as_what_the_command_line_says)
+{
+  scratch = scratch_new();
+  scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
+  START(scratch_path(&scratch, "live.rack"));
+  scratch_write(&scratch, "live.rack", "chain gain -7dB\n", 16);
+  kill(live_run.pid, SIGHUP);
+  program_expect(&live_run, "\"rack.reloaded\"");
+  LIVE_ASK("/rack/chain", "gain -8dB");
+  live_end(SIGTERM);
+  START(scratch_path(&scratch, "live.rack"));
+  live_assert_plays("-8dB");
+  live_end(SIGTERM);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(a_damaged_rack_file_does_not_keep_it_silent)
+{
+  scratch = scratch_new();
+  scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
+  START(scratch_path(&scratch, "live.rack"));
+  live_end(SIGTERM);
+  scratch_write(&scratch, "live.rack", "chain gain -6dB | gian\n", 23);
+  START(scratch_path(&scratch, "live.rack"));
+  live_assert_plays("-6dB");
+  live_end(SIGTERM);
+  scratch_write(&scratch, "state/present.rack", "chain gian\n", 11);
+  PROGRAM_RUN(&live_run, "run", "--io", "dummy", "--osc-port", "0", "--state",
+              scratch_path(&scratch, "state"), scratch_path(&scratch, "live.rack"));
+  ck_assert_int_eq(live_run.exit_code, 2); // nothing is left
+  ck_assert_msg(strstr(live_run.err, "live.rack:1:19: "), "%s", live_run.err);
+  ck_assert_msg(strstr(live_run.err, "state.refused: " LAST_PLAYED), "%s", live_run.err);
+  program_clear(&live_run);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+// ---- crash loops ----
+
+static float
+peak_of(const char* const path)
+{
+  unsigned n_channels = 0;
+  size_t n_frames = 0;
+  int rate_hz = 0;
+  float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
+  float peak = 0.0f;
+  for (size_t i = 0; i < n_frames * n_channels; ++i) {
+    peak = samples[i] > peak ? samples[i] : peak;
+  }
+  ck_assert_uint_gt(n_frames, 0);
+  free(samples);
+  return peak;
+}
+
+/// One start that does not live.
+static void
+start_and_kill(void)
+{
+  START("gain -6dB");
+  live_end(SIGKILL);
+}
+
+START_TEST(the_third_start_that_has_not_lived_is_the_last_good_rack_muted)
+{
+  static float noise[FRAMES];
+  const float* const samples[] = { noise, noise };
+  scratch = scratch_new();
+  signal_noise(noise, FRAMES, 1);
+  scratch_write_wav(&scratch, "in.wav", samples, 2, FRAMES, RATE);
+  char in[160];
+  char out[160];
+  snprintf(in, sizeof(in), "%s", scratch_path(&scratch, "in.wav"));
+  snprintf(out, sizeof(out), "%s", scratch_path(&scratch, "out.wav"));
+
+  START("--play", in, "--record", out, "gain -6dB");
+  program_expect(&live_run, "\"status\""); // has played for a second
+  live_end(SIGTERM);
+  ck_assert_float_gt(peak_of(out), 0.1f); // positive control
+
+  start_and_kill();
+  start_and_kill();
+  scratch_write(&scratch, "state/good.rack", "chain gain -11dB\n", 17);
+  START("--play", in, "--record", out, "gain -6dB");
+  live_assert_said("\"event\":\"state.loop\",\"level\":\"error\"");
+  live_assert_said("the last good rack");
+  live_assert_plays("-11dB");
+  ck_assert_ptr_nonnull(strstr(LIVE_ASK("/server/status"), "\"muted\" 1"));
+  program_expect(&live_run, "\"status\"");
+  live_end(SIGTERM); // in order: the loop is over
+  ck_assert_float_lt(peak_of(out), SILENT_BELOW);
+
+  START("--play", in, "--record", out, "gain -6dB");
+  ck_assert_ptr_null(strstr(program_peek(&live_run), "state.loop"));
+  program_expect(&live_run, "\"status\"");
+  live_end(SIGTERM);
+  ck_assert_float_gt(peak_of(out), 0.05f);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(the_fifth_start_that_has_not_lived_is_the_empty_rack)
+{
+  scratch = scratch_new();
+  for (int i = 0; i < 4; ++i) {
+    start_and_kill();
+    scratch_write(&scratch, "state/good.rack", "chain gain -11dB\n", 17);
+  }
+  START("gain -6dB");
+  live_assert_said("the empty rack");
+  live_assert_plays("connect in out");
+  live_end(SIGTERM);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+/// Put another rack into the file of what played last, under the same origin.
+static void
+spoil_present(const char* const rack)
+{
+  char text[512];
+  FILE* const file = fopen(scratch_path(&scratch, "state/present.rack"), "r+");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_ptr_nonnull(fgets(text, sizeof(text), file)); // the first line
+  const long at = ftell(file);
+  ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+  fputs(rack, file);
+  ck_assert_int_eq(ftruncate(fileno(file), at + (long)strlen(rack)), 0);
+  fclose(file);
+}
+
+START_TEST(a_rack_whose_files_are_gone_makes_way_for_the_next_best)
+{
+  scratch = scratch_new();
+  START("gain -6dB");
+  live_end(SIGTERM);
+  spoil_present("chain fir no/such/file.txt\n");
+  START("gain -6dB");
+  live_assert_said("\"state.refused\"");
+  live_assert_plays("-6dB");
+  live_end(SIGTERM);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+// ---- the disk ----
+
+START_TEST(a_full_disk_refuses_saves_and_nothing_else)
+{
+  const char page[4096] = { 0 };
+  Program sender;
+  scratch = scratch_new();
+  mkdir(scratch_path(&scratch, "disk"), 0777);
+  if (mount("tmpfs", scratch_path(&scratch, "disk"), "tmpfs", 0, "size=64k")) {
+    printf("skipped: no tmpfs can be mounted\n");
+    scratch_remove(&scratch);
+    return;
+  }
+  symlink("disk/state", scratch_path(&scratch, "state"));
+  mkdir(scratch_path(&scratch, "disk/state"), 0777);
+  START("--root", scratch_path(&scratch, "disk"), "gain -6dB");
+  const int filler = open(scratch_path(&scratch, "disk/filler"), O_WRONLY | O_CREAT, 0666);
+  while (write(filler, page, sizeof(page)) > 0) {
+  }
+  close(filler);
+  PROGRAM_RUN(&sender, "send", "--osc-port", live_port, "/rack/save", "live.rack");
+  ck_assert_msg(strstr(sender.out, "No space left"), "%s%s", sender.out, sender.err);
+  program_clear(&sender);
+  LIVE_ASK("/rack/chain", "gain -7dB");
+  program_expect(&live_run, "\"state.unsaved\"");
+  live_assert_plays("-7dB");
+  unlink(scratch_path(&scratch, "disk/filler"));
+  LIVE_ASK("/rack/save", "live.rack");
+  live_end(SIGTERM);
+  START("gain -6dB");
+  live_assert_plays("-7dB"); // there was room at the end
+  live_end(SIGTERM);
+  umount2(scratch_path(&scratch, "disk"), MNT_DETACH);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("comes_back", what_played_comes_back_unless_the_command_line_has_changed,
+           a_rack_that_was_heard_for_some_seconds_survives_a_kill,
+           a_reload_counts_as_what_the_command_line_says,
+           a_damaged_rack_file_does_not_keep_it_silent,
+           the_third_start_that_has_not_lived_is_the_last_good_rack_muted,
+           the_fifth_start_that_has_not_lived_is_the_empty_rack,
+           a_rack_whose_files_are_gone_makes_way_for_the_next_best,
+           a_full_disk_refuses_saves_and_nothing_else)

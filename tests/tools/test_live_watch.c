@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What becomes of the worker is said once, with its own reason, and what is the matter while it
+// lives, too.
+
+#include "tests/support/suite.h"
+#include "tools/live_watch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static LiveWatch watch;
+static LiveLog journal;
+static int ends[2]; // of a pipe
+
+static void
+open_journal(void)
+{
+  Error error;
+  watch = (LiveWatch){ 0 };
+  journal = (LiveLog){ 0 };
+  ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+  ck_assert_msg(!log_open(ends[1], ends[1], &journal.log, &error), "%s", error.text);
+}
+
+static bool
+look(const char* const worker, const uint64_t restarts, const char* const note)
+{
+  EngineStatus engine = { .worker_restarts = restarts, .worker_pid = 9 };
+  snprintf(engine.worker, sizeof(engine.worker), "%s", worker);
+  snprintf(engine.worker_note, sizeof(engine.worker_note), "%s", note);
+  return live_watch_look(&watch, &journal, &engine);
+}
+
+static void
+assert_said(const char* const lines)
+{
+  static char text[4096];
+  live_log_close(&journal);
+  close(ends[1]);
+  const ssize_t n = read(ends[0], text, sizeof(text) - 1U);
+  text[n < 0 ? 0 : n] = '\0';
+  close(ends[0]);
+  ck_assert_str_eq(text, lines);
+}
+
+START_TEST(a_loss_is_told_once_with_its_own_reason)
+{
+  open_journal();
+  ck_assert(!look("running", 0, ""));
+  ck_assert(look("resting", 0, "worker 6: crashed"));
+  ck_assert(!look("running", 1, "worker 6: crashed"));
+  ck_assert(!look("resting", 1, "worker 6: crashed")); // it has just gone, nobody knows why yet
+  ck_assert(look("resting", 1, "worker 7: hung"));
+  ck_assert(!look("resting", 1, "worker 7: hung"));
+  assert_said("warprack run: worker.lost: worker 6: crashed\n"
+              "warprack run: worker.back: process 9 has taken over\n"
+              "warprack run: worker.lost: worker 7: hung\n");
+}
+END_TEST
+
+START_TEST(what_is_the_matter_with_a_worker_that_lives_is_told_once)
+{
+  open_journal();
+  for (int n = 0; n < 3; ++n) {
+    ck_assert(!look("running", 0, "the rack cannot be planned again"));
+  }
+  assert_said("warprack run: worker.note: the rack cannot be planned again\n");
+}
+END_TEST
+
+SUITE_MAIN("live_watch", a_loss_is_told_once_with_its_own_reason,
+           what_is_the_matter_with_a_worker_that_lives_is_told_once)

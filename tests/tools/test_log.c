@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Lines come out in order, at most one of a class per interval, with the number of those left out;
+// nobody waits when nobody reads, and what was dropped is counted.
+
+#include "engine/base/time.h"
+#include "tests/support/suite.h"
+#include "tools/log.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIPE_BYTES  4096
+#define LINE_BYTES  100
+#define N_LINES     2000U // more than the pipe and the queue hold
+#define CLOSE_MS    200U
+#define PATIENCE_MS 10000U
+#define FOR_EVER_NS UINT64_C(3600000000000)
+
+static const LogClass plain = { 0, LOG_INFO, 0 };
+static const LogClass seldom = { 1, LOG_WARNING, FOR_EVER_NS };
+
+static Log* journal;
+static int ends[2]; // of a pipe
+
+static void
+open_log(void)
+{
+  Error error;
+  ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+  ck_assert_int_ge(fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES), PIPE_BYTES);
+  ck_assert_msg(!log_open(ends[1], ends[1], &journal, &error), "%s", error.text);
+}
+
+/// Close a log whose lines fit into the pipe; what came out.
+static const char*
+close_and_read(void)
+{
+  static char text[PIPE_BYTES + 1];
+  ck_assert(log_close(journal, PATIENCE_MS));
+  close(ends[1]);
+  const ssize_t n = read(ends[0], text, PIPE_BYTES);
+  text[n < 0 ? 0 : n] = '\0';
+  close(ends[0]);
+  return text;
+}
+
+START_TEST(lines_come_out_in_order)
+{
+  open_log();
+  log_say(journal, &plain, LOG_TEXT, false, strdup("one"));
+  log_say(journal, &plain, LOG_TEXT, true, strdup("two"));
+  log_say(journal, &plain, LOG_JSON, false, strdup("{\"three\":3}"));
+  ck_assert_str_eq(close_and_read(), "one\ntwo\n{\"three\":3}\n");
+}
+END_TEST
+
+START_TEST(a_line_stays_one_line_without_control_characters)
+{
+  open_log();
+  log_say(journal, &plain, LOG_TEXT, true,
+          strdup("no \"x\n<0>forged\r\x1B[2J\x7F\xC2\x9B\" \xFF caf\xC3\xA9"));
+  log_say(journal, &plain, LOG_JSON, false, strdup("{\"a\":\"\xC2\x9B\"}"));
+  ck_assert_str_eq(close_and_read(), "no \"x?<0>forged??[2J???\" ? caf\xC3\xA9\n{\"a\":\"??\"}\n");
+}
+END_TEST
+
+START_TEST(of_a_class_the_first_and_the_newest_are_written)
+{
+  open_log();
+  for (int i = 1; i <= 5; ++i) {
+    char text[32];
+    snprintf(text, sizeof(text), "lost %d", i);
+    log_say(journal, &seldom, LOG_TEXT, false, strdup(text));
+  }
+  log_say(journal, &plain, LOG_TEXT, false, strdup("another class"));
+  const LogCounts counts = log_counts(journal);
+  ck_assert_uint_eq(counts.left_out, 3);
+  ck_assert_uint_eq(counts.dropped, 0);
+  ck_assert_str_eq(close_and_read(), "lost 1\nanother class\nlost 5 (3 before it left out)\n");
+}
+END_TEST
+
+START_TEST(json_lines_stay_json_when_lines_are_left_out)
+{
+  open_log();
+  for (int i = 1; i <= 3; ++i) {
+    log_say(journal, &seldom, LOG_JSON, false, strdup("{\"event\":\"x\"}"));
+  }
+  ck_assert_str_eq(close_and_read(), "{\"event\":\"x\"}\n{\"event\":\"x\",\"left_out\":1}\n");
+}
+END_TEST
+
+START_TEST(a_line_that_had_to_wait_comes_when_the_interval_is_over)
+{
+  const LogClass soon = { 2, LOG_INFO, 20000000U };
+  open_log();
+  log_say(journal, &soon, LOG_TEXT, false, strdup("first"));
+  log_say(journal, &soon, LOG_TEXT, false, strdup("second"));
+  const uint64_t began_ns = time_now_ns();
+  while (log_counts(journal).written < 2U && time_now_ns() - began_ns < PATIENCE_MS * 1000000ULL) {
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+  }
+  ck_assert_uint_eq(log_counts(journal).written, 2);
+  ck_assert_str_eq(close_and_read(), "first\nsecond\n");
+}
+END_TEST
+
+START_TEST(a_status_line_is_rewritten_and_ended_by_the_next_one)
+{
+  open_log();
+  log_say(journal, &plain, LOG_REWRITE, true, strdup("10 %"));
+  log_say(journal, &plain, LOG_REWRITE, true, strdup("20 %"));
+  log_say(journal, &plain, LOG_TEXT, false, strdup("lost"));
+  ck_assert_str_eq(close_and_read(), "\r\033[K10 %\r\033[K20 %\nlost\n");
+}
+END_TEST
+
+START_TEST(the_journal_is_told_the_level)
+{
+  struct stat facts;
+  char stream[64];
+  ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+  fstat(ends[1], &facts);
+  snprintf(stream, sizeof(stream), "%lu:%lu", facts.st_dev, facts.st_ino);
+  setenv("JOURNAL_STREAM", stream, 1);
+  Error error;
+  ck_assert(!log_open(ends[1], ends[1], &journal, &error));
+  log_say(journal, &plain, LOG_TEXT, false, strdup("one"));
+  log_say(journal, &seldom, LOG_TEXT, true, strdup("two"));
+  ck_assert_str_eq(close_and_read(), "<6>one\n<4>two\n");
+  setenv("JOURNAL_STREAM", "1:1", 1); // of another process
+  open_log();
+  log_say(journal, &plain, LOG_TEXT, false, strdup("one"));
+  ck_assert_str_eq(close_and_read(), "one\n");
+  unsetenv("JOURNAL_STREAM");
+}
+END_TEST
+
+static char*
+long_line(void)
+{
+  char* const line = malloc(LINE_BYTES + 1);
+  memset(line, 'x', LINE_BYTES);
+  line[LINE_BYTES] = '\0';
+  return line;
+}
+
+/// True when a line written to the pipe itself would have to wait.
+static bool
+pipe_is_full(void)
+{
+  const int flags = fcntl(ends[1], F_GETFL);
+  fcntl(ends[1], F_SETFL, flags | O_NONBLOCK);
+  char* const line = long_line();
+  const bool is_full = write(ends[1], line, LINE_BYTES) < 0;
+  free(line);
+  fcntl(ends[1], F_SETFL, flags);
+  return is_full;
+}
+
+START_TEST(nobody_waits_when_nobody_reads)
+{
+  open_log();
+  ck_assert(!pipe_is_full());
+  for (uint32_t i = 0; i < N_LINES; ++i) {
+    log_say(journal, &plain, LOG_TEXT, false, long_line()); // comes back, or the test times out
+  }
+  const LogCounts counts = log_counts(journal);
+  ck_assert_uint_gt(counts.dropped, 0);
+  ck_assert_uint_le(counts.written + counts.dropped + LOG_MAX_LINES + 1U, N_LINES + LOG_MAX_LINES);
+  ck_assert(!log_close(journal, CLOSE_MS)); // the writer sits in the pipe
+  ck_assert(pipe_is_full());                // positive control: it was full all the time
+}
+END_TEST
+
+START_TEST(it_goes_on_when_somebody_reads_again)
+{
+  open_log();
+  for (uint32_t i = 0; i < N_LINES; ++i) {
+    log_say(journal, &plain, LOG_TEXT, false, long_line());
+  }
+  const LogCounts counts = log_counts(journal);
+  size_t n_bytes = 0;
+  const size_t expected = (N_LINES - counts.dropped) * (LINE_BYTES + 1U);
+  char bytes[PIPE_BYTES];
+  while (n_bytes < expected) {
+    const ssize_t n = read(ends[0], bytes, sizeof(bytes));
+    ck_assert_int_gt(n, 0);
+    n_bytes += (size_t)n;
+  }
+  ck_assert(log_close(journal, PATIENCE_MS));
+  ck_assert_uint_eq(n_bytes, expected);
+}
+END_TEST
+
+START_TEST(a_reader_that_went_away_is_counted)
+{
+  signal(SIGPIPE, SIG_IGN);
+  open_log();
+  close(ends[0]);
+  log_say(journal, &plain, LOG_TEXT, false, strdup("one"));
+  const uint64_t began_ns = time_now_ns();
+  while (!log_counts(journal).dropped && time_now_ns() - began_ns < PATIENCE_MS * 1000000ULL) {
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+  }
+  ck_assert_uint_eq(log_counts(journal).dropped, 1);
+  ck_assert(log_close(journal, PATIENCE_MS));
+}
+END_TEST
+
+SUITE_MAIN("log", lines_come_out_in_order, a_line_stays_one_line_without_control_characters,
+           of_a_class_the_first_and_the_newest_are_written,
+           json_lines_stay_json_when_lines_are_left_out,
+           a_line_that_had_to_wait_comes_when_the_interval_is_over,
+           a_status_line_is_rewritten_and_ended_by_the_next_one, the_journal_is_told_the_level,
+           nobody_waits_when_nobody_reads, it_goes_on_when_somebody_reads_again,
+           a_reader_that_went_away_is_counted)

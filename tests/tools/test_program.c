@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The program around the parts: help for every subcommand, mistakes refused with the nearest name
+// and exit code 2, the same facts for people and as JSON.
+
+#include "dsp_gpu/gpu.h"
+#include "engine/base/text.h"
+#include "engine/contract/effect.h"
+#include "tests/support/program.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+#include "tools/bench/bench.h"
+#include "tools/commands.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void
+assert_contains(const char* const text, const char* const part)
+{
+  ck_assert_msg(strstr(text, part), "'%s' is not in: %s", part, text);
+}
+
+/// Run it for a JSON document on one line of stdout.
+#define RUN_JSON(json, ...)                                                                        \
+  do {                                                                                             \
+    Program program_;                                                                              \
+    PROGRAM_RUN(&program_, __VA_ARGS__);                                                           \
+    ck_assert_msg(program_.exit_code == 0, "%s", program_.err);                                    \
+    json_error_t why_;                                                                             \
+    (json) = json_loads(program_.out, 0, &why_);                                                   \
+    ck_assert_msg((json) != NULL, "%s in: %s", why_.text, program_.out);                           \
+    program_clear(&program_);                                                                      \
+  } while (0)
+
+START_TEST(help_lists_every_subcommand)
+{
+  Program program;
+  PROGRAM_RUN(&program, "--help");
+  ck_assert_int_eq(program.exit_code, 0);
+  uint32_t n = 0;
+  const Command* const* const commands = program_commands(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    assert_contains(program.out, commands[i]->name);
+    assert_contains(program.out, commands[i]->summary);
+    ck_assert_msg(i == 0 || strcmp(commands[i - 1]->name, commands[i]->name) < 0, "%s",
+                  commands[i]->name);
+  }
+  program_clear(&program);
+}
+END_TEST
+
+START_TEST(every_subcommand_and_benchmark_has_help)
+{
+  Program program;
+  uint32_t n = 0;
+  const Command* const* const commands = program_commands(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    PROGRAM_RUN(&program, commands[i]->name, "--help");
+    ck_assert_msg(program.exit_code == 0, "%s: %s", commands[i]->name, program.err);
+    assert_contains(program.out, commands[i]->usage);
+    program_clear(&program);
+  }
+  const Bench* const* const benches = bench_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    ck_assert_msg(!strncmp(benches[i]->name, BENCH_PREFIX, strlen(BENCH_PREFIX)), "%s",
+                  benches[i]->name);
+    PROGRAM_RUN(&program, "bench", benches[i]->name + strlen(BENCH_PREFIX), "--help");
+    ck_assert_msg(program.exit_code == 0, "%s: %s", benches[i]->name, program.err);
+    assert_contains(program.out, benches[i]->name);
+    program_clear(&program);
+  }
+}
+END_TEST
+
+START_TEST(mistakes_are_refused_with_the_nearest_name)
+{
+  Program program;
+  PROGRAM_RUN(&program, "lits");
+  ck_assert_int_eq(program.exit_code, 2);
+  ck_assert_str_eq(program.out, "");
+  assert_contains(program.err, "unknown command 'lits'; did you mean \"list\"?");
+  program_clear(&program);
+
+  PROGRAM_RUN(&program, "list", "efects");
+  ck_assert_int_eq(program.exit_code, 2);
+  assert_contains(program.err, "did you mean \"effects\"?");
+  program_clear(&program);
+
+  PROGRAM_RUN(&program, "info", "gian");
+  ck_assert_int_eq(program.exit_code, 2);
+  assert_contains(program.err, "did you mean \"gain\"?");
+  program_clear(&program);
+}
+END_TEST
+
+/// Bytes that would move a cursor, set a title or turn a line around.
+START_TEST(no_argument_comes_back_as_an_order_to_the_terminal)
+{
+  static const char hostile[] = "x\x1B[2J\x07\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6\xFF\n.wav";
+  static const char chain[] = "gain \x1B[2J\xC2\x9B\xE2\x80\xAE";
+  static const char file[] = "convolver \"x\xC2\x9B\xE2\x80\xAE.wav\"";
+  static const char* const lines[][5] = {
+    { hostile },
+    { "info", hostile },
+    { "list", hostile },
+    { "bench", hostile },
+    { "check", hostile },
+    { "check", chain },
+    { "check", file },
+    { "check", "--rate", hostile, "gain" },
+    { "render", "gain", hostile, "out.wav" },
+    { "render", "--format", hostile, "gain", "in.wav" },
+    { "run", "--io", hostile },
+    { "import", hostile },
+    { "send", hostile },
+  };
+  for (unsigned l = 0; l < ARRAY_LEN(lines); ++l) {
+    const char* words[6] = { NULL };
+    memcpy(words, lines[l], sizeof(lines[l]));
+    Program program;
+    program_start(&program, words);
+    program_wait(&program);
+    ck_assert_int_ne(program.exit_code, 0);
+    char* const end = strchr(program.err, '\n');
+    ck_assert_msg(end && !end[1], "more than a line: %s", program.err);
+    *end = '\0';
+    ck_assert_msg(text_is_printable(program.err), "%u: %s", l, program.err);
+    program_clear(&program);
+  }
+}
+END_TEST
+
+START_TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
+{
+  Program program;
+  PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--duration", "1",
+              "convolver nowhere.wav");
+  ck_assert_int_eq(program.exit_code, 5);
+  ck_assert_ptr_nonnull(strstr(program.err, "nowhere.wav"));
+  program_clear(&program);
+}
+END_TEST
+
+/// With few descriptors a command does what it is for, or ends with 6; with fewer the system cannot
+/// load it, 127.
+START_TEST(too_few_open_files_end_with_6)
+{
+  static const char* const commands[] = {
+    "check 'convolver in.wav'",
+    "check made.rack",
+    "render -q gain in.wav out.wav",
+    "run --io dummy --fast -t 0.01 -p 0 gain",
+  };
+  const Scratch scratch = scratch_new();
+  static const float half[] = { 0.5F };
+  const float* const samples[] = { half };
+  scratch_write_wav(&scratch, "in.wav", samples, 1, 1, 48000);
+  scratch_write(&scratch, "made.rack", "chain gain\n", 11);
+  unsigned n_short = 0;
+  for (unsigned c = 0; c < ARRAY_LEN(commands); ++c) {
+    for (unsigned n = 4; n < 14U; ++n) {
+      char line[512];
+      snprintf(line, sizeof(line),
+               "cd %s && exec >/dev/null 2>&1 && ulimit -n %u && exec $WARPRACK_PROGRAM %s",
+               scratch.directory, n, commands[c]);
+      const int status = system(line);
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+      ck_assert_msg(code == 0 || code == 6 || code == 127, "%s with %u descriptors ends with %d",
+                    commands[c], n, code);
+      n_short += code == 6;
+    }
+  }
+  ck_assert_uint_ge(n_short, ARRAY_LEN(commands));
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(list_effects_is_the_table)
+{
+  json_t* list;
+  RUN_JSON(list, "list", "effects", "--json");
+  uint32_t n = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  ck_assert_uint_eq(json_array_size(list), n);
+  for (uint32_t i = 0; i < n; ++i) {
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(list, i), "name")),
+                     table[i]->name);
+  }
+  json_decref(list);
+}
+END_TEST
+
+START_TEST(info_describes_every_parameter)
+{
+  uint32_t n = 0;
+  const FxInfo* const* const table = fx_table(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    json_t* info;
+    RUN_JSON(info, "info", table[i]->name, "--json");
+    const json_t* const params = json_object_get(info, "params");
+    ck_assert_uint_eq(json_array_size(params), table[i]->n_params);
+    for (uint32_t p = 0; p < table[i]->n_params; ++p) {
+      const json_t* const param = json_array_get(params, p);
+      ck_assert_str_eq(json_string_value(json_object_get(param, "id")), table[i]->params[p].id);
+      if (table[i]->params[p].kind == PARAM_NUMBER) {
+        ck_assert_double_eq(json_number_value(json_object_get(param, "max")),
+                            table[i]->params[p].max);
+      }
+    }
+    json_decref(info);
+  }
+}
+END_TEST
+
+START_TEST(info_reads_well)
+{
+  Program program;
+  PROGRAM_RUN(&program, "info", "gain");
+  ck_assert_int_eq(program.exit_code, 0);
+  assert_contains(program.out, "-120 to 40 dB");
+  assert_contains(program.out, "default 0");
+  program_clear(&program);
+}
+END_TEST
+
+/// Exit code of the program in a shell, where its words can be redirected.
+static int
+exit_code_of(const char* const words)
+{
+  char line[1024];
+  snprintf(line, sizeof(line), "'%s' %s 2>/dev/null", getenv("WARPRACK_PROGRAM"), words);
+  const int status = system(line);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+START_TEST(what_cannot_be_printed_is_an_error_but_never_ends_the_sound)
+{
+  static const char* const words[] = { "--help",        "--version",          "list effects",
+                                       "info gain",     "info gain --json",   "check gain",
+                                       "render --help", "list effects --json" };
+  for (size_t i = 0; i < ARRAY_LEN(words); ++i) {
+    char line[128];
+    snprintf(line, sizeof(line), "%s >/dev/full", words[i]);
+    ck_assert_msg(exit_code_of(line) == 5, "%s", line);
+  }
+  ck_assert_int_eq(exit_code_of("run --io dummy --fast -p 0 -t 1 gain >/dev/full"), 0);
+  ck_assert_int_eq(exit_code_of("run --io dummy --fast -p 0 -t 1 --json gain >/dev/full"), 0);
+}
+END_TEST
+
+START_TEST(json_is_json_whatever_a_file_is_called)
+{
+  const Scratch scratch = scratch_new();
+  scratch_write(&scratch, "ta\xffps.txt", "1 0.5\n", 6);
+  char rack[256];
+  snprintf(rack, sizeof(rack), "fir file=\"%s\"", scratch_path(&scratch, "ta\xffps.txt"));
+  json_t* report;
+  RUN_JSON(report, "check", "--json", rack);
+  assert_contains(json_string_value(json_object_get(report, "rack")), "ta?ps.txt");
+  json_decref(report);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+/// Devices of an API in this build; 0 where it has no driver or was left out.
+static uint32_t
+n_devices_of(const char* const name)
+{
+  uint32_t n = 0;
+  uint32_t n_devices = 0;
+  const GpuApi* const* const apis = gpu_apis(&n);
+  for (uint32_t a = 0; a < n; ++a) {
+    if (!strcmp(apis[a]->name, name) && !apis[a]->load(NULL)) {
+      n_devices = apis[a]->n_devices();
+    }
+  }
+  return n_devices;
+}
+
+START_TEST(a_backend_is_available_where_it_has_a_device)
+{
+  json_t* list;
+  RUN_JSON(list, "list", "backends", "--json");
+  ck_assert_uint_eq(json_array_size(list), 3);
+  for (size_t i = 0; i < 3; ++i) {
+    const json_t* const row = json_array_get(list, i);
+    const char* const name = json_string_value(json_object_get(row, "name"));
+    const bool is_there = !strcmp(name, "cpu") || n_devices_of(name) > 0;
+    ck_assert_msg(json_is_true(json_object_get(row, "available")) == is_there, "%s", name);
+    ck_assert(json_string_length(json_object_get(row, "summary")) > 0);
+  }
+  json_decref(list);
+}
+END_TEST
+
+START_TEST(devices_are_listed_with_what_they_are)
+{
+  json_t* list;
+  RUN_JSON(list, "list", "devices", "--json", "--measure");
+  uint32_t n_missing = n_devices_of("cuda") + n_devices_of("opencl");
+  size_t i;
+  const json_t* row;
+  json_array_foreach(list, i, row)
+  {
+    const char* const kind = json_string_value(json_object_get(row, "kind"));
+    ck_assert(kind && json_string_length(json_object_get(row, "name")) > 0);
+    ck_assert(!strcmp(kind, "audio") || !strcmp(kind, "compute"));
+    if (!strcmp(kind, "compute")) {
+      --n_missing;
+      ck_assert(json_string_length(json_object_get(row, "driver")) > 0);
+      ck_assert(json_integer_value(json_object_get(row, "memory_bytes")) > 0);
+      ck_assert(json_is_boolean(json_object_get(row, "is_gpu")));
+      const double p50 = json_number_value(json_object_get(row, "submission_us_p50"));
+      ck_assert_double_gt(p50, 0.0);
+      ck_assert_double_ge(json_number_value(json_object_get(row, "submission_us_p99")), p50);
+    }
+  }
+  ck_assert_uint_eq(n_missing, 0);
+  json_decref(list);
+}
+END_TEST
+
+SUITE_MAIN("program", help_lists_every_subcommand, every_subcommand_and_benchmark_has_help,
+           mistakes_are_refused_with_the_nearest_name,
+           a_rack_that_cannot_be_planned_is_refused_at_the_start,
+           no_argument_comes_back_as_an_order_to_the_terminal, too_few_open_files_end_with_6,
+           list_effects_is_the_table, info_describes_every_parameter, info_reads_well,
+           what_cannot_be_printed_is_an_error_but_never_ends_the_sound,
+           json_is_json_whatever_a_file_is_called, a_backend_is_available_where_it_has_a_device,
+           devices_are_listed_with_what_they_are)

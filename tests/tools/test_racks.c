@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The racks of racks/, which the README shows, are what it says: each renders stereo noise into
+// sound that stays under its limiter, with the number of channels that it promises.
+
+#include "engine/base/status.h"
+#include "tests/support/program.h"
+#include "tests/support/scratch.h"
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE      48000
+#define FRAMES    24000U
+#define IR_FRAMES 4800U
+#define CEILING   0.8913 // -1 dB, to the last bit of a float and a little more
+
+static Scratch scratch;
+
+/// The rack file's text in the scratch folder, beside the impulse response that one of them wants.
+static void
+copy_rack(const char* const path, const char* const name)
+{
+  FILE* const file = fopen(path, "rb");
+  ck_assert_ptr_nonnull(file);
+  char text[4096];
+  const size_t n = fread(text, 1, sizeof(text), file);
+  fclose(file);
+  ck_assert_uint_lt(n, sizeof(text));
+  scratch_write(&scratch, name, text, n);
+}
+
+static void
+write_inputs(void)
+{
+  static float left[FRAMES];
+  static float right[FRAMES];
+  static float ir[IR_FRAMES];
+  signal_noise(left, FRAMES, 1);
+  signal_noise(right, FRAMES, 2);
+  signal_noise(ir, IR_FRAMES, 3);
+  for (uint32_t i = 0; i < IR_FRAMES; ++i) {
+    ir[i] *= 0.05F * expf(-5.0F * (float)i / (float)IR_FRAMES);
+  }
+  const float* const stereo[] = { left, right };
+  const float* const mono[] = { ir };
+  scratch_write_wav(&scratch, "in.wav", stereo, 2, FRAMES, RATE);
+  scratch_write_wav(&scratch, "hall.wav", mono, 1, IR_FRAMES, RATE);
+}
+
+static void
+render_rack(const char* const name)
+{
+  Program program;
+  PROGRAM_RUN(&program, "render", scratch_path(&scratch, name), scratch_path(&scratch, "in.wav"),
+              scratch_path(&scratch, "out.wav"));
+  ck_assert_msg(program.exit_code == 0, "%s: %s", name, program.err);
+  program_clear(&program);
+  unsigned n_channels = 0;
+  size_t n_frames = 0;
+  int rate_hz = 0;
+  float* const out =
+      scratch_read(scratch_path(&scratch, "out.wav"), &n_channels, &n_frames, &rate_hz);
+  ck_assert_msg(n_channels == (strcmp(name, "crossover.rack") ? 2U : 4U), "%s: %u channels", name,
+                n_channels);
+  ck_assert_uint_ge(n_frames, FRAMES);
+  double sum = 0.0;
+  for (size_t i = 0; i < n_frames * n_channels; ++i) {
+    ck_assert_msg(fabs((double)out[i]) <= CEILING, "%s: %g", name, (double)out[i]);
+    sum += (double)out[i] * (double)out[i];
+  }
+  ck_assert_msg(sum / (double)(FRAMES * n_channels) > 1e-3, "%s: almost silent", name);
+  free(out);
+}
+
+START_TEST(every_rack_renders)
+{
+  scratch = scratch_new();
+  write_inputs();
+  char pattern[512];
+  snprintf(pattern, sizeof(pattern), "%s/*.rack", getenv("WARPRACK_RACKS"));
+  glob_t found;
+  ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+  ck_assert_uint_ge(found.gl_pathc, 5);
+  for (size_t i = 0; i < found.gl_pathc; ++i) {
+    const char* const name = strrchr(found.gl_pathv[i], '/') + 1;
+    copy_rack(found.gl_pathv[i], name);
+    render_rack(name);
+  }
+  globfree(&found);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(the_crossover_adds_up_flat)
+{
+  scratch = scratch_new();
+  const char* const chain =
+      "chain low: lowpass 2200 type=linkwitz-riley order=4 + high: highpass 2200 "
+      "type=linkwitz-riley order=4\n";
+  scratch_write(&scratch, "sum.rack", chain, strlen(chain));
+  static float impulse[FRAMES];
+  impulse[0] = 1.0F;
+  const float* const mono[] = { impulse };
+  scratch_write_wav(&scratch, "in.wav", mono, 1, FRAMES, RATE);
+  Program program;
+  PROGRAM_RUN(&program, "render", scratch_path(&scratch, "sum.rack"),
+              scratch_path(&scratch, "in.wav"), scratch_path(&scratch, "out.wav"));
+  ck_assert_msg(program.exit_code == 0, "%s", program.err);
+  program_clear(&program);
+  unsigned n_channels = 0;
+  size_t n_frames = 0;
+  int rate_hz = 0;
+  float* const out =
+      scratch_read(scratch_path(&scratch, "out.wav"), &n_channels, &n_frames, &rate_hz);
+  double energy = 0.0; // an allpass keeps the energy of an impulse
+  for (size_t i = 0; i < n_frames; ++i) {
+    energy += (double)out[i] * (double)out[i];
+  }
+  ck_assert_double_eq_tol(energy, 1.0, 1e-5);
+  free(out);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("racks", every_rack_renders, the_crossover_adds_up_flat)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Random edits stay racks that can be played, stay within their bounds, and are the same for a
+// seed.
+
+#include "tests/support/suite.h"
+#include "tools/random_edits.h"
+
+#include <stdlib.h>
+
+#define N_EDITS 2000U
+
+START_TEST(every_edit_leaves_a_good_rack)
+{
+  RandomEdits edits;
+  Error error;
+  uint32_t most = 0;
+  ck_assert_msg(!random_edits_new(&edits, 1, &error), "%s", error.text);
+  for (uint32_t i = 0; i < N_EDITS; ++i) {
+    ck_assert_msg(!random_edits_next(&edits, &error), "edit %u: %s", i, error.text);
+    ck_assert_msg(!rack_check(edits.rack, &error), "edit %u: %s", i, error.text);
+    ck_assert_uint_ge(edits.rack->n_nodes, RANDOM_EDITS_MIN);
+    ck_assert_uint_le(edits.rack->n_nodes, RANDOM_EDITS_MAX);
+    ck_assert_uint_eq(edits.rack->n_edges, edits.rack->n_nodes + 1U); // still a chain
+    most = edits.rack->n_nodes > most ? edits.rack->n_nodes : most;
+  }
+  ck_assert_uint_eq(most, RANDOM_EDITS_MAX);
+  random_edits_clear(&edits);
+}
+END_TEST
+
+START_TEST(a_seed_gives_the_same_edits)
+{
+  RandomEdits a;
+  RandomEdits b;
+  Error error;
+  ck_assert(!random_edits_new(&a, 7, &error) && !random_edits_new(&b, 7, &error));
+  for (uint32_t i = 0; i < 100U; ++i) {
+    ck_assert(!random_edits_next(&a, &error) && !random_edits_next(&b, &error));
+    ck_assert(rack_equal(a.rack, b.rack));
+  }
+  random_edits_clear(&a);
+  random_edits_clear(&b);
+}
+END_TEST
+
+SUITE_MAIN("random edits", every_edit_leaves_a_good_rack, a_seed_gives_the_same_edits)

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The program as it is shipped, playing live under the real-time trap while a controller edits its
+// rack: callback and worker, in one process and in two, do nothing that audio threads must not.
+
+#include "engine/base/status.h"
+#include "tests/support/program.h"
+#include "tests/support/rt_trap.h"
+#include "tests/support/suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char* const chains[] = {
+  "highpass 80 order=4 | compressor | limiter -1dB",
+  "(gain -3dB + delay 50ms feedback=0.5 mix=1) | limiter -1dB",
+  "peaking 1000 6dB | reverb mix=0.3 | limiter -1dB lookahead=3ms",
+  "fir lowpass 4000 taps=301 | pan 30%",
+};
+
+/// From "... OSC port 40123".
+static void
+read_port(Program* const server, char* const port, const size_t n_bytes)
+{
+  program_expect(server, "OSC port ");
+  program_expect(server, "\n");
+  const char* const at = strstr(program_peek(server), "OSC port ") + strlen("OSC port ");
+  snprintf(port, n_bytes, "%.*s", (int)strspn(at, "0123456789"), at);
+}
+
+/// How often `text` is in `in`.
+static uint32_t
+n_times(const char* const in, const char* const text)
+{
+  uint32_t n = 0;
+  for (const char* at = strstr(in, text); at; at = strstr(at + 1, text)) {
+    ++n;
+  }
+  return n;
+}
+
+/// Play and edit under the trap; each process that ends by itself reports on stderr.
+static void
+play(const char* const processes, const uint32_t n_processes)
+{
+  Program server;
+  char port[16];
+  const char* const words[] = { "run",     "--io", "dummy",   "--osc-port", "0",
+                                "--block", "128",  processes, "gain -6dB",  NULL };
+  setenv("LD_PRELOAD", getenv("WARPRACK_RT_TRAP_LIBRARY"), 1);
+  setenv("WARPRACK_RT_TRAP", "report", 1);
+  program_start(&server, words);
+  unsetenv("LD_PRELOAD");
+  read_port(&server, port, sizeof(port));
+  for (uint32_t e = 0; e < 12U; ++e) {
+    Program edit;
+    PROGRAM_RUN(&edit, "send", "--osc-port", port, "/rack/chain", chains[e % ARRAY_LEN(chains)]);
+    ck_assert_msg(edit.exit_code == 0, "%s", edit.err);
+    program_clear(&edit);
+  }
+  ck_assert_int_eq(kill(server.pid, SIGTERM), 0);
+  program_wait(&server);
+  ck_assert_msg(server.exit_code == 0, "%s", server.err);
+  const uint32_t n_reports = n_times(server.err, "rt_trap: sections=");
+  ck_assert_msg(n_reports >= n_processes, "%s", server.err);
+  ck_assert_msg(n_times(server.err, " violations=0 ") == n_reports, "%s", server.err);
+  ck_assert_msg(!strstr(server.err, "rt_trap: sections=0 "), "%s", server.err); // they have looked
+  program_clear(&server);
+}
+
+START_TEST(in_one_process_with_edits_no_audio_thread_does_what_it_must_not)
+{
+  play("--in-process", 1);
+}
+END_TEST
+
+START_TEST(in_two_processes_neither)
+{
+  play("--no-connect", 2);
+}
+END_TEST
+
+SUITE_MAIN("rt live", in_one_process_with_edits_no_audio_thread_does_what_it_must_not,
+           in_two_processes_neither)

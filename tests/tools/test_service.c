@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A service manager hears that the run is ready, alive and at its end, in the words of
+// sd_notify(3); the watchdog is fed at half of its time, and only when every part has done work.
+
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+#include "tools/service.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define S  UINT64_C(1000000000)
+#define MS UINT64_C(1000000)
+
+static int manager = -1;
+static Service service;
+static Error error;
+
+/// Be a manager that listens at `name`, "@" for an abstract one.
+static void
+listen_at(const char* const name)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  strncpy(address.sun_path, name, sizeof(address.sun_path) - 1U);
+  const socklen_t n_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+  if (name[0] == '@') {
+    address.sun_path[0] = '\0';
+  }
+  manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  ck_assert_int_eq(bind(manager, (struct sockaddr*)&address, n_bytes), 0);
+  setenv("NOTIFY_SOCKET", name, 1);
+}
+
+/// The next message, "" for none.
+static const char*
+heard(void)
+{
+  static char text[1024];
+  const ssize_t n = recv(manager, text, sizeof(text) - 1U, 0);
+  text[n < 0 ? 0 : n] = '\0';
+  return text;
+}
+
+static void
+open_service(const char* const watchdog_usec)
+{
+  char name[64];
+  snprintf(name, sizeof(name), "@warprack-test-%ld", (long)getpid());
+  listen_at(name);
+  if (watchdog_usec) {
+    setenv("WATCHDOG_USEC", watchdog_usec, 1);
+  }
+  ck_assert_msg(!service_open(&service, &error), "%s", error.text);
+}
+
+static void
+close_service(void)
+{
+  service_close(&service);
+  close(manager);
+}
+
+static const IoStatus running = {
+  .state = IO_STATE_RUNNING, .rate_hz = 48000.0, .block_frames = 64, .device = "card"
+};
+static const IoStatus waiting = { .state = IO_STATE_WAITING };
+static const EngineStatus engine = { .latency_frames = 64, .n_nodes = 3, .backend = "cpu" };
+
+START_TEST(without_a_manager_nothing_happens)
+{
+  unsetenv("NOTIFY_SOCKET");
+  setenv("WATCHDOG_USEC", "1000000", 1); // left from somebody else
+  ck_assert(!service_open(&service, &error));
+  ck_assert_uint_eq(service.socket.watchdog_ns, 0);
+  const VitalSigns signs = { .has_audio = true, .has_worker = true };
+  service_ready(&service, &signs, 0);
+  service_look(&service, &signs, "dummy", &running, &engine, 100U * S);
+  service_stopping(&service, "test");
+  service_close(&service);
+}
+END_TEST
+
+START_TEST(a_manager_hears_of_the_start_and_the_end)
+{
+  open_service(NULL);
+  ck_assert_ptr_null(getenv("NOTIFY_SOCKET")); // not for children
+  const VitalSigns signs = { .has_audio = true, .has_worker = true };
+  service_slow_start(&service, "measuring", S);
+  service_slow_start(&service, "measuring more", S + 999U * MS); // too soon to be told
+  ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring");
+  service_slow_start(&service, "measuring on", 2U * S);
+  ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring on");
+  service_ready(&service, &signs, 0);
+  ck_assert_str_eq(heard(), "READY=1");
+  service_slow_start(&service, "a later worker measures", 9U * S);
+  service_reloading(&service, 5U * MS);
+  ck_assert_str_eq(heard(), "RELOADING=1\nMONOTONIC_USEC=5000");
+  service_reloaded(&service);
+  ck_assert_str_eq(heard(), "READY=1");
+  service_stopping(&service, "terminated");
+  ck_assert_str_eq(heard(), "STOPPING=1\nSTATUS=stopping (terminated)");
+  close_service();
+}
+END_TEST
+
+START_TEST(a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed)
+{
+  open_service("1000000");
+  VitalSigns signs = { .has_audio = true, .has_worker = true };
+  service_ready(&service, &signs, 0);
+  ck_assert(!service_is_lost(&service, &error));
+  close(manager);
+  signs = (VitalSigns){ true, true, 1, 1, 1 };
+  service_look(&service, &signs, "dummy", &running, &engine, S);
+  ck_assert(service_is_lost(&service, &error));
+  ck_assert_ptr_nonnull(strstr(error.text, "refused"));
+  ck_assert(!service_is_lost(&service, &error));
+  ck_assert_uint_eq(service.n_fed, 0);
+  service_close(&service);
+}
+END_TEST
+
+START_TEST(no_text_adds_an_assignment_of_its_own)
+{
+  open_service(NULL);
+  service_slow_start(&service, "GPU\nMAINPID=1", S);
+  ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=GPU?MAINPID=1");
+  IoStatus io = running;
+  strcpy(io.device, "card\nREADY=0");
+  const VitalSigns signs = { .has_audio = true };
+  service_look(&service, &signs, "dummy", &io, &engine, S);
+  ck_assert_str_eq(heard(),
+                   "STATUS=dummy (card?READY=0): 48000 Hz, 64 frames, latency 64, 3 nodes on cpu");
+  close_service();
+}
+END_TEST
+
+START_TEST(a_socket_may_be_a_file)
+{
+  const Scratch scratch = scratch_new();
+  listen_at(scratch_path(&scratch, "notify"));
+  ck_assert(!service_open(&service, &error));
+  ck_assert(notify_socket_send(&service.socket, "READY=1"));
+  ck_assert_str_eq(heard(), "READY=1");
+  close_service();
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(a_socket_that_cannot_be_is_refused)
+{
+  setenv("NOTIFY_SOCKET", "vsock:2:1", 1);
+  ck_assert_int_eq(service_open(&service, &error), STATUS_NET);
+  ck_assert(strstr(error.text, "vsock:2:1"));
+  service_close(&service);
+}
+END_TEST
+
+START_TEST(a_watchdog_of_another_process_is_not_ours)
+{
+  setenv("WATCHDOG_PID", "1", 1);
+  open_service("1000000");
+  ck_assert_uint_eq(service.socket.watchdog_ns, 0);
+  close_service();
+  char own[16];
+  snprintf(own, sizeof(own), "%ld", (long)getpid());
+  setenv("WATCHDOG_PID", own, 1);
+  open_service("1000000");
+  ck_assert_uint_eq(service.socket.watchdog_ns, S);
+  close_service();
+}
+END_TEST
+
+START_TEST(the_state_is_told_when_it_is_new_and_once_a_second_at_most)
+{
+  open_service(NULL);
+  const VitalSigns signs = { .has_audio = true, .has_worker = true };
+  service_look(&service, &signs, "jack", &running, &engine, S);
+  ck_assert_str_eq(heard(), "STATUS=jack (card): 48000 Hz, 64 frames, latency 64, 3 nodes on cpu");
+  service_look(&service, &signs, "jack", &waiting, &engine, S + 10U * MS);
+  ck_assert_str_eq(heard(), "");
+  service_look(&service, &signs, "jack", &waiting, &engine, 2U * S);
+  ck_assert_str_eq(heard(), "STATUS=waiting for jack");
+  service_look(&service, &signs, "jack", &waiting, &engine, 9U * S);
+  ck_assert_str_eq(heard(), "");
+  close_service();
+}
+END_TEST
+
+/// Messages of one look with these counters at that time.
+static bool
+is_fed(const VitalSigns* const signs, const uint64_t now_ns)
+{
+  bool fed = false;
+  service_look(&service, signs, "dummy", signs->has_audio ? &running : &waiting, &engine, now_ns);
+  for (const char* text = heard(); text[0]; text = heard()) {
+    fed = fed || !strcmp(text, "WATCHDOG=1");
+  }
+  return fed;
+}
+
+START_TEST(the_watchdog_is_fed_at_half_of_its_time)
+{
+  open_service("10000000");
+  VitalSigns signs = { .has_audio = true, .has_worker = true };
+  service_ready(&service, &signs, 0);
+  unsigned n_fed = 0;
+  for (uint64_t now_ns = 0; now_ns <= 60U * S; now_ns += 50U * MS) {
+    signs = (VitalSigns){ true, true, now_ns, now_ns, now_ns };
+    n_fed += is_fed(&signs, now_ns);
+  }
+  ck_assert_uint_eq(n_fed, 12);
+  close_service();
+}
+END_TEST
+
+START_TEST(the_watchdog_starves_when_one_part_does_nothing)
+{
+  static const char* const words[] = { "control", "callback", "worker" };
+  for (int part = 0; part < 3; ++part) {
+    open_service("10000000");
+    VitalSigns signs = { .has_audio = true, .has_worker = true };
+    service_ready(&service, &signs, 0);
+    uint64_t now_ns = 0;
+    for (; now_ns < 60U * S; now_ns += 50U * MS) {
+      signs.control_rounds += part != 0;
+      signs.callback_blocks += part != 1;
+      signs.worker_blocks += part != 2;
+      ck_assert_msg(!is_fed(&signs, now_ns), "%s is dead at %g s", words[part],
+                    (double)now_ns * 1e-9);
+      if (now_ns > 5U * S) {
+        ck_assert_str_eq(vitals_idle(&service.vitals, &signs), words[part]);
+      }
+    }
+    signs = (VitalSigns){ true, true, UINT64_MAX, UINT64_MAX, UINT64_MAX }; // it lives again
+    ck_assert(is_fed(&signs, now_ns));
+    close_service();
+  }
+}
+END_TEST
+
+START_TEST(while_audio_is_waited_for_control_alone_counts)
+{
+  open_service("10000000");
+  VitalSigns signs = { .has_audio = false, .has_worker = true };
+  service_ready(&service, &signs, 0);
+  signs.control_rounds = 1;
+  ck_assert(is_fed(&signs, 5U * S));
+  ck_assert(!is_fed(&signs, 10U * S));
+  signs.control_rounds = 2;
+  ck_assert(is_fed(&signs, 15U * S));
+  signs.control_rounds = 3;
+  signs.has_audio = true; // back, but silent
+  ck_assert(!is_fed(&signs, 20U * S));
+  close_service();
+}
+END_TEST
+
+START_TEST(a_worker_that_is_being_restarted_does_not_count)
+{
+  open_service("10000000");
+  VitalSigns signs = { .has_audio = true, .has_worker = false };
+  service_ready(&service, &signs, 0);
+  signs.control_rounds = signs.callback_blocks = 1;
+  ck_assert(is_fed(&signs, 5U * S));
+  signs.control_rounds = signs.callback_blocks = 2;
+  signs.has_worker = true; // it is there again, but does nothing
+  ck_assert(!is_fed(&signs, 10U * S));
+  signs.worker_blocks = 1;
+  ck_assert(is_fed(&signs, 10U * S));
+  close_service();
+}
+END_TEST
+
+SUITE_MAIN("service", a_worker_that_is_being_restarted_does_not_count,
+           without_a_manager_nothing_happens, a_manager_hears_of_the_start_and_the_end,
+           a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed,
+           no_text_adds_an_assignment_of_its_own, a_socket_may_be_a_file,
+           a_socket_that_cannot_be_is_refused, a_watchdog_of_another_process_is_not_ours,
+           the_state_is_told_when_it_is_new_and_once_a_second_at_most,
+           the_watchdog_is_fed_at_half_of_its_time, the_watchdog_starves_when_one_part_does_nothing,
+           while_audio_is_waited_for_control_alone_counts)

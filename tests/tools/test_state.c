@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is kept is a rack that has lived, whole, with the starts that have not; a full disk is said
+// and tried again; damaged files are as if they were not there.
+
+#include "control/folder.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+#include "tools/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define S           UINT64_C(1000000000)
+#define PATIENCE_MS 10000U
+
+static Scratch scratch;
+static State* state;
+static Error error;
+static char said[1024];
+static unsigned n_said;
+static unsigned n_unread;
+
+static void
+on_failed(void* const context, const StateTrouble trouble, const char* const text)
+{
+  (void)context;
+  n_unread += trouble == STATE_UNREAD;
+  snprintf(said, sizeof(said), "%s", text);
+  ++n_said;
+}
+
+static void
+make_scratch(void)
+{
+  if (!scratch.directory[0]) {
+    scratch = scratch_new();
+  }
+}
+
+static void
+open_state(void)
+{
+  make_scratch();
+  ck_assert_msg(!state_open(scratch_path(&scratch, "state"), on_failed, NULL, &state, &error), "%s",
+                error.text);
+}
+
+/// As if it had been killed.
+static void
+drop_state(void)
+{
+  ck_assert(state_close(state, false, PATIENCE_MS));
+}
+
+static void
+end(void)
+{
+  drop_state();
+  scratch_remove(&scratch);
+}
+
+/// A rack, from one second to another.
+static void
+hear(const char* const text, const uint64_t from_s, const uint64_t to_s)
+{
+  state_offer(state, strdup(text), from_s * S);
+  state_step(state, to_s * S);
+}
+
+/// What a file has now, as the next start sees it; NULL: not there.
+static const char*
+kept(const StateFile file)
+{
+  static char text[256];
+  drop_state();
+  open_state();
+  const char* const found = state_text(state, file);
+  snprintf(text, sizeof(text), "%s", found ? found : "");
+  return found ? text : NULL;
+}
+
+START_TEST(a_rack_is_kept_once_it_has_lived)
+{
+  open_state();
+  ck_assert_ptr_null(state_text(state, STATE_PRESENT));
+  state_set_origin(state, 7);
+  hear("one\n", 100, 100);
+  state_step(state, 104U * S);
+  ck_assert_uint_eq(state_counts(state).saved, 0);
+  state_step(state, 105U * S);
+  ck_assert_uint_eq(state_counts(state).saved, 1);
+  ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
+  ck_assert_uint_eq(state_text_origin(state), 7);
+  ck_assert_ptr_null(state_text(state, STATE_GOOD));
+  end();
+}
+END_TEST
+
+START_TEST(subscribers_are_kept_at_once_and_at_the_end)
+{
+  open_state();
+  ck_assert_ptr_null(state_subscribers(state));
+  state_offer_subscribers(state, strdup("127.0.0.1 7\n"));
+  state_offer_subscribers(state, strdup("127.0.0.1 8\n"));
+  state_step(state, 100U * S);
+  drop_state();
+  open_state();
+  ck_assert_str_eq(state_subscribers(state), "127.0.0.1 8\n");
+  state_offer_subscribers(state, strdup(""));
+  ck_assert(state_close(state, true, PATIENCE_MS));
+  open_state();
+  ck_assert_str_eq(state_subscribers(state), "");
+  ck_assert_uint_eq(state_counts(state).saved, 0); // which counts racks
+  end();
+}
+END_TEST
+
+START_TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
+{
+  open_state();
+  hear("one\n", 100, 105);
+  hear("crash\n", 106, 110);
+  ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
+  end();
+}
+END_TEST
+
+START_TEST(a_rack_that_a_worker_was_lost_with_has_to_live_anew)
+{
+  open_state();
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_shake(state, 104U * S);
+  state_step(state, 118U * S);
+  ck_assert_uint_eq(state_counts(state).saved, 0);
+  state_step(state, 119U * S);
+  ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
+  end();
+}
+END_TEST
+
+START_TEST(a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago)
+{
+  open_state();
+  for (uint64_t s = 100; s < 131; ++s) {
+    char text[32];
+    snprintf(text, sizeof(text), "at %u\n", (unsigned)s);
+    state_offer(state, strdup(text), s * S);
+    state_step(state, s * S);
+  }
+  ck_assert_uint_ge(state_counts(state).saved, 4);
+  unsigned at = 0;
+  ck_assert_int_eq(sscanf(kept(STATE_PRESENT), "at %u", &at), 1);
+  ck_assert_uint_ge(at, 120);
+  ck_assert_uint_le(at, 125);
+  end();
+}
+END_TEST
+
+START_TEST(the_same_rack_is_not_written_twice)
+{
+  open_state();
+  hear("one\n", 100, 105);
+  hear("one\n", 106, 111);
+  ck_assert_uint_eq(state_counts(state).saved, 1);
+  end();
+}
+END_TEST
+
+START_TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
+{
+  open_state();
+  hear("one\n", 100, 105);
+  hear("two\n", 160, 164);
+  ck_assert_ptr_null(kept(STATE_GOOD));
+  hear("one\n", 100, 105);
+  hear("two\n", 160, 165); // two is present, one good
+  ck_assert_str_eq(kept(STATE_GOOD), "one\n");
+  ck_assert_str_eq(state_text(state, STATE_PRESENT), "two\n");
+  end();
+}
+END_TEST
+
+START_TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
+{
+  open_state();
+  hear("one\n", 100, 105);
+  hear("two\n", 160, 165);
+  for (uint64_t s = 166; s <= 240; ++s) {
+    state_step(state, s * S);
+  }
+  ck_assert_str_eq(kept(STATE_GOOD), "two\n");
+  end();
+}
+END_TEST
+
+START_TEST(starts_that_have_not_lived_are_counted)
+{
+  for (uint32_t n = 1; n <= 4; ++n) {
+    open_state();
+    ck_assert_uint_eq(state_starts(state), n);
+    state_step(state, 100U * S);
+    state_step(state, 119U * S);
+    drop_state();
+  }
+  open_state();
+  state_step(state, 100U * S);
+  state_step(state, 120U * S); // has lived
+  drop_state();
+  open_state();
+  ck_assert_uint_eq(state_starts(state), 1);
+  end();
+}
+END_TEST
+
+START_TEST(an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack)
+{
+  open_state();
+  drop_state();
+  open_state();
+  ck_assert(!state_run(state, &error));
+  state_offer(state, strdup("one\n"), 100U * S);
+  state_offer(state, strdup("two\n"), 100U * S);
+  ck_assert(state_close(state, true, PATIENCE_MS));
+  open_state();
+  ck_assert_uint_eq(state_starts(state), 1);
+  ck_assert_str_eq(state_text(state, STATE_PRESENT), "two\n");
+  end();
+}
+END_TEST
+
+START_TEST(damaged_files_are_as_if_they_were_not_there)
+{
+  open_state();
+  drop_state();
+  scratch_write(&scratch, "state/starts", "garbage\0\xff", 9);
+  scratch_write(&scratch, "state/present.rack", "gain\0gain", 9);
+  scratch_write(&scratch, "state/good.rack", "gain -6dB\n", 10); // by hand: has no first line
+  open_state();
+  ck_assert_uint_eq(state_starts(state), 1);
+  ck_assert_ptr_null(state_text(state, STATE_PRESENT));
+  ck_assert_str_eq(state_text(state, STATE_GOOD), "gain -6dB\n");
+  ck_assert_uint_eq(state_text_origin(state), 0);
+  drop_state();
+  static const char cut_off[] = "# warprack state, begun with 0123456789abcdef";
+  scratch_write(&scratch, "state/present.rack", cut_off, strlen(cut_off));
+  open_state();
+  ck_assert_uint_eq(state_text_origin(state), 0);
+  end();
+}
+END_TEST
+
+START_TEST(each_damaged_file_is_reported)
+{
+  static const char* const names[] = { "starts", "subscribers", "present.rack", "good.rack" };
+  static const char* const whys[] = { "larger than", "not a text", "outside",
+                                      "not a regular file" };
+  static char large[5U << 20U];
+  memset(large, 'x', sizeof(large));
+  for (uint32_t f = 0; f < 4U; ++f) {
+    for (uint32_t k = 0; k < 4U; ++k) {
+      make_scratch();
+      mkdir(scratch_path(&scratch, "state"), 0777);
+      char path[256];
+      snprintf(path, sizeof(path), "state/%s", names[f]);
+      if (k == 0U) {
+        scratch_write(&scratch, path, large, sizeof(large));
+      } else if (k == 1U) {
+        scratch_write(&scratch, path, "\x7F\0\xFF\x01", 4);
+      } else if (k == 2U) {
+        ck_assert_int_eq(symlink("/etc/hostname", scratch_path(&scratch, path)), 0);
+      } else {
+        ck_assert_int_eq(mkdir(scratch_path(&scratch, path), 0777), 0);
+      }
+      n_unread = 0;
+      open_state();
+      ck_assert_msg(n_unread == 1U, "%s, %u: reported %u times", names[f], k, n_unread);
+      ck_assert_msg(f == 0U || (strstr(said, names[f]) && strstr(said, whys[k])), "%s, %u: %s",
+                    names[f], k, said);
+      drop_state();
+      if (k == 3U) {
+        rmdir(scratch_path(&scratch, path));
+      } else {
+        unlink(scratch_path(&scratch, path));
+      }
+      unlink(scratch_path(&scratch, "state/starts"));
+      rmdir(scratch_path(&scratch, "state"));
+      scratch_remove(&scratch);
+      scratch = (Scratch){ 0 };
+    }
+  }
+  n_unread = 0;
+  open_state(); // nothing there, nothing said
+  ck_assert_uint_eq(n_unread, 0U);
+  drop_state();
+  scratch_write(&scratch, "state/starts", "3 or so", 7);
+  open_state();
+  ck_assert_uint_eq(n_unread, 1U);
+  ck_assert_uint_eq(state_starts(state), 1);
+  end();
+}
+END_TEST
+
+START_TEST(what_a_killed_run_was_writing_is_removed)
+{
+  open_state();
+  drop_state();
+  scratch_write(&scratch, "state/.warprack-1.tmp", "half", 4);
+  open_state();
+  ck_assert_int_ne(access(scratch_path(&scratch, "state/.warprack-1.tmp"), F_OK), 0);
+  end();
+}
+END_TEST
+
+START_TEST(a_folder_has_one_user)
+{
+  open_state();
+  State* second = NULL;
+  ck_assert_int_eq(state_open(scratch_path(&scratch, "state"), on_failed, NULL, &second, &error),
+                   STATUS_EXISTS);
+  end();
+  ck_assert_int_eq(state_open(scratch_path(&scratch, "no/such"), on_failed, NULL, &second, &error),
+                   STATUS_FILE);
+}
+END_TEST
+
+START_TEST(an_origin_is_the_text_and_never_none)
+{
+  ck_assert_uint_eq(state_origin("one"), state_origin("one"));
+  ck_assert_uint_ne(state_origin("one"), state_origin("onf"));
+  ck_assert_uint_ne(state_origin(""), 0);
+}
+END_TEST
+
+/// Fill the file system of the state folder.
+static void
+fill(void)
+{
+  char page[4096] = { 0 };
+  const int fd = open(scratch_path(&scratch, "state/filler"), O_WRONLY | O_CREAT, 0666);
+  while (write(fd, page, sizeof(page)) > 0) {
+  }
+  close(fd);
+}
+
+START_TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
+{
+  make_scratch();
+  mkdir(scratch_path(&scratch, "state"), 0777);
+  if (mount("tmpfs", scratch_path(&scratch, "state"), "tmpfs", 0, "size=64k")) {
+    printf("skipped: no tmpfs can be mounted\n");
+    scratch_remove(&scratch);
+    return;
+  }
+  open_state();
+  hear("one\n", 100, 105);
+  ck_assert_uint_eq(state_counts(state).failed, 0);
+  fill();
+  n_said = 0;
+  state_offer(state, strdup("two\n"), 110U * S);
+  for (uint64_t s = 115; s <= 144; ++s) {
+    state_step(state, s * S);
+  }
+  ck_assert_uint_eq(n_said, 3); // every ten seconds
+  ck_assert_uint_eq(state_counts(state).failed, 3);
+  ck_assert_msg(strstr(said, "No space left"), "%s", said);
+  ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
+  unlink(scratch_path(&scratch, "state/filler"));
+  hear("two\n", 200, 205);
+  ck_assert_str_eq(kept(STATE_PRESENT), "two\n");
+  drop_state();
+  umount2(scratch_path(&scratch, "state"), MNT_DETACH);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+/// From here on a system call fails for this process.
+static void
+forbid(const long call, const int code)
+{
+  struct sock_filter filter[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)code),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = { 4, filter };
+  ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/// Check the error of a read in which this system call fails with `code`.
+static void
+assert_said(const long call, const int code, const char* const expected)
+{
+  make_scratch();
+  scratch_write(&scratch, "file", "text", 4);
+  Folder folder = { .fd = -1 };
+  Error why = { STATUS_OK, "" };
+  char* text = NULL;
+  ck_assert_int_eq(folder_open(&folder, scratch.directory, &why), STATUS_OK);
+  forbid(call, code);
+  const Status status = call == SYS_openat2 ? folder_read(&folder, "file", &text, &why)
+                                            : folder_open(&folder, scratch.directory, &why);
+  ck_assert_int_eq(status, STATUS_FILE);
+  ck_assert_msg(strstr(why.text, expected), "%s", why.text);
+}
+
+START_TEST(a_system_without_openat2_is_named)
+{
+  assert_said(SYS_openat2, ENOSYS, "this system lacks openat2");
+}
+END_TEST
+
+START_TEST(a_sandbox_without_openat2_is_named)
+{
+  assert_said(SYS_openat2, EPERM, "this system lacks openat2");
+}
+END_TEST
+
+START_TEST(what_is_forbidden_for_another_reason_is_said_as_it_is)
+{
+  assert_said(SYS_openat, EPERM, "Operation not permitted");
+}
+END_TEST
+
+START_TEST(files_of_the_folder_are_replaced_as_a_whole)
+{
+  make_scratch();
+  Folder folder;
+  ck_assert(!folder_open(&folder, scratch_path(&scratch, "."), &error));
+  ck_assert(!folder_replace(&folder, "name", "one", &error));
+  ck_assert(!folder_replace(&folder, "name", "two", &error));
+  char* text = NULL;
+  ck_assert(!folder_read(&folder, "name", &text, &error));
+  ck_assert_str_eq(text, "two");
+  free(text);
+  ck_assert_uint_eq(scratch_count(&scratch), 1);
+  ck_assert(folder_is_leftover(".warprack-42.tmp"));
+  ck_assert(!folder_is_leftover("warprack-42.tmp") && !folder_is_leftover(".warprack-42.rack"));
+  folder_close(&folder);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+#define N_WRITES 50
+
+static void*
+write_often(void* const name)
+{
+  Folder folder;
+  Error why;
+  intptr_t n_failed = folder_open(&folder, scratch.directory, &why) != STATUS_OK;
+  for (int i = 0; i < N_WRITES; ++i) {
+    n_failed += folder_write(&folder, name, name, &why) != STATUS_OK;
+  }
+  folder_close(&folder);
+  return (void*)n_failed;
+}
+
+// The rack that is saved by a command and the one that is kept may be in one folder.
+START_TEST(two_who_write_into_one_folder_do_not_meet)
+{
+  static char names[2][8] = { "a.rack", "b.rack" };
+  make_scratch();
+  pthread_t threads[2];
+  for (int t = 0; t < 2; ++t) {
+    ck_assert_int_eq(pthread_create(&threads[t], NULL, write_often, names[t]), 0);
+  }
+  for (int t = 0; t < 2; ++t) {
+    void* n_failed = NULL;
+    pthread_join(threads[t], &n_failed);
+    ck_assert_int_eq((intptr_t)n_failed, 0);
+  }
+  ck_assert_uint_eq(scratch_count(&scratch), 2);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+START_TEST(a_file_that_is_replaced_keeps_its_permissions)
+{
+  make_scratch();
+  Folder folder;
+  ck_assert(!folder_open(&folder, scratch_path(&scratch, "."), &error));
+  umask(022);
+  ck_assert(!folder_replace(&folder, "name", "one", &error));
+  struct stat facts;
+  ck_assert_int_eq(stat(scratch_path(&scratch, "name"), &facts), 0);
+  ck_assert_uint_eq(facts.st_mode & 0777U, 0644);
+  ck_assert_int_eq(chmod(scratch_path(&scratch, "name"), 0660), 0);
+  ck_assert(!folder_replace(&folder, "name", "two", &error));
+  ck_assert_int_eq(stat(scratch_path(&scratch, "name"), &facts), 0);
+  ck_assert_uint_eq(facts.st_mode & 0777U, 0660);
+  // A link, whose own permissions are 0777, has none that a file should get.
+  ck_assert_int_eq(symlink("elsewhere", scratch_path(&scratch, "link")), 0);
+  ck_assert(!folder_replace(&folder, "link", "three", &error));
+  ck_assert_int_eq(lstat(scratch_path(&scratch, "link"), &facts), 0);
+  ck_assert(S_ISREG(facts.st_mode));
+  ck_assert_uint_eq(facts.st_mode & 0777U, 0644);
+  folder_close(&folder);
+  scratch_remove(&scratch);
+}
+END_TEST
+
+SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived, subscribers_are_kept_at_once_and_at_the_end,
+           a_rack_that_was_heard_just_before_a_crash_is_not_kept,
+           a_rack_that_a_worker_was_lost_with_has_to_live_anew,
+           a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago,
+           the_same_rack_is_not_written_twice, a_rack_that_has_lived_for_a_minute_is_a_good_one,
+           what_follows_a_good_rack_becomes_good_a_minute_later,
+           starts_that_have_not_lived_are_counted,
+           an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack,
+           damaged_files_are_as_if_they_were_not_there, each_damaged_file_is_reported,
+           what_a_killed_run_was_writing_is_removed, a_folder_has_one_user,
+           an_origin_is_the_text_and_never_none,
+           a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack,
+           a_system_without_openat2_is_named, a_sandbox_without_openat2_is_named,
+           what_is_forbidden_for_another_reason_is_said_as_it_is,
+           files_of_the_folder_are_replaced_as_a_whole, two_who_write_into_one_folder_do_not_meet,
+           a_file_that_is_replaced_keeps_its_permissions)

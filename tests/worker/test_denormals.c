@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Denormals are flushed where a rack is run, so that a signal whose every product is one costs no
+// more than silence.
+
+#include "tests/support/signals.h"
+#include "tests/support/suite.h"
+#include "tests/support/test_driver.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ROUNDS   8U
+#define BLOCKS   400U
+#define N_FRAMES ((size_t)BLOCKS * DRIVER_BLOCK)
+#define FIVE     "reverb | reverb | reverb | reverb | reverb | "
+#define RACK     FIVE FIVE FIVE "gain -3dB"
+
+/// Noise from FLT_MIN to twice that: what comes in is normal, what is made of it is not.
+static void
+be_tiny(TestDriver* const driver, const uint64_t seed)
+{
+  for (uint32_t c = 0; c < driver->n_in; ++c) {
+    float* const in = driver->in[c];
+    signal_noise(in, N_FRAMES, seed + c);
+    for (size_t i = 0; i < N_FRAMES; ++i) {
+      in[i] = copysignf(FLT_MIN * (1.0F + fabsf(in[i])), in[i]);
+    }
+  }
+}
+
+START_TEST(what_a_rack_makes_is_never_denormal)
+{
+  for (int offline = 1; offline >= 0; --offline) { // live, this thread is the driver, and flushes
+    TestDriver driver = driver_new(RACK, 2, 2, 1, offline, N_FRAMES);
+    be_tiny(&driver, 1);
+    driver_play(&driver, BLOCKS);
+    for (size_t i = 0; i < N_FRAMES; ++i) {
+      ck_assert_int_ne(fpclassify(driver.out[0][i]), FP_SUBNORMAL);
+    }
+    EngineStatus status;
+    engine_status(driver.engine, &status);
+    ck_assert_uint_eq(status.counts.denormal_in, 0); // none of them are from outside
+    ck_assert_uint_eq(status.counts.denormal_out, 0);
+    driver_free(&driver);
+  }
+}
+END_TEST
+
+/// The load of a block in the middle, over the next BLOCKS blocks.
+static double
+median_load(TestDriver* const driver)
+{
+  EngineStatus status;
+  driver->position = 0;
+  driver_play(driver, BLOCKS); // what has sounded before decays
+  driver->position = 0;
+  engine_reset_load(driver->engine);
+  driver_play(driver, BLOCKS);
+  engine_status(driver->engine, &status);
+  return status.load_p50;
+}
+
+// A ratio within one run, in turns and of the quickest rounds, so that it is no matter of the
+// machine.
+START_TEST(they_cost_no_more_than_silence)
+{
+  TestDriver driver = driver_new(RACK, 2, 2, 1, false, N_FRAMES);
+  double silent = INFINITY;
+  double tiny = INFINITY;
+  for (uint32_t round = 0; round < ROUNDS; ++round) {
+    for (uint32_t c = 0; c < driver.n_in; ++c) {
+      memset(driver.in[c], 0, N_FRAMES * sizeof(float));
+    }
+    silent = fmin(silent, median_load(&driver));
+    be_tiny(&driver, 2U * round);
+    tiny = fmin(tiny, median_load(&driver));
+  }
+  printf("load %.4f in silence, %.4f with denormals\n", silent, tiny);
+  ck_assert_double_le(tiny, 1.5 * silent);
+  driver_free(&driver);
+}
+END_TEST
+
+SUITE_MAIN("denormals", what_a_rack_makes_is_never_denormal, they_cost_no_more_than_silence)

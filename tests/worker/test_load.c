@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The load is that of the last 10 to 20 s: quantiles and the largest are of what was added in them.
+
+#include "engine/worker/load.h"
+#include "tests/support/suite.h"
+
+#define S_NS UINT64_C(1000000000)
+
+static Load load;
+
+START_TEST(quantiles_are_edges_of_bins_and_never_above_the_largest)
+{
+  for (uint32_t i = 0; i < 99; ++i) {
+    load_add(&load, S_NS, 0.101);
+  }
+  load_add(&load, S_NS, 0.5);
+  ck_assert_double_eq_tol(load_quantile(&load, 0.5), 0.1025, 1e-9);
+  ck_assert_double_eq_tol(load_quantile(&load, 0.99), 0.1025, 1e-9);
+  ck_assert_double_eq(load_quantile(&load, 1.0), 0.5);
+  load_add(&load, S_NS, 7.0); // beyond the last bin
+  ck_assert_double_eq(load_quantile(&load, 1.0), 7.0);
+  load_reset(&load);
+  ck_assert_double_eq(load_quantile(&load, 0.5), 0.0);
+  ck_assert_double_eq(load_largest(&load), 0.0);
+}
+END_TEST
+
+START_TEST(what_is_over_is_forgotten_after_ten_to_twenty_seconds)
+{
+  const uint64_t begin_ns = 100U * S_NS;
+  load_add(&load, begin_ns, 0.1);
+  load_add(&load, begin_ns + LOAD_HALF_NS - 1U, 0.9);
+  for (uint32_t i = 0; i < 100; ++i) {
+    load_add(&load, begin_ns + LOAD_HALF_NS, 0.2);
+  }
+  ck_assert_double_eq(load_largest(&load), 0.9); // the older half
+  load_add(&load, begin_ns + 2U * LOAD_HALF_NS, 0.3);
+  ck_assert_double_eq(load_largest(&load), 0.3);
+  ck_assert_double_eq_tol(load_quantile(&load, 0.5), 0.2025, 1e-9);
+}
+END_TEST
+
+START_TEST(what_was_before_a_long_silence_is_forgotten_with_the_first_block_after_it)
+{
+  const uint64_t begin_ns = 100U * S_NS;
+  load_add(&load, begin_ns, 0.9);
+  load_add(&load, begin_ns + LOAD_HALF_NS, 0.8);
+  load_add(&load, begin_ns + 3U * LOAD_HALF_NS - 1U, 0.7);
+  ck_assert_double_eq(load_largest(&load), 0.8); // 20 s old, less a nanosecond
+  load_add(&load, begin_ns + 6U * LOAD_HALF_NS, 0.2);
+  ck_assert_double_eq(load_largest(&load), 0.2);
+}
+END_TEST
+
+SUITE_MAIN("load", quantiles_are_edges_of_bins_and_never_above_the_largest,
+           what_is_over_is_forgotten_after_ten_to_twenty_seconds,
+           what_was_before_a_long_silence_is_forgotten_with_the_first_block_after_it)

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The worker process does what the server asks for, block by block, says what became of it, goes on
+// after what cannot be carried out, and ends with the connection or with what cannot be.
+
+#include "engine/base/time.h"
+#include "engine/ring/ring.h"
+#include "engine/worker/serve.h"
+#include "tests/support/suite.h"
+#include "tests/support/wire_ends.h"
+
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BLOCK 64U
+#define RATE  48000.0
+
+static Error error;
+
+/// A worker in a process of its own.
+typedef struct Rig {
+  Wire* wire;
+  pid_t worker;
+  WireMessage last; ///< Of the kind that was waited for
+  uint32_t n_heard[WIRE_N_KINDS];
+} Rig;
+
+// ---- in the worker ----
+
+static Status
+open_files(const char* const root, const Rack* const rack, void** const context, Error* const why)
+{
+  (void)rack;
+  *context = strdup(root);
+  return strcmp(root, "/nowhere") != 0 ? STATUS_OK
+                                       : error_set(why, STATUS_FILE, "no folder of that name");
+}
+
+static Status
+load_file(void* const context, const char* const name, const double rate_hz, FxFile** const file,
+          Error* const why)
+{
+  static const float samples[] = { 0.0F, 0.0F, 0.5F };
+  (void)rate_hz;
+  if (strcmp(context, "/files") != 0 || strcmp(name, "late.wav") != 0) {
+    return error_set(why, STATUS_FILE, "%s is not in %s", name, (const char*)context);
+  }
+  *file = calloc(1, sizeof(FxFile));
+  **file = (FxFile){
+    .name = "late.wav", .n_channels = 1, .n_frames = 3, .samples = samples, .is_audio = true
+  };
+  return STATUS_OK;
+}
+
+static void
+free_file(void* const context, FxFile* const file)
+{
+  (void)context;
+  free(file);
+}
+
+static const ServeFiles files = {
+  .open = open_files, .close = free, .load_file = load_file, .free_file = free_file
+};
+
+// ---- in the server ----
+
+static void
+start(Rig* const rig)
+{
+  int sockets[2];
+  ck_assert(!wire_pair(sockets, &error));
+  *rig = (Rig){ .worker = fork() };
+  ck_assert_int_ge(rig->worker, 0);
+  if (!rig->worker) {
+    close(sockets[0]);
+    Error why = { STATUS_OK, "" };
+    const ServeEnd end = serve_worker(sockets[1], &files, &why);
+    _exit(!end == !why.status || end == SERVE_CLOSED ? (int)end : 99);
+  }
+  close(sockets[1]);
+  ck_assert(!wire_new(sockets[0], WIRE_SERVER, &rig->wire, &error));
+}
+
+static void
+send_message(const Rig* const rig, const WireMessage message)
+{
+  ck_assert_msg(!wire_send(rig->wire, &message, &error), "%s", error.text);
+}
+
+/// Read up to a message of a kind; rig->last has it until the next call.
+static const WireMessage*
+await(Rig* const rig, const WireKind kind)
+{
+  do {
+    wire_message_clear(&rig->last);
+    rig->last = wire_next(rig->wire);
+    ++rig->n_heard[rig->last.kind];
+  } while (rig->last.kind != kind);
+  return &rig->last;
+}
+
+/// The worker's exit code, once everything that it has said is read.
+static int
+await_end(Rig* const rig)
+{
+  int status = 0;
+  wire_message_clear(&rig->last);
+  while (!wire_receive(rig->wire, &rig->last, &error)) {
+    ++rig->n_heard[rig->last.kind];
+    wire_message_clear(&rig->last);
+    struct pollfd there = { .fd = wire_fd(rig->wire), .events = POLLIN };
+    ck_assert_int_eq(poll(&there, 1, 20000), 1);
+  }
+  ck_assert_int_eq(error.status, STATUS_NET);
+  ck_assert_int_eq(waitpid(rig->worker, &status, 0), rig->worker);
+  wire_free(rig->wire);
+  ck_assert(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+/// The server goes, and the worker with it.
+static void
+stop(Rig* const rig)
+{
+  int status = 0;
+  wire_message_clear(&rig->last);
+  wire_free(rig->wire);
+  ck_assert_int_eq(waitpid(rig->worker, &status, 0), rig->worker);
+  ck_assert(WIFEXITED(status));
+  ck_assert_int_eq(WEXITSTATUS(status), SERVE_CLOSED);
+}
+
+static void
+configure(Rig* const rig, const char* const root)
+{
+  WireMessage message = { .kind = WIRE_CONFIG };
+  message.config.engine =
+      (EngineConfig){ .n_in = 1, .n_out = 1, .depth = 1, .backend = ENGINE_BACKEND_CPU };
+  strcpy(message.config.root, root);
+  send_message(rig, message);
+}
+
+static void
+start_ready(Rig* const rig)
+{
+  start(rig);
+  configure(rig, "/files");
+  ck_assert_str_eq(await(rig, WIRE_READY)->status.backend, "cpu");
+}
+
+static Ring*
+new_ring(void)
+{
+  const RingShape shape = {
+    .n_in = 1, .n_out = 1, .block_frames = BLOCK, .n_slots = 4, .n_messages = 64
+  };
+  Ring* ring = NULL;
+  ck_assert(!ring_new(&shape, &ring, &error));
+  return ring;
+}
+
+static WireMessage
+arm_message(const int fd)
+{
+  return (WireMessage){
+    .kind = WIRE_ARM,
+    .arm = { .format = { .rate_hz = RATE, .block_frames = BLOCK, .n_in = 1, .n_out = 1 },
+             .ring_fd = fd }
+  };
+}
+
+/// Send a block of `value` through the worker; its last sample.
+static float
+play(Ring* const ring, const float value)
+{
+  const uint64_t sequence = ring_next(ring);
+  float* const in = ring_input(ring, sequence, 0);
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    in[i] = value;
+  }
+  *ring_slot(ring, sequence) =
+      (SlotHeader){ .frame = sequence * BLOCK, .n_frames = BLOCK, .flags = SLOT_WAITED };
+  ring_submit(ring);
+  ck_assert(ring_wait_finished(ring, sequence, 20000000000U));
+  return ring_output(ring, sequence, 0)[BLOCK - 1U];
+}
+
+/// Play until fades are over.
+static float
+settle(Ring* const ring, const float value)
+{
+  float last = 0.0F;
+  for (uint32_t b = 0; b < 40U; ++b) {
+    last = play(ring, value);
+  }
+  return last;
+}
+
+static void
+arm(Rig* const rig, const Ring* const ring)
+{
+  send_message(rig, arm_message(ring_fd(ring)));
+  const WireArmed* const armed = &await(rig, WIRE_ARMED)->armed;
+  ck_assert_msg(!armed->error.status, "%s", armed->error.text);
+  ck_assert_uint_eq(armed->facts.n_out, 1);
+}
+
+/// Send a rack, and play until it is known what became of it.
+static const WireReply*
+edit(Rig* const rig, Ring* const ring, const uint64_t id, const Rack* const rack)
+{
+  send_message(rig, (WireMessage){ .kind = WIRE_EDIT, .edit = { .id = id, .rack = rack } });
+  do {
+    play(ring, 0.0F);
+    wire_message_clear(&rig->last);
+    ck_assert_msg(!wire_receive(rig->wire, &rig->last, &error), "%s", error.text);
+    ++rig->n_heard[rig->last.kind];
+  } while (rig->last.kind != WIRE_REPLY);
+  ck_assert_uint_eq(rig->last.reply.id, id);
+  return &rig->last.reply;
+}
+
+static const WireReply*
+edit_text(Rig* const rig, Ring* const ring, const uint64_t id, const char* const document)
+{
+  Rack* rack = NULL;
+  ck_assert_msg(!rack_parse(document, "rack", NULL, &rack, &error), "%s", error.text);
+  const WireReply* const reply = edit(rig, ring, id, rack);
+  rack_free(rack);
+  return reply;
+}
+
+// ---- tests ----
+
+START_TEST(racks_run_through_the_ring)
+{
+  Rig rig;
+  start_ready(&rig);
+  Ring* ring = new_ring();
+  arm(&rig, ring);
+  ck_assert(settle(ring, 0.5F) == 0.5F); // the empty rack
+  const uint32_t n_places = rig.n_heard[WIRE_PLACES];
+  const WireReply* const reply = edit_text(&rig, ring, 7, "chain a: invert");
+  ck_assert_msg(!reply->reply.status, "%s", reply->reply.text);
+  ck_assert_uint_eq(reply->facts.n_nodes, 1);
+  ck_assert_uint_gt(rig.n_heard[WIRE_PLACES], n_places); // before the reply
+  ck_assert(settle(ring, 0.25F) == -0.25F);
+  ck_assert(!edit_text(&rig, ring, 8, "chain a: invert | b: invert")->reply.status);
+  ck_assert(settle(ring, 0.25F) == 0.25F);
+  while (await(&rig, WIRE_STATUS)->status.counts.worker_blocks < 120U) {
+  }
+  ck_assert_uint_ge(rig.last.status.counts.plans, 2U);
+  stop(&rig); // armed
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(news_come_twenty_times_a_second_and_no_more)
+{
+  Rig rig;
+  start_ready(&rig);
+  ck_assert_int_eq(poll(&(struct pollfd){ .fd = wire_fd(rig.wire), .events = POLLIN }, 1, 250), 0);
+  const uint64_t began = time_now_ns();
+  Ring* ring = new_ring();
+  arm(&rig, ring);
+  for (uint32_t n = 0; n < 1000U && rig.n_heard[WIRE_STATUS] < 10U; ++n) { // each is news
+    struct pollfd there = { .fd = wire_fd(rig.wire), .events = POLLIN };
+    play(ring, 0.0F);
+    if (poll(&there, 1, 2) == 1) {
+      wire_message_clear(&rig.last);
+      ck_assert_msg(!wire_receive(rig.wire, &rig.last, &error), "%s", error.text);
+      ++rig.n_heard[rig.last.kind];
+    }
+  }
+  ck_assert_uint_eq(rig.n_heard[WIRE_STATUS], 10);
+  const uint64_t periods = (time_now_ns() - began) / 50000000U;
+  ck_assert_msg(periods >= 10U - 2U, "10 in %u periods", (unsigned)periods); // one when it is armed
+  stop(&rig);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(another_ring_takes_the_place_of_the_first)
+{
+  Rig rig;
+  start_ready(&rig);
+  for (uint32_t i = 0; i < 3U; ++i) {
+    Ring* const ring = new_ring();
+    arm(&rig, ring);
+    if (i == 0U) {
+      ck_assert(!edit_text(&rig, ring, 1, "chain a: invert")->reply.status);
+    }
+    ck_assert(settle(ring, 0.5F) == -0.5F);
+    send_message(&rig, (WireMessage){ .kind = WIRE_DISARM });
+    await(&rig, WIRE_DISARMED);
+    send_message(&rig, (WireMessage){ .kind = WIRE_DISARM }); // to be sure
+    await(&rig, WIRE_DISARMED);
+    ring_free(ring);
+  }
+  stop(&rig);
+}
+END_TEST
+
+START_TEST(parameters_arrive_with_and_without_a_ring)
+{
+  Rig rig;
+  start_ready(&rig);
+  Rack* rack = NULL;
+  ck_assert(!rack_parse("chain a: gain 0dB", "rack", NULL, &rack, &error));
+  const RackUid uid = 4711;
+  ck_assert(!rack_set_uids(rack, &uid, 1, 5000, &error));
+  Ring* ring = new_ring();
+  arm(&rig, ring);
+  ck_assert(!edit(&rig, ring, 1, rack)->reply.status);
+  rack_free(rack);
+  const ParamMessage down = { .uid = uid, .param = 0, .value = -120.0 };
+  const ParamMessage up = { .uid = uid, .param = 0, .value = 0.0 };
+  ck_assert(ring_send(ring, &down, 1));
+  ck_assert(settle(ring, 0.5F) < 1e-5F);
+  ck_assert(ring_send(ring, &up, 1));
+  ck_assert(settle(ring, 0.5F) == 0.5F);
+  send_message(&rig, (WireMessage){ .kind = WIRE_DISARM });
+  await(&rig, WIRE_DISARMED);
+  ring_free(ring);
+
+  send_message(&rig, (WireMessage){ .kind = WIRE_SET, .set = { &down, 1 } });
+  send_message(&rig, (WireMessage){ .kind = WIRE_RESET_LOAD });
+  ring = new_ring();
+  arm(&rig, ring);
+  ck_assert(settle(ring, 0.5F) < 1e-5F);
+  stop(&rig);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(files_come_by_the_callers_loaders)
+{
+  Rig rig;
+  start_ready(&rig);
+  Ring* const ring = new_ring();
+  arm(&rig, ring);
+  ck_assert(!edit_text(&rig, ring, 1, "chain a: convolver late.wav mix=1")->reply.status);
+  ck_assert(fabsf(settle(ring, 0.5F) - 0.25F) < 1e-6F);
+  const WireReply* const refused = edit_text(&rig, ring, 2, "chain a: convolver other.wav");
+  ck_assert_int_eq(refused->reply.status, STATUS_FILE);
+  ck_assert_ptr_nonnull(strstr(refused->reply.text, "other.wav is not in /files"));
+  ck_assert(fabsf(settle(ring, 0.5F) - 0.25F) < 1e-6F);
+  stop(&rig);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(a_ring_that_cannot_be_is_refused_and_the_worker_goes_on)
+{
+  Rig rig;
+  start_ready(&rig);
+  const int no_ring = memfd_create("no ring", MFD_CLOEXEC);
+  send_message(&rig, arm_message(no_ring));
+  ck_assert_int_eq(await(&rig, WIRE_ARMED)->armed.error.status, STATUS_BAD_ARG);
+  close(no_ring);
+  Ring* const ring = new_ring();
+  for (uint32_t field = 0; field < 3U; ++field) {
+    WireMessage other = arm_message(ring_fd(ring));
+    *(uint32_t*[]){ &other.arm.format.block_frames, &other.arm.format.n_in,
+                    &other.arm.format.n_out }[field] = 2U;
+    send_message(&rig, other);
+    ck_assert_int_eq(await(&rig, WIRE_ARMED)->armed.error.status, STATUS_BAD_ARG);
+  }
+  arm(&rig, ring);
+  ck_assert(settle(ring, 0.5F) == 0.5F);
+  stop(&rig);
+  ring_free(ring);
+}
+END_TEST
+
+START_TEST(a_config_that_cannot_be_is_said_before_the_end)
+{
+  Rig rig;
+  start(&rig);
+  configure(&rig, "/nowhere");
+  const Error failed = await(&rig, WIRE_FAILED)->failed;
+  ck_assert_int_eq(failed.status, STATUS_FILE);
+  ck_assert_str_eq(failed.text, "no folder of that name");
+  ck_assert_int_eq(await_end(&rig), SERVE_FAILED);
+}
+END_TEST
+
+START_TEST(what_comes_out_of_turn_ends_it)
+{
+  Rig rig;
+  start(&rig);
+  send_message(&rig, (WireMessage){ .kind = WIRE_DISARM }); // before CONFIG
+  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+
+  start_ready(&rig);
+  configure(&rig, "/files"); // twice
+  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+
+  start_ready(&rig);
+  Ring* const ring = new_ring();
+  send_message(&rig, arm_message(ring_fd(ring)));
+  send_message(&rig, arm_message(ring_fd(ring))); // twice
+  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+  ck_assert_uint_eq(rig.n_heard[WIRE_ARMED], 1);
+
+  start_ready(&rig);
+  const ParamMessage message = { .uid = 4711 };
+  send_message(&rig, arm_message(ring_fd(ring)));
+  send_message(&rig, (WireMessage){ .kind = WIRE_SET, .set = { &message, 1 } }); // past the ring
+  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+  ring_free(ring);
+
+  start_ready(&rig);
+  const uint32_t garbage[] = { 0xDEADBEEFU, 0xDEADBEEFU };
+  ck_assert_int_eq(write(wire_fd(rig.wire), garbage, sizeof(garbage)), sizeof(garbage));
+  ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
+}
+END_TEST
+
+START_TEST(it_ends_with_the_server)
+{
+  Rig rig;
+  start(&rig);
+  stop(&rig); // before CONFIG
+  start_ready(&rig);
+  stop(&rig);
+}
+END_TEST
+
+START_TEST(a_socket_of_somebody_else_is_not_served)
+{
+  int sockets[2];
+  ck_assert(!wire_pair(sockets, &error));
+  const pid_t between = fork(); // the parent is not the maker of the socket
+  if (!between) {
+    const pid_t worker = fork();
+    if (!worker) {
+      Error why;
+      _exit((int)serve_worker(sockets[1], &files, &why));
+    }
+    int status = 0;
+    _exit(waitpid(worker, &status, 0) == worker ? WEXITSTATUS(status) : 99);
+  }
+  int status = 0;
+  ck_assert_int_eq(waitpid(between, &status, 0), between);
+  ck_assert_int_eq(WEXITSTATUS(status), SERVE_ORPHAN);
+}
+END_TEST
+
+SUITE_MAIN("serve", racks_run_through_the_ring, news_come_twenty_times_a_second_and_no_more,
+           another_ring_takes_the_place_of_the_first, parameters_arrive_with_and_without_a_ring,
+           files_come_by_the_callers_loaders,
+           a_ring_that_cannot_be_is_refused_and_the_worker_goes_on,
+           a_config_that_cannot_be_is_said_before_the_end, what_comes_out_of_turn_ends_it,
+           it_ends_with_the_server, a_socket_of_somebody_else_is_not_served)

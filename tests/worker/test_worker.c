@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The worker without an engine, as a process has it that only hears words and sees a ring: edits
+// are answered once each and in their order, changes that nobody asked for are told, messages are
+// applied whether there is a ring or not, and no lock is held when it calls back.
+
+#include "tests/support/suite.h"
+#include "tests/support/test_driver.h"
+#include "tests/support/worker_bench.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK       BENCH_BLOCK
+#define WRAP_BLOCKS 60U
+
+static const char* const levels[] = { "g: gain 0dB", "g: gain -20dB | h: gain 0dB" };
+
+START_TEST(edits_are_answered_once_each_and_in_their_order)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  bench_edit(&bench, 5U, levels[1], 0U);
+  bench_await(&bench, &bench.n_replies, 1U);
+  ck_assert_int_eq(bench.replies[0].reply.status, STATUS_OK);
+  ck_assert_uint_eq(bench.replies[0].facts.serial, 0U); // no format, no plan
+  const WorkerFacts armed = bench_arm(&bench, false, 0U);
+  ck_assert_uint_eq(armed.n_nodes, 2U);
+  for (uint64_t n = 1; n < 40U; ++n) {
+    bench_edit(&bench, 1000U - n,
+               n % 5U ? levels[n % 2U]
+                      : "f: fir lowpass 100 taps=65535 | "
+                        "e: fir lowpass 100 taps=65535 | "
+                        "d: fir lowpass 100 taps=65535",
+               0U);
+  }
+  bench_play_until(&bench, &bench.n_replies, 40U);
+  uint64_t serial = armed.serial;
+  for (uint64_t n = 1; n < 40U; ++n) {
+    const EngineReply* const reply = &bench.replies[n].reply;
+    ck_assert_uint_eq(bench.replies[n].id, 1000U - n);
+    ck_assert_int_eq(reply->status, n % 5U ? STATUS_OK : STATUS_LIMIT); // too much latency
+    ck_assert_int_eq(reply->text[0] != '\0', reply->status != STATUS_OK);
+    ck_assert_uint_ge(bench.replies[n].facts.serial, serial + (n % 5U ? 1U : 0U));
+    ck_assert_uint_eq(bench.replies[n].facts.n_nodes, (n % 5U ? n : n - 1U) % 2U ? 2U : 1U);
+    serial = bench.replies[n].facts.serial;
+  }
+  bench_clear(&bench);
+  ck_assert_uint_eq(bench.n_replies, 40U);
+}
+END_TEST
+
+START_TEST(the_end_of_a_tail_is_told)
+{
+  static Bench bench;
+  bench_start(&bench, "d: delay 20ms feedback=0%");
+  bench_play(&bench); // what has never sounded has no tail
+  bench_edit(&bench, 2U, "g: gain 0dB", 0U);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  const WorkerFacts heard = bench.replies[1].facts;
+  ck_assert_uint_eq(heard.n_units, 2U); // the delay's tail
+  do {
+    bench_play_until(&bench, &bench.n_changes, bench_count(&bench, &bench.n_changes) + 1U);
+  } while (bench.change.n_units != 1U);
+  ck_assert_uint_gt(bench.change.serial, heard.serial);
+  ck_assert_uint_eq(bench.n_replies, 2U);
+  bench_clear(&bench);
+}
+END_TEST
+
+/// Play until the worker reports a change with a serial number above this one.
+static WorkerFacts
+change_after(Bench* const bench, const uint64_t serial)
+{
+  WorkerFacts change;
+  do {
+    bench_play(bench);
+    usleep(BENCH_POLL_US);
+    pthread_mutex_lock(&bench->lock);
+    change = bench->change;
+    pthread_mutex_unlock(&bench->lock);
+  } while (change.serial <= serial);
+  return change;
+}
+
+START_TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
+{
+  static const struct {
+    const char* text;
+    double level;
+    bool is_auto;
+  } racks[] = { { "g: gain -20dB", 0.1, true },
+                { "chain g: gain -20dB\nlate out -40dB", 0.01, false },
+                { "chain g: gain -20dB\nlate out silence", 0.0, false },
+                { "chain g: gain -20dB\nlate out silence\nlate out:1 auto", 0.1, true } };
+  for (size_t i = 0; i < ARRAY_LEN(racks); ++i) {
+    static Bench bench;
+    WorkerFacts facts = bench_start(&bench, racks[i].text);
+    ck_assert_uint_eq(facts.fallbacks.n, 1U);
+    ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, racks[i].level, 1e-3);
+    if (!racks[i].is_auto) { // measured later, for the warnings only
+      ck_assert_float_eq(facts.fallbacks.of[0].response, 0.0F);
+      facts = change_after(&bench, facts.serial);
+      ck_assert_double_eq_tol((double)facts.fallbacks.of[0].level, racks[i].level, 1e-3);
+    }
+    ck_assert_double_eq_tol((double)facts.fallbacks.of[0].response, 0.1, 1e-3);
+    bench_clear(&bench);
+  }
+}
+END_TEST
+
+static void
+expect_fallback(const WorkerFacts* const facts, const double level, const FallbackWhy why)
+{
+  const Fallback* const fallback = &facts->fallbacks.of[0];
+  ck_assert_msg(fallback->why == why, "%s, not %s", fallback_why(fallback->why), fallback_why(why));
+  ck_assert_double_eq_tol((double)fallback->level, level, 1e-3);
+  ck_assert_int_eq(fallback->follows, why == FALLBACK_LEVEL);
+}
+
+START_TEST(an_output_has_its_last_choice_until_an_edit_is_measured)
+{
+  static const struct {
+    const char* text;
+    double kept;
+    FallbackWhy kept_why;
+    double level;
+    FallbackWhy why;
+  } edits[] = {
+    { "g: gain -10dB | h: gain -10dB", 1.0, FALLBACK_LEVEL, 0.1, FALLBACK_LEVEL },
+    { "chain g: gain -30dB\nlate out 0dB", 1.0, FALLBACK_RACK, 1.0, FALLBACK_RACK }, // at once
+    { "g: gain -20dB", 0.0316, FALLBACK_LEVEL, 0.1, FALLBACK_LEVEL }, // as -30 dB was measured
+    { "disconnect in out", 0.1, FALLBACK_LEVEL, 0.0, FALLBACK_NO_INPUT },
+    { "h: gain 0dB", 0.0, FALLBACK_NO_INPUT, 1.0, FALLBACK_LEVEL },
+    { "t: highpass 2000 order=4", 1.0, FALLBACK_LEVEL, 0.0, FALLBACK_NO_LOWS },
+    { "h: gain -20dB", 0.0, FALLBACK_NO_LOWS, 0.1, FALLBACK_LEVEL },
+  };
+  static Bench bench;
+  bench_start(&bench, "g: gain 0dB");
+  for (uint32_t i = 0; i < ARRAY_LEN(edits); ++i) {
+    bench_edit(&bench, 2U + i, edits[i].text, 0U);
+    bench_play_until(&bench, &bench.n_replies, 2U + i);
+    const WorkerFacts* const heard = &bench.replies[1U + i].facts;
+    expect_fallback(heard, edits[i].kept, edits[i].kept_why);
+    ck_assert_float_eq(heard->fallbacks.of[0].response, 0.0F);
+    const WorkerFacts measured = change_after(&bench, heard->serial);
+    expect_fallback(&measured, edits[i].level, edits[i].why);
+  }
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(an_edit_that_fails_leaves_the_fallbacks)
+{
+  static Bench bench;
+  const WorkerFacts before = bench_start(&bench, "g: gain -20dB");
+  bench_edit(&bench, 2U,
+             "chain fir lowpass 100 taps=65535 | fir lowpass 100 taps=65535 | fir lowpass 100 "
+             "taps=65535\nlate out dry",
+             0U);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  ck_assert_int_eq(bench.replies[1].reply.status, STATUS_LIMIT);
+  expect_fallback(&bench.replies[1].facts, 0.1, FALLBACK_LEVEL);
+  ck_assert_float_eq(bench.replies[1].facts.fallbacks.of[0].response,
+                     before.fallbacks.of[0].response);
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(messages_are_applied_with_a_ring_and_without)
+{
+  static Bench bench;
+  bench_start(&bench, levels[0]);
+  Rack* const rack = driver_rack(levels[0]);
+  const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
+  const ParamMessage up = { .uid = rack->nodes[0].uid, .value = 0.0 };
+  ck_assert_float_eq(bench_play(&bench), 1.0F);
+  ck_assert(!worker_calls.set(bench.worker, &down, 1U)); // there is the ring for it
+  ck_assert(ring_send(bench.ring, &down, 1U));
+  bench_disarm(&bench); // no block came after it
+
+  bench_arm(&bench, false, 1U);
+  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6);
+  bench_disarm(&bench);
+  ck_assert(worker_calls.set(bench.worker, &up, 1U));
+
+  bench_arm(&bench, false, 2U);
+  ck_assert_float_eq(bench_level(&bench), 1.0F);
+  // The next document was written after two messages, and before the third one.
+  ck_assert(ring_send(bench.ring, &down, 1U));
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 2U, rack, 0U, 2U), STATUS_OK);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6); // as the third one says
+  WorkerStatus status;
+  worker_calls.status(bench.worker, &status);
+  ck_assert_uint_eq(status.counts.params_applied, 3U);
+  ck_assert_uint_eq(status.counts.worker_blocks, bench.frame / BLOCK);
+  rack_free(rack);
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(a_node_that_is_bypassed_is_told)
+{
+  static Bench bench;
+  bench_start(&bench, "g: gain -20dB");
+  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6);
+  bench.worker->player.plan->nodes[0].node->health.n_bad = 8U; // as often as makes it so
+  ck_assert_float_eq(bench_play(&bench), 1.0F);
+  WorkerStatus status;
+  EnginePlace place;
+  worker_calls.status(bench.worker, &status);
+  ck_assert_uint_eq(status.n_bypassed, 1U);
+  ck_assert_uint_eq(worker_calls.places(bench.worker, &place, 1U), 1U);
+  ck_assert_str_eq(place.why, "bypassed");
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(a_new_worker_counts_messages_from_where_they_are)
+{
+  static Bench bench;
+  bench_init(&bench, false);
+  Rack* const rack = driver_rack(levels[0]);
+  const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, rack, 0U, 90U), STATUS_OK);
+  bench_arm(&bench, false, 100U);
+  bench_play_until(&bench, &bench.n_replies, 1U);
+  ck_assert(ring_send(bench.ring, &down, 1U)); // number 101
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 2U, rack, 0U, 100U), STATUS_OK);
+  bench_play_until(&bench, &bench.n_replies, 2U);
+  ck_assert_double_eq_tol(bench_level(&bench), 0.1, 1e-6);
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 3U, rack, 0U, 101U), STATUS_OK);
+  bench_play_until(&bench, &bench.n_replies, 3U);
+  ck_assert_float_eq(bench_level(&bench), 1.0F); // the newer document
+  rack_free(rack);
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(it_holds_no_lock_when_it_calls_back)
+{
+  static Bench bench;
+  bench_start(&bench, levels[0]);
+  bench.calls_itself = true;
+  bench_edit(&bench, 2U, levels[1], 0U);
+  bench_await(&bench, &bench.n_replies, 2U); // or the test's time runs out
+  ck_assert_int_eq(bench.replies[1].reply.status, STATUS_OK);
+  bench_clear(&bench);
+}
+END_TEST
+
+START_TEST(without_a_thread_it_answers_within_the_call)
+{
+  static Bench bench;
+  bench_init(&bench, true);
+  bench_edit(&bench, 7U, levels[0], 0U);
+  ck_assert_uint_eq(bench.n_replies, 1U);
+  ck_assert_uint_eq(bench.replies[0].id, 7U);
+  ck_assert_uint_eq(bench_arm(&bench, true, 0U).n_nodes, 1U);
+  float samples[2][BLOCK];
+  for (uint32_t i = 0; i < BLOCK; ++i) {
+    samples[0][i] = 1.0F;
+  }
+  samples[0][3] = -1.0F / 0.0F;
+  const float* const in[] = { samples[0] };
+  float* const out[] = { samples[1] };
+  PeriodCounts counts = { .blocks = 10U };
+  worker_process(bench.worker, in, out, BLOCK, &counts);
+  ck_assert_float_eq(samples[1][2], 1.0F);
+  ck_assert_float_eq(samples[1][3], 0.0F);
+  ck_assert_uint_eq(counts.blocks, 11U);
+  ck_assert_uint_eq(counts.bad_in, 1U);
+  ck_assert_uint_eq(counts.failed, 0U);
+  ck_assert_int_eq(worker_gpu(bench.worker), ENGINE_BACKEND_CPU);
+  bench_clear(&bench);
+}
+END_TEST
+
+/// What comes out of WRAP_BLOCKS blocks from a frame on, with changes of a gain every few blocks,
+/// within them.
+static void
+play_from(const uint64_t first_frame, float samples[WRAP_BLOCKS * BLOCK])
+{
+  static const char* const text = "d: delay 3ms mix=50% feedback=40% | g: gain 0dB | "
+                                  "p: compressor -20dB | l: lowpass 900";
+  static Bench bench;
+  Rack* const rack = driver_rack(text);
+  bench_init(&bench, false);
+  bench.frame = first_frame;
+  bench_edit(&bench, 1U, text, 0U);
+  bench_await(&bench, &bench.n_replies, 1U);
+  bench_arm(&bench, false, 0U);
+  for (uint32_t b = 0; b < WRAP_BLOCKS; ++b) {
+    if (b % 4U == 0) {
+      const ParamMessage message = { .frame = bench.frame + 3U * BLOCK + 7U,
+                                     .uid = rack->nodes[1].uid,
+                                     .value = b % 8U ? -20.0 : 0.0 };
+      ck_assert(ring_send(bench.ring, &message, 1U));
+    }
+    const uint64_t sequence = ring_next(bench.ring);
+    bench_play(&bench);
+    memcpy(samples + (size_t)b * BLOCK, ring_output(bench.ring, sequence, 0),
+           BLOCK * sizeof(float));
+  }
+  rack_free(rack);
+  bench_clear(&bench);
+}
+
+START_TEST(a_frame_counter_that_leaves_32_bits_behind_changes_nothing)
+{
+  static const uint64_t middles[] = { 1ULL << 31U, 1ULL << 32U, 3ULL << 32U };
+  static float from_zero[WRAP_BLOCKS * BLOCK];
+  static float over[WRAP_BLOCKS * BLOCK];
+  play_from(0, from_zero);
+  ck_assert_float_ne(from_zero[sizeof(from_zero) / sizeof(float) - 1U], 0.0F);
+  for (size_t m = 0; m < sizeof(middles) / sizeof(middles[0]); ++m) {
+    play_from(middles[m] - WRAP_BLOCKS / 2U * BLOCK - 3U, over); // within a block
+    ck_assert_msg(!memcmp(from_zero, over, sizeof(over)), "around %llu",
+                  (unsigned long long)middles[m]);
+  }
+}
+END_TEST
+
+SUITE_MAIN("worker", a_frame_counter_that_leaves_32_bits_behind_changes_nothing,
+           edits_are_answered_once_each_and_in_their_order, the_end_of_a_tail_is_told,
+           a_rack_knows_its_fallbacks_before_it_first_plays,
+           an_output_has_its_last_choice_until_an_edit_is_measured,
+           an_edit_that_fails_leaves_the_fallbacks, messages_are_applied_with_a_ring_and_without,
+           a_node_that_is_bypassed_is_told, a_new_worker_counts_messages_from_where_they_are,
+           it_holds_no_lock_when_it_calls_back, without_a_thread_it_answers_within_the_call)

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// bench callback: what one period costs the audio driver's thread: copy in, submit, copy out,
+// guard.
+//
+// "awake": the worker's part is done on the same thread between two periods, so nobody sleeps.
+// "asleep": the worker is a thread that sleeps at once, and the periods come at their real pace, so
+// that each pays for cold caches and for the one wake.
+// "late": the first late block, in which the bridge analyses all outputs.
+
+#include "bench.h"
+
+#include "engine/base/percentiles.h"
+#include "engine/base/time.h"
+#include "engine/callback/period.h"
+#include "engine/contract/effect.h"
+#include "engine/ring/ring.h"
+#include "tools/options.h"
+#include "tools/syscalls.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_SLOTS        4U
+#define COUNTED_BLOCKS 1000U // under the system call counter
+#define NAP_NS         (10U * NS_PER_MS)
+
+static int callback_run(int argc, char** argv);
+
+const Bench bench_callback = {
+  .name = "bench callback",
+  .usage = "[options]",
+  .summary = "What one period costs the audio driver's thread",
+  .run = callback_run,
+};
+
+typedef struct CallbackArgs {
+  int64_t n_channels, block_frames, n_blocks;
+  double rate_hz;
+  bool json;
+} CallbackArgs;
+
+/// Both halves of the ring, and buffers as a driver would hand them over.
+typedef struct Rig {
+  Ring* ring;
+  Period* period;
+  float* samples; ///< [2][n_channels][block_frames]
+  float** in;     ///< [n_channels]
+  float** out;    ///< [n_channels]
+  uint32_t n_channels, block_frames;
+  uint64_t period_ns;
+  atomic_bool stop;
+} Rig;
+
+static void
+rig_free(Rig* const rig)
+{
+  period_free(rig->period);
+  ring_free(rig->ring);
+  free(rig->samples);
+  free(rig->in);
+  free(rig->out);
+}
+
+static Status
+rig_new(Rig* const rig, const CallbackArgs* const args, Error* const error)
+{
+  const uint32_t n = (uint32_t)args->n_channels;
+  const uint32_t block = (uint32_t)args->block_frames;
+  *rig = (Rig){ .n_channels = n,
+                .block_frames = block,
+                .period_ns = (uint64_t)(1e9 * block / args->rate_hz) };
+  rig->samples = calloc(2UL * n * block, sizeof(float));
+  rig->in = calloc(n, sizeof(float*));
+  rig->out = calloc(n, sizeof(float*));
+  if (!rig->samples || !rig->in || !rig->out) {
+    rig_free(rig);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t c = 0; c < n; ++c) {
+    rig->in[c] = rig->samples + (size_t)c * block;
+    rig->out[c] = rig->samples + (size_t)(n + c) * block;
+    for (uint32_t i = 0; i < block; ++i) {
+      rig->in[c][i] = (float)((c * 31U + i * 17U) % 64U) / 64.0F - 0.5F;
+    }
+  }
+  const RingShape shape = { n, n, block, N_SLOTS, 16U };
+  Status status = ring_new(&shape, &rig->ring, error);
+  if (!status) {
+    const PeriodConfig config = { .ring = rig->ring,
+                                  .rate_hz = args->rate_hz,
+                                  .depth = 1,
+                                  .deadline = 0.75,
+                                  .ceiling = 1.0F,
+                                  .fallback = { .level = 0.5F, .follows = true } };
+    status = period_new(&config, &rig->period, error);
+  }
+  if (status) {
+    rig_free(rig);
+  }
+  return status;
+}
+
+static void
+rig_period(Rig* const rig)
+{
+  period_run(rig->period, (const float* const*)rig->in, rig->out, rig->block_frames, false);
+}
+
+/// The worker's part: a rack that passes through.
+static void
+rig_work(Rig* const rig, const uint64_t sequence)
+{
+  for (uint32_t c = 0; c < rig->n_channels; ++c) {
+    memcpy(ring_output(rig->ring, sequence, c), ring_input(rig->ring, sequence, c),
+           rig->block_frames * sizeof(float));
+  }
+  ring_finish(rig->ring);
+}
+
+static void*
+player_main(void* const context)
+{
+  Rig* const rig = context;
+  while (!atomic_load(&rig->stop)) {
+    uint64_t sequence = 0;
+    if (ring_wait_take(rig->ring, 0, NAP_NS, &sequence)) {
+      rig_work(rig, sequence);
+    }
+  }
+  return NULL;
+}
+
+typedef void (*BlockHook)(void);
+
+/// Time of one period, in ns; `mark` (may be NULL) is called before and after it.
+static double
+time_period(Rig* const rig, const BlockHook mark)
+{
+  if (mark) {
+    mark();
+  }
+  const uint64_t began_ns = time_now_ns();
+  rig_period(rig);
+  const double time_ns = (double)(time_now_ns() - began_ns);
+  if (mark) {
+    mark();
+  }
+  return time_ns;
+}
+
+static void
+run_awake(Rig* const rig, const uint32_t n, double* const times_ns, const BlockHook mark)
+{
+  for (uint32_t i = 0; i < n; ++i) {
+    times_ns[i] = time_period(rig, mark);
+    uint64_t sequence = 0;
+    if (ring_take(rig->ring, 0U, &sequence)) {
+      rig_work(rig, sequence);
+    }
+  }
+}
+
+/// The first block of gaps, each after enough good ones, with noise that no input has.
+static void
+run_late(Rig* const rig, const uint32_t n, double* const times_ns, const BlockHook mark)
+{
+  uint32_t noise = 1;
+  for (uint32_t i = 0; i < n; ++i) {
+    for (uint32_t b = 0; b < PERIOD_GOOD_BLOCKS + 4U; ++b) {
+      uint64_t sequence = 0;
+      rig_period(rig);
+      if (ring_take(rig->ring, 0U, &sequence)) {
+        rig_work(rig, sequence);
+        for (uint32_t f = 0; f < rig->n_channels * rig->block_frames; ++f) {
+          noise = noise * 1664525U + 1013904223U;
+          const uint32_t c = f / rig->block_frames;
+          ring_output(rig->ring, sequence, c)[f % rig->block_frames] = (float)noise * 0x1p-33F;
+        }
+      }
+    }
+    rig_period(rig);
+    times_ns[i] = time_period(rig, mark);
+    uint64_t sequence = 0;
+    while (ring_take(rig->ring, 0U, &sequence)) {
+      rig_work(rig, sequence);
+    }
+  }
+}
+
+static void
+run_asleep(Rig* const rig, const uint32_t n, double* const times_ns, const BlockHook mark)
+{
+  pthread_t worker;
+  if (pthread_create(&worker, NULL, player_main, rig)) {
+    abort(); // as good as out of memory
+  }
+  uint64_t next_ns = time_now_ns();
+  for (uint32_t i = 0; i < n; ++i) {
+    next_ns += rig->period_ns;
+    time_sleep_until(next_ns);
+    times_ns[i] = time_period(rig, mark);
+  }
+  atomic_store(&rig->stop, true);
+  ring_wake(rig->ring);
+  pthread_join(worker, NULL);
+}
+
+typedef void (*Scene)(Rig* rig, uint32_t n, double* times_ns, BlockHook mark);
+
+/// One scene under the system call counter.
+typedef struct Counted {
+  const CallbackArgs* args;
+  Scene scene;
+} Counted;
+
+static void
+run_counted(void* const context)
+{
+  const Counted* const counted = context;
+  Rig rig;
+  if (rig_new(&rig, counted->args, NULL)) {
+    _Exit(EXIT_FAILURE);
+  }
+  static double times_ns[COUNTED_BLOCKS];
+  counted->scene(&rig, COUNTED_BLOCKS, times_ns, syscalls_mark);
+  rig_free(&rig);
+}
+
+typedef struct Result {
+  Percentiles ns;
+  double syscalls_per_block; ///< Negative: could not be counted
+} Result;
+
+static Status
+measure(const CallbackArgs* const args, const Scene scene, const uint32_t n_blocks,
+        Result* const result, Error* const error)
+{
+  Counted counted = { args, scene };
+  const int64_t n_calls = syscalls_count(run_counted, &counted);
+  result->syscalls_per_block = n_calls < 0 ? -1.0 : (double)n_calls / COUNTED_BLOCKS;
+
+  double* const times_ns = calloc(n_blocks, sizeof(double));
+  if (!times_ns) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  Rig rig;
+  const Status status = rig_new(&rig, args, error);
+  if (!status) {
+    scene(&rig, n_blocks, times_ns, NULL);
+    result->ns = percentiles_of(times_ns, n_blocks);
+    rig_free(&rig);
+  }
+  free(times_ns);
+  return status;
+}
+
+// ---- what is said ----
+
+static json_t*
+result_json(const Result* const result, const double period_ns)
+{
+  return json_pack("{sf sf sf sf so}", "us_p50", result->ns.p50 / 1e3, "us_p99",
+                   result->ns.p99 / 1e3, "us_max", result->ns.max / 1e3, "percent_of_period_p50",
+                   100.0 * result->ns.p50 / period_ns, "syscalls_per_block",
+                   result->syscalls_per_block < 0.0 ? json_null()
+                                                    : json_real(result->syscalls_per_block));
+}
+
+static void
+print_result(const char* const name, const Result* const result, const double period_ns)
+{
+  printf("  %-14s %8.2f %8.2f %8.2f   %6.2f %%   ", name, result->ns.p50 / 1e3,
+         result->ns.p99 / 1e3, result->ns.max / 1e3, 100.0 * result->ns.p50 / period_ns);
+  if (result->syscalls_per_block < 0.0) {
+    printf("not counted: ptrace is not permitted here\n");
+  } else {
+    printf("%.3f\n", result->syscalls_per_block);
+  }
+}
+
+static int
+report(const CallbackArgs* const args, const Result* const awake, const Result* const asleep,
+       const Result* const late)
+{
+  const double period_ns = 1e9 * (double)args->block_frames / args->rate_hz;
+  if (args->json) {
+    return command_print_json(
+        &bench_callback,
+        json_pack("{ss sI sI sf so so so}", "bench", "callback", "channels",
+                  (json_int_t)args->n_channels, "block_frames", (json_int_t)args->block_frames,
+                  "period_us", period_ns / 1e3, "awake", result_json(awake, period_ns), "asleep",
+                  result_json(asleep, period_ns), "late", result_json(late, period_ns)));
+  }
+  printf("%lld channels in and out, %lld frames, %.0f Hz: a period is %.1f us\n\n"
+         "  worker              p50      p99      max   of period   system calls per block\n",
+         (long long)args->n_channels, (long long)args->block_frames, args->rate_hz,
+         period_ns / 1e3);
+  print_result("awake", awake, period_ns);
+  print_result("asleep, paced", asleep, period_ns);
+  print_result("late", late, period_ns);
+  return 0;
+}
+
+static int
+callback_run(const int argc, char** const argv)
+{
+  CallbackArgs args = { .n_channels = 64, .block_frames = 64, .n_blocks = 3000, .rate_hz = 48000 };
+  // clang-format off
+  const Option table[] = {
+    { "blocks",   0,   OPTION_INTEGER, "N",   100,             1e7, .to.integer = &args.n_blocks,     .help = "Blocks at real pace (ten times as many without), default 3000" },
+    { "block",    'b', OPTION_INTEGER, "N",     1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 64" },
+    { "channels", 'c', OPTION_INTEGER, "N",     1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels in and out, default 64" },
+    { "json",     'j', OPTION_FLAG,                                 .to.flag = &args.json,            .help = "Print JSON" },
+    { "rate",     'r', OPTION_NUMBER,  "HZ", 8000,          768000, .to.number = &args.rate_hz,       .help = "Frames per second, default 48000" },
+  };
+  // clang-format on
+  const OptionTable options = { .options = table, .n_options = ARRAY_LEN(table) };
+  Operands operands;
+  if (!options_parse(&bench_callback, &options, argc, argv, &operands)) {
+    return operands.exit_code;
+  }
+  Error error = { STATUS_OK, "" };
+  Result awake = { 0 };
+  Result asleep = { 0 };
+  Result late = { 0 };
+  if (measure(&args, run_awake, 10U * (uint32_t)args.n_blocks, &awake, &error) ||
+      measure(&args, run_asleep, (uint32_t)args.n_blocks, &asleep, &error) ||
+      measure(&args, run_late, (uint32_t)args.n_blocks, &late, &error)) {
+    return command_fail(&bench_callback, &error);
+  }
+  return report(&args, &awake, &asleep, &late);
+}

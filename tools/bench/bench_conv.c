@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// bench conv: what a block of mono convolutions costs on one core, with the effect `convolver` as
+// racks use it, and with zita-convolver (tools/bench/zita_peer.cc) where the build found it.  Peaks
+// matter as much as the mean: a block that costs more than the period is a gap.
+
+#include "bench.h"
+
+#include "engine/base/percentiles.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "engine/contract/effect.h"
+#include "tools/options.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PEER_PROGRAM "zita_peer" // beside this program, or in tools/ there
+
+static int conv_run(int argc, char** argv);
+
+const Bench bench_conv = {
+  .name = "bench conv",
+  .usage = "[options]",
+  .summary = "What convolutions cost on one core, beside zita-convolver",
+  .run = conv_run,
+};
+
+typedef struct ConvArgs {
+  int64_t block_frames, n_blocks;
+  double rate_hz, ir_seconds;
+  bool json;
+} ConvArgs;
+
+/// Nanoseconds per block and convolution.  The mean is of processor time, which other programs on
+/// the machine hardly change; the rest is of the time that passed.
+typedef struct Result {
+  uint32_t n_convolutions;
+  Percentiles ours;
+  Percentiles zita;
+  bool has_zita;
+} Result;
+
+static const uint32_t counts[] = { 1, 8, 32 };
+static const uint32_t zita_partitions[] = { 4096, 8192 }; // the better one counts
+
+/// Uniform noise in [-gain, gain).
+static void
+fill_noise(float* const samples, const size_t n, const float gain)
+{
+  uint32_t state = 1;
+  for (size_t i = 0; i < n; ++i) {
+    state = state * 1664525U + 1013904223U;
+    samples[i] = gain * ((float)(state >> 8U) / 8388608.0F - 1.0F);
+  }
+}
+
+// ---- ours ----
+
+/// One node of `convolver` with a unit per channel, as the engine would run it.
+typedef struct Rig {
+  const FxInfo* fx;
+  void* node;
+  FxUnit* units; ///< [n]
+  uint32_t n;
+  float* in; ///< [block]: the same for all
+  float** out;
+} Rig;
+
+static void
+rig_free(Rig* const rig)
+{
+  for (uint32_t u = 0; u < rig->n; ++u) {
+    free(rig->units ? rig->units[u].state : NULL);
+    free(rig->out ? rig->out[u] : NULL);
+  }
+  free(rig->units);
+  free(rig->out);
+  free(rig->in);
+  if (rig->node) {
+    rig->fx->destroy(rig->node);
+  }
+}
+
+static Status
+make_node(Rig* const rig, const ConvArgs* const args, FxShape* const shape, Error* const error)
+{
+  const uint64_t n_frames = (uint64_t)(args->ir_seconds * args->rate_hz);
+  float* const samples = calloc(n_frames, sizeof(float));
+  double* const values = calloc(rig->fx->n_params, sizeof(double));
+  const char** const texts = calloc(rig->fx->n_params, sizeof(char*));
+  const FxFile** const files = calloc(rig->fx->n_params, sizeof(FxFile*));
+  Status status = error_set(error, STATUS_NO_MEM, "out of memory");
+  if (samples && values && texts && files) {
+    fill_noise(samples, n_frames, 0.01F);
+    const FxFile ir = { "noise", 1, n_frames, samples, true, 0 };
+    for (uint32_t p = 0; p < rig->fx->n_params; ++p) {
+      values[p] = rig->fx->params[p].initial;
+    }
+    files[fx_param_find(rig->fx, "ir")] = &ir;
+    const FxSetup setup = { .rate_hz = args->rate_hz,
+                            .max_block_frames = (uint32_t)args->block_frames,
+                            .n_in = rig->n,
+                            .values = values,
+                            .texts = texts,
+                            .files = files };
+    status = fx_make(rig->fx, &setup, shape, &rig->node, error);
+  }
+  free(files);
+  free(texts);
+  free(values);
+  free(samples);
+  return status;
+}
+
+static Status
+rig_new(Rig* const rig, const ConvArgs* const args, const uint32_t n, Error* const error)
+{
+  const size_t block = (size_t)args->block_frames;
+  *rig = (Rig){ .fx = fx_find("convolver"), .n = n };
+  FxShape shape = { .n_out = n };
+  const Status status = make_node(rig, args, &shape, error);
+  if (status) {
+    return status;
+  }
+  rig->units = calloc(n, sizeof(FxUnit));
+  rig->out = calloc(n, sizeof(float*));
+  rig->in = calloc(block, sizeof(float));
+  bool enough = rig->units && rig->out && rig->in;
+  for (uint32_t u = 0; enough && u < n; ++u) {
+    rig->out[u] = calloc(block, sizeof(float));
+    rig->units[u] = (FxUnit){ .node = rig->node,
+                              .state = aligned_alloc(64U, (shape.unit_bytes + 63U) & ~(size_t)63U),
+                              .in = (const float* const*)&rig->in,
+                              .out = &rig->out[u] };
+    enough = rig->out[u] && rig->units[u].state;
+    if (enough) {
+      rig->fx->unit_init(rig->node, rig->units[u].state, u);
+    }
+  }
+  if (!enough) {
+    rig_free(rig);
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  fill_noise(rig->in, block, 1.0F);
+  return STATUS_OK;
+}
+
+static double
+processor_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+}
+
+static Percentiles
+summary_of(double* const times_ns, const int64_t n_blocks, const double processor_ns_all,
+           const uint32_t n)
+{
+  Percentiles summary = percentiles_of(times_ns, (size_t)n_blocks);
+  summary.mean = processor_ns_all / (double)n_blocks / n;
+  return summary;
+}
+
+/// Time n_blocks, after as many as fill the memory of the response.
+static Status
+measure_ours(const ConvArgs* const args, const uint32_t n, double* const times_ns,
+             Percentiles* const result, Error* const error)
+{
+  Rig rig;
+  const Status status = rig_new(&rig, args, n, error);
+  if (status) {
+    return status;
+  }
+  const uint32_t block = (uint32_t)args->block_frames;
+  const int64_t n_before = (int64_t)(args->ir_seconds * args->rate_hz) / block;
+  double cpu_began_ns = 0.0;
+  for (int64_t b = -n_before; b < args->n_blocks; ++b) {
+    if (b == 0) {
+      cpu_began_ns = processor_ns();
+    }
+    const uint64_t began_ns = time_now_ns();
+    rig.fx->run(rig.units, n, block);
+    if (b >= 0) {
+      times_ns[b] = (double)(time_now_ns() - began_ns) / n;
+    }
+  }
+  *result = summary_of(times_ns, args->n_blocks, processor_ns() - cpu_began_ns, n);
+  rig_free(&rig);
+  return STATUS_OK;
+}
+
+// ---- zita-convolver ----
+
+/// Find the peer's program; false when it was not built.
+static bool
+find_peer(char* const path, const size_t n_bytes)
+{
+  char folder[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1U);
+  if (n <= 0) {
+    return false;
+  }
+  folder[n] = '\0';
+  *strrchr(folder, '/') = '\0';
+  static const char* const places[] = { "tools/", "" };
+  for (uint32_t i = 0; i < ARRAY_LEN(places); ++i) {
+    const int length = snprintf(path, n_bytes, "%s/%s" PEER_PROGRAM, folder, places[i]);
+    if (length > 0 && (size_t)length < n_bytes && access(path, X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Run the peer; false when it cannot do this block size.
+static bool
+measure_zita(const char* const path, const ConvArgs* const args, const uint32_t n,
+             const uint32_t largest_partition, double* const times_ns, Percentiles* const result)
+{
+  char command[PATH_MAX + 128];
+  snprintf(command, sizeof(command), "'%s' %u %lld %llu %u %lld", path, n,
+           (long long)args->block_frames, (unsigned long long)(args->ir_seconds * args->rate_hz),
+           largest_partition, (long long)args->n_blocks);
+  FILE* const output = popen(command, "r");
+  if (!output) {
+    return false;
+  }
+  int64_t n_times = 0;
+  double cpu_ns = 0.0;
+  const bool started = fscanf(output, "%lf", &cpu_ns) == 1;
+  while (n_times < args->n_blocks && fscanf(output, "%lf", &times_ns[n_times]) == 1) {
+    times_ns[n_times++] /= n;
+  }
+  const bool good = pclose(output) == 0 && started && n_times == args->n_blocks;
+  if (good) {
+    *result = summary_of(times_ns, n_times, cpu_ns, n);
+  }
+  return good;
+}
+
+// ---- both ----
+
+/// All the work on one core, zita's threads' too: the last one that this process may use.
+static void
+stay_on_one_core(void)
+{
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+    return;
+  }
+  for (int cpu = CPU_SETSIZE - 1; cpu >= 0; --cpu) {
+    if (CPU_ISSET(cpu, &allowed)) {
+      CPU_ZERO(&allowed);
+      CPU_SET(cpu, &allowed);
+      sched_setaffinity(0, sizeof(allowed), &allowed);
+      return;
+    }
+  }
+}
+
+static Status
+measure(const ConvArgs* const args, Result* const result, Error* const error)
+{
+  double* const times_ns = calloc((size_t)args->n_blocks, sizeof(double));
+  if (!times_ns) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  const uint32_t n = result->n_convolutions;
+  const Status status = measure_ours(args, n, times_ns, &result->ours, error);
+  char peer[PATH_MAX];
+  const bool has_peer = !status && find_peer(peer, sizeof(peer));
+  for (uint32_t i = 0; has_peer && i < ARRAY_LEN(zita_partitions); ++i) {
+    Percentiles zita;
+    if (measure_zita(peer, args, n, zita_partitions[i], times_ns, &zita) &&
+        (!result->has_zita || zita.mean < result->zita.mean)) {
+      result->zita = zita;
+      result->has_zita = true;
+    }
+  }
+  free(times_ns);
+  return status;
+}
+
+// ---- what is said ----
+
+static json_t*
+percentiles_json(const Percentiles* const ns, const double period_ns)
+{
+  return json_pack("{sf sf sf sf sf}", "ns_mean", ns->mean, "ns_p50", ns->p50, "ns_p99", ns->p99,
+                   "ns_max", ns->max, "per_core", period_ns / ns->mean);
+}
+
+static json_t*
+results_json(const Result* const results, const double period_ns)
+{
+  json_t* const rows = json_array();
+  for (uint32_t i = 0; i < ARRAY_LEN(counts); ++i) {
+    json_t* const zita =
+        results[i].has_zita ? percentiles_json(&results[i].zita, period_ns) : json_null();
+    json_array_append_new(
+        rows, json_pack("{sI so so}", "convolutions", (json_int_t)results[i].n_convolutions,
+                        "warprack", percentiles_json(&results[i].ours, period_ns), "zita", zita));
+  }
+  return rows;
+}
+
+static void
+print_row(const char* const name, const uint32_t n, const Percentiles* const ns,
+          const double period_ns)
+{
+  printf("  %-14s %5u %9.0f %9.0f %9.0f %10.0f %12.0f\n", name, n, ns->mean, ns->p50, ns->p99,
+         ns->max, period_ns / ns->mean);
+}
+
+static int
+report(const ConvArgs* const args, const Result* const results)
+{
+  const double period_ns = 1e9 * (double)args->block_frames / args->rate_hz;
+  if (args->json) {
+    return command_print_json(&bench_conv, json_pack("{ss sI sf sf sf so}", "bench", "conv",
+                                                     "block_frames", (json_int_t)args->block_frames,
+                                                     "rate_hz", args->rate_hz, "ir_seconds",
+                                                     args->ir_seconds, "period_us", period_ns / 1e3,
+                                                     "results", results_json(results, period_ns)));
+  }
+  printf("mono convolutions, response %g s, %lld frames, %.0f Hz, one core; a period is %.1f us\n"
+         "nanoseconds per block and convolution: mean processor time, percentiles of real time;\n"
+         "how many by the mean fill a core\n\n"
+         "                     n      mean       p50       p99        max     per core\n",
+         args->ir_seconds, (long long)args->block_frames, args->rate_hz, period_ns / 1e3);
+  for (uint32_t i = 0; i < ARRAY_LEN(counts); ++i) {
+    print_row("warprack", results[i].n_convolutions, &results[i].ours, period_ns);
+    if (results[i].has_zita) {
+      print_row("zita-convolver", results[i].n_convolutions, &results[i].zita, period_ns);
+    }
+  }
+  printf(results[0].has_zita
+             ? "\nzita-convolver waits for its background threads in each block here; live, they "
+               "may\nspread its peaks over the periods that follow.\n"
+             : "\nzita-convolver is not measured: its library was not found by the build, or it "
+               "does not\ndo this block size (Debian: libzita-convolver-dev).\n");
+  return 0;
+}
+
+static int
+conv_run(const int argc, char** const argv)
+{
+  ConvArgs args = { .block_frames = 64, .n_blocks = 8000, .rate_hz = 48000, .ir_seconds = 3.0 };
+  // clang-format off
+  const Option table[] = {
+    { "block",   'b', OPTION_INTEGER, "N",      1, FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 64" },
+    { "blocks",  0,   OPTION_INTEGER, "N",    100,          1e7, .to.integer = &args.n_blocks,     .help = "Blocks to time, default 8000" },
+    { "json",    'j', OPTION_FLAG,                               .to.flag = &args.json,            .help = "Print JSON" },
+    { "rate",    'r', OPTION_NUMBER,  "HZ",  8000,       768000, .to.number = &args.rate_hz,       .help = "Frames per second, default 48000" },
+    { "seconds", 's', OPTION_NUMBER,  "S",  0.001,           60, .to.number = &args.ir_seconds,    .help = "Length of the response, default 3" },
+  };
+  // clang-format on
+  const OptionTable options = { .options = table, .n_options = ARRAY_LEN(table) };
+  Operands operands;
+  if (!options_parse(&bench_conv, &options, argc, argv, &operands)) {
+    return operands.exit_code;
+  }
+  stay_on_one_core();
+  rt_flush_denormals();
+  Error error = { STATUS_OK, "" };
+  Result results[ARRAY_LEN(counts)] = { { 0 } };
+  for (uint32_t i = 0; i < ARRAY_LEN(counts); ++i) {
+    results[i].n_convolutions = counts[i];
+    if (measure(&args, &results[i], &error)) {
+      return command_fail(&bench_conv, &error);
+    }
+  }
+  return report(&args, results);
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the benchmarks of GPUs share.
+
+#include "bench_gpu.h"
+
+#include "dsp_gpu/gpu_compile.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "engine/contract/effect.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_OPTIONS  20U // own and shared
+#define MAX_BLOCKS   1e7
+#define WARM_UP      20 // times before timing: kernels are loaded, clocks go up, PoCL compiles
+#define PRIORITY     10 // the worker's default
+#define QUICK_BLOCKS 50
+#define DEADLINE_NS  (60U * NS_PER_S) // a slow block is a result; one that never comes back is not
+
+#define API_NAME(word, name) #name,
+static const char* const backends[] = { BACKEND_GPU_APIS(API_NAME) NULL };
+
+const char* const bench_pace_names[BENCH_N_PACES] = { "back to back", "paced" };
+
+// ---- options ----
+
+/// Texts with a benchmark's defaults in them; NULL for an option that it does not have.
+typedef struct Help {
+  char texts[4][64];
+  const char *block, *blocks, *limit, *rate;
+} Help;
+
+static void
+write_help(const BenchGpuArgs* const args, Help* const help)
+{
+  *help = (Help){ .block = args->block_frames ? help->texts[0] : NULL,
+                  .blocks = args->n_blocks ? help->texts[1] : NULL,
+                  .limit = help->texts[2],
+                  .rate = help->texts[3] };
+  const size_t n_bytes = sizeof(help->texts[0]);
+  snprintf(help->texts[0], n_bytes, "Frames per block, default %lld",
+           (long long)args->block_frames);
+  snprintf(help->texts[1], n_bytes, "Blocks of each row at most, default %lld",
+           (long long)args->n_blocks);
+  snprintf(help->texts[2], n_bytes, "Seconds of each row at most, default %g%s", args->row_seconds,
+           args->row_seconds > 0.0 ? "" : ": no limit");
+  snprintf(help->texts[3], n_bytes, "Frames per second, default %g", args->rate_hz);
+}
+
+bool
+bench_gpu_parse(const Bench* const bench, const Option* const own, const uint32_t n_own,
+                const int argc, char** const argv, BenchGpuArgs* const args, int* const exit_code)
+{
+  args->backend = UINT32_MAX;
+  args->began_ns = time_now_ns();
+  Help help;
+  write_help(args, &help);
+  // clang-format off
+  const Option shared[] = {
+    { "backend", 0,   OPTION_CHOICE,                              .choices = backends, .to.choice = &args->backend, .help = "Whose device, default the first that is there" },
+    { "block",   'b', OPTION_INTEGER, "N",       1, FX_MAX_BLOCK, .to.integer = &args->block_frames,                .help = help.block },
+    { "blocks",  'n', OPTION_INTEGER, "N",       1,   MAX_BLOCKS, .to.integer = &args->n_blocks,                    .help = help.blocks },
+    { "csv",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args->csv_path,                       .help = "Write the rows to this file, too" },
+    { "gpu",     'g', OPTION_INTEGER, "N",       0,           63, .to.integer = &args->gpu_index,                   .help = "Index of the device in \"warprack list devices\", default 0" },
+    { "json",    'j', OPTION_FLAG,                                .to.flag = &args->json,                           .help = "Print JSON" },
+    { "limit",   'l', OPTION_NUMBER,  "S",       0,        86400, .to.number = &args->row_seconds,                  .help = help.limit },
+    { "minutes", 'm', OPTION_NUMBER,  "M",       0,         1440, .to.number = &args->minutes,                      .help = "Leave out the rows that would begin later, default 0: none" },
+    { "quick",   'q', OPTION_FLAG,                                .to.flag = &args->is_quick,                       .help = "A few rounds of a few rows: shows that it works" },
+    { "rate",    'r', OPTION_NUMBER,  "HZ",   8000,       768000, .to.number = &args->rate_hz,                      .help = help.rate },
+  };
+  // clang-format on
+  Option table[MAX_OPTIONS];
+  memcpy(table, own, n_own * sizeof(Option));
+  uint32_t n_options = n_own;
+  for (uint32_t i = 0; i < ARRAY_LEN(shared); ++i) {
+    if (shared[i].help) {
+      table[n_options++] = shared[i];
+    }
+  }
+  const OptionTable options = { .options = table, .n_options = n_options };
+  Operands operands;
+  const bool goes_on = options_parse(bench, &options, argc, argv, &operands);
+  *exit_code = operands.exit_code;
+  if (args->is_quick && args->n_blocks) {
+    args->n_blocks = QUICK_BLOCKS;
+  }
+  return goes_on;
+}
+
+// ---- the device ----
+
+static Status
+load(const char* const name, const GpuApi** const api, Error* const error)
+{
+  uint32_t n = 0;
+  const GpuApi* const* const apis = gpu_apis(&n);
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!strcmp(apis[i]->name, name)) {
+      *api = apis[i];
+      return apis[i]->load(error);
+    }
+  }
+  return error_set(error, STATUS_NO_BACKEND,
+                   "%s is not in this build; meson setup says what it lacked", name);
+}
+
+static Status
+load_with_devices(const char* const name, const GpuApi** const api, Error* const error)
+{
+  const Status status = load(name, api, error);
+  return status || (*api)->n_devices()
+             ? status
+             : error_set(error, STATUS_NO_BACKEND, "%s has no device", name);
+}
+
+/// The one that was asked for, or the first that has a device.
+static Status
+find_api(const BenchGpuArgs* const args, const GpuApi** const api, Error* const error)
+{
+  if (args->backend != UINT32_MAX) {
+    return load_with_devices(backends[args->backend], api, error);
+  }
+  Error reasons[ARRAY_LEN(backends) - 1U];
+  for (uint32_t b = 0; backends[b]; ++b) {
+    if (!load_with_devices(backends[b], api, &reasons[b])) {
+      return STATUS_OK;
+    }
+  }
+  return error_set(error, STATUS_NO_BACKEND, "%s; %s", reasons[0].text, reasons[1].text);
+}
+
+/// Back to what threads usually have.
+static void
+end_realtime(void)
+{
+  const struct sched_param usual = { .sched_priority = 0 };
+  pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual); // always allowed
+}
+
+Status
+bench_gpu_find(BenchGpu* const gpu, const BenchGpuArgs* const args, Error* const error)
+{
+  *gpu = (BenchGpu){ .index = (uint32_t)args->gpu_index };
+  Status status = find_api(args, &gpu->api, error);
+  if (!status && gpu->index >= gpu->api->n_devices()) {
+    status = error_set(error, STATUS_NOT_FOUND,
+                       "%s has no device %u; \"warprack list devices\" shows what there is",
+                       gpu->api->name, gpu->index);
+  }
+  if (!status) {
+    status = gpu->api->describe(gpu->index, &gpu->info, error);
+  }
+  if (!status) {
+    // A CPU that plays the device needs its time.
+    gpu->is_realtime = gpu->info.is_gpu && !rt_become_realtime(PRIORITY, NULL);
+    end_realtime();
+  }
+  return status;
+}
+
+Status
+bench_gpu_open(BenchGpu* const gpu, const BenchGpuArgs* const args, const char* const kernel_file,
+               Error* const error)
+{
+  static const char* const options[] = { "-DGROUP_SIZE=256", NULL };
+  _Static_assert(BENCH_GPU_GROUP == 256U, "as in the options");
+  Status status = bench_gpu_find(gpu, args, error);
+  if (!status) {
+    status = gpu->api->open(gpu->index, &gpu->device, error);
+  }
+  if (!status) {
+    const GpuSource* const source = gpu_source_find(kernel_file);
+    status =
+        gpu->api->module_new(gpu->device, source->name, source->text, options, &gpu->module, error);
+  }
+  return status;
+}
+
+void
+bench_gpu_close(BenchGpu* const gpu)
+{
+  if (gpu->module) {
+    gpu->api->module_free(gpu->module);
+  }
+  if (gpu->device) {
+    gpu->api->close(gpu->device);
+  }
+  *gpu = (BenchGpu){ 0 };
+}
+
+Status
+bench_gpu_backend(const BenchGpu* const gpu, const bool keep_awake, Backend** const backend,
+                  Error* const error)
+{
+  const DeviceChoice choice = {
+    .api = gpu->api->name, .index = gpu->index, .deadline_ns = DEADLINE_NS, .keep_awake = keep_awake
+  };
+  const Status status = device_backend_new(&choice, backend, error);
+  if (!status) {
+    device_backend_play(*backend, keep_awake);
+  }
+  return status;
+}
+
+Status
+bench_gpu_run(BenchGpu* const gpu, GpuRecording* const recording, Error* const error)
+{
+  Status status = gpu->api->submit(recording, ++gpu->sequence);
+  for (bool done = false; !status && !done;) {
+    status = gpu->api->poll(recording, gpu->sequence, &done);
+    if (!gpu->info.is_gpu) {
+      sched_yield();
+    }
+  }
+  if (status) {
+    gpu->api->last_error(gpu->device, error);
+  }
+  return status;
+}
+
+// ---- the head ----
+
+/// What /proc/cpuinfo calls the processor; empty when it does not.
+static void
+read_cpu_name(char* const name, const size_t n_bytes)
+{
+  name[0] = '\0';
+  FILE* const file = fopen("/proc/cpuinfo", "r");
+  char line[256];
+  while (file && !name[0] && fgets(line, sizeof(line), file)) {
+    const char* const colon = strncmp(line, "model name", 10) ? NULL : strchr(line, ':');
+    if (colon) {
+      snprintf(name, n_bytes, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    }
+  }
+  if (file) {
+    fclose(file);
+  }
+}
+
+json_t*
+bench_gpu_head(const Bench* const bench, const BenchGpu* const gpu, const BenchGpuArgs* const args)
+{
+  char cpu[128];
+  read_cpu_name(cpu, sizeof(cpu));
+  char date[32];
+  const time_t now = time(NULL);
+  struct tm utc;
+  strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  json_t* const head =
+      json_pack("{ss ss si so so}", "bench", bench->name + strlen(BENCH_PREFIX), "api",
+                gpu->api->name, "gpu", (int)gpu->index, "device", command_json_text(gpu->info.name),
+                "driver", command_json_text(gpu->info.driver));
+  json_t* const rest =
+      json_pack("{si sb sb so si ss sf sb}", "compute_units", (int)gpu->info.compute_units,
+                "is_gpu", gpu->info.is_gpu, "reaches_host", gpu->info.reaches_host, "cpu",
+                command_json_text(cpu), "cpu_cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "date",
+                date, "rate_hz", args->rate_hz, "realtime", gpu->is_realtime);
+  json_object_update(head, rest);
+  json_decref(rest);
+  if (args->block_frames) {
+    json_object_set_new(head, "block_frames", json_integer(args->block_frames));
+    json_object_set_new(head, "period_us",
+                        json_real(1e6 * (double)args->block_frames / args->rate_hz));
+  }
+  return head;
+}
+
+void
+bench_gpu_print_head(const json_t* const head)
+{
+  const char *api, *device, *driver, *cpu, *date;
+  int index, n_units, n_cores, realtime;
+  double rate_hz, period_us = 0.0;
+  json_int_t block_frames = 0;
+  if (json_unpack((json_t*)head, "{ss si ss ss si ss si ss sF sb s?I s?F}", "api", &api, "gpu",
+                  &index, "device", &device, "driver", &driver, "compute_units", &n_units, "cpu",
+                  &cpu, "cpu_cores", &n_cores, "date", &date, "rate_hz", &rate_hz, "realtime",
+                  &realtime, "block_frames", &block_frames, "period_us", &period_us)) {
+    return; // none of ours
+  }
+  printf("%s %d: %s, %d units, driver %s\n", api, index, device, n_units, driver);
+  printf("CPU: %s, %d cores; %s\n", cpu, n_cores, date);
+  if (block_frames) {
+    printf("%lld frames at %.0f Hz: a period is %.1f us; ", (long long)block_frames, rate_hz,
+           period_us);
+  } else {
+    printf("%.0f frames per second; ", rate_hz);
+  }
+  printf("real-time priority: %s\n\n", realtime ? "yes" : "no");
+}
+
+// ---- timing ----
+
+/// Sleep until the next tick that is still to come.
+static void
+sleep_to_tick(uint64_t* const tick_ns, const uint64_t period_ns)
+{
+  const uint64_t now_ns = time_now_ns();
+  *tick_ns += period_ns;
+  if (*tick_ns < now_ns) {
+    *tick_ns += (now_ns - *tick_ns + period_ns - 1U) / period_ns * period_ns;
+  }
+  time_sleep_until(*tick_ns);
+}
+
+/// One round, and what it took.
+static Status
+time_once(const BenchAction action, void* const context, double* const time_ns, Error* const error)
+{
+  const uint64_t began_ns = time_now_ns();
+  const Status status = action(context, error);
+  *time_ns = (double)(time_now_ns() - began_ns);
+  return status;
+}
+
+/// Sort the times into figures.
+static void
+sum_up(double* const times_ns, const int64_t n, const uint64_t period_ns, BenchTimes* const times)
+{
+  *times = (BenchTimes){ .n = n };
+  for (int64_t i = 0; i < n; ++i) {
+    times->n_late += times_ns[i] > (double)period_ns;
+  }
+  times->ns = percentiles_of(times_ns, (size_t)n);
+}
+
+Status
+bench_gpu_time(const BenchGpu* const gpu, const BenchGpuArgs* const args, const bool paced,
+               const BenchAction action, void* const context, double* const times_ns,
+               BenchTimes* const times, Error* const error)
+{
+  const uint64_t period_ns = (uint64_t)(1e9 * (double)args->block_frames / args->rate_hz);
+  Status status = STATUS_OK;
+  if (paced && gpu->is_realtime) {
+    status = rt_become_realtime(PRIORITY, error);
+  }
+  uint64_t tick_ns = time_now_ns();
+  uint64_t began_ns = tick_ns;
+  int64_t n = 0; // timed, or negative: not yet
+  for (int64_t i = -WARM_UP; i < args->n_blocks && !status; n = ++i) {
+    if (i == 0) {
+      began_ns = time_now_ns();
+    } else if (i > 0 && args->row_seconds > 0.0 &&
+               1e-9 * (double)(time_now_ns() - began_ns) > args->row_seconds) {
+      break;
+    }
+    if (paced) {
+      sleep_to_tick(&tick_ns, period_ns);
+    }
+    status = time_once(action, context, &times_ns[i < 0 ? 0 : i], error);
+  }
+  end_realtime();
+  if (!status) {
+    sum_up(times_ns, n, period_ns, times);
+  }
+  return status;
+}
+
+bool
+bench_gpu_goes_on(const BenchGpuArgs* const args, BenchReport* const report, const uint32_t n)
+{
+  const bool goes_on = args->minutes <= 0.0 ||
+                       1e-9 * (double)(time_now_ns() - args->began_ns) < 60.0 * args->minutes;
+  report->n_left_out += goes_on ? 0U : n;
+  return goes_on;
+}

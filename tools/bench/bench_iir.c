@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// bench iir: four second-order filters over noise in memory on one thread, against SciPy.
+//
+// Butterworth highpass 1000 Hz and lowpass 5000 Hz, Chebyshev 1 (0.1 dB) highpass 1500 Hz and
+// lowpass 1800 Hz: the chain that torchfx publishes figures for.  Here they are four effects, run
+// block by block through FxInfo.run as the engine does; there, one call of sosfilt with four
+// sections over whole channels (tools/bench/sosfilt_peer.py).  The two take turns.
+
+#include "bench.h"
+
+#include "engine/base/percentiles.h"
+#include "engine/base/rt.h"
+#include "engine/base/time.h"
+#include "engine/contract/effect.h"
+#include "tools/options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define N_FILTERS  4U
+#define MAX_ROUNDS 50U
+#define ALIGNMENT  64U
+#define HUGE_PAGE  (2UL << 20U)
+
+static int iir_run(int argc, char** argv);
+
+const Bench bench_iir = {
+  .name = "bench iir",
+  .usage = "[options]",
+  .summary = "Four filters on many channels, against SciPy's sosfilt",
+  .run = iir_run,
+};
+
+typedef struct IirArgs {
+  int64_t n_channels, block_frames, n_rounds;
+  double seconds, rate_hz;
+  const char* python;
+  const char* peer;
+  bool json;
+} IirArgs;
+
+/// One filter of the chain.
+typedef struct Link {
+  const char* effect;
+  double frequency_hz;
+  const char* type;
+} Link;
+
+static const Link chain[N_FILTERS] = {
+  { "highpass", 1000.0, "butterworth" },
+  { "lowpass", 5000.0, "butterworth" },
+  { "highpass", 1500.0, "chebyshev1" },
+  { "lowpass", 1800.0, "chebyshev1" },
+};
+
+/// The chain over planar signals [n_channels][n_frames].
+typedef struct Rig {
+  uint32_t n_channels, block_frames;
+  size_t n_frames;
+  float* noise;
+  float* result;
+  float* rows[2]; ///< [n_channels][block_frames] between two filters
+  const FxInfo* fx[N_FILTERS];
+  void* nodes[N_FILTERS];
+  void* states[N_FILTERS][FX_MAX_CHANNELS];
+  const float* ins[FX_MAX_CHANNELS];
+  float* outs[FX_MAX_CHANNELS];
+  FxUnit units[FX_MAX_CHANNELS];
+} Rig;
+
+static void
+rig_free(Rig* const rig)
+{
+  for (uint32_t k = 0; k < N_FILTERS && rig->nodes[k]; ++k) {
+    rig->fx[k]->destroy(rig->nodes[k]);
+    for (uint32_t c = 0; c < rig->n_channels; ++c) {
+      free(rig->states[k][c]);
+    }
+  }
+  free(rig->noise);
+  free(rig->result);
+  free(rig->rows[0]);
+  free(rig->rows[1]);
+}
+
+static void*
+new_aligned(const size_t bytes, const size_t alignment)
+{
+  return aligned_alloc(alignment, (bytes + alignment - 1U) / alignment * alignment);
+}
+
+/// Planar signals, on huge pages where there are any, as NumPy has them.
+static float*
+new_rows(const Rig* const rig, const size_t n_frames)
+{
+  const size_t bytes = rig->n_channels * n_frames * sizeof(float);
+  float* const rows = new_aligned(bytes, bytes < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE);
+  if (rows && bytes >= HUGE_PAGE) {
+    (void)madvise(rows, bytes, MADV_HUGEPAGE); // only advice
+  }
+  return rows;
+}
+
+static double
+choice_index(const FxParam* const param, const char* const name)
+{
+  uint32_t index = 0;
+  while (strcmp(param->choices[index], name) != 0) {
+    ++index;
+  }
+  return index;
+}
+
+/// Make filter k with a unit for each channel.
+static Status
+add_filter(Rig* const rig, const uint32_t k, const double rate_hz, Error* const error)
+{
+  const FxInfo* const fx = rig->fx[k] = fx_find(chain[k].effect);
+  double values[16];
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    values[p] = fx->params[p].initial;
+  }
+  const int type = fx_param_find(fx, "type");
+  values[fx_param_find(fx, "frequency")] = chain[k].frequency_hz;
+  values[fx_param_find(fx, "order")] = 2.0;
+  values[fx_param_find(fx, "ripple")] = 0.1;
+  values[type] = choice_index(&fx->params[type], chain[k].type);
+
+  const FxSetup setup = { .rate_hz = rate_hz,
+                          .max_block_frames = rig->block_frames,
+                          .n_in = rig->n_channels,
+                          .values = values };
+  FxShape shape = { .n_out = rig->n_channels };
+  const Status status = fx_make(fx, &setup, &shape, &rig->nodes[k], error);
+  for (uint32_t c = 0; !status && c < rig->n_channels; ++c) {
+    rig->states[k][c] = new_aligned(shape.unit_bytes, ALIGNMENT);
+    if (!rig->states[k][c]) {
+      return error_set(error, STATUS_NO_MEM, "out of memory");
+    }
+    fx->unit_init(rig->nodes[k], rig->states[k][c], c);
+  }
+  return status;
+}
+
+static void
+fill_noise(float* const out, const size_t n)
+{
+  uint32_t state = 1;
+  for (size_t i = 0; i < n; ++i) {
+    state = state * 1664525U + 1013904223U; // W. H. Press et al., "Numerical Recipes", ranqd1
+    out[i] = (float)(state >> 8U) / 8388608.0F - 1.0F;
+  }
+}
+
+static Status
+rig_new(Rig* const rig, const IirArgs* const args, Error* const error)
+{
+  *rig = (Rig){ .n_channels = (uint32_t)args->n_channels,
+                .block_frames = (uint32_t)args->block_frames,
+                .n_frames = (size_t)(args->seconds * args->rate_hz) };
+  rig->noise = new_rows(rig, rig->n_frames);
+  rig->result = new_rows(rig, rig->n_frames);
+  rig->rows[0] = new_rows(rig, rig->block_frames);
+  rig->rows[1] = new_rows(rig, rig->block_frames);
+  Status status = STATUS_OK;
+  if (!rig->noise || !rig->result || !rig->rows[0] || !rig->rows[1]) {
+    status = error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  for (uint32_t k = 0; !status && k < N_FILTERS; ++k) {
+    status = add_filter(rig, k, args->rate_hz, error);
+  }
+  if (status) {
+    rig_free(rig);
+    return status;
+  }
+  fill_noise(rig->noise, rig->n_channels * rig->n_frames);
+  memset(rig->result, 0, rig->n_channels * rig->n_frames * sizeof(float)); // pages exist
+  return STATUS_OK;
+}
+
+/// Filter k from rows `in` to rows `out`, each `stride` floats apart.
+static void
+run_filter(Rig* const rig, const uint32_t k, const float* const in, const size_t in_stride,
+           float* const out, const size_t out_stride, const uint32_t n_frames)
+{
+  for (uint32_t c = 0; c < rig->n_channels; ++c) {
+    rig->ins[c] = in + c * in_stride;
+    rig->outs[c] = out + c * out_stride;
+    rig->units[c] = (FxUnit){ rig->nodes[k], rig->states[k][c], rig->ins + c, rig->outs + c };
+  }
+  rig->fx[k]->run(rig->units, rig->n_channels, n_frames);
+}
+
+/// Seconds for the whole signal.
+static double
+rig_time(Rig* const rig)
+{
+  const size_t block = rig->block_frames;
+  const uint64_t began_ns = time_now_ns();
+  for (size_t i = 0; i < rig->n_frames; i += block) {
+    const size_t left = rig->n_frames - i;
+    const uint32_t n = (uint32_t)(left < block ? left : block);
+    run_filter(rig, 0, rig->noise + i, rig->n_frames, rig->rows[0], block, n);
+    run_filter(rig, 1, rig->rows[0], block, rig->rows[1], block, n);
+    run_filter(rig, 2, rig->rows[1], block, rig->rows[0], block, n);
+    run_filter(rig, 3, rig->rows[0], block, rig->result + i, rig->n_frames, n);
+  }
+  return 1e-9 * (double)(time_now_ns() - began_ns);
+}
+
+/// Seconds that SciPy takes in float32 and in float64; false when there is no SciPy to ask.
+static bool
+peer_time(const IirArgs* const args, double* const float_seconds, double* const double_seconds)
+{
+  char command[1024];
+  const int length = snprintf(command, sizeof(command), "'%s' '%s' %.9g %lld", args->python,
+                              args->peer, args->seconds, (long long)args->n_channels);
+  FILE* const pipe = length < (int)sizeof(command) ? popen(command, "r") : NULL;
+  if (!pipe) {
+    return false;
+  }
+  const bool read = fscanf(pipe, "%lf %lf", float_seconds, double_seconds) == 2;
+  return pclose(pipe) == 0 && read;
+}
+
+/// Medians of the rounds.
+typedef struct Result {
+  double ours, peer_float, peer_double; ///< Seconds; the peer's are 0 when it did not run
+} Result;
+
+static Result
+measure(Rig* const rig, const IirArgs* const args)
+{
+  double ours[MAX_ROUNDS];
+  double peer_float[MAX_ROUNDS];
+  double peer_double[MAX_ROUNDS];
+  const size_t n = (size_t)args->n_rounds;
+  bool has_peer = true;
+  rig_time(rig); // the first touches the memory
+  for (size_t i = 0; i < n; ++i) {
+    ours[i] = rig_time(rig);
+    has_peer = has_peer && peer_time(args, &peer_float[i], &peer_double[i]);
+  }
+  return (Result){ .ours = percentiles_of(ours, n).p50,
+                   .peer_float = has_peer ? percentiles_of(peer_float, n).p50 : 0.0,
+                   .peer_double = has_peer ? percentiles_of(peer_double, n).p50 : 0.0 };
+}
+
+static void
+print_row(const char* const name, const IirArgs* const args, const double seconds,
+          const double ours)
+{
+  const double samples = args->seconds * args->rate_hz * (double)args->n_channels;
+  printf("  %-18s %9.1f ms %9.0f x real time %7.2f ns per sample %7.2f x\n", name, 1e3 * seconds,
+         args->seconds / seconds, 1e9 * seconds / samples, seconds / ours);
+}
+
+static int
+report(const IirArgs* const args, const Result* const result)
+{
+  const bool has_peer = result->peer_float > 0.0;
+  if (args->json) {
+    json_t* const json = json_pack("{ss sf sI sI sf}", "bench", "iir", "seconds", args->seconds,
+                                   "channels", (json_int_t)args->n_channels, "block_frames",
+                                   (json_int_t)args->block_frames, "warprack_s", result->ours);
+    if (has_peer) {
+      json_object_set_new(json, "scipy_float32_s", json_real(result->peer_float));
+      json_object_set_new(json, "scipy_float64_s", json_real(result->peer_double));
+    }
+    return command_print_json(&bench_iir, json);
+  }
+  printf(
+      "%.0f s of noise, %lld channels, %.0f Hz, blocks of %lld frames; median of %lld rounds\n\n",
+      args->seconds, (long long)args->n_channels, args->rate_hz, (long long)args->block_frames,
+      (long long)args->n_rounds);
+  print_row("warprack", args, result->ours, result->ours);
+  if (has_peer) {
+    print_row("SciPy, float32", args, result->peer_float, result->ours);
+    print_row("SciPy, float64", args, result->peer_double, result->ours);
+  } else {
+    printf("  SciPy did not run: install python3-scipy, and run from the source tree or give "
+           "--peer and --python\n");
+  }
+  return 0;
+}
+
+static int
+iir_run(const int argc, char** const argv)
+{
+  IirArgs args = { .n_channels = 8,
+                   .block_frames = 1024,
+                   .n_rounds = 5,
+                   .seconds = 180.0,
+                   .rate_hz = 44100.0, // as in the peer
+                   .python = "/usr/bin/python3",
+                   .peer = "tools/bench/sosfilt_peer.py" };
+  // clang-format off
+  const Option table[] = {
+    { "block",    'b', OPTION_INTEGER, "N",    1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 1024" },
+    { "channels", 'c', OPTION_INTEGER, "N",    1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels, default 8" },
+    { "json",     'j', OPTION_FLAG,                                .to.flag = &args.json,            .help = "Print JSON" },
+    { "peer",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args.peer,            .help = "SciPy's half, default tools/bench/sosfilt_peer.py" },
+    { "python",   0,   OPTION_TEXT,    "FILE",                     .to.text = &args.python,          .help = "Python that has SciPy, default /usr/bin/python3" },
+    { "rounds",   0,   OPTION_INTEGER, "N",    1,      MAX_ROUNDS, .to.integer = &args.n_rounds,     .help = "Rounds of both, default 5" },
+    { "seconds",  's', OPTION_NUMBER,  "S",    1,             600, .to.number = &args.seconds,       .help = "Length of the signal, default 180" },
+  };
+  // clang-format on
+  const OptionTable options = { .options = table, .n_options = ARRAY_LEN(table) };
+  Operands operands;
+  if (!options_parse(&bench_iir, &options, argc, argv, &operands)) {
+    return operands.exit_code;
+  }
+  Error error = { STATUS_OK, "" };
+  static Rig rig;
+  if (rig_new(&rig, &args, &error)) {
+    return command_fail(&bench_iir, &error);
+  }
+  rt_flush_denormals(); // as the engine does on its threads
+  const Result result = measure(&rig, &args);
+  rig_free(&rig);
+  return report(&args, &result);
+}

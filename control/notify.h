@@ -23,11 +23,11 @@
 #define NOTIFY_MAX_CLIENTS 32U               // for each NotifyWish
 #define NOTIFY_MAX_KEYS    512U              // parameters that change in one interval
 #define NOTIFY_INTERVAL_NS (20U * NS_PER_MS) // as fast as eyes and faders need
-#define NOTIFY_BATCH                                                                               \
-  128U // values of a replaced document in one interval: as many as a socket's
-       // buffer holds while the client does not read
-#define NOTIFY_SENT                                                                                \
-  512U // datagrams between two calls of notify_flush(); also in one part of a document
+/// Values of a replaced document in one interval: as many as a socket's buffer holds while the
+/// client does not read.
+#define NOTIFY_BATCH 128U
+/// Datagrams between two calls of notify_flush(), and in one part of a document.
+#define NOTIFY_SENT 512U
 
 typedef enum NotifyEvent {
   NOTIFY_RACK,

@@ -7,7 +7,7 @@
    - rms: the mean of the squares over all channels, from the first frame to the last that are not
      silent, so that a latency or a tail of zeroes does not count.  A full-scale sine has -3.01 dB.
    - r128: integrated loudness, ITU-R BS.1770-4 with the gates of EBU R 128, by libebur128; the
-   target is then in LUFS.
+     target is then in LUFS.
 
    Offline only: it runs on the renderer's thread, where libebur128 may allocate.
 */

@@ -12,11 +12,11 @@
 
    Method
    - Overlap-save in the *right-angle* form of the Fourier transform: the two halves of a real
-   signal of 2n points fold into n complex points, (early - i late) exp(-i pi k / 2n), whose
-   transform convolves negacyclically.  Half the size of the plain transform, no untangling of real
-   spectra, and the late half of the result, the one that is right in overlap-save, is the imaginary
-   part. Crandall and Pomerance, "Prime Numbers", 2nd ed. 2005, algorithm 9.5.16 (after Crandall and
-     Fagin 1994).
+     signal of 2n points fold into n complex points, (early - i late) exp(-i pi k / 2n), whose
+     transform convolves negacyclically.  Half the size of the plain transform, no untangling of real
+     spectra, and the late half of the result, the one that is right in overlap-save, is the
+     imaginary part.  Crandall and Pomerance, "Prime Numbers", 2nd ed. 2005, algorithm 9.5.16 (after
+     Crandall and Fagin 1994).
    - The transform of n = rows x cols points is done in four steps, columns, twiddles, rows; Bailey,
      "FFTs in External or Hierarchical Memory", 1990.  Transposed order does as well as any for
      products.  The fold's weights are a constant per row times part of the twiddles: no extra pass.

@@ -3,8 +3,8 @@
    Convolution with long impulse responses, without added latency, all work on the calling thread
    and spread evenly over the blocks.  One response or a matrix of them.
 
-   A Partition is what is constant: spectra and plans, shared by any number of states and threads. A
-   state is plain memory: delay lines, rings and where the work stands.
+   A Partition is what is constant: spectra and plans, shared by any number of states and threads.
+   A state is plain memory: delay lines, rings and where the work stands.
 
    Input comes in hops of max_block_frames (16 at least), counted from the state's start:
 
@@ -14,7 +14,7 @@
    - A run of exactly one whole hop is the fast path: one transform there and back.  Where runs
      divide a hop, level 0 is computed for each part with the rest of the hop taken as silence.
    - Each later level works on the partition of input that ended last while the next one comes in:
-   at the end of each hop it does as much as keeps its work evenly spread (level.h: units).
+     at the end of each hop it does as much as keeps its work evenly spread (level.h: units).
    - A state rests from its start, and again when its input was silent for longer than its memory:
      its clock stands still at the start and it costs nothing.  The output does not depend on how
      many whole hops it rested, so that a live run and a render of the same sound agree.
@@ -51,8 +51,8 @@ PartitionBytes partition_measure(const PartitionSize* size); ///< [any]
 /**
    Prepare a matrix of responses.
 
-   @param taps Responses [n_in * n_out] of n_taps samples, from input i to output o at i * n_out +
-   o; copied.
+   @param taps Responses [n_in * n_out] of n_taps samples, from input i to output o at
+               i * n_out + o; copied.
    @return #STATUS_NO_MEM or #STATUS_OK.
 */
 NODISCARD Status partition_new(const PartitionSize* size, const float* const* taps,

@@ -19,8 +19,8 @@
 
 #define PARTITION_MIN_LOG2 5U  // 32 frames: smaller partitions are all overhead
 #define PARTITION_MAX_LOG2 15U // 32768 frames: longer columns are slow, and 16 of these are 10 s
-#define PARTITION_MAX_LEVELS                                                                       \
-  (2U + PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2) // the hop's, and each size
+/// The hop's, and each size.
+#define PARTITION_MAX_LEVELS (2U + PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2)
 
 /// Cost per frame of a level, in products of one partition: the transforms there and back, and what
 /// else a level costs however few its partitions (measured: tools/bench/bench_conv.c).

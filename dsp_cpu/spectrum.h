@@ -6,7 +6,7 @@
    Two layouts of complex numbers:
    - *interleaved*, re im re im ..., is what the FFT library reads and writes;
    - *cells* are what is multiplied: a cell holds SPECTRUM_CELL bins, first their real parts and
-   then their imaginary parts, so that a product needs no shuffles whatever the vector width.
+     then their imaginary parts, so that a product needs no shuffles whatever the vector width.
 
    All counts of points are multiples of SPECTRUM_CELL; all pointers may be unaligned.
 */

@@ -36,8 +36,8 @@
 
 #define GPU_MAX_ARGS  16U
 #define GPU_MAX_GROUP 256U // threads per group in shared kernels: what every driver allows
-#define GPU_ALIGNMENT                                                                              \
-  512U // bytes, of every buffer and of offsets into it: NVIDIA's OpenCL asks most
+/// Bytes, of every buffer and of offsets into it: NVIDIA's OpenCL asks most.
+#define GPU_ALIGNMENT 512U
 
 typedef struct GpuDevice GpuDevice;
 typedef struct GpuBuffer GpuBuffer;         ///< Memory of the device

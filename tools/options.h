@@ -10,9 +10,10 @@
          { "rate", 'r', OPTION_NUMBER, "HZ", 8000, 768000, .help = "Frames per second",
            .to.number = &rate_hz },
        };
-       const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1
-   }; Operands operands; if (!options_parse(&cmd_thing, &options, argc, argv, &operands)) { return
-   operands.exit_code;
+       const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1 };
+       Operands operands;
+       if (!options_parse(&cmd_thing, &options, argc, argv, &operands)) {
+         return operands.exit_code;
        }
 
    Every table has `--help` without naming it.

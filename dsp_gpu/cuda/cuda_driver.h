@@ -70,8 +70,8 @@ typedef CUresult(CUDAAPI* CudaFuncLoad)(CUfunction function);
   REQUIRED(graph_exec_destroy, "cuGraphExecDestroy", PFN_cuGraphExecDestroy_v10000)                \
   OPTIONAL(func_load, "cuFuncLoad", CudaFuncLoad, CUDA_HAS_FUNC_LOAD)
 
-#define CUDA_HAS_FUNC_LOAD                                                                         \
-  0x1U ///< Loads a kernel at once, whatever CUDA_MODULE_LOADING says (12.4)
+/// Loads a kernel at once, whatever CUDA_MODULE_LOADING says (12.4).
+#define CUDA_HAS_FUNC_LOAD 0x1U
 
 #define CUDA_REQUIRED_MEMBER(member, symbol, type)             type member;
 #define CUDA_OPTIONAL_MEMBER(member, symbol, type, capability) type member;

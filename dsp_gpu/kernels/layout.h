@@ -72,11 +72,11 @@
 // A delay line, for stage_delay.
 #define LINE_FROM 0 // row
 #define LINE_TO   1 // row
-#define LINE_MEMORY                                                                                \
-  2 // quad in memory: LINE_HEAD words, of which the first is the position, and the ring
-#define LINE_DELAY 3 // frames
-#define LINE_MASK  4 // frames of the ring, a power of two, - 1
-#define LINE_WORDS 5
-#define LINE_HEAD  4
+// Quad in memory: LINE_HEAD words, of which the first is the position, and the ring.
+#define LINE_MEMORY 2
+#define LINE_DELAY  3 // frames
+#define LINE_MASK   4 // frames of the ring, a power of two, - 1
+#define LINE_WORDS  5
+#define LINE_HEAD   4
 
 #endif

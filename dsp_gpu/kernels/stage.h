@@ -11,9 +11,9 @@
   - A unit whose state word 0 is 0 begins: its memory may hold anything else, of which only what was
     written since counts, and its ramps rest at the node's present parameters.
   - Group g of a launch takes unit g, or units from g * units_per_group on; those at and behind
-  n_units do not exist, and their threads go along.
+    n_units do not exist, and their threads go along.
   - Every output sample is finite, or the unit is silenced and begun anew: unit_end(),
-  unit_end_thread().  Where groups share a unit, each answers for its part: unit_end_part().
+    unit_end_thread().  Where groups share a unit, each answers for its part: unit_end_part().
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_STAGE_H
 #define WARPRACK_DSP_GPU_KERNELS_STAGE_H

@@ -102,8 +102,7 @@ typedef struct StageSpec {
   uint32_t max_block_frames;
   const StageStep* steps; ///< Borrowed for the stage's life, with all that they point to
   uint32_t n_steps;
-  float* const*
-      rows; ///< [n_rows] each of max_block_frames, 64-byte aligned; read again at every run
+  float* const* rows; ///< [n_rows] of max_block_frames, 64-byte aligned; read again at every run
   uint32_t n_rows;
   uint32_t n_in, n_out; ///< The rack's rows come first: n_in of its input, then n_out of its output
   const uint32_t* out_rows; ///< [n_out_rows] rows that are read behind the stage

@@ -6,9 +6,9 @@
    One effect is described by one constant FxInfo.  From a rack node the engine makes
 
    - one *node*: the data that all channels share, such as coefficients and parameter targets.
-     `create` [builder] makes it; afterwards only `set` [rt] changes it.  `load` [builder] makes
-   data that may be large, such as the spectra of an impulse response, after the engine has checked
-   that there is memory for the whole plan;
+     `create` [builder] makes it; afterwards only `set` [rt] changes it.  `load` [builder] makes data
+     that may be large, such as the spectra of an impulse response, after the engine has checked that
+     there is memory for the whole plan;
    - n *units*: plain memory that `unit_init` fills, one unit per channel if the channels are
      independent, or one unit for the whole node if they are coupled.  A unit holds all data that
      changes while audio runs: filter memory, delay lines, ramps.
@@ -28,7 +28,7 @@
    - Input and output buffers never overlap, and are 64-byte aligned only at the start of a block:
      a block may be split at any frame, so use unaligned loads.  The input is never written to.
    - Audio is float32; coefficients are designed in double; recursive state is double where float32
-   would leave more than -120 dBFS of error down to 10 Hz at 192 kHz.
+     would leave more than -120 dBFS of error down to 10 Hz at 192 kHz.
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_EFFECT_H
 #define WARPRACK_ENGINE_CONTRACT_EFFECT_H
@@ -43,8 +43,8 @@
 /// short enough to feel immediate.
 #define FX_RAMP_SECONDS 0.02
 
-/// Most channels of a node, and of a rack's inputs and outputs.  Stack arrays have this length: 8
-/// KB of pointers.
+/// Most channels of a node, and of a rack's inputs and outputs.  Stack arrays have this length:
+/// 8 KB of pointers.
 #define FX_MAX_CHANNELS 1024U
 
 #define FX_MAX_BLOCK 8192U
@@ -77,9 +77,8 @@ typedef struct FxParam {
   double initial;             ///< Value when none is given (index for CHOICE)
   bool structural;            ///< A change makes a new node with a cross-fade, instead of a ramp
   const char* const* choices; ///< CHOICE only: NULL-terminated names
-  const char*
-      initial_text; ///< FILE and TEXT only: default, NULL when none ("" and NULL mean not given)
-  const char* help; ///< One line, no full stop
+  const char* initial_text;   ///< FILE and TEXT only: default; NULL and "" mean not given
+  const char* help;           ///< One line, no full stop
 } FxParam;
 
 /// The content of a file, as the engine loads it.  Audio is resampled to the engine's rate.
@@ -173,10 +172,9 @@ typedef struct FxInfo {
   const char* summary;   ///< One line for lists
   const FxParam* params; ///< [n_params]
   uint32_t n_params;
-  const char*
-      tolerance_reason; ///< Why outputs may differ by `tolerance` across backends and splits
-  double tolerance;     ///< Largest absolute difference for a full-scale input
-  bool offline_only;    ///< Rejected in live racks, with a reason
+  const char* tolerance_reason; ///< Why outputs differ across backends and splits
+  double tolerance;             ///< Largest absolute difference for a full-scale input
+  bool offline_only;            ///< Rejected in live racks, with a reason
 
   /// Create a node, without large memory: report that in FxShape::data_bytes and leave its
   /// allocation to `load`.  On failure, set `error` and do not change `*node`. [builder]

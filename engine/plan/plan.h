@@ -25,8 +25,8 @@
 
 #include <stdatomic.h>
 
-#define LINK_RAMP_SECONDS                                                                          \
-  0.01 // equal-gain fade of connections; cubic, so that low notes do not click
+/// Equal-gain fade of connections; cubic, so that low notes do not click.
+#define LINK_RAMP_SECONDS  0.01
 #define TAIL_LIMIT_SECONDS 10.0 // longest life of a removed node
 #define TAIL_LIMIT_NODES   64U  // if more nodes are dying, those of earlier edits fade out
 

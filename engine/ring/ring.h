@@ -76,8 +76,8 @@ typedef struct SlotHeader {
   uint32_t flags;    ///< SLOT_*
 } SlotHeader;
 
-#define SLOT_WAITED                                                                                \
-  1U // the producer waits for this block (offline, freewheel): deadlines do not apply
+/// The producer waits for this block (offline, freewheel): deadlines do not apply.
+#define SLOT_WAITED 1U
 
 /// What a finished block came back with.
 typedef enum RingResult {

@@ -19,8 +19,8 @@
 #define STOPPED_NS    (NS_PER_S / 2U)  // an answer overdue for so long: is the process stopped?
 #define STALL_NS      (NS_PER_S / 2U)  // no block finished for so long, and for STALL_BLOCKS
 #define STALL_BLOCKS  8U
-#define STARVED_NS                                                                                 \
-  (2U * NS_PER_S) // the same without real-time priority: it may just not be its turn
+// The same without real-time priority: it may just not be its turn.
+#define STARVED_NS (2U * NS_PER_S)
 // The same while an edit is planned beside a device: a driver that compiles may hold blocks up.
 #define COMPILE_NS (10U * NS_PER_S)
 #define WAITED_NS  (10U * NS_PER_S) // the same, where the callback waits for each block

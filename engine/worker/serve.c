@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STATUS_EVERY_NS                                                                            \
-  50000000 // twenty times a second; below a second, as next_message() needs it
+// Twenty times a second; below a second, as next_message() needs it.
+#define STATUS_EVERY_NS 50000000
 
 typedef struct Server {
   Wire* wire;

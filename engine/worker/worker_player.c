@@ -8,9 +8,8 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
-#define SPIN_NS                                                                                    \
-  50000U // a helper's block is often this close; longer would starve other threads of a small
-         // machine
+// A helper's block is often this close; longer would starve other threads of a small machine.
+#define SPIN_NS  50000U
 #define SLEEP_NS (100U * NS_PER_MS) // the player looks up this often even when nobody wakes it
 
 static void

@@ -12,3 +12,10 @@ if [ -z "$clang_format" ] || ! "$clang_format" --version | grep -q 'version 14\.
 fi
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77; }
 git ls-files '*.c' '*.cu' '*.h' | xargs "$clang_format" --dry-run --Werror
+
+# clang-format leaves comments alone, so that drawings and tables survive.
+if git ls-files '*.c' '*.cu' '*.h' | LC_ALL=C.UTF-8 xargs grep -nE '^.{101}' /dev/null |
+  grep -E '^[^:]*:[0-9]*: *//'; then
+  echo "comments end within 100 columns"
+  exit 1
+fi

@@ -4,7 +4,7 @@
 #include "engine/base/backoff.h"
 #include "tests/support/suite.h"
 
-START_TEST(rests_double_up_to_the_longest)
+TEST(rests_double_up_to_the_longest)
 {
   Backoff backoff = { 0 };
   const uint64_t rests_ns[] = { 10, 20, 40, 70, 70 };
@@ -16,23 +16,19 @@ START_TEST(rests_double_up_to_the_longest)
     now_ns = backoff.at_ns + 70; // as late as counts in a row
   }
 }
-END_TEST
 
-START_TEST(rests_begin_anew_after_a_long_time)
+TEST(rests_begin_anew_after_a_long_time)
 {
   Backoff backoff = { .rest_ns = 40, .at_ns = 1000 };
   backoff_fail(&backoff, 10, 70, 1071);
   ck_assert_uint_eq(backoff.rest_ns, 10);
   ck_assert_uint_eq(backoff.at_ns, 1081);
 }
-END_TEST
 
-START_TEST(the_first_rest_is_not_longer_than_the_longest)
+TEST(the_first_rest_is_not_longer_than_the_longest)
 {
   ck_assert_uint_eq(backoff_next(0, 10, 7), 7);
   ck_assert_uint_eq(backoff_next(0, 10, 10), 10);
 }
-END_TEST
 
-SUITE_MAIN("backoff", rests_double_up_to_the_longest, rests_begin_anew_after_a_long_time,
-           the_first_rest_is_not_longer_than_the_longest)
+SUITE_MAIN("backoff")

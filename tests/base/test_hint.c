@@ -10,7 +10,7 @@
 static const char* const effects[] = { "convolver", "gain", "highpass", "lowpass", "peaking" };
 static const char* const params[] = { "size", "decay", "frequency", "mix", "backend" };
 
-START_TEST(the_nearest_name_is_found_by_case_synonym_letters_and_beginning)
+TEST(the_nearest_name_is_found_by_case_synonym_letters_and_beginning)
 {
   static const struct {
     const char* const* names;
@@ -40,9 +40,8 @@ START_TEST(the_nearest_name_is_found_by_case_synonym_letters_and_beginning)
                   near ? near : "nothing");
   }
 }
-END_TEST
 
-START_TEST(what_is_far_from_all_names_gets_the_list)
+TEST(what_is_far_from_all_names_gets_the_list)
 {
   char hint[HINT_BYTES];
   static const char* const far[] = { "tremolo", "reverb", "x", "", "wet" };
@@ -54,17 +53,15 @@ START_TEST(what_is_far_from_all_names_gets_the_list)
   ck_assert_str_eq(name_hint(hint, "gian", effects, 5), "did you mean \"gain\"?");
   ck_assert_str_eq(name_hint(hint, "gian", NULL, 0), "");
 }
-END_TEST
 
-START_TEST(a_statement_is_not_suggested_for_another_word)
+TEST(a_statement_is_not_suggested_for_another_word)
 {
   static const char* const statements[] = { "chain", "add", "connect", "remove" };
   ck_assert_ptr_null(nearest_name("tremolo", statements, 4));
   ck_assert_str_eq(nearest_name("conect", statements, 4), "connect");
 }
-END_TEST
 
-START_TEST(a_long_list_ends_where_the_buffer_does)
+TEST(a_long_list_ends_where_the_buffer_does)
 {
   const char* names[100];
   for (size_t n = 0; n < ARRAY_LEN(names); ++n) {
@@ -75,8 +72,5 @@ START_TEST(a_long_list_ends_where_the_buffer_does)
   ck_assert_uint_lt(strlen(hint), HINT_BYTES);
   ck_assert_str_eq(hint + strlen(hint) - 5U, ", ...");
 }
-END_TEST
 
-SUITE_MAIN("hint", the_nearest_name_is_found_by_case_synonym_letters_and_beginning,
-           what_is_far_from_all_names_gets_the_list, a_statement_is_not_suggested_for_another_word,
-           a_long_list_ends_where_the_buffer_does)
+SUITE_MAIN("hint")

@@ -4,7 +4,7 @@
 #include "engine/base/percentiles.h"
 #include "tests/support/suite.h"
 
-START_TEST(a_hundred_values_in_any_order)
+TEST(a_hundred_values_in_any_order)
 {
   double values[100];
   for (int i = 0; i < 100; ++i) {
@@ -17,9 +17,8 @@ START_TEST(a_hundred_values_in_any_order)
   ck_assert_double_eq(p.max, 100.0);
   ck_assert_double_eq(p.mean, 50.5);
 }
-END_TEST
 
-START_TEST(few_values_and_none)
+TEST(few_values_and_none)
 {
   double one[] = { 3.0 };
   ck_assert_double_eq(percentiles_of(one, 1).p50, 3.0);
@@ -29,6 +28,5 @@ START_TEST(few_values_and_none)
   ck_assert_double_eq(percentiles_of(three, 3).p99, 9.0);
   ck_assert_double_eq(percentiles_of(NULL, 0).max, 0.0);
 }
-END_TEST
 
-SUITE_MAIN("percentiles", a_hundred_values_in_any_order, few_values_and_none)
+SUITE_MAIN("percentiles")

@@ -220,7 +220,7 @@ expect_end(Process* const process, const char* const expected)
   ck_assert(!process_is_stopped(process));
 }
 
-START_TEST(its_end_is_told_with_the_reason)
+TEST(its_end_is_told_with_the_reason)
 {
   static const struct {
     const char* role;
@@ -243,9 +243,8 @@ START_TEST(its_end_is_told_with_the_reason)
   process_free(process);
   close(socket);
 }
-END_TEST
 
-START_TEST(what_cannot_be_started_is_refused)
+TEST(what_cannot_be_started_is_refused)
 {
   char name[] = "nothing";
   char what[] = "worker";
@@ -258,7 +257,6 @@ START_TEST(what_cannot_be_started_is_refused)
   ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/nothing worker"));
   ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD); // nothing is left of it
 }
-END_TEST
 
 /// Start the one that looks around, and compare.
 static void
@@ -275,7 +273,7 @@ expect_clean_child(void)
   close(socket);
 }
 
-START_TEST(without_a_null_device_that_is_what_is_said)
+TEST(without_a_null_device_that_is_what_is_said)
 {
   if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
       mount("tmpfs", "/dev", "tmpfs", 0, NULL)) {
@@ -290,9 +288,8 @@ START_TEST(without_a_null_device_that_is_what_is_said)
   ck_assert_msg(strstr(error.text, "/dev/null cannot be opened: No such file"), "%s", error.text);
   close(socket);
 }
-END_TEST
 
-START_TEST(a_child_has_nothing_of_its_parent)
+TEST(a_child_has_nothing_of_its_parent)
 {
   expect_clean_child();
   for (int i = 0; i < 20; ++i) {
@@ -306,18 +303,16 @@ START_TEST(a_child_has_nothing_of_its_parent)
   (void)sched_setscheduler(0, SCHED_FIFO, &lowest); // where that is allowed
   expect_clean_child();
 }
-END_TEST
 
-START_TEST(a_parent_without_standard_descriptors_has_a_child_with_them)
+TEST(a_parent_without_standard_descriptors_has_a_child_with_them)
 {
   for (int fd = 0; fd < 3; ++fd) { // the socket comes to lie where they were
     close(fd);
     expect_clean_child();
   }
 }
-END_TEST
 
-START_TEST(one_that_is_stopped_is_told_from_one_that_runs)
+TEST(one_that_is_stopped_is_told_from_one_that_runs)
 {
   int socket = -1;
   char text[16];
@@ -339,7 +334,6 @@ START_TEST(one_that_is_stopped_is_told_from_one_that_runs)
   process_free(process);
   close(socket);
 }
-END_TEST
 
 /// Whether the kernel writes its core just now.
 static bool
@@ -358,7 +352,7 @@ is_dumping(const Process* const process)
   return is_found;
 }
 
-START_TEST(one_that_is_killed_while_its_core_is_written_has_crashed)
+TEST(one_that_is_killed_while_its_core_is_written_has_crashed)
 {
   const Scratch scratch = scratch_new();
   const int back = open(".", O_RDONLY | O_CLOEXEC);
@@ -381,9 +375,8 @@ START_TEST(one_that_is_killed_while_its_core_is_written_has_crashed)
   close(socket);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(freeing_leaves_no_process_and_no_descriptor)
+TEST(freeing_leaves_no_process_and_no_descriptor)
 {
   int socket = -1;
   const unsigned before = descriptors_open();
@@ -396,9 +389,8 @@ START_TEST(freeing_leaves_no_process_and_no_descriptor)
   ck_assert_uint_eq(descriptors_open(), before);
   ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }
-END_TEST
 
-START_TEST(an_ignored_SIGCHLD_hides_no_reason)
+TEST(an_ignored_SIGCHLD_hides_no_reason)
 {
   signal(SIGCHLD, SIG_IGN);
   int socket = -1;
@@ -407,9 +399,8 @@ START_TEST(an_ignored_SIGCHLD_hides_no_reason)
   process_free(process);
   close(socket);
 }
-END_TEST
 
-START_TEST(one_that_somebody_else_has_reaped_has_ended)
+TEST(one_that_somebody_else_has_reaped_has_ended)
 {
   int socket = -1;
   Process* const process = start("exit", &socket);
@@ -418,7 +409,6 @@ START_TEST(one_that_somebody_else_has_reaped_has_ended)
   process_free(process);
   close(socket);
 }
-END_TEST
 
 /// Kill a parent; the pidfd of its child, which is ours from then on.
 static int
@@ -439,7 +429,7 @@ orphan(const char* const role_of_parent, pid_t* const id)
   return child;
 }
 
-START_TEST(a_child_that_follows_dies_with_its_parent)
+TEST(a_child_that_follows_dies_with_its_parent)
 {
   pid_t id = 0;
   struct pollfd end = { .fd = orphan("parent of follower", &id), .events = POLLIN };
@@ -454,9 +444,8 @@ START_TEST(a_child_that_follows_dies_with_its_parent)
   ck_assert_int_eq(waitpid(id, &status, 0), id);
   close(end.fd);
 }
-END_TEST
 
-START_TEST(a_child_whose_parent_is_gone_already_knows_it)
+TEST(a_child_whose_parent_is_gone_already_knows_it)
 {
   int sockets[2];
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
@@ -477,7 +466,6 @@ START_TEST(a_child_whose_parent_is_gone_already_knows_it)
     ck_assert_int_eq(WEXITSTATUS(status), generations);
   }
 }
-END_TEST
 
 int
 main(const int argc, char** const argv)
@@ -485,17 +473,5 @@ main(const int argc, char** const argv)
   if (argc > 1) {
     return play_role(argv[1]);
   }
-  const TTest* const tests[] = { its_end_is_told_with_the_reason,
-                                 what_cannot_be_started_is_refused,
-                                 without_a_null_device_that_is_what_is_said,
-                                 a_child_has_nothing_of_its_parent,
-                                 a_parent_without_standard_descriptors_has_a_child_with_them,
-                                 one_that_is_stopped_is_told_from_one_that_runs,
-                                 one_that_is_killed_while_its_core_is_written_has_crashed,
-                                 freeing_leaves_no_process_and_no_descriptor,
-                                 an_ignored_SIGCHLD_hides_no_reason,
-                                 one_that_somebody_else_has_reaped_has_ended,
-                                 a_child_that_follows_dies_with_its_parent,
-                                 a_child_whose_parent_is_gone_already_knows_it };
-  return suite_run("process", tests, ARRAY_LEN(tests));
+  return suite_run("process");
 }

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-START_TEST(denormals_are_flushed_as_results_and_as_operands)
+TEST(denormals_are_flushed_as_results_and_as_operands)
 {
   volatile float smallest = FLT_MIN;
   volatile float denormal = FLT_MIN / 4.0F;
@@ -22,7 +22,6 @@ START_TEST(denormals_are_flushed_as_results_and_as_operands)
   ck_assert(smallest / 2.0F == 0.0F);
   ck_assert(denormal * 1e10F == 0.0F);
 }
-END_TEST
 
 typedef struct Seen {
   char name[16];
@@ -40,7 +39,7 @@ look_around(void* const context)
   return NULL;
 }
 
-START_TEST(a_thread_has_its_name_and_is_left_alone_by_signals)
+TEST(a_thread_has_its_name_and_is_left_alone_by_signals)
 {
   Seen seen = { .name = "" };
   pthread_t thread;
@@ -52,9 +51,8 @@ START_TEST(a_thread_has_its_name_and_is_left_alone_by_signals)
   pthread_sigmask(SIG_BLOCK, NULL, &own);
   ck_assert(!sigismember(&own, SIGINT));
 }
-END_TEST
 
-START_TEST(real_time_priority_is_had_or_refused_with_a_reason)
+TEST(real_time_priority_is_had_or_refused_with_a_reason)
 {
   Error error = { STATUS_OK, "" };
   const Status status = rt_become_realtime(5, &error);
@@ -69,24 +67,21 @@ START_TEST(real_time_priority_is_had_or_refused_with_a_reason)
   ck_assert(rt_become_realtime(1000, &error) == STATUS_LIMIT); // no such priority
   ck_assert_ptr_nonnull(strstr(error.text, "1000"));
 }
-END_TEST
 
-START_TEST(memory_is_locked_or_refused_with_a_reason)
+TEST(memory_is_locked_or_refused_with_a_reason)
 {
   Error error = { STATUS_OK, "" };
   const Status status = rt_lock_memory(&error);
   ck_assert(status == STATUS_OK || (status == STATUS_LIMIT && error.text[0]));
 }
-END_TEST
 
-START_TEST(a_futex_does_not_sleep_on_a_changed_word)
+TEST(a_futex_does_not_sleep_on_a_changed_word)
 {
   _Atomic uint32_t word = 1;
   rt_futex_wait(&word, 2, UINT64_MAX); // returns, or the test runs into its time limit
 }
-END_TEST
 
-START_TEST(a_futex_sleeps_until_its_time_is_over)
+TEST(a_futex_sleeps_until_its_time_is_over)
 {
   _Atomic uint32_t word = 1;
   const uint64_t began = time_now_ns();
@@ -94,7 +89,6 @@ START_TEST(a_futex_sleeps_until_its_time_is_over)
     rt_futex_wait(&word, 1, 20000000U);
   }
 }
-END_TEST
 
 static void*
 wake_later(void* const context)
@@ -107,7 +101,7 @@ wake_later(void* const context)
   return NULL;
 }
 
-START_TEST(a_futex_sleeper_is_woken)
+TEST(a_futex_sleeper_is_woken)
 {
   _Atomic uint32_t word = 1;
   pthread_t thread;
@@ -117,10 +111,5 @@ START_TEST(a_futex_sleeper_is_woken)
   }
   pthread_join(thread, NULL);
 }
-END_TEST
 
-SUITE_MAIN("rt", denormals_are_flushed_as_results_and_as_operands,
-           a_thread_has_its_name_and_is_left_alone_by_signals,
-           real_time_priority_is_had_or_refused_with_a_reason,
-           memory_is_locked_or_refused_with_a_reason, a_futex_does_not_sleep_on_a_changed_word,
-           a_futex_sleeps_until_its_time_is_over, a_futex_sleeper_is_woken)
+SUITE_MAIN("rt")

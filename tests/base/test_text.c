@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(what_does_not_belong_becomes_a_question_mark)
+TEST(what_does_not_belong_becomes_a_question_mark)
 {
   static const struct {
     const char* text;
@@ -48,9 +48,8 @@ START_TEST(what_does_not_belong_becomes_a_question_mark)
     free(copy);
   }
 }
-END_TEST
 
-START_TEST(every_short_text_becomes_printable_and_stays_as_long)
+TEST(every_short_text_becomes_printable_and_stays_as_long)
 {
   for (unsigned a = 1; a < 256U; ++a) {
     for (unsigned b = 0; b < 256U; ++b) {
@@ -64,9 +63,8 @@ START_TEST(every_short_text_becomes_printable_and_stays_as_long)
     }
   }
 }
-END_TEST
 
-START_TEST(an_error_is_one_printable_line)
+TEST(an_error_is_one_printable_line)
 {
   Error error;
   char word[600];
@@ -80,7 +78,5 @@ START_TEST(an_error_is_one_printable_line)
   error_set(&error, STATUS_FILE, ".%s", word);
   ck_assert(text_is_printable(error.text));
 }
-END_TEST
 
-SUITE_MAIN("text", what_does_not_belong_becomes_a_question_mark,
-           every_short_text_becomes_printable_and_stays_as_long, an_error_is_one_printable_line)
+SUITE_MAIN("text")

@@ -5,7 +5,7 @@
 #include "engine/base/time.h"
 #include "tests/support/suite.h"
 
-START_TEST(the_clock_is_the_monotonic_one)
+TEST(the_clock_is_the_monotonic_one)
 {
   struct timespec now;
   const uint64_t before = time_now_ns();
@@ -14,17 +14,15 @@ START_TEST(the_clock_is_the_monotonic_one)
   ck_assert_uint_le(before, between);
   ck_assert_uint_le(between, time_now_ns());
 }
-END_TEST
 
-START_TEST(a_length_is_split_into_seconds_and_nanoseconds)
+TEST(a_length_is_split_into_seconds_and_nanoseconds)
 {
   const struct timespec time = time_spec(2U * NS_PER_S + 3U * NS_PER_MS + 5U * NS_PER_US + 7U);
   ck_assert_int_eq(time.tv_sec, 2);
   ck_assert_int_eq(time.tv_nsec, 3005007);
 }
-END_TEST
 
-START_TEST(a_sleep_is_not_shorter_than_asked_for)
+TEST(a_sleep_is_not_shorter_than_asked_for)
 {
   const uint64_t began_ns = time_now_ns();
   time_sleep(2U * NS_PER_MS);
@@ -32,9 +30,8 @@ START_TEST(a_sleep_is_not_shorter_than_asked_for)
   time_sleep_until(began_ns + 5U * NS_PER_MS);
   ck_assert_uint_ge(time_now_ns(), began_ns + 5U * NS_PER_MS);
 }
-END_TEST
 
-START_TEST(a_condition_waits_until_the_deadline)
+TEST(a_condition_waits_until_the_deadline)
 {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t never;
@@ -47,7 +44,5 @@ START_TEST(a_condition_waits_until_the_deadline)
   ck_assert_uint_ge(time_now_ns(), until_ns);
   pthread_cond_destroy(&never);
 }
-END_TEST
 
-SUITE_MAIN("time", the_clock_is_the_monotonic_one, a_length_is_split_into_seconds_and_nanoseconds,
-           a_sleep_is_not_shorter_than_asked_for, a_condition_waits_until_the_deadline)
+SUITE_MAIN("time")

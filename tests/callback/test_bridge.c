@@ -139,7 +139,7 @@ make_gap(Gap* const gap, const Source source, const uint64_t seed, const float g
 
 // ---- tests ----
 
-START_TEST(a_bridge_is_three_blocks_long_and_20_ms_at_most)
+TEST(a_bridge_is_three_blocks_long_and_20_ms_at_most)
 {
   static const struct {
     uint32_t block_frames, length;
@@ -154,9 +154,8 @@ START_TEST(a_bridge_is_three_blocks_long_and_20_ms_at_most)
     ck_assert(peak(gap.played + length - 1U, AFTER - length) < 1e-9); // the last frame is there
   }
 }
-END_TEST
 
-START_TEST(nothing_bridges_an_output_that_was_its_fallback)
+TEST(nothing_bridges_an_output_that_was_its_fallback)
 {
   static Gap gap;
   for (uint32_t k = 0; k < ARRAY_LEN(orders); ++k) {
@@ -169,7 +168,6 @@ START_TEST(nothing_bridges_an_output_that_was_its_fallback)
     }
   }
 }
-END_TEST
 
 /// Over many passages; in dB over the peak of the last block.
 static double
@@ -202,16 +200,15 @@ check_peaks(const uint32_t block_frames, const uint32_t n_outputs, const uint64_
   }
 }
 
-START_TEST(no_gap_is_louder_than_what_was_and_what_comes)
+TEST(no_gap_is_louder_than_what_was_and_what_comes)
 {
   check_peaks(BLOCK, 1, 100);
   for (uint32_t k = 0; k < ARRAY_LEN(orders); ++k) {
     check_peaks(16, outputs_for_order(orders[k], 16), 20);
   }
 }
-END_TEST
 
-START_TEST(a_tone_goes_on_in_step_and_fades)
+TEST(a_tone_goes_on_in_step_and_fades)
 {
   static Gap gap;
   static float tone[BEFORE + AFTER];
@@ -226,7 +223,6 @@ START_TEST(a_tone_goes_on_in_step_and_fades)
     }
   }
 }
-END_TEST
 
 static void
 check_first_step(const uint32_t block_frames, const uint32_t n_outputs)
@@ -246,16 +242,15 @@ check_first_step(const uint32_t block_frames, const uint32_t n_outputs)
   }
 }
 
-START_TEST(a_gap_begins_without_a_step)
+TEST(a_gap_begins_without_a_step)
 {
   check_first_step(BLOCK, 1);
   for (uint32_t k = 0; k < ARRAY_LEN(orders); ++k) {
     check_first_step(16, outputs_for_order(orders[k], 16));
   }
 }
-END_TEST
 
-START_TEST(the_split_into_blocks_does_not_matter)
+TEST(the_split_into_blocks_does_not_matter)
 {
   static Gap whole;
   static Gap split;
@@ -280,9 +275,8 @@ START_TEST(the_split_into_blocks_does_not_matter)
   }
   ck_assert(!memcmp(whole.played, split.played, 3U * BLOCK * sizeof(float)));
 }
-END_TEST
 
-START_TEST(silence_before_and_after_the_gap_stays_silence)
+TEST(silence_before_and_after_the_gap_stays_silence)
 {
   static Gap gap;
   for (uint32_t k = 0; k < ARRAY_LEN(orders); ++k) {
@@ -293,9 +287,8 @@ START_TEST(silence_before_and_after_the_gap_stays_silence)
     ck_assert_double_le(peak(gap.played, AFTER), 1e-30);
   }
 }
-END_TEST
 
-START_TEST(an_output_is_bridged_alike_whatever_is_beside_it)
+TEST(an_output_is_bridged_alike_whatever_is_beside_it)
 {
   enum { N = 2U * BRIDGE_LANES + 1U };
   static Gap gaps[N];
@@ -323,9 +316,8 @@ START_TEST(an_output_is_bridged_alike_whatever_is_beside_it)
   }
   bridge_free(bridge);
 }
-END_TEST
 
-START_TEST(any_history_gives_finite_samples_within_the_bound)
+TEST(any_history_gives_finite_samples_within_the_bound)
 {
   static const float levels[] = { 1e-42F, 1e-30F, 1.0F, 1e20F, 3e38F };
   static Gap gap;
@@ -344,7 +336,6 @@ START_TEST(any_history_gives_finite_samples_within_the_bound)
     }
   }
 }
-END_TEST
 
 // ---- cost ----
 
@@ -370,7 +361,7 @@ check_cost(const uint32_t n, const uint32_t block_frames, const double share)
   return is_highest;
 }
 
-START_TEST(the_cost_stays_within_its_share_of_the_period)
+TEST(the_cost_stays_within_its_share_of_the_period)
 {
   static const struct {
     uint32_t block_frames, n_highest; // outputs that have the highest order, at least
@@ -390,7 +381,6 @@ START_TEST(the_cost_stays_within_its_share_of_the_period)
     }
   }
 }
-END_TEST
 
 /// CPU time that the first block of a gap takes in a bridge, in seconds.
 static double
@@ -415,7 +405,7 @@ time_first_block(Bridge* const bridge, const uint32_t n_outputs, const uint32_t 
 /// The model against the machine: the least time of many, divided by the modelled one, is nearly
 /// the same for all shapes.  Their blocks are measured in turn, so that other load and the clock of
 /// the processor affect all shapes alike.
-START_TEST(the_time_follows_the_model)
+TEST(the_time_follows_the_model)
 {
   static const struct {
     uint32_t n_outputs, block_frames;
@@ -454,9 +444,8 @@ START_TEST(the_time_follows_the_model)
   }
   ck_assert_msg(largest <= 2.5 * least, "%s", text);
 }
-END_TEST
 
-START_TEST(the_least_order_holds_what_was)
+TEST(the_least_order_holds_what_was)
 {
   const uint32_t n = outputs_for_order(0, 16);
   static float silence[BEFORE];
@@ -475,14 +464,5 @@ START_TEST(the_least_order_holds_what_was)
   bridge_free(bridge);
   bridge_free(NULL);
 }
-END_TEST
 
-SUITE_MAIN("bridge", a_bridge_is_three_blocks_long_and_20_ms_at_most,
-           nothing_bridges_an_output_that_was_its_fallback,
-           no_gap_is_louder_than_what_was_and_what_comes, a_tone_goes_on_in_step_and_fades,
-           a_gap_begins_without_a_step, the_split_into_blocks_does_not_matter,
-           silence_before_and_after_the_gap_stays_silence,
-           an_output_is_bridged_alike_whatever_is_beside_it,
-           any_history_gives_finite_samples_within_the_bound,
-           the_cost_stays_within_its_share_of_the_period, the_time_follows_the_model,
-           the_least_order_holds_what_was)
+SUITE_MAIN("bridge")

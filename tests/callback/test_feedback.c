@@ -251,7 +251,7 @@ expect_untouched(Loop* const loop, const uint32_t channel, const double seconds)
 
 // ---- loops ----
 
-START_TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
+TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
 {
   static const struct {
     double rate_hz;
@@ -296,9 +296,8 @@ START_TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
     loop_free(&loop);
   }
 }
-END_TEST
 
-START_TEST(a_loop_never_passes_the_ceiling_and_is_loud_for_a_small_part_of_the_time)
+TEST(a_loop_never_passes_the_ceiling_and_is_loud_for_a_small_part_of_the_time)
 {
   Loop loop;
   loop_new(&loop, 48000.0, 256);
@@ -327,9 +326,8 @@ START_TEST(a_loop_never_passes_the_ceiling_and_is_loud_for_a_small_part_of_the_t
   ck_assert_uint_lt(n_loud, n_blocks / 10U); // 6 % were seen
   loop_free(&loop);
 }
-END_TEST
 
-START_TEST(a_violent_loop_is_muted_within_seconds)
+TEST(a_violent_loop_is_muted_within_seconds)
 {
   Loop loop;
   loop_new(&loop, 48000.0, 128);
@@ -340,9 +338,8 @@ START_TEST(a_violent_loop_is_muted_within_seconds)
   ck_assert_uint_eq(period_counts(loop.period).feedback, 1);
   loop_free(&loop);
 }
-END_TEST
 
-START_TEST(a_loop_with_a_gain_below_1_is_none)
+TEST(a_loop_with_a_gain_below_1_is_none)
 {
   Loop loop;
   loop_new(&loop, 48000.0, 256);
@@ -351,9 +348,8 @@ START_TEST(a_loop_with_a_gain_below_1_is_none)
   ck_assert_uint_eq(period_counts(loop.period).feedback, 0);
   loop_free(&loop);
 }
-END_TEST
 
-START_TEST(other_outputs_are_left_alone)
+TEST(other_outputs_are_left_alone)
 {
   Loop loop;
   loop_new(&loop, 48000.0, 256);
@@ -367,11 +363,10 @@ START_TEST(other_outputs_are_left_alone)
   ck_assert_uint_eq(attenuation(&loop, 1U), 0);
   loop_free(&loop);
 }
-END_TEST
 
 // ---- music ----
 
-START_TEST(loud_music_is_left_alone)
+TEST(loud_music_is_left_alone)
 {
   float (*const sources[])(uint32_t, uint64_t, double) = { full_square, constant, dense, beat };
   for (uint32_t s = 0; s < ARRAY_LEN(sources); ++s) {
@@ -384,9 +379,8 @@ START_TEST(loud_music_is_left_alone)
     loop_free(&loop);
   }
 }
-END_TEST
 
-START_TEST(an_overdriven_rack_is_tried_once_and_then_left_alone)
+TEST(an_overdriven_rack_is_tried_once_and_then_left_alone)
 {
   float (*const sources[])(uint32_t, uint64_t, double) = { full_square, constant, dense, beat };
   for (uint32_t s = 0; s < ARRAY_LEN(sources); ++s) {
@@ -411,9 +405,8 @@ START_TEST(an_overdriven_rack_is_tried_once_and_then_left_alone)
     loop_free(&loop);
   }
 }
-END_TEST
 
-START_TEST(a_change_of_gain_has_no_corner)
+TEST(a_change_of_gain_has_no_corner)
 {
   Loop loop;
   loop_new(&loop, 48000.0, 64);
@@ -438,9 +431,8 @@ START_TEST(a_change_of_gain_has_no_corner)
   ck_assert_double_gt(largest, 1e-8);
   loop_free(&loop);
 }
-END_TEST
 
-START_TEST(without_a_ceiling_nothing_is_found)
+TEST(without_a_ceiling_nothing_is_found)
 {
   Loop loop;
   loop_new(&loop, 48000.0, 256);
@@ -452,11 +444,5 @@ START_TEST(without_a_ceiling_nothing_is_found)
   ck_assert_uint_eq(attenuation(&loop, 0), 0);
   loop_free(&loop);
 }
-END_TEST
 
-SUITE_MAIN("feedback", a_loop_is_found_turned_down_and_muted_when_it_comes_back,
-           a_loop_never_passes_the_ceiling_and_is_loud_for_a_small_part_of_the_time,
-           a_violent_loop_is_muted_within_seconds, a_loop_with_a_gain_below_1_is_none,
-           other_outputs_are_left_alone, loud_music_is_left_alone,
-           an_overdriven_rack_is_tried_once_and_then_left_alone, a_change_of_gain_has_no_corner,
-           without_a_ceiling_nothing_is_found)
+SUITE_MAIN("feedback")

@@ -26,7 +26,7 @@ level_db(const Follower* const follower)
   return 20.0 * log10(fmax(follower->level, 1e-20));
 }
 
-START_TEST(a_level_begins_with_the_plan_s_and_follows_after_a_tenth_of_a_second)
+TEST(a_level_begins_with_the_plan_s_and_follows_after_a_tenth_of_a_second)
 {
   Follower follower;
   follower_begin(&follower, RATE, 0.01F);
@@ -35,9 +35,8 @@ START_TEST(a_level_begins_with_the_plan_s_and_follows_after_a_tenth_of_a_second)
   hear(&follower, -26.0, -20.0, 1);
   ck_assert_double_eq_tol(level_db(&follower), -6.0, 1e-5);
 }
-END_TEST
 
-START_TEST(a_level_that_falls_or_rises_has_done_so_after_half_a_second)
+TEST(a_level_that_falls_or_rises_has_done_so_after_half_a_second)
 {
   Follower follower;
   follower_begin(&follower, RATE, 1.0F);
@@ -48,18 +47,16 @@ START_TEST(a_level_that_falls_or_rises_has_done_so_after_half_a_second)
   hear(&follower, -26.0, -20.0, 50);
   ck_assert_double_eq_tol(level_db(&follower), -6.0, 1e-5);
 }
-END_TEST
 
-START_TEST(a_level_is_never_above_0_db)
+TEST(a_level_is_never_above_0_db)
 {
   Follower follower;
   follower_begin(&follower, RATE, 0.1F);
   hear(&follower, 0.0, -20.0, 100);
   ck_assert_double_eq(follower.level, 1.0);
 }
-END_TEST
 
-START_TEST(neither_silence_nor_a_tail_moves_a_level)
+TEST(neither_silence_nor_a_tail_moves_a_level)
 {
   Follower follower;
   follower_begin(&follower, RATE, 1.0F);
@@ -71,9 +68,8 @@ START_TEST(neither_silence_nor_a_tail_moves_a_level)
   hear(&follower, -30.0, -60.0, 1000); // with noise at the input
   ck_assert_double_eq_tol(level_db(&follower), -40.0, 1e-5);
 }
-END_TEST
 
-START_TEST(a_level_falls_whatever_the_input_is)
+TEST(a_level_falls_whatever_the_input_is)
 {
   Follower follower;
   follower_begin(&follower, RATE, 1.0F);
@@ -81,8 +77,5 @@ START_TEST(a_level_falls_whatever_the_input_is)
   hear(&follower, -95.0, -60.0, 100); // a gate has closed on the noise of a room
   ck_assert_double_eq_tol(level_db(&follower), -35.0, 0.1);
 }
-END_TEST
 
-SUITE_MAIN("follower", a_level_begins_with_the_plan_s_and_follows_after_a_tenth_of_a_second,
-           a_level_that_falls_or_rises_has_done_so_after_half_a_second, a_level_is_never_above_0_db,
-           neither_silence_nor_a_tail_moves_a_level, a_level_falls_whatever_the_input_is)
+SUITE_MAIN("follower")

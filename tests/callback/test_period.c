@@ -12,7 +12,7 @@
 
 // ---- normal flow ----
 
-START_TEST(a_block_comes_out_depth_periods_later_to_the_bit)
+TEST(a_block_comes_out_depth_periods_later_to_the_bit)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
     PeriodRig rig;
@@ -29,9 +29,8 @@ START_TEST(a_block_comes_out_depth_periods_later_to_the_bit)
     period_rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(depth_0_waits_for_its_own_block)
+TEST(depth_0_waits_for_its_own_block)
 {
   PeriodRig rig;
   PeriodWorker worker;
@@ -45,9 +44,8 @@ START_TEST(depth_0_waits_for_its_own_block)
   ck_assert_uint_eq(period_counts(rig.period).late, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(depth_0_gives_up_at_its_deadline)
+TEST(depth_0_gives_up_at_its_deadline)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .deadline = 10.0 });
@@ -60,9 +58,8 @@ START_TEST(depth_0_gives_up_at_its_deadline)
   expect_fallback(&rig, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_period_of_several_blocks_is_processed_in_slices)
+TEST(a_period_of_several_blocks_is_processed_in_slices)
 {
   PeriodRig rig;
   PeriodWorker worker;
@@ -79,9 +76,8 @@ START_TEST(a_period_of_several_blocks_is_processed_in_slices)
   period_worker_stop(&worker);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(whoever_waits_misses_nothing)
+TEST(whoever_waits_misses_nothing)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     PeriodRig rig;
@@ -100,11 +96,10 @@ START_TEST(whoever_waits_misses_nothing)
     period_rig_free(&rig);
   }
 }
-END_TEST
 
 // ---- the dry signal ----
 
-START_TEST(the_dry_signal_has_the_latency_of_the_rack)
+TEST(the_dry_signal_has_the_latency_of_the_rack)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 100 });
@@ -126,7 +121,6 @@ START_TEST(the_dry_signal_has_the_latency_of_the_rack)
   expect_fallback(&rig, BLOCK + 100U);
   period_rig_free(&rig);
 }
-END_TEST
 
 /// Play a gap, behind its bridge: the level of the dry signal in an output.
 static double
@@ -145,7 +139,7 @@ level_in_gap(PeriodRig* const rig, const uint32_t c)
   return (double)rig->out[c][0] / (double)dry_at(c, (int64_t)(rig->frame - 2U * BLOCK));
 }
 
-START_TEST(each_output_has_a_level_of_its_own_and_may_be_silent)
+TEST(each_output_has_a_level_of_its_own_and_may_be_silent)
 {
   static const Fallback levels[] = { { .level = 0.25F }, { .level = 0.0F }, { .level = 1.0F } };
   PeriodRig rig;
@@ -168,9 +162,8 @@ START_TEST(each_output_has_a_level_of_its_own_and_may_be_silent)
   ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.5, 1e-6);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_level_that_follows_is_that_of_the_wet_signal_and_begins_anew_with_another_rack)
+TEST(a_level_that_follows_is_that_of_the_wet_signal_and_begins_anew_with_another_rack)
 {
   static const Fallback quiet[] = { { .level = 0.01F, .follows = true } };
   static const Fallback hardly_other[] = { { .level = 0.0105F, .follows = true } };
@@ -192,9 +185,8 @@ START_TEST(a_level_that_follows_is_that_of_the_wet_signal_and_begins_anew_with_a
   ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.1, 1e-6);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent)
+TEST(a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent)
 {
   PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, CHANNELS);
@@ -222,11 +214,10 @@ START_TEST(a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent)
   expect(&rig, silence_at, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- odd periods ----
 
-START_TEST(an_odd_period_is_silent_and_the_pipeline_starts_afresh)
+TEST(an_odd_period_is_silent_and_the_pipeline_starts_afresh)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 64 });
@@ -251,9 +242,8 @@ START_TEST(an_odd_period_is_silent_and_the_pipeline_starts_afresh)
   expect_fallback(&rig, BLOCK + 50U);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(an_odd_period_takes_an_input_that_is_missing_as_silence)
+TEST(an_odd_period_takes_an_input_that_is_missing_as_silence)
 {
   enum { FRAMES = 2 * BLOCK + 5 };
   static float sound[FRAMES] = { [3] = NAN, [BLOCK + 1] = NAN };
@@ -270,11 +260,10 @@ START_TEST(an_odd_period_takes_an_input_that_is_missing_as_silence)
   }
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- level and guards ----
 
-START_TEST(the_output_fades_to_silence_and_back)
+TEST(the_output_fades_to_silence_and_back)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -297,7 +286,6 @@ START_TEST(the_output_fades_to_silence_and_back)
   ck_assert(!period_is_silent(rig.period));
   period_rig_free(&rig);
 }
-END_TEST
 
 /// One channel in and out, the worker's block given as samples.
 static void
@@ -310,7 +298,7 @@ play_samples(PeriodRig* const rig, const float* const wet)
   period_rig_run(rig);
 }
 
-START_TEST(what_leaves_is_finite_and_within_the_ceiling)
+TEST(what_leaves_is_finite_and_within_the_ceiling)
 {
   static const float wet[BLOCK] = { 0.5F,  NAN,   2.0F, -3.0F,  INFINITY, -INFINITY, 0.7F, -0.7F,
                                     1e38F, -0.0F, -NAN, 1e-40F, 0.8F,     -0.8F,     0.0F, 0.1F };
@@ -336,9 +324,8 @@ START_TEST(what_leaves_is_finite_and_within_the_ceiling)
   ck_assert_uint_eq(counts.clipped, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
+TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
 {
   PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 2, 2);
@@ -358,9 +345,8 @@ START_TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
   ck_assert(out[0][1] == 0.25F && out[0][0] == 0.0F && out[0][2] == 0.0F);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
+TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
 {
   const float ceiling = (float)pow(10.0, -0.3 / 20.0);
   for (int late = 0; late <= 1; ++late) {
@@ -381,9 +367,8 @@ START_TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
     period_rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(each_port_has_counters_of_its_own)
+TEST(each_port_has_counters_of_its_own)
 {
   PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.5F }, 2, 3);
@@ -425,11 +410,10 @@ START_TEST(each_port_has_counters_of_its_own)
   ck_assert_uint_eq(counts.clipped, 2);
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- other threads ----
 
-START_TEST(the_clock_tells_the_frame_of_the_next_period)
+TEST(the_clock_tells_the_frame_of_the_next_period)
 {
   PeriodRig rig;
   uint64_t before = time_now_ns();
@@ -451,7 +435,6 @@ START_TEST(the_clock_tells_the_frame_of_the_next_period)
   ck_assert_uint_gt(counts.callback_ns_max, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
 typedef struct ClockReader {
   const PeriodRig* rig;
@@ -480,7 +463,7 @@ read_clock(void* const context)
   return NULL;
 }
 
-START_TEST(others_read_the_clock_as_a_pair_while_audio_runs)
+TEST(others_read_the_clock_as_a_pair_while_audio_runs)
 {
   PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 64 }, 1, 1);
@@ -495,9 +478,8 @@ START_TEST(others_read_the_clock_as_a_pair_while_audio_runs)
   ck_assert_uint_eq(reader.n_wrong, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_wrong_configuration_is_refused)
+TEST(a_wrong_configuration_is_refused)
 {
   const RingShape shape = { 1, 1, BLOCK, SLOTS, 16 };
   Ring* ring = NULL;
@@ -522,19 +504,5 @@ START_TEST(a_wrong_configuration_is_refused)
   period_free(NULL);
   ring_free(ring);
 }
-END_TEST
 
-SUITE_MAIN("period", a_block_comes_out_depth_periods_later_to_the_bit,
-           depth_0_waits_for_its_own_block, depth_0_gives_up_at_its_deadline,
-           a_period_of_several_blocks_is_processed_in_slices, whoever_waits_misses_nothing,
-           the_dry_signal_has_the_latency_of_the_rack,
-           each_output_has_a_level_of_its_own_and_may_be_silent,
-           a_level_that_follows_is_that_of_the_wet_signal_and_begins_anew_with_another_rack,
-           a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent,
-           an_odd_period_is_silent_and_the_pipeline_starts_afresh,
-           an_odd_period_takes_an_input_that_is_missing_as_silence,
-           the_output_fades_to_silence_and_back, what_leaves_is_finite_and_within_the_ceiling,
-           bad_input_samples_reach_neither_worker_nor_dry_signal,
-           a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry, each_port_has_counters_of_its_own,
-           the_clock_tells_the_frame_of_the_next_period,
-           others_read_the_clock_as_a_pair_while_audio_runs, a_wrong_configuration_is_refused)
+SUITE_MAIN("period")

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-START_TEST(whoever_starts_to_wait_hears_wet_again_at_once)
+TEST(whoever_starts_to_wait_hears_wet_again_at_once)
 {
   PeriodRig rig;
   PeriodWorker worker;
@@ -36,7 +36,6 @@ START_TEST(whoever_starts_to_wait_hears_wet_again_at_once)
   period_worker_stop(&worker);
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- misses ----
 
@@ -56,7 +55,7 @@ run_late(PeriodRig* const rig, const uint32_t depth, const uint32_t n_late)
   }
 }
 
-START_TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
+TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
     for (uint32_t n_late = 1; n_late <= 2U; ++n_late) {
@@ -84,9 +83,8 @@ START_TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
     }
   }
 }
-END_TEST
 
-START_TEST(a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks)
+TEST(a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -100,9 +98,8 @@ START_TEST(a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks)
   ck_assert_uint_eq(counts.dry, 3U + PERIOD_GOOD_BLOCKS + 1U);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_block_without_sound_is_a_late_one)
+TEST(a_block_without_sound_is_a_late_one)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -128,7 +125,6 @@ START_TEST(a_block_without_sound_is_a_late_one)
   ck_assert_uint_eq(counts.dropped, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
 /// Blocks that come back with so many samples that are not finite, in the last channels.  What
 /// fills the slot up behind them (a header and 6 rows of 64 bytes, to 512) nobody may count.
@@ -148,7 +144,7 @@ spoil_served(const PeriodRig* const rig, uint32_t n_bad)
   }
 }
 
-START_TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
+TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
 {
   const uint32_t n_half = CHANNELS * BLOCK / 2U;
   PeriodRig rig;
@@ -178,9 +174,8 @@ START_TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
   ck_assert_uint_eq(period_port(rig.period, true, 0).bad, 3U * PERIOD_GOOD_BLOCKS * BLOCK);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(the_good_blocks_must_follow_each_other)
+TEST(the_good_blocks_must_follow_each_other)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -199,9 +194,8 @@ START_TEST(the_good_blocks_must_follow_each_other)
   ck_assert_uint_eq(period_counts(rig.period).late, 1U + 3U);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_miss_while_fading_back_fades_to_dry_again)
+TEST(a_miss_while_fading_back_fades_to_dry_again)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -215,9 +209,8 @@ START_TEST(a_miss_while_fading_back_fades_to_dry_again)
   expect_miss(&rig, BLOCK);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(dropped_blocks_never_shift_the_latency)
+TEST(dropped_blocks_never_shift_the_latency)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 2 });
@@ -249,9 +242,8 @@ START_TEST(dropped_blocks_never_shift_the_latency)
   ck_assert_uint_eq(counts.dropped, 11U - (SLOTS - 1U));
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts)
+TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts)
 {
   for (uint32_t good = PERIOD_GOOD_BLOCKS - 1U; good <= PERIOD_GOOD_BLOCKS; ++good) {
     PeriodRig rig;
@@ -269,7 +261,6 @@ START_TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_coun
     period_rig_free(&rig);
   }
 }
-END_TEST
 
 /// Block `b` of the last period, of `n` blocks, as a period of its own.
 static PeriodRig
@@ -283,7 +274,7 @@ slice_of(const PeriodRig* const rig, const uint32_t b, const uint32_t n)
   return slice;
 }
 
-START_TEST(blocks_of_one_period_are_missed_one_by_one)
+TEST(blocks_of_one_period_are_missed_one_by_one)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 2 });
@@ -317,7 +308,6 @@ START_TEST(blocks_of_one_period_are_missed_one_by_one)
   expect(&wet, wet_at, 2U * BLOCK);
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- any pattern, against the rule in closed form ----
 
@@ -431,7 +421,7 @@ puppet_run(Puppet* const puppet, const int64_t due)
   period_rig_run(&puppet->rig);
 }
 
-START_TEST(any_pattern_of_misses_sounds_as_the_rule_says)
+TEST(any_pattern_of_misses_sounds_as_the_rule_says)
 {
   static Puppet puppet;
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
@@ -469,9 +459,8 @@ START_TEST(any_pattern_of_misses_sounds_as_the_rule_says)
     period_rig_free(&puppet.rig);
   }
 }
-END_TEST
 
-START_TEST(a_miss_does_not_click)
+TEST(a_miss_does_not_click)
 {
   PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, 1);
@@ -493,7 +482,6 @@ START_TEST(a_miss_does_not_click)
   ck_assert_double_le(max_second_difference(settled, 58U * BLOCK), bound);
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- cost ----
 
@@ -573,7 +561,7 @@ time_over_model(const uint32_t n_outputs, const uint32_t block_frames)
   return ratio;
 }
 
-START_TEST(all_that_a_late_block_costs_is_in_the_model)
+TEST(all_that_a_late_block_costs_is_in_the_model)
 {
   static const struct {
     uint32_t n_outputs, block_frames;
@@ -587,9 +575,8 @@ START_TEST(all_that_a_late_block_costs_is_in_the_model)
                   rows[r].n_outputs, rows[r].block_frames, ratio, reference);
   }
 }
-END_TEST
 
-START_TEST(what_depth_0_waits_leaves_time_for_the_bridge)
+TEST(what_depth_0_waits_leaves_time_for_the_bridge)
 {
   static const struct {
     uint32_t depth;
@@ -611,16 +598,5 @@ START_TEST(what_depth_0_waits_leaves_time_for_the_bridge)
     ring_free(rig.ring);
   }
 }
-END_TEST
 
-SUITE_MAIN("period_miss", whoever_starts_to_wait_hears_wet_again_at_once,
-           a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal,
-           a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks,
-           a_block_without_sound_is_a_late_one, a_block_that_is_mostly_not_finite_is_a_late_one,
-           the_good_blocks_must_follow_each_other, a_miss_while_fading_back_fades_to_dry_again,
-           dropped_blocks_never_shift_the_latency,
-           a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts,
-           blocks_of_one_period_are_missed_one_by_one,
-           any_pattern_of_misses_sounds_as_the_rule_says, a_miss_does_not_click,
-           all_that_a_late_block_costs_is_in_the_model,
-           what_depth_0_waits_leaves_time_for_the_bridge)
+SUITE_MAIN("period_miss")

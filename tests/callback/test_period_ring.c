@@ -23,7 +23,7 @@ header_of(const PeriodRig* const rig)
   return ring_memory(rig->ring, &n_bytes);
 }
 
-START_TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
+TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -45,9 +45,8 @@ START_TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
   ck_assert_uint_eq(period_counts(rig.period).faults, counts.faults);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_block_that_says_to_be_another_is_a_miss_and_a_fault)
+TEST(a_block_that_says_to_be_another_is_a_miss_and_a_fault)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -69,9 +68,8 @@ START_TEST(a_block_that_says_to_be_another_is_a_miss_and_a_fault)
   ck_assert_uint_eq(counts.late + counts.failed + counts.dropped, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_block_that_was_never_made_is_not_played)
+TEST(a_block_that_was_never_made_is_not_played)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
     PeriodRig rig;
@@ -88,9 +86,8 @@ START_TEST(a_block_that_was_never_made_is_not_played)
     period_rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(what_is_given_back_twice_is_heard_once)
+TEST(what_is_given_back_twice_is_heard_once)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -107,7 +104,6 @@ START_TEST(what_is_given_back_twice_is_heard_once)
   ck_assert_uint_eq(period_counts(rig.period).faults, 0);
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- another ring ----
 
@@ -125,7 +121,7 @@ exchange(PeriodRig* const rig)
   ring_free(old);
 }
 
-START_TEST(another_ring_takes_over_without_a_gap_in_time)
+TEST(another_ring_takes_over_without_a_gap_in_time)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
     PeriodRig rig;
@@ -154,9 +150,8 @@ START_TEST(another_ring_takes_over_without_a_gap_in_time)
     period_rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(at_depth_0_the_first_block_of_another_ring_is_not_waited_for)
+TEST(at_depth_0_the_first_block_of_another_ring_is_not_waited_for)
 {
   PeriodRig rig;
   PeriodWorker worker;
@@ -178,9 +173,8 @@ START_TEST(at_depth_0_the_first_block_of_another_ring_is_not_waited_for)
   ck_assert_uint_eq(period_counts(rig.period).late, 1);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(faults_of_a_ring_that_was_left_stay_counted)
+TEST(faults_of_a_ring_that_was_left_stay_counted)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -193,9 +187,8 @@ START_TEST(faults_of_a_ring_that_was_left_stay_counted)
   ck_assert_uint_eq(period_counts(rig.period).faults, before);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(an_exchange_in_the_middle_of_a_miss_or_of_an_odd_period_is_as_good)
+TEST(an_exchange_in_the_middle_of_a_miss_or_of_an_odd_period_is_as_good)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -229,9 +222,8 @@ START_TEST(an_exchange_in_the_middle_of_a_miss_or_of_an_odd_period_is_as_good)
   expect(&rig, wet_at, BLOCK);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_period_of_several_blocks_exchanges_once_at_its_start)
+TEST(a_period_of_several_blocks_exchanges_once_at_its_start)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -250,9 +242,8 @@ START_TEST(a_period_of_several_blocks_exchanges_once_at_its_start)
   expect_way_back(&rig, BLOCK);
   period_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(an_offer_can_be_replaced_or_taken_back)
+TEST(an_offer_can_be_replaced_or_taken_back)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -284,11 +275,10 @@ START_TEST(an_offer_can_be_replaced_or_taken_back)
   rig.ring = third;
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- a ring without a worker ----
 
-START_TEST(an_abandoned_ring_is_left_alone)
+TEST(an_abandoned_ring_is_left_alone)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     PeriodRig rig;
@@ -330,7 +320,6 @@ START_TEST(an_abandoned_ring_is_left_alone)
     period_rig_free(&rig);
   }
 }
-END_TEST
 
 typedef struct Undertaker {
   const PeriodRig* rig;
@@ -349,7 +338,7 @@ abandon_when_asleep(void* const context)
   return NULL;
 }
 
-START_TEST(a_wait_in_progress_ends_when_its_ring_is_abandoned)
+TEST(a_wait_in_progress_ends_when_its_ring_is_abandoned)
 {
   for (int waits = 0; waits <= 1; ++waits) {
     for (uint32_t depth = 0; depth <= 2U; depth += 2U) {
@@ -373,9 +362,8 @@ START_TEST(a_wait_in_progress_ends_when_its_ring_is_abandoned)
     }
   }
 }
-END_TEST
 
-START_TEST(an_open_offer_is_not_abandoned)
+TEST(an_open_offer_is_not_abandoned)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -403,7 +391,6 @@ START_TEST(an_open_offer_is_not_abandoned)
   ck_assert_uint_eq(ring_next(rig.ring), 2);
   period_rig_free(&rig);
 }
-END_TEST
 
 // ---- a worker gone mad ----
 
@@ -513,7 +500,7 @@ serve_garbage(const PeriodRig* const rig, uint64_t* const random)
   }
 }
 
-START_TEST(garbage_anywhere_in_the_region_costs_the_wet_signal_only)
+TEST(garbage_anywhere_in_the_region_costs_the_wet_signal_only)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     PeriodRig rig;
@@ -556,16 +543,5 @@ START_TEST(garbage_anywhere_in_the_region_costs_the_wet_signal_only)
     period_rig_free(&rig);
   }
 }
-END_TEST
 
-SUITE_MAIN("period_ring", a_counter_out_of_range_is_a_miss_and_a_fault,
-           a_block_that_says_to_be_another_is_a_miss_and_a_fault,
-           a_block_that_was_never_made_is_not_played, what_is_given_back_twice_is_heard_once,
-           another_ring_takes_over_without_a_gap_in_time,
-           at_depth_0_the_first_block_of_another_ring_is_not_waited_for,
-           faults_of_a_ring_that_was_left_stay_counted,
-           an_exchange_in_the_middle_of_a_miss_or_of_an_odd_period_is_as_good,
-           a_period_of_several_blocks_exchanges_once_at_its_start,
-           an_offer_can_be_replaced_or_taken_back, an_abandoned_ring_is_left_alone,
-           a_wait_in_progress_ends_when_its_ring_is_abandoned, an_open_offer_is_not_abandoned,
-           garbage_anywhere_in_the_region_costs_the_wet_signal_only)
+SUITE_MAIN("period_ring")

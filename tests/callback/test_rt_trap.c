@@ -33,7 +33,7 @@ set_up(void)
   rt_trap_reset();
 }
 
-START_TEST(each_forbidden_call_is_counted_exactly_once_by_its_name)
+TEST(each_forbidden_call_is_counted_exactly_once_by_its_name)
 {
   set_up();
   const ForbiddenCall* each = NULL;
@@ -50,7 +50,6 @@ START_TEST(each_forbidden_call_is_counted_exactly_once_by_its_name)
     ck_assert_uint_eq(counts.sections, 1);
   }
 }
-END_TEST
 
 static bool
 has_control(const char* const detector)
@@ -64,15 +63,14 @@ has_control(const char* const detector)
   return !strcmp(detector, "raw"); // has tests of its own
 }
 
-START_TEST(no_detector_is_without_its_control)
+TEST(no_detector_is_without_its_control)
 {
   for (uint32_t d = 0; rt_trap_detector(d); ++d) {
     ck_assert_msg(has_control(rt_trap_detector(d)), "nothing trips '%s'", rt_trap_detector(d));
   }
 }
-END_TEST
 
-START_TEST(nothing_is_counted_outside_a_section)
+TEST(nothing_is_counted_outside_a_section)
 {
   set_up();
   const ForbiddenCall* each = NULL;
@@ -83,9 +81,8 @@ START_TEST(nothing_is_counted_outside_a_section)
   ck_assert_uint_eq(rt_trap_counts().violations, 0);
   ck_assert_uint_eq(rt_trap_counts().sections, 0);
 }
-END_TEST
 
-START_TEST(an_inner_section_does_not_end_the_outer_one)
+TEST(an_inner_section_does_not_end_the_outer_one)
 {
   set_up();
   rt_section_enter();
@@ -98,7 +95,6 @@ START_TEST(an_inner_section_does_not_end_the_outer_one)
   ck_assert_uint_eq(rt_trap_counts().violations, 2);
   ck_assert_uint_eq(rt_trap_counts().sections, 1);
 }
-END_TEST
 
 /// A system call by its instruction alone.
 static long
@@ -122,7 +118,7 @@ count_signal(const int number)
   ++n_signals;
 }
 
-START_TEST(system_calls_that_no_library_function_shows_are_counted)
+TEST(system_calls_that_no_library_function_shows_are_counted)
 {
   set_up();
   if (!rt_trap_counts().raw) {
@@ -158,9 +154,8 @@ START_TEST(system_calls_that_no_library_function_shows_are_counted)
   rt_section_leave();
   ck_assert_uint_eq(rt_trap_counts().violations, 1); // still armed
 }
-END_TEST
 
-START_TEST(futex_wakes_and_waits_are_counted_apart)
+TEST(futex_wakes_and_waits_are_counted_apart)
 {
   set_up();
   _Atomic uint32_t word = 0;
@@ -180,9 +175,8 @@ START_TEST(futex_wakes_and_waits_are_counted_apart)
   ck_assert_uint_eq(rt_trap_counts().wakes, 3);
   ck_assert_uint_eq(rt_trap_counts().most_wakes, 2); // in one section
 }
-END_TEST
 
-START_TEST(a_futex_call_that_is_not_ours_is_a_violation)
+TEST(a_futex_call_that_is_not_ours_is_a_violation)
 {
   set_up();
   _Atomic uint32_t word = 0;
@@ -192,7 +186,6 @@ START_TEST(a_futex_call_that_is_not_ours_is_a_violation)
   ck_assert_uint_eq(rt_trap_calls("syscall"), 1);
   ck_assert_uint_eq(rt_trap_counts().wakes, 0);
 }
-END_TEST
 
 /// Touch pages, new ones or old ones, in a section.
 static void
@@ -205,7 +198,7 @@ touch(volatile char* const pages, const uint32_t n)
   rt_section_leave();
 }
 
-START_TEST(page_faults_in_a_section_are_counted_after_the_warm_up)
+TEST(page_faults_in_a_section_are_counted_after_the_warm_up)
 {
   set_up();
   char* const pages =
@@ -229,7 +222,6 @@ START_TEST(page_faults_in_a_section_are_counted_after_the_warm_up)
   ck_assert_uint_eq(rt_trap_thread_counts("somebody else").faults, 0);
   munmap(pages, 30U * PAGE_BYTES);
 }
-END_TEST
 
 static void*
 violate(void* const unused)
@@ -242,7 +234,7 @@ violate(void* const unused)
   return NULL;
 }
 
-START_TEST(threads_are_trapped_one_by_one)
+TEST(threads_are_trapped_one_by_one)
 {
   set_up();
   pthread_t thread;
@@ -255,9 +247,8 @@ START_TEST(threads_are_trapped_one_by_one)
   ck_assert_uint_eq(rt_trap_counts().violations, 2);
   ck_assert_uint_eq(rt_trap_counts().sections, 2);
 }
-END_TEST
 
-START_TEST(the_clock_is_no_violation)
+TEST(the_clock_is_no_violation)
 {
   set_up();
   rt_section_enter();
@@ -268,7 +259,6 @@ START_TEST(the_clock_is_no_violation)
   ck_assert_uint_gt(now, 0);
   ck_assert_uint_eq(rt_trap_counts().violations, 0);
 }
-END_TEST
 
 static void __attribute__((noinline)) violate_deep_down(const uint32_t n)
 {
@@ -316,7 +306,7 @@ exit_status(const char* const mode, void (*const violation)(uint32_t n), const u
   return WEXITSTATUS(status);
 }
 
-START_TEST(the_program_reports_and_ends_when_asked)
+TEST(the_program_reports_and_ends_when_asked)
 {
   char said[8000];
   ck_assert_int_eq(exit_status("", violate_deep_down, 1, said, sizeof(said)), 3);
@@ -334,9 +324,8 @@ START_TEST(the_program_reports_and_ends_when_asked)
   const char* const frame = strstr(said, "rt_trap:   #2 ");
   ck_assert_msg(frame && strstr(frame, "test_rt_trap+0x"), "%s", said);
 }
-END_TEST
 
-START_TEST(a_bare_system_call_ends_the_program_with_its_number_and_stack)
+TEST(a_bare_system_call_ends_the_program_with_its_number_and_stack)
 {
   char said[8000];
   set_up();
@@ -352,7 +341,6 @@ START_TEST(a_bare_system_call_ends_the_program_with_its_number_and_stack)
   const char* const frame = strstr(said, "rt_trap:   #3 ");
   ck_assert_msg(frame && strstr(frame, "test_rt_trap+0x"), "%s", said);
 }
-END_TEST
 
 // ---- the real thing: what must not be counted ----
 
@@ -394,7 +382,7 @@ player_main(void* const context)
   return NULL;
 }
 
-START_TEST(callback_worker_and_pool_do_nothing_but_wake)
+TEST(callback_worker_and_pool_do_nothing_but_wake)
 {
   const RingShape shape = { CHANNELS, CHANNELS, BLOCK, 8, 64 };
   Player worker = { .ring = NULL };
@@ -451,7 +439,6 @@ START_TEST(callback_worker_and_pool_do_nothing_but_wake)
   pool_free(worker.pool);
   ring_free(worker.ring);
 }
-END_TEST
 
 static void*
 sleep_and_finish(void* const context)
@@ -465,7 +452,7 @@ sleep_and_finish(void* const context)
   return NULL;
 }
 
-START_TEST(the_callback_wakes_a_sleeping_worker_once_and_nobody_else)
+TEST(the_callback_wakes_a_sleeping_worker_once_and_nobody_else)
 {
   const RingShape shape = { 0, 0, BLOCK, 8, 64 };
   Player worker = { .ring = NULL };
@@ -497,15 +484,5 @@ START_TEST(the_callback_wakes_a_sleeping_worker_once_and_nobody_else)
   period_free(period);
   ring_free(worker.ring);
 }
-END_TEST
 
-SUITE_MAIN("rt_trap", each_forbidden_call_is_counted_exactly_once_by_its_name,
-           no_detector_is_without_its_control, nothing_is_counted_outside_a_section,
-           an_inner_section_does_not_end_the_outer_one,
-           system_calls_that_no_library_function_shows_are_counted,
-           futex_wakes_and_waits_are_counted_apart, a_futex_call_that_is_not_ours_is_a_violation,
-           page_faults_in_a_section_are_counted_after_the_warm_up, threads_are_trapped_one_by_one,
-           the_clock_is_no_violation, the_program_reports_and_ends_when_asked,
-           a_bare_system_call_ends_the_program_with_its_number_and_stack,
-           callback_worker_and_pool_do_nothing_but_wake,
-           the_callback_wakes_a_sleeping_worker_once_and_nobody_else)
+SUITE_MAIN("rt_trap")

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(every_effect_describes_itself_completely)
+TEST(every_effect_describes_itself_completely)
 {
   uint32_t n = 0;
   const FxInfo* const* const table = fx_table(&n);
@@ -41,9 +41,8 @@ START_TEST(every_effect_describes_itself_completely)
     }
   }
 }
-END_TEST
 
-START_TEST(an_edge_may_be_as_low_as_one_hertz)
+TEST(an_edge_may_be_as_low_as_one_hertz)
 {
   uint32_t n = 0;
   const FxInfo* const* const table = fx_table(&n);
@@ -57,14 +56,11 @@ START_TEST(an_edge_may_be_as_low_as_one_hertz)
     }
   }
 }
-END_TEST
 
-START_TEST(effects_are_found_by_name)
+TEST(effects_are_found_by_name)
 {
   ck_assert_ptr_nonnull(fx_find("gain"));
   ck_assert_ptr_null(fx_find("gian"));
 }
-END_TEST
 
-SUITE_MAIN("effect", every_effect_describes_itself_completely, an_edge_may_be_as_low_as_one_hertz,
-           effects_are_found_by_name)
+SUITE_MAIN("effect")

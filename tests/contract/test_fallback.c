@@ -56,7 +56,7 @@ expect_silence(const Fallbacks* const fallbacks, const uint32_t output, const Fa
   expect(fallbacks, output, why, -(double)INFINITY, 0.0);
 }
 
-START_TEST(an_output_begins_with_the_level_of_its_response)
+TEST(an_output_begins_with_the_level_of_its_response)
 {
   static const struct {
     const char* rack;
@@ -80,9 +80,8 @@ START_TEST(an_output_begins_with_the_level_of_its_response)
     }
   }
 }
-END_TEST
 
-START_TEST(tweeters_and_mids_are_silent_and_woofers_are_not)
+TEST(tweeters_and_mids_are_silent_and_woofers_are_not)
 {
   static const char crossover[] = "chain in | lowpass 300 order=4 type=linkwitz-riley | out:1\n"
                                   "chain in | highpass 300 order=4 type=linkwitz-riley |"
@@ -98,18 +97,16 @@ START_TEST(tweeters_and_mids_are_silent_and_woofers_are_not)
     expect_silence(&fallbacks, 3, FALLBACK_NO_LOWS);
   }
 }
-END_TEST
 
-START_TEST(lows_that_are_17_db_lower_play_and_24_db_do_not)
+TEST(lows_that_are_17_db_lower_play_and_24_db_do_not)
 {
   const Fallbacks shelf = choose("lowshelf 600 gain=-17", 1);
   ck_assert_int_eq(shelf.of[0].why, FALLBACK_LEVEL);
   const Fallbacks steep = choose("lowshelf 600 gain=-24", 1);
   expect_silence(&steep, 1, FALLBACK_NO_LOWS);
 }
-END_TEST
 
-START_TEST(an_output_without_an_input_of_its_own_is_silent)
+TEST(an_output_without_an_input_of_its_own_is_silent)
 {
   const Fallbacks wide = choose("chain in:1 | gain | out:1\nchain in:2 | gain | out:2-4", 2);
   expect(&wide, 1, FALLBACK_LEVEL, 0.0, 1e-4);
@@ -129,24 +126,21 @@ START_TEST(an_output_without_an_input_of_its_own_is_silent)
   const Fallbacks nothing = choose("disconnect in out", 2);
   expect_silence(&nothing, 1, FALLBACK_NO_INPUT);
 }
-END_TEST
 
-START_TEST(inputs_that_are_mixed_do_not_cancel)
+TEST(inputs_that_are_mixed_do_not_cancel)
 {
   const Fallbacks side =
       choose("chain in:1 | gain -6 | out:1\nchain in:2 | invert | gain -6 | out:1", 2);
   expect(&side, 1, FALLBACK_LEVEL, -3.0, 1.0);
 }
-END_TEST
 
-START_TEST(what_is_heard_later_than_the_measurement_begins_with_silence)
+TEST(what_is_heard_later_than_the_measurement_begins_with_silence)
 {
   const Fallbacks late = choose("delay 500ms mix=100% feedback=0%", 1);
   expect(&late, 1, FALLBACK_LEVEL, -(double)INFINITY, 0.0);
 }
-END_TEST
 
-START_TEST(the_rack_s_word_counts_then_the_option_s)
+TEST(the_rack_s_word_counts_then_the_option_s)
 {
   static const char rack[] =
       "chain gain -12\nlate out:2 silence\nlate out:3 -20dB\nlate out:4 auto";
@@ -160,9 +154,8 @@ START_TEST(the_rack_s_word_counts_then_the_option_s)
     ck_assert_double_eq_tol(20.0 * log10((double)fallbacks.of[c].response), -12.0, 1e-3);
   }
 }
-END_TEST
 
-START_TEST(before_a_measurement_statements_apply_and_auto_has_the_last_choice)
+TEST(before_a_measurement_statements_apply_and_auto_has_the_last_choice)
 {
   static const char* const racks[] = {
     "chain gain -40\nlate out:2 silence\nlate out:3 -20dB\nlate out:4 auto",
@@ -196,9 +189,8 @@ START_TEST(before_a_measurement_statements_apply_and_auto_has_the_last_choice)
            is_level ? -12.0 : -(double)INFINITY, 1e-3);
   }
 }
-END_TEST
 
-START_TEST(without_any_measurement_auto_begins_with_silence_and_follows)
+TEST(without_any_measurement_auto_begins_with_silence_and_follows)
 {
   Rack* const rack = driver_rack("chain gain -40\nlate out:2 -20dB");
   Fallbacks measured = { .n = 0U };
@@ -209,9 +201,8 @@ START_TEST(without_any_measurement_auto_begins_with_silence_and_follows)
   expect(&fallbacks, 2, FALLBACK_RACK, -20.0, 1e-4);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(fallbacks_are_told_in_words_by_range)
+TEST(fallbacks_are_told_in_words_by_range)
 {
   const Fallbacks fallbacks =
       choose("chain in | gain -40 | out\nlate out:1-2 dry\nlate out:3 -35dB", 4);
@@ -233,14 +224,5 @@ START_TEST(fallbacks_are_told_in_words_by_range)
                    "makes it -40.0 dB; write: late out:1-2 auto\n");
   free(warnings);
 }
-END_TEST
 
-SUITE_MAIN("fallback", an_output_begins_with_the_level_of_its_response,
-           tweeters_and_mids_are_silent_and_woofers_are_not,
-           lows_that_are_17_db_lower_play_and_24_db_do_not,
-           an_output_without_an_input_of_its_own_is_silent, inputs_that_are_mixed_do_not_cancel,
-           what_is_heard_later_than_the_measurement_begins_with_silence,
-           the_rack_s_word_counts_then_the_option_s,
-           before_a_measurement_statements_apply_and_auto_has_the_last_choice,
-           without_any_measurement_auto_begins_with_silence_and_follows,
-           fallbacks_are_told_in_words_by_range)
+SUITE_MAIN("fallback")

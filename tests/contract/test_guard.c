@@ -41,7 +41,7 @@ reference(const double x, const double ceiling)
   return copysign(y, x);
 }
 
-START_TEST(below_the_knee_samples_pass_to_the_bit)
+TEST(below_the_knee_samples_pass_to_the_bit)
 {
   const GuardCurve curve = guard_curve(amplitude(-0.3));
   float in[4096];
@@ -62,9 +62,8 @@ START_TEST(below_the_knee_samples_pass_to_the_bit)
   ck_assert_uint_eq(counts.bad + counts.denormal + counts.bent + counts.full, 0);
   ck_assert(counts.peak == amplitude(-0.81));
 }
-END_TEST
 
-START_TEST(the_curve_is_the_one_that_is_stated)
+TEST(the_curve_is_the_one_that_is_stated)
 {
   for (uint32_t d = 0; d < ARRAY_LEN(ceilings_db); ++d) {
     const float ceiling = amplitude(ceilings_db[d]);
@@ -79,9 +78,8 @@ START_TEST(the_curve_is_the_one_that_is_stated)
     }
   }
 }
-END_TEST
 
-START_TEST(the_curve_is_monotone_and_never_above_the_ceiling)
+TEST(the_curve_is_monotone_and_never_above_the_ceiling)
 {
   for (uint32_t d = 0; d < ARRAY_LEN(ceilings_db); ++d) {
     const float ceiling = amplitude(ceilings_db[d]);
@@ -100,9 +98,8 @@ START_TEST(the_curve_is_monotone_and_never_above_the_ceiling)
     ck_assert(limit(-FLT_MAX, &curve) == -ceiling);
   }
 }
-END_TEST
 
-START_TEST(the_curve_has_no_corner)
+TEST(the_curve_has_no_corner)
 {
   const GuardCurve curve = guard_curve(amplitude(-0.3));
   const double width = (double)curve.top - (double)curve.knee;
@@ -118,9 +115,8 @@ START_TEST(the_curve_has_no_corner)
   }
   ck_assert_double_eq_tol(slope_before, 0.0, 1e-9);
 }
-END_TEST
 
-START_TEST(what_is_no_number_or_denormal_becomes_0_on_any_thread)
+TEST(what_is_no_number_or_denormal_becomes_0_on_any_thread)
 {
   static const float in[] = { 0.5F,     NAN,     -NAN,    INFINITY,       -INFINITY,
                               1e-40F,   -1e-45F, 1.0F,    FLT_MIN / 2.0F, FLT_MIN,
@@ -142,9 +138,8 @@ START_TEST(what_is_no_number_or_denormal_becomes_0_on_any_thread)
     rt_flush_denormals();
   }
 }
-END_TEST
 
-START_TEST(what_is_bent_and_what_is_full_is_counted)
+TEST(what_is_bent_and_what_is_full_is_counted)
 {
   const GuardCurve curve = guard_curve(1.0F);
   const float in[] = { 0.9F, curve.knee, nextafterf(curve.knee, 2.0F), -1.0F, curve.top, -5.0F,
@@ -157,9 +152,8 @@ START_TEST(what_is_bent_and_what_is_full_is_counted)
   ck_assert(counts.peak == 5.0F);
   ck_assert(out[4] == 1.0F && out[5] == -1.0F && out[6] == 0.0F && out[7] == 0.0F);
 }
-END_TEST
 
-START_TEST(any_length_is_as_good)
+TEST(any_length_is_as_good)
 {
   const GuardCurve curve = guard_curve(0.5F);
   float in[67];
@@ -174,9 +168,8 @@ START_TEST(any_length_is_as_good)
     ck_assert(out[n] == 77.0F);
   }
 }
-END_TEST
 
-START_TEST(the_peak_is_the_largest_magnitude)
+TEST(the_peak_is_the_largest_magnitude)
 {
   float in[9] = { 0.0F };
   ck_assert(guard_peak(in, 9) == 0.0F);
@@ -186,10 +179,5 @@ START_TEST(the_peak_is_the_largest_magnitude)
     ck_assert(guard_peak(in, i) == (float)i);
   }
 }
-END_TEST
 
-SUITE_MAIN("guard", below_the_knee_samples_pass_to_the_bit, the_curve_is_the_one_that_is_stated,
-           the_curve_is_monotone_and_never_above_the_ceiling, the_curve_has_no_corner,
-           what_is_no_number_or_denormal_becomes_0_on_any_thread,
-           what_is_bent_and_what_is_full_is_counted, any_length_is_as_good,
-           the_peak_is_the_largest_magnitude)
+SUITE_MAIN("guard")

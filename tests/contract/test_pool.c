@@ -32,7 +32,7 @@ count_job(void* const context, const uint32_t index)
   ++((Tally*)context)->runs[index];
 }
 
-START_TEST(every_job_runs_exactly_once)
+TEST(every_job_runs_exactly_once)
 {
   static const uint32_t n_helpers[] = { 0, 1, 3 };
   uint64_t n_wrong = 0;
@@ -50,9 +50,8 @@ START_TEST(every_job_runs_exactly_once)
   }
   ck_assert_uint_eq(n_wrong, 0);
 }
-END_TEST
 
-START_TEST(no_pool_is_a_pool_of_one)
+TEST(no_pool_is_a_pool_of_one)
 {
   Tally tally = { { 0 } };
   ck_assert_uint_eq(pool_size(NULL), 1);
@@ -62,7 +61,6 @@ START_TEST(no_pool_is_a_pool_of_one)
   }
   pool_free(NULL);
 }
-END_TEST
 
 /// A job that ends only when all jobs have begun: each needs a thread of its own.
 typedef struct Meeting {
@@ -81,7 +79,7 @@ meet(void* const context, const uint32_t index)
   }
 }
 
-START_TEST(helpers_work_at_the_same_time_as_the_caller_also_after_a_sleep)
+TEST(helpers_work_at_the_same_time_as_the_caller_also_after_a_sleep)
 {
   Pool* const pool = new_pool(2);
   for (uint32_t k = 0; k < 30U; ++k) {
@@ -95,7 +93,6 @@ START_TEST(helpers_work_at_the_same_time_as_the_caller_also_after_a_sleep)
   }
   pool_free(pool);
 }
-END_TEST
 
 /// Two steps of a block: the second reads, in another order, what the first wrote.
 typedef struct Steps {
@@ -117,7 +114,7 @@ write_second(void* const context, const uint32_t index)
   steps->second[index] = steps->first[MAX_JOBS - 1U - index] + 1U;
 }
 
-START_TEST(each_run_sees_what_the_last_one_wrote)
+TEST(each_run_sees_what_the_last_one_wrote)
 {
   static Steps steps;
   uint64_t n_wrong = 0; // counted, because each passed assertion of Check is a system call
@@ -132,7 +129,6 @@ START_TEST(each_run_sees_what_the_last_one_wrote)
   ck_assert_uint_eq(n_wrong, 0);
   pool_free(pool);
 }
-END_TEST
 
 static void
 add_one(void* const context, const uint32_t index)
@@ -141,7 +137,7 @@ add_one(void* const context, const uint32_t index)
   atomic_fetch_add_explicit((_Atomic uint64_t*)context, 1U, memory_order_relaxed);
 }
 
-START_TEST(no_job_is_lost_or_doubled_over_many_short_runs)
+TEST(no_job_is_lost_or_doubled_over_many_short_runs)
 {
   Pool* const pool = new_pool(2);
   _Atomic uint64_t sum = 0;
@@ -156,7 +152,6 @@ START_TEST(no_job_is_lost_or_doubled_over_many_short_runs)
   ck_assert_uint_eq(n_wrong, 0);
   pool_free(pool);
 }
-END_TEST
 
 typedef struct Product {
   Meeting meeting;
@@ -171,7 +166,7 @@ make_denormal(void* const context, const uint32_t index)
   product->result[index] = FLT_MIN * product->factor;
 }
 
-START_TEST(helpers_flush_denormals)
+TEST(helpers_flush_denormals)
 {
   Pool* const pool = new_pool(1);
   Product product = { .meeting = { .n_jobs = 2 }, .factor = 0.5F };
@@ -180,7 +175,6 @@ START_TEST(helpers_flush_denormals)
   ck_assert(product.result[0] == 0.0F && product.result[1] == 0.0F);
   pool_free(pool);
 }
-END_TEST
 
 /// Whether both helpers of a pool sleep, as the kernel has it.
 static bool
@@ -203,7 +197,7 @@ both_sleep(void* const context)
   return n == 2U;
 }
 
-START_TEST(helpers_that_have_nothing_to_do_sleep)
+TEST(helpers_that_have_nothing_to_do_sleep)
 {
   Pool* const pool = new_pool(2);
   Meeting meeting = { .n_jobs = 3 };
@@ -211,9 +205,8 @@ START_TEST(helpers_that_have_nothing_to_do_sleep)
   await(both_sleep, NULL, "two helpers that sleep");
   pool_free(pool);
 }
-END_TEST
 
-START_TEST(a_pool_that_never_ran_or_sleeps_can_be_freed)
+TEST(a_pool_that_never_ran_or_sleeps_can_be_freed)
 {
   for (uint32_t k = 0; k < 20U; ++k) {
     Pool* const pool = new_pool(3);
@@ -224,19 +217,13 @@ START_TEST(a_pool_that_never_ran_or_sleeps_can_be_freed)
     pool_free(pool);
   }
 }
-END_TEST
 
-START_TEST(too_many_helpers_are_refused)
+TEST(too_many_helpers_are_refused)
 {
   Pool* pool = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert(pool_new(POOL_MAX_HELPERS + 1U, false, 0, &pool, &error) == STATUS_BAD_ARG);
   ck_assert(!pool && error.text[0]);
 }
-END_TEST
 
-SUITE_MAIN("pool", every_job_runs_exactly_once, no_pool_is_a_pool_of_one,
-           helpers_work_at_the_same_time_as_the_caller_also_after_a_sleep,
-           each_run_sees_what_the_last_one_wrote, no_job_is_lost_or_doubled_over_many_short_runs,
-           helpers_flush_denormals, helpers_that_have_nothing_to_do_sleep,
-           a_pool_that_never_ran_or_sleeps_can_be_freed, too_many_helpers_are_refused)
+SUITE_MAIN("pool")

@@ -22,7 +22,7 @@ turned_ramp(void)
   return ramp;
 }
 
-START_TEST(a_ramp_arrives_exactly_and_rests)
+TEST(a_ramp_arrives_exactly_and_rests)
 {
   Ramp ramp = turned_ramp();
   float last = 0.0F;
@@ -31,9 +31,8 @@ START_TEST(a_ramp_arrives_exactly_and_rests)
   }
   ck_assert(last == 0.5F && ramp_next(&ramp) == 0.5F);
 }
-END_TEST
 
-START_TEST(a_ramp_that_is_aimed_elsewhere_has_no_step_and_no_corner)
+TEST(a_ramp_that_is_aimed_elsewhere_has_no_step_and_no_corner)
 {
   // The second derivative is 6 / FRAMES^2 at most, and for a turn at its fastest the same again.
   const float most = 1.1F * 6.0F / (float)(FRAMES * FRAMES);
@@ -48,9 +47,8 @@ START_TEST(a_ramp_that_is_aimed_elsewhere_has_no_step_and_no_corner)
     ck_assert_float_le(fabsf(values[i] - 2.0F * values[i - 1U] + values[i - 2U]), most);
   }
 }
-END_TEST
 
-START_TEST(a_block_is_as_many_frames)
+TEST(a_block_is_as_many_frames)
 {
   Ramp by_frame = turned_ramp();
   Ramp by_block = turned_ramp();
@@ -64,9 +62,8 @@ START_TEST(a_block_is_as_many_frames)
     ck_assert(block[n] == BEHIND);
   }
 }
-END_TEST
 
-START_TEST(every_frame_is_held_in_the_range)
+TEST(every_frame_is_held_in_the_range)
 {
   const float high = 0.5F;
   for (uint32_t n = 1; n <= FRAMES; ++n) {
@@ -88,8 +85,5 @@ START_TEST(every_frame_is_held_in_the_range)
     ck_assert(most > high);
   }
 }
-END_TEST
 
-SUITE_MAIN("ramp", a_ramp_arrives_exactly_and_rests,
-           a_ramp_that_is_aimed_elsewhere_has_no_step_and_no_corner, a_block_is_as_many_frames,
-           every_frame_is_held_in_the_range)
+SUITE_MAIN("ramp")

@@ -23,7 +23,7 @@ read_readme(void)
   return text;
 }
 
-START_TEST(every_row_can_be_carried_out)
+TEST(every_row_can_be_carried_out)
 {
   for (uint32_t c = 0; c < n_commands; ++c) {
     const CommandInfo* const info = &command_table[c];
@@ -34,9 +34,8 @@ START_TEST(every_row_can_be_carried_out)
                   "%s", info->address);
   }
 }
-END_TEST
 
-START_TEST(the_readme_lists_every_address)
+TEST(the_readme_lists_every_address)
 {
   char* const readme = read_readme();
   for (uint32_t c = 0; c < n_commands; ++c) {
@@ -53,9 +52,8 @@ START_TEST(the_readme_lists_every_address)
   }
   free(readme);
 }
-END_TEST
 
-START_TEST(the_readme_lists_every_code)
+TEST(the_readme_lists_every_code)
 {
   char* const readme = read_readme();
   for (int s = 1; s < STATUS_N_STATUSES; ++s) {
@@ -65,7 +63,5 @@ START_TEST(the_readme_lists_every_code)
   }
   free(readme);
 }
-END_TEST
 
-SUITE_MAIN("commands", every_row_can_be_carried_out, the_readme_lists_every_address,
-           the_readme_lists_every_code)
+SUITE_MAIN("commands")

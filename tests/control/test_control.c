@@ -31,7 +31,7 @@ stop(void)
   control_rig_stop(&rig);
 }
 
-START_TEST(ping_and_version_are_answered_to_the_sender_only)
+TEST(ping_and_version_are_answered_to_the_sender_only)
 {
   start();
   client_send(rig.client, "/server/ping", "");
@@ -41,9 +41,8 @@ START_TEST(ping_and_version_are_answered_to_the_sender_only)
   client_expect_nothing(rig.other);
   stop();
 }
-END_TEST
 
-START_TEST(a_port_in_use_is_named_with_a_way_out)
+TEST(a_port_in_use_is_named_with_a_way_out)
 {
   start();
   Control* second = NULL;
@@ -58,9 +57,8 @@ START_TEST(a_port_in_use_is_named_with_a_way_out)
   rack_free(rack);
   stop();
 }
-END_TEST
 
-START_TEST(a_bad_address_or_folder_is_refused)
+TEST(a_bad_address_or_folder_is_refused)
 {
   Engine* const engine = fake_engine_new();
   Rack* const rack = rack_new();
@@ -74,9 +72,8 @@ START_TEST(a_bad_address_or_folder_is_refused)
   rack_free(rack);
   fake_engine_free(engine);
 }
-END_TEST
 
-START_TEST(only_loopback_is_listened_on_by_default)
+TEST(only_loopback_is_listened_on_by_default)
 {
   start();
   const int fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -87,9 +84,8 @@ START_TEST(only_loopback_is_listened_on_by_default)
   close(fd);
   stop();
 }
-END_TEST
 
-START_TEST(unknown_addresses_and_wrong_arguments_are_explained)
+TEST(unknown_addresses_and_wrong_arguments_are_explained)
 {
   start();
   client_send(rig.client, "/rack/connct", "ss", "in", "vol");
@@ -108,9 +104,8 @@ START_TEST(unknown_addresses_and_wrong_arguments_are_explained)
   client_expect(rig.client, "/fail /node/vol/gain 1 takes value (v), not \"N\"");
   stop();
 }
-END_TEST
 
-START_TEST(late_takes_words_and_levels_for_outputs)
+TEST(late_takes_words_and_levels_for_outputs)
 {
   start();
   client_send(rig.client, "/rack/late", "ss", "out:1", "silence");
@@ -128,9 +123,8 @@ START_TEST(late_takes_words_and_levels_for_outputs)
   client_expect(rig.client, "/fail /rack/late 1 takes outputs fallback (sv), not \"s\"");
   stop();
 }
-END_TEST
 
-START_TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
+TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
 {
   start();
   client_send(rig.client, "/rack/add", "sssfsi", "low", "highpass", "frequency", 120.0, "order", 4);
@@ -158,9 +152,8 @@ START_TEST(edits_change_the_rack_and_are_answered_with_revision_and_frame)
   client_expect(rig.client, "/done /rack/clear 7 640");
   stop();
 }
-END_TEST
 
-START_TEST(nodes_are_inserted_renamed_and_removed_without_a_gap)
+TEST(nodes_are_inserted_renamed_and_removed_without_a_gap)
 {
   start();
   client_send(rig.client, "/rack/insert", "sssssf", "low", "highpass", "before", "vol", "frequency",
@@ -180,9 +173,8 @@ START_TEST(nodes_are_inserted_renamed_and_removed_without_a_gap)
   client_expect_start(rig.client, "/fail /rack/rename 4 the name \"lowcut\" is taken");
   stop();
 }
-END_TEST
 
-START_TEST(several_statements_of_one_message_are_one_edit)
+TEST(several_statements_of_one_message_are_one_edit)
 {
   start();
   client_send(rig.client, "/rack/do", "sss", "add x gain -3dB", "disconnect vol out\nconnect vol x",
@@ -199,9 +191,8 @@ START_TEST(several_statements_of_one_message_are_one_edit)
   control_rig_expect_rack(&rig, "connect lowcut vol\nconnect vol out\n");
   stop();
 }
-END_TEST
 
-START_TEST(edits_that_cannot_be_are_refused_and_leave_the_rack)
+TEST(edits_that_cannot_be_are_refused_and_leave_the_rack)
 {
   start();
   client_send(rig.client, "/rack/add", "sssfsf", "twice", "highpass", "frequency", 80.0,
@@ -221,9 +212,8 @@ START_TEST(edits_that_cannot_be_are_refused_and_leave_the_rack)
   control_rig_expect_rack(&rig, "connect lowcut vol");
   stop();
 }
-END_TEST
 
-START_TEST(parameters_are_set_at_once_without_a_new_plan)
+TEST(parameters_are_set_at_once_without_a_new_plan)
 {
   start();
   client_send(rig.client, "/node/vol/gain", "f", -12.0);
@@ -246,9 +236,8 @@ START_TEST(parameters_are_set_at_once_without_a_new_plan)
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
   stop();
 }
-END_TEST
 
-START_TEST(parameters_are_read_with_the_message_that_sets_them)
+TEST(parameters_are_read_with_the_message_that_sets_them)
 {
   start();
   client_send(rig.client, "/node/vol/gain", "");
@@ -262,9 +251,8 @@ START_TEST(parameters_are_read_with_the_message_that_sets_them)
   client_expect(rig.client, "/node/vol/gain -6");
   stop();
 }
-END_TEST
 
-START_TEST(values_out_of_range_or_of_no_parameter_are_refused)
+TEST(values_out_of_range_or_of_no_parameter_are_refused)
 {
   start();
   client_send(rig.client, "/node/vol/gain", "f", 1000.0);
@@ -283,9 +271,8 @@ START_TEST(values_out_of_range_or_of_no_parameter_are_refused)
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
   stop();
 }
-END_TEST
 
-START_TEST(structural_parameters_become_edits)
+TEST(structural_parameters_become_edits)
 {
   start();
   client_send(rig.client, "/node/lowcut/order", "i", 8);
@@ -296,9 +283,8 @@ START_TEST(structural_parameters_become_edits)
   control_rig_expect_rack(&rig, "order=8 backend=cpu");
   stop();
 }
-END_TEST
 
-START_TEST(patterns_set_all_that_match_in_one_group)
+TEST(patterns_set_all_that_match_in_one_group)
 {
   start();
   client_send(rig.client, "/rack/chain", "s", "a1: gain | a2: gain | b1: gain");
@@ -313,9 +299,8 @@ START_TEST(patterns_set_all_that_match_in_one_group)
   control_rig_expect_rack(&rig, "add b1 gain\n");
   stop();
 }
-END_TEST
 
-START_TEST(a_value_that_the_engine_cannot_take_is_not_in_the_document)
+TEST(a_value_that_the_engine_cannot_take_is_not_in_the_document)
 {
   start();
   fake_engine_be_full(rig.engine, true);
@@ -325,9 +310,8 @@ START_TEST(a_value_that_the_engine_cannot_take_is_not_in_the_document)
   client_expect(rig.client, "/node/vol/gain -6");
   stop();
 }
-END_TEST
 
-START_TEST(others_are_told_of_changes_and_the_maker_is_not)
+TEST(others_are_told_of_changes_and_the_maker_is_not)
 {
   start();
   client_send(rig.client, "/server/notify", "i", 1);
@@ -362,10 +346,9 @@ START_TEST(others_are_told_of_changes_and_the_maker_is_not)
   client_expect_nothing(rig.other);
   stop();
 }
-END_TEST
 
 /// What an edit changes is not known to who made it either: undo, load, a chain.
-START_TEST(subscribers_get_the_values_that_an_edit_has_changed)
+TEST(subscribers_get_the_values_that_an_edit_has_changed)
 {
   start();
   client_send(rig.other, "/server/notify", "i", 1);
@@ -406,9 +389,8 @@ START_TEST(subscribers_get_the_values_that_an_edit_has_changed)
   client_expect_nothing(rig.client);
   stop();
 }
-END_TEST
 
-START_TEST(a_client_that_wants_failures_only_gets_no_done)
+TEST(a_client_that_wants_failures_only_gets_no_done)
 {
   start();
   client_send(rig.client, "/server/answers", "s", "failures");
@@ -438,9 +420,8 @@ START_TEST(a_client_that_wants_failures_only_gets_no_done)
   client_expect(rig.client, "/done /node/vol/gain");
   stop();
 }
-END_TEST
 
-START_TEST(nobody_pushes_a_subscriber_out)
+TEST(nobody_pushes_a_subscriber_out)
 {
   enum { N_OTHERS = 40 };
   OscClient* others[N_OTHERS];
@@ -464,9 +445,8 @@ START_TEST(nobody_pushes_a_subscriber_out)
   }
   stop();
 }
-END_TEST
 
-START_TEST(many_changes_of_one_value_are_merged_and_the_last_one_arrives)
+TEST(many_changes_of_one_value_are_merged_and_the_last_one_arrives)
 {
   start();
   client_send(rig.other, "/server/notify", "i", 1);
@@ -482,7 +462,6 @@ START_TEST(many_changes_of_one_value_are_merged_and_the_last_one_arrives)
   ck_assert_double_gt(control_rig_status(&rig, "notify_merged"), 0.0);
   stop();
 }
-END_TEST
 
 /// Expect two messages, whichever comes first.
 static void
@@ -493,7 +472,7 @@ expect_both(OscClient* const client, const char* const one, const char* const ot
   client_expect(client, is_other_first ? one : other);
 }
 
-START_TEST(a_new_latency_is_passed_on)
+TEST(a_new_latency_is_passed_on)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -509,9 +488,8 @@ START_TEST(a_new_latency_is_passed_on)
   ck_assert_int_eq(rig.n_latency_changes, 1);
   stop();
 }
-END_TEST
 
-START_TEST(a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once)
+TEST(a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -527,9 +505,8 @@ START_TEST(a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once)
   ck_assert(!rig.is_watcher_ahead); // who is told finds the driver's latency changed, too
   stop();
 }
-END_TEST
 
-START_TEST(the_status_counts_what_was_refused)
+TEST(the_status_counts_what_was_refused)
 {
   start();
   ck_assert_double_eq(control_rig_status(&rig, "xruns"), 7.0);
@@ -548,9 +525,8 @@ START_TEST(the_status_counts_what_was_refused)
   ck_assert_double_eq(control_rig_status(&rig, "osc_unknown"), 1.0);
   stop();
 }
-END_TEST
 
-START_TEST(nodes_are_told_with_where_they_run_and_why)
+TEST(nodes_are_told_with_where_they_run_and_why)
 {
   start();
   client_send(rig.client, "/rack/chain", "s", "a: gain | b: highpass 80 | c: gain");
@@ -562,18 +538,16 @@ START_TEST(nodes_are_told_with_where_they_run_and_why)
   client_expect(rig.client, "/fail /server/nodes 1 the text has parts 1 to 1");
   stop();
 }
-END_TEST
 
-START_TEST(a_node_that_is_not_heard_yet_waits)
+TEST(a_node_that_is_not_heard_yet_waits)
 {
   start();
   client_send(rig.client, "/server/nodes", "");
   client_expect_start(rig.client, "/server/nodes lowcut highpass - waiting\n");
   stop();
 }
-END_TEST
 
-START_TEST(an_address_that_ends_in_a_slash_is_no_amplifier)
+TEST(an_address_that_ends_in_a_slash_is_no_amplifier)
 {
   start();
   client_send_bytes(rig.client, "/\0\0\0,\0\0\0", 8);
@@ -581,7 +555,6 @@ START_TEST(an_address_that_ends_in_a_slash_is_no_amplifier)
   client_expect_nothing(rig.client);
   stop();
 }
-END_TEST
 
 /// A bundle that takes the server far longer than its sender; the caller frees it.
 static void*
@@ -610,7 +583,7 @@ take_reports(OscClient* const client)
   return n;
 }
 
-START_TEST(a_sender_that_floods_is_told_once_a_second_and_the_others_are_not)
+TEST(a_sender_that_floods_is_told_once_a_second_and_the_others_are_not)
 {
   size_t n_bytes = 0;
   void* const bundle = make_costly_bundle(&n_bytes);
@@ -627,9 +600,8 @@ START_TEST(a_sender_that_floods_is_told_once_a_second_and_the_others_are_not)
   free(bundle);
   stop();
 }
-END_TEST
 
-START_TEST(quit_is_answered_before_it_is_done)
+TEST(quit_is_answered_before_it_is_done)
 {
   start();
   client_send(rig.client, "/server/quit", "");
@@ -638,9 +610,8 @@ START_TEST(quit_is_answered_before_it_is_done)
   ck_assert_int_eq(rig.n_quits, 1);
   stop();
 }
-END_TEST
 
-START_TEST(a_long_rack_is_read_in_parts)
+TEST(a_long_rack_is_read_in_parts)
 {
   start();
   char* const chain = malloc(65536);
@@ -678,9 +649,8 @@ START_TEST(a_long_rack_is_read_in_parts)
   free(chain);
   stop();
 }
-END_TEST
 
-START_TEST(racks_are_saved_and_loaded_inside_the_folder)
+TEST(racks_are_saved_and_loaded_inside_the_folder)
 {
   start();
   client_send(rig.client, "/rack/save", "s", "mine.rack");
@@ -703,9 +673,8 @@ START_TEST(racks_are_saved_and_loaded_inside_the_folder)
   ck_assert_double_eq(control_rig_status(&rig, "commands_failed"), 3.0);
   stop();
 }
-END_TEST
 
-START_TEST(no_message_comes_back_as_an_order_to_a_terminal)
+TEST(no_message_comes_back_as_an_order_to_a_terminal)
 {
   start();
   client_send(rig.client, "/rack/chain", "s",
@@ -717,9 +686,8 @@ START_TEST(no_message_comes_back_as_an_order_to_a_terminal)
   client_expect(rig.client, "/fail /rack/load 9 a?????.rack: No such file or directory");
   stop();
 }
-END_TEST
 
-START_TEST(no_file_name_leads_out_of_the_folder)
+TEST(no_file_name_leads_out_of_the_folder)
 {
   start();
   static const char* const names[] = { "/etc/x.rack",    "../x.rack",     "a/../../x.rack",
@@ -760,31 +728,5 @@ START_TEST(no_file_name_leads_out_of_the_folder)
   rmdir(scratch_path(&rig.folder, "dir.rack"));
   stop();
 }
-END_TEST
 
-SUITE_MAIN("control", ping_and_version_are_answered_to_the_sender_only,
-           a_port_in_use_is_named_with_a_way_out, a_bad_address_or_folder_is_refused,
-           only_loopback_is_listened_on_by_default,
-           unknown_addresses_and_wrong_arguments_are_explained,
-           late_takes_words_and_levels_for_outputs,
-           edits_change_the_rack_and_are_answered_with_revision_and_frame,
-           nodes_are_inserted_renamed_and_removed_without_a_gap,
-           several_statements_of_one_message_are_one_edit,
-           edits_that_cannot_be_are_refused_and_leave_the_rack,
-           parameters_are_set_at_once_without_a_new_plan,
-           parameters_are_read_with_the_message_that_sets_them,
-           values_out_of_range_or_of_no_parameter_are_refused, structural_parameters_become_edits,
-           patterns_set_all_that_match_in_one_group,
-           a_value_that_the_engine_cannot_take_is_not_in_the_document,
-           others_are_told_of_changes_and_the_maker_is_not,
-           subscribers_get_the_values_that_an_edit_has_changed,
-           a_client_that_wants_failures_only_gets_no_done, nobody_pushes_a_subscriber_out,
-           many_changes_of_one_value_are_merged_and_the_last_one_arrives,
-           a_new_latency_is_passed_on,
-           a_latency_that_is_seen_before_its_edit_is_answered_is_passed_on_once,
-           the_status_counts_what_was_refused, nodes_are_told_with_where_they_run_and_why,
-           a_node_that_is_not_heard_yet_waits, an_address_that_ends_in_a_slash_is_no_amplifier,
-           a_sender_that_floods_is_told_once_a_second_and_the_others_are_not,
-           quit_is_answered_before_it_is_done, a_long_rack_is_read_in_parts,
-           racks_are_saved_and_loaded_inside_the_folder,
-           no_message_comes_back_as_an_order_to_a_terminal, no_file_name_leads_out_of_the_folder)
+SUITE_MAIN("control")

@@ -39,7 +39,7 @@ __wrap_strncmp(const char* const a, const char* const b, const size_t n_bytes)
   return __real_strncmp(a, b, n_bytes);
 }
 
-START_TEST(more_warnings_than_a_message_holds_are_counted)
+TEST(more_warnings_than_a_message_holds_are_counted)
 {
   enum { N_LINES = 1000 };
   char lines[N_LINES * 32] = "";
@@ -65,9 +65,8 @@ START_TEST(more_warnings_than_a_message_holds_are_counted)
   ck_assert_str_eq(text + strlen(text) - strlen(last), last);
   ck_assert_int_eq(strncmp(text, lines, (size_t)(rest - text)), 0);
 }
-END_TEST
 
-START_TEST(only_lines_that_were_not_there_before_are_fresh)
+TEST(only_lines_that_were_not_there_before_are_fresh)
 {
   Rack* const rack = rack_new();
   Advice advice = { .text = NULL };
@@ -87,9 +86,8 @@ START_TEST(only_lines_that_were_not_there_before_are_fresh)
   advice_clear(&advice);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(many_warnings_are_not_compared_each_with_each)
+TEST(many_warnings_are_not_compared_each_with_each)
 {
   enum { N_NODES = 2048 };
   Rack* const rack = rack_new();
@@ -116,8 +114,5 @@ START_TEST(many_warnings_are_not_compared_each_with_each)
   advice_clear(&advice);
   rack_free(rack);
 }
-END_TEST
 
-SUITE_MAIN("control_advice", more_warnings_than_a_message_holds_are_counted,
-           only_lines_that_were_not_there_before_are_fresh,
-           many_warnings_are_not_compared_each_with_each)
+SUITE_MAIN("control_advice")

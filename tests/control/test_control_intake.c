@@ -36,7 +36,7 @@ may(const char* const list, const char* const address)
   return allow_has(&allow, &peer);
 }
 
-START_TEST(a_list_names_addresses_and_networks)
+TEST(a_list_names_addresses_and_networks)
 {
   ck_assert(may("192.0.2.7", "192.0.2.7"));
   ck_assert(!may("192.0.2.7", "192.0.2.6"));
@@ -54,9 +54,8 @@ START_TEST(a_list_names_addresses_and_networks)
   ck_assert(!may("0.0.0.0/0", "2001:db8::1"));
   ck_assert(may("::/0", "198.51.100.1")); // which is ::ffff:198.51.100.1
 }
-END_TEST
 
-START_TEST(an_ip4_address_is_the_same_inside_ip6)
+TEST(an_ip4_address_is_the_same_inside_ip6)
 {
   ck_assert(may("192.0.2.7", "::ffff:192.0.2.7"));
   ck_assert(may("::ffff:192.0.2.7", "192.0.2.7"));
@@ -64,9 +63,8 @@ START_TEST(an_ip4_address_is_the_same_inside_ip6)
   ck_assert(!may("192.0.2.0/24", "::ffff:192.0.3.200"));
   ck_assert(!may("192.0.2.7", "::192.0.2.7")); // deprecated, and something else
 }
-END_TEST
 
-START_TEST(this_machine_always_may)
+TEST(this_machine_always_may)
 {
   const Allow nobody = { .n_rules = 0 };
   const char* const own[] = { "127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1" };
@@ -82,9 +80,8 @@ START_TEST(this_machine_always_may)
   ck_assert_int_eq(allow_read(&all, "::/0", &(Error){ 0 }), STATUS_OK);
   ck_assert(!allow_has(&all, &unknown));
 }
-END_TEST
 
-START_TEST(a_bad_list_is_refused)
+TEST(a_bad_list_is_refused)
 {
   static const char* const lists[] = {
     "",           ",",          "localhost",   "10.0.0.1,",   "10.0.0",        "10.0.0.1/33",
@@ -98,9 +95,8 @@ START_TEST(a_bad_list_is_refused)
     ck_assert_uint_gt(strlen(error.text), 0);
   }
 }
-END_TEST
 
-START_TEST(a_list_is_bounded_and_has_room_for_ourselves)
+TEST(a_list_is_bounded_and_has_room_for_ourselves)
 {
   Allow allow = { .n_rules = 0 };
   Error error;
@@ -114,7 +110,6 @@ START_TEST(a_list_is_bounded_and_has_room_for_ourselves)
   allow_add(&allow, &own);
   ck_assert(allow_has(&allow, &own));
 }
-END_TEST
 
 // ---- whose turn it is ----
 
@@ -165,7 +160,7 @@ take_turn(const uint64_t now_ns, const uint64_t cost_ns)
   return port;
 }
 
-START_TEST(nobody_waits_behind_an_expensive_sender)
+TEST(nobody_waits_behind_an_expensive_sender)
 {
   begin();
   uint64_t now_ns = BEGIN_NS;
@@ -180,9 +175,8 @@ START_TEST(nobody_waits_behind_an_expensive_sender)
   }
   end();
 }
-END_TEST
 
-START_TEST(time_is_shared_whatever_a_packet_costs)
+TEST(time_is_shared_whatever_a_packet_costs)
 {
   static const uint64_t cost_ns[] = { MS_NS / 100U, MS_NS / 10U, MS_NS, 20U * MS_NS };
   enum { N = ARRAY_LEN(cost_ns) };
@@ -206,9 +200,8 @@ START_TEST(time_is_shared_whatever_a_packet_costs)
   }
   end();
 }
-END_TEST
 
-START_TEST(a_sender_alone_has_every_turn)
+TEST(a_sender_alone_has_every_turn)
 {
   begin();
   for (uint32_t n = 0; n < 100; ++n) {
@@ -218,9 +211,8 @@ START_TEST(a_sender_alone_has_every_turn)
   }
   end();
 }
-END_TEST
 
-START_TEST(a_new_sender_is_heard_beside_2000_that_flood)
+TEST(a_new_sender_is_heard_beside_2000_that_flood)
 {
   enum { N_FLOODS = 2000 };
   begin();
@@ -241,9 +233,8 @@ START_TEST(a_new_sender_is_heard_beside_2000_that_flood)
   }
   end();
 }
-END_TEST
 
-START_TEST(new_senders_take_every_second_turn_at_most)
+TEST(new_senders_take_every_second_turn_at_most)
 {
   begin();
   for (uint32_t i = 0; i < 1000; ++i) {
@@ -260,9 +251,8 @@ START_TEST(new_senders_take_every_second_turn_at_most)
   ck_assert_uint_le(n_turns, 200);
   end();
 }
-END_TEST
 
-START_TEST(a_debt_is_paid_by_rest)
+TEST(a_debt_is_paid_by_rest)
 {
   begin();
   put_ping(1, BEGIN_NS);
@@ -277,9 +267,8 @@ START_TEST(a_debt_is_paid_by_rest)
   ck_assert(!sources_has_credit(&sources, &peer, BEGIN_NS + 9U * S_NS));
   end();
 }
-END_TEST
 
-START_TEST(packets_of_one_sender_stay_in_order)
+TEST(packets_of_one_sender_stay_in_order)
 {
   begin();
   for (uint32_t i = 0; i < 1000; ++i) {
@@ -298,9 +287,8 @@ START_TEST(packets_of_one_sender_stay_in_order)
   ck_assert_ptr_null(sources_take(&sources, source));
   end();
 }
-END_TEST
 
-START_TEST(a_batch_whose_time_has_come_goes_before_packets)
+TEST(a_batch_whose_time_has_come_goes_before_packets)
 {
   begin();
   put_ping(1, BEGIN_NS);
@@ -318,9 +306,8 @@ START_TEST(a_batch_whose_time_has_come_goes_before_packets)
   ck_assert_ptr_null(batches[1]->next);
   end();
 }
-END_TEST
 
-START_TEST(a_host_elsewhere_is_one_sender_whatever_its_ports)
+TEST(a_host_elsewhere_is_one_sender_whatever_its_ports)
 {
   begin();
   for (uint16_t i = 0; i < 1000; ++i) {
@@ -333,9 +320,8 @@ START_TEST(a_host_elsewhere_is_one_sender_whatever_its_ports)
   ck_assert_uint_eq(sources.n_active, 1);
   end();
 }
-END_TEST
 
-START_TEST(port_0_is_a_sender_like_any_other)
+TEST(port_0_is_a_sender_like_any_other)
 {
   begin();
   for (uint32_t i = 0; i < 100000; ++i) {
@@ -347,9 +333,8 @@ START_TEST(port_0_is_a_sender_like_any_other)
   ck_assert_uint_eq(sources.n_active, 1); // whichever had the first turn, port 1 has had one
   end();
 }
-END_TEST
 
-START_TEST(more_senders_than_the_table_holds_are_served_in_turn)
+TEST(more_senders_than_the_table_holds_are_served_in_turn)
 {
   begin();
   uint32_t n_served = 0;
@@ -365,7 +350,6 @@ START_TEST(more_senders_than_the_table_holds_are_served_in_turn)
   ck_assert_uint_eq(sources.crowded, 10);
   end();
 }
-END_TEST
 
 // ---- what is dropped ----
 
@@ -431,14 +415,13 @@ expect_newest_values(const bool by_address)
   end();
 }
 
-START_TEST(the_newest_value_of_each_address_survives_an_overflow)
+TEST(the_newest_value_of_each_address_survives_an_overflow)
 {
   expect_newest_values(true);
   expect_newest_values(false);
 }
-END_TEST
 
-START_TEST(values_outlive_other_packets)
+TEST(values_outlive_other_packets)
 {
   uint8_t bytes[64];
   begin();
@@ -458,9 +441,8 @@ START_TEST(values_outlive_other_packets)
   ck_assert_uint_eq(n_values, 2);
   end();
 }
-END_TEST
 
-START_TEST(packets_that_look_like_values_and_are_none_are_no_trouble)
+TEST(packets_that_look_like_values_and_are_none_are_no_trouble)
 {
   static const char* const packets[] = { "/node/",
                                          "/node/n/gain",
@@ -479,9 +461,8 @@ START_TEST(packets_that_look_like_values_and_are_none_are_no_trouble)
   ck_assert(list_is_empty(&source->replaced));
   end();
 }
-END_TEST
 
-START_TEST(queues_are_bounded_and_everybody_finds_room)
+TEST(queues_are_bounded_and_everybody_finds_room)
 {
   static uint8_t bytes[65504] = "#bundle";
   begin();
@@ -506,9 +487,8 @@ START_TEST(queues_are_bounded_and_everybody_finds_room)
   ck_assert(is_there[501] && is_there[502]);
   end();
 }
-END_TEST
 
-START_TEST(the_rest_of_a_packet_makes_room_as_well)
+TEST(the_rest_of_a_packet_makes_room_as_well)
 {
   static uint8_t bytes[65504] = "#bundle";
   begin();
@@ -534,9 +514,8 @@ START_TEST(the_rest_of_a_packet_makes_room_as_well)
   ck_assert(is_there);
   end();
 }
-END_TEST
 
-START_TEST(a_batch_that_waited_for_its_time_is_not_dropped)
+TEST(a_batch_that_waited_for_its_time_is_not_dropped)
 {
   static uint8_t bytes[65504] = "#bundle";
   begin();
@@ -562,9 +541,8 @@ START_TEST(a_batch_that_waited_for_its_time_is_not_dropped)
   ck_assert(is_there);
   end();
 }
-END_TEST
 
-START_TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
+TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
 {
   Schedule schedule = { NULL, 0, 0 };
   Batch* batches[SCHEDULE_MAX_BATCHES];
@@ -590,9 +568,8 @@ START_TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
   batch_free(batches[0]);
   schedule_clear(&schedule);
 }
-END_TEST
 
-START_TEST(large_bundles_of_one_sender_leave_room_in_the_schedule)
+TEST(large_bundles_of_one_sender_leave_room_in_the_schedule)
 {
   Schedule schedule = { NULL, 0, 0 };
   Error error;
@@ -610,7 +587,6 @@ START_TEST(large_bundles_of_one_sender_leave_room_in_the_schedule)
   batch_free(batches[4]);
   schedule_clear(&schedule);
 }
-END_TEST
 
 static bool
 is_of_200_bytes(const Message* const message)
@@ -618,7 +594,7 @@ is_of_200_bytes(const Message* const message)
   return message->n_bytes == 200U;
 }
 
-START_TEST(the_parts_of_a_bundle_share_its_bytes)
+TEST(the_parts_of_a_bundle_share_its_bytes)
 {
   bool failed = false;
   Batch* const batch = calloc(1, sizeof(Batch) + 3U * sizeof(Message));
@@ -632,9 +608,8 @@ START_TEST(the_parts_of_a_bundle_share_its_bytes)
   batch_free(batch);
   batch_free(part);
 }
-END_TEST
 
-START_TEST(what_was_dropped_is_reported_once_a_second_to_each)
+TEST(what_was_dropped_is_reported_once_a_second_to_each)
 {
   begin();
   uint64_t now_ns = BEGIN_NS;
@@ -659,7 +634,6 @@ START_TEST(what_was_dropped_is_reported_once_a_second_to_each)
   ck_assert_uint_le(n_reported, sources.dropped);
   end();
 }
-END_TEST
 
 // ---- the socket ----
 
@@ -675,7 +649,7 @@ udp_socket(Peer* const own)
   return fd;
 }
 
-START_TEST(one_round_takes_in_a_bounded_number_of_packets)
+TEST(one_round_takes_in_a_bounded_number_of_packets)
 {
   static Intake intake;
   const int room = 212992; // by default allowed to anybody; the kernel doubles it
@@ -700,9 +674,8 @@ START_TEST(one_round_takes_in_a_bounded_number_of_packets)
   close(to);
   close(from);
 }
-END_TEST
 
-START_TEST(what_was_there_before_the_start_is_taken_in)
+TEST(what_was_there_before_the_start_is_taken_in)
 {
   static Intake intake;
   Peer server;
@@ -716,9 +689,8 @@ START_TEST(what_was_there_before_the_start_is_taken_in)
   intake_clear(&intake);
   close(to);
 }
-END_TEST
 
-START_TEST(who_is_not_on_the_list_is_not_listened_to)
+TEST(who_is_not_on_the_list_is_not_listened_to)
 {
   static Intake intake;
   int pair[2]; // a peer that is no IP address at all is on no list
@@ -735,7 +707,6 @@ START_TEST(who_is_not_on_the_list_is_not_listened_to)
   close(pair[0]);
   close(pair[1]);
 }
-END_TEST
 
 /// From now on this process may not call recvmmsg(2), as in a tight sandbox.
 static bool
@@ -752,7 +723,7 @@ forbid_recvmmsg(void)
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-START_TEST(a_refused_recvmmsg_is_an_error_at_the_start)
+TEST(a_refused_recvmmsg_is_an_error_at_the_start)
 {
   static Intake intake;
   Peer server;
@@ -767,25 +738,5 @@ START_TEST(a_refused_recvmmsg_is_an_error_at_the_start)
   intake_clear(&intake);
   close(to);
 }
-END_TEST
 
-SUITE_MAIN("control_intake", a_list_names_addresses_and_networks,
-           an_ip4_address_is_the_same_inside_ip6, this_machine_always_may, a_bad_list_is_refused,
-           a_list_is_bounded_and_has_room_for_ourselves, nobody_waits_behind_an_expensive_sender,
-           time_is_shared_whatever_a_packet_costs, a_sender_alone_has_every_turn,
-           a_new_sender_is_heard_beside_2000_that_flood, new_senders_take_every_second_turn_at_most,
-           a_debt_is_paid_by_rest, packets_of_one_sender_stay_in_order,
-           a_batch_whose_time_has_come_goes_before_packets,
-           a_host_elsewhere_is_one_sender_whatever_its_ports, port_0_is_a_sender_like_any_other,
-           more_senders_than_the_table_holds_are_served_in_turn,
-           the_newest_value_of_each_address_survives_an_overflow, values_outlive_other_packets,
-           packets_that_look_like_values_and_are_none_are_no_trouble,
-           queues_are_bounded_and_everybody_finds_room, the_rest_of_a_packet_makes_room_as_well,
-           a_batch_that_waited_for_its_time_is_not_dropped,
-           a_batch_takes_room_in_the_schedule_until_it_is_carried_out,
-           large_bundles_of_one_sender_leave_room_in_the_schedule,
-           the_parts_of_a_bundle_share_its_bytes,
-           what_was_dropped_is_reported_once_a_second_to_each,
-           one_round_takes_in_a_bounded_number_of_packets,
-           what_was_there_before_the_start_is_taken_in, who_is_not_on_the_list_is_not_listened_to,
-           a_refused_recvmmsg_is_an_error_at_the_start)
+SUITE_MAIN("control_intake")

@@ -121,7 +121,7 @@ count_status(void)
   return UINT32_MAX - n_good;
 }
 
-START_TEST(an_answer_is_sent_with_all_its_arguments_or_not_at_all)
+TEST(an_answer_is_sent_with_all_its_arguments_or_not_at_all)
 {
   start();
   expect_whole_answers(send_done, 3);
@@ -131,6 +131,5 @@ START_TEST(an_answer_is_sent_with_all_its_arguments_or_not_at_all)
   expect_whole_answers(send_status, n_status);
   stop();
 }
-END_TEST
 
-SUITE_MAIN("control_memory", an_answer_is_sent_with_all_its_arguments_or_not_at_all)
+SUITE_MAIN("control_memory")

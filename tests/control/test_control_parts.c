@@ -28,7 +28,7 @@ is_loopback(const char* const address)
   return peer_is_loopback(&peer);
 }
 
-START_TEST(loopback_has_many_names)
+TEST(loopback_has_many_names)
 {
   ck_assert(is_loopback("127.0.0.1"));
   ck_assert(is_loopback("127.9.8.7"));
@@ -40,9 +40,8 @@ START_TEST(loopback_has_many_names)
   ck_assert(!is_loopback("::ffff:10.0.0.127"));
   ck_assert(!is_loopback("fe80::1"));
 }
-END_TEST
 
-START_TEST(peers_differ_by_port_and_address)
+TEST(peers_differ_by_port_and_address)
 {
   const Peer a = peer_of("127.0.0.1", 1);
   const Peer port = peer_of("127.0.0.1", 2);
@@ -56,9 +55,8 @@ START_TEST(peers_differ_by_port_and_address)
   ck_assert(!peer_equal(&a, &address));
   ck_assert(!peer_equal(&a, &family));
 }
-END_TEST
 
-START_TEST(strangers_get_no_answer_that_is_larger_than_their_request)
+TEST(strangers_get_no_answer_that_is_larger_than_their_request)
 {
   Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .loopback = -1 };
   const Peer stranger = peer_of("192.0.2.1", 9); // RFC 5737: nobody has this address
@@ -73,9 +71,8 @@ START_TEST(strangers_get_no_answer_that_is_larger_than_their_request)
   ck_assert_uint_eq(outlet.withheld, 1);
   close(outlet.socket);
 }
-END_TEST
 
-START_TEST(nothing_is_sent_to_ones_own_address)
+TEST(nothing_is_sent_to_ones_own_address)
 {
   const Peer own = peer_of("127.0.0.1", 9);
   const Peer any = peer_of("0.0.0.0", 9);
@@ -95,7 +92,6 @@ START_TEST(nothing_is_sent_to_ones_own_address)
   ck_assert_uint_eq(outlet.withheld, 2);
   close(outlet.socket);
 }
-END_TEST
 
 /// A message as it comes from the network.
 static Batch*
@@ -107,7 +103,7 @@ read_message(const Peer* const peer, const void* const packet, const size_t n_by
   return batch;
 }
 
-START_TEST(many_answers_to_one_message_of_a_stranger_are_no_larger_either)
+TEST(many_answers_to_one_message_of_a_stranger_are_no_larger_either)
 {
   // A peer that is no IP address is no loopback address, and can be on this machine.
   static Control control;
@@ -143,9 +139,8 @@ START_TEST(many_answers_to_one_message_of_a_stranger_are_no_larger_either)
   close(pair[0]);
   close(pair[1]);
 }
-END_TEST
 
-START_TEST(undo_forgets_the_oldest_document_at_its_bound)
+TEST(undo_forgets_the_oldest_document_at_its_bound)
 {
   History history;
   memset(&history, 0, sizeof(history));
@@ -160,9 +155,8 @@ START_TEST(undo_forgets_the_oldest_document_at_its_bound)
   history_clear(&history);
   ck_assert_ptr_null(history_undo(&history));
 }
-END_TEST
 
-START_TEST(a_gesture_ends_by_rest_or_by_an_edit)
+TEST(a_gesture_ends_by_rest_or_by_an_edit)
 {
   History history;
   memset(&history, 0, sizeof(history));
@@ -180,7 +174,6 @@ START_TEST(a_gesture_ends_by_rest_or_by_an_edit)
   ck_assert(!history_is_gesture(&history, &changes, now_ns));
   history_clear(&history);
 }
-END_TEST
 
 // ---- a session without a server ----
 
@@ -301,7 +294,7 @@ value_of(const uint16_t port, const double gain_db)
   return command_of(port, "/node/vol/gain", arguments);
 }
 
-START_TEST(edits_of_one_sender_leave_room_for_those_of_others)
+TEST(edits_of_one_sender_leave_room_for_those_of_others)
 {
   Said said;
   Engine* const engine = fake_engine_new();
@@ -324,9 +317,8 @@ START_TEST(edits_of_one_sender_leave_room_for_those_of_others)
   session_free(session);
   fake_engine_free(engine);
 }
-END_TEST
 
-START_TEST(a_fader_moves_however_many_edits_wait)
+TEST(a_fader_moves_however_many_edits_wait)
 {
   Said said;
   Engine* const engine = fake_engine_new();
@@ -346,9 +338,8 @@ START_TEST(a_fader_moves_however_many_edits_wait)
   session_free(session);
   fake_engine_free(engine);
 }
-END_TEST
 
-START_TEST(edits_of_a_sender_in_debt_keep_nobody_waiting)
+TEST(edits_of_a_sender_in_debt_keep_nobody_waiting)
 {
   static Control control;
   static const EngineReply heard = { .status = STATUS_OK };
@@ -377,9 +368,8 @@ START_TEST(edits_of_a_sender_in_debt_keep_nobody_waiting)
   sources_clear(sources);
   fake_engine_free(engine);
 }
-END_TEST
 
-START_TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
+TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
 {
   static const EngineReply heard = { .status = STATUS_OK };
   Said said;
@@ -403,7 +393,6 @@ START_TEST(a_value_set_behind_edits_is_of_the_sender_that_moved_it_last)
   session_free(session);
   fake_engine_free(engine);
 }
-END_TEST
 
 // ---- news for subscribers ----
 
@@ -422,7 +411,7 @@ note_told(void* const context, const Peer* const to, const NotifyKey* const key)
   told->newest = *key;
 }
 
-START_TEST(news_are_merged_within_an_interval_and_the_last_is_told)
+TEST(news_are_merged_within_an_interval_and_the_last_is_told)
 {
   static Notify notify;
   Told told = { 0 };
@@ -447,9 +436,8 @@ START_TEST(news_are_merged_within_an_interval_and_the_last_is_told)
   ck_assert_uint_eq(told.n, 2);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
 }
-END_TEST
 
-START_TEST(too_many_news_become_one)
+TEST(too_many_news_become_one)
 {
   static Notify notify;
   Told told = { 0 };
@@ -474,7 +462,6 @@ START_TEST(too_many_news_become_one)
     notify_flush(&notify, now_ns + 2U * NOTIFY_INTERVAL_NS);
   }
 }
-END_TEST
 
 /// As many subscribers as there can be, whose news are counted.
 static void
@@ -488,7 +475,7 @@ subscribe_all(Notify* const notify, Told* const told)
   }
 }
 
-START_TEST(very_many_news_go_out_in_several_rounds)
+TEST(very_many_news_go_out_in_several_rounds)
 {
   static Notify notify;
   Told told = { 0 };
@@ -511,9 +498,8 @@ START_TEST(very_many_news_go_out_in_several_rounds)
     ck_assert_uint_eq(notify.entries[ARRAY_LEN(notify.entries) - 1U].sent_ns, now_ns);
   }
 }
-END_TEST
 
-START_TEST(what_changes_always_keeps_no_other_news_back)
+TEST(what_changes_always_keeps_no_other_news_back)
 {
   static Notify notify;
   Told told = { 0 };
@@ -530,7 +516,6 @@ START_TEST(what_changes_always_keeps_no_other_news_back)
                       now_ns - 20U * NOTIFY_INTERVAL_NS);
   }
 }
-END_TEST
 
 /// A rack of n gains with these values.
 static Rack*
@@ -546,7 +531,7 @@ rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db
   return rack;
 }
 
-START_TEST(a_replaced_document_is_told_in_parts_each_value_once)
+TEST(a_replaced_document_is_told_in_parts_each_value_once)
 {
   static Notify notify;
   Told told = { 0 };
@@ -601,9 +586,8 @@ START_TEST(a_replaced_document_is_told_in_parts_each_value_once)
   rack_free(before);
   notify_clear(&notify);
 }
-END_TEST
 
-START_TEST(a_client_has_one_place_for_all_its_wishes)
+TEST(a_client_has_one_place_for_all_its_wishes)
 {
   static Notify notify;
   const Peer peer = peer_of("127.0.0.1", 1);
@@ -619,7 +603,6 @@ START_TEST(a_client_has_one_place_for_all_its_wishes)
     ck_assert_uint_eq(notify.clients[c].wishes, 0);
   }
 }
-END_TEST
 
 /// A client of this machine with a port of its own.
 static int
@@ -633,7 +616,7 @@ open_client(Peer* const own)
   return fd;
 }
 
-START_TEST(clients_that_are_there_stay_and_those_that_have_gone_make_way)
+TEST(clients_that_are_there_stay_and_those_that_have_gone_make_way)
 {
   static const NotifyWish wishes[] = { NOTIFY_NEWS, NOTIFY_QUIET };
   static Notify notify;
@@ -664,18 +647,5 @@ START_TEST(clients_that_are_there_stay_and_those_that_have_gone_make_way)
     }
   }
 }
-END_TEST
 
-SUITE_MAIN("control_parts", loopback_has_many_names, peers_differ_by_port_and_address,
-           strangers_get_no_answer_that_is_larger_than_their_request,
-           nothing_is_sent_to_ones_own_address,
-           many_answers_to_one_message_of_a_stranger_are_no_larger_either,
-           edits_of_one_sender_leave_room_for_those_of_others,
-           a_fader_moves_however_many_edits_wait, edits_of_a_sender_in_debt_keep_nobody_waiting,
-           a_value_set_behind_edits_is_of_the_sender_that_moved_it_last,
-           undo_forgets_the_oldest_document_at_its_bound, a_gesture_ends_by_rest_or_by_an_edit,
-           news_are_merged_within_an_interval_and_the_last_is_told, too_many_news_become_one,
-           very_many_news_go_out_in_several_rounds, what_changes_always_keeps_no_other_news_back,
-           a_replaced_document_is_told_in_parts_each_value_once,
-           a_client_has_one_place_for_all_its_wishes,
-           clients_that_are_there_stay_and_those_that_have_gone_make_way)
+SUITE_MAIN("control_parts")

@@ -84,7 +84,7 @@ stop(void)
   control_rig_stop(&rig);
 }
 
-START_TEST(nobody_waits_for_a_rack_that_is_being_saved)
+TEST(nobody_waits_for_a_rack_that_is_being_saved)
 {
   start();
   client_send(rig.client, "/rack/save", "s", "saved.rack");
@@ -100,9 +100,8 @@ START_TEST(nobody_waits_for_a_rack_that_is_being_saved)
   ck_assert_int_eq(access(scratch_path(&rig.folder, "saved.rack"), R_OK), 0);
   stop();
 }
-END_TEST
 
-START_TEST(edits_wait_for_a_rack_that_is_being_loaded_and_values_do_not)
+TEST(edits_wait_for_a_rack_that_is_being_loaded_and_values_do_not)
 {
   start();
   client_send(rig.client, "/rack/load", "s", "new.rack");
@@ -120,9 +119,8 @@ START_TEST(edits_wait_for_a_rack_that_is_being_loaded_and_values_do_not)
   control_rig_expect_rack(&rig, "more");
   stop();
 }
-END_TEST
 
-START_TEST(a_bundle_waits_for_all_its_files_and_fails_as_a_whole)
+TEST(a_bundle_waits_for_all_its_files_and_fails_as_a_whole)
 {
   start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -146,9 +144,8 @@ START_TEST(a_bundle_waits_for_all_its_files_and_fails_as_a_whole)
   control_rig_expect_rack(&rig, "more");
   stop();
 }
-END_TEST
 
-START_TEST(no_more_files_are_taken_on_than_fit)
+TEST(no_more_files_are_taken_on_than_fit)
 {
   start();
   for (uint32_t i = 0; i < RACK_STORE_MAX_JOBS; ++i) {
@@ -169,9 +166,8 @@ START_TEST(no_more_files_are_taken_on_than_fit)
   client_expect_start(rig.other, "/done /rack/load");
   stop();
 }
-END_TEST
 
-START_TEST(the_server_ends_while_the_disk_hangs)
+TEST(the_server_ends_while_the_disk_hangs)
 {
   start();
   client_send(rig.client, "/rack/load", "s", "new.rack");
@@ -181,9 +177,8 @@ START_TEST(the_server_ends_while_the_disk_hangs)
   set_hanging(false);
   stop();
 }
-END_TEST
 
-START_TEST(what_was_asked_for_is_written_before_the_end)
+TEST(what_was_asked_for_is_written_before_the_end)
 {
   start();
   client_send(rig.client, "/rack/save", "s", "a.rack");
@@ -197,10 +192,5 @@ START_TEST(what_was_asked_for_is_written_before_the_end)
   ck_assert_int_eq(access(scratch_path(&rig.folder, "b.rack"), R_OK), 0);
   stop();
 }
-END_TEST
 
-SUITE_MAIN("control_rack_store", nobody_waits_for_a_rack_that_is_being_saved,
-           edits_wait_for_a_rack_that_is_being_loaded_and_values_do_not,
-           a_bundle_waits_for_all_its_files_and_fails_as_a_whole,
-           no_more_files_are_taken_on_than_fit, the_server_ends_while_the_disk_hangs,
-           what_was_asked_for_is_written_before_the_end)
+SUITE_MAIN("control_rack_store")

@@ -42,7 +42,7 @@ hear(void)
 
 // ---- edits in order ----
 
-START_TEST(one_edit_is_in_flight_and_the_others_wait_in_order)
+TEST(one_edit_is_in_flight_and_the_others_wait_in_order)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -59,9 +59,8 @@ START_TEST(one_edit_is_in_flight_and_the_others_wait_in_order)
   client_expect(rig.client, "/done /rack/connect 3 640");
   stop();
 }
-END_TEST
 
-START_TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
+TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -77,9 +76,8 @@ START_TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
   control_rig_expect_rack(&rig, "add b gain\nconnect in lowcut");
   stop();
 }
-END_TEST
 
-START_TEST(a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_first)
+TEST(a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_first)
 {
   static const char widths[] = "lowcut gives 2; channels";
   start(); // connections: in lowcut, lowcut vol, vol out
@@ -101,9 +99,8 @@ START_TEST(a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_fir
   client_expect_start(rig.client, "/fail /rack/set 2 remove vol connects its neighbours; ");
   stop();
 }
-END_TEST
 
-START_TEST(a_refusal_for_another_reason_says_nothing_of_a_removed_node)
+TEST(a_refusal_for_another_reason_says_nothing_of_a_removed_node)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -127,9 +124,8 @@ START_TEST(a_refusal_for_another_reason_says_nothing_of_a_removed_node)
   client_expect(rig.client, "/fail /rack/rename 2 low gives 2");
   stop();
 }
-END_TEST
 
-START_TEST(a_rack_that_no_document_can_hold_is_refused)
+TEST(a_rack_that_no_document_can_hold_is_refused)
 {
   static char row[60001];
   start();
@@ -147,9 +143,8 @@ START_TEST(a_rack_that_no_document_can_hold_is_refused)
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), n - 1U); // which could not tell it a worker
   stop();
 }
-END_TEST
 
-START_TEST(an_edit_that_changes_nothing_is_done_without_the_engine)
+TEST(an_edit_that_changes_nothing_is_done_without_the_engine)
 {
   start();
   client_send(rig.client, "/rack/connect", "ss", "lowcut", "vol");
@@ -157,9 +152,8 @@ START_TEST(an_edit_that_changes_nothing_is_done_without_the_engine)
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
   stop();
 }
-END_TEST
 
-START_TEST(what_waits_behind_an_edit_keeps_nobody_else_waiting)
+TEST(what_waits_behind_an_edit_keeps_nobody_else_waiting)
 {
   enum { N_WAITING = 900 };
   start();
@@ -189,11 +183,10 @@ START_TEST(what_waits_behind_an_edit_keeps_nobody_else_waiting)
   ck_assert_float_eq_tol((float)control_rig_newest_value(&rig), -0.1F * (N_WAITING - 1), 1e-3F);
   stop();
 }
-END_TEST
 
 // ---- values and edits ----
 
-START_TEST(values_that_are_heard_overtake_an_edit_in_flight)
+TEST(values_that_are_heard_overtake_an_edit_in_flight)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -210,9 +203,8 @@ START_TEST(values_that_are_heard_overtake_an_edit_in_flight)
   control_rig_expect_rack(&rig, "add vol gain gain=-30dB");
   stop();
 }
-END_TEST
 
-START_TEST(values_of_a_node_on_its_way_wait_until_it_is_heard)
+TEST(values_of_a_node_on_its_way_wait_until_it_is_heard)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -228,9 +220,8 @@ START_TEST(values_of_a_node_on_its_way_wait_until_it_is_heard)
   ck_assert_double_eq(control_rig_newest_value(&rig), -30.0);
   stop();
 }
-END_TEST
 
-START_TEST(values_of_a_node_that_is_refused_are_refused)
+TEST(values_of_a_node_that_is_refused_are_refused)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -243,9 +234,8 @@ START_TEST(values_of_a_node_that_is_refused_are_refused)
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
   stop();
 }
-END_TEST
 
-START_TEST(a_node_made_anew_under_the_same_name_gets_its_own_values)
+TEST(a_node_made_anew_under_the_same_name_gets_its_own_values)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -263,9 +253,8 @@ START_TEST(a_node_made_anew_under_the_same_name_gets_its_own_values)
   control_rig_expect_rack(&rig, "add vol gain gain=-30dB");
   stop();
 }
-END_TEST
 
-START_TEST(the_last_word_wins_over_edits_that_waited)
+TEST(the_last_word_wins_over_edits_that_waited)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -285,7 +274,6 @@ START_TEST(the_last_word_wins_over_edits_that_waited)
   control_rig_expect_rack(&rig, "add vol gain gain=-50dB");
   stop();
 }
-END_TEST
 
 // ---- undo ----
 
@@ -300,7 +288,7 @@ take_back(const char* const text)
   rack_free(rack);
 }
 
-START_TEST(a_rack_that_is_taken_back_is_as_an_undo)
+TEST(a_rack_that_is_taken_back_is_as_an_undo)
 {
   start();
   client_send(rig.other, "/server/notify", "i", 1);
@@ -333,9 +321,8 @@ START_TEST(a_rack_that_is_taken_back_is_as_an_undo)
   control_rig_expect_rack(&rig, "add b gain gain=-3dB");
   stop();
 }
-END_TEST
 
-START_TEST(an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered)
+TEST(an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -354,9 +341,8 @@ START_TEST(an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered)
   control_rig_expect_rack(&rig, "add b gain gain=-2dB\nadd c gain");
   stop();
 }
-END_TEST
 
-START_TEST(undo_and_redo_walk_through_the_documents)
+TEST(undo_and_redo_walk_through_the_documents)
 {
   start();
   client_send(rig.client, "/rack/undo", "");
@@ -388,9 +374,8 @@ START_TEST(undo_and_redo_walk_through_the_documents)
   client_expect(rig.client, "/fail /rack/redo 3 nothing to redo");
   stop();
 }
-END_TEST
 
-START_TEST(values_find_a_node_that_is_renamed_by_the_name_that_it_has_then)
+TEST(values_find_a_node_that_is_renamed_by_the_name_that_it_has_then)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -416,9 +401,8 @@ START_TEST(values_find_a_node_that_is_renamed_by_the_name_that_it_has_then)
   ck_assert_uint_eq(fake_engine_set(rig.engine, 1).params[0].uid, uid); // the same node all along
   stop();
 }
-END_TEST
 
-START_TEST(a_fader_is_one_step_and_another_fader_another)
+TEST(a_fader_is_one_step_and_another_fader_another)
 {
   start();
   for (int i = 0; i < 20; ++i) {
@@ -437,9 +421,8 @@ START_TEST(a_fader_is_one_step_and_another_fader_another)
   control_rig_expect_rack(&rig, "frequency=80Hz\nadd vol gain gain=-6dB");
   stop();
 }
-END_TEST
 
-START_TEST(a_value_set_during_an_undo_does_not_confuse_the_steps)
+TEST(a_value_set_during_an_undo_does_not_confuse_the_steps)
 {
   start();
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
@@ -459,9 +442,8 @@ START_TEST(a_value_set_during_an_undo_does_not_confuse_the_steps)
   control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nconnect");
   stop();
 }
-END_TEST
 
-START_TEST(what_is_undone_does_not_lend_its_identity)
+TEST(what_is_undone_does_not_lend_its_identity)
 {
   start();
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
@@ -480,11 +462,10 @@ START_TEST(what_is_undone_does_not_lend_its_identity)
   ck_assert_uint_ne(fake_engine_set(rig.engine, 1).params[0].uid, first);
   stop();
 }
-END_TEST
 
 // ---- bundles ----
 
-START_TEST(a_bundle_with_an_edit_is_one_edit)
+TEST(a_bundle_with_an_edit_is_one_edit)
 {
   start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -506,9 +487,8 @@ START_TEST(a_bundle_with_an_edit_is_one_edit)
   control_rig_expect_rack(&rig, "add vol gain gain=-3dB\nadd a gain gain=-2dB");
   stop();
 }
-END_TEST
 
-START_TEST(a_bundle_fails_as_a_whole_and_names_the_culprit)
+TEST(a_bundle_fails_as_a_whole_and_names_the_culprit)
 {
   start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -524,9 +504,8 @@ START_TEST(a_bundle_fails_as_a_whole_and_names_the_culprit)
   control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nconnect");
   stop();
 }
-END_TEST
 
-START_TEST(an_unknown_address_fails_its_bundle)
+TEST(an_unknown_address_fails_its_bundle)
 {
   start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -538,9 +517,8 @@ START_TEST(an_unknown_address_fails_its_bundle)
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
   stop();
 }
-END_TEST
 
-START_TEST(a_bundle_of_values_is_one_group_or_nothing)
+TEST(a_bundle_of_values_is_one_group_or_nothing)
 {
   start();
   lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -562,9 +540,8 @@ START_TEST(a_bundle_of_values_is_one_group_or_nothing)
   control_rig_expect_rack(&rig, "frequency=200Hz\nadd vol gain gain=-3dB");
   stop();
 }
-END_TEST
 
-START_TEST(reads_and_saves_in_a_bundle_follow_its_changes)
+TEST(reads_and_saves_in_a_bundle_follow_its_changes)
 {
   start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -582,9 +559,8 @@ START_TEST(reads_and_saves_in_a_bundle_follow_its_changes)
   control_rig_expect_rack(&rig, "gain=-7dB");
   stop();
 }
-END_TEST
 
-START_TEST(undo_is_no_part_of_a_bundle)
+TEST(undo_is_no_part_of_a_bundle)
 {
   start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -595,7 +571,6 @@ START_TEST(undo_is_no_part_of_a_bundle)
   client_expect_start(rig.client, "/fail /node/vol/gain 1 not done");
   stop();
 }
-END_TEST
 
 // ---- times ----
 
@@ -608,7 +583,7 @@ frame_of(const lo_timetag tag)
   return (double)engine_frame_at(rig.engine, ns);
 }
 
-START_TEST(values_with_a_time_are_stamped_ahead_and_written_down_in_time)
+TEST(values_with_a_time_are_stamped_ahead_and_written_down_in_time)
 {
   start();
   const lo_timetag tag = tag_in(SOON_S);
@@ -627,9 +602,8 @@ START_TEST(values_with_a_time_are_stamped_ahead_and_written_down_in_time)
   client_expect(rig.client, "/node/vol/gain -5");
   stop();
 }
-END_TEST
 
-START_TEST(edits_with_a_time_are_given_to_the_engine_with_their_frame)
+TEST(edits_with_a_time_are_given_to_the_engine_with_their_frame)
 {
   start();
   const lo_timetag tag = tag_in(SOON_S);
@@ -646,9 +620,8 @@ START_TEST(edits_with_a_time_are_given_to_the_engine_with_their_frame)
   ck_assert_double_le(fabs((double)at_frame - frame), 48.0);
   stop();
 }
-END_TEST
 
-START_TEST(bundles_are_done_in_the_order_of_their_times)
+TEST(bundles_are_done_in_the_order_of_their_times)
 {
   start();
   const double delays[] = { SOON_S + 0.2, SOON_S, SOON_S + 0.1 };
@@ -666,9 +639,8 @@ START_TEST(bundles_are_done_in_the_order_of_their_times)
                           1e-6);
   stop();
 }
-END_TEST
 
-START_TEST(a_nested_bundle_is_an_edit_of_its_own_at_its_own_time)
+TEST(a_nested_bundle_is_an_edit_of_its_own_at_its_own_time)
 {
   start();
   const lo_bundle outer = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -682,9 +654,8 @@ START_TEST(a_nested_bundle_is_an_edit_of_its_own_at_its_own_time)
   control_rig_expect_rack(&rig, "add a gain\nadd b gain\n");
   stop();
 }
-END_TEST
 
-START_TEST(a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused)
+TEST(a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused)
 {
   start();
   lo_bundle bundle = lo_bundle_new(tag_in(-5.0));
@@ -699,10 +670,9 @@ START_TEST(a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused)
   client_expect(rig.client, "/fail  1 packet refused: a time tag more than 10 s ahead");
   stop();
 }
-END_TEST
 
 /// Libraries send the time tag 0 for a bundle that was given none.
-START_TEST(a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time)
+TEST(a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time)
 {
   start();
   const lo_timetag zero = { 0, 0 };
@@ -721,9 +691,8 @@ START_TEST(a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time)
   ck_assert_uint_gt(fake_engine_set(rig.engine, 1).frame, 0);
   stop();
 }
-END_TEST
 
-START_TEST(only_so_many_bundles_wait_for_their_time)
+TEST(only_so_many_bundles_wait_for_their_time)
 {
   start();
   for (uint32_t i = 0; i < 1030U; ++i) {
@@ -741,9 +710,8 @@ START_TEST(only_so_many_bundles_wait_for_their_time)
   ck_assert_double_eq(control_rig_status(&rig, "osc_unscheduled"), 6.0);
   stop();
 }
-END_TEST
 
-START_TEST(a_node_that_has_gone_by_the_time_is_reported)
+TEST(a_node_that_has_gone_by_the_time_is_reported)
 {
   start();
   const lo_bundle bundle = lo_bundle_new(tag_in(SOON_S));
@@ -754,9 +722,8 @@ START_TEST(a_node_that_has_gone_by_the_time_is_reported)
   client_expect_start(rig.client, "/fail /node/vol/gain 3 no node");
   stop();
 }
-END_TEST
 
-START_TEST(time_tags_do_not_follow_a_wall_clock_that_jumps)
+TEST(time_tags_do_not_follow_a_wall_clock_that_jumps)
 {
   // What arrives is placed on the monotonic clock once; a later jump has nothing to act on.
   const Instant arrival = { UINT64_C(3900000000) << 32U, 5000000000U };
@@ -766,11 +733,10 @@ START_TEST(time_tags_do_not_follow_a_wall_clock_that_jumps)
   ck_assert_uint_eq(instant_of_tag(&arrival, arrival.ntp - 3U * TAG_SECOND), 2000000000U);
   ck_assert_uint_eq(instant_of_tag(&arrival, arrival.ntp - 9U * TAG_SECOND), 1U);
 }
-END_TEST
 
 // ---- sync ----
 
-START_TEST(sync_waits_for_edits_and_for_the_audio)
+TEST(sync_waits_for_edits_and_for_the_audio)
 {
   start();
   fake_engine_hold(rig.engine, true);
@@ -788,34 +754,5 @@ START_TEST(sync_waits_for_edits_and_for_the_audio)
   client_expect(rig.other, "/server/synced 42");
   stop();
 }
-END_TEST
 
-SUITE_MAIN("control_session", one_edit_is_in_flight_and_the_others_wait_in_order,
-           what_waits_behind_an_edit_keeps_nobody_else_waiting,
-           a_refused_edit_leaves_nothing_and_what_needed_it_is_refused,
-           a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_first,
-           a_refusal_for_another_reason_says_nothing_of_a_removed_node,
-           a_rack_that_no_document_can_hold_is_refused,
-           an_edit_that_changes_nothing_is_done_without_the_engine,
-           values_that_are_heard_overtake_an_edit_in_flight,
-           values_of_a_node_on_its_way_wait_until_it_is_heard,
-           values_of_a_node_that_is_refused_are_refused,
-           a_node_made_anew_under_the_same_name_gets_its_own_values,
-           the_last_word_wins_over_edits_that_waited, undo_and_redo_walk_through_the_documents,
-           a_rack_that_is_taken_back_is_as_an_undo,
-           an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered,
-           values_find_a_node_that_is_renamed_by_the_name_that_it_has_then,
-           a_fader_is_one_step_and_another_fader_another,
-           a_value_set_during_an_undo_does_not_confuse_the_steps,
-           what_is_undone_does_not_lend_its_identity, a_bundle_with_an_edit_is_one_edit,
-           a_bundle_fails_as_a_whole_and_names_the_culprit, an_unknown_address_fails_its_bundle,
-           a_bundle_of_values_is_one_group_or_nothing,
-           reads_and_saves_in_a_bundle_follow_its_changes, undo_is_no_part_of_a_bundle,
-           values_with_a_time_are_stamped_ahead_and_written_down_in_time,
-           edits_with_a_time_are_given_to_the_engine_with_their_frame,
-           bundles_are_done_in_the_order_of_their_times,
-           a_nested_bundle_is_an_edit_of_its_own_at_its_own_time,
-           a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused,
-           a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time,
-           only_so_many_bundles_wait_for_their_time, a_node_that_has_gone_by_the_time_is_reported,
-           time_tags_do_not_follow_a_wall_clock_that_jumps, sync_waits_for_edits_and_for_the_audio)
+SUITE_MAIN("control_session")

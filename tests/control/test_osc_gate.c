@@ -37,7 +37,7 @@ can_be_read(const uint8_t* const bytes, const size_t n_bytes)
   return status == STATUS_OK;
 }
 
-START_TEST(every_packet_is_judged_rightly)
+TEST(every_packet_is_judged_rightly)
 {
   OscCorpus corpus = read_corpus();
   uint32_t n_of[GATE_N_REASONS] = { 0 };
@@ -59,9 +59,8 @@ START_TEST(every_packet_is_judged_rightly)
   }
   osc_corpus_clear(&corpus);
 }
-END_TEST
 
-START_TEST(no_two_packets_are_the_same)
+TEST(no_two_packets_are_the_same)
 {
   OscCorpus corpus = read_corpus();
   for (uint32_t i = 0; i < corpus.n; ++i) {
@@ -74,11 +73,10 @@ START_TEST(no_two_packets_are_the_same)
   }
   osc_corpus_clear(&corpus);
 }
-END_TEST
 
 /// What cutting may make of a good packet: less of it, never another whole one, unless a bundle is
 /// cut between two of its elements.
-START_TEST(a_good_packet_that_is_cut_short_is_refused)
+TEST(a_good_packet_that_is_cut_short_is_refused)
 {
   OscCorpus corpus = read_corpus();
   for (uint32_t i = 0; i < corpus.n; ++i) {
@@ -99,16 +97,14 @@ START_TEST(a_good_packet_that_is_cut_short_is_refused)
   }
   osc_corpus_clear(&corpus);
 }
-END_TEST
 
-START_TEST(every_reason_has_words)
+TEST(every_reason_has_words)
 {
   for (uint32_t r = 0; r < GATE_N_REASONS; ++r) {
     ck_assert_ptr_nonnull(gate_text((GateReason)r));
     ck_assert_ptr_nonnull(gate_word((GateReason)r));
   }
 }
-END_TEST
 
 static uint32_t
 put_u32(uint8_t* const to, const uint32_t value)
@@ -134,7 +130,7 @@ nest(uint8_t* const packet, const uint32_t depth)
   return n;
 }
 
-START_TEST(nested_bundles_are_bounded)
+TEST(nested_bundles_are_bounded)
 {
   static uint8_t packet[65504];
   uint32_t n_messages = 0;
@@ -145,7 +141,6 @@ START_TEST(nested_bundles_are_bounded)
   const size_t n_hostile = nest(packet, 3249); // killed liblo 0.31 on a small stack
   ck_assert_int_eq(gate_check(packet, n_hostile, NOW, &n_messages), GATE_DEPTH);
 }
-END_TEST
 
 /// A bundle of n pings.
 static size_t
@@ -161,7 +156,7 @@ many_messages(uint8_t* const packet, const uint32_t n)
   return at;
 }
 
-START_TEST(sizes_and_counts_are_bounded_exactly)
+TEST(sizes_and_counts_are_bounded_exactly)
 {
   static uint8_t packet[70000];
   uint32_t n_messages = 0;
@@ -191,9 +186,8 @@ START_TEST(sizes_and_counts_are_bounded_exactly)
   packet[5U + GATE_MAX_ARGUMENTS] = 0;
   ck_assert_int_eq(gate_check(packet, 8U + GATE_MAX_ARGUMENTS, NOW, &n_messages), GATE_OK);
 }
-END_TEST
 
-START_TEST(a_time_tag_is_right_across_the_end_of_the_era)
+TEST(a_time_tag_is_right_across_the_end_of_the_era)
 {
   // 2036-02-07: the seconds of an NTP time tag wrap around.
   uint8_t packet[16] = "#bundle";
@@ -205,7 +199,6 @@ START_TEST(a_time_tag_is_right_across_the_end_of_the_era)
   put_u32(packet + 8, 0x0000000A); // 12 s ahead
   ck_assert_int_eq(gate_check(packet, 16, now, &n_messages), GATE_TIME_FAR);
 }
-END_TEST
 
 /// Change a few bytes, or the length.
 static size_t
@@ -224,7 +217,7 @@ mutate(uint8_t* const bytes, size_t n_bytes, const uint64_t seed)
   return n_bytes;
 }
 
-START_TEST(mutated_packets_never_crash)
+TEST(mutated_packets_never_crash)
 {
   OscCorpus corpus = read_corpus();
   uint32_t n_passed = 0;
@@ -251,9 +244,5 @@ START_TEST(mutated_packets_never_crash)
   ck_assert_uint_lt(n_passed, 60000);
   osc_corpus_clear(&corpus);
 }
-END_TEST
 
-SUITE_MAIN("osc_gate", every_packet_is_judged_rightly, no_two_packets_are_the_same,
-           a_good_packet_that_is_cut_short_is_refused, every_reason_has_words,
-           nested_bundles_are_bounded, sizes_and_counts_are_bounded_exactly,
-           a_time_tag_is_right_across_the_end_of_the_era, mutated_packets_never_crash)
+SUITE_MAIN("osc_gate")

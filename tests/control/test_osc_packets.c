@@ -32,7 +32,7 @@ n_refused(const GateReason reason)
   return control_rig_status(&rig, key);
 }
 
-START_TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
+TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
 {
   control_rig_start(&rig);
   OscCorpus corpus = read_corpus();
@@ -59,9 +59,8 @@ START_TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
   osc_corpus_clear(&corpus);
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(each_good_packet_is_taken_in)
+TEST(each_good_packet_is_taken_in)
 {
   control_rig_start(&rig);
   OscCorpus corpus = read_corpus();
@@ -93,9 +92,8 @@ START_TEST(each_good_packet_is_taken_in)
   osc_corpus_clear(&corpus);
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(questions_that_take_long_keep_nobody_else_waiting)
+TEST(questions_that_take_long_keep_nobody_else_waiting)
 {
   enum { N_NODES = 500, N_QUESTIONS = 2000 };
   control_rig_start(&rig);
@@ -117,7 +115,6 @@ START_TEST(questions_that_take_long_keep_nobody_else_waiting)
   ck_assert_double_lt(control_rig_status(&rig, "osc_messages"), N_QUESTIONS);
   control_rig_stop(&rig);
 }
-END_TEST
 
 static void
 fill_nothing(void* const context, ControlAudio* const audio)
@@ -147,7 +144,7 @@ try_to_bind(const char* const address, const char* const list, Error* const erro
   return status;
 }
 
-START_TEST(an_address_that_others_can_reach_needs_a_list)
+TEST(an_address_that_others_can_reach_needs_a_list)
 {
   Error error;
   ck_assert_int_eq(try_to_bind("0.0.0.0", NULL, &error), STATUS_BAD_ARG);
@@ -155,8 +152,5 @@ START_TEST(an_address_that_others_can_reach_needs_a_list)
   ck_assert_int_eq(try_to_bind("0.0.0.0", "192.0.2.1", &error), STATUS_OK);
   ck_assert_int_eq(try_to_bind("127.0.0.2", NULL, &error), STATUS_OK);
 }
-END_TEST
 
-SUITE_MAIN("osc_packets", each_bad_packet_is_answered_and_counted_with_its_reason,
-           each_good_packet_is_taken_in, questions_that_take_long_keep_nobody_else_waiting,
-           an_address_that_others_can_reach_needs_a_list)
+SUITE_MAIN("osc_packets")

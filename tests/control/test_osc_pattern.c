@@ -59,16 +59,15 @@ static const struct {
   { "{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}b", NAME_63, false },
 };
 
-START_TEST(patterns_match_what_they_say)
+TEST(patterns_match_what_they_say)
 {
   for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
     ck_assert_msg(pattern_match(cases[i].pattern, cases[i].name) == cases[i].matches,
                   "\"%s\" and \"%s\"", cases[i].pattern, cases[i].name);
   }
 }
-END_TEST
 
-START_TEST(patterns_are_told_from_names)
+TEST(patterns_are_told_from_names)
 {
   ck_assert(!pattern_is_magic("low-cut_2"));
   ck_assert(pattern_is_magic("low*"));
@@ -76,6 +75,5 @@ START_TEST(patterns_are_told_from_names)
   ck_assert(pattern_is_magic("[a]"));
   ck_assert(pattern_is_magic("{a}"));
 }
-END_TEST
 
-SUITE_MAIN("osc_pattern", patterns_match_what_they_say, patterns_are_told_from_names)
+SUITE_MAIN("osc_pattern")

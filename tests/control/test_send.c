@@ -13,7 +13,7 @@ static Program program;
 
 #define SEND(...) PROGRAM_RUN(&program, "send", "--osc-port", rig.port, __VA_ARGS__)
 
-START_TEST(an_answer_is_printed_with_its_types)
+TEST(an_answer_is_printed_with_its_types)
 {
   control_rig_start(&rig);
   SEND("/rack/connect", "vol", "lowcut");
@@ -26,18 +26,16 @@ START_TEST(an_answer_is_printed_with_its_types)
   program_expect_end(&program, 0, "/done s \"/server/ping\"\n", "");
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(all_answers_of_a_read_are_printed)
+TEST(all_answers_of_a_read_are_printed)
 {
   control_rig_start(&rig);
   SEND("/node/*/[fg]*");
   program_expect_end(&program, 0, "/node/lowcut/frequency f 80\n/node/vol/gain f -6\n", "");
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(an_edit_is_waited_for)
+TEST(an_edit_is_waited_for)
 {
   control_rig_start(&rig);
   fake_engine_hold(rig.engine, true);
@@ -48,9 +46,8 @@ START_TEST(an_edit_is_waited_for)
   program_expect_end(&program, 0, "/done sih \"/rack/clear\" 1 640\n", "");
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_bundle_is_one_edit_and_waited_for)
+TEST(a_bundle_is_one_edit_and_waited_for)
 {
   control_rig_start(&rig);
   fake_engine_hold(rig.engine, true);
@@ -96,9 +93,8 @@ START_TEST(a_bundle_is_one_edit_and_waited_for)
   program_clear(&program);
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_bundle_that_cannot_be_is_not_sent)
+TEST(a_bundle_that_cannot_be_is_not_sent)
 {
   control_rig_start(&rig);
   SEND("-b", "/rack/clear", ",", "rack/clear");
@@ -111,9 +107,8 @@ START_TEST(a_bundle_that_cannot_be_is_not_sent)
   program_expect_end(&program, 2, "", "--types is for one message");
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(types_are_guessed_or_given)
+TEST(types_are_guessed_or_given)
 {
   control_rig_start(&rig);
   SEND("/node/vol/gain", "-12.5");
@@ -129,9 +124,8 @@ START_TEST(types_are_guessed_or_given)
   program_expect_end(&program, 2, "", "--types i does not fit the arguments");
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(answers_can_be_json)
+TEST(answers_can_be_json)
 {
   control_rig_start(&rig);
   SEND("--json", "/node/vol/gain");
@@ -149,9 +143,8 @@ START_TEST(answers_can_be_json)
   program_clear(&program);
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
+TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
 {
   control_rig_start(&rig);
   PROGRAM_RUN(&program, "send", "/node/vol/gain", "-12", "-p", rig.port);
@@ -164,9 +157,8 @@ START_TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
   program_clear(&program);
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(what_the_server_says_of_itself_is_an_object)
+TEST(what_the_server_says_of_itself_is_an_object)
 {
   control_rig_start(&rig);
   SEND("--json", "/server/status");
@@ -193,9 +185,8 @@ START_TEST(what_the_server_says_of_itself_is_an_object)
       "");
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(silence_is_an_error)
+TEST(silence_is_an_error)
 {
   control_rig_start(&rig);
   fake_engine_hold(rig.engine, true);
@@ -210,10 +201,5 @@ START_TEST(silence_is_an_error)
   SEND("/a/");
   program_expect_end(&program, 2, "", "");
 }
-END_TEST
 
-SUITE_MAIN("send", an_answer_is_printed_with_its_types, all_answers_of_a_read_are_printed,
-           an_edit_is_waited_for, a_bundle_is_one_edit_and_waited_for,
-           a_bundle_that_cannot_be_is_not_sent, types_are_guessed_or_given, answers_can_be_json,
-           options_may_stand_anywhere_and_negative_numbers_are_none,
-           what_the_server_says_of_itself_is_an_object, silence_is_an_error)
+SUITE_MAIN("send")

@@ -13,7 +13,7 @@ static ControlRig rig;
 static Program program;
 #define STATUS(...) PROGRAM_RUN(&program, "status", "-p", rig.port, __VA_ARGS__)
 
-START_TEST(keys_and_values_stand_in_columns)
+TEST(keys_and_values_stand_in_columns)
 {
   control_rig_start(&rig);
   PROGRAM_RUN(&program, "status", "-p", rig.port);
@@ -28,9 +28,8 @@ START_TEST(keys_and_values_stand_in_columns)
   program_clear(&program);
   control_rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(keys_are_picked_by_name_and_pattern)
+TEST(keys_are_picked_by_name_and_pattern)
 {
   control_rig_start(&rig);
   STATUS("revision", "undo_steps");
@@ -47,9 +46,8 @@ START_TEST(keys_are_picked_by_name_and_pattern)
   STATUS("late");
   program_expect_end(&program, 3, "", "nobody listens on 127.0.0.1, UDP port");
 }
-END_TEST
 
-START_TEST(a_host_is_a_name_or_an_address)
+TEST(a_host_is_a_name_or_an_address)
 {
   control_rig_start(&rig);
   STATUS("--host", "localhost", "late");
@@ -60,7 +58,5 @@ START_TEST(a_host_is_a_name_or_an_address)
   program_expect_end(&program, 3, "", "no machine \"nowhere.invalid\": ");
   control_rig_stop(&rig);
 }
-END_TEST
 
-SUITE_MAIN("status", keys_and_values_stand_in_columns, keys_are_picked_by_name_and_pattern,
-           a_host_is_a_name_or_an_address)
+SUITE_MAIN("status")

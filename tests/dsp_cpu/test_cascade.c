@@ -64,7 +64,7 @@ fill_noise(void)
   }
 }
 
-START_TEST(any_split_gives_the_same_bits)
+TEST(any_split_gives_the_same_bits)
 {
   fill_noise();
   for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
@@ -76,9 +76,8 @@ START_TEST(any_split_gives_the_same_bits)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(any_number_of_channels_gives_the_bits_of_one)
+TEST(any_number_of_channels_gives_the_bits_of_one)
 {
   fill_noise();
   const uint32_t counts[] = { 1, 2, 3, 31, 64 };
@@ -96,9 +95,8 @@ START_TEST(any_number_of_channels_gives_the_bits_of_one)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(units_of_many_nodes_run_together)
+TEST(units_of_many_nodes_run_together)
 {
   enum { N_NODES = 11 };
   fill_noise();
@@ -133,7 +131,6 @@ START_TEST(units_of_many_nodes_run_together)
     rig_free(&rigs[n]);
   }
 }
-END_TEST
 
 /// A resonant section at a frequency in radians per frame.
 static CascadeRow
@@ -144,7 +141,7 @@ row_at(const double frequency)
   return (CascadeRow){ .s = 1.0 + a1 + radius * radius, .r = -1.0 - a1, .b0 = 0.3, .cd = 0.1 };
 }
 
-START_TEST(every_instruction_set_gives_the_same_signal)
+TEST(every_instruction_set_gives_the_same_signal)
 {
   fill_noise();
   uint32_t n_kernels = 0;
@@ -171,9 +168,8 @@ START_TEST(every_instruction_set_gives_the_same_signal)
     }
   }
 }
-END_TEST
 
-START_TEST(the_fastest_instruction_set_of_this_machine_comes_first)
+TEST(the_fastest_instruction_set_of_this_machine_comes_first)
 {
   uint32_t n_kernels = 0;
   const CascadeKernel* const* const kernels = cascade_kernels(&n_kernels);
@@ -194,9 +190,8 @@ START_TEST(the_fastest_instruction_set_of_this_machine_comes_first)
     ck_assert_str_eq(kernels[k]->name, expected[k]);
   }
 }
-END_TEST
 
-START_TEST(a_tail_ends_in_exact_zero_before_it_is_denormal)
+TEST(a_tail_ends_in_exact_zero_before_it_is_denormal)
 {
   uint32_t n_kernels = 0;
   const CascadeKernel* const* const kernels = cascade_kernels(&n_kernels);
@@ -212,9 +207,8 @@ START_TEST(a_tail_ends_in_exact_zero_before_it_is_denormal)
     }
   }
 }
-END_TEST
 
-START_TEST(silence_gives_silence_and_denormals_are_harmless)
+TEST(silence_gives_silence_and_denormals_are_harmless)
 {
   FxRig rig = elliptic_rig(1);
   memset(in[0], 0, sizeof(in[0]));
@@ -231,9 +225,8 @@ START_TEST(silence_gives_silence_and_denormals_are_harmless)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_reset_unit_has_forgotten_a_nan)
+TEST(a_reset_unit_has_forgotten_a_nan)
 {
   fill_noise();
   FxRig rig = elliptic_rig(1);
@@ -248,9 +241,8 @@ START_TEST(a_reset_unit_has_forgotten_a_nan)
   ck_assert_int_eq(memcmp(out[0], reference[0], sizeof(out[0])), 0);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(the_last_of_many_changes_wins)
+TEST(the_last_of_many_changes_wins)
 {
   fill_noise();
   FxRig changed;
@@ -265,7 +257,6 @@ START_TEST(the_last_of_many_changes_wins)
   rig_free(&changed);
   rig_free(&fresh);
 }
-END_TEST
 
 /// A change of one parameter of a new node.
 typedef struct Jump {
@@ -343,7 +334,7 @@ click(const Jump* const jump, const double rate_hz, const double frequency_hz, c
 }
 
 // From 100 Hz on.  Lower notes that both filters suppress leave no steady signal to compare with.
-START_TEST(no_change_of_a_parameter_clicks)
+TEST(no_change_of_a_parameter_clicks)
 {
   const double frequencies_hz[] = { 100.0, 200.0, 440.0, 1000.0, 3000.0, 10000.0 };
   double worst = 0.0;
@@ -361,10 +352,9 @@ START_TEST(no_change_of_a_parameter_clicks)
     printf("worst second difference of a change: %.3f of the steady one\n", worst);
   }
 }
-END_TEST
 
 // A bell that rings for a third of a second: its state must survive, or a step would be a dip.
-START_TEST(a_small_change_of_a_slow_filter_is_seamless)
+TEST(a_small_change_of_a_slow_filter_is_seamless)
 {
   static float sine[96000];
   static float heard[96000];
@@ -385,12 +375,5 @@ START_TEST(a_small_change_of_a_slow_filter_is_seamless)
     ck_assert_double_le(decibels(peak / 0.1), 13.1);
   }
 }
-END_TEST
 
-SUITE_MAIN("cascade", any_split_gives_the_same_bits, any_number_of_channels_gives_the_bits_of_one,
-           units_of_many_nodes_run_together, every_instruction_set_gives_the_same_signal,
-           the_fastest_instruction_set_of_this_machine_comes_first,
-           a_tail_ends_in_exact_zero_before_it_is_denormal,
-           silence_gives_silence_and_denormals_are_harmless, a_reset_unit_has_forgotten_a_nan,
-           the_last_of_many_changes_wins, no_change_of_a_parameter_clicks,
-           a_small_change_of_a_slow_filter_is_seamless)
+SUITE_MAIN("cascade")

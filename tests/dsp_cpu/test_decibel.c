@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-START_TEST(levels_agree_with_log10)
+TEST(levels_agree_with_log10)
 {
   for (double exponent = -29.9; exponent < 38.0; exponent += 0.00037) {
     const float power = (float)pow(10.0, exponent);
@@ -16,16 +16,14 @@ START_TEST(levels_agree_with_log10)
     ck_assert_double_eq_tol(decibel_from_power((float)power), 10.0 * log10((float)power), 1e-6);
   }
 }
-END_TEST
 
-START_TEST(silence_is_the_floor)
+TEST(silence_is_the_floor)
 {
   ck_assert_double_eq_tol(decibel_from_power(0.0F), (double)DECIBEL_FLOOR, 1e-3);
   ck_assert_double_eq_tol(decibel_from_power(1e-40F), (double)DECIBEL_FLOOR, 1e-3);
 }
-END_TEST
 
-START_TEST(gains_agree_with_pow)
+TEST(gains_agree_with_pow)
 {
   for (double level = -700.0; level < 700.0; level += 0.0137) {
     const double exact = pow(10.0, (double)(float)level / 20.0);
@@ -34,6 +32,5 @@ START_TEST(gains_agree_with_pow)
   }
   ck_assert(gain_from_decibel(0.0F) == 1.0F);
 }
-END_TEST
 
-SUITE_MAIN("decibel", levels_agree_with_log10, silence_is_the_floor, gains_agree_with_pow)
+SUITE_MAIN("decibel")

@@ -68,7 +68,7 @@ check_size(const uint32_t n, const uint32_t n_columns)
   fft_release(fft);
 }
 
-START_TEST(transforms_are_the_sums_they_should_be)
+TEST(transforms_are_the_sums_they_should_be)
 {
   static const uint32_t sizes[] = { 1, 2, 3, 16, 31, 64, 100, 441, 480, 1000, 1024, 2048 };
   for (size_t i = 0; i < ARRAY_LEN(sizes); ++i) {
@@ -78,9 +78,8 @@ START_TEST(transforms_are_the_sums_they_should_be)
     check_size(n, 16);
   }
 }
-END_TEST
 
-START_TEST(plans_are_shared_while_they_are_used)
+TEST(plans_are_shared_while_they_are_used)
 {
   Fft* first = NULL;
   Fft* second = NULL;
@@ -97,9 +96,8 @@ START_TEST(plans_are_shared_while_they_are_used)
   fft_release(second);
   fft_release(NULL);
 }
-END_TEST
 
-START_TEST(a_transform_needs_the_plans_of_both_directions)
+TEST(a_transform_needs_the_plans_of_both_directions)
 {
   for (uint32_t direction = 0; direction < 2U; ++direction) {
     Fft* fft = NULL;
@@ -111,9 +109,8 @@ START_TEST(a_transform_needs_the_plans_of_both_directions)
   }
   check_size(80, 1); // no half of a transform was kept
 }
-END_TEST
 
-START_TEST(fast_sizes_have_no_factor_above_seven)
+TEST(fast_sizes_have_no_factor_above_seven)
 {
   static const uint32_t pairs[][2] = { { 1, 1 },     { 11, 12 },     { 64, 64 },    { 1021, 1024 },
                                        { 441, 441 }, { 4097, 4116 }, { 8191, 8192 } };
@@ -121,7 +118,5 @@ START_TEST(fast_sizes_have_no_factor_above_seven)
     ck_assert_uint_eq(fft_fast_size(pairs[i][0]), pairs[i][1]);
   }
 }
-END_TEST
 
-SUITE_MAIN("fft", transforms_are_the_sums_they_should_be, plans_are_shared_while_they_are_used,
-           a_transform_needs_the_plans_of_both_directions, fast_sizes_have_no_factor_above_seven)
+SUITE_MAIN("fft")

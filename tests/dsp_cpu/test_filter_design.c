@@ -82,11 +82,10 @@ check_edges(const FilterSpec* const spec, const Section* const sections, const u
   }
 }
 
-START_TEST(each_family_is_exact_at_its_edges)
+TEST(each_family_is_exact_at_its_edges)
 {
   for_every_filter(check_edges);
 }
-END_TEST
 
 static void
 check_limits(const FilterSpec* const spec, const Section* const sections, const uint32_t n)
@@ -116,11 +115,10 @@ check_limits(const FilterSpec* const spec, const Section* const sections, const 
   }
 }
 
-START_TEST(passbands_and_stopbands_stay_in_their_limits)
+TEST(passbands_and_stopbands_stay_in_their_limits)
 {
   for_every_filter(check_limits);
 }
-END_TEST
 
 static void
 check_headroom(const FilterSpec* const spec, const Section* const sections, const uint32_t n)
@@ -133,11 +131,10 @@ check_headroom(const FilterSpec* const spec, const Section* const sections, cons
   }
 }
 
-START_TEST(no_section_is_far_louder_than_the_whole)
+TEST(no_section_is_far_louder_than_the_whole)
 {
   for_every_filter(check_headroom);
 }
-END_TEST
 
 static void
 check_stability(const FilterSpec* const spec, const Section* const sections, const uint32_t n)
@@ -157,14 +154,13 @@ check_stability(const FilterSpec* const spec, const Section* const sections, con
   }
 }
 
-START_TEST(every_section_is_stable_at_any_edge)
+TEST(every_section_is_stable_at_any_edge)
 {
   for_every_filter(check_stability);
 }
-END_TEST
 
 // Half of the total phase: a Bessel filter of order n has turned by n 45 degrees at its edge.
-START_TEST(a_bessel_filter_has_turned_half_way_at_its_edge)
+TEST(a_bessel_filter_has_turned_half_way_at_its_edge)
 {
   for (uint32_t order = 1; order <= FILTER_MAX_ORDER; ++order) {
     const FilterSpec spec = { .band = BAND_LOWPASS,
@@ -181,8 +177,5 @@ START_TEST(a_bessel_filter_has_turned_half_way_at_its_edge)
     ck_assert_double_eq_tol(phase, -(double)order * M_PI_4, 0.06 * order);
   }
 }
-END_TEST
 
-SUITE_MAIN("filter_design", each_family_is_exact_at_its_edges,
-           passbands_and_stopbands_stay_in_their_limits, no_section_is_far_louder_than_the_whole,
-           every_section_is_stable_at_any_edge, a_bessel_filter_has_turned_half_way_at_its_edge)
+SUITE_MAIN("filter_design")

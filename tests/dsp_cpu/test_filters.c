@@ -96,7 +96,7 @@ note_worst(Worst* const table, const uint32_t n, const char* const effect, const
   }
 }
 
-START_TEST(every_design_agrees_with_scipy)
+TEST(every_design_agrees_with_scipy)
 {
   char path[512];
   snprintf(path, sizeof(path), "%s/filters.txt", getenv("WARPRACK_TEST_DATA"));
@@ -133,7 +133,6 @@ START_TEST(every_design_agrees_with_scipy)
     printf("%-10s %7.1f dB  %s\n", worst[w].effect, decibels(worst[w].difference), worst[w].line);
   }
 }
-END_TEST
 
 /// Effects and parameters whose tails are long for different reasons.
 static const Case ringing[] = {
@@ -162,7 +161,7 @@ static const Case ringing[] = {
   { "notch", 48000.0, { { .id = "frequency", .number = 1000.0 } }, 1 },
 };
 
-START_TEST(an_impulse_is_over_after_the_tail_and_not_long_before)
+TEST(an_impulse_is_over_after_the_tail_and_not_long_before)
 {
   memset(in, 0, sizeof(in));
   in[0] = 1.0F;
@@ -183,9 +182,8 @@ START_TEST(an_impulse_is_over_after_the_tail_and_not_long_before)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(the_tail_follows_the_parameters)
+TEST(the_tail_follows_the_parameters)
 {
   FxRig rig = rig_of(&ringing[ARRAY_LEN(ringing) - 1U]);
   const uint64_t before = rig.fx->tail(rig.node);
@@ -193,9 +191,8 @@ START_TEST(the_tail_follows_the_parameters)
   ck_assert_uint_gt(rig.fx->tail(rig.node), 8U * before);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(the_edges_of_a_band_may_change_places)
+TEST(the_edges_of_a_band_may_change_places)
 {
   static float other[MAX_FRAMES];
   signal_noise(in, MAX_FRAMES, 1);
@@ -210,9 +207,8 @@ START_TEST(the_edges_of_a_band_may_change_places)
   rig_free(&rig);
   ck_assert_double_le(max_difference(out, other, MAX_FRAMES, NULL), 0.0);
 }
-END_TEST
 
-START_TEST(an_odd_linkwitz_riley_order_is_refused_with_a_reason)
+TEST(an_odd_linkwitz_riley_order_is_refused_with_a_reason)
 {
   FxRig rig;
   Error error = { STATUS_OK, "" };
@@ -222,9 +218,5 @@ START_TEST(an_odd_linkwitz_riley_order_is_refused_with_a_reason)
                    STATUS_BAD_ARG);
   ck_assert_ptr_nonnull(strstr(error.text, "even"));
 }
-END_TEST
 
-SUITE_MAIN("filters", every_design_agrees_with_scipy,
-           an_impulse_is_over_after_the_tail_and_not_long_before, the_tail_follows_the_parameters,
-           the_edges_of_a_band_may_change_places,
-           an_odd_linkwitz_riley_order_is_refused_with_a_reason)
+SUITE_MAIN("filters")

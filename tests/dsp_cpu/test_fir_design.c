@@ -17,7 +17,7 @@ static const struct {
 #include "tests/data/firwin.inc"
 };
 
-START_TEST(taps_are_those_of_firwin)
+TEST(taps_are_those_of_firwin)
 {
   for (size_t c = 0; c < ARRAY_LEN(cases); ++c) {
     double taps[MAX_TAPS];
@@ -28,6 +28,5 @@ START_TEST(taps_are_those_of_firwin)
     }
   }
 }
-END_TEST
 
-SUITE_MAIN("fir_design", taps_are_those_of_firwin)
+SUITE_MAIN("fir_design")

@@ -50,7 +50,7 @@ curve_db(const double x, const double threshold, const double ratio, const doubl
   return threshold + (x - threshold) / ratio;
 }
 
-START_TEST(the_settled_gain_is_on_the_static_curve)
+TEST(the_settled_gain_is_on_the_static_curve)
 {
   static const double settings[][3] = { { -20.0, 4.0, 6.0 },   { -40.0, 2.0, 0.0 },
                                         { 0.0, 1000.0, 40.0 }, { -60.0, 1.5, 12.0 },
@@ -73,9 +73,8 @@ START_TEST(the_settled_gain_is_on_the_static_curve)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(attack_and_release_take_their_time)
+TEST(attack_and_release_take_their_time)
 {
   static const double rates[] = { 44100.0, 48000.0, 96000.0, 192000.0 };
   for (size_t r = 0; r < ARRAY_LEN(rates); ++r) {
@@ -96,9 +95,8 @@ START_TEST(attack_and_release_take_their_time)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(a_long_release_at_a_high_rate_still_arrives)
+TEST(a_long_release_at_a_high_rate_still_arrives)
 {
   FxRig rig; // with the state in single precision it would stop 0.9 dB short
   rig_new(&rig, "compressor", 192000.0, 1, 8192, { .id = "threshold", .number = -20.0 },
@@ -114,9 +112,8 @@ START_TEST(a_long_release_at_a_high_rate_still_arrives)
   ck_assert_double_eq_tol(gain_db(0, FRAMES - 1U), expected, 1e-4);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(rms_reads_a_sine_3_dB_below_its_peak)
+TEST(rms_reads_a_sine_3_dB_below_its_peak)
 {
   FxRig rig;
   signal_sine(in[0], FRAMES, 1000.0, RATE, 1.0, 0.0);
@@ -128,9 +125,8 @@ START_TEST(rms_reads_a_sine_3_dB_below_its_peak)
   ck_assert_double_eq_tol(gain_db(0, FRAMES - 36U), -10.0, 0.05); // frame of a peak
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
+TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
 {
   signal_noise(in[0], FRAMES, 1);
   signal_noise(in[1], FRAMES, 2);
@@ -151,9 +147,8 @@ START_TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(without_mix_or_above_nothing_samples_pass_unchanged)
+TEST(without_mix_or_above_nothing_samples_pass_unchanged)
 {
   static const RigArg idle[] = { { .id = "mix", .number = 0.0 }, { .id = "ratio", .number = 1.0 } };
   signal_noise(in[0], FRAMES, 1);
@@ -165,7 +160,6 @@ START_TEST(without_mix_or_above_nothing_samples_pass_unchanged)
     rig_free(&rig);
   }
 }
-END_TEST
 
 static void
 run_part(FxRig* const rig, const uint32_t first, const uint32_t end)
@@ -175,7 +169,7 @@ run_part(FxRig* const rig, const uint32_t first, const uint32_t end)
   rig_run(rig, source, sink, end - first, RIG_BLOCKS, 0);
 }
 
-START_TEST(the_output_follows_the_double_precision_model)
+TEST(the_output_follows_the_double_precision_model)
 {
   FxRig rig;
   signal_bursts(in[0], FRAMES, 1, 1.0F);
@@ -198,9 +192,8 @@ START_TEST(the_output_follows_the_double_precision_model)
   ck_assert_double_lt(reference_difference("compressor_rms", outs, 1, FRAMES), 1e-6);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(changes_do_not_click)
+TEST(changes_do_not_click)
 {
   static const struct {
     const char* id;
@@ -222,9 +215,8 @@ START_TEST(changes_do_not_click)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(an_attack_of_0_sets_in_without_a_step)
+TEST(an_attack_of_0_sets_in_without_a_step)
 {
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 1.0F;
@@ -242,9 +234,8 @@ START_TEST(an_attack_of_0_sets_in_without_a_step)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(it_never_makes_louder)
+TEST(it_never_makes_louder)
 {
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 1.0F;
@@ -264,9 +255,8 @@ START_TEST(it_never_makes_louder)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(rms_recovers_from_any_sample)
+TEST(rms_recovers_from_any_sample)
 {
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 0.5F;
@@ -283,22 +273,13 @@ START_TEST(rms_recovers_from_any_sample)
   ck_assert_float_eq_tol(out[0][FRAMES - 1U], before, 1e-4F);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(the_contract_holds_for_every_shape)
+TEST(the_contract_holds_for_every_shape)
 {
   const RigArg linked[] = { { .id = "threshold", .number = -30.0 } };
   check_contract("compressor", linked, ARRAY_LEN(linked), "threshold", -10.0, false);
   const RigArg alone[] = { { .id = "link", .number = 0.0 }, { .id = "detector", .text = "rms" } };
   check_contract("compressor", alone, ARRAY_LEN(alone), "mix", 0.5, false);
 }
-END_TEST
 
-SUITE_MAIN("compressor", the_settled_gain_is_on_the_static_curve,
-           attack_and_release_take_their_time, a_long_release_at_a_high_rate_still_arrives,
-           rms_reads_a_sine_3_dB_below_its_peak,
-           linked_channels_share_one_gain_and_unlinked_ones_do_not,
-           without_mix_or_above_nothing_samples_pass_unchanged,
-           the_output_follows_the_double_precision_model, changes_do_not_click,
-           an_attack_of_0_sets_in_without_a_step, it_never_makes_louder,
-           rms_recovers_from_any_sample, the_contract_holds_for_every_shape)
+SUITE_MAIN("compressor")

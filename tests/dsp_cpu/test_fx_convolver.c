@@ -68,27 +68,24 @@ check_rule(const uint32_t n_ir, const uint32_t n_in, const uint32_t n_out, const
   rig_free(&rig);
 }
 
-START_TEST(one_response_serves_every_channel)
+TEST(one_response_serves_every_channel)
 {
   check_rule(1, 1, 1, (const int[]){ 0 });
   check_rule(1, 3, 3, (const int[]){ 0, -1, -1, -1, 0, -1, -1, -1, 0 });
 }
-END_TEST
 
-START_TEST(as_many_responses_as_channels_serve_one_each)
+TEST(as_many_responses_as_channels_serve_one_each)
 {
   check_rule(2, 2, 2, (const int[]){ 0, -1, -1, 1 });
   check_rule(3, 3, 3, (const int[]){ 0, -1, -1, -1, 1, -1, -1, -1, 2 });
 }
-END_TEST
 
-START_TEST(more_responses_are_a_matrix_input_by_input)
+TEST(more_responses_are_a_matrix_input_by_input)
 {
   check_rule(2, 1, 2, (const int[]){ 0, 1 });
   check_rule(4, 2, 2, (const int[]){ 0, 1, 2, 3 });
   check_rule(6, 2, 3, (const int[]){ 0, 1, 2, 3, 4, 5 });
 }
-END_TEST
 
 static void
 assert_refused(const FxFile* const ir, const uint32_t n_in, const Status status,
@@ -101,7 +98,7 @@ assert_refused(const FxFile* const ir, const uint32_t n_in, const Status status,
   ck_assert_msg(strstr(error.text, first) && strstr(error.text, second), "%s", error.text);
 }
 
-START_TEST(responses_that_do_not_fit_are_refused_with_both_numbers)
+TEST(responses_that_do_not_fit_are_refused_with_both_numbers)
 {
   const FxFile three = noise_ir(3);
   assert_refused(&three, 2, STATUS_BAD_RACK, "3 channels", "2 input channels");
@@ -113,9 +110,8 @@ START_TEST(responses_that_do_not_fit_are_refused_with_both_numbers)
   assert_refused(&empty, 1, STATUS_FILE, "hall.wav", "empty");
   assert_refused(NULL, 1, STATUS_BAD_RACK, "no impulse response", "convolver hall.wav");
 }
-END_TEST
 
-START_TEST(a_text_makes_twice_as_many_channels_at_most)
+TEST(a_text_makes_twice_as_many_channels_at_most)
 {
   static const float zeros[5000] = { 0.0F };
   const FxFile table = { "curve.txt", 1000, 3, zeros, false, 0 };
@@ -134,9 +130,8 @@ START_TEST(a_text_makes_twice_as_many_channels_at_most)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(one_number_per_line_is_one_response)
+TEST(one_number_per_line_is_one_response)
 {
   static const float taps[] = { 0.5F, 0.0F, -0.25F };
   const FxFile file = { "taps.txt", 3, 1, taps, false, 0 };
@@ -155,9 +150,8 @@ START_TEST(one_number_per_line_is_one_response)
   free(in);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(mix_gain_and_predelay_apply_to_the_right_part)
+TEST(mix_gain_and_predelay_apply_to_the_right_part)
 {
   static const float one = 0.5F;
   const FxFile ir = { "half.wav", 1, 1, &one, true, 0 };
@@ -178,9 +172,8 @@ START_TEST(mix_gain_and_predelay_apply_to_the_right_part)
   free(in);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_single_input_is_mixed_to_every_output)
+TEST(a_single_input_is_mixed_to_every_output)
 {
   const FxFile ir = noise_ir(2);
   FxRig rig;
@@ -195,9 +188,8 @@ START_TEST(a_single_input_is_mixed_to_every_output)
   free(in);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(zeros_at_the_end_of_a_response_cost_nothing)
+TEST(zeros_at_the_end_of_a_response_cost_nothing)
 {
   static float samples[2][1000]; // channel 0 sounds for 300 frames, channel 1 not at all
   samples[0][299] = 1.0F;
@@ -216,9 +208,8 @@ START_TEST(zeros_at_the_end_of_a_response_cost_nothing)
   free(in);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_change_of_mix_or_gain_does_not_click)
+TEST(a_change_of_mix_or_gain_does_not_click)
 {
   static const struct {
     const char* id;
@@ -248,9 +239,8 @@ START_TEST(a_change_of_mix_or_gain_does_not_click)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(divisions_into_runs_agree_to_the_tolerance)
+TEST(divisions_into_runs_agree_to_the_tolerance)
 {
   const FxFile ir = noise_ir(4);
   float** const in = planar_noise(2, FRAMES, 1, 0.5);
@@ -269,9 +259,8 @@ START_TEST(divisions_into_runs_agree_to_the_tolerance)
   free(out[1]);
   free(in);
 }
-END_TEST
 
-START_TEST(silence_denormals_and_faults)
+TEST(silence_denormals_and_faults)
 {
   for (uint32_t n_ir = 1; n_ir <= 4U; n_ir *= 2U) {
     const FxFile ir = noise_ir(n_ir);
@@ -281,12 +270,5 @@ START_TEST(silence_denormals_and_faults)
     check_recovers(&fx_case);
   }
 }
-END_TEST
 
-SUITE_MAIN("convolver", one_response_serves_every_channel,
-           as_many_responses_as_channels_serve_one_each, more_responses_are_a_matrix_input_by_input,
-           responses_that_do_not_fit_are_refused_with_both_numbers,
-           a_text_makes_twice_as_many_channels_at_most, one_number_per_line_is_one_response,
-           mix_gain_and_predelay_apply_to_the_right_part, a_single_input_is_mixed_to_every_output,
-           zeros_at_the_end_of_a_response_cost_nothing, a_change_of_mix_or_gain_does_not_click,
-           divisions_into_runs_agree_to_the_tolerance, silence_denormals_and_faults)
+SUITE_MAIN("convolver")

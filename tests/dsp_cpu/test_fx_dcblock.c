@@ -18,7 +18,7 @@ static float in[FRAMES];
 static float out[3][FRAMES];
 static const float* const ins[] = { in };
 
-START_TEST(it_is_the_first_order_high_pass_that_scipy_designs)
+TEST(it_is_the_first_order_high_pass_that_scipy_designs)
 {
   const struct {
     double frequency, rate_hz;
@@ -38,9 +38,8 @@ START_TEST(it_is_the_first_order_high_pass_that_scipy_designs)
   }
   ck_assert_double_lt(reference_difference("dcblock", outs, 3, FRAMES), 5e-7);
 }
-END_TEST
 
-START_TEST(a_constant_decays_by_the_stated_time_constant_to_nothing)
+TEST(a_constant_decays_by_the_stated_time_constant_to_nothing)
 {
   static float constant[96000];
   static float rest[96000];
@@ -61,9 +60,8 @@ START_TEST(a_constant_decays_by_the_stated_time_constant_to_nothing)
   ck_assert_double_le(fabs((double)rest[95999]), 1e-12); // and on: no limit cycle
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(the_tail_follows_the_frequency)
+TEST(the_tail_follows_the_frequency)
 {
   FxRig rig;
   rig_new(&rig, "dcblock", RATE, 1, 256, { .id = "frequency", .number = 5.0 });
@@ -72,9 +70,8 @@ START_TEST(the_tail_follows_the_frequency)
   ck_assert_double_eq_tol((double)rig.fx->tail(rig.node) / (double)before, 5.0, 0.01);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_change_of_frequency_does_not_click)
+TEST(a_change_of_frequency_does_not_click)
 {
   signal_sine(in, FRAMES, 100.0, RATE, 0.5, 0.0);
   for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -93,9 +90,8 @@ START_TEST(a_change_of_frequency_does_not_click)
                       1.5 * max_second_difference(in, FRAMES));
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(changes_without_end_do_not_add_up)
+TEST(changes_without_end_do_not_add_up)
 {
   signal_noise(in, FRAMES, 4);
   for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -117,16 +113,11 @@ START_TEST(changes_without_end_do_not_add_up)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(it_keeps_the_rules_of_every_effect)
+TEST(it_keeps_the_rules_of_every_effect)
 {
   const RigArg args[] = { { .id = "frequency", .number = 20.0 } };
   check_contract("dcblock", args, 1, "frequency", 300.0, false);
 }
-END_TEST
 
-SUITE_MAIN("dcblock", it_is_the_first_order_high_pass_that_scipy_designs,
-           a_constant_decays_by_the_stated_time_constant_to_nothing, the_tail_follows_the_frequency,
-           a_change_of_frequency_does_not_click, changes_without_end_do_not_add_up,
-           it_keeps_the_rules_of_every_effect)
+SUITE_MAIN("dcblock")

@@ -45,7 +45,7 @@ assert_echoes(const uint32_t channel, const uint32_t delay, const uint32_t first
   }
 }
 
-START_TEST(echoes_have_the_time_and_level_asked_for)
+TEST(echoes_have_the_time_and_level_asked_for)
 {
   static const double feedbacks[] = { 0.5, -0.9, 0.99, 0.0 };
   static const double times_ms[] = { 10.0, 2.5, 1.0 / 48.0, 100.0 };
@@ -61,9 +61,8 @@ START_TEST(echoes_have_the_time_and_level_asked_for)
     }
   }
 }
-END_TEST
 
-START_TEST(mix_goes_from_the_input_to_the_echoes)
+TEST(mix_goes_from_the_input_to_the_echoes)
 {
   FxRig rig;
   rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
@@ -75,9 +74,8 @@ START_TEST(mix_goes_from_the_input_to_the_echoes)
   assert_echoes(0, 480, 1, 1, 0.25, 0.5);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(ping_pong_alternates_between_the_channels)
+TEST(ping_pong_alternates_between_the_channels)
 {
   FxRig rig;
   rig_new(&rig, "delay", RATE, 2, 64, { .id = "time", .number = 10.0 },
@@ -90,9 +88,8 @@ START_TEST(ping_pong_alternates_between_the_channels)
   assert_echoes(1, 480, 2, 2, 0.5, 0.8);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(tempo_and_note_give_the_time)
+TEST(tempo_and_note_give_the_time)
 {
   static const struct {
     const char* note;
@@ -118,9 +115,8 @@ START_TEST(tempo_and_note_give_the_time)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(each_repetition_is_3_dB_down_at_tone)
+TEST(each_repetition_is_3_dB_down_at_tone)
 {
   static const double rates[] = { 44100.0, 192000.0 };
   static const double tones[] = { 200.0, 2000.0, 15000.0 };
@@ -143,9 +139,8 @@ START_TEST(each_repetition_is_3_dB_down_at_tone)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(the_output_follows_the_double_precision_model)
+TEST(the_output_follows_the_double_precision_model)
 {
   FxRig rig;
   signal_noise(in[0], FRAMES, 1);
@@ -164,7 +159,6 @@ START_TEST(the_output_follows_the_double_precision_model)
   ck_assert_double_lt(reference_difference("delay_pingpong", outs, 2, FRAMES), 1e-6);
   rig_free(&rig);
 }
-END_TEST
 
 static void
 run_part(FxRig* const rig, const uint32_t first, const uint32_t end)
@@ -174,7 +168,7 @@ run_part(FxRig* const rig, const uint32_t first, const uint32_t end)
   rig_run(rig, source, sink, end - first, RIG_BLOCKS, 0);
 }
 
-START_TEST(new_times_cross_fade_one_after_the_other)
+TEST(new_times_cross_fade_one_after_the_other)
 {
   FxRig rig;
   signal_noise(in[0], FRAMES, 1);
@@ -191,9 +185,8 @@ START_TEST(new_times_cross_fade_one_after_the_other)
   ck_assert_double_lt(reference_difference("delay_change", outs, 1, FRAMES), 1e-6);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_flurry_of_changes_does_not_click)
+TEST(a_flurry_of_changes_does_not_click)
 {
   FxRig rig;
   signal_sine(in[0], FRAMES, 440.0, RATE, 0.5, 0.0);
@@ -210,9 +203,8 @@ START_TEST(a_flurry_of_changes_does_not_click)
                       1.5 * max_second_difference(in[0], FRAMES));
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(the_tail_ends_where_the_echoes_fall_below_120_dB)
+TEST(the_tail_ends_where_the_echoes_fall_below_120_dB)
 {
   FxRig rig;
   rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
@@ -231,9 +223,8 @@ START_TEST(the_tail_ends_where_the_echoes_fall_below_120_dB)
   ck_assert_uint_eq(rig.fx->tail(rig.node), 1376U * 480U + 960U);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(odd_ping_pong_is_refused)
+TEST(odd_ping_pong_is_refused)
 {
   FxRig rig;
   Error error = { STATUS_OK, "" };
@@ -241,9 +232,8 @@ START_TEST(odd_ping_pong_is_refused)
   ck_assert_int_eq(rig_try(&rig, "delay", RATE, 3, 64, false, &odd, 1, &error), STATUS_BAD_ARG);
   ck_assert_ptr_nonnull(strstr(error.text, "pairs"));
 }
-END_TEST
 
-START_TEST(whatever_can_be_set_can_be_made)
+TEST(whatever_can_be_set_can_be_made)
 {
   static const struct {
     const char* id;
@@ -258,9 +248,8 @@ START_TEST(whatever_can_be_set_can_be_made)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(a_time_set_beyond_max_time_stays_at_max_time)
+TEST(a_time_set_beyond_max_time_stays_at_max_time)
 {
   FxRig rig;
   rig_new(&rig, "delay", RATE, 1, 64, { .id = "max_time", .number = 100.0 },
@@ -273,21 +262,13 @@ START_TEST(a_time_set_beyond_max_time_stays_at_max_time)
   assert_echoes(0, 4800, 1, 1, 1.0, 0.0);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(the_contract_holds_for_every_shape)
+TEST(the_contract_holds_for_every_shape)
 {
   const RigArg plain[] = { { .id = "time", .number = 7.3 }, { .id = "tone", .number = 4000.0 } };
   check_contract("delay", plain, ARRAY_LEN(plain), "time", 11.0, false);
   const RigArg pairs[] = { { .id = "time", .number = 0.4 }, { .id = "pingpong", .number = 1.0 } };
   check_contract("delay", pairs, ARRAY_LEN(pairs), "feedback", -0.9, true);
 }
-END_TEST
 
-SUITE_MAIN("delay", echoes_have_the_time_and_level_asked_for, mix_goes_from_the_input_to_the_echoes,
-           ping_pong_alternates_between_the_channels, tempo_and_note_give_the_time,
-           each_repetition_is_3_dB_down_at_tone, the_output_follows_the_double_precision_model,
-           new_times_cross_fade_one_after_the_other, a_flurry_of_changes_does_not_click,
-           the_tail_ends_where_the_echoes_fall_below_120_dB, odd_ping_pong_is_refused,
-           whatever_can_be_set_can_be_made, a_time_set_beyond_max_time_stays_at_max_time,
-           the_contract_holds_for_every_shape)
+SUITE_MAIN("delay")

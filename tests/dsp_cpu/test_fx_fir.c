@@ -27,7 +27,7 @@ direct_sum(const double* const taps, const uint32_t n_taps, const float* const i
   return sum;
 }
 
-START_TEST(a_designed_filter_is_its_taps_short_or_long)
+TEST(a_designed_filter_is_its_taps_short_or_long)
 {
   static const uint32_t lengths[] = { 3, 63, 127, 129, 2001 }; // both sides of the switch
   static const uint32_t blocks[] = { 1, 64, 100, 1024 };
@@ -56,9 +56,8 @@ START_TEST(a_designed_filter_is_its_taps_short_or_long)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(latency_is_declared_for_designs_unless_compensation_is_off)
+TEST(latency_is_declared_for_designs_unless_compensation_is_off)
 {
   static const float taps[] = { 0.25F, 0.5F, 0.25F };
   const FxFile file = { "taps.txt", 1, 3, taps, false, 0 };
@@ -74,9 +73,8 @@ START_TEST(latency_is_declared_for_designs_unless_compensation_is_off)
   ck_assert_uint_eq(rig.shape.latency_frames, 0);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(coefficients_come_from_a_file_for_all_or_for_each_channel)
+TEST(coefficients_come_from_a_file_for_all_or_for_each_channel)
 {
   enum { ROWS = 2, TAPS = 300 };
   static float rows[ROWS * TAPS];
@@ -110,9 +108,8 @@ START_TEST(coefficients_come_from_a_file_for_all_or_for_each_channel)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(one_number_per_line_is_one_filter_for_all_channels)
+TEST(one_number_per_line_is_one_filter_for_all_channels)
 {
   static const float taps[] = { 0.5F, 0.0F, -0.25F };
   const FxFile file = { "taps.txt", 3, 1, taps, false, 0 };
@@ -131,7 +128,6 @@ START_TEST(one_number_per_line_is_one_filter_for_all_channels)
   free(out);
   free(in);
 }
-END_TEST
 
 /// The error must name what is wrong and the way out.
 #define assert_refused(n_in, first, second, ...)                                                   \
@@ -144,7 +140,7 @@ END_TEST
     ck_assert_msg(strstr(error.text, first) && strstr(error.text, second), "%s", error.text);      \
   } while (0)
 
-START_TEST(what_cannot_be_is_refused_with_the_way_out)
+TEST(what_cannot_be_is_refused_with_the_way_out)
 {
   static const float numbers[9] = { 1.0F };
   const FxFile three = { "taps.txt", 3, 3, numbers, false, 0 };
@@ -166,9 +162,8 @@ START_TEST(what_cannot_be_is_refused_with_the_way_out)
   assert_refused(2, "3 rows", "2 channels", { .id = "file", .text = "taps.txt", .file = &three });
   assert_refused(2, "taps.txt", "empty", { .id = "file", .text = "taps.txt", .file = &empty });
 }
-END_TEST
 
-START_TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
+TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
 {
   float** const in = planar_noise(1, FRAMES, 1, 1.0);
   float** const first = planar_silence(1, FRAMES);
@@ -191,7 +186,6 @@ START_TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
   free(first);
   free(in);
 }
-END_TEST
 
 /// The first kernel that a device runs for a filter.
 static const char*
@@ -228,15 +222,14 @@ kernel_of(const uint32_t n_taps)
   return kernel.passes[0].entry;
 }
 
-START_TEST(a_device_has_partitions_for_what_its_direct_kernel_has_no_room_for)
+TEST(a_device_has_partitions_for_what_its_direct_kernel_has_no_room_for)
 {
   ck_assert_str_eq(kernel_of(1), "fx_fir");
   ck_assert_str_eq(kernel_of(FIR_MAX_DIRECT_TAPS), "fx_fir");
   ck_assert_str_ne(kernel_of(FIR_MAX_DIRECT_TAPS + 1), "fx_fir");
 }
-END_TEST
 
-START_TEST(silence_denormals_and_faults)
+TEST(silence_denormals_and_faults)
 {
   static const double lengths[] = { 101.0, 1001.0 };
   for (size_t l = 0; l < ARRAY_LEN(lengths); ++l) {
@@ -246,13 +239,5 @@ START_TEST(silence_denormals_and_faults)
     check_recovers(&fx_case);
   }
 }
-END_TEST
 
-SUITE_MAIN("fir", a_designed_filter_is_its_taps_short_or_long,
-           latency_is_declared_for_designs_unless_compensation_is_off,
-           coefficients_come_from_a_file_for_all_or_for_each_channel,
-           one_number_per_line_is_one_filter_for_all_channels,
-           what_cannot_be_is_refused_with_the_way_out,
-           short_filters_give_the_same_bits_for_any_division_into_runs,
-           a_device_has_partitions_for_what_its_direct_kernel_has_no_room_for,
-           silence_denormals_and_faults)
+SUITE_MAIN("fir")

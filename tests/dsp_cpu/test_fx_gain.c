@@ -17,7 +17,7 @@ static float out[FRAMES];
 static const float* const ins[] = { in };
 static float* const outs[] = { out };
 
-START_TEST(gain_is_in_decibels)
+TEST(gain_is_in_decibels)
 {
   FxRig rig;
   rig_new(&rig, "gain", RATE, 1, 64, { .id = "gain", .number = -6.0 });
@@ -28,9 +28,8 @@ START_TEST(gain_is_in_decibels)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(the_bottom_of_the_range_is_silence)
+TEST(the_bottom_of_the_range_is_silence)
 {
   FxRig rig;
   rig_new(&rig, "gain", RATE, 1, 64, { .id = "gain", .number = -120.0 });
@@ -41,9 +40,8 @@ START_TEST(the_bottom_of_the_range_is_silence)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_change_does_not_click_and_does_not_depend_on_the_split)
+TEST(a_change_does_not_click_and_does_not_depend_on_the_split)
 {
   static float reference[FRAMES];
   signal_sine(in, FRAMES, 1000.0, RATE, 0.5, 0.0);
@@ -66,7 +64,5 @@ START_TEST(a_change_does_not_click_and_does_not_depend_on_the_split)
     rig_free(&rig);
   }
 }
-END_TEST
 
-SUITE_MAIN("gain", gain_is_in_decibels, the_bottom_of_the_range_is_silence,
-           a_change_does_not_click_and_does_not_depend_on_the_split)
+SUITE_MAIN("gain")

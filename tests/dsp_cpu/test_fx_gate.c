@@ -38,7 +38,7 @@ gain(const uint32_t channel, const uint32_t frame)
   return (double)out[channel][frame] / (double)in[channel][frame];
 }
 
-START_TEST(it_opens_at_the_threshold_and_not_below)
+TEST(it_opens_at_the_threshold_and_not_below)
 {
   FxRig rig;
   rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = -30.0 },
@@ -53,9 +53,8 @@ START_TEST(it_opens_at_the_threshold_and_not_below)
   ck_assert_double_eq_tol(gain(0, 7300), 1.0, 1e-6);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame)
+TEST(hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame)
 {
   FxRig rig;
   rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = -30.0 },
@@ -74,9 +73,8 @@ START_TEST(hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(attack_and_release_take_their_time)
+TEST(attack_and_release_take_their_time)
 {
   static const double rates[] = { 44100.0, 96000.0, 192000.0 };
   for (size_t r = 0; r < ARRAY_LEN(rates); ++r) {
@@ -94,9 +92,8 @@ START_TEST(attack_and_release_take_their_time)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(the_bottom_of_the_range_is_silence)
+TEST(the_bottom_of_the_range_is_silence)
 {
   FxRig rig;
   rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = 0.0 });
@@ -107,9 +104,8 @@ START_TEST(the_bottom_of_the_range_is_silence)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_linked_gate_opens_for_the_loudest_channel)
+TEST(a_linked_gate_opens_for_the_loudest_channel)
 {
   square(0, 0, FRAMES, -10.0);
   square(1, 0, FRAMES, -50.0);
@@ -124,9 +120,8 @@ START_TEST(a_linked_gate_opens_for_the_loudest_channel)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(the_output_follows_the_double_precision_model)
+TEST(the_output_follows_the_double_precision_model)
 {
   FxRig rig;
   signal_bursts(in[0], FRAMES, 1, 1.0F);
@@ -139,9 +134,8 @@ START_TEST(the_output_follows_the_double_precision_model)
   ck_assert_double_lt(reference_difference("gate", outs, 2, FRAMES), 1e-6);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_change_of_range_does_not_click)
+TEST(a_change_of_range_does_not_click)
 {
   static const double ranges_db[] = { 0.0, -120.0 };
   signal_sine(in[0], FRAMES, 100.0, RATE, 0.1, 0.5 * M_PI); // the change comes at a crest
@@ -160,9 +154,8 @@ START_TEST(a_change_of_range_does_not_click)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(the_contract_holds_for_every_shape)
+TEST(the_contract_holds_for_every_shape)
 {
   const RigArg linked[] = { { .id = "threshold", .number = -1.0 },
                             { .id = "hold", .number = 0.1 },
@@ -171,11 +164,5 @@ START_TEST(the_contract_holds_for_every_shape)
   const RigArg alone[] = { { .id = "link", .number = 0.0 }, { .id = "threshold", .number = -0.5 } };
   check_contract("gate", alone, ARRAY_LEN(alone), "range", -6.0, false);
 }
-END_TEST
 
-SUITE_MAIN("gate", it_opens_at_the_threshold_and_not_below,
-           hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame,
-           attack_and_release_take_their_time, the_bottom_of_the_range_is_silence,
-           a_linked_gate_opens_for_the_loudest_channel,
-           the_output_follows_the_double_precision_model, a_change_of_range_does_not_click,
-           the_contract_holds_for_every_shape)
+SUITE_MAIN("gate")

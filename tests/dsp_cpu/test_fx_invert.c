@@ -12,7 +12,7 @@
 #define RATE   48000.0
 #define FRAMES 4800U
 
-START_TEST(the_listed_channels_are_flipped_exactly_and_the_others_pass)
+TEST(the_listed_channels_are_flipped_exactly_and_the_others_pass)
 {
   const struct {
     const char *list, *flipped;
@@ -40,9 +40,8 @@ START_TEST(the_listed_channels_are_flipped_exactly_and_the_others_pass)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(lists_that_make_no_sense_are_refused)
+TEST(lists_that_make_no_sense_are_refused)
 {
   const struct {
     const char *list, *message;
@@ -67,9 +66,8 @@ START_TEST(lists_that_make_no_sense_are_refused)
     ck_assert_msg(strstr(error.text, cases[i].message), "%s: %s", cases[i].list, error.text);
   }
 }
-END_TEST
 
-START_TEST(switching_does_not_click)
+TEST(switching_does_not_click)
 {
   static float in[2U * FRAMES];
   static float out[2U * FRAMES];
@@ -87,14 +85,10 @@ START_TEST(switching_does_not_click)
                       1.1 * max_second_difference(in, 2U * FRAMES));
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(it_keeps_the_rules_of_every_effect)
+TEST(it_keeps_the_rules_of_every_effect)
 {
   check_contract("invert", NULL, 0, "on", 0.0, false);
 }
-END_TEST
 
-SUITE_MAIN("invert", the_listed_channels_are_flipped_exactly_and_the_others_pass,
-           lists_that_make_no_sense_are_refused, switching_does_not_click,
-           it_keeps_the_rules_of_every_effect)
+SUITE_MAIN("invert")

@@ -83,7 +83,7 @@ largest(const float* const x, const uint32_t n)
   return peak;
 }
 
-START_TEST(nothing_exceeds_the_ceiling)
+TEST(nothing_exceeds_the_ceiling)
 {
   static const double lookaheads_ms[] = { 0.0, 0.02, 1.5, 7.3, 20.0 };
   static const double rates[] = { 44100.0, 48000.0, 192000.0 };
@@ -104,9 +104,8 @@ START_TEST(nothing_exceeds_the_ceiling)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(a_moving_ceiling_holds_too)
+TEST(a_moving_ceiling_holds_too)
 {
   FxRig rig;
   uint64_t state = 5;
@@ -128,9 +127,8 @@ START_TEST(a_moving_ceiling_holds_too)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_ceiling_that_turns_round_does_not_overshoot)
+TEST(a_ceiling_that_turns_round_does_not_overshoot)
 {
   FxRig rig;
   for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -145,9 +143,8 @@ START_TEST(a_ceiling_that_turns_round_does_not_overshoot)
   ck_assert_double_le(largest(out[0], FRAMES), pow(10.0, -0.5 / 20.0));
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
+TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
 {
   static const double lookaheads_ms[] = { 0.0, 0.1, 1.5, 20.0 };
   signal_noise(in[0], FRAMES, 1);
@@ -163,9 +160,8 @@ START_TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(the_gain_is_down_in_time_and_comes_back_with_the_release)
+TEST(the_gain_is_down_in_time_and_comes_back_with_the_release)
 {
   FxRig rig;
   rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = 0.0 },
@@ -183,9 +179,8 @@ START_TEST(the_gain_is_down_in_time_and_comes_back_with_the_release)
   ck_assert_double_eq_tol((double)out[0][4896U + 48U + 960U] / 0.5, later, 0.002);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_linked_limiter_turns_all_channels_down_alike)
+TEST(a_linked_limiter_turns_all_channels_down_alike)
 {
   signal_bursts(in[0], FRAMES, 1, 8.0F);
   signal_noise(in[1], FRAMES, 2);
@@ -204,9 +199,8 @@ START_TEST(a_linked_limiter_turns_all_channels_down_alike)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(the_output_follows_the_double_precision_model)
+TEST(the_output_follows_the_double_precision_model)
 {
   FxRig rig;
   signal_bursts(in[0], FRAMES, 1, 30.0F);
@@ -217,9 +211,8 @@ START_TEST(the_output_follows_the_double_precision_model)
   ck_assert_double_lt(reference_difference("limiter", outs, 2, FRAMES), 1e-6);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_change_of_ceiling_does_not_click)
+TEST(a_change_of_ceiling_does_not_click)
 {
   FxRig rig;
   signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
@@ -233,9 +226,8 @@ START_TEST(a_change_of_ceiling_does_not_click)
                       1.05 * max_second_difference(in[0], FRAMES));
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_look_ahead_beyond_the_sums_is_refused)
+TEST(a_look_ahead_beyond_the_sums_is_refused)
 {
   FxRig rig;
   Error error = { STATUS_OK, "" };
@@ -247,9 +239,8 @@ START_TEST(a_look_ahead_beyond_the_sums_is_refused)
                    STATUS_LIMIT);
   ck_assert_ptr_nonnull(strstr(error.text, "lookahead"));
 }
-END_TEST
 
-START_TEST(the_contract_holds_for_every_shape)
+TEST(the_contract_holds_for_every_shape)
 {
   const RigArg linked[] = { { .id = "ceiling", .number = -6.0 } };
   check_contract("limiter", linked, ARRAY_LEN(linked), "ceiling", -20.0, false);
@@ -258,12 +249,5 @@ START_TEST(the_contract_holds_for_every_shape)
                            { .id = "lookahead", .number = 0.5 } };
   check_contract("limiter", alone, ARRAY_LEN(alone), "release", 5.0, false);
 }
-END_TEST
 
-SUITE_MAIN("limiter", nothing_exceeds_the_ceiling, a_moving_ceiling_holds_too,
-           a_ceiling_that_turns_round_does_not_overshoot,
-           below_the_ceiling_samples_pass_unchanged_after_the_latency,
-           the_gain_is_down_in_time_and_comes_back_with_the_release,
-           a_linked_limiter_turns_all_channels_down_alike,
-           the_output_follows_the_double_precision_model, a_change_of_ceiling_does_not_click,
-           a_look_ahead_beyond_the_sums_is_refused, the_contract_holds_for_every_shape)
+SUITE_MAIN("limiter")

@@ -37,7 +37,7 @@ check_product(FxRig* const rig, const double* const coefficients, const uint32_t
   free(in);
 }
 
-START_TEST(rows_are_outputs_and_columns_are_inputs)
+TEST(rows_are_outputs_and_columns_are_inputs)
 {
   const struct {
     const char* rows;
@@ -63,9 +63,8 @@ START_TEST(rows_are_outputs_and_columns_are_inputs)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(every_input_reaches_every_output_by_its_own_coefficient)
+TEST(every_input_reaches_every_output_by_its_own_coefficient)
 {
   static const uint32_t widths[] = { 1, 2, 3, 4, 5, 7, 8, 9, 17 };
   static double coefficients[17 * 17];
@@ -85,9 +84,8 @@ START_TEST(every_input_reaches_every_output_by_its_own_coefficient)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(rows_come_from_a_file_too)
+TEST(rows_come_from_a_file_too)
 {
   const float samples[] = { 1.0F, 0.0F, -0.5F, 0.25F, 2.0F, 0.125F };
   const double coefficients[] = { 1.0, 0.0, -0.5, 0.25, 2.0, 0.125 };
@@ -107,9 +105,8 @@ START_TEST(rows_come_from_a_file_too)
                    STATUS_BAD_RACK);
   ck_assert_ptr_nonnull(strstr(error.text, "m.txt"));
 }
-END_TEST
 
-START_TEST(rows_that_are_none_are_refused_with_their_place)
+TEST(rows_that_are_none_are_refused_with_their_place)
 {
   const struct {
     const char *rows, *message;
@@ -136,9 +133,8 @@ START_TEST(rows_that_are_none_are_refused_with_their_place)
     ck_assert_msg(strstr(error.text, cases[i].message), "%s: %s", cases[i].rows, error.text);
   }
 }
-END_TEST
 
-START_TEST(the_widest_matrix_works_and_a_wider_one_is_refused)
+TEST(the_widest_matrix_works_and_a_wider_one_is_refused)
 {
   static double coefficients[FX_MAX_CHANNELS * 2U];
   static char rows[FX_MAX_CHANNELS * 17U];
@@ -158,7 +154,6 @@ START_TEST(the_widest_matrix_works_and_a_wider_one_is_refused)
   const RigArg args[] = { { .id = "rows", .text = rows } };
   ck_assert_int_eq(rig_try(&rig, "matrix", RATE, 2, 64, false, args, 1, &error), STATUS_LIMIT);
 }
-END_TEST
 
 /// A coefficient from the words of a device: see kernels/fx_matrix.cu.
 static double
@@ -179,7 +174,7 @@ device_coefficient(const uint32_t* const words, const uint32_t n_tiles, const ui
   return 0.0;
 }
 
-START_TEST(a_device_finds_each_coefficient_in_its_words)
+TEST(a_device_finds_each_coefficient_in_its_words)
 {
   enum { MOST_ROWS = 17, COLUMNS = 3 };
   for (uint32_t n_rows = 1; n_rows <= MOST_ROWS; ++n_rows) {
@@ -210,19 +205,13 @@ START_TEST(a_device_finds_each_coefficient_in_its_words)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(it_keeps_the_rules_of_every_effect)
+TEST(it_keeps_the_rules_of_every_effect)
 {
   const RigArg args[] = { { .id = "rows", .text = "1 0.5; -0.25 0.125" } };
   const FxCase fx_case = { "matrix", RATE, 2, args, 1 };
   check_silence_and_denormals(&fx_case);
   check_recovers(&fx_case);
 }
-END_TEST
 
-SUITE_MAIN("matrix", rows_are_outputs_and_columns_are_inputs,
-           every_input_reaches_every_output_by_its_own_coefficient, rows_come_from_a_file_too,
-           rows_that_are_none_are_refused_with_their_place,
-           the_widest_matrix_works_and_a_wider_one_is_refused,
-           a_device_finds_each_coefficient_in_its_words, it_keeps_the_rules_of_every_effect)
+SUITE_MAIN("matrix")

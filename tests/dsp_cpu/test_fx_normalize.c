@@ -117,7 +117,7 @@ loudness_lufs(float** const x, const uint32_t n_channels, const uint32_t n_frame
   return lufs;
 }
 
-START_TEST(every_mode_reaches_its_target_and_keeps_the_balance)
+TEST(every_mode_reaches_its_target_and_keeps_the_balance)
 {
   const struct {
     const char* mode;
@@ -155,9 +155,8 @@ START_TEST(every_mode_reaches_its_target_and_keeps_the_balance)
     }
   }
 }
-END_TEST
 
-START_TEST(a_full_scale_sine_has_its_textbook_levels)
+TEST(a_full_scale_sine_has_its_textbook_levels)
 {
   float** const in = planar_silence(2, FRAMES);
   float** const out = planar_silence(2, FRAMES);
@@ -181,9 +180,8 @@ START_TEST(a_full_scale_sine_has_its_textbook_levels)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(silence_stays_silent_and_needs_no_second_pass)
+TEST(silence_stays_silent_and_needs_no_second_pass)
 {
   float** const in = planar_silence(2, FRAMES);
   const char* const modes[] = { "peak", "rms", "r128" };
@@ -200,9 +198,8 @@ START_TEST(silence_stays_silent_and_needs_no_second_pass)
   }
   free(in);
 }
-END_TEST
 
-START_TEST(silence_around_the_signal_does_not_change_its_power)
+TEST(silence_around_the_signal_does_not_change_its_power)
 {
   float** const in = planar_silence(1, FRAMES);
   float** const out = planar_silence(1, FRAMES);
@@ -219,9 +216,8 @@ START_TEST(silence_around_the_signal_does_not_change_its_power)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(a_pass_that_was_not_finished_does_not_count)
+TEST(a_pass_that_was_not_finished_does_not_count)
 {
   // As when a node before this one asks for another pass: only the last one is to be measured.
   const char* const modes[] = { "peak", "rms", "r128" };
@@ -248,9 +244,8 @@ START_TEST(a_pass_that_was_not_finished_does_not_count)
   free(quiet);
   free(loud);
 }
-END_TEST
 
-START_TEST(samples_that_are_no_numbers_count_as_silence)
+TEST(samples_that_are_no_numbers_count_as_silence)
 {
   float** const in = planar_noise(1, FRAMES, 1, 0.1);
   float** const out = planar_silence(1, FRAMES);
@@ -269,9 +264,8 @@ START_TEST(samples_that_are_no_numbers_count_as_silence)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(one_behind_another_measures_what_that_one_makes)
+TEST(one_behind_another_measures_what_that_one_makes)
 {
   static const char document[] = // in the order against the signal
       "add last normalize rms -20\nadd first normalize peak -30\n"
@@ -304,9 +298,8 @@ START_TEST(one_behind_another_measures_what_that_one_makes)
   engine_free(engine);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(without_memory_to_measure_a_pass_fails)
+TEST(without_memory_to_measure_a_pass_fails)
 {
   float** const in = planar_noise(2, FRAMES, 1, 0.1);
   float** const out = planar_silence(2, FRAMES);
@@ -324,9 +317,8 @@ START_TEST(without_memory_to_measure_a_pass_fails)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(a_mean_level_that_must_clip_is_refused)
+TEST(a_mean_level_that_must_clip_is_refused)
 {
   const char* const modes[] = { "rms", "r128" };
   for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
@@ -339,9 +331,8 @@ START_TEST(a_mean_level_that_must_clip_is_refused)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(it_is_for_rendering_and_for_as_many_channels_as_the_meter_takes)
+TEST(it_is_for_rendering_and_for_as_many_channels_as_the_meter_takes)
 {
   ck_assert(fx_find("normalize")->offline_only);
   FxRig rig;
@@ -357,13 +348,5 @@ START_TEST(it_is_for_rendering_and_for_as_many_channels_as_the_meter_takes)
   free(out);
   free(in);
 }
-END_TEST
 
-SUITE_MAIN("normalize", every_mode_reaches_its_target_and_keeps_the_balance,
-           a_full_scale_sine_has_its_textbook_levels, silence_stays_silent_and_needs_no_second_pass,
-           silence_around_the_signal_does_not_change_its_power,
-           a_pass_that_was_not_finished_does_not_count,
-           samples_that_are_no_numbers_count_as_silence,
-           one_behind_another_measures_what_that_one_makes, without_memory_to_measure_a_pass_fails,
-           a_mean_level_that_must_clip_is_refused,
-           it_is_for_rendering_and_for_as_many_channels_as_the_meter_takes)
+SUITE_MAIN("normalize")

@@ -40,7 +40,7 @@ gains(const uint32_t n_in, const char* const law, const double position, double 
   rig_free(&rig);
 }
 
-START_TEST(one_channel_is_placed_by_the_law)
+TEST(one_channel_is_placed_by_the_law)
 {
   const double centre_db[] = { -3.0103, -4.5154, -6.0206 };
   for (uint32_t law = 0; law < 3U; ++law) {
@@ -66,9 +66,8 @@ START_TEST(one_channel_is_placed_by_the_law)
     ck_assert_double_eq_tol(middle[1] * middle[1], power[1] * linear[1], 1e-6);
   }
 }
-END_TEST
 
-START_TEST(two_channels_are_balanced_with_nothing_lost_at_the_centre)
+TEST(two_channels_are_balanced_with_nothing_lost_at_the_centre)
 {
   for (uint32_t law = 0; law < 3U; ++law) {
     double gain[2];
@@ -87,9 +86,8 @@ START_TEST(two_channels_are_balanced_with_nothing_lost_at_the_centre)
     ck_assert(gain[0] == 0.0 && gain[1] == 1.0);
   }
 }
-END_TEST
 
-START_TEST(each_side_keeps_its_own_channel)
+TEST(each_side_keeps_its_own_channel)
 {
   FxRig rig;
   rig_new(&rig, "pan", RATE, 2, 64, { .id = "position", .number = 0.0 });
@@ -100,18 +98,16 @@ START_TEST(each_side_keeps_its_own_channel)
   ck_assert_double_le(max_difference(in[1], out[1], FRAMES, NULL), 0.0);
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(more_than_two_channels_are_refused)
+TEST(more_than_two_channels_are_refused)
 {
   FxRig rig;
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(rig_try(&rig, "pan", RATE, 3, 64, false, NULL, 0, &error), STATUS_BAD_RACK);
   ck_assert_ptr_nonnull(strstr(error.text, "1 or 2 channels, not 3"));
 }
-END_TEST
 
-START_TEST(moving_and_another_law_do_not_click)
+TEST(moving_and_another_law_do_not_click)
 {
   signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
   FxRig rig;
@@ -133,18 +129,13 @@ START_TEST(moving_and_another_law_do_not_click)
   }
   rig_free(&rig);
 }
-END_TEST
 
-START_TEST(it_keeps_the_rules_of_every_effect)
+TEST(it_keeps_the_rules_of_every_effect)
 {
   const FxCase fx_case = { "pan", RATE, 2, NULL, 0 };
   check_splits(&fx_case, "position", 0.7);
   check_silence_and_denormals(&fx_case);
   check_recovers(&fx_case);
 }
-END_TEST
 
-SUITE_MAIN("pan", one_channel_is_placed_by_the_law,
-           two_channels_are_balanced_with_nothing_lost_at_the_centre,
-           each_side_keeps_its_own_channel, more_than_two_channels_are_refused,
-           moving_and_another_law_do_not_click, it_keeps_the_rules_of_every_effect)
+SUITE_MAIN("pan")

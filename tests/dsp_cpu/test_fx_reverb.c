@@ -113,7 +113,7 @@ rt60_at(const float* const h, const uint32_t n_frames, const double frequency_hz
   return result;
 }
 
-START_TEST(a_stereo_reverb_follows_the_double_precision_model)
+TEST(a_stereo_reverb_follows_the_double_precision_model)
 {
   FxRig rig;
   float** const in = planar_noise(2, FRAMES, 1, 1.0);
@@ -130,9 +130,8 @@ START_TEST(a_stereo_reverb_follows_the_double_precision_model)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(a_reverb_of_the_greatest_width_follows_it_too)
+TEST(a_reverb_of_the_greatest_width_follows_it_too)
 {
   FxRig rig;
   float** const in = planar_silence(FX_MAX_CHANNELS, FRAMES);
@@ -151,9 +150,8 @@ START_TEST(a_reverb_of_the_greatest_width_follows_it_too)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(rt60_is_the_decay_at_every_size_and_rate)
+TEST(rt60_is_the_decay_at_every_size_and_rate)
 {
   static const double rates[] = { 44100.0, 48000.0, 96000.0, 192000.0 };
   static const double sizes[] = { 0.0, 0.4, 0.7, 1.0 };
@@ -173,9 +171,8 @@ START_TEST(rt60_is_the_decay_at_every_size_and_rate)
     free(h);
   }
 }
-END_TEST
 
-START_TEST(the_decay_is_half_at_the_damping_frequency)
+TEST(the_decay_is_half_at_the_damping_frequency)
 {
   static const double dampings_hz[] = { 1500.0, 4000.0, 10000.0 };
   for (size_t d = 0; d < ARRAY_LEN(dampings_hz); ++d) {
@@ -190,9 +187,8 @@ START_TEST(the_decay_is_half_at_the_damping_frequency)
     free(h);
   }
 }
-END_TEST
 
-START_TEST(the_level_depends_on_neither_size_nor_decay_nor_width)
+TEST(the_level_depends_on_neither_size_nor_decay_nor_width)
 {
   static const double sizes[] = { 0.0, 0.7, 1.0 };
   static const double decays_ms[] = { 100.0, 1000.0, 4000.0 };
@@ -214,9 +210,8 @@ START_TEST(the_level_depends_on_neither_size_nor_decay_nor_width)
     free(h);
   }
 }
-END_TEST
 
-START_TEST(outputs_are_uncorrelated)
+TEST(outputs_are_uncorrelated)
 {
   FxRig rig;
   rig_new(&rig, "reverb", RATE, 40, 64, { .id = "mix", .number = 1.0 });
@@ -235,9 +230,8 @@ START_TEST(outputs_are_uncorrelated)
   }
   free(h);
 }
-END_TEST
 
-START_TEST(the_default_is_dense_as_noise_within_a_tenth_of_a_second)
+TEST(the_default_is_dense_as_noise_within_a_tenth_of_a_second)
 {
   FxRig rig;
   rig_new(&rig, "reverb", RATE, 1, 64, { .id = "mix", .number = 1.0 });
@@ -257,9 +251,8 @@ START_TEST(the_default_is_dense_as_noise_within_a_tenth_of_a_second)
   }
   free(h);
 }
-END_TEST
 
-START_TEST(it_begins_after_the_predelay_and_ends_with_the_tail)
+TEST(it_begins_after_the_predelay_and_ends_with_the_tail)
 {
   FxRig rig;
   rig_new(&rig, "reverb", RATE, 1, 64, { .id = "size", .number = 0.0 },
@@ -282,9 +275,8 @@ START_TEST(it_begins_after_the_predelay_and_ends_with_the_tail)
                       -135.0); // and not much too long
   free(h);
 }
-END_TEST
 
-START_TEST(the_longest_decay_at_every_extreme_only_decays)
+TEST(the_longest_decay_at_every_extreme_only_decays)
 {
   static const double ends[][2] = { { 0.0, 1.0 }, { 200.0, 20000.0 }, { 0.0, 1.0 } };
   float** const in = planar_noise(2, 24000, 1, 1.0);
@@ -313,9 +305,8 @@ START_TEST(the_longest_decay_at_every_extreme_only_decays)
   free(silence);
   free(in);
 }
-END_TEST
 
-START_TEST(a_flurry_of_changes_stays_bounded)
+TEST(a_flurry_of_changes_stays_bounded)
 {
   static const struct {
     const char* id;
@@ -346,9 +337,8 @@ START_TEST(a_flurry_of_changes_stays_bounded)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(changes_do_not_click)
+TEST(changes_do_not_click)
 {
   static const struct {
     const char* id;
@@ -379,9 +369,8 @@ START_TEST(changes_do_not_click)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(modulation_sets_in_without_corners)
+TEST(modulation_sets_in_without_corners)
 {
   float** const in = planar_silence(1, 144000);
   float** const out = planar_silence(1, 144000);
@@ -401,9 +390,8 @@ START_TEST(modulation_sets_in_without_corners)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(without_mix_samples_pass_unchanged)
+TEST(without_mix_samples_pass_unchanged)
 {
   float** const in = planar_noise(3, FRAMES, 1, 1.0);
   float** const out = planar_silence(3, FRAMES);
@@ -417,9 +405,8 @@ START_TEST(without_mix_samples_pass_unchanged)
   free(out);
   free(in);
 }
-END_TEST
 
-START_TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
+TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
 {
   static const uint32_t blocks[] = { 1, 64, 65, 128, 129, 512, 4096 };
   static const uint32_t tiles[] = { 1, 1, 2, 2, 3, 8, 8 };
@@ -433,24 +420,12 @@ START_TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
     rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(the_contract_holds_for_every_shape)
+TEST(the_contract_holds_for_every_shape)
 {
   const RigArg args[] = { { .id = "size", .number = 0.1 }, { .id = "modulation", .number = 1.0 } };
   check_contract("reverb", args, ARRAY_LEN(args), "predelay", 3.0, false);
   check_contract("reverb", args, ARRAY_LEN(args), "decay", 300.0, false);
 }
-END_TEST
 
-SUITE_MAIN("reverb", a_stereo_reverb_follows_the_double_precision_model,
-           a_reverb_of_the_greatest_width_follows_it_too, rt60_is_the_decay_at_every_size_and_rate,
-           the_decay_is_half_at_the_damping_frequency,
-           the_level_depends_on_neither_size_nor_decay_nor_width, outputs_are_uncorrelated,
-           the_default_is_dense_as_noise_within_a_tenth_of_a_second,
-           it_begins_after_the_predelay_and_ends_with_the_tail,
-           the_longest_decay_at_every_extreme_only_decays, a_flurry_of_changes_stays_bounded,
-           changes_do_not_click, modulation_sets_in_without_corners,
-           without_mix_samples_pass_unchanged,
-           a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight,
-           the_contract_holds_for_every_shape)
+SUITE_MAIN("reverb")

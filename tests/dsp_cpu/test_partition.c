@@ -139,7 +139,7 @@ static const uint32_t blocks[] = {
   1, 16, 31, 64, 100, 441, 480, 512, 1000, 1021, 1024, 4096, 8192
 };
 
-START_TEST(any_response_in_blocks_of_any_size)
+TEST(any_response_in_blocks_of_any_size)
 {
   static const uint64_t sizes[] = { 1, 2, 63, 64, 65, 1000, 48000 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
@@ -148,17 +148,15 @@ START_TEST(any_response_in_blocks_of_any_size)
     }
   }
 }
-END_TEST
 
-START_TEST(half_a_million_taps_in_blocks_of_any_size)
+TEST(half_a_million_taps_in_blocks_of_any_size)
 {
   for (size_t b = 1; b < ARRAY_LEN(blocks); b += 2U) {
     check_size(500000, blocks[b], SPLIT_BLOCKS);
   }
 }
-END_TEST
 
-START_TEST(any_division_into_runs)
+TEST(any_division_into_runs)
 {
   static const uint64_t sizes[] = { 65, 20000 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
@@ -167,9 +165,8 @@ START_TEST(any_division_into_runs)
     }
   }
 }
-END_TEST
 
-START_TEST(scipy_agrees)
+TEST(scipy_agrees)
 {
   static const struct {
     uint32_t n_taps, n_frames, first;
@@ -193,9 +190,8 @@ START_TEST(scipy_agrees)
     free(taps);
   }
 }
-END_TEST
 
-START_TEST(a_matrix_sums_every_input_into_every_output)
+TEST(a_matrix_sums_every_input_into_every_output)
 {
   enum { IN = 3, OUT = 2, TAPS = 9000, FRAMES = 15000 };
   static const uint32_t sizes[] = { 64, 100 };
@@ -227,7 +223,6 @@ START_TEST(a_matrix_sums_every_input_into_every_output)
     }
   }
 }
-END_TEST
 
 /// Two passages of the same sound, `rest` frames of silence apart, give the same bits.
 static void
@@ -265,14 +260,13 @@ check_rest(const uint32_t rest)
   free(taps);
 }
 
-START_TEST(the_same_sound_gives_the_same_bits_after_any_rest)
+TEST(the_same_sound_gives_the_same_bits_after_any_rest)
 {
   check_rest(3 * 64); // no whole partition
   check_rest(2001 * 64);
 }
-END_TEST
 
-START_TEST(an_impulse_brings_out_the_response)
+TEST(an_impulse_brings_out_the_response)
 {
   enum { TAPS = 3000, FRAMES = 4096 };
   float* const taps = response(TAPS, 2);
@@ -285,10 +279,9 @@ START_TEST(an_impulse_brings_out_the_response)
   free(in);
   free(taps);
 }
-END_TEST
 
 /// Noise through a response that begins late: what a new state holds must add nothing before.
-START_TEST(before_the_response_begins_the_output_is_exactly_zero)
+TEST(before_the_response_begins_the_output_is_exactly_zero)
 {
   enum { TAPS = 9000, FRAMES = 8192 };
   static const uint32_t sizes[] = { 64, 100 };
@@ -306,10 +299,5 @@ START_TEST(before_the_response_begins_the_output_is_exactly_zero)
   }
   free(taps);
 }
-END_TEST
 
-SUITE_MAIN("partition", any_response_in_blocks_of_any_size,
-           half_a_million_taps_in_blocks_of_any_size, any_division_into_runs, scipy_agrees,
-           a_matrix_sums_every_input_into_every_output,
-           the_same_sound_gives_the_same_bits_after_any_rest, an_impulse_brings_out_the_response,
-           before_the_response_begins_the_output_is_exactly_zero)
+SUITE_MAIN("partition")

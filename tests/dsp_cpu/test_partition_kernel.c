@@ -38,7 +38,7 @@ shape_for(const uint32_t block, const uint64_t n_taps, const uint32_t n_units)
   return shape;
 }
 
-START_TEST(sizes_follow_the_block_and_the_length)
+TEST(sizes_follow_the_block_and_the_length)
 {
   static const struct {
     uint32_t block, points, tail_points;
@@ -64,19 +64,17 @@ START_TEST(sizes_follow_the_block_and_the_length)
     }
   }
 }
-END_TEST
 
-START_TEST(few_units_share_their_products_among_groups)
+TEST(few_units_share_their_products_among_groups)
 {
   const uint32_t products = 1U;
   ck_assert_uint_eq(shape_for(1024, 100000, 1000).passes[products].groups_per_unit, 1);
   ck_assert_uint_gt(shape_for(1024, 100000, 1).passes[products].groups_per_unit, 1);
   ck_assert_uint_eq(shape_for(1024, 1000, 1).passes[products].groups_per_unit, 1);
 }
-END_TEST
 
 /// 8 bytes for each tap in spectra, and as much in each unit's delay lines, and some for the rest.
-START_TEST(memory_is_sixteen_bytes_for_each_tap)
+TEST(memory_is_sixteen_bytes_for_each_tap)
 {
   for (uint32_t block = 64; block <= 2048U; block *= 2U) {
     const FxKernelShape shape = shape_for(block, 96000, 1000);
@@ -84,7 +82,6 @@ START_TEST(memory_is_sixteen_bytes_for_each_tap)
     ck_assert_uint_lt(4U * shape.state_words, 8U * 96000U * 112U / 100U);
   }
 }
-END_TEST
 
 static float
 float_of(const uint32_t word)
@@ -111,7 +108,7 @@ check_bin(const uint32_t* const words, const float* const taps, const uint64_t n
   ck_assert_double_eq_tol(float_of(words[1]), im, limit);
 }
 
-START_TEST(spectra_are_the_transforms_of_the_taps)
+TEST(spectra_are_the_transforms_of_the_taps)
 {
   enum { BLOCK = 32, PERIOD = 512, TAPS = 2500, IN = 2, OUT = 3, HEAD = 32, TAIL = 3 };
   float* const taps = calloc((size_t)IN * OUT * TAPS, sizeof(float));
@@ -151,9 +148,8 @@ START_TEST(spectra_are_the_transforms_of_the_taps)
   partition_kernel_free(kernel);
   free(taps);
 }
-END_TEST
 
-START_TEST(what_cannot_be_counted_is_refused)
+TEST(what_cannot_be_counted_is_refused)
 {
   PartitionKernelSpec spec = { NULL, UINT64_MAX, 1, 1, 1, 1, 64 };
   PartitionKernel* kernel = NULL;
@@ -166,8 +162,5 @@ START_TEST(what_cannot_be_counted_is_refused)
   ck_assert_ptr_nonnull(strstr(error.text, "1024 responses"));
   ck_assert_ptr_null(kernel);
 }
-END_TEST
 
-SUITE_MAIN("partition_kernel", sizes_follow_the_block_and_the_length,
-           few_units_share_their_products_among_groups, memory_is_sixteen_bytes_for_each_tap,
-           spectra_are_the_transforms_of_the_taps, what_cannot_be_counted_is_refused)
+SUITE_MAIN("partition_kernel")

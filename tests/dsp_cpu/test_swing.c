@@ -20,7 +20,7 @@ apart(const double a, const double b)
   return fabs(remainder(a - b, 1.0));
 }
 
-START_TEST(a_sine_is_off_by_less_than_four_units)
+TEST(a_sine_is_off_by_less_than_four_units)
 {
   double worst_size = 0.0;
   double worst = 0.0;
@@ -33,17 +33,15 @@ START_TEST(a_sine_is_off_by_less_than_four_units)
   ck_assert_double_lt(worst_size, SIZE_BOUND);
   ck_assert_double_lt(worst, FLOAT_BOUND);
 }
-END_TEST
 
-START_TEST(quarters_of_a_turn_are_exact)
+TEST(quarters_of_a_turn_are_exact)
 {
   ck_assert(sine_of(0U) == 0.0F && sine_of(0x80000000U) == 0.0F);
   ck_assert_uint_eq(sine_size(0x40000000U), 0x80000000U); // one unit more would be a gain
   ck_assert(sine_of(0x40000000U) == 1.0F && sine_of(0xC0000000U) == -1.0F);
 }
-END_TEST
 
-START_TEST(an_angle_has_the_sign_of_depth_times_sine)
+TEST(an_angle_has_the_sign_of_depth_times_sine)
 {
   uint64_t random = 1;
   for (uint32_t n = 0; n < 200000U; ++n) {
@@ -53,9 +51,8 @@ START_TEST(an_angle_has_the_sign_of_depth_times_sine)
     ck_assert_double_lt(apart(swing_angle(depth, phase) / turn, angle), SIZE_BOUND);
   }
 }
-END_TEST
 
-START_TEST(a_phase_loses_nothing_in_ten_weeks)
+TEST(a_phase_loses_nothing_in_ten_weeks)
 {
   // A step of 32 frames at 48 kHz and half a Hertz, as a fraction that doubles do not hold.
   const uint64_t step = UINT64_MAX / 3000U;
@@ -67,14 +64,9 @@ START_TEST(a_phase_loses_nothing_in_ten_weeks)
   ck_assert_double_lt(apart(swing_phase(step, start, count) / turn, expected), bound);
   ck_assert_double_lt(bound, 1e-9);
 }
-END_TEST
 
 int
 main(void)
 {
-  const TTest* const tests[] = { a_sine_is_off_by_less_than_four_units,
-                                 quarters_of_a_turn_are_exact,
-                                 an_angle_has_the_sign_of_depth_times_sine,
-                                 a_phase_loses_nothing_in_ten_weeks };
-  return suite_run("swing", tests, ARRAY_LEN(tests));
+  return suite_run("swing");
 }

@@ -89,7 +89,7 @@ write_bytes(const char* const path, const char* const bytes, const size_t n_byte
   ck_assert(file && fwrite(bytes, 1, n_bytes, file) == n_bytes && !fclose(file));
 }
 
-START_TEST(what_was_stored_is_loaded)
+TEST(what_was_stored_is_loaded)
 {
   begin();
   ck_assert(!is_module_there());
@@ -98,9 +98,8 @@ START_TEST(what_was_stored_is_loaded)
   ck_assert(is_module_there());
   end();
 }
-END_TEST
 
-START_TEST(the_last_one_stored_counts)
+TEST(the_last_one_stored_counts)
 {
   begin();
   ck_assert(gpu_cache_store(key, "old", 3));
@@ -108,9 +107,8 @@ START_TEST(the_last_one_stored_counts)
   ck_assert(is_module_there());
   end();
 }
-END_TEST
 
-START_TEST(every_word_counts_and_so_does_where_it_ends)
+TEST(every_word_counts_and_so_does_where_it_ends)
 {
   static const char* const others[][5] = {
     { "cuda", "driver 1", "-DN=64", "kernel source" },
@@ -129,9 +127,8 @@ START_TEST(every_word_counts_and_so_does_where_it_ends)
   }
   end();
 }
-END_TEST
 
-START_TEST(a_key_with_the_same_hash_is_a_miss)
+TEST(a_key_with_the_same_hash_is_a_miss)
 {
   static const char* const other[] = { "opencl", "another", NULL };
   begin();
@@ -147,9 +144,8 @@ START_TEST(a_key_with_the_same_hash_is_a_miss)
   ck_assert(is_module_there());
   end();
 }
-END_TEST
 
-START_TEST(any_changed_byte_is_a_miss_and_the_file_goes)
+TEST(any_changed_byte_is_a_miss_and_the_file_goes)
 {
   char bytes[512];
   begin();
@@ -169,9 +165,8 @@ START_TEST(any_changed_byte_is_a_miss_and_the_file_goes)
   ck_assert(is_module_there());
   end();
 }
-END_TEST
 
-START_TEST(any_other_length_is_a_miss_and_the_file_goes)
+TEST(any_other_length_is_a_miss_and_the_file_goes)
 {
   char bytes[512] = { 0 };
   begin();
@@ -186,9 +181,8 @@ START_TEST(any_other_length_is_a_miss_and_the_file_goes)
   }
   end();
 }
-END_TEST
 
-START_TEST(a_forgotten_module_is_gone)
+TEST(a_forgotten_module_is_gone)
 {
   begin();
   store_module();
@@ -198,9 +192,8 @@ START_TEST(a_forgotten_module_is_gone)
   ck_assert(!is_module_there());
   end();
 }
-END_TEST
 
-START_TEST(the_folder_may_be_deleted_at_any_time)
+TEST(the_folder_may_be_deleted_at_any_time)
 {
   begin();
   store_module();
@@ -210,9 +203,8 @@ START_TEST(the_folder_may_be_deleted_at_any_time)
   ck_assert(is_module_there());
   end();
 }
-END_TEST
 
-START_TEST(a_folder_that_cannot_be_had_is_no_error)
+TEST(a_folder_that_cannot_be_had_is_no_error)
 {
   begin();
   scratch_write(&home, "file", "", 0); // root passes permissions, but not a file for a folder
@@ -228,9 +220,8 @@ START_TEST(a_folder_that_cannot_be_had_is_no_error)
   ck_assert(!is_module_there());
   end();
 }
-END_TEST
 
-START_TEST(without_a_cache_home_it_is_beneath_the_home)
+TEST(without_a_cache_home_it_is_beneath_the_home)
 {
   static const char* const relative_or_none[] = { "relative", "", NULL };
   begin();
@@ -248,9 +239,8 @@ START_TEST(without_a_cache_home_it_is_beneath_the_home)
   ck_assert_int_eq(rmdir(scratch_path(&home, ".cache")), 0);
   end();
 }
-END_TEST
 
-START_TEST(readers_never_see_half_of_what_writers_write)
+TEST(readers_never_see_half_of_what_writers_write)
 {
   begin();
   store_module();
@@ -279,12 +269,5 @@ START_TEST(readers_never_see_half_of_what_writers_write)
   ck_assert_uint_eq(scratch_count(&folder), 1);
   end();
 }
-END_TEST
 
-SUITE_MAIN("gpu_cache", what_was_stored_is_loaded, the_last_one_stored_counts,
-           every_word_counts_and_so_does_where_it_ends, a_key_with_the_same_hash_is_a_miss,
-           any_changed_byte_is_a_miss_and_the_file_goes,
-           any_other_length_is_a_miss_and_the_file_goes, a_forgotten_module_is_gone,
-           the_folder_may_be_deleted_at_any_time, a_folder_that_cannot_be_had_is_no_error,
-           without_a_cache_home_it_is_beneath_the_home,
-           readers_never_see_half_of_what_writers_write)
+SUITE_MAIN("gpu_cache")

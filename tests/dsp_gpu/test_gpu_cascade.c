@@ -182,14 +182,13 @@ check_hard(const Hard* const filter, const uint32_t block_frames, const double m
   free(cpu);
 }
 
-START_TEST(the_hardest_filters_stay_within_120_db_of_extended_precision)
+TEST(the_hardest_filters_stay_within_120_db_of_extended_precision)
 {
   for (size_t f = 0; f < ARRAY_LEN(hard); ++f) {
     check_hard(&hard[f], 240U, INFINITY); // a thread for each channel
     check_hard(&hard[f], 1024U, 1.0);     // a group for each channel
   }
 }
-END_TEST
 
 // ---- changes ----
 
@@ -228,7 +227,7 @@ play_changes(const char* const rack, const char* const param, const double* cons
   return worst;
 }
 
-START_TEST(changes_within_changes_sound_like_the_cpu)
+TEST(changes_within_changes_sound_like_the_cpu)
 {
   const double notes[] = { 300.0, 4000.0, 90.0, 91.0, 12000.0, 40.0, 40.5, 1000.0 };
   const double near[] = { 1003.0, 998.0, 1004.0, 1000.0, 996.0, 1001.0, 1005.0, 999.0 };
@@ -248,7 +247,6 @@ START_TEST(changes_within_changes_sound_like_the_cpu)
                         TOLERANCE);
   }
 }
-END_TEST
 
 // ---- chains ----
 
@@ -300,7 +298,7 @@ row_of_filters(const uint32_t n)
   return text;
 }
 
-START_TEST(filters_in_a_row_are_one_launch)
+TEST(filters_in_a_row_are_one_launch)
 {
   ck_assert_uint_eq(count_launches(STRIP, 1U), 1);
   ck_assert_uint_eq(count_launches(STRIP, 70U), 1);
@@ -313,7 +311,6 @@ START_TEST(filters_in_a_row_are_one_launch)
   ck_assert_uint_eq(count_launches(longest, 2U), 2); // 32 and 8
   free(longest);
 }
-END_TEST
 
 typedef struct Chained {
   RackRig rigs[2]; ///< Device, CPU
@@ -371,7 +368,7 @@ chained_free(Chained* const pair)
 // Both also round between two filters: 10 times 2^-24, that of numbers below 2, on either side.
 #define STRIP_TOLERANCE (TOLERANCE + 1.2e-6)
 
-START_TEST(a_strip_with_changes_sounds_like_the_cpu)
+TEST(a_strip_with_changes_sounds_like_the_cpu)
 {
   const uint32_t widths[] = { 1, 32, 33, 70 };
   const uint32_t blocks[] = { 64, 100, 480, 5000 };
@@ -388,9 +385,8 @@ START_TEST(a_strip_with_changes_sounds_like_the_cpu)
     }
   }
 }
-END_TEST
 
-START_TEST(a_chain_beside_other_nodes_has_rows_of_its_own)
+TEST(a_chain_beside_other_nodes_has_rows_of_its_own)
 {
   const char* const rack =
       "(a: highpass 40Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz | d: notch) + "
@@ -399,9 +395,8 @@ START_TEST(a_chain_beside_other_nodes_has_rows_of_its_own)
   chained_play(&pair, 0U, CHAIN_FRAMES, RIG_BLOCKS);
   ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
 }
-END_TEST
 
-START_TEST(gains_within_a_chain_move)
+TEST(gains_within_a_chain_move)
 {
   const char* const racks[] = {
     "add a highpass 40Hz\nadd b lowpass 5kHz\nconnect in a\nconnect a b\nconnect b out",
@@ -415,9 +410,8 @@ START_TEST(gains_within_a_chain_move)
   chained_play(&pair, 1000U, CHAIN_FRAMES - 1000U, RIG_RANDOM);
   ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
 }
-END_TEST
 
-START_TEST(a_chain_that_is_edited_keeps_its_state)
+TEST(a_chain_that_is_edited_keeps_its_state)
 {
   Chained pair = chained_new("a: highpass 40Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", 3U, 64U);
   const char* const edits[] = {
@@ -435,9 +429,8 @@ START_TEST(a_chain_that_is_edited_keeps_its_state)
   }
   ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
 }
-END_TEST
 
-START_TEST(a_chain_silences_and_counts_the_filter_that_failed)
+TEST(a_chain_silences_and_counts_the_filter_that_failed)
 {
   Chained pair = chained_new(STRIP, 40U, 64U);
   pair.in[5][1000] = NAN;
@@ -448,10 +441,9 @@ START_TEST(a_chain_silences_and_counts_the_filter_that_failed)
   }
   ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
 }
-END_TEST
 
 // A block of three tiles in either form of the kernel, with a NaN in two of them.
-START_TEST(a_filter_that_failed_is_silent_to_the_end_of_its_block)
+TEST(a_filter_that_failed_is_silent_to_the_end_of_its_block)
 {
   const uint32_t blocks[] = { 192, 5000 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
@@ -466,19 +458,9 @@ START_TEST(a_filter_that_failed_is_silent_to_the_end_of_its_block)
     ck_assert_double_le(chained_free(&pair), TOLERANCE);
   }
 }
-END_TEST
 
 int
 main(void)
 {
-  const TTest* const tests[] = { the_hardest_filters_stay_within_120_db_of_extended_precision,
-                                 changes_within_changes_sound_like_the_cpu,
-                                 filters_in_a_row_are_one_launch,
-                                 a_strip_with_changes_sounds_like_the_cpu,
-                                 a_chain_beside_other_nodes_has_rows_of_its_own,
-                                 gains_within_a_chain_move,
-                                 a_chain_that_is_edited_keeps_its_state,
-                                 a_chain_silences_and_counts_the_filter_that_failed,
-                                 a_filter_that_failed_is_silent_to_the_end_of_its_block };
-  return device_suite_run("gpu_cascade", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
+  return device_suite_run("gpu_cascade", NULL, &device);
 }

@@ -156,7 +156,7 @@ check(const Case* const c)
   play_free(&play);
 }
 
-START_TEST(a_response_of_any_length_is_convolved)
+TEST(a_response_of_any_length_is_convolved)
 {
   static const uint32_t blocks[] = { 16, 64, 480 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
@@ -166,9 +166,8 @@ START_TEST(a_response_of_any_length_is_convolved)
     }
   }
 }
-END_TEST
 
-START_TEST(blocks_of_any_length_are_convolved)
+TEST(blocks_of_any_length_are_convolved)
 {
   static const uint32_t blocks[] = { 1, 31, 33, 256, 1024, 3000, 8192 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
@@ -176,23 +175,20 @@ START_TEST(blocks_of_any_length_are_convolved)
                    blocks[b] == 1U ? 1000U : 0U });
   }
 }
-END_TEST
 
-START_TEST(the_tail_of_two_levels_goes_round_many_times)
+TEST(the_tail_of_two_levels_goes_round_many_times)
 {
   check(&(Case){ "x: convolver ir", 1, 1, 1, 30000, 64, RIG_BLOCKS, 70000 });
   check(&(Case){ "x: convolver ir", 1, 1, 1, 9000, 128, RIG_RANDOM, 40000 });
 }
-END_TEST
 
-START_TEST(units_begin_their_periods_at_any_hop)
+TEST(units_begin_their_periods_at_any_hop)
 {
   check(&(Case){ "x: convolver ir", 18, 18, 1, 5000, 64, RIG_BLOCKS, 12000 });
   check(&(Case){ "x: convolver ir", 5, 5, 1, 9000, 480, RIG_RANDOM, 30000 });
 }
-END_TEST
 
-START_TEST(there_is_one_response_or_one_for_each_channel_or_a_matrix)
+TEST(there_is_one_response_or_one_for_each_channel_or_a_matrix)
 {
   for (uint32_t n_taps = 700; n_taps <= 7000U; n_taps *= 10U) {
     check(&(Case){ "x: convolver ir", 3, 3, 1, n_taps, 64, RIG_BLOCKS, 0 });
@@ -203,9 +199,8 @@ START_TEST(there_is_one_response_or_one_for_each_channel_or_a_matrix)
     check(&(Case){ "x: convolver ir", 4, 2, 8, n_taps, 64, RIG_RANDOM, 0 });
   }
 }
-END_TEST
 
-START_TEST(divisions_into_blocks_do_not_matter)
+TEST(divisions_into_blocks_do_not_matter)
 {
   check(&(Case){ "x: convolver ir", 2, 2, 4, 300, 64, RIG_SINGLE, 1200 });
   check(&(Case){ "x: convolver ir", 2, 2, 1, 4500, 16, RIG_SINGLE, 6000 });
@@ -213,9 +208,8 @@ START_TEST(divisions_into_blocks_do_not_matter)
   check(&(Case){ "x: convolver ir", 1, 1, 1, 10000, 3000, RIG_RANDOM, 0 });
   check(&(Case){ "x: convolver ir", 1, 1, 1, 4000, 8192, RIG_RANDOM, 40000 });
 }
-END_TEST
 
-START_TEST(fir_sums_few_taps_and_partitions_many)
+TEST(fir_sums_few_taps_and_partitions_many)
 {
   static const uint32_t lengths[] = { 1, 2, 3, 4, 5, 63, 128, 511, 512, 513, 6000 };
   for (size_t l = 0; l < ARRAY_LEN(lengths); ++l) {
@@ -226,9 +220,8 @@ START_TEST(fir_sums_few_taps_and_partitions_many)
     check(&(Case){ "x: fir file=ir", 1, 1, 1, n, 7, RIG_RANDOM, 1500 });
   }
 }
-END_TEST
 
-START_TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
+TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
 {
   const uint32_t from = 3000;
   const uint32_t to = 313U * 64U; // within a block, rounding would come before the sound
@@ -249,9 +242,8 @@ START_TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
   }
   play_free(&play);
 }
-END_TEST
 
-START_TEST(an_exchanged_response_fades_in_as_on_the_cpu)
+TEST(an_exchanged_response_fades_in_as_on_the_cpu)
 {
   const Case first = { "x: convolver ir", 2, 2, 1, 5000, 64, RIG_BLOCKS, 12000 };
   const Case second = { "x: convolver other", 2, 2, 4, 700, 64, RIG_BLOCKS, 12000 };
@@ -274,7 +266,6 @@ START_TEST(an_exchanged_response_fades_in_as_on_the_cpu)
   play_free(&other);
   play_free(&play);
 }
-END_TEST
 
 /// One input is not finite at one frame.
 static void
@@ -289,7 +280,7 @@ check_fault(const Case* const c, const uint32_t frame, const float fault, const 
   play_free(&play);
 }
 
-START_TEST(a_unit_begins_anew_after_what_is_not_finite)
+TEST(a_unit_begins_anew_after_what_is_not_finite)
 {
   check_fault(&(Case){ "x: convolver ir", 2, 2, 1, 600, 64, RIG_BLOCKS, 6000 }, 3000U, NAN, 1U);
   check_fault(&(Case){ "x: convolver ir", 2, 2, 4, 600, 64, RIG_BLOCKS, 6000 }, 3000U, NAN, 1U);
@@ -297,22 +288,9 @@ START_TEST(a_unit_begins_anew_after_what_is_not_finite)
               1U);
   check_fault(&(Case){ "x: fir file=ir", 3, 3, 1, 200, 64, RIG_BLOCKS, 6000 }, 3000U, NAN, 1U);
 }
-END_TEST
 
 int
 main(void)
 {
-  const TTest* const tests[] = {
-    a_response_of_any_length_is_convolved,
-    blocks_of_any_length_are_convolved,
-    the_tail_of_two_levels_goes_round_many_times,
-    units_begin_their_periods_at_any_hop,
-    there_is_one_response_or_one_for_each_channel_or_a_matrix,
-    divisions_into_blocks_do_not_matter,
-    fir_sums_few_taps_and_partitions_many,
-    after_silence_there_is_silence_and_then_the_same_as_on_the_cpu,
-    an_exchanged_response_fades_in_as_on_the_cpu,
-    a_unit_begins_anew_after_what_is_not_finite,
-  };
-  return device_suite_run("gpu_convolution", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
+  return device_suite_run("gpu_convolution", NULL, &device);
 }

@@ -22,7 +22,7 @@ find(const uint32_t launch, const FakeKind kind, const char* const kernel)
   return index;
 }
 
-START_TEST(the_driver_is_set_up_for_real_time)
+TEST(the_driver_is_set_up_for_real_time)
 {
   CudaRig rig = cuda_rig();
   ck_assert_str_eq(fake_module_loading(), "EAGER");
@@ -43,9 +43,8 @@ START_TEST(the_driver_is_set_up_for_real_time)
                    "--gpu-architecture=sm_90 --std=c++14 --fmad=true -DGROUP_SIZE=64");
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_device_is_described)
+TEST(a_device_is_described)
 {
   GpuDeviceInfo info;
   Error error;
@@ -60,9 +59,8 @@ START_TEST(a_device_is_described)
   ck_assert(info.is_gpu && info.reaches_host && !info.shares_memory);
   ck_assert_ptr_nonnull(strstr(info.driver, "CUDA 13.0"));
 }
-END_TEST
 
-START_TEST(memory_is_zeroed_and_copied_in_pieces)
+TEST(memory_is_zeroed_and_copied_in_pieces)
 {
   enum { N_BYTES = 3 * 1024 * 1024 + 5 }; // several pieces of the staging memory, and a rest
   static char bytes[N_BYTES];
@@ -87,9 +85,8 @@ START_TEST(memory_is_zeroed_and_copied_in_pieces)
   gpu_cuda.buffer_free(buffer);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(host_memory_is_mapped_and_zeroed)
+TEST(host_memory_is_mapped_and_zeroed)
 {
   CudaRig rig = cuda_rig();
   GpuHostMemory* host = NULL;
@@ -108,9 +105,8 @@ START_TEST(host_memory_is_mapped_and_zeroed)
   gpu_cuda.host_free(host);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
+TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
 {
   CudaRig rig = cuda_rig();
   float samples[RIG_FRAMES];
@@ -140,9 +136,8 @@ START_TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
   ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_COPY_IN]);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(samples_and_state_go_through_all_slots)
+TEST(samples_and_state_go_through_all_slots)
 {
   CudaRig rig = cuda_rig();
   float expected = 0.0F;
@@ -157,9 +152,8 @@ START_TEST(samples_and_state_go_through_all_slots)
   }
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(done_is_written_after_everything_else)
+TEST(done_is_written_after_everything_else)
 {
   CudaRig rig = cuda_rig();
   fake_hold(true);
@@ -178,9 +172,8 @@ START_TEST(done_is_written_after_everything_else)
   ck_assert_float_eq(cuda_rig_out(&rig, 0)[0], 3.0F);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(copies_of_one_block_overlap_kernels_of_another)
+TEST(copies_of_one_block_overlap_kernels_of_another)
 {
   CudaRig rig = cuda_rig();
   fake_hold(true);
@@ -210,9 +203,8 @@ START_TEST(copies_of_one_block_overlap_kernels_of_another)
   }
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(kernels_keep_the_order_of_submission)
+TEST(kernels_keep_the_order_of_submission)
 {
   static const uint32_t orders[][8] = {
     { 0, 1, 2, 3, 0, 1, 2, 3 }, // as blocks come
@@ -237,9 +229,8 @@ START_TEST(kernels_keep_the_order_of_submission)
     cuda_rig_free(&rig);
   }
 }
-END_TEST
 
-START_TEST(a_block_costs_one_launch_and_nothing_that_stalls)
+TEST(a_block_costs_one_launch_and_nothing_that_stalls)
 {
   enum { N_BLOCKS = 200, N_POLLS = 5000 };
   CudaRig rig = cuda_rig();
@@ -267,9 +258,8 @@ START_TEST(a_block_costs_one_launch_and_nothing_that_stalls)
   ck_assert_uint_le(fake_n_calls("cuStreamQuery"), N_POLLS / 1000);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(kernels_reach_mapped_memory_without_copies)
+TEST(kernels_reach_mapped_memory_without_copies)
 {
   CudaRig rig = cuda_rig();
   Error error = { 0 };
@@ -300,9 +290,8 @@ START_TEST(kernels_reach_mapped_memory_without_copies)
   gpu_cuda.recording_free(recording);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(finish_waits_for_both_lanes)
+TEST(finish_waits_for_both_lanes)
 {
   CudaRig rig = cuda_rig();
   Error error = { 0 };
@@ -314,7 +303,6 @@ START_TEST(finish_waits_for_both_lanes)
   ck_assert_uint_eq(fake_n_calls("cuCtxSynchronize"), 0);
   cuda_rig_free(&rig);
 }
-END_TEST
 
 // Builder and worker on one device at once: a thread submits while another allocates and records.
 
@@ -331,7 +319,7 @@ play(void* const argument)
   return NULL;
 }
 
-START_TEST(a_plan_is_built_while_another_plays)
+TEST(a_plan_is_built_while_another_plays)
 {
   CudaRig rig = cuda_rig();
   pthread_t worker;
@@ -350,13 +338,5 @@ START_TEST(a_plan_is_built_while_another_plays)
   pthread_join(worker, NULL);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-SUITE_MAIN("gpu_cuda", the_driver_is_set_up_for_real_time, a_device_is_described,
-           memory_is_zeroed_and_copied_in_pieces, host_memory_is_mapped_and_zeroed,
-           every_transfer_is_asynchronous_pinned_and_in_its_stream,
-           samples_and_state_go_through_all_slots, done_is_written_after_everything_else,
-           copies_of_one_block_overlap_kernels_of_another, kernels_keep_the_order_of_submission,
-           a_block_costs_one_launch_and_nothing_that_stalls,
-           kernels_reach_mapped_memory_without_copies, finish_waits_for_both_lanes,
-           a_plan_is_built_while_another_plays)
+SUITE_MAIN("gpu_cuda")

@@ -25,7 +25,7 @@ assert_says(const Error* const error, const char* const words)
 
 // What is missing
 
-START_TEST(without_a_driver_it_says_what_to_install)
+TEST(without_a_driver_it_says_what_to_install)
 {
   static const char* const names[] = { "libcuda-that-is-not-there.so.1", "nor-this.so", NULL };
   CudaDriver driver = { .has = 99 };
@@ -36,9 +36,8 @@ START_TEST(without_a_driver_it_says_what_to_install)
   assert_says(&error, "install the driver");
   ck_assert_uint_eq(driver.has, 99);
 }
-END_TEST
 
-START_TEST(an_old_driver_is_told_by_the_function_it_lacks)
+TEST(an_old_driver_is_told_by_the_function_it_lacks)
 {
   static const char* const names[] = { "libm.so.6", NULL }; // a library with none of them
   CudaDriver driver;
@@ -46,9 +45,8 @@ START_TEST(an_old_driver_is_told_by_the_function_it_lacks)
   ck_assert_int_eq(cuda_driver_open(names, &driver, &error), STATUS_NO_BACKEND);
   assert_says(&error, "libm.so.6 has no cuGetErrorName: the NVIDIA driver is older than CUDA 11.4");
 }
-END_TEST
 
-START_TEST(a_driver_without_an_optional_function_will_do)
+TEST(a_driver_without_an_optional_function_will_do)
 {
   const char* const names[] = { getenv("WARPRACK_FAKE_OLD_CUDA"), NULL };
   CudaDriver driver;
@@ -59,9 +57,8 @@ START_TEST(a_driver_without_an_optional_function_will_do)
   ck_assert(!cuda_driver_open(cuda_library_names, &driver, &error));
   ck_assert((driver.has & CUDA_HAS_FUNC_LOAD) && driver.func_load);
 }
-END_TEST
 
-START_TEST(without_a_compiler_it_says_what_to_install)
+TEST(without_a_compiler_it_says_what_to_install)
 {
   static const char* const none[] = { "libnvrtc-that-is-not-there.so", NULL };
   static const char* const wrong[] = { "libm.so.6", NULL };
@@ -73,9 +70,8 @@ START_TEST(without_a_compiler_it_says_what_to_install)
   ck_assert_int_eq(nvrtc_load_from(wrong, &error), STATUS_NO_BACKEND);
   assert_says(&error, "libm.so.6 has no nvrtcVersion");
 }
-END_TEST
 
-START_TEST(a_driver_without_a_gpu_says_so)
+TEST(a_driver_without_a_gpu_says_so)
 {
   Error error = { 0 };
   fake_fail("cuInit", 0, CUDA_ERROR_NO_DEVICE);
@@ -87,11 +83,10 @@ START_TEST(a_driver_without_a_gpu_says_so)
   ck_assert_int_eq(gpu_cuda.open(5, &device, &error), STATUS_NO_BACKEND);
   assert_says(&error, "no CUDA device 5: there are 1");
 }
-END_TEST
 
 // Words and statuses
 
-START_TEST(each_error_has_its_status)
+TEST(each_error_has_its_status)
 {
   static const struct {
     int result;
@@ -125,9 +120,8 @@ START_TEST(each_error_has_its_status)
                   rows[r].result);
   }
 }
-END_TEST
 
-START_TEST(errors_carry_the_drivers_words)
+TEST(errors_carry_the_drivers_words)
 {
   CudaDriver driver;
   Error error = { 0 };
@@ -139,9 +133,8 @@ START_TEST(errors_carry_the_drivers_words)
   cuda_error(&driver, FAKE_WORDLESS, "cuThis", &error);
   ck_assert_str_eq(error.text, "cuThis: error 9000, unknown to the driver");
 }
-END_TEST
 
-START_TEST(out_of_memory_says_how_much)
+TEST(out_of_memory_says_how_much)
 {
   CudaRig rig = cuda_rig();
   Error error = { 0 };
@@ -159,9 +152,8 @@ START_TEST(out_of_memory_says_how_much)
   gpu_cuda.buffer_free(buffer);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(what_cannot_be_recorded_is_refused)
+TEST(what_cannot_be_recorded_is_refused)
 {
   CudaRig rig = cuda_rig();
   Error error = { 0 };
@@ -191,11 +183,10 @@ START_TEST(what_cannot_be_recorded_is_refused)
               "kernel no_such_kernel of selftest.cu: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND");
   cuda_rig_free(&rig);
 }
-END_TEST
 
 // Compilation
 
-START_TEST(compile_errors_name_file_and_line)
+TEST(compile_errors_name_file_and_line)
 {
   CudaRig rig = cuda_rig();
   Error error = { 0 };
@@ -211,9 +202,8 @@ START_TEST(compile_errors_name_file_and_line)
   fake_nvrtc_refuse(NULL);
   cuda_rig_free(&rig);
 }
-END_TEST
 
-START_TEST(a_compiler_error_without_words_is_reported_by_its_number)
+TEST(a_compiler_error_without_words_is_reported_by_its_number)
 {
   cuda_rig_prepare();
   Error error = { 0 };
@@ -228,9 +218,8 @@ START_TEST(a_compiler_error_without_words_is_reported_by_its_number)
   ck_assert_int_eq(nvrtc_load_from(names, &error), STATUS_NO_BACKEND);
   ck_assert_str_eq(error.text, "nvrtcVersion: error 11, unknown to NVRTC");
 }
-END_TEST
 
-START_TEST(the_architecture_is_one_that_the_device_runs)
+TEST(the_architecture_is_one_that_the_device_runs)
 {
   static const uint32_t good[][2] = {
     { 90, 90 }, { 89, 86 }, { 87, 86 }, { 103, 100 }, { 75, 75 }
@@ -245,7 +234,6 @@ START_TEST(the_architecture_is_one_that_the_device_runs)
   assert_says(&error, "NVRTC 13.0 does not compile for sm_120");
   ck_assert_int_eq(nvrtc_target(70, &target, &error), STATUS_NO_BACKEND); // its oldest is 75
 }
-END_TEST
 
 static uint32_t
 n_compilations(void)
@@ -258,7 +246,7 @@ n_compilations(void)
   return fake_n_calls("nvrtcCompileProgram");
 }
 
-START_TEST(modules_come_from_the_cache_unless_the_driver_refuses)
+TEST(modules_come_from_the_cache_unless_the_driver_refuses)
 {
   cuda_rig_prepare();
   Scratch home = scratch_new();
@@ -273,7 +261,6 @@ START_TEST(modules_come_from_the_cache_unless_the_driver_refuses)
   scratch_remove(&folder);
   scratch_remove(&home);
 }
-END_TEST
 
 // Failure of any call
 
@@ -325,7 +312,7 @@ fail_once(const uint32_t n_good, const int result)
   return has_failed;
 }
 
-START_TEST(nothing_leaks_whichever_call_is_refused)
+TEST(nothing_leaks_whichever_call_is_refused)
 {
   uint32_t n_good = 0;
   load_all();
@@ -334,9 +321,8 @@ START_TEST(nothing_leaks_whichever_call_is_refused)
   }
   ck_assert_uint_gt(n_good, 100);
 }
-END_TEST
 
-START_TEST(nothing_leaks_whenever_the_device_is_lost)
+TEST(nothing_leaks_whenever_the_device_is_lost)
 {
   uint32_t n_good = 0;
   load_all();
@@ -345,7 +331,6 @@ START_TEST(nothing_leaks_whenever_the_device_is_lost)
   }
   ck_assert_uint_gt(n_good, 100);
 }
-END_TEST
 
 // Success with NULL, 0 or absurd results
 
@@ -390,7 +375,7 @@ give_once(const uint32_t n_good, const unsigned char byte)
   return has_failed;
 }
 
-START_TEST(what_the_driver_hands_out_is_checked)
+TEST(what_the_driver_hands_out_is_checked)
 {
   static const struct {
     unsigned char byte;
@@ -405,9 +390,8 @@ START_TEST(what_the_driver_hands_out_is_checked)
     ck_assert_uint_gt(n_good, rows[r].n_least);
   }
 }
-END_TEST
 
-START_TEST(an_absurd_number_of_devices_is_none)
+TEST(an_absurd_number_of_devices_is_none)
 {
   cuda_rig_prepare();
   ck_assert(!gpu_cuda.load(NULL));
@@ -421,11 +405,10 @@ START_TEST(an_absurd_number_of_devices_is_none)
   fake_give(0, 0xFF);
   ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
 }
-END_TEST
 
 // Errors while blocks arrive
 
-START_TEST(an_asynchronous_error_is_found_by_polling_and_stays)
+TEST(an_asynchronous_error_is_found_by_polling_and_stays)
 {
   CudaRig rig = cuda_rig();
   Error error = { 0 };
@@ -457,9 +440,8 @@ START_TEST(an_asynchronous_error_is_found_by_polling_and_stays)
   cuda_rig_free(&rig);
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
-START_TEST(a_refused_launch_is_reported_and_the_next_one_works)
+TEST(a_refused_launch_is_reported_and_the_next_one_works)
 {
   CudaRig rig = cuda_rig();
   Error error = { 0 };
@@ -473,18 +455,5 @@ START_TEST(a_refused_launch_is_reported_and_the_next_one_works)
   ck_assert(cuda_rig_is_done(&rig, 0, 2));
   cuda_rig_free(&rig);
 }
-END_TEST
 
-SUITE_MAIN("gpu_cuda_errors", without_a_driver_it_says_what_to_install,
-           an_old_driver_is_told_by_the_function_it_lacks,
-           a_driver_without_an_optional_function_will_do,
-           without_a_compiler_it_says_what_to_install, a_driver_without_a_gpu_says_so,
-           each_error_has_its_status, errors_carry_the_drivers_words, out_of_memory_says_how_much,
-           what_cannot_be_recorded_is_refused, compile_errors_name_file_and_line,
-           a_compiler_error_without_words_is_reported_by_its_number,
-           the_architecture_is_one_that_the_device_runs,
-           modules_come_from_the_cache_unless_the_driver_refuses,
-           nothing_leaks_whichever_call_is_refused, nothing_leaks_whenever_the_device_is_lost,
-           what_the_driver_hands_out_is_checked, an_absurd_number_of_devices_is_none,
-           an_asynchronous_error_is_found_by_polling_and_stays,
-           a_refused_launch_is_reported_and_the_next_one_works)
+SUITE_MAIN("gpu_cuda_errors")

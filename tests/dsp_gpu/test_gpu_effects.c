@@ -474,7 +474,7 @@ make_responses(void)
   }
 }
 
-START_TEST(a_device_plays_what_the_cpu_plays)
+TEST(a_device_plays_what_the_cpu_plays)
 {
   uint32_t n_checked = 0;
   make_cases();
@@ -487,7 +487,6 @@ START_TEST(a_device_plays_what_the_cpu_plays)
   }
   ck_assert_uint_gt(n_checked, 0);
 }
-END_TEST
 
 /// Play the reverb of a reference, in blocks of 64; `decay_ms` is set halfway.  Fails when it is
 /// further away than the CPU may be, in its own test.
@@ -513,7 +512,7 @@ follow_reference(const char* const name, const char* const chain, float* const* 
   free(out);
 }
 
-START_TEST(a_reverb_follows_the_double_precision_model)
+TEST(a_reverb_follows_the_double_precision_model)
 {
   if (only && strcmp(only, "reverb")) {
     return;
@@ -534,7 +533,6 @@ START_TEST(a_reverb_follows_the_double_precision_model)
                    FX_MAX_CHANNELS, 1000.0, kept + 2, 4);
   free(many);
 }
-END_TEST
 
 /// What the CPU's own test plays, see tests/data/make_delay.py.
 static const struct {
@@ -566,7 +564,7 @@ distance_from_reference(const size_t index, const Backend* const backend)
   return distance;
 }
 
-START_TEST(a_delay_follows_the_double_precision_model)
+TEST(a_delay_follows_the_double_precision_model)
 {
   for (size_t i = 0; i < ARRAY_LEN(delay_references) && (!only || !strcmp(only, "delay")); ++i) {
     const double distance = distance_from_reference(i, device);
@@ -576,7 +574,6 @@ START_TEST(a_delay_follows_the_double_precision_model)
     ck_assert_double_lt(distance, 1e-6);
   }
 }
-END_TEST
 
 /// What a model in double precision was played with (tests/data/make_dynamics.py).
 typedef struct ModelCase {
@@ -640,7 +637,7 @@ model_difference(const ModelCase* const model, const Backend* const backend)
   return difference;
 }
 
-START_TEST(dynamics_follow_the_double_precision_models)
+TEST(dynamics_follow_the_double_precision_models)
 {
   for (size_t m = 0; m < ARRAY_LEN(models); ++m) {
     if (!only || !strcmp(only, models[m].effect)) {
@@ -652,7 +649,6 @@ START_TEST(dynamics_follow_the_double_precision_models)
     }
   }
 }
-END_TEST
 
 // Where an effect in single precision drifts first: a deep note that goes round and round.
 static const EffectCase deep[] = {
@@ -661,7 +657,7 @@ static const EffectCase deep[] = {
   { .chain = "x: delay 10ms feedback=-0.99 tone=1000 mix=1 pingpong=on" },
 };
 
-START_TEST(a_deep_note_does_not_drift)
+TEST(a_deep_note_does_not_drift)
 {
   for (size_t c = 0; c < ARRAY_LEN(deep); ++c) {
     const FxInfo* const fx = effect_of(&deep[c]);
@@ -676,9 +672,8 @@ START_TEST(a_deep_note_does_not_drift)
     }
   }
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_silenced_as_by_the_cpu)
+TEST(what_is_not_finite_is_silenced_as_by_the_cpu)
 {
   make_cases();
   for (size_t c = 0; c < n_cases; ++c) {
@@ -694,7 +689,6 @@ START_TEST(what_is_not_finite_is_silenced_as_by_the_cpu)
     }
   }
 }
-END_TEST
 
 // Long blocks of sums of products are shared by groups, in tiles of 256 frames; odd blocks are
 // split at random, and the last one ends where no tile does.
@@ -714,7 +708,7 @@ static const struct {
     { .block = 140000, .n_channels = 1 } }, // more tiles than groups
 };
 
-START_TEST(groups_that_share_a_block_play_what_the_cpu_plays)
+TEST(groups_that_share_a_block_play_what_the_cpu_plays)
 {
   for (size_t b = 0; b < ARRAY_LEN(shared_blocks) && (!only || !strcmp(only, "fir")); ++b) {
     const EffectCase* const effect_case = &shared_blocks[b].effect_case;
@@ -729,9 +723,8 @@ START_TEST(groups_that_share_a_block_play_what_the_cpu_plays)
     ck_assert_double_le(difference, allowed);
   }
 }
-END_TEST
 
-START_TEST(what_is_not_finite_in_any_tile_silences_its_channel)
+TEST(what_is_not_finite_in_any_tile_silences_its_channel)
 {
   static const EffectCase effect_case = { .chain = "x: fir lowpass 1kHz taps=301" };
   for (uint32_t frame = 1030; frame < 2304U && (!only || !strcmp(only, "fir")); frame += 125U) {
@@ -741,7 +734,6 @@ START_TEST(what_is_not_finite_in_any_tile_silences_its_channel)
     ck_assert_double_le(compare(&effect_case, &how), effect_of(&effect_case)->tolerance);
   }
 }
-END_TEST
 
 int
 main(const int argc, char** const argv)
@@ -749,13 +741,5 @@ main(const int argc, char** const argv)
   only = argc > 1 ? argv[1] : NULL;
   make_matrices();
   make_responses();
-  const TTest* const tests[] = { a_device_plays_what_the_cpu_plays,
-                                 a_reverb_follows_the_double_precision_model,
-                                 a_delay_follows_the_double_precision_model,
-                                 dynamics_follow_the_double_precision_models,
-                                 a_deep_note_does_not_drift,
-                                 what_is_not_finite_is_silenced_as_by_the_cpu,
-                                 groups_that_share_a_block_play_what_the_cpu_plays,
-                                 what_is_not_finite_in_any_tile_silences_its_channel };
-  return device_suite_run("gpu_effects", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
+  return device_suite_run("gpu_effects", NULL, &device);
 }

@@ -157,7 +157,7 @@ assert_dry_between(const float* const out, const size_t n_frames)
   }
 }
 
-START_TEST(an_error_is_heard_as_a_moment_of_dry_signal)
+TEST(an_error_is_heard_as_a_moment_of_dry_signal)
 {
   char status[8192];
   start("gpu.error@100=700", NULL);
@@ -173,9 +173,8 @@ START_TEST(an_error_is_heard_as_a_moment_of_dry_signal)
   assert_says(status, "error 700");
   clear(out);
 }
-END_TEST
 
-START_TEST(after_a_rest_the_device_is_used_again)
+TEST(after_a_rest_the_device_is_used_again)
 {
   start("gpu.error@100=700", NULL);
   program_expect(&program, "; effects run on the CPU");
@@ -186,9 +185,8 @@ START_TEST(after_a_rest_the_device_is_used_again)
   ck_assert_uint_eq(count(program.out, "; effects run on the CPU"), 2);
   clear(out);
 }
-END_TEST
 
-START_TEST(a_hang_is_found_and_left_alone)
+TEST(a_hang_is_found_and_left_alone)
 {
   start("gpu.hang@100", "--in-process"); // else the worker is replaced
   program_expect(&program, "left alone until the next start");
@@ -199,9 +197,8 @@ START_TEST(a_hang_is_found_and_left_alone)
   assert_says(program.out, "a block did not come back within 1e+03 ms");
   clear(out);
 }
-END_TEST
 
-START_TEST(rendering_ends_with_a_message_and_without_a_file)
+TEST(rendering_ends_with_a_message_and_without_a_file)
 {
   static const char* const cases[][2] = {
     { "gpu.error@10=700", "opencl: error 700" },
@@ -226,7 +223,6 @@ START_TEST(rendering_ends_with_a_message_and_without_a_file)
   program_clear(&program);
   scratch_remove(&scratch);
 }
-END_TEST
 
 int
 main(void)
@@ -235,9 +231,5 @@ main(void)
   if (system("\"$WARPRACK_PROGRAM\" check --backend opencl gain") != 0) { // and says why
     return TEST_SKIPPED;
   }
-  const TTest* const tests[] = { an_error_is_heard_as_a_moment_of_dry_signal,
-                                 after_a_rest_the_device_is_used_again,
-                                 a_hang_is_found_and_left_alone,
-                                 rendering_ends_with_a_message_and_without_a_file };
-  return suite_run("gpu_failure", tests, (uint32_t)ARRAY_LEN(tests));
+  return suite_run("gpu_failure");
 }

@@ -119,7 +119,7 @@ leave(Bench* const bench)
 
 // ---- blocks that fail ----
 
-START_TEST(an_error_fails_its_block_and_all_after_it)
+TEST(an_error_fails_its_block_and_all_after_it)
 {
   char faults[64];
   snprintf(faults, sizeof(faults), "gpu.error@%u=700", N_TRIALS + 3U);
@@ -134,9 +134,8 @@ START_TEST(an_error_fails_its_block_and_all_after_it)
   assert_failure(&bench, "opencl: error 700, a fault on demand");
   ck_assert(bench_free(&bench));
 }
-END_TEST
 
-START_TEST(the_rack_goes_on_on_the_cpu_with_its_values)
+TEST(the_rack_goes_on_on_the_cpu_with_its_values)
 {
   char faults[64];
   snprintf(faults, sizeof(faults), "gpu.error@%u=700", N_TRIALS + 60U);
@@ -154,9 +153,8 @@ START_TEST(the_rack_goes_on_on_the_cpu_with_its_values)
   ck_assert_uint_eq(bench.rig.player.counts.device_errors, 1);
   bench_free(&bench);
 }
-END_TEST
 
-START_TEST(what_runs_on_the_cpu_keeps_its_state)
+TEST(what_runs_on_the_cpu_keeps_its_state)
 {
   enum { DELAY_BLOCKS = 40 };
   char rack[96];
@@ -181,9 +179,8 @@ START_TEST(what_runs_on_the_cpu_keeps_its_state)
   free(noise);
   ck_assert(bench_free(&bench));
 }
-END_TEST
 
-START_TEST(delay_lines_go_with_the_device)
+TEST(delay_lines_go_with_the_device)
 {
   // The input goes to the output as late as the limiter is, in lines of the device, which mixes it.
   static const char rack[] = "add l limiter lookahead=5ms backend=cpu\n"
@@ -203,11 +200,10 @@ START_TEST(delay_lines_go_with_the_device)
   ck_assert(play(&bench, 40));
   ck_assert(bench_free(&bench));
 }
-END_TEST
 
 // ---- blocks that do not come back ----
 
-START_TEST(a_device_that_hangs_is_found_and_left_alone)
+TEST(a_device_that_hangs_is_found_and_left_alone)
 {
   char faults[64];
   snprintf(faults, sizeof(faults), "gpu.hang@%u", N_TRIALS + 3U);
@@ -233,9 +229,8 @@ START_TEST(a_device_that_hangs_is_found_and_left_alone)
   assert_gain(&bench, 1.0F);
   ck_assert(!bench_free(&bench));
 }
-END_TEST
 
-START_TEST(a_device_that_is_late_gives_everything_back)
+TEST(a_device_that_is_late_gives_everything_back)
 {
   char faults[64];
   snprintf(faults, sizeof(faults), "gpu.late@%u=600", N_TRIALS + 3U);
@@ -250,11 +245,10 @@ START_TEST(a_device_that_is_late_gives_everything_back)
   leave(&bench);
   ck_assert(bench_free(&bench));
 }
-END_TEST
 
 // ---- plans that are refused ----
 
-START_TEST(without_memory_a_plan_is_refused_and_the_sound_goes_on)
+TEST(without_memory_a_plan_is_refused_and_the_sound_goes_on)
 {
   bool first_fits = false;
   uint32_t n_refused = 0;
@@ -286,7 +280,6 @@ START_TEST(without_memory_a_plan_is_refused_and_the_sound_goes_on)
   }
   ck_assert_uint_ge(n_refused, 4); // units, table, what changes, rows
 }
-END_TEST
 
 static void
 assert_refused(const char* const faults, const char* const* const words, const uint32_t n_words)
@@ -305,22 +298,20 @@ assert_refused(const char* const faults, const char* const* const words, const u
   ck_assert(bench_free(&bench));
 }
 
-START_TEST(a_kernel_that_does_not_compile_names_file_line_and_mistake)
+TEST(a_kernel_that_does_not_compile_names_file_line_and_mistake)
 {
   static const char* const first[] = { "stage.cu", "stage.cu:", "asked_for_by_faults" };
   static const char* const second[] = { "fx_gain.cu:", "asked_for_by_faults" };
   assert_refused("gpu.build@1", first, ARRAY_LEN(first));
   assert_refused("gpu.build@2", second, ARRAY_LEN(second));
 }
-END_TEST
 
-START_TEST(a_recording_that_is_refused_refuses_the_plan)
+TEST(a_recording_that_is_refused_refuses_the_plan)
 {
   static const char* const words[] = { "opencl: refused to record" };
   assert_refused("gpu.record@1", words, ARRAY_LEN(words));
   assert_refused("gpu.record@2", words, ARRAY_LEN(words));
 }
-END_TEST
 
 int
 main(void)
@@ -333,14 +324,5 @@ main(void)
     return TEST_SKIPPED;
   }
   device_backend_free(device);
-  const TTest* const tests[] = { an_error_fails_its_block_and_all_after_it,
-                                 the_rack_goes_on_on_the_cpu_with_its_values,
-                                 what_runs_on_the_cpu_keeps_its_state,
-                                 delay_lines_go_with_the_device,
-                                 a_device_that_hangs_is_found_and_left_alone,
-                                 a_device_that_is_late_gives_everything_back,
-                                 without_memory_a_plan_is_refused_and_the_sound_goes_on,
-                                 a_kernel_that_does_not_compile_names_file_line_and_mistake,
-                                 a_recording_that_is_refused_refuses_the_plan };
-  return suite_run("gpu_faults", tests, (uint32_t)ARRAY_LEN(tests));
+  return suite_run("gpu_faults");
 }

@@ -34,7 +34,7 @@ end_faults(void)
 
 // ---- the loader ----
 
-START_TEST(a_loader_that_is_not_there_is_named_and_changes_nothing)
+TEST(a_loader_that_is_not_there_is_named_and_changes_nothing)
 {
   static const char* const none[] = { "libOpenCL-not-there.so.1", "libOpenCL-neither.so", NULL };
   Error error = { STATUS_OK, "" };
@@ -42,9 +42,8 @@ START_TEST(a_loader_that_is_not_there_is_named_and_changes_nothing)
   assert_contains(error.text, "libOpenCL-not-there.so.1");
   ck_assert(opencl_driver.clFinish == real.clFinish);
 }
-END_TEST
 
-START_TEST(a_library_without_opencl_is_refused_with_what_it_lacks)
+TEST(a_library_without_opencl_is_refused_with_what_it_lacks)
 {
   static const char* const wrong[] = { "libOpenCL-not-there.so.1", "libm.so.6", NULL };
   Error error = { STATUS_OK, "" };
@@ -52,15 +51,13 @@ START_TEST(a_library_without_opencl_is_refused_with_what_it_lacks)
   assert_contains(error.text, "libm.so.6 has no clBuildProgram");
   ck_assert(opencl_driver.clFinish == real.clFinish);
 }
-END_TEST
 
-START_TEST(error_codes_have_names)
+TEST(error_codes_have_names)
 {
   ck_assert_str_eq(opencl_error_name(CL_OUT_OF_RESOURCES), "CL_OUT_OF_RESOURCES");
   ck_assert_str_eq(opencl_error_name(CL_INVALID_LINKER_OPTIONS), "CL_INVALID_LINKER_OPTIONS");
   ck_assert(opencl_error_name(-123456)[0]);
 }
-END_TEST
 
 // ---- the cache ----
 
@@ -120,7 +117,7 @@ empty_cache(void)
   }
 }
 
-START_TEST(what_was_compiled_once_is_not_compiled_again)
+TEST(what_was_compiled_once_is_not_compiled_again)
 {
   empty_cache();
   ck_assert_uint_eq(compile_and_run(), 1);
@@ -129,9 +126,8 @@ START_TEST(what_was_compiled_once_is_not_compiled_again)
   ck_assert_uint_eq(compile_and_run(), 1);
   end_faults();
 }
-END_TEST
 
-START_TEST(other_options_are_another_module)
+TEST(other_options_are_another_module)
 {
   static const char* const source =
       "KERNEL\nput(GLOBAL u32* const out)\n{\n  out[LOCAL_ID] = N;\n}\n";
@@ -159,9 +155,8 @@ START_TEST(other_options_are_another_module)
   }
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(a_damaged_cache_is_compiled_anew)
+TEST(a_damaged_cache_is_compiled_anew)
 {
   const Scratch folder = cache_folder();
   empty_cache();
@@ -176,9 +171,8 @@ START_TEST(a_damaged_cache_is_compiled_anew)
   ck_assert_uint_eq(compile_and_run(), 0);
   end_faults();
 }
-END_TEST
 
-START_TEST(a_binary_that_the_driver_refuses_is_compiled_anew_and_replaced)
+TEST(a_binary_that_the_driver_refuses_is_compiled_anew_and_replaced)
 {
   compile_and_run();
   opencl_driver.clCreateProgramWithBinary = refused_binary;
@@ -187,9 +181,8 @@ START_TEST(a_binary_that_the_driver_refuses_is_compiled_anew_and_replaced)
   ck_assert_uint_eq(compile_and_run(), 0);
   end_faults();
 }
-END_TEST
 
-START_TEST(without_a_cache_everything_works)
+TEST(without_a_cache_everything_works)
 {
   scratch_write(&cache, "file", "", 0);
   setenv("XDG_CACHE_HOME", scratch_path(&cache, "file"), 1);
@@ -198,7 +191,6 @@ START_TEST(without_a_cache_everything_works)
   setenv("XDG_CACHE_HOME", cache.directory, 1);
   end_faults();
 }
-END_TEST
 
 // ---- mistakes in recordings ----
 
@@ -215,7 +207,7 @@ wrong_launch(const GpuRig* const rig, const GpuLaunch* const launch)
   return error.text;
 }
 
-START_TEST(a_launch_that_does_not_fit_its_kernel_is_refused)
+TEST(a_launch_that_does_not_fit_its_kernel_is_refused)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuBuffer* const buffer = gpu_rig_buffer(&rig, 4096);
@@ -247,9 +239,8 @@ START_TEST(a_launch_that_does_not_fit_its_kernel_is_refused)
   api->buffer_free(buffer);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(a_recording_in_flight_is_not_submitted_again)
+TEST(a_recording_in_flight_is_not_submitted_again)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 4096, 2.0f);
@@ -260,7 +251,6 @@ START_TEST(a_recording_in_flight_is_not_submitted_again)
   gpu_trip_free(&rig, &trip);
   gpu_rig_close(&rig);
 }
-END_TEST
 
 // ---- three queues ----
 
@@ -327,7 +317,7 @@ seen_finish(const cl_command_queue queue)
   return real.clFinish(queue);
 }
 
-START_TEST(copies_of_one_slot_wait_for_no_kernel_of_another)
+TEST(copies_of_one_slot_wait_for_no_kernel_of_another)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trips[2] = { gpu_trip_new(&rig, 4096, 2.0f), gpu_trip_new(&rig, 4096, 3.0f) };
@@ -358,7 +348,6 @@ START_TEST(copies_of_one_slot_wait_for_no_kernel_of_another)
   }
   gpu_rig_close(&rig);
 }
-END_TEST
 
 // ---- errors ----
 
@@ -453,7 +442,7 @@ close_and_open_again(GpuRig* const rig, GpuTrip* const trip)
   ck_assert_uint_le(compile_and_run(), 1);
 }
 
-START_TEST(an_error_while_submitting_loses_the_device)
+TEST(an_error_while_submitting_loses_the_device)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 4096, 2.0f);
@@ -470,9 +459,8 @@ START_TEST(an_error_while_submitting_loses_the_device)
   ck_assert_uint_gt(n_waited, 0);
   close_and_open_again(&rig, &trip);
 }
-END_TEST
 
-START_TEST(an_error_while_the_block_runs_loses_the_device)
+TEST(an_error_while_the_block_runs_loses_the_device)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 4096, 2.0f);
@@ -485,7 +473,6 @@ START_TEST(an_error_while_the_block_runs_loses_the_device)
   check_lost(&rig, &trip, "illegal access to memory (-9999)");
   close_and_open_again(&rig, &trip);
 }
-END_TEST
 
 static cl_event gate; // a kernel waits for it, too
 
@@ -501,7 +488,7 @@ gated_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_uint
 
 // (A gate that is opened with an error would be an error of the driver's own making, but PoCL 3.1
 // does not survive that: it runs the command that it has let fail.)
-START_TEST(a_block_that_is_held_up_is_not_done_and_holds_nobody_up)
+TEST(a_block_that_is_held_up_is_not_done_and_holds_nobody_up)
 {
   void* const loader = dlopen("libOpenCL.so.1", RTLD_NOW);
   cl_event (*create)(cl_context, cl_int*) = NULL;
@@ -532,9 +519,8 @@ START_TEST(a_block_that_is_held_up_is_not_done_and_holds_nobody_up)
   gpu_rig_close(&rig);
   dlclose(loader);
 }
-END_TEST
 
-START_TEST(memory_that_the_driver_refuses_is_told_with_sizes_and_its_code)
+TEST(memory_that_the_driver_refuses_is_told_with_sizes_and_its_code)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 1024, 2.0f); // 8192 bytes of buffers
@@ -551,9 +537,8 @@ START_TEST(memory_that_the_driver_refuses_is_told_with_sizes_and_its_code)
   gpu_trip_free(&rig, &trip);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(what_the_driver_says_is_passed_on)
+TEST(what_the_driver_says_is_passed_on)
 {
   opencl_driver.clCreateContext = overheard_context;
   GpuRig rig = gpu_rig_open(api);
@@ -564,31 +549,6 @@ START_TEST(what_the_driver_says_is_passed_on)
   ck_assert_int_eq(api->submit(trip.recording, 1), STATUS_DEVICE_LOST);
   check_lost(&rig, &trip, "the fan has fallen off");
   close_and_open_again(&rig, &trip);
-}
-END_TEST
-
-static int
-own_tests(void)
-{
-  const TTest* const tests[] = {
-    a_loader_that_is_not_there_is_named_and_changes_nothing,
-    a_library_without_opencl_is_refused_with_what_it_lacks,
-    error_codes_have_names,
-    what_was_compiled_once_is_not_compiled_again,
-    other_options_are_another_module,
-    a_damaged_cache_is_compiled_anew,
-    a_binary_that_the_driver_refuses_is_compiled_anew_and_replaced,
-    without_a_cache_everything_works,
-    a_launch_that_does_not_fit_its_kernel_is_refused,
-    a_recording_in_flight_is_not_submitted_again,
-    copies_of_one_slot_wait_for_no_kernel_of_another,
-    an_error_while_submitting_loses_the_device,
-    an_error_while_the_block_runs_loses_the_device,
-    a_block_that_is_held_up_is_not_done_and_holds_nobody_up,
-    memory_that_the_driver_refuses_is_told_with_sizes_and_its_code,
-    what_the_driver_says_is_passed_on,
-  };
-  return suite_run("opencl's own", tests, ARRAY_LEN(tests));
 }
 
 // Outside of tests there are no assertions, so that scratch.h is of no use here.
@@ -620,7 +580,7 @@ main(void)
     return EXIT_FAILURE;
   }
   setenv("XDG_CACHE_HOME", cache.directory, 1);
-  const int is_failed = gpu_checks_run(api) | own_tests();
+  const int is_failed = gpu_checks_run(api);
   nftw(cache.directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
   return is_failed;
 }

@@ -205,17 +205,15 @@ fail_each(const bool own_memory)
   ck_assert_uint_gt(n_refused, 40);
 }
 
-START_TEST(an_error_of_any_call_is_reported)
+TEST(an_error_of_any_call_is_reported)
 {
   fail_each(false);
 }
-END_TEST
 
-START_TEST(an_error_of_any_call_is_reported_with_memory_of_its_own)
+TEST(an_error_of_any_call_is_reported_with_memory_of_its_own)
 {
   fail_each(true);
 }
-END_TEST
 
 /// The invalid results: NULL and 0; absurd numbers, positive and negative.
 static const unsigned char bytes[] = { 0x00, 0x7F, 0xFF };
@@ -234,17 +232,15 @@ give_each(const bool own_memory)
   ck_assert_uint_gt(n_refused, 30);
 }
 
-START_TEST(null_and_nonsense_of_any_call_are_refused)
+TEST(null_and_nonsense_of_any_call_are_refused)
 {
   give_each(false);
 }
-END_TEST
 
-START_TEST(null_and_nonsense_of_any_call_are_refused_with_memory_of_its_own)
+TEST(null_and_nonsense_of_any_call_are_refused_with_memory_of_its_own)
 {
   give_each(true);
 }
-END_TEST
 
 // ---- the list of devices, which each process makes once ----
 
@@ -303,23 +299,20 @@ list_each(const bool to_give, const unsigned char byte, const uint32_t n_least)
   ck_assert_uint_gt(n, n_least);
 }
 
-START_TEST(the_list_of_devices_bears_an_error_of_any_call)
+TEST(the_list_of_devices_bears_an_error_of_any_call)
 {
   list_each(false, 0x00, 30);
 }
-END_TEST
 
-START_TEST(the_list_of_devices_bears_null_and_zero_of_any_call)
+TEST(the_list_of_devices_bears_null_and_zero_of_any_call)
 {
   list_each(true, 0x00, 25);
 }
-END_TEST
 
-START_TEST(the_list_of_devices_bears_nonsense_of_any_call)
+TEST(the_list_of_devices_bears_nonsense_of_any_call)
 {
   list_each(true, 0x7F, 20);
 }
-END_TEST
 
 /// True when there is OpenCL.  A child process checks it, because the tests fork from this process.
 static bool
@@ -336,18 +329,9 @@ is_there(void)
 int
 main(void)
 {
-  const TTest* const tests[] = {
-    an_error_of_any_call_is_reported,
-    an_error_of_any_call_is_reported_with_memory_of_its_own,
-    null_and_nonsense_of_any_call_are_refused,
-    null_and_nonsense_of_any_call_are_refused_with_memory_of_its_own,
-    the_list_of_devices_bears_an_error_of_any_call,
-    the_list_of_devices_bears_null_and_zero_of_any_call,
-    the_list_of_devices_bears_nonsense_of_any_call,
-  };
   if (!is_there()) {
     puts("no OpenCL device");
     return TEST_SKIPPED;
   }
-  return suite_run("gpu_opencl_errors", tests, ARRAY_LEN(tests));
+  return suite_run("gpu_opencl_errors");
 }

@@ -149,23 +149,21 @@ check(const Case* const c, const uint32_t bad_frame)
   free(cpu);
 }
 
-START_TEST(no_kernel_races)
+TEST(no_kernel_races)
 {
   make_cases();
   for (size_t c = 0; c < n_cases; ++c) {
     check(&cases[c], 0U);
   }
 }
-END_TEST
 
-START_TEST(no_kernel_races_when_a_sample_is_not_finite)
+TEST(no_kernel_races_when_a_sample_is_not_finite)
 {
   make_cases();
   for (size_t c = 0; c < n_cases; ++c) {
     check(&cases[c], cases[c].block + 1U);
   }
 }
-END_TEST
 
 // A kernel for each kind of fault, and one that has none.
 static const char faulty[] =
@@ -212,7 +210,7 @@ faults_of(const GpuApi* const api, GpuModule* const module, const char* const na
   return checked_n_faults() - n_before;
 }
 
-START_TEST(faults_are_found)
+TEST(faults_are_found)
 {
   static const char* const names[] = { "no_barrier", "two_values", "two_groups", "outside",
                                        "some_wait" };
@@ -229,7 +227,6 @@ START_TEST(faults_are_found)
   }
   api->module_free(module);
 }
-END_TEST
 
 static void
 fill(float* const values, const size_t n, const float level)
@@ -246,7 +243,5 @@ main(void)
   fill(samples, ARRAY_LEN(samples), 0.03F);
   fill(mono_samples, ARRAY_LEN(mono_samples), 0.02F);
   fill(rows, ARRAY_LEN(rows), 0.05F);
-  const TTest* const tests[] = { no_kernel_races, no_kernel_races_when_a_sample_is_not_finite,
-                                 faults_are_found };
-  return device_suite_run("gpu_races", "checked", &device, tests, (uint32_t)ARRAY_LEN(tests));
+  return device_suite_run("gpu_races", "checked", &device);
 }

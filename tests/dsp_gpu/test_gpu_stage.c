@@ -106,7 +106,7 @@ pair_free(Pair* const pair)
 
 // ---- the tests ----
 
-START_TEST(changes_within_a_block_are_heard_at_their_frames)
+TEST(changes_within_a_block_are_heard_at_their_frames)
 {
   Pair pair = pair_new("x: gain", &stereo);
   for (uint32_t e = 0; e < 7U; ++e) { // in one block, at odd places
@@ -116,9 +116,8 @@ START_TEST(changes_within_a_block_are_heard_at_their_frames)
   ck_assert_double_le(pair_difference(&pair), TOLERANCE);
   pair_free(&pair);
 }
-END_TEST
 
-START_TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
+TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
 {
   // The values go up and down by turns, so that a change that is lost or late would be heard; with
   // all of them the gain ends where the CPU's ends.
@@ -136,9 +135,8 @@ START_TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
   }
   pair_free(&pair);
 }
-END_TEST
 
-START_TEST(two_blocks_at_once_sound_like_one_after_the_other)
+TEST(two_blocks_at_once_sound_like_one_after_the_other)
 {
   Pair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);
   pair_play(&pair, 0U, BLOCK);
@@ -164,9 +162,8 @@ START_TEST(two_blocks_at_once_sound_like_one_after_the_other)
   ck_assert_double_le(pair_difference(&pair), TOLERANCE);
   pair_free(&pair);
 }
-END_TEST
 
-START_TEST(kernels_work_in_an_attached_ring)
+TEST(kernels_work_in_an_attached_ring)
 {
   const RingShape shape = {
     .n_in = 2, .n_out = 2, .block_frames = BLOCK, .n_slots = 4, .n_messages = 4
@@ -205,9 +202,8 @@ START_TEST(kernels_work_in_an_attached_ring)
   device->detach(device);
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(rows_may_stay_on_the_device)
+TEST(rows_may_stay_on_the_device)
 {
   // [block][input, output][channel][frame], in a buffer whose addresses nobody may touch.
   enum { CHANNELS = 2, SAMPLES = N_BLOCKS * 2U * CHANNELS * BLOCK };
@@ -252,9 +248,8 @@ START_TEST(rows_may_stay_on_the_device)
   on->api->buffer_free(buffer);
   munmap(region, sizeof(samples));
 }
-END_TEST
 
-START_TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
+TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
 {
   Pair pair = pair_new("x: gain -3dB backend=gpu | y: limiter backend=cpu", &stereo);
   Plan* const plan = pair.rigs[0].player.plan;
@@ -270,7 +265,6 @@ START_TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
   device->detach(device);
   on->api->buffer_free(buffer);
 }
-END_TEST
 
 /// Racks whose nodes are here and there, with connections of every kind between.
 static const char* const mixed_racks[] = {
@@ -282,7 +276,7 @@ static const char* const mixed_racks[] = {
   "x: gain -3dB backend=gpu | (y: limiter -6dB lookahead=2ms backend=cpu + z: gain backend=gpu)",
 };
 
-START_TEST(mixed_racks_sound_like_the_cpu)
+TEST(mixed_racks_sound_like_the_cpu)
 {
   for (size_t r = 0; r < ARRAY_LEN(mixed_racks); ++r) {
     Pair pair = pair_new(mixed_racks[r], &stereo);
@@ -294,11 +288,10 @@ START_TEST(mixed_racks_sound_like_the_cpu)
     pair_free(&pair);
   }
 }
-END_TEST
 
 #define MANY_GAINS 1100U // of two words each: more than stage_begin takes over in one turn
 
-START_TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
+TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
 {
   char* text = NULL;
   size_t n_bytes = 0;
@@ -315,9 +308,8 @@ START_TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
   pair_free(&pair);
   free(text);
 }
-END_TEST
 
-START_TEST(edits_keep_state_and_fade_like_the_cpu)
+TEST(edits_keep_state_and_fade_like_the_cpu)
 {
   static const char* const racks[] = {
     "x: gain -3dB",
@@ -337,9 +329,8 @@ START_TEST(edits_keep_state_and_fade_like_the_cpu)
   ck_assert_double_le(pair_difference(&pair), TOLERANCE);
   pair_free(&pair);
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_silenced_counted_and_forgotten)
+TEST(what_is_not_finite_is_silenced_counted_and_forgotten)
 {
   Pair pair = pair_new("x: gain 6dB", &stereo);
   pair.in[1][3U * BLOCK + 5U] = NAN;
@@ -353,9 +344,8 @@ START_TEST(what_is_not_finite_is_silenced_counted_and_forgotten)
   }
   pair_free(&pair);
 }
-END_TEST
 
-START_TEST(coupled_channels_are_silenced_together)
+TEST(coupled_channels_are_silenced_together)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = 40 };
   Pair pair = pair_new("x: reverb size=0 predelay=0 mix=0.5", &format);
@@ -374,9 +364,8 @@ START_TEST(coupled_channels_are_silenced_together)
   }
   pair_free(&pair);
 }
-END_TEST
 
-START_TEST(an_empty_rack_passes_through_the_device)
+TEST(an_empty_rack_passes_through_the_device)
 {
   Pair pair = pair_new("connect in out", &stereo);
   ck_assert_str_eq(pair.rigs[0].player.plan->out_backend->name, device->name);
@@ -384,9 +373,8 @@ START_TEST(an_empty_rack_passes_through_the_device)
   ck_assert(pair_difference(&pair) == 0.0);
   pair_free(&pair);
 }
-END_TEST
 
-START_TEST(memory_that_comes_back_is_dealt_out_again_as_silence)
+TEST(memory_that_comes_back_is_dealt_out_again_as_silence)
 {
   // Nodes come and go a hundred times, with what they hold: were it not cleared, ramps would begin
   // where the last owner's ended.
@@ -403,25 +391,9 @@ START_TEST(memory_that_comes_back_is_dealt_out_again_as_silence)
     rack_rig_free(&rig);
   }
 }
-END_TEST
 
 int
 main(void)
 {
-  const TTest* const tests[] = {
-    changes_within_a_block_are_heard_at_their_frames,
-    more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block,
-    two_blocks_at_once_sound_like_one_after_the_other,
-    kernels_work_in_an_attached_ring,
-    rows_may_stay_on_the_device,
-    a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device,
-    mixed_racks_sound_like_the_cpu,
-    a_large_rack_has_all_its_parameters_in_the_first_block,
-    edits_keep_state_and_fade_like_the_cpu,
-    what_is_not_finite_is_silenced_counted_and_forgotten,
-    coupled_channels_are_silenced_together,
-    an_empty_rack_passes_through_the_device,
-    memory_that_comes_back_is_dealt_out_again_as_silence,
-  };
-  return device_suite_run("gpu_stage", NULL, &device, tests, (uint32_t)ARRAY_LEN(tests));
+  return device_suite_run("gpu_stage", NULL, &device);
 }

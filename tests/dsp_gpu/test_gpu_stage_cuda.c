@@ -28,7 +28,7 @@ find(const uint32_t launch, const FakeKind kind, const char* const kernel)
 
 // ---- transfers ----
 
-START_TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
+TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   for (uint32_t block = 0; block < 8; ++block) {
@@ -56,9 +56,8 @@ START_TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
-START_TEST(small_blocks_are_not_copied)
+TEST(small_blocks_are_not_copied)
 {
   StageBench bench = stage_bench_new(false, PATIENT_NS);
   stage_bench_begin(&bench, 0);
@@ -68,9 +67,8 @@ START_TEST(small_blocks_are_not_copied)
   find(bench.first_launch, FAKE_KERNEL, "stage_end");
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
-START_TEST(a_block_is_its_kernels_in_order_between_its_copies)
+TEST(a_block_is_its_kernels_in_order_between_its_copies)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   fake_hold(true);
@@ -92,11 +90,10 @@ START_TEST(a_block_is_its_kernels_in_order_between_its_copies)
   ck_assert(stage_bench_end(&bench));
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
 // ---- double buffering ----
 
-START_TEST(slots_take_turns)
+TEST(slots_take_turns)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   for (uint32_t block = 0; block < 6; ++block) {
@@ -113,7 +110,6 @@ START_TEST(slots_take_turns)
   }
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
 static const GpuApi* driver;
 
@@ -125,7 +121,7 @@ run_and_poll(GpuRecording* const recording, const uint64_t sequence, bool* const
   return driver->poll(recording, sequence, is_done);
 }
 
-START_TEST(a_stage_begins_when_the_one_before_has_ended)
+TEST(a_stage_begins_when_the_one_before_has_ended)
 {
   StageBench bench = stage_bench_open(true, PATIENT_NS);
   rack_rig_edit(&bench.rig, "x: gain -6dB backend=gpu | y: gain 3dB backend=cpu");
@@ -144,9 +140,8 @@ START_TEST(a_stage_begins_when_the_one_before_has_ended)
   device->api = driver;
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
-START_TEST(the_second_block_goes_in_before_the_first_is_waited_for)
+TEST(the_second_block_goes_in_before_the_first_is_waited_for)
 {
   StageBench bench = stage_bench_new(true, SHORT_NS);
   fake_hold(true);
@@ -178,9 +173,8 @@ START_TEST(the_second_block_goes_in_before_the_first_is_waited_for)
   ck_assert(stage_bench_end(&bench));
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
-START_TEST(two_blocks_in_flight_go_on_for_ever)
+TEST(two_blocks_in_flight_go_on_for_ever)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   stage_bench_begin(&bench, 0);
@@ -192,7 +186,6 @@ START_TEST(two_blocks_in_flight_go_on_for_ever)
   ck_assert_uint_eq(stage_bench_launches() - bench.first_launch + 1U, 50);
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
 // ---- nothing that stalls ----
 
@@ -211,7 +204,7 @@ assert_only_launches(void)
   }
 }
 
-START_TEST(a_block_costs_one_launch_and_nothing_that_stalls)
+TEST(a_block_costs_one_launch_and_nothing_that_stalls)
 {
   enum { N_BLOCKS = 60 };
   for (uint32_t copies = 0; copies < 2U; ++copies) {
@@ -234,9 +227,8 @@ START_TEST(a_block_costs_one_launch_and_nothing_that_stalls)
     ck_assert(stage_bench_free(&bench));
   }
 }
-END_TEST
 
-START_TEST(what_a_large_rack_changes_is_taken_over_by_many_groups)
+TEST(what_a_large_rack_changes_is_taken_over_by_many_groups)
 {
   StageBench bench = stage_bench_new(false, PATIENT_NS);
   ck_assert_uint_le(stage_bench_begin_groups(), 2);
@@ -249,9 +241,8 @@ START_TEST(what_a_large_rack_changes_is_taken_over_by_many_groups)
                     4); // connections of 13 words, by groups of 64 threads
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
-START_TEST(an_edit_leaves_the_context_alone)
+TEST(an_edit_leaves_the_context_alone)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   stage_bench_begin(&bench, 0);
@@ -279,7 +270,6 @@ START_TEST(an_edit_leaves_the_context_alone)
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
 // ---- kept awake ----
 
@@ -320,7 +310,7 @@ play_until_nudged(StageBench* const bench, const uint32_t n_nudges)
   }
 }
 
-START_TEST(while_it_plays_the_device_is_kept_awake)
+TEST(while_it_plays_the_device_is_kept_awake)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   const uint32_t first = fake_n_ops();
@@ -345,9 +335,8 @@ START_TEST(while_it_plays_the_device_is_kept_awake)
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
-START_TEST(a_device_that_no_block_comes_to_may_sleep)
+TEST(a_device_that_no_block_comes_to_may_sleep)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   atomic_store(&((Device*)bench.device)->used_ns, 0U); // for long
@@ -359,7 +348,6 @@ START_TEST(a_device_that_no_block_comes_to_may_sleep)
   play_until_nudged(&bench, 1);
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
 /// However long this thread gets no processor.
 static void
@@ -368,7 +356,7 @@ use_for_ever(const StageBench* const bench)
   atomic_store(&((Device*)bench->device)->used_ns, UINT64_MAX / 2U);
 }
 
-START_TEST(nudges_wait_for_nothing_and_do_not_pile_up)
+TEST(nudges_wait_for_nothing_and_do_not_pile_up)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   fake_hold(true);
@@ -394,9 +382,8 @@ START_TEST(nudges_wait_for_nothing_and_do_not_pile_up)
   ck_assert(stage_bench_end(&bench) && stage_bench_end(&bench));
   ck_assert(stage_bench_free(&bench));
 }
-END_TEST
 
-START_TEST(a_lost_device_is_not_nudged)
+TEST(a_lost_device_is_not_nudged)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   use_for_ever(&bench);
@@ -412,13 +399,5 @@ START_TEST(a_lost_device_is_not_nudged)
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
-SUITE_MAIN("gpu_stage_cuda", every_transfer_is_asynchronous_pinned_and_in_its_stream,
-           small_blocks_are_not_copied, a_block_is_its_kernels_in_order_between_its_copies,
-           slots_take_turns, a_stage_begins_when_the_one_before_has_ended,
-           the_second_block_goes_in_before_the_first_is_waited_for,
-           two_blocks_in_flight_go_on_for_ever, a_block_costs_one_launch_and_nothing_that_stalls,
-           what_a_large_rack_changes_is_taken_over_by_many_groups, an_edit_leaves_the_context_alone,
-           while_it_plays_the_device_is_kept_awake, a_device_that_no_block_comes_to_may_sleep,
-           nudges_wait_for_nothing_and_do_not_pile_up, a_lost_device_is_not_nudged)
+SUITE_MAIN("gpu_stage_cuda")

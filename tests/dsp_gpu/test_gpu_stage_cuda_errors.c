@@ -54,7 +54,7 @@ assert_goes_on(StageBench* const bench)
   }
 }
 
-START_TEST(an_asynchronous_error_is_named_and_the_cpu_goes_on)
+TEST(an_asynchronous_error_is_named_and_the_cpu_goes_on)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   stage_bench_begin(&bench, 0);
@@ -70,7 +70,6 @@ START_TEST(an_asynchronous_error_is_named_and_the_cpu_goes_on)
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
 /// No call freed anything of a device that hangs; where all calls came since, none waited either.
 static void
@@ -86,7 +85,7 @@ assert_nothing_freed(const bool all_since)
   }
 }
 
-START_TEST(a_hang_is_found_and_nothing_is_freed)
+TEST(a_hang_is_found_and_nothing_is_freed)
 {
   StageBench bench = stage_bench_new(true, SHORT_NS);
   fake_hold(true);
@@ -103,7 +102,6 @@ START_TEST(a_hang_is_found_and_nothing_is_freed)
   ck_assert(!stage_bench_free(&bench));
   assert_nothing_freed(true);
 }
-END_TEST
 
 static const GpuApi* cuda_api;
 static uint32_t n_absences;
@@ -120,7 +118,7 @@ poll_and_stay_away(GpuRecording* const recording, const uint64_t sequence, bool*
   return status;
 }
 
-START_TEST(a_thread_that_is_kept_waiting_calls_no_device_late)
+TEST(a_thread_that_is_kept_waiting_calls_no_device_late)
 {
   StageBench bench = stage_bench_new(true, SHORT_NS);
   Device* const device = (Device*)bench.device;
@@ -136,9 +134,8 @@ START_TEST(a_thread_that_is_kept_waiting_calls_no_device_late)
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
-START_TEST(a_device_that_hangs_when_it_is_opened_holds_nobody_up)
+TEST(a_device_that_hangs_when_it_is_opened_holds_nobody_up)
 {
   stage_bench_prepare();
   fake_hold(true);
@@ -149,9 +146,8 @@ START_TEST(a_device_that_hangs_when_it_is_opened_holds_nobody_up)
   assert_words(&error, "does not come back");
   assert_nothing_freed(false);
 }
-END_TEST
 
-START_TEST(without_memory_the_plan_is_refused_with_the_sizes)
+TEST(without_memory_the_plan_is_refused_with_the_sizes)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   stage_bench_begin(&bench, 0);
@@ -168,7 +164,6 @@ START_TEST(without_memory_the_plan_is_refused_with_the_sizes)
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
 /// Whether a failure of this function is none of the caller's: what frees, and words.
 static bool
@@ -214,7 +209,7 @@ fail_once(const uint32_t n_good, const CUresult result)
   return has_failed;
 }
 
-START_TEST(every_refusal_of_the_driver_is_said_and_leaves_nothing)
+TEST(every_refusal_of_the_driver_is_said_and_leaves_nothing)
 {
   uint32_t n_good = 0;
   while (fail_once(n_good, CUDA_ERROR_INVALID_VALUE)) {
@@ -222,9 +217,8 @@ START_TEST(every_refusal_of_the_driver_is_said_and_leaves_nothing)
   }
   ck_assert_uint_gt(n_good, 100);
 }
-END_TEST
 
-START_TEST(whenever_the_device_is_lost_the_cpu_goes_on)
+TEST(whenever_the_device_is_lost_the_cpu_goes_on)
 {
   uint32_t n_good = 0;
   while (fail_once(n_good, CUDA_ERROR_LAUNCH_FAILED)) { // which the driver then always returns
@@ -232,7 +226,6 @@ START_TEST(whenever_the_device_is_lost_the_cpu_goes_on)
   }
   ck_assert_uint_gt(n_good, 100);
 }
-END_TEST
 
 /// Open the device and play a rack; of the calls that return a result, the result of call number
 /// n_good + 1 is filled with one byte value.  False when there are fewer such calls.
@@ -269,7 +262,7 @@ give_once(const uint32_t n_good, const unsigned char byte, uint32_t* const n_ref
   return has_failed;
 }
 
-START_TEST(whatever_the_driver_hands_out_is_refused_or_plays)
+TEST(whatever_the_driver_hands_out_is_refused_or_plays)
 {
   static const unsigned char bytes[] = { 0x00, 0x7F, 0xFF };
   uint32_t n_refused = 0;
@@ -282,7 +275,6 @@ START_TEST(whatever_the_driver_hands_out_is_refused_or_plays)
   }
   ck_assert_uint_gt(n_refused, 50);
 }
-END_TEST
 
 // ---- the engine ----
 
@@ -313,7 +305,7 @@ was_opened_again(const EngineStatus* const status)
   return fake_n_calls("cuDeviceGetCount") > 0U;
 }
 
-START_TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
+TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
 {
   stage_bench_prepare();
   const EngineConfig config = { .n_in = 1,
@@ -355,7 +347,6 @@ START_TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
   driver_free(&driver);
   ck_assert_uint_eq(fake_n_live(), 0);
 }
-END_TEST
 
 /// Costs by which everything goes to the GPU.
 static PlacementCosts
@@ -409,20 +400,11 @@ assert_plays_on_cpu(const char* const call, const int result, const char* const 
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-START_TEST(what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
+TEST(what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
 {
   assert_plays_on_cpu("nvrtcCompileProgram", NVRTC_ERROR_COMPILATION, "does not compile");
   assert_plays_on_cpu("cuGraphInstantiateWithFlags", CUDA_ERROR_NOT_SUPPORTED,
                       "cuGraphInstantiateWithFlags");
 }
-END_TEST
 
-SUITE_MAIN("gpu_stage_cuda_errors", an_asynchronous_error_is_named_and_the_cpu_goes_on,
-           a_hang_is_found_and_nothing_is_freed, a_thread_that_is_kept_waiting_calls_no_device_late,
-           a_device_that_hangs_when_it_is_opened_holds_nobody_up,
-           without_memory_the_plan_is_refused_with_the_sizes,
-           every_refusal_of_the_driver_is_said_and_leaves_nothing,
-           whenever_the_device_is_lost_the_cpu_goes_on,
-           whatever_the_driver_hands_out_is_refused_or_plays,
-           the_engine_leaves_a_lost_device_and_tries_it_again,
-           what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
+SUITE_MAIN("gpu_stage_cuda_errors")

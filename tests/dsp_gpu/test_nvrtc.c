@@ -256,7 +256,7 @@ compile_and_print(const size_t set, const uint32_t capability)
   free(result.log);
 }
 
-START_TEST(every_kernel_compiles_for_every_architecture)
+TEST(every_kernel_compiles_for_every_architecture)
 {
   make_size_sets();
   printf("%s\n%-6s %-24s %9s %12s %6s  sizes\n", nvrtc_version(), "arch", "kernel", "registers",
@@ -268,9 +268,8 @@ START_TEST(every_kernel_compiles_for_every_architecture)
   }
   fflush(stdout);
 }
-END_TEST
 
-START_TEST(every_kernel_file_has_sizes)
+TEST(every_kernel_file_has_sizes)
 {
   make_size_sets();
   for (uint32_t s = 0; s < gpu_n_sources; ++s) {
@@ -282,9 +281,8 @@ START_TEST(every_kernel_file_has_sizes)
                   gpu_sources[s].name);
   }
 }
-END_TEST
 
-START_TEST(a_wrong_kernel_is_named_with_its_line)
+TEST(a_wrong_kernel_is_named_with_its_line)
 {
   static const char* const options[] = { "-DGROUP_SIZE=32", NULL };
   NvrtcResult result = { 0 };
@@ -295,9 +293,8 @@ START_TEST(a_wrong_kernel_is_named_with_its_line)
                 error.text);
   ck_assert_ptr_null(result.cubin);
 }
-END_TEST
 
-START_TEST(an_unknown_architecture_is_refused)
+TEST(an_unknown_architecture_is_refused)
 {
   Error error = { 0 };
   uint32_t target = 0;
@@ -305,7 +302,6 @@ START_TEST(an_unknown_architecture_is_refused)
   ck_assert_ptr_nonnull(strstr(error.text, "sm_30"));
   ck_assert_ptr_nonnull(strstr(error.text, nvrtc_version()));
 }
-END_TEST
 
 int
 main(const int argc, char* const argv[])
@@ -320,8 +316,5 @@ main(const int argc, char* const argv[])
     puts(error.text);
     return TEST_SKIPPED;
   }
-  const TTest* const tests[] = { every_kernel_compiles_for_every_architecture,
-                                 every_kernel_file_has_sizes, a_wrong_kernel_is_named_with_its_line,
-                                 an_unknown_architecture_is_refused };
-  return suite_run("nvrtc", tests, ARRAY_LEN(tests));
+  return suite_run("nvrtc");
 }

@@ -20,7 +20,7 @@
 #define RATE  DRIVER_RATE_HZ
 #define BLOCK DRIVER_BLOCK
 
-START_TEST(the_empty_rack_passes_everything_through_exactly)
+TEST(the_empty_rack_passes_everything_through_exactly)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     TestDriver driver = driver_new("", 2, 2, depth, false, 100U * BLOCK);
@@ -36,9 +36,8 @@ START_TEST(the_empty_rack_passes_everything_through_exactly)
     driver_free(&driver);
   }
 }
-END_TEST
 
-START_TEST(live_and_offline_give_the_same_samples)
+TEST(live_and_offline_give_the_same_samples)
 {
   const char* const rack = "gain -3dB | (gain -6dB + gain -12dB) | gain 2dB";
   TestDriver live = driver_new(rack, 1, 1, 1, false, 200U * BLOCK);
@@ -56,9 +55,8 @@ START_TEST(live_and_offline_give_the_same_samples)
   driver_free(&live);
   driver_free(&offline);
 }
-END_TEST
 
-START_TEST(offline_a_block_ahead_begins_with_silence)
+TEST(offline_a_block_ahead_begins_with_silence)
 {
   const EngineConfig config = { .n_in = 1, .depth = 1, .offline = true }; // as wide as the rack
   TestDriver driver = driver_from(&config, "gain 0dB", 3U * BLOCK);
@@ -71,9 +69,8 @@ START_TEST(offline_a_block_ahead_begins_with_silence)
   ck_assert(!memcmp(driver.out[0] + BLOCK, driver.in[0], 2U * BLOCK * sizeof(float)));
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_parameter_changes_at_its_frame)
+TEST(a_parameter_changes_at_its_frame)
 {
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
   Rack* const rack = driver_rack("g: gain 0dB");
@@ -91,9 +88,8 @@ START_TEST(a_parameter_changes_at_its_frame)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(edits_do_not_click)
+TEST(edits_do_not_click)
 {
   static const char* const racks[] = {
     "g: gain 0dB",
@@ -135,9 +131,8 @@ START_TEST(edits_do_not_click)
     driver_free(&driver);
   }
 }
-END_TEST
 
-START_TEST(a_node_that_is_renamed_keeps_its_memory)
+TEST(a_node_that_is_renamed_keeps_its_memory)
 {
   static const char text[] = "d: delay 100ms mix=100% feedback=50% | r: reverb mix=50%";
   static const char* const edits[] = { "rename d echo", "rename r d\nrename echo r",
@@ -160,9 +155,8 @@ START_TEST(a_node_that_is_renamed_keeps_its_memory)
   driver_free(&left_alone);
   driver_free(&renamed);
 }
-END_TEST
 
-START_TEST(a_removed_node_leaves_a_chain_that_sounds)
+TEST(a_removed_node_leaves_a_chain_that_sounds)
 {
   TestDriver driver = driver_new("g: gain -6dB | h: gain -6dB", 1, 1, 1, false, 200U * BLOCK);
   Rack* rack = driver_rack("g: gain -6dB | h: gain -6dB");
@@ -176,9 +170,8 @@ START_TEST(a_removed_node_leaves_a_chain_that_sounds)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_refused_edit_changes_nothing)
+TEST(a_refused_edit_changes_nothing)
 {
   TestDriver driver = driver_new("g: gain -6dB", 2, 2, 1, false, 100U * BLOCK);
   Rack* rack = driver_rack("g: gain -6dB");
@@ -197,9 +190,8 @@ START_TEST(a_refused_edit_changes_nothing)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_value_set_since_the_document_wins_over_it)
+TEST(a_value_set_since_the_document_wins_over_it)
 {
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
   Rack* const rack = driver_rack("g: gain 0dB");
@@ -224,9 +216,8 @@ START_TEST(a_value_set_since_the_document_wins_over_it)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
+TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
 {
   static const char narrow[] = "add g gain 0dB\nconnect in:1 g\nconnect g out:1\n";
   static const char wide[] = "add g gain -6dB\nconnect in g\nconnect g out\n"; // needs another node
@@ -253,9 +244,8 @@ START_TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
   rack_free(after);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_new_format_keeps_the_rack_and_its_values)
+TEST(a_new_format_keeps_the_rack_and_its_values)
 {
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
   Rack* const rack = driver_rack("g: gain 0dB");
@@ -275,9 +265,8 @@ START_TEST(a_new_format_keeps_the_rack_and_its_values)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
+TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
 {
   TestDriver driver = driver_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
   signal_noise(driver.in[0], driver.n_frames, 6);
@@ -307,9 +296,8 @@ START_TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
+TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
 {
   size_t size = 0;
   char* text = NULL;
@@ -342,9 +330,8 @@ START_TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
   free(text);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(the_widest_rack_keeps_its_channels_apart)
+TEST(the_widest_rack_keeps_its_channels_apart)
 {
   static float samples[2][FX_MAX_CHANNELS][BLOCK];
   const float* in[FX_MAX_CHANNELS];
@@ -378,7 +365,6 @@ START_TEST(the_widest_rack_keeps_its_channels_apart)
   }
   rack_free(rack);
 }
-END_TEST
 
 /// As a user without privileges; for this test's process.
 static void
@@ -390,7 +376,7 @@ drop_privileges(void)
   ck_assert(geteuid() != 0 || setuid(65534) == 0);
 }
 
-START_TEST(each_privilege_that_real_time_lacks_is_noted)
+TEST(each_privilege_that_real_time_lacks_is_noted)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 1, .realtime = true, .priority = 7 };
   Error error = { STATUS_OK, "" };
@@ -404,15 +390,5 @@ START_TEST(each_privilege_that_real_time_lacks_is_noted)
   ck_assert_msg(strstr(status.realtime_note, "memory is not locked: "), "%s", status.realtime_note);
   engine_free(engine);
 }
-END_TEST
 
-SUITE_MAIN("engine", the_empty_rack_passes_everything_through_exactly,
-           live_and_offline_give_the_same_samples, offline_a_block_ahead_begins_with_silence,
-           a_parameter_changes_at_its_frame, edits_do_not_click,
-           a_node_that_is_renamed_keeps_its_memory, a_removed_node_leaves_a_chain_that_sounds,
-           a_refused_edit_changes_nothing, a_value_set_since_the_document_wins_over_it,
-           a_value_set_since_the_document_wins_in_a_node_that_is_made_anew,
-           a_new_format_keeps_the_rack_and_its_values,
-           mono_feeds_all_channels_and_what_cannot_be_is_refused,
-           a_thousand_nodes_are_planned_and_dying_ones_left_out,
-           the_widest_rack_keeps_its_channels_apart, each_privilege_that_real_time_lacks_is_noted)
+SUITE_MAIN("engine")

@@ -83,7 +83,7 @@ status_of(const TestDriver* const driver)
   return status;
 }
 
-START_TEST(edits_and_moves_between_backends_do_not_click)
+TEST(edits_and_moves_between_backends_do_not_click)
 {
   static const char* const racks[] = {
     "g: gain 0dB",
@@ -132,9 +132,8 @@ START_TEST(edits_and_moves_between_backends_do_not_click)
     driver_free(&driver);
   }
 }
-END_TEST
 
-START_TEST(mixed_racks_play_what_the_cpu_plays)
+TEST(mixed_racks_play_what_the_cpu_plays)
 {
   static const char* const mixed =
       "a: gain -3dB backend=gpu | b: peaking 1000 6dB backend=cpu | c: gain 2dB backend=gpu | "
@@ -156,9 +155,8 @@ START_TEST(mixed_racks_play_what_the_cpu_plays)
   driver_free(&device);
   driver_free(&cpu);
 }
-END_TEST
 
-START_TEST(the_status_says_what_runs_where_and_why)
+TEST(the_status_says_what_runs_where_and_why)
 {
   const char* const text = "a: gain | b: gain backend=cpu | c: gain backend=gpu";
   TestDriver driver = driver_on_device(device_backend(), NULL, text, 1, 10U);
@@ -172,9 +170,8 @@ START_TEST(the_status_says_what_runs_where_and_why)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
+TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
 {
   static const struct {
     EngineBackend backend;
@@ -198,7 +195,6 @@ START_TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
   }
   setenv("WARPRACK_AUTO_GPU", "any", 1);
 }
-END_TEST
 
 /// Costs of gains with which `n` of them, one behind the other, take n us on the CPU and 10 us on
 /// the GPU.
@@ -230,7 +226,7 @@ gains(const uint32_t n)
   return text;
 }
 
-START_TEST(what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap)
+TEST(what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap)
 {
   static const struct {
     uint32_t n;
@@ -258,9 +254,8 @@ START_TEST(what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
+TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
 {
   const PlacementCosts costs = gain_costs();
   TestDriver driver = driver_on_device(ENGINE_BACKEND_AUTO, &costs, gains(13), 1, 100U);
@@ -274,9 +269,8 @@ START_TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(costs_are_measured_and_kept)
+TEST(costs_are_measured_and_kept)
 {
   const DeviceChoice choice = { .api = api, .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
   Backend* device = NULL;
@@ -306,7 +300,6 @@ START_TEST(costs_are_measured_and_kept)
   ck_assert(!device_recall(device, "other costs", &kept, sizeof(kept)));
   device_backend_free(device);
 }
-END_TEST
 
 static void
 count_note(void* const context, const char* const text)
@@ -315,7 +308,7 @@ count_note(void* const context, const char* const text)
   ++*(uint32_t*)context;
 }
 
-START_TEST(kept_costs_are_not_measured_again)
+TEST(kept_costs_are_not_measured_again)
 {
   // By hand, because measuring all effects compiles them all.
   DeviceChoice choice = { .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
@@ -344,7 +337,6 @@ START_TEST(kept_costs_are_not_measured_again)
   device_remember(device, name, &none, sizeof(none) - 1U);
   device_backend_free(device);
 }
-END_TEST
 
 int
 main(void)
@@ -360,15 +352,5 @@ main(void)
     return TEST_SKIPPED;
   }
   device_backend_free(device);
-  const TTest* const tests[] = {
-    edits_and_moves_between_backends_do_not_click,
-    mixed_racks_play_what_the_cpu_plays,
-    the_status_says_what_runs_where_and_why,
-    without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason,
-    what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap,
-    a_rack_begins_on_the_gpu_when_that_is_quicker,
-    costs_are_measured_and_kept,
-    kept_costs_are_not_measured_again,
-  };
-  return suite_run("engine_device", tests, (uint32_t)ARRAY_LEN(tests));
+  return suite_run("engine_device");
 }

@@ -27,7 +27,7 @@ stop_worker(const Rig* const rig)
   }
 }
 
-START_TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
+TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -42,6 +42,5 @@ START_TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
   await_restarts(&rig, 1U);
   rig_stop(&rig);
 }
-END_TEST
 
-SUITE_MAIN("engine_disarm", a_callback_that_waits_for_a_hanging_worker_is_freed)
+SUITE_MAIN("engine_disarm")

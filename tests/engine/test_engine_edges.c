@@ -42,7 +42,7 @@ fill(float* const x, const size_t n, const float value)
   }
 }
 
-START_TEST(the_gain_of_a_connection_comes_back)
+TEST(the_gain_of_a_connection_comes_back)
 {
   TestDriver driver =
       driver_new("add g gain\nconnect in g\nconnect g out", 1, 1, 1, false, 400U * BLOCK);
@@ -65,9 +65,8 @@ START_TEST(the_gain_of_a_connection_comes_back)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(connections_that_come_to_the_same_stay_two)
+TEST(connections_that_come_to_the_same_stay_two)
 {
   const char* const text = "add g gain\nconnect in g\nconnect in:1 g gain=-20dB\nconnect g out";
   TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
@@ -82,7 +81,6 @@ START_TEST(connections_that_come_to_the_same_stay_two)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
 /// Edit from one to the other and back while a sine plays: no click, and never louder than before
 /// and after by more than `largest_peak`.
@@ -123,7 +121,7 @@ check_cross_fades(const char* const a, const char* const b, const uint32_t n_cha
   }
 }
 
-START_TEST(changes_of_latency_cross_fade_in_step)
+TEST(changes_of_latency_cross_fade_in_step)
 {
   // The chains delay by whole periods of both sines, so that what is in step adds up.
   check_cross_fades("limiter 0dB lookahead=20ms + a: gain",
@@ -137,9 +135,8 @@ START_TEST(changes_of_latency_cross_fade_in_step)
   check_cross_fades("(l: limiter 0dB lookahead=20ms) + g: gain", "g: gain -3dB", 1, 1.001);
   check_cross_fades("", "l: limiter 0dB lookahead=20ms", 1, 1.001);
 }
-END_TEST
 
-START_TEST(chains_turn_around_without_a_click)
+TEST(chains_turn_around_without_a_click)
 {
   check_cross_fades("a: gain -1dB | b: gain -2dB", "b: gain -2dB | a: gain -1dB", 2, 1.001);
   check_cross_fades("add a gain -1dB\nadd b gain -2dB\n" // as many connections as have room
@@ -151,9 +148,8 @@ START_TEST(chains_turn_around_without_a_click)
   check_cross_fades("r: reverb size=0.3 mix=0.3 | g: gain -6dB",
                     "g: gain -6dB | r: reverb size=0.6 mix=0.3", 2, 1.6);
 }
-END_TEST
 
-START_TEST(edits_while_others_wait_do_not_hurry_them)
+TEST(edits_while_others_wait_do_not_hurry_them)
 {
   static const char* const before = "(l: limiter 0dB lookahead=10ms) + g: gain";
   static const char* const after = "(l: limiter 0dB lookahead=20ms) + g: gain";
@@ -178,9 +174,8 @@ START_TEST(edits_while_others_wait_do_not_hurry_them)
     driver_free(&driver);
   }
 }
-END_TEST
 
-START_TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
+TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
 {
   // At each edit the latency grows, so that what just fades in has to wait for its successor.  So
   // close to each other, such edits may be louder for a moment, but that comes and goes smoothly.
@@ -208,9 +203,8 @@ START_TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
     driver_free(&driver);
   }
 }
-END_TEST
 
-START_TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
+TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
 {
   static const char* const text = "(l: limiter 0dB lookahead=20ms) + g: gain";
   for (uint32_t n_between = 10; n_between < 24U; ++n_between) {
@@ -231,9 +225,8 @@ START_TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
     driver_free(&driver);
   }
 }
-END_TEST
 
-START_TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
+TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
 {
   static const char* const ringing = "(a: gain | b: gain -1dB) + r: reverb decay=4s mix=1";
   TestDriver driver = driver_new(ringing, 2, 2, 1, false, 1000U * BLOCK);
@@ -257,9 +250,8 @@ START_TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_storm_of_removals_does_not_pile_up_tails)
+TEST(a_storm_of_removals_does_not_pile_up_tails)
 {
   static const char* const racks[] = { "r: reverb decay=10s size=0.3",
                                        "r: reverb decay=10s size=0.4" };
@@ -279,9 +271,8 @@ START_TEST(a_storm_of_removals_does_not_pile_up_tails)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(late_messages_keep_their_order)
+TEST(late_messages_keep_their_order)
 {
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 200U * BLOCK);
   Rack* const rack = driver_rack("g: gain 0dB");
@@ -296,9 +287,8 @@ START_TEST(late_messages_keep_their_order)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(frames_go_on_when_audio_comes_back)
+TEST(frames_go_on_when_audio_comes_back)
 {
   TestDriver driver = driver_new("", 1, 1, 1, false, 200U * BLOCK);
   driver_play(&driver, 100);
@@ -314,9 +304,8 @@ START_TEST(frames_go_on_when_audio_comes_back)
   ck_assert_uint_eq(engine_frame_now(driver.engine), 101U * BLOCK);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(an_edit_for_later_waits_between_long_periods)
+TEST(an_edit_for_later_waits_between_long_periods)
 {
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 10U * FX_MAX_BLOCK);
   Rack* const rack = driver_rack("g: gain -20dB");
@@ -334,9 +323,8 @@ START_TEST(an_edit_for_later_waits_between_long_periods)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(too_much_latency_is_refused_at_any_rate)
+TEST(too_much_latency_is_refused_at_any_rate)
 {
   static const char* const text = "f: fir lowpass 100 taps=65535";
   TestDriver driver = driver_new(text, 1, 1, 1, false, 10U * BLOCK); // 0.7 s at 48 kHz
@@ -346,7 +334,6 @@ START_TEST(too_much_latency_is_refused_at_any_rate)
   ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
   driver_free(&driver);
 }
-END_TEST
 
 /// Loads a short impulse response, as often as `context` says.
 static Status
@@ -373,7 +360,7 @@ unload(void* const context, FxFile* const file)
   (void)file;
 }
 
-START_TEST(what_fails_in_the_second_of_two_steps_changes_nothing)
+TEST(what_fails_in_the_second_of_two_steps_changes_nothing)
 {
   static const char* const text = "a: gain | b: gain -6dB";
   uint32_t n_good = 1;
@@ -396,15 +383,5 @@ START_TEST(what_fails_in_the_second_of_two_steps_changes_nothing)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
-SUITE_MAIN("engine_edges", the_gain_of_a_connection_comes_back,
-           connections_that_come_to_the_same_stay_two, changes_of_latency_cross_fade_in_step,
-           chains_turn_around_without_a_click, edits_while_others_wait_do_not_hurry_them,
-           a_connection_that_is_replaced_while_it_fades_does_not_click,
-           a_node_stays_while_a_delay_line_behind_it_sounds,
-           tails_of_what_was_removed_end_without_a_click_when_a_chain_turns,
-           a_storm_of_removals_does_not_pile_up_tails, late_messages_keep_their_order,
-           frames_go_on_when_audio_comes_back, an_edit_for_later_waits_between_long_periods,
-           too_much_latency_is_refused_at_any_rate,
-           what_fails_in_the_second_of_two_steps_changes_nothing)
+SUITE_MAIN("engine_edges")

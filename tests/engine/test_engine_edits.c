@@ -50,7 +50,7 @@ on_done(void* const context, const EngineReply* const reply)
   atomic_fetch_add(reply->status ? &tally->n_refused : &tally->n_good, 1U);
 }
 
-START_TEST(so_many_edits_wait_and_no_more)
+TEST(so_many_edits_wait_and_no_more)
 {
   SlowFile slow = { .is_open = false };
   const EngineConfig config = { .n_in = 1,
@@ -91,7 +91,6 @@ START_TEST(so_many_edits_wait_and_no_more)
   driver_free(&driver);
   ck_assert_uint_eq(tally.n_good + tally.n_refused, ENGINE_MAX_EDITS + 1U);
 }
-END_TEST
 
 /// The present level of a rack that is fed ones.
 static float
@@ -105,7 +104,7 @@ level_of(TestDriver* const driver)
   return driver->out[0][driver->position - 1U];
 }
 
-START_TEST(documents_and_messages_keep_their_order_through_a_new_start)
+TEST(documents_and_messages_keep_their_order_through_a_new_start)
 {
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 100U * DRIVER_BLOCK);
   Rack* const rack = driver_rack("g: gain 0dB");
@@ -126,7 +125,6 @@ START_TEST(documents_and_messages_keep_their_order_through_a_new_start)
   rack_free(rack);
   driver_free(&driver);
 }
-END_TEST
 
 /// By which the period delays the dry signal.
 static uint32_t
@@ -135,7 +133,7 @@ dry_latency(const TestDriver* const driver)
   return atomic_load(&atomic_load(&driver->engine->period)->rack_latency);
 }
 
-START_TEST(words_that_come_too_late_count_for_nothing)
+TEST(words_that_come_too_late_count_for_nothing)
 {
   TestDriver driver = driver_new("l: limiter lookahead=1ms", 1, 1, 1, false, 1000U);
   const uint32_t latency_frames = engine_rack_latency(driver.engine);
@@ -157,9 +155,8 @@ START_TEST(words_that_come_too_late_count_for_nothing)
   ck_assert_uint_eq(dry_latency(&driver), 7U);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(a_reply_that_nobody_waits_for_is_left_alone)
+TEST(a_reply_that_nobody_waits_for_is_left_alone)
 {
   TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
   const EngineReply reply = { .status = STATUS_LIMIT };
@@ -171,9 +168,8 @@ START_TEST(a_reply_that_nobody_waits_for_is_left_alone)
   ck_assert_uint_eq(status.edits_refused, 0U);
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(the_worker_is_told)
+TEST(the_worker_is_told)
 {
   TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
   driver_play(&driver, 3);
@@ -189,9 +185,8 @@ START_TEST(the_worker_is_told)
   ck_assert_str_eq(status.worker_note, "");
   driver_free(&driver);
 }
-END_TEST
 
-START_TEST(only_files_leave_the_outputs_to_the_rack)
+TEST(only_files_leave_the_outputs_to_the_rack)
 {
   const EngineConfig config = { .n_in = 1, .n_out = 0, .depth = 1 };
   Engine* engine = NULL;
@@ -201,9 +196,5 @@ START_TEST(only_files_leave_the_outputs_to_the_rack)
   ck_assert_msg(strstr(error.text, "outputs"), "%s", error.text);
   engine_free(engine);
 }
-END_TEST
 
-SUITE_MAIN("engine_edits", so_many_edits_wait_and_no_more,
-           documents_and_messages_keep_their_order_through_a_new_start,
-           words_that_come_too_late_count_for_nothing, a_reply_that_nobody_waits_for_is_left_alone,
-           the_worker_is_told, only_files_leave_the_outputs_to_the_rack)
+SUITE_MAIN("engine_edits")

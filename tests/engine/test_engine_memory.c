@@ -52,7 +52,7 @@ level(Engine* const engine)
   return memory[2][BLOCK - 1U];
 }
 
-START_TEST(an_engine_is_made_whole_or_not_at_all)
+TEST(an_engine_is_made_whole_or_not_at_all)
 {
   uint32_t n = 0;
   for (bool done = false; !done; ++n) {
@@ -67,7 +67,6 @@ START_TEST(an_engine_is_made_whole_or_not_at_all)
   }
   ck_assert_uint_gt(n, 4);
 }
-END_TEST
 
 static const char before[] = "a: gain -6dB | b: gain -6dB";
 
@@ -94,7 +93,7 @@ check_edit(const char* const text, const bool offline)
   rack_free(old);
 }
 
-START_TEST(an_edit_without_memory_changes_nothing)
+TEST(an_edit_without_memory_changes_nothing)
 {
   static const char* const texts[] = {
     "a: gain -6dB | b: gain -6dB | c: gain -6dB",
@@ -106,9 +105,8 @@ START_TEST(an_edit_without_memory_changes_nothing)
     check_edit(texts[t], true);
   }
 }
-END_TEST
 
-START_TEST(edits_that_were_not_taken_do_not_wait)
+TEST(edits_that_were_not_taken_do_not_wait)
 {
   Engine* const engine = playing(before, false);
   Rack* const rack = parsed(before, NULL);
@@ -122,13 +120,11 @@ START_TEST(edits_that_were_not_taken_do_not_wait)
   engine_free(engine);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(neither_does_one_in_two_steps)
+TEST(neither_does_one_in_two_steps)
 {
   check_edit("b: gain -6dB | a: gain -6dB", true); // offline, where nothing waits for the fades
 }
-END_TEST
 
 /// Memory was short only for the copy of the rack that measures the fallbacks, and the engine says
 /// so.
@@ -140,7 +136,7 @@ lacks_only_a_copy(const Engine* const engine)
   return strstr(status.late_note, "a copy of the rack") != NULL;
 }
 
-START_TEST(a_format_without_memory_leaves_silence_and_the_rack)
+TEST(a_format_without_memory_leaves_silence_and_the_rack)
 {
   for (uint32_t offline = 0; offline < 2U; ++offline) {
     Engine* const engine = playing(before, offline);
@@ -162,8 +158,5 @@ START_TEST(a_format_without_memory_leaves_silence_and_the_rack)
     engine_free(engine);
   }
 }
-END_TEST
 
-SUITE_MAIN("engine_memory", an_engine_is_made_whole_or_not_at_all,
-           an_edit_without_memory_changes_nothing, edits_that_were_not_taken_do_not_wait,
-           neither_does_one_in_two_steps, a_format_without_memory_leaves_silence_and_the_rack)
+SUITE_MAIN("engine_memory")

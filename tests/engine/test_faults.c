@@ -33,15 +33,14 @@ meet(const FaultId fault, const uint32_t n)
   return letters;
 }
 
-START_TEST(nothing_befalls_what_is_not_armed)
+TEST(nothing_befalls_what_is_not_armed)
 {
   for (uint32_t f = 0; f < N_FAULTS; ++f) {
     ck_assert_str_eq(meet((FaultId)f, 3), "...");
   }
 }
-END_TEST
 
-START_TEST(occurrences_are_counted_from_1)
+TEST(occurrences_are_counted_from_1)
 {
   arm("gpu.hang,worker.crash@3,alloc.fail@3+,fs.eio@2+3");
   ck_assert_str_eq(meet(FAULT_GPU_HANG, 5), "x....");
@@ -51,18 +50,16 @@ START_TEST(occurrences_are_counted_from_1)
   faults_disarm();
   ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 3), "...");
 }
-END_TEST
 
-START_TEST(a_clock_that_has_jumped_stays_there)
+TEST(a_clock_that_has_jumped_stays_there)
 {
   arm("clock.jump@2=-86400");
   ck_assert_str_eq(meet(FAULT_CLOCK_JUMP, 4), ".xxx");
   ck_assert(fault_value(FAULT_CLOCK_JUMP) == -86400.0);
   faults_disarm();
 }
-END_TEST
 
-START_TEST(arming_again_counts_anew)
+TEST(arming_again_counts_anew)
 {
   arm("worker.late@2=7.5");
   ck_assert_str_eq(meet(FAULT_WORKER_LATE, 3), ".x.");
@@ -78,9 +75,8 @@ START_TEST(arming_again_counts_anew)
   ck_assert_str_eq(meet(FAULT_GPU_RECORD, 2), ".x");
   faults_disarm();
 }
-END_TEST
 
-START_TEST(names_are_of_nodes)
+TEST(names_are_of_nodes)
 {
   ck_assert(!fault_names(FAULT_WORKER_CRASH_ON, "bad"));
   arm("worker.crash-on=bad,worker.crash-plays@2=worse one");
@@ -90,9 +86,8 @@ START_TEST(names_are_of_nodes)
   faults_disarm();
   ck_assert(!fault_names(FAULT_WORKER_CRASH_ON, "bad"));
 }
-END_TEST
 
-START_TEST(each_process_takes_its_own)
+TEST(each_process_takes_its_own)
 {
   arm("worker:alloc.fail@1+,server:fs.eio,fs.full"); // a test is a server
   ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 2), "..");
@@ -100,9 +95,8 @@ START_TEST(each_process_takes_its_own)
   ck_assert_str_eq(meet(FAULT_FS_FULL, 2), "x.");
   faults_disarm();
 }
-END_TEST
 
-START_TEST(a_list_is_read_whole_or_not_at_all)
+TEST(a_list_is_read_whole_or_not_at_all)
 {
   static const char* const wrong[] = {
     "gpu.hang@0",        "gpu.hang@x",           "gpu.hang@-1", "gpu.hang@1;",   "gpu.else@1",
@@ -118,9 +112,8 @@ START_TEST(a_list_is_read_whole_or_not_at_all)
     ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 1), ".");
   }
 }
-END_TEST
 
-START_TEST(what_is_armed_can_be_read)
+TEST(what_is_armed_can_be_read)
 {
   char text[256];
   faults_print(text, sizeof(text));
@@ -133,7 +126,6 @@ START_TEST(what_is_armed_can_be_read)
   ck_assert_str_eq(text, "fs.short@");
   faults_disarm();
 }
-END_TEST
 
 /// The bytes of a program.
 static char*
@@ -150,7 +142,7 @@ read_program(const char* const variable, size_t* const n_bytes)
   return bytes;
 }
 
-START_TEST(the_program_has_faults_only_when_it_is_built_so)
+TEST(the_program_has_faults_only_when_it_is_built_so)
 {
 #ifdef WARPRACK_FAULTS
   const bool expected = true;
@@ -180,9 +172,5 @@ START_TEST(the_program_has_faults_only_when_it_is_built_so)
   free(usual);
   free(faults);
 }
-END_TEST
 
-SUITE_MAIN("faults", nothing_befalls_what_is_not_armed, occurrences_are_counted_from_1,
-           a_clock_that_has_jumped_stays_there, arming_again_counts_anew, names_are_of_nodes,
-           each_process_takes_its_own, a_list_is_read_whole_or_not_at_all,
-           what_is_armed_can_be_read, the_program_has_faults_only_when_it_is_built_so)
+SUITE_MAIN("faults")

@@ -101,7 +101,7 @@ environment_number(const char* const name, const uint64_t otherwise)
   return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-START_TEST(random_edits_of_every_effect_lose_nothing)
+TEST(random_edits_of_every_effect_lose_nothing)
 {
   made_files_begin();
   const EngineConfig config = { .n_in = CHANNELS,
@@ -155,6 +155,5 @@ START_TEST(random_edits_of_every_effect_lose_nothing)
   engine_free(storm.engine);
   rack_free(rack);
 }
-END_TEST
 
-SUITE_MAIN("storm", random_edits_of_every_effect_lose_nothing)
+SUITE_MAIN("storm")

@@ -461,7 +461,7 @@ run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t 
   return is_locked;
 }
 
-START_TEST(every_effect_is_edited_live_and_no_audio_thread_does_what_it_must_not)
+TEST(every_effect_is_edited_live_and_no_audio_thread_does_what_it_must_not)
 {
   const uint64_t n_wanted = environment_number("STORM_BLOCKS", 40000);
   const bool is_locked = run_storm(0, BLOCK, n_wanted);
@@ -479,9 +479,8 @@ START_TEST(every_effect_is_edited_live_and_no_audio_thread_does_what_it_must_not
   ck_assert_uint_ge(worker.sections, n_wanted / 4U);
   ck_assert_uint_eq(worker.wakes + worker.waits, 0);
 }
-END_TEST
 
-START_TEST(with_a_helper_core_the_worker_wakes_it_and_does_nothing_else)
+TEST(with_a_helper_core_the_worker_wakes_it_and_does_nothing_else)
 {
   const bool is_locked = run_storm(1, LARGE_BLOCK, 5000);
   const RtTrapCounts all = rt_trap_counts();
@@ -491,8 +490,5 @@ START_TEST(with_a_helper_core_the_worker_wakes_it_and_does_nothing_else)
   ck_assert_uint_le(rt_trap_thread_counts(NAME_CALLBACK).most_wakes, 1);
   ck_assert_uint_gt(rt_trap_thread_counts(NAME_HELPER).sections, 0);
 }
-END_TEST
 
-SUITE_MAIN("storm of effects",
-           every_effect_is_edited_live_and_no_audio_thread_does_what_it_must_not,
-           with_a_helper_core_the_worker_wakes_it_and_does_nothing_else)
+SUITE_MAIN("storm of effects")

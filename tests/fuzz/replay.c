@@ -66,28 +66,25 @@ run_changed(void* const context, const void* const bytes, const size_t n_bytes)
   }
 }
 
-START_TEST(examples_are_survived)
+TEST(examples_are_survived)
 {
   fuzz_examples(run_whole, NULL);
   ck_assert_uint_gt(n_visited, 0);
   fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", run_whole, NULL);
 }
-END_TEST
 
-START_TEST(examples_that_are_cut_short_are_survived)
+TEST(examples_that_are_cut_short_are_survived)
 {
   fuzz_examples(run_cut, NULL);
   fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", run_cut, NULL);
 }
-END_TEST
 
-START_TEST(examples_that_are_changed_are_survived)
+TEST(examples_that_are_changed_are_survived)
 {
   uint64_t random = 1;
   fuzz_examples(run_changed, &random);
   fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", run_changed, &random);
 }
-END_TEST
 
 static void
 write_example(void* const context, const void* const bytes, const size_t n_bytes)
@@ -109,7 +106,5 @@ main(const int argc, char** const argv)
     fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", write_example, argv[2]);
     return 0;
   }
-  const TTest* const tests[] = { examples_are_survived, examples_that_are_cut_short_are_survived,
-                                 examples_that_are_changed_are_survived };
-  return suite_run("fuzz", tests, sizeof(tests) / sizeof(tests[0]));
+  return suite_run("fuzz");
 }

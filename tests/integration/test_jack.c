@@ -90,7 +90,7 @@ wait_for_end(jack_client_t* const probe)
   }
 }
 
-START_TEST(ports_have_names_order_and_physical_connections)
+TEST(ports_have_names_order_and_physical_connections)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
@@ -125,9 +125,8 @@ START_TEST(ports_have_names_order_and_physical_connections)
   jack_client_close(probe);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(without_connect_nothing_is_connected)
+TEST(without_connect_nothing_is_connected)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
@@ -142,7 +141,6 @@ START_TEST(without_connect_nothing_is_connected)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
 static jack_latency_range_t
 latency(jack_client_t* const probe, const char* const port, const jack_latency_callback_mode_t mode)
@@ -169,7 +167,7 @@ latency_is(jack_client_t* const probe, const uint32_t own)
          adds_up(probe, "rack:in_1", "system:playback_1", JackPlaybackLatency, own);
 }
 
-START_TEST(latency_is_told_in_both_directions_and_again_when_it_changes)
+TEST(latency_is_told_in_both_directions_and_again_when_it_changes)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { .latency = 100 };
@@ -191,9 +189,8 @@ START_TEST(latency_is_told_in_both_directions_and_again_when_it_changes)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(the_period_may_change_to_any_length)
+TEST(the_period_may_change_to_any_length)
 {
   static const uint32_t periods[] = { 1024, 17, 128, 64 };
   Jackd jackd = { "", 0 };
@@ -222,9 +219,8 @@ START_TEST(the_period_may_change_to_any_length)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(freewheel_waits_for_every_block)
+TEST(freewheel_waits_for_every_block)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
@@ -246,9 +242,8 @@ START_TEST(freewheel_waits_for_every_block)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(xruns_are_counted)
+TEST(xruns_are_counted)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
@@ -262,7 +257,6 @@ START_TEST(xruns_are_counted)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
 /// jack_connect or jack_disconnect, until it says that it has done so: a server refuses a client
 /// that comes while another one ends.
@@ -375,23 +369,20 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   jackd_stop(&jackd);
 }
 
-START_TEST(a_killed_server_comes_back_with_all_connections)
+TEST(a_killed_server_comes_back_with_all_connections)
 {
   die_and_return(SIGKILL, 48000, 64, 0);
 }
-END_TEST
 
-START_TEST(a_server_that_ends_in_order_comes_back_with_all_connections)
+TEST(a_server_that_ends_in_order_comes_back_with_all_connections)
 {
   die_and_return(SIGTERM, 48000, 64, 300000);
 }
-END_TEST
 
-START_TEST(a_server_may_come_back_with_another_format)
+TEST(a_server_may_come_back_with_another_format)
 {
   die_and_return(SIGKILL, 44100, 100, 0);
 }
-END_TEST
 
 static int
 play_nothing(const jack_nframes_t n_frames, void* const context)
@@ -415,7 +406,7 @@ open_late_peer(const Jackd* const jackd)
   return peer;
 }
 
-START_TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
+TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
@@ -448,9 +439,8 @@ START_TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connecte
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(no_server_is_an_error_in_words_and_prints_nothing)
+TEST(no_server_is_an_error_in_words_and_prints_nothing)
 {
   FILE* const caught = tmpfile();
   const int kept = dup(STDERR_FILENO);
@@ -470,9 +460,8 @@ START_TEST(no_server_is_an_error_in_words_and_prints_nothing)
   ck_assert_uint_eq(fake.formats + fake.notes, 0);
   fclose(caught);
 }
-END_TEST
 
-START_TEST(a_server_that_is_not_there_yet_can_be_waited_for)
+TEST(a_server_that_is_not_there_yet_can_be_waited_for)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
@@ -507,9 +496,8 @@ START_TEST(a_server_that_is_not_there_yet_can_be_waited_for)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(a_format_that_is_refused_is_not_waited_for)
+TEST(a_format_that_is_refused_is_not_waited_for)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { .refuse = STATUS_LIMIT };
@@ -522,9 +510,8 @@ START_TEST(a_format_that_is_refused_is_not_waited_for)
   ck_assert_str_eq(error.text, "refused by the test");
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(a_taken_client_name_is_told)
+TEST(a_taken_client_name_is_told)
 {
   Jackd jackd = { "", 0 };
   FakeEvents first = { 0 };
@@ -538,9 +525,8 @@ START_TEST(a_taken_client_name_is_told)
   io_close(b);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(a_server_that_hangs_hangs_nobody_else)
+TEST(a_server_that_hangs_hangs_nobody_else)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
@@ -565,7 +551,6 @@ START_TEST(a_server_that_hangs_hangs_nobody_else)
   jack_client_close(probe);
   jackd_stop(&jackd);
 }
-END_TEST
 
 static atomic_bool release_call;
 static atomic_int calls, discards;
@@ -587,7 +572,7 @@ count_discard(void* const context)
   ++discards;
 }
 
-START_TEST(an_errand_is_waited_for_or_left_to_itself)
+TEST(an_errand_is_waited_for_or_left_to_itself)
 {
   AsyncCall* call = NULL;
   ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
@@ -610,7 +595,6 @@ START_TEST(an_errand_is_waited_for_or_left_to_itself)
   ck_assert(async_call_wait(call, 10000));
   ck_assert_int_eq(calls, 3);
 }
-END_TEST
 
 int
 main(void)
@@ -619,23 +603,5 @@ main(void)
     printf("no jackd\n");
     return TEST_SKIPPED;
   }
-  const TTest* const tests[] = {
-    an_errand_is_waited_for_or_left_to_itself,
-    no_server_is_an_error_in_words_and_prints_nothing,
-    ports_have_names_order_and_physical_connections,
-    without_connect_nothing_is_connected,
-    latency_is_told_in_both_directions_and_again_when_it_changes,
-    the_period_may_change_to_any_length,
-    freewheel_waits_for_every_block,
-    xruns_are_counted,
-    a_killed_server_comes_back_with_all_connections,
-    a_server_that_ends_in_order_comes_back_with_all_connections,
-    a_server_may_come_back_with_another_format,
-    a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected,
-    a_server_that_is_not_there_yet_can_be_waited_for,
-    a_format_that_is_refused_is_not_waited_for,
-    a_taken_client_name_is_told,
-    a_server_that_hangs_hangs_nobody_else
-  };
-  return suite_run("jack", tests, (uint32_t)ARRAY_LEN(tests));
+  return suite_run("jack");
 }

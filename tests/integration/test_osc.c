@@ -112,7 +112,7 @@ status_number(const char* const key)
   return strtod(at + strlen(pattern), NULL);
 }
 
-START_TEST(values_of_a_bundle_begin_at_one_frame)
+TEST(values_of_a_bundle_begin_at_one_frame)
 {
   for (int timed = 0; timed < 2; ++timed) {
     start();
@@ -137,9 +137,8 @@ START_TEST(values_of_a_bundle_begin_at_one_frame)
     free(out);
   }
 }
-END_TEST
 
-START_TEST(ten_edits_in_a_bundle_are_one_plan)
+TEST(ten_edits_in_a_bundle_are_one_plan)
 {
   start();
   const double plans = status_number("plans");
@@ -168,7 +167,6 @@ START_TEST(ten_edits_in_a_bundle_are_one_plan)
   size_t n = 0;
   free(stop(&n));
 }
-END_TEST
 
 /// One command of many kinds, some of which cannot be.
 static void
@@ -205,7 +203,7 @@ send_any(const uint32_t random)
   }
 }
 
-START_TEST(a_storm_of_commands_is_answered_to_the_last_one)
+TEST(a_storm_of_commands_is_answered_to_the_last_one)
 {
   start();
   uint32_t random = 1;
@@ -232,9 +230,8 @@ START_TEST(a_storm_of_commands_is_answered_to_the_last_one)
   size_t n = 0;
   free(stop(&n));
 }
-END_TEST
 
-START_TEST(a_rack_that_comes_by_osc_names_files_of_the_root_only)
+TEST(a_rack_that_comes_by_osc_names_files_of_the_root_only)
 {
   scratch = scratch_new();
   static const float one[] = { 1.0F };
@@ -279,9 +276,8 @@ START_TEST(a_rack_that_comes_by_osc_names_files_of_the_root_only)
   client_free(client);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_port_that_others_can_reach_is_opened_with_a_list_only)
+TEST(a_port_that_others_can_reach_is_opened_with_a_list_only)
 {
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--osc-bind", "0.0.0.0", "gain");
   ck_assert_int_eq(program.exit_code, 2);
@@ -296,9 +292,5 @@ START_TEST(a_port_that_others_can_reach_is_opened_with_a_list_only)
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
   program_clear(&program);
 }
-END_TEST
 
-SUITE_MAIN("osc", values_of_a_bundle_begin_at_one_frame, ten_edits_in_a_bundle_are_one_plan,
-           a_storm_of_commands_is_answered_to_the_last_one,
-           a_rack_that_comes_by_osc_names_files_of_the_root_only,
-           a_port_that_others_can_reach_is_opened_with_a_list_only)
+SUITE_MAIN("osc")

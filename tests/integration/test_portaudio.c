@@ -59,7 +59,7 @@ use_null_devices(const Scratch* const scratch)
   setenv("JACK_DEFAULT_SERVER", "warprack-test-nobody", 1);
 }
 
-START_TEST(blocks_have_the_length_that_was_asked_for)
+TEST(blocks_have_the_length_that_was_asked_for)
 {
   static const uint32_t blocks[] = { 64, 128, 100 };
   Jackd jackd = { "", 0 };
@@ -81,9 +81,8 @@ START_TEST(blocks_have_the_length_that_was_asked_for)
   }
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(a_device_that_falls_silent_is_opened_anew)
+TEST(a_device_that_falls_silent_is_opened_anew)
 {
   Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
@@ -106,7 +105,6 @@ START_TEST(a_device_that_falls_silent_is_opened_anew)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
 static void
 die_and_return(const int signal_number)
@@ -138,19 +136,17 @@ die_and_return(const int signal_number)
   jackd_stop(&jackd);
 }
 
-START_TEST(a_server_that_is_killed_is_missed_at_once_and_comes_back)
+TEST(a_server_that_is_killed_is_missed_at_once_and_comes_back)
 {
   die_and_return(SIGKILL);
 }
-END_TEST
 
-START_TEST(a_server_that_ends_in_order_is_missed_at_once_and_comes_back)
+TEST(a_server_that_ends_in_order_is_missed_at_once_and_comes_back)
 {
   die_and_return(SIGTERM);
 }
-END_TEST
 
-START_TEST(a_device_that_is_not_there_yet_can_be_waited_for)
+TEST(a_device_that_is_not_there_yet_can_be_waited_for)
 {
   Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
@@ -168,9 +164,8 @@ START_TEST(a_device_that_is_not_there_yet_can_be_waited_for)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(the_server_may_change_its_period_and_blocks_stay_as_they_are)
+TEST(the_server_may_change_its_period_and_blocks_stay_as_they_are)
 {
   static const char* const periods[] = { "1024", "17", "64" };
   Jackd jackd = { "", 0 };
@@ -189,9 +184,8 @@ START_TEST(the_server_may_change_its_period_and_blocks_stay_as_they_are)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(a_jack_server_that_dies_is_nothing_to_a_stream_on_alsa)
+TEST(a_jack_server_that_dies_is_nothing_to_a_stream_on_alsa)
 {
   const Scratch scratch = scratch_new();
   use_null_devices(&scratch);
@@ -215,9 +209,8 @@ START_TEST(a_jack_server_that_dies_is_nothing_to_a_stream_on_alsa)
   jackd_stop(&jackd);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(xruns_are_counted)
+TEST(xruns_are_counted)
 {
   Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
@@ -233,9 +226,8 @@ START_TEST(xruns_are_counted)
   io_close(io);
   jackd_stop(&jackd);
 }
-END_TEST
 
-START_TEST(alsa_devices_are_found_by_name_part_and_index)
+TEST(alsa_devices_are_found_by_name_part_and_index)
 {
   const Scratch scratch = scratch_new();
   use_null_devices(&scratch);
@@ -275,9 +267,8 @@ START_TEST(alsa_devices_are_found_by_name_part_and_index)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_refused_with_what_there_is)
+TEST(what_is_not_there_is_refused_with_what_there_is)
 {
   const Scratch scratch = scratch_new();
   use_null_devices(&scratch);
@@ -293,9 +284,8 @@ START_TEST(what_is_not_there_is_refused_with_what_there_is)
   refuses(&config, "0 and 1000 are wanted");
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(nothing_is_printed)
+TEST(nothing_is_printed)
 {
   FILE* const caught = tmpfile();
   const int kept = dup(STDERR_FILENO);
@@ -315,7 +305,6 @@ START_TEST(nothing_is_printed)
   ck_assert_int_eq(ftell(caught), 0);
   fclose(caught);
 }
-END_TEST
 
 int
 main(void)
@@ -328,16 +317,5 @@ main(void)
     printf("no jackd\n");
     return TEST_SKIPPED;
   }
-  const TTest* const tests[] = { blocks_have_the_length_that_was_asked_for,
-                                 a_device_that_falls_silent_is_opened_anew,
-                                 a_server_that_is_killed_is_missed_at_once_and_comes_back,
-                                 a_server_that_ends_in_order_is_missed_at_once_and_comes_back,
-                                 a_device_that_is_not_there_yet_can_be_waited_for,
-                                 the_server_may_change_its_period_and_blocks_stay_as_they_are,
-                                 a_jack_server_that_dies_is_nothing_to_a_stream_on_alsa,
-                                 xruns_are_counted,
-                                 alsa_devices_are_found_by_name_part_and_index,
-                                 what_is_not_there_is_refused_with_what_there_is,
-                                 nothing_is_printed };
-  return suite_run("portaudio", tests, (uint32_t)ARRAY_LEN(tests));
+  return suite_run("portaudio");
 }

@@ -58,7 +58,7 @@ quotes_nothing(const char* const path)
   }
 }
 
-START_TEST(a_loaded_file_is_planar_and_exact)
+TEST(a_loaded_file_is_planar_and_exact)
 {
   const Scratch scratch = scratch_new();
   make_noise();
@@ -73,7 +73,6 @@ START_TEST(a_loaded_file_is_planar_and_exact)
   audio_file_free(NULL, file);
   scratch_remove(&scratch);
 }
-END_TEST
 
 // sum h[n] e^(-j 2 pi f n / rate): what an impulse response does to a sine.
 static double
@@ -88,7 +87,7 @@ magnitude(const float* const h, const uint64_t n, const double f, const double r
   return hypot(real, imaginary);
 }
 
-START_TEST(a_resampled_impulse_response_keeps_its_frequency_response)
+TEST(a_resampled_impulse_response_keeps_its_frequency_response)
 {
   static const double rates[] = { 22050.0, 48000.0, 96000.0, 192000.0 };
   const Scratch scratch = scratch_new();
@@ -112,7 +111,6 @@ START_TEST(a_resampled_impulse_response_keeps_its_frequency_response)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
 /// A text is read at this rate as a table of two columns.
 static void
@@ -130,14 +128,13 @@ expect_table(const char* const text, const double rate_hz, const float* const ex
   scratch_remove(&scratch);
 }
 
-START_TEST(text_is_rows_of_numbers)
+TEST(text_is_rows_of_numbers)
 {
   static const float expected[] = { 1.0F, 0.5F, -0.2F, 3.0F, 4.0F, 5.0F };
   expect_table("# a matrix\n1, 0.5;\t-2e-1 # comment\r\n\n  3 4 5\n", 48000.0, expected, 3);
 }
-END_TEST
 
-START_TEST(text_of_other_programs_is_read)
+TEST(text_of_other_programs_is_read)
 {
   static const struct {
     const char* text;
@@ -167,9 +164,8 @@ START_TEST(text_of_other_programs_is_read)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_text_that_says_its_rate_is_resampled)
+TEST(a_text_that_says_its_rate_is_resampled)
 {
   enum { TAPS = 2000 };
   const Scratch scratch = scratch_new();
@@ -200,17 +196,15 @@ START_TEST(a_text_that_says_its_rate_is_resampled)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_table_that_says_a_rate_stays_a_table)
+TEST(a_table_that_says_a_rate_stays_a_table)
 {
   static const float expected[] = { 1.0F, 2.0F, 3.0F, 4.0F };
   expect_table("2.0833333333333333E-5 // Sample interval (seconds)\n1 2\n3 4\n", 96000.0, expected,
                2);
 }
-END_TEST
 
-START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
+TEST(what_cannot_be_loaded_is_refused_with_the_reason)
 {
   static const struct {
     const char* bytes;
@@ -252,9 +246,8 @@ START_TEST(what_cannot_be_loaded_is_refused_with_the_reason)
   refuses(scratch_path(&scratch, "nan.wav"), "channel 2, frame 77");
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_file_of_more_than_a_gibibyte_of_samples_is_refused)
+TEST(a_file_of_more_than_a_gibibyte_of_samples_is_refused)
 {
   enum { HEADER_BYTES = 44, FRAMES_OF_TWO = (1 << 27) + 1 };
   // PCM, 2 channels, 48 kHz, 8 bits; all samples are a hole of the file.
@@ -274,9 +267,8 @@ START_TEST(a_file_of_more_than_a_gibibyte_of_samples_is_refused)
   refuses(path, "134217729 frames of 2 channels are over 1 GiB");
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_truncated_file_is_corrupt_and_not_short)
+TEST(a_truncated_file_is_corrupt_and_not_short)
 {
   const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "whole.flac");
@@ -290,9 +282,8 @@ START_TEST(a_truncated_file_is_corrupt_and_not_short)
   refuses(path, "corrupt");
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_file_may_get_the_descriptor_zero)
+TEST(a_file_may_get_the_descriptor_zero)
 {
   const Scratch scratch = scratch_new();
   make_noise();
@@ -306,9 +297,8 @@ START_TEST(a_file_may_get_the_descriptor_zero)
   audio_file_free(NULL, file);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(too_many_open_files_are_no_fault_of_the_file)
+TEST(too_many_open_files_are_no_fault_of_the_file)
 {
   const Scratch scratch = scratch_new();
   make_noise();
@@ -329,9 +319,8 @@ START_TEST(too_many_open_files_are_no_fault_of_the_file)
       STATUS_NO_MEM);
   ck_assert_msg(strstr(error.text, "Too many open files"), "%s", error.text);
 }
-END_TEST
 
-START_TEST(a_reader_reads_in_any_steps_and_again)
+TEST(a_reader_reads_in_any_steps_and_again)
 {
   const Scratch scratch = scratch_new();
   make_noise();
@@ -366,12 +355,5 @@ START_TEST(a_reader_reads_in_any_steps_and_again)
   audio_reader_close(reader);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("audio_file", a_loaded_file_is_planar_and_exact,
-           a_resampled_impulse_response_keeps_its_frequency_response, text_is_rows_of_numbers,
-           text_of_other_programs_is_read, a_text_that_says_its_rate_is_resampled,
-           a_table_that_says_a_rate_stays_a_table, what_cannot_be_loaded_is_refused_with_the_reason,
-           a_file_of_more_than_a_gibibyte_of_samples_is_refused,
-           a_truncated_file_is_corrupt_and_not_short, a_file_may_get_the_descriptor_zero,
-           too_many_open_files_are_no_fault_of_the_file, a_reader_reads_in_any_steps_and_again)
+SUITE_MAIN("audio_file")

@@ -60,7 +60,7 @@ load(Error* const error)
   return status;
 }
 
-START_TEST(a_header_that_cannot_be_is_refused)
+TEST(a_header_that_cannot_be_is_refused)
 {
   static const struct {
     SF_INFO info;
@@ -88,9 +88,8 @@ START_TEST(a_header_that_cannot_be_is_refused)
   Error error = { STATUS_OK, "" };
   ck_assert_msg(!load(&error), "%s", error.text);
 }
-END_TEST
 
-START_TEST(frames_that_were_not_asked_for_are_none)
+TEST(frames_that_were_not_asked_for_are_none)
 {
   static const sf_count_t counts[] = { -1, 0, 5000, SF_COUNT_MAX };
   for (size_t c = 0; c < ARRAY_LEN(counts); ++c) {
@@ -100,9 +99,8 @@ START_TEST(frames_that_were_not_asked_for_are_none)
     ck_assert_msg(strstr(error.text, "corrupt"), "%s", error.text);
   }
 }
-END_TEST
 
-START_TEST(frames_behind_those_of_the_header_are_left)
+TEST(frames_behind_those_of_the_header_are_left)
 {
   enum { SOME = READ_FRAMES + 500, ALL = READ_FRAMES + 510 };
   static float rows[2][ALL];
@@ -126,7 +124,5 @@ START_TEST(frames_behind_those_of_the_header_are_left)
   audio_file_free(NULL, file);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("audio_odd", a_header_that_cannot_be_is_refused, frames_that_were_not_asked_for_are_none,
-           frames_behind_those_of_the_header_are_left)
+SUITE_MAIN("audio_odd")

@@ -45,7 +45,7 @@ write_as(const Scratch* const scratch, const char* const name, const int format)
   sf_close(file);
 }
 
-START_TEST(plain_audio_is_read)
+TEST(plain_audio_is_read)
 {
   static const int containers[] = { SF_FORMAT_WAV,
                                     SF_FORMAT_WAVEX,
@@ -77,9 +77,8 @@ START_TEST(plain_audio_is_read)
   ck_assert_uint_ge(n_read, 50);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(audio_that_has_to_be_decoded_is_refused)
+TEST(audio_that_has_to_be_decoded_is_refused)
 {
   static const int formats[] = {
     SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM, SF_FORMAT_WAV | SF_FORMAT_MS_ADPCM,
@@ -103,10 +102,9 @@ START_TEST(audio_that_has_to_be_decoded_is_refused)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
 // What stands in front is stepped over as libsndfile does, also where its length is odd.
-START_TEST(the_format_may_come_later)
+TEST(the_format_may_come_later)
 {
   static const unsigned char riff[] = "RIFF\x34\0\0\0"
                                       "WAVE"
@@ -141,10 +139,9 @@ START_TEST(the_format_may_come_later)
   reads_one_half(scratch_path(&scratch, "late.w64"));
   scratch_remove(&scratch);
 }
-END_TEST
 
 // libsndfile goes by the last of two.
-START_TEST(a_header_that_contradicts_itself_is_refused)
+TEST(a_header_that_contradicts_itself_is_refused)
 {
   static const unsigned char bytes[] = "FORM\0\0\0\x68"
                                        "AIFC"
@@ -162,7 +159,6 @@ START_TEST(a_header_that_contradicts_itself_is_refused)
   refuses(scratch_path(&scratch, "two.aiff"));
   scratch_remove(&scratch);
 }
-END_TEST
 
 static uint64_t
 missing_frames(const char* const path)
@@ -177,7 +173,7 @@ missing_frames(const char* const path)
 }
 
 /// Of 4800 frames, 1000 are left when the last 3800, and 1 byte, are cut off.
-START_TEST(a_file_that_is_shorter_than_its_header_says_is_found)
+TEST(a_file_that_is_shorter_than_its_header_says_is_found)
 {
   static const struct {
     int format;
@@ -212,10 +208,9 @@ START_TEST(a_file_that_is_shorter_than_its_header_says_is_found)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
 /// Programs that write into a pipe do not know the length that the header has to say.
-START_TEST(a_length_that_was_unknown_is_no_promise)
+TEST(a_length_that_was_unknown_is_no_promise)
 {
   static const unsigned char unknown[][4] = {
     { 0xFF, 0xFF, 0xFF, 0xFF }, { 0x00, 0xF0, 0xFF, 0x7F }, { 0x00, 0x00, 0x00, 0x80 }, { 0 }
@@ -233,8 +228,5 @@ START_TEST(a_length_that_was_unknown_is_no_promise)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("audio_plain", plain_audio_is_read, a_file_that_is_shorter_than_its_header_says_is_found,
-           a_length_that_was_unknown_is_no_promise, the_format_may_come_later,
-           audio_that_has_to_be_decoded_is_refused, a_header_that_contradicts_itself_is_refused)
+SUITE_MAIN("audio_plain")

@@ -59,7 +59,7 @@ copy(const char* const from, const char* const to)
   return n_lost;
 }
 
-START_TEST(tags_are_kept_between_formats)
+TEST(tags_are_kept_between_formats)
 {
   static const int from[] = { SF_FORMAT_FLAC | SF_FORMAT_PCM_16, SF_FORMAT_WAV | SF_FORMAT_PCM_24,
                               SF_FORMAT_WAVEX | SF_FORMAT_FLOAT,
@@ -92,7 +92,6 @@ START_TEST(tags_are_kept_between_formats)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
 static AudioTags
 scan(const Scratch* const scratch, const char* const bytes, const size_t n_bytes)
@@ -115,7 +114,7 @@ put_text(char* const to, const char* const text)
   return 4U + length;
 }
 
-START_TEST(flac_has_tags_under_other_names)
+TEST(flac_has_tags_under_other_names)
 {
   static const char* const comments[] = { "description=hey", "Track=7", "MOOD=", "comment=two",
                                           "x" };
@@ -146,9 +145,8 @@ START_TEST(flac_has_tags_under_other_names)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(info_has_tags_under_other_names_and_in_latin_1)
+TEST(info_has_tags_under_other_names_and_in_latin_1)
 {
   static const char wave[] = "RIFF\x64\0\0\0WAVE"
                              "LIST\4\0\0\0adtl"
@@ -172,9 +170,8 @@ START_TEST(info_has_tags_under_other_names_and_in_latin_1)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_tag_of_any_length_leaves_a_file_that_can_be_read)
+TEST(a_tag_of_any_length_leaves_a_file_that_can_be_read)
 {
   enum { LONG = 300000 };
   static char text[LONG + 64U];
@@ -199,8 +196,5 @@ START_TEST(a_tag_of_any_length_leaves_a_file_that_can_be_read)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("audio_tags", tags_are_kept_between_formats, flac_has_tags_under_other_names,
-           info_has_tags_under_other_names_and_in_latin_1,
-           a_tag_of_any_length_leaves_a_file_that_can_be_read)
+SUITE_MAIN("audio_tags")

@@ -37,7 +37,7 @@ write_file(const char* const path, const char* const encoding, float* const* con
   ck_assert_msg(!audio_writer_commit(writer, &error), "%s", error.text);
 }
 
-START_TEST(a_wav_over_4_gib_is_refused_and_others_are_not)
+TEST(a_wav_over_4_gib_is_refused_and_others_are_not)
 {
   AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
   Error error;
@@ -49,7 +49,6 @@ START_TEST(a_wav_over_4_gib_is_refused_and_others_are_not)
   format = (AudioFormat){ AUDIO_W64, AUDIO_FLOAT };
   ck_assert_int_eq(audio_format_check_length(format, "x", 2, 1ULL << 40U, &error), 0);
 }
-END_TEST
 
 static unsigned
 little(const unsigned char* const bytes)
@@ -59,7 +58,7 @@ little(const unsigned char* const bytes)
 }
 
 /// RIFF and fmt, an extension of 0 bytes for all but PCM, and the number of frames in "fact".
-START_TEST(a_wav_has_the_header_that_its_encoding_asks_for)
+TEST(a_wav_has_the_header_that_its_encoding_asks_for)
 {
   static const struct {
     const char* name;
@@ -102,9 +101,8 @@ START_TEST(a_wav_has_the_header_that_its_encoding_asks_for)
   free(noise);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(every_container_and_encoding_reads_back)
+TEST(every_container_and_encoding_reads_back)
 {
   static const struct {
     const char* name;
@@ -151,9 +149,8 @@ START_TEST(every_container_and_encoding_reads_back)
   free(noise);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(whole_numbers_survive_reading_and_writing)
+TEST(whole_numbers_survive_reading_and_writing)
 {
   static float steps[65536];
   float* const only[] = { steps };
@@ -175,9 +172,8 @@ START_TEST(whole_numbers_survive_reading_and_writing)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(samples_beyond_full_scale_are_limited_and_counted)
+TEST(samples_beyond_full_scale_are_limited_and_counted)
 {
   static float loud[] = { 1.0F, -1.0F, 1.5F, -2.0F, INFINITY, NAN, 0.25F };
   static const float kept[] = { 1.0F, -1.0F, 1.0F, -1.0F, 1.0F, 0.0F, 0.25F };
@@ -200,9 +196,8 @@ START_TEST(samples_beyond_full_scale_are_limited_and_counted)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(the_same_samples_make_the_same_bytes)
+TEST(the_same_samples_make_the_same_bytes)
 {
   const Scratch scratch = scratch_new();
   float** const noise = planar_noise(3, FRAMES, 1, 1.0);
@@ -224,7 +219,6 @@ START_TEST(the_same_samples_make_the_same_bytes)
   free(noise);
   scratch_remove(&scratch);
 }
-END_TEST
 
 // Write until it fails; nothing may be left but what was there before.
 static void
@@ -267,7 +261,7 @@ fill_to_the_last_byte(const Scratch* const scratch, const char* const name,
   ck_assert_uint_eq(scratch_count(scratch), 0);
 }
 
-START_TEST(a_full_disk_leaves_nothing_behind)
+TEST(a_full_disk_leaves_nothing_behind)
 {
   const Scratch scratch = scratch_new();
   if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
@@ -286,10 +280,9 @@ START_TEST(a_full_disk_leaves_nothing_behind)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
 // FLAC keeps its last block until it is closed: the failure comes after the last write.
-START_TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
+TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
 {
   const Scratch scratch = scratch_new();
   float** const noise = planar_noise(3, FRAMES, 1, 1.0);
@@ -303,9 +296,8 @@ START_TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
   free(noise);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(an_output_that_cannot_be_is_refused)
+TEST(an_output_that_cannot_be_is_refused)
 {
   AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
   AudioWriter* writer = NULL;
@@ -333,9 +325,8 @@ START_TEST(an_output_that_cannot_be_is_refused)
   ck_assert_uint_eq(scratch_count(&scratch), 1);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(an_abandoned_file_leaves_the_old_one_as_it_was)
+TEST(an_abandoned_file_leaves_the_old_one_as_it_was)
 {
   const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "a.wav");
@@ -354,12 +345,5 @@ START_TEST(an_abandoned_file_leaves_the_old_one_as_it_was)
   free(noise);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("audio_writer", a_wav_over_4_gib_is_refused_and_others_are_not,
-           a_wav_has_the_header_that_its_encoding_asks_for, every_container_and_encoding_reads_back,
-           whole_numbers_survive_reading_and_writing,
-           samples_beyond_full_scale_are_limited_and_counted, the_same_samples_make_the_same_bytes,
-           a_full_disk_leaves_nothing_behind,
-           a_disk_that_is_full_at_the_very_end_leaves_nothing_behind,
-           an_output_that_cannot_be_is_refused, an_abandoned_file_leaves_the_old_one_as_it_was)
+SUITE_MAIN("audio_writer")

@@ -67,7 +67,7 @@ check_record(const char* const path, const size_t expected_frames, const int exp
   free(samples);
 }
 
-START_TEST(fast_and_live_runs_play_and_record_every_frame)
+TEST(fast_and_live_runs_play_and_record_every_frame)
 {
   static const struct {
     bool fast;
@@ -103,9 +103,8 @@ START_TEST(fast_and_live_runs_play_and_record_every_frame)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_run_that_is_closed_early_keeps_what_was_recorded)
+TEST(a_run_that_is_closed_early_keeps_what_was_recorded)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, "in.wav", 48000);
@@ -123,9 +122,8 @@ START_TEST(a_run_that_is_closed_early_keeps_what_was_recorded)
   check_record(record, fake.frames, 48000);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(the_timer_keeps_its_rate)
+TEST(the_timer_keeps_its_rate)
 {
   const IoConfig config = { .n_in = 0, .n_out = 1, .block_frames = 48, .duration_s = 0.4 };
   FakeEvents fake = { 0 };
@@ -143,7 +141,6 @@ START_TEST(the_timer_keeps_its_rate)
   ck_assert_double_ge(seconds, 0.3);
   io_close(io);
 }
-END_TEST
 
 static void
 refuses(const IoConfig* const config, const Status expected, const char* const reason)
@@ -158,7 +155,7 @@ refuses(const IoConfig* const config, const Status expected, const char* const r
   ck_assert_ptr_null(io);
 }
 
-START_TEST(what_cannot_be_played_or_recorded_is_refused_before_it_starts)
+TEST(what_cannot_be_played_or_recorded_is_refused_before_it_starts)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, "in.wav", 44100);
@@ -180,9 +177,8 @@ START_TEST(what_cannot_be_played_or_recorded_is_refused_before_it_starts)
   ck_assert_uint_eq(scratch_count(&scratch), 1);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_refused_format_refuses_to_open_and_leaves_no_file)
+TEST(a_refused_format_refuses_to_open_and_leaves_no_file)
 {
   const Scratch scratch = scratch_new();
   const IoConfig config = { .n_out = 1, .record = scratch_path(&scratch, "x.wav") };
@@ -196,7 +192,6 @@ START_TEST(a_refused_format_refuses_to_open_and_leaves_no_file)
   ck_assert_uint_eq(scratch_count(&scratch), 0);
   scratch_remove(&scratch);
 }
-END_TEST
 
 static void
 write_flac(const char* const path)
@@ -211,7 +206,7 @@ write_flac(const char* const path)
   ck_assert_int_eq(audio_writer_commit(writer, NULL), STATUS_OK);
 }
 
-START_TEST(a_damaged_file_is_told_once_and_audio_goes_on)
+TEST(a_damaged_file_is_told_once_and_audio_goes_on)
 {
   const Scratch scratch = scratch_new();
   for (int fast = 0; fast < 2; ++fast) {
@@ -232,9 +227,8 @@ START_TEST(a_damaged_file_is_told_once_and_audio_goes_on)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_full_disk_ends_the_recording_and_not_the_audio)
+TEST(a_full_disk_ends_the_recording_and_not_the_audio)
 {
   const Scratch scratch = scratch_new();
   const struct rlimit limit = { 20000, 20000 };
@@ -255,7 +249,6 @@ START_TEST(a_full_disk_ends_the_recording_and_not_the_audio)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
 static void*
 write_count(void* const context)
@@ -276,7 +269,7 @@ write_count(void* const context)
   return NULL;
 }
 
-START_TEST(a_frame_ring_loses_and_repeats_nothing)
+TEST(a_frame_ring_loses_and_repeats_nothing)
 {
   FrameRing ring;
   pthread_t thread;
@@ -299,11 +292,5 @@ START_TEST(a_frame_ring_loses_and_repeats_nothing)
   pthread_join(thread, NULL);
   frame_ring_clear(&ring);
 }
-END_TEST
 
-SUITE_MAIN("io_dummy", fast_and_live_runs_play_and_record_every_frame,
-           a_run_that_is_closed_early_keeps_what_was_recorded, the_timer_keeps_its_rate,
-           what_cannot_be_played_or_recorded_is_refused_before_it_starts,
-           a_refused_format_refuses_to_open_and_leaves_no_file,
-           a_damaged_file_is_told_once_and_audio_goes_on,
-           a_full_disk_ends_the_recording_and_not_the_audio, a_frame_ring_loses_and_repeats_nothing)
+SUITE_MAIN("io_dummy")

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-START_TEST(a_period_before_the_format_is_silent_and_one_of_another_length_is_passed_on)
+TEST(a_period_before_the_format_is_silent_and_one_of_another_length_is_passed_on)
 {
   FakeEvents fake = { 0 };
   Io io = { .events = fake_events(&fake, 1, 1), .n_in = 1, .n_out = 1 };
@@ -33,7 +33,6 @@ START_TEST(a_period_before_the_format_is_silent_and_one_of_another_length_is_pas
   io_process(&io, ins, outs, 63, false);
   ck_assert_uint_eq(fake.last_frames, 63);
 }
-END_TEST
 
 static atomic_bool keep_going;
 
@@ -50,7 +49,7 @@ process_for_ever(void* const context)
   return NULL;
 }
 
-START_TEST(the_format_never_changes_inside_a_period)
+TEST(the_format_never_changes_inside_a_period)
 {
   FakeEvents fake = { 0 };
   Io io = { .events = fake_events(&fake, 1, 1), .n_in = 1, .n_out = 1 };
@@ -66,7 +65,6 @@ START_TEST(the_format_never_changes_inside_a_period)
   ck_assert(!fake.overlapped);
   ck_assert_uint_gt(fake.periods, 0);
 }
-END_TEST
 
 // ---- a period that stays inside until it is let go ----
 
@@ -144,7 +142,7 @@ process_here(Io* const io)
   return out[0];
 }
 
-START_TEST(a_second_thread_gets_silence_and_is_counted_and_told)
+TEST(a_second_thread_gets_silence_and_is_counted_and_told)
 {
   FakeEvents fake = { 0 };
   Io io = lingering_io(&fake);
@@ -166,9 +164,8 @@ START_TEST(a_second_thread_gets_silence_and_is_counted_and_told)
   ck_assert(process_here(&io) == 64.0F); // from a new thread
   ck_assert_uint_eq(driver_status(&io).overlaps, 4);
 }
-END_TEST
 
-START_TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
+TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
 {
   FakeEvents fake = { 0 };
   Io io = lingering_io(&fake);
@@ -182,7 +179,6 @@ START_TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
   ck_assert(process_here(&io) == 64.0F);
   ck_assert_int_eq(io_shut(&io, NULL), STATUS_OK);
 }
-END_TEST
 
 typedef struct Loser {
   Session* session;
@@ -197,7 +193,7 @@ lose(void* const context)
   return NULL;
 }
 
-START_TEST(the_first_reason_for_which_a_session_is_lost_stays)
+TEST(the_first_reason_for_which_a_session_is_lost_stays)
 {
   static const char server[] = "the server has gone, says its library on a thread of its own";
   static const char watch[] = "no period comes, and no server answers";
@@ -219,10 +215,5 @@ START_TEST(the_first_reason_for_which_a_session_is_lost_stays)
     ck_assert_str_eq(contended.reason, is_server ? server : watch);
   }
 }
-END_TEST
 
-SUITE_MAIN("io_gate", a_period_before_the_format_is_silent_and_one_of_another_length_is_passed_on,
-           the_format_never_changes_inside_a_period,
-           a_second_thread_gets_silence_and_is_counted_and_told,
-           a_thread_that_is_cancelled_inside_leaves_the_gate_free,
-           the_first_reason_for_which_a_session_is_lost_stays)
+SUITE_MAIN("io_gate")

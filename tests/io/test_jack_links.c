@@ -86,7 +86,7 @@ restore(void)
 
 // ---- tests ----
 
-START_TEST(all_come_back_under_another_client_name)
+TEST(all_come_back_under_another_client_name)
 {
   begin();
   jack_links_lose(&links);
@@ -100,9 +100,8 @@ START_TEST(all_come_back_under_another_client_name)
   ck_assert(!jack_links_can_restore(&links, NULL));
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_peer_that_is_not_active_yet_is_tried_again)
+TEST(a_peer_that_is_not_active_yet_is_tried_again)
 {
   begin();
   jack_links_lose(&links);
@@ -126,9 +125,8 @@ START_TEST(a_peer_that_is_not_active_yet_is_tried_again)
   ck_assert(!jack_links_can_restore(&links, NULL));
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
+TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
 {
   begin();
   jack_links_lose(&links);
@@ -143,9 +141,8 @@ START_TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
   ck_assert_uint_eq(restore(), 2);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_connection_that_was_cut_is_forgotten_after_a_moment)
+TEST(a_connection_that_was_cut_is_forgotten_after_a_moment)
 {
   begin();
   cut("rack:out_1", "peer:in");
@@ -159,9 +156,8 @@ START_TEST(a_connection_that_was_cut_is_forgotten_after_a_moment)
   ck_assert_uint_eq(links.n, 2);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_connection_that_comes_back_at_once_is_as_before)
+TEST(a_connection_that_comes_back_at_once_is_as_before)
 {
   begin();
   cut("rack:out_1", "peer:in");
@@ -173,9 +169,8 @@ START_TEST(a_connection_that_comes_back_at_once_is_as_before)
   ck_assert_uint_eq(links.n, 2);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(what_a_server_takes_down_on_its_way_out_is_remembered)
+TEST(what_a_server_takes_down_on_its_way_out_is_remembered)
 {
   begin();
   remove_peer(); // it has ended with the server
@@ -187,9 +182,8 @@ START_TEST(what_a_server_takes_down_on_its_way_out_is_remembered)
   ck_assert_uint_eq(restore(), 2);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
+TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
 {
   begin();
   remove_peer();
@@ -199,9 +193,8 @@ START_TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
   ck_assert_uint_eq(links.n, 0);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(ends_that_do_not_fit_are_not_tried)
+TEST(ends_that_do_not_fit_are_not_tried)
 {
   begin();
   jack_links_lose(&links);
@@ -213,9 +206,8 @@ START_TEST(ends_that_do_not_fit_are_not_tried)
   ck_assert_uint_eq(n_refused + n_wires, 0);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_wire_between_own_ports_is_one_connection)
+TEST(a_wire_between_own_ports_is_one_connection)
 {
   begin();
   add_wire("rack:out_1", "rack:in_1");
@@ -227,9 +219,8 @@ START_TEST(a_wire_between_own_ports_is_one_connection)
   ck_assert(has_wire("rack-02:out_1", "rack-02:in_1"));
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_graph_that_is_gone_changes_nothing)
+TEST(a_graph_that_is_gone_changes_nothing)
 {
   begin();
   graph_is_gone = true;
@@ -250,9 +241,8 @@ START_TEST(a_graph_that_is_gone_changes_nothing)
   ck_assert(has_wire("peer:out", "rack:in_1"));
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_port_that_was_never_made_changes_nothing)
+TEST(a_port_that_was_never_made_changes_nothing)
 {
   begin();
   jack_port_t* const in = own[0];
@@ -264,9 +254,8 @@ START_TEST(a_port_that_was_never_made_changes_nothing)
   ck_assert(look(5001));
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(nothing_is_forgotten_while_time_stands)
+TEST(nothing_is_forgotten_while_time_stands)
 {
   begin();
   remove_peer();
@@ -279,9 +268,8 @@ START_TEST(nothing_is_forgotten_while_time_stands)
   ck_assert_uint_eq(restore(), 2);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_connection_with_a_device_outlives_its_absence)
+TEST(a_connection_with_a_device_outlives_its_absence)
 {
   jack_port_t* const card = begin_with_device();
   remove_port(card);
@@ -297,9 +285,8 @@ START_TEST(a_connection_with_a_device_outlives_its_absence)
   ck_assert_uint_eq(jack_links_count_lost(&links, &first), 0);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_device_that_is_back_before_anybody_looked_was_not_cut)
+TEST(a_device_that_is_back_before_anybody_looked_was_not_cut)
 {
   jack_port_t* const card = begin_with_device();
   remove_port(card);
@@ -308,9 +295,8 @@ START_TEST(a_device_that_is_back_before_anybody_looked_was_not_cut)
   ck_assert_uint_eq(restore(), 1);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_connection_with_a_device_that_was_cut_stays_cut)
+TEST(a_connection_with_a_device_that_was_cut_stays_cut)
 {
   jack_port_t* const card = begin_with_device();
   cut("rack:out_1", "card:in");
@@ -324,9 +310,8 @@ START_TEST(a_connection_with_a_device_that_was_cut_stays_cut)
   ck_assert_uint_eq(links.n, 0);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
+TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
 {
   jack_port_t* const card = begin_with_device();
   remove_port(card);
@@ -337,9 +322,8 @@ START_TEST(another_port_that_has_the_name_for_an_alias_is_not_taken)
   ck_assert_uint_eq(restore(), 0);
   jack_links_clear(&links);
 }
-END_TEST
 
-START_TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
+TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
 {
   links = (JackLinks){ NULL, 0 };
   start_server("rack");
@@ -355,19 +339,5 @@ START_TEST(a_connection_that_is_wanted_is_made_and_outlives_its_port)
   ck_assert_uint_eq(restore(), 1);
   jack_links_clear(&links);
 }
-END_TEST
 
-SUITE_MAIN("jack_links", all_come_back_under_another_client_name,
-           a_peer_that_is_not_active_yet_is_tried_again,
-           what_was_restored_but_is_not_shown_yet_survives_the_next_death,
-           a_connection_that_was_cut_is_forgotten_after_a_moment,
-           a_connection_that_comes_back_at_once_is_as_before,
-           what_a_server_takes_down_on_its_way_out_is_remembered,
-           a_peer_that_left_a_running_server_is_forgotten_after_a_second,
-           ends_that_do_not_fit_are_not_tried, a_wire_between_own_ports_is_one_connection,
-           nothing_is_forgotten_while_time_stands, a_connection_with_a_device_outlives_its_absence,
-           a_device_that_is_back_before_anybody_looked_was_not_cut,
-           a_connection_with_a_device_that_was_cut_stays_cut,
-           another_port_that_has_the_name_for_an_alias_is_not_taken,
-           a_connection_that_is_wanted_is_made_and_outlives_its_port,
-           a_graph_that_is_gone_changes_nothing, a_port_that_was_never_made_changes_nothing)
+SUITE_MAIN("jack_links")

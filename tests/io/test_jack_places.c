@@ -56,7 +56,7 @@ partners(void)
   return text;
 }
 
-START_TEST(ports_of_a_device_are_taken_in_order)
+TEST(ports_of_a_device_are_taken_in_order)
 {
   begin(NULL);
   add_port("system:capture_1", SOURCE);
@@ -74,9 +74,8 @@ START_TEST(ports_of_a_device_are_taken_in_order)
   ck_assert(has_wire("rack:out_1", "system:playback_1"));
   end();
 }
-END_TEST
 
-START_TEST(a_device_that_comes_later_is_taken_and_a_second_one_is_not)
+TEST(a_device_that_comes_later_is_taken_and_a_second_one_is_not)
 {
   begin(NULL);
   ck_assert_uint_eq(fill(), 0);
@@ -92,9 +91,8 @@ START_TEST(a_device_that_comes_later_is_taken_and_a_second_one_is_not)
   ck_assert_str_eq(partners(), "webcam:capture_1 - card:playback_1 card:playback_2 ");
   end();
 }
-END_TEST
 
-START_TEST(a_place_stays_its_ports_when_that_is_away)
+TEST(a_place_stays_its_ports_when_that_is_away)
 {
   begin(NULL);
   jack_port_t* const card = add_port("card:playback_1", SINK);
@@ -107,9 +105,8 @@ START_TEST(a_place_stays_its_ports_when_that_is_away)
   ck_assert_str_eq(partners(), "- - card:playback_1 - ");
   end();
 }
-END_TEST
 
-START_TEST(a_pattern_chooses_among_all_ports_by_part_of_the_name)
+TEST(a_pattern_chooses_among_all_ports_by_part_of_the_name)
 {
   begin("2i2 (USB)"); // no regular expression would say it so
   add_port("system:playback_1", SINK);
@@ -119,9 +116,8 @@ START_TEST(a_pattern_chooses_among_all_ports_by_part_of_the_name)
   ck_assert_str_eq(partners(), "2i2 (USB):capture_1 - 2i2 (USB):playback_1 - ");
   end();
 }
-END_TEST
 
-START_TEST(a_pattern_chooses_by_regular_expression)
+TEST(a_pattern_chooses_by_regular_expression)
 {
   begin("^player:out|hall:in_[13]$");
   add_port("hall:in_1", JackPortIsInput);
@@ -134,9 +130,8 @@ START_TEST(a_pattern_chooses_by_regular_expression)
   ck_assert_str_eq(partners(), "player:out_l - hall:in_1 hall:in_3 ");
   end();
 }
-END_TEST
 
-START_TEST(what_the_outputs_feed_is_no_input)
+TEST(what_the_outputs_feed_is_no_input)
 {
   begin("^speakers|^card|^rack");
   add_port("speakers:playback_FL", SINK);
@@ -147,9 +142,8 @@ START_TEST(what_the_outputs_feed_is_no_input)
   ck_assert_str_eq(partners(), "card:capture_1 - speakers:playback_FL card:playback_1 ");
   end();
 }
-END_TEST
 
-START_TEST(a_monitor_that_is_asked_for_is_an_input)
+TEST(a_monitor_that_is_asked_for_is_an_input)
 {
   begin("speakers:monitor|card:playback");
   add_port("speakers:playback_FL", SINK);
@@ -159,18 +153,16 @@ START_TEST(a_monitor_that_is_asked_for_is_an_input)
   ck_assert_str_eq(partners(), "speakers:monitor_FL - card:playback_1 - ");
   end();
 }
-END_TEST
 
-START_TEST(a_pattern_that_is_none_is_refused)
+TEST(a_pattern_that_is_none_is_refused)
 {
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(jack_places_init(&places, "a(b", 1, 1, &error), STATUS_BAD_ARG);
   ck_assert_ptr_nonnull(strstr(error.text, "'a(b' is no regular expression"));
   jack_places_clear(&places);
 }
-END_TEST
 
-START_TEST(without_ports_nothing_is_asked_for)
+TEST(without_ports_nothing_is_asked_for)
 {
   Error error = { STATUS_OK, "" };
   begin(NULL);
@@ -180,9 +172,8 @@ START_TEST(without_ports_nothing_is_asked_for)
   ck_assert_uint_eq(fill(), 0);
   end();
 }
-END_TEST
 
-START_TEST(a_graph_that_is_gone_fills_nothing)
+TEST(a_graph_that_is_gone_fills_nothing)
 {
   begin(NULL);
   add_port("card:playback_1", SINK);
@@ -192,12 +183,5 @@ START_TEST(a_graph_that_is_gone_fills_nothing)
   ck_assert_uint_eq(fill(), 1);
   end();
 }
-END_TEST
 
-SUITE_MAIN("jack_places", ports_of_a_device_are_taken_in_order,
-           a_device_that_comes_later_is_taken_and_a_second_one_is_not,
-           a_place_stays_its_ports_when_that_is_away,
-           a_pattern_chooses_among_all_ports_by_part_of_the_name,
-           a_pattern_chooses_by_regular_expression, what_the_outputs_feed_is_no_input,
-           a_monitor_that_is_asked_for_is_an_input, a_pattern_that_is_none_is_refused,
-           without_ports_nothing_is_asked_for, a_graph_that_is_gone_fills_nothing)
+SUITE_MAIN("jack_places")

@@ -100,35 +100,28 @@ probe(const unsigned probe_from, const unsigned first_at)
   return result;
 }
 
-START_TEST(a_server_that_takes_no_client_is_gone)
+TEST(a_server_that_takes_no_client_is_gone)
 {
   server.refuses = true;
   ck_assert_int_eq(jack_probe(NULL, &first_periods), JACK_PROBE_NO_SERVER);
 }
-END_TEST
 
-START_TEST(a_server_that_plays_to_the_second_client_alone_has_forgotten_the_first)
+TEST(a_server_that_plays_to_the_second_client_alone_has_forgotten_the_first)
 {
   ck_assert_int_eq(probe(1, NEVER), JACK_PROBE_PLAYS);
   ck_assert_int_eq(probe(90, NEVER), JACK_PROBE_PLAYS);
 }
-END_TEST
 
-START_TEST(a_first_client_may_get_its_period_later_than_the_second)
+TEST(a_first_client_may_get_its_period_later_than_the_second)
 {
   ck_assert_int_eq(probe(1, 6), JACK_PROBE_NONE);
   ck_assert_int_eq(probe(1, 20), JACK_PROBE_NONE);
   ck_assert_int_eq(probe(90, 110), JACK_PROBE_NONE);
 }
-END_TEST
 
-START_TEST(a_server_that_plays_to_nobody_stands)
+TEST(a_server_that_plays_to_nobody_stands)
 {
   ck_assert_int_eq(probe(NEVER, NEVER), JACK_PROBE_STANDS);
 }
-END_TEST
 
-SUITE_MAIN("jack_probe", a_server_that_takes_no_client_is_gone,
-           a_server_that_plays_to_the_second_client_alone_has_forgotten_the_first,
-           a_first_client_may_get_its_period_later_than_the_second,
-           a_server_that_plays_to_nobody_stands)
+SUITE_MAIN("jack_probe")

@@ -59,12 +59,11 @@ play(const unsigned n_looks)
   }
 }
 
-START_TEST(periods_that_come_are_no_verdict)
+TEST(periods_that_come_are_no_verdict)
 {
   begin();
   play(10000);
 }
-END_TEST
 
 /// What a probe finds out that gets no period either.
 static void
@@ -74,7 +73,7 @@ probe_in_vain(void)
   jack_watch_doubted(&watch);
 }
 
-START_TEST(a_server_that_stands_is_probed_after_2_s_and_then_less_often)
+TEST(a_server_that_stands_is_probed_after_2_s_and_then_less_often)
 {
   begin();
   play(200);
@@ -90,9 +89,8 @@ START_TEST(a_server_that_stands_is_probed_after_2_s_and_then_less_often)
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 16000U / LOOK_MS);
   ck_assert_uint_eq(watch.n_probes, 12);
 }
-END_TEST
 
-START_TEST(a_server_that_has_played_for_a_while_is_probed_soon_again)
+TEST(a_server_that_has_played_for_a_while_is_probed_soon_again)
 {
   begin();
   look_until(JACK_STANDS, 10000);
@@ -104,9 +102,8 @@ START_TEST(a_server_that_has_played_for_a_while_is_probed_soon_again)
   ck_assert_uint_eq(watch.n_probes, 0);
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 2000U / LOOK_MS);
 }
-END_TEST
 
-START_TEST(a_new_session_keeps_what_the_last_one_learnt)
+TEST(a_new_session_keeps_what_the_last_one_learnt)
 {
   begin();
   look_until(JACK_STANDS, 10000);
@@ -114,9 +111,8 @@ START_TEST(a_new_session_keeps_what_the_last_one_learnt)
   jack_watch_begin(&watch, server_time, now_ns);
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 4000U / LOOK_MS);
 }
-END_TEST
 
-START_TEST(a_server_that_was_gone_is_probed_soon_again)
+TEST(a_server_that_was_gone_is_probed_soon_again)
 {
   begin();
   for (unsigned n = 0; n < 5U; ++n) {
@@ -125,9 +121,8 @@ START_TEST(a_server_that_was_gone_is_probed_soon_again)
     jack_watch_begin(&watch, server_time, now_ns);
   }
 }
-END_TEST
 
-START_TEST(a_long_period_is_no_standstill)
+TEST(a_long_period_is_no_standstill)
 {
   begin();
   for (unsigned n = 0; n < 1000U; ++n) { // 8192 frames at 2500 Hz: 3.3 s
@@ -138,9 +133,8 @@ START_TEST(a_long_period_is_no_standstill)
     }
   }
 }
-END_TEST
 
-START_TEST(a_program_that_was_stopped_itself_blames_nobody)
+TEST(a_program_that_was_stopped_itself_blames_nobody)
 {
   begin();
   play(10);
@@ -151,9 +145,8 @@ START_TEST(a_program_that_was_stopped_itself_blames_nobody)
     play(1);
   }
 }
-END_TEST
 
-START_TEST(calls_that_come_too_soon_are_no_looks)
+TEST(calls_that_come_too_soon_are_no_looks)
 {
   begin();
   for (unsigned n = 0; n < 1000U; ++n) {
@@ -162,7 +155,6 @@ START_TEST(calls_that_come_too_soon_are_no_looks)
                      JACK_PLAYS);
   }
 }
-END_TEST
 
 static unsigned
 look_until_left_out(void)
@@ -178,15 +170,14 @@ look_until_left_out(void)
   return n;
 }
 
-START_TEST(a_server_that_plays_without_us_leaves_us_out)
+TEST(a_server_that_plays_without_us_leaves_us_out)
 {
   begin();
   play(10);
   ck_assert_uint_eq(look_until_left_out(), 250U / LOOK_MS);
 }
-END_TEST
 
-START_TEST(who_is_left_out_again_is_patient)
+TEST(who_is_left_out_again_is_patient)
 {
   begin();
   unsigned expected = 5;
@@ -202,9 +193,8 @@ START_TEST(who_is_left_out_again_is_patient)
   play(120000U / LOOK_MS);
   ck_assert_uint_eq(look_until_left_out(), 250U / LOOK_MS);
 }
-END_TEST
 
-START_TEST(the_time_of_the_last_period_stands_with_the_server)
+TEST(the_time_of_the_last_period_stands_with_the_server)
 {
   begin();
   play(3);
@@ -216,10 +206,9 @@ START_TEST(the_time_of_the_last_period_stands_with_the_server)
   play(1);
   ck_assert_uint_eq(watch.played_ns, now_ns);
 }
-END_TEST
 
 // Else a connection that goes meanwhile is never forgotten, and its client waits for that for ever.
-START_TEST(time_goes_on_with_a_server_that_leaves_us_out)
+TEST(time_goes_on_with_a_server_that_leaves_us_out)
 {
   begin();
   play(3);
@@ -229,14 +218,5 @@ START_TEST(time_goes_on_with_a_server_that_leaves_us_out)
     ck_assert_uint_eq(watch.played_ns, now_ns);
   }
 }
-END_TEST
 
-SUITE_MAIN("jack_watch", periods_that_come_are_no_verdict,
-           a_server_that_stands_is_probed_after_2_s_and_then_less_often,
-           a_server_that_has_played_for_a_while_is_probed_soon_again,
-           a_new_session_keeps_what_the_last_one_learnt,
-           a_server_that_was_gone_is_probed_soon_again, a_long_period_is_no_standstill,
-           a_program_that_was_stopped_itself_blames_nobody, calls_that_come_too_soon_are_no_looks,
-           a_server_that_plays_without_us_leaves_us_out, who_is_left_out_again_is_patient,
-           the_time_of_the_last_period_stands_with_the_server,
-           time_goes_on_with_a_server_that_leaves_us_out)
+SUITE_MAIN("jack_watch")

@@ -83,7 +83,7 @@ find(const char* const api, const char* const device)
 
 // ---- tests ----
 
-START_TEST(a_device_is_found_by_default_index_and_name)
+TEST(a_device_is_found_by_default_index_and_name)
 {
   begin();
   ck_assert_msg(!find(NULL, NULL), "%s", error.text);
@@ -98,7 +98,6 @@ START_TEST(a_device_is_found_by_default_index_and_name)
   ck_assert_int_eq(find(NULL, "Desk"), STATUS_AUDIO_IO);
   ck_assert_ptr_nonnull(strstr(error.text, "has 2 inputs and 0 outputs"));
 }
-END_TEST
 
 // Each way to a device ends in words.
 static void
@@ -114,7 +113,7 @@ find_nothing(void)
   }
 }
 
-START_TEST(a_portaudio_that_knows_nothing_of_its_devices_has_none)
+TEST(a_portaudio_that_knows_nothing_of_its_devices_has_none)
 {
   begin();
   knows_nothing = true;
@@ -123,9 +122,8 @@ START_TEST(a_portaudio_that_knows_nothing_of_its_devices_has_none)
   ck_assert_uint_eq(json_array_size(list), 3); // as it counts them, with nothing about them
   json_decref(list);
 }
-END_TEST
 
-START_TEST(a_portaudio_that_is_not_initialised_has_no_device)
+TEST(a_portaudio_that_is_not_initialised_has_no_device)
 {
   begin();
   n_apis = n_devices = paNotInitialized; // a number below 0
@@ -134,9 +132,8 @@ START_TEST(a_portaudio_that_is_not_initialised_has_no_device)
   ck_assert_uint_eq(json_array_size(list), 0);
   json_decref(list);
 }
-END_TEST
 
-START_TEST(names_may_be_missing_and_channels_below_none)
+TEST(names_may_be_missing_and_channels_below_none)
 {
   begin();
   for (unsigned d = 0; d < 3U; ++d) {
@@ -150,9 +147,5 @@ START_TEST(names_may_be_missing_and_channels_below_none)
   ck_assert_str_eq(pa_api_info(0).name, "");
   json_decref(pa_device_list());
 }
-END_TEST
 
-SUITE_MAIN("pa_device", a_device_is_found_by_default_index_and_name,
-           a_portaudio_that_knows_nothing_of_its_devices_has_none,
-           a_portaudio_that_is_not_initialised_has_no_device,
-           names_may_be_missing_and_channels_below_none)
+SUITE_MAIN("pa_device")

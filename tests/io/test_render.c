@@ -89,7 +89,7 @@ render_rack(const Scratch* const scratch, const char* const text, const uint32_t
   return report;
 }
 
-START_TEST(an_empty_rack_copies_every_frame)
+TEST(an_empty_rack_copies_every_frame)
 {
   static const uint32_t blocks[] = { 1, 17, 64, 1024, 8192 };
   const Scratch scratch = scratch_new();
@@ -111,9 +111,8 @@ START_TEST(an_empty_rack_copies_every_frame)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(latency_is_cut_off_so_that_the_output_is_aligned)
+TEST(latency_is_cut_off_so_that_the_output_is_aligned)
 {
   static const uint32_t blocks[] = { 13, 256, 4096 };
   const Scratch scratch = scratch_new();
@@ -132,9 +131,8 @@ START_TEST(latency_is_cut_off_so_that_the_output_is_aligned)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(an_automatic_tail_ends_with_the_last_sound)
+TEST(an_automatic_tail_ends_with_the_last_sound)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 8000);
@@ -161,9 +159,8 @@ START_TEST(an_automatic_tail_ends_with_the_last_sound)
   ck_assert_uint_le(report.frames_out, FRAMES + 19U * 800U);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_tail_without_end_is_cut_and_told)
+TEST(a_tail_without_end_is_cut_and_told)
 {
   const Scratch scratch = scratch_new();
   const float click[] = { 1.0F, 0.0F };
@@ -176,7 +173,6 @@ START_TEST(a_tail_without_end_is_cut_and_told)
   ck_assert_uint_eq(report.frames_out, 2U + 600000U);
   scratch_remove(&scratch);
 }
-END_TEST
 
 static void
 process_engine(void* const context, const float* const* const in, float* const* const out,
@@ -239,7 +235,7 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
   return latency;
 }
 
-START_TEST(a_live_run_gives_the_same_samples)
+TEST(a_live_run_gives_the_same_samples)
 {
   static const char text[] = "highpass 80 order=4 | limiter -1dB | delay 20ms";
   const Scratch scratch = scratch_new();
@@ -258,9 +254,8 @@ START_TEST(a_live_run_gives_the_same_samples)
   free(rendered.samples);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(what_is_no_number_is_silenced_and_counted)
+TEST(what_is_no_number_is_silenced_and_counted)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -276,7 +271,6 @@ START_TEST(what_is_no_number_is_silenced_and_counted)
   free(out.samples);
   scratch_remove(&scratch);
 }
-END_TEST
 
 static void
 refuses(const Scratch* const scratch, RenderConfig config, const char* const text,
@@ -290,7 +284,7 @@ refuses(const Scratch* const scratch, RenderConfig config, const char* const tex
   ck_assert_uint_eq(scratch_count(scratch), n_files);
 }
 
-START_TEST(what_cannot_be_rendered_is_refused_and_leaves_no_file)
+TEST(what_cannot_be_rendered_is_refused_and_leaves_no_file)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -320,9 +314,8 @@ START_TEST(what_cannot_be_rendered_is_refused_and_leaves_no_file)
   refuses(&scratch, good, "", STATUS_FILE, "File too large");
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(effects_that_measure_first_get_the_file_twice)
+TEST(effects_that_measure_first_get_the_file_twice)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -345,7 +338,6 @@ START_TEST(effects_that_measure_first_get_the_file_twice)
   ck_assert_uint_eq(scratch_count(&scratch), 2);
   scratch_remove(&scratch);
 }
-END_TEST
 
 static bool meter_fails;
 
@@ -357,7 +349,7 @@ __wrap_ebur128_init(const unsigned n_channels, const unsigned long rate_hz, cons
   return meter_fails ? NULL : __real_ebur128_init(n_channels, rate_hz, mode);
 }
 
-START_TEST(an_effect_without_memory_to_measure_leaves_no_file)
+TEST(an_effect_without_memory_to_measure_leaves_no_file)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -372,7 +364,6 @@ START_TEST(an_effect_without_memory_to_measure_leaves_no_file)
   ck_assert_uint_eq(scratch_count(&scratch), 1);
   scratch_remove(&scratch);
 }
-END_TEST
 
 typedef struct Watch {
   atomic_bool cancel;
@@ -390,7 +381,7 @@ watch(void* const context, const RenderProgress* const progress)
   watched->cancel = ++watched->calls == 10U;
 }
 
-START_TEST(a_cancelled_render_leaves_the_old_file_as_it_was)
+TEST(a_cancelled_render_leaves_the_old_file_as_it_was)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -414,9 +405,8 @@ START_TEST(a_cancelled_render_leaves_the_old_file_as_it_was)
   ck_assert_str_eq(kept, "old");
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(the_command_reports_warns_and_ends_with_the_documented_code)
+TEST(the_command_reports_warns_and_ends_with_the_documented_code)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -464,9 +454,8 @@ START_TEST(the_command_reports_warns_and_ends_with_the_documented_code)
   program_clear(&program);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_truncated_input_is_told_and_refused_by_strict)
+TEST(a_truncated_input_is_told_and_refused_by_strict)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -489,9 +478,8 @@ START_TEST(a_truncated_input_is_told_and_refused_by_strict)
   program_clear(&program);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(ctrl_c_ends_it_by_that_signal_and_leaves_no_file)
+TEST(ctrl_c_ends_it_by_that_signal_and_leaves_no_file)
 {
   static const int signals[] = { SIGINT, SIGTERM };
   const Scratch scratch = scratch_new();
@@ -516,16 +504,5 @@ START_TEST(ctrl_c_ends_it_by_that_signal_and_leaves_no_file)
   }
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("render", an_empty_rack_copies_every_frame,
-           latency_is_cut_off_so_that_the_output_is_aligned,
-           an_automatic_tail_ends_with_the_last_sound, a_tail_without_end_is_cut_and_told,
-           a_live_run_gives_the_same_samples, what_is_no_number_is_silenced_and_counted,
-           effects_that_measure_first_get_the_file_twice,
-           an_effect_without_memory_to_measure_leaves_no_file,
-           what_cannot_be_rendered_is_refused_and_leaves_no_file,
-           a_cancelled_render_leaves_the_old_file_as_it_was,
-           the_command_reports_warns_and_ends_with_the_documented_code,
-           a_truncated_input_is_told_and_refused_by_strict,
-           ctrl_c_ends_it_by_that_signal_and_leaves_no_file)
+SUITE_MAIN("render")

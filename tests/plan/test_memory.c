@@ -156,7 +156,7 @@ write_rack(const FxInfo* const fx, const int end, const uint32_t width, char tex
   sprintf(text + at, "\nconnect in n\nconnect n out");
 }
 
-START_TEST(what_is_predicted_is_what_is_allocated)
+TEST(what_is_predicted_is_what_is_allocated)
 {
   static const uint32_t widths[] = { 1, 2, 12 };
   static const uint32_t blocks[] = { 64, 1000, 8192 };
@@ -176,9 +176,8 @@ START_TEST(what_is_predicted_is_what_is_allocated)
     }
   }
 }
-END_TEST
 
-START_TEST(many_nodes_are_predicted_as_well_as_one)
+TEST(many_nodes_are_predicted_as_well_as_one)
 {
   char* const text = malloc(200000);
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
@@ -195,9 +194,8 @@ START_TEST(many_nodes_are_predicted_as_well_as_one)
   check_rack(text, &format);
   free(text);
 }
-END_TEST
 
-START_TEST(a_rack_that_is_too_large_is_refused_at_once)
+TEST(a_rack_that_is_too_large_is_refused_at_once)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
   char text[1024] = "delay 60s max_time=60s";
@@ -216,9 +214,8 @@ START_TEST(a_rack_that_is_too_large_is_refused_at_once)
   ck_assert_int_lt(counted_alloc_peak(), 1L << 20U);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(a_file_counts_before_it_is_read)
+TEST(a_file_counts_before_it_is_read)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
   Rack* const rack = rack_of("convolver 2", NULL);
@@ -232,9 +229,8 @@ START_TEST(a_file_counts_before_it_is_read)
   ck_assert_int_lt(counted_alloc_peak(), 1L << 20U);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(the_rack_that_plays_counts_while_the_next_one_is_planned)
+TEST(the_rack_that_plays_counts_while_the_next_one_is_planned)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
   Rack* const first = rack_of("add a delay 60s\nconnect in a\nconnect a out", NULL);
@@ -263,9 +259,8 @@ START_TEST(the_rack_that_plays_counts_while_the_next_one_is_planned)
   rack_free(second);
   rack_free(first);
 }
-END_TEST
 
-START_TEST(what_takes_nodes_away_is_never_refused)
+TEST(what_takes_nodes_away_is_never_refused)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
   Rack* const rack = rack_of("add a delay 60s\nadd b limiter\nconnect in a\nconnect a b\n"
@@ -287,7 +282,6 @@ START_TEST(what_takes_nodes_away_is_never_refused)
   rack_free(one);
   rack_free(rack);
 }
-END_TEST
 
 // ---- what there is ----
 
@@ -322,7 +316,7 @@ remove_tree(const char* const root)
   nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-START_TEST(the_least_limit_of_all_control_groups_counts)
+TEST(the_least_limit_of_all_control_groups_counts)
 {
   const size_t machine = memory_available("/nowhere");
   ck_assert_uint_gt(machine, 1U << 20U);
@@ -347,17 +341,15 @@ START_TEST(the_least_limit_of_all_control_groups_counts)
   ck_assert_uint_eq(memory_available(root), machine);
   remove_tree(root);
 }
-END_TEST
 
-START_TEST(resource_limits_count)
+TEST(resource_limits_count)
 {
   const struct rlimit limit = { 1U << 30U, RLIM_INFINITY };
   ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
   ck_assert_uint_eq(memory_available("/nowhere"), 1U << 30U);
 }
-END_TEST
 
-START_TEST(amounts_are_written_for_people)
+TEST(amounts_are_written_for_people)
 {
   char text[MEMORY_TEXT_BYTES];
   ck_assert_str_eq(memory_text(0U, text), "0 bytes");
@@ -366,11 +358,5 @@ START_TEST(amounts_are_written_for_people)
   ck_assert_str_eq(memory_text((size_t)446U << 20U, text), "446 MiB");
   ck_assert_str_eq(memory_text((size_t)5U << 29U, text), "2.5 GiB");
 }
-END_TEST
 
-SUITE_MAIN("memory", what_is_predicted_is_what_is_allocated,
-           many_nodes_are_predicted_as_well_as_one, a_rack_that_is_too_large_is_refused_at_once,
-           a_file_counts_before_it_is_read,
-           the_rack_that_plays_counts_while_the_next_one_is_planned,
-           what_takes_nodes_away_is_never_refused, the_least_limit_of_all_control_groups_counts,
-           resource_limits_count, amounts_are_written_for_people)
+SUITE_MAIN("memory")

@@ -51,25 +51,20 @@ plan_across_message(const bool is_heard, const uint64_t stamp, const float wante
   rack_rig_free(&rig);
 }
 
-START_TEST(a_message_that_comes_while_a_plan_is_made_is_kept)
+TEST(a_message_that_comes_while_a_plan_is_made_is_kept)
 {
   plan_across_message(true, 0, 0.1F);
 }
-END_TEST
 
-START_TEST(also_when_no_block_had_been_heard_until_then)
+TEST(also_when_no_block_had_been_heard_until_then)
 {
   plan_across_message(false, 0, 0.1F);
 }
-END_TEST
 
-START_TEST(a_document_that_was_written_after_the_message_wins)
+TEST(a_document_that_was_written_after_the_message_wins)
 {
   plan_across_message(true, 1, 1.0F);
   plan_across_message(false, 1, 1.0F);
 }
-END_TEST
 
-SUITE_MAIN("plan values", a_message_that_comes_while_a_plan_is_made_is_kept,
-           also_when_no_block_had_been_heard_until_then,
-           a_document_that_was_written_after_the_message_wins)
+SUITE_MAIN("plan values")

@@ -35,7 +35,7 @@ uid_of(const Rack* const rack, const char* const name)
   return node->uid;
 }
 
-START_TEST(the_empty_rack_connects_in_to_out)
+TEST(the_empty_rack_connects_in_to_out)
 {
   Rack* const rack = rack_new();
   check_text(rack, "connect in out\n");
@@ -45,9 +45,8 @@ START_TEST(the_empty_rack_connects_in_to_out)
   rack_free(rack);
   rack_free(NULL);
 }
-END_TEST
 
-START_TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
+TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
 {
   Rack* const rack = rack_new();
   ck_assert_int_eq(rack_disconnect(rack, "in", "out", &error), STATUS_OK);
@@ -74,9 +73,8 @@ START_TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
   ck_assert_ptr_nonnull(rack_find(rack, "hall"));
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(an_end_without_channels_disconnects_all_channels)
+TEST(an_end_without_channels_disconnects_all_channels)
 {
   Rack* const rack = parsed("add a gain\nadd b gain\nconnect a b\nconnect a:1 b:2\n"
                             "connect a:1-2 b\nconnect b out");
@@ -88,7 +86,6 @@ START_TEST(an_end_without_channels_disconnects_all_channels)
   ck_assert_ptr_nonnull(strstr(error.text, "no connection from a to b"));
   rack_free(rack);
 }
-END_TEST
 
 /// Statements that must fail on the rack of the next test.
 static const struct {
@@ -159,7 +156,7 @@ static const struct {
   { "conect a b", STATUS_BAD_RACK, "no statement \"conect\"; did you mean \"connect\"?" },
 };
 
-START_TEST(a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was)
+TEST(a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was)
 {
   Rack* const rack = parsed("chain a: gain -3 | b: delay 1s note=\"1/8\" | c: convolver hall.wav");
   Rack* const before = rack_copy(rack);
@@ -179,9 +176,8 @@ START_TEST(a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was)
   rack_free(before);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(a_statement_edits_a_rack_that_is_there)
+TEST(a_statement_edits_a_rack_that_is_there)
 {
   Rack* const rack = parsed("chain a: gain");
   const char* const statements[] = { "add b delay 10frames", "connect a b gain=-6dB",
@@ -196,9 +192,8 @@ START_TEST(a_statement_edits_a_rack_that_is_there)
   ck_assert_uint_eq(rack->n_edges, 5);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(several_statements_are_one_edit_and_each_sees_the_ones_before)
+TEST(several_statements_are_one_edit_and_each_sees_the_ones_before)
 {
   Rack* const rack = parsed("chain a: gain");
   ck_assert_msg(!rack_apply(rack,
@@ -211,7 +206,6 @@ START_TEST(several_statements_are_one_edit_and_each_sees_the_ones_before)
   ck_assert_int_eq(rack_apply(rack, "# nothing\n\n", "e", &error), STATUS_BAD_RACK);
   rack_free(rack);
 }
-END_TEST
 
 /// Racks, the node that is removed, and what is left.
 static const struct {
@@ -261,7 +255,7 @@ static const struct {
     "add b gain\nconnect in:2 b\nconnect b out:2\n" },
 };
 
-START_TEST(removing_a_node_joins_a_chain_and_takes_a_branch_away)
+TEST(removing_a_node_joins_a_chain_and_takes_a_branch_away)
 {
   for (size_t i = 0; i < ARRAY_LEN(removals); ++i) {
     Rack* const rack = parsed(removals[i].rack);
@@ -273,7 +267,6 @@ START_TEST(removing_a_node_joins_a_chain_and_takes_a_branch_away)
     rack_free(rack);
   }
 }
-END_TEST
 
 /// Racks, an insertion, and the connections afterwards.
 static const struct {
@@ -297,7 +290,7 @@ static const struct {
   { "chain in:2 | a: gain | out:1", "insert x gain after in:2", "x a, a out:1, in:2 x" },
 };
 
-START_TEST(a_node_is_inserted_into_the_connections_of_an_end)
+TEST(a_node_is_inserted_into_the_connections_of_an_end)
 {
   for (size_t i = 0; i < ARRAY_LEN(insertions); ++i) {
     Rack* const rack = parsed(insertions[i].rack);
@@ -316,9 +309,8 @@ START_TEST(a_node_is_inserted_into_the_connections_of_an_end)
     rack_free(rack);
   }
 }
-END_TEST
 
-START_TEST(an_inserted_node_takes_values_and_is_inserted_as_osc_does_it)
+TEST(an_inserted_node_takes_values_and_is_inserted_as_osc_does_it)
 {
   Rack* const a = parsed("chain g: gain\ninsert x delay before g 250ms feedback=20%\nchain gain");
   check_text(a, "add g gain\nadd x delay time=250ms feedback=0.2\nadd gain gain\nconnect in x\n"
@@ -335,9 +327,8 @@ START_TEST(an_inserted_node_takes_values_and_is_inserted_as_osc_does_it)
   rack_free(before);
   rack_free(b);
 }
-END_TEST
 
-START_TEST(a_renamed_node_keeps_its_uid_its_place_and_its_connections)
+TEST(a_renamed_node_keeps_its_uid_its_place_and_its_connections)
 {
   Rack* const rack = parsed("a: gain 3 | b: gain | c: gain");
   const RackUid uid = uid_of(rack, "a");
@@ -352,9 +343,8 @@ START_TEST(a_renamed_node_keeps_its_uid_its_place_and_its_connections)
                    "connect in first\nconnect first c\nconnect c b\nconnect b out\n");
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_does_not)
+TEST(a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_does_not)
 {
   Rack* rack = rack_new();
   ck_assert_int_eq(rack_apply(rack, "chain gain", "e", &error), STATUS_OK);
@@ -365,9 +355,8 @@ START_TEST(a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_no
   check_text(rack, "add gain gain\nconnect in out\n"); // sound goes on while a rack is built
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(nodes_keep_their_uid_while_name_and_effect_stay)
+TEST(nodes_keep_their_uid_while_name_and_effect_stay)
 {
   Rack* const first = parsed("chain a: gain | b: delay | c: gain");
   const RackUid a = uid_of(first, "a");
@@ -398,9 +387,8 @@ START_TEST(nodes_keep_their_uid_while_name_and_effect_stay)
   rack_free(second);
   rack_free(first);
 }
-END_TEST
 
-START_TEST(racks_are_equal_whatever_their_order_and_uids)
+TEST(racks_are_equal_whatever_their_order_and_uids)
 {
   Rack* const a = parsed("add x gain 3\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out");
   const struct {
@@ -429,9 +417,8 @@ START_TEST(racks_are_equal_whatever_their_order_and_uids)
   }
   rack_free(a);
 }
-END_TEST
 
-START_TEST(a_copy_is_equal_and_independent)
+TEST(a_copy_is_equal_and_independent)
 {
   Rack* const rack = parsed("chain convolver hall.wav | delay\nlate out:2 -20dB");
   Rack* const copy = rack_copy(rack);
@@ -448,9 +435,8 @@ START_TEST(a_copy_is_equal_and_independent)
   ck_assert_str_eq(rack_text(rack_find(copy, "convolver"), 0), "room.wav");
   rack_free(copy);
 }
-END_TEST
 
-START_TEST(a_rack_that_differs_in_values_only_is_known)
+TEST(a_rack_that_differs_in_values_only_is_known)
 {
   static const struct {
     const char* edit;
@@ -471,9 +457,8 @@ START_TEST(a_rack_that_differs_in_values_only_is_known)
     rack_free(rack);
   }
 }
-END_TEST
 
-START_TEST(connections_that_dangle_are_found)
+TEST(connections_that_dangle_are_found)
 {
   const RackEdge wrong[] = {
     { .from = { 999, 0, 0 }, .to = { RACK_UID_OUT, 0, 0 } },
@@ -492,9 +477,8 @@ START_TEST(connections_that_dangle_are_found)
     rack_free(rack);
   }
 }
-END_TEST
 
-START_TEST(the_number_of_nodes_is_bounded)
+TEST(the_number_of_nodes_is_bounded)
 {
   Rack* const rack = rack_new();
   char name[32];
@@ -518,20 +502,5 @@ START_TEST(the_number_of_nodes_is_bounded)
   }
   rack_free(rack);
 }
-END_TEST
 
-SUITE_MAIN("rack", the_empty_rack_connects_in_to_out,
-           edits_one_by_one_make_the_rack_that_the_document_describes,
-           an_end_without_channels_disconnects_all_channels,
-           a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was,
-           a_statement_edits_a_rack_that_is_there,
-           several_statements_are_one_edit_and_each_sees_the_ones_before,
-           removing_a_node_joins_a_chain_and_takes_a_branch_away,
-           a_node_is_inserted_into_the_connections_of_an_end,
-           an_inserted_node_takes_values_and_is_inserted_as_osc_does_it,
-           a_renamed_node_keeps_its_uid_its_place_and_its_connections,
-           a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_does_not,
-           nodes_keep_their_uid_while_name_and_effect_stay,
-           racks_are_equal_whatever_their_order_and_uids, a_copy_is_equal_and_independent,
-           a_rack_that_differs_in_values_only_is_known, connections_that_dangle_are_found,
-           the_number_of_nodes_is_bounded)
+SUITE_MAIN("rack")

@@ -22,7 +22,7 @@ parsed(void)
   return rack;
 }
 
-START_TEST(parsing_fails_whole)
+TEST(parsing_fails_whole)
 {
   uint32_t n = 0;
   for (;; ++n) {
@@ -40,9 +40,8 @@ START_TEST(parsing_fails_whole)
   }
   ck_assert_uint_gt(n, 20); // that many were tried
 }
-END_TEST
 
-START_TEST(copying_and_printing_fail_whole)
+TEST(copying_and_printing_fail_whole)
 {
   Rack* const rack = parsed();
   bool copied = false;
@@ -71,7 +70,6 @@ START_TEST(copying_and_printing_fail_whole)
   }
   rack_free(rack);
 }
-END_TEST
 
 /// One of the edits.
 static Status
@@ -95,7 +93,7 @@ edit(Rack* const rack, const uint32_t kind)
   }
 }
 
-START_TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
+TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
 {
   Rack* const before = parsed();
   for (uint32_t kind = 0; kind < 7U; ++kind) {
@@ -113,9 +111,8 @@ START_TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
   }
   rack_free(before);
 }
-END_TEST
 
-START_TEST(a_wrong_name_is_told_even_without_memory_for_the_hint)
+TEST(a_wrong_name_is_told_even_without_memory_for_the_hint)
 {
   Rack* const rack = parsed();
   failing_alloc_arm(0);
@@ -124,8 +121,5 @@ START_TEST(a_wrong_name_is_told_even_without_memory_for_the_hint)
   ck_assert_ptr_nonnull(strstr(error.text, "no effect \"dleay\""));
   rack_free(rack);
 }
-END_TEST
 
-SUITE_MAIN("rack_memory", parsing_fails_whole, copying_and_printing_fail_whole,
-           an_edit_without_memory_leaves_the_rack_as_it_was,
-           a_wrong_name_is_told_even_without_memory_for_the_hint)
+SUITE_MAIN("rack_memory")

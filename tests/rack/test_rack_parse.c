@@ -111,7 +111,7 @@ static const struct {
     "connect through out\nconnect through2 out\n" },
 };
 
-START_TEST(every_form_gives_the_graph_that_it_stands_for)
+TEST(every_form_gives_the_graph_that_it_stands_for)
 {
   for (size_t i = 0; i < ARRAY_LEN(good); ++i) {
     Rack* rack = NULL;
@@ -127,7 +127,6 @@ START_TEST(every_form_gives_the_graph_that_it_stands_for)
     rack_free(rack);
   }
 }
-END_TEST
 
 /// Documents with a mistake, and a part of what is said about it.
 static const struct {
@@ -251,7 +250,7 @@ static const struct {
   { "chain a: gain | b: gain\nconnect b a", "t:2:9: signal would go in a circle: a > b > a" },
 };
 
-START_TEST(every_mistake_is_told_at_its_line_and_column)
+TEST(every_mistake_is_told_at_its_line_and_column)
 {
   for (size_t i = 0; i < ARRAY_LEN(bad); ++i) {
     Rack* rack = NULL;
@@ -264,7 +263,6 @@ START_TEST(every_mistake_is_told_at_its_line_and_column)
     ck_assert_int_ne(rack_parse(bad[i].document, "t", NULL, &rack, NULL), STATUS_OK);
   }
 }
-END_TEST
 
 /// `text`, n times, between `before` and `after`.
 static char*
@@ -280,7 +278,7 @@ repeated(const char* const before, const char* const text, const size_t n, const
   return whole;
 }
 
-START_TEST(bounds_are_kept)
+TEST(bounds_are_kept)
 {
   const struct {
     const char *before, *text, *after;
@@ -314,7 +312,6 @@ START_TEST(bounds_are_kept)
   free(closed);
   free(open);
 }
-END_TEST
 
 static uint32_t
 below(uint64_t* const state, const uint32_t n)
@@ -387,7 +384,7 @@ random_rack(uint64_t* const state)
   return rack;
 }
 
-START_TEST(canonical_text_reads_back_to_an_equal_rack)
+TEST(canonical_text_reads_back_to_an_equal_rack)
 {
   uint64_t state = 7;
   for (uint32_t i = 0; i < 1000U; ++i) {
@@ -408,7 +405,6 @@ START_TEST(canonical_text_reads_back_to_an_equal_rack)
     rack_free(rack);
   }
 }
-END_TEST
 
 /// Change a document in one to four places: remove, insert, overwrite, or copy a piece.
 static void
@@ -443,7 +439,7 @@ mutate(char* const text, const size_t room, uint64_t* const state)
   }
 }
 
-START_TEST(mutated_documents_are_read_or_refused_and_do_no_harm)
+TEST(mutated_documents_are_read_or_refused_and_do_no_harm)
 {
   uint64_t state = 11;
   uint32_t n_read = 0;
@@ -474,9 +470,5 @@ START_TEST(mutated_documents_are_read_or_refused_and_do_no_harm)
   ck_assert_uint_lt(n_read, 19000);
   rack_free(base);
 }
-END_TEST
 
-SUITE_MAIN("rack_parse", every_form_gives_the_graph_that_it_stands_for,
-           every_mistake_is_told_at_its_line_and_column, bounds_are_kept,
-           canonical_text_reads_back_to_an_equal_rack,
-           mutated_documents_are_read_or_refused_and_do_no_harm)
+SUITE_MAIN("rack_parse")

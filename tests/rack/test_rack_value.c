@@ -73,7 +73,7 @@ static const struct {
   { "phaser", "tempo", "93.5bpm", 93.5, "93.5bpm" },
 };
 
-START_TEST(numbers_are_read_with_units_and_printed_in_the_tables_unit)
+TEST(numbers_are_read_with_units_and_printed_in_the_tables_unit)
 {
   for (size_t i = 0; i < ARRAY_LEN(good_numbers); ++i) {
     const RackNode* const node = node_of(good_numbers[i].effect);
@@ -89,7 +89,6 @@ START_TEST(numbers_are_read_with_units_and_printed_in_the_tables_unit)
   rack_free(rack);
   rack = NULL;
 }
-END_TEST
 
 static const struct {
   const char *effect, *param, *text;
@@ -141,7 +140,7 @@ static const struct {
   { "matrix", "rows", "1 0\n0 1", STATUS_BAD_RACK, "control character" },
 };
 
-START_TEST(bad_values_are_refused_with_what_would_be_right_and_change_nothing)
+TEST(bad_values_are_refused_with_what_would_be_right_and_change_nothing)
 {
   for (size_t i = 0; i < ARRAY_LEN(bad_values); ++i) {
     node_of(bad_values[i].effect);
@@ -155,9 +154,8 @@ START_TEST(bad_values_are_refused_with_what_would_be_right_and_change_nothing)
   rack_free(rack);
   rack = NULL;
 }
-END_TEST
 
-START_TEST(numbers_from_programs_are_held_to_the_same_ranges)
+TEST(numbers_from_programs_are_held_to_the_same_ranges)
 {
   const struct {
     const char *effect, *param;
@@ -185,9 +183,8 @@ START_TEST(numbers_from_programs_are_held_to_the_same_ranges)
   rack_free(rack);
   rack = NULL;
 }
-END_TEST
 
-START_TEST(frames_become_milliseconds_once_the_rate_is_known)
+TEST(frames_become_milliseconds_once_the_rate_is_known)
 {
   const RackNode* const node = node_of("delay");
   ck_assert_int_eq(rack_set_text(rack, "n", "time", "480frames", &error), STATUS_OK);
@@ -207,9 +204,8 @@ START_TEST(frames_become_milliseconds_once_the_rate_is_known)
   rack_free(rack);
   rack = NULL;
 }
-END_TEST
 
-START_TEST(texts_have_defaults_and_an_empty_text_means_the_default)
+TEST(texts_have_defaults_and_an_empty_text_means_the_default)
 {
   const RackNode* node = node_of("delay");
   ck_assert_str_eq(rack_text(node, 3), "1/4");
@@ -226,9 +222,8 @@ START_TEST(texts_have_defaults_and_an_empty_text_means_the_default)
   rack_free(rack);
   rack = NULL;
 }
-END_TEST
 
-START_TEST(a_printed_value_is_cut_at_the_end_of_its_buffer)
+TEST(a_printed_value_is_cut_at_the_end_of_its_buffer)
 {
   const RackNode* const node = node_of("matrix");
   ck_assert_int_eq(rack_set_text(rack, "n", "rows", "1 0 0 1 0 0", &error), STATUS_OK);
@@ -239,9 +234,8 @@ START_TEST(a_printed_value_is_cut_at_the_end_of_its_buffer)
   rack_free(rack);
   rack = NULL;
 }
-END_TEST
 
-START_TEST(any_double_prints_to_text_that_reads_back_to_it)
+TEST(any_double_prints_to_text_that_reads_back_to_it)
 {
   const FxParam any = { .id = "any", .min = -INFINITY, .max = INFINITY, .initial = 0.125 };
   uint64_t state = 5;
@@ -263,9 +257,8 @@ START_TEST(any_double_prints_to_text_that_reads_back_to_it)
     }
   }
 }
-END_TEST
 
-START_TEST(numbers_are_printed_the_way_people_write_them)
+TEST(numbers_are_printed_the_way_people_write_them)
 {
   const struct {
     double number;
@@ -283,13 +276,5 @@ START_TEST(numbers_are_printed_the_way_people_write_them)
     ck_assert_str_eq(number_print(cases[i].number, text), cases[i].text);
   }
 }
-END_TEST
 
-SUITE_MAIN("rack_value", numbers_are_read_with_units_and_printed_in_the_tables_unit,
-           bad_values_are_refused_with_what_would_be_right_and_change_nothing,
-           numbers_from_programs_are_held_to_the_same_ranges,
-           frames_become_milliseconds_once_the_rate_is_known,
-           texts_have_defaults_and_an_empty_text_means_the_default,
-           a_printed_value_is_cut_at_the_end_of_its_buffer,
-           any_double_prints_to_text_that_reads_back_to_it,
-           numbers_are_printed_the_way_people_write_them)
+SUITE_MAIN("rack_value")

@@ -35,7 +35,7 @@ expect(const char* const document, const double rate_hz, const char* const lines
   " chains have the same input and output and are summed; to put them in series, write one "       \
   "chain with | between them\n"
 
-START_TEST(a_silent_rack_says_why)
+TEST(a_silent_rack_says_why)
 {
   expect("", 48000.0, "");
   expect("gain | highpass", 48000.0, "");
@@ -47,9 +47,8 @@ START_TEST(a_silent_rack_says_why)
   expect("add a gain\nadd b gain\nconnect in a\nconnect b out", 48000.0,
          "no connections lead from in to out, so the rack is silent\n");
 }
-END_TEST
 
-START_TEST(chains_that_are_summed_are_told_unless_they_use_other_channels)
+TEST(chains_that_are_summed_are_told_unless_they_use_other_channels)
 {
   expect("chain gain\nchain highpass", 48000.0, "2" SUMMED);
   expect("chain gain\nchain highpass\nchain gain", 48000.0, "3" SUMMED);
@@ -66,9 +65,8 @@ START_TEST(chains_that_are_summed_are_told_unless_they_use_other_channels)
   rack_free(copy);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(a_frequency_that_the_rate_cannot_have_is_told)
+TEST(a_frequency_that_the_rate_cannot_have_is_told)
 {
   expect("highpass 12kHz", 24000.0,
          "highpass.frequency is 12000Hz, not below half the rate of 24000Hz; lower it\n");
@@ -76,9 +74,8 @@ START_TEST(a_frequency_that_the_rate_cannot_have_is_told)
   expect("highpass 12kHz", 0.0, ""); // not known yet
   expect("highpass", 1000.0, "");    // the table's initial value is nobody's mistake
 }
-END_TEST
 
-START_TEST(a_short_time_without_a_unit_is_told)
+TEST(a_short_time_without_a_unit_is_told)
 {
   expect("delay 1 | delay 1.5", 48000.0, "");
   expect("delay 1500us", 48000.0, "");
@@ -89,8 +86,5 @@ START_TEST(a_short_time_without_a_unit_is_told)
   free(warnings);
   rack_free(rack);
 }
-END_TEST
 
-SUITE_MAIN("rack_warn", a_silent_rack_says_why,
-           chains_that_are_summed_are_told_unless_they_use_other_channels,
-           a_frequency_that_the_rate_cannot_have_is_told, a_short_time_without_a_unit_is_told)
+SUITE_MAIN("rack_warn")

@@ -38,7 +38,7 @@ sleep_ns(const long ns)
 
 // ---- the region ----
 
-START_TEST(a_shape_out_of_range_is_refused)
+TEST(a_shape_out_of_range_is_refused)
 {
   const RingShape wrong[] = {
     { 1025, 1, 64, 4, 8 }, { 1, 1025, 64, 4, 8 }, { 1, 1, 0, 4, 8 },  { 1, 1, 8193, 4, 8 },
@@ -52,9 +52,8 @@ START_TEST(a_shape_out_of_range_is_refused)
     ck_assert(!ring && error.text[0]);
   }
 }
-END_TEST
 
-START_TEST(rows_are_aligned_and_do_not_overlap)
+TEST(rows_are_aligned_and_do_not_overlap)
 {
   static const RingShape shapes[] = { { 2, 3, 10, 4, 8 }, { 0, 1, 1, 4, 1 }, { 5, 0, 17, 8, 2 } };
   for (uint32_t s = 0; s < ARRAY_LEN(shapes); ++s) {
@@ -92,9 +91,8 @@ START_TEST(rows_are_aligned_and_do_not_overlap)
     ring_free(ring);
   }
 }
-END_TEST
 
-START_TEST(another_view_sees_the_same_blocks)
+TEST(another_view_sees_the_same_blocks)
 {
   Ring* const server = new_ring(&small_shape);
   ring_input(server, 0, 1)[9] = 0.5F;
@@ -122,9 +120,8 @@ START_TEST(another_view_sees_the_same_blocks)
   ring_free(worker);
   ring_free(NULL);
 }
-END_TEST
 
-START_TEST(a_new_view_goes_on_where_the_last_one_stopped)
+TEST(a_new_view_goes_on_where_the_last_one_stopped)
 {
   Ring* const server = new_ring(&small_shape);
   uint64_t sequence = 0;
@@ -139,7 +136,6 @@ START_TEST(a_new_view_goes_on_where_the_last_one_stopped)
   }
   ring_free(server);
 }
-END_TEST
 
 /// A sealed memory file with these bytes.
 static int
@@ -166,7 +162,7 @@ try_attach(const void* const bytes, const size_t n_bytes, const int seals)
   return status;
 }
 
-START_TEST(a_forged_region_is_refused_field_by_field)
+TEST(a_forged_region_is_refused_field_by_field)
 {
   Ring* const ring = new_ring(&small_shape);
   size_t n_bytes = 0;
@@ -201,7 +197,6 @@ START_TEST(a_forged_region_is_refused_field_by_field)
   ck_assert(ring_attach(-1, &other, NULL) == STATUS_BAD_ARG);
   ring_free(ring);
 }
-END_TEST
 
 /// Index of the 64-bit word of the region that differs from `before`.
 static size_t
@@ -218,7 +213,7 @@ changed_word(const Ring* const ring, const uint64_t* const before)
   return 0;
 }
 
-START_TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
+TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
 {
   Ring* const ring = new_ring(&small_shape);
   size_t n_bytes = 0;
@@ -257,9 +252,8 @@ START_TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
   free(before);
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(a_block_comes_back_as_the_one_that_it_is)
+TEST(a_block_comes_back_as_the_one_that_it_is)
 {
   Ring* const ring = new_ring(&small_shape);
   for (uint64_t s = 0; s < 3U * small_shape.n_slots; ++s) {
@@ -276,9 +270,8 @@ START_TEST(a_block_comes_back_as_the_one_that_it_is)
   }
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothing)
+TEST(an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothing)
 {
   Ring* const ring = new_ring(&small_shape);
   ring_submit(ring);
@@ -295,11 +288,10 @@ START_TEST(an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothin
   ck_assert_uint_eq(ring_faults(ring), 0);
   ring_free(ring);
 }
-END_TEST
 
 // ---- blocks ----
 
-START_TEST(blocks_come_in_order_until_the_ring_is_full)
+TEST(blocks_come_in_order_until_the_ring_is_full)
 {
   Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 99;
@@ -326,7 +318,6 @@ START_TEST(blocks_come_in_order_until_the_ring_is_full)
   }
   ring_free(ring);
 }
-END_TEST
 
 #define STRESS_BLOCKS 200000U
 #define BEHIND        2U // the producer reads the output of two blocks ago
@@ -410,7 +401,7 @@ consumer_main(void* const ring)
   return (void*)(uintptr_t)consume(ring, STRESS_BLOCKS, true);
 }
 
-START_TEST(threads_exchange_every_block_whole_and_lose_no_wake_up)
+TEST(threads_exchange_every_block_whole_and_lose_no_wake_up)
 {
   Ring* const ring = new_ring(&stress_shape);
   pthread_t thread;
@@ -422,9 +413,8 @@ START_TEST(threads_exchange_every_block_whole_and_lose_no_wake_up)
   ck_assert_uint_eq(ring_faults(ring), 0);
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(processes_exchange_blocks_through_the_file)
+TEST(processes_exchange_blocks_through_the_file)
 {
   Ring* const ring = new_ring(&stress_shape);
   const pid_t child = fork();
@@ -440,11 +430,10 @@ START_TEST(processes_exchange_blocks_through_the_file)
   ck_assert_int_eq(result, 0);
   ring_free(ring);
 }
-END_TEST
 
 // ---- sleeping ----
 
-START_TEST(waits_end_with_their_time)
+TEST(waits_end_with_their_time)
 {
   Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 0;
@@ -460,9 +449,8 @@ START_TEST(waits_end_with_their_time)
   ck_assert(ring_wait_finished(ring, 0, 0));
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(a_wake_ends_the_next_wait_once)
+TEST(a_wake_ends_the_next_wait_once)
 {
   Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 0;
@@ -472,7 +460,6 @@ START_TEST(a_wake_ends_the_next_wait_once)
   ck_assert(ring_wait_take(ring, 0, UINT64_MAX, &sequence));
   ring_free(ring);
 }
-END_TEST
 
 typedef struct Sleeper {
   Ring* ring;
@@ -493,7 +480,7 @@ be_woken(void* const context)
   return NULL;
 }
 
-START_TEST(a_sleeping_consumer_is_woken_each_time)
+TEST(a_sleeping_consumer_is_woken_each_time)
 {
   Sleeper sleeper = { .ring = new_ring(&small_shape) };
   pthread_t thread;
@@ -507,11 +494,10 @@ START_TEST(a_sleeping_consumer_is_woken_each_time)
   pthread_join(thread, NULL);
   ring_free(sleeper.ring);
 }
-END_TEST
 
 // ---- messages ----
 
-START_TEST(messages_come_in_order_until_the_ring_is_full)
+TEST(messages_come_in_order_until_the_ring_is_full)
 {
   Ring* const ring = new_ring(&small_shape);
   ParamMessage message = { 0, 0, 0, 0.0 };
@@ -534,9 +520,8 @@ START_TEST(messages_come_in_order_until_the_ring_is_full)
   ck_assert_uint_eq(ring_faults(ring), 0);
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(a_group_of_messages_is_sent_whole_or_not_at_all)
+TEST(a_group_of_messages_is_sent_whole_or_not_at_all)
 {
   Ring* const ring = new_ring(&small_shape); // of 8 messages
   ParamMessage group[9] = { { 0, 0, 0, 0.0 } };
@@ -562,7 +547,6 @@ START_TEST(a_group_of_messages_is_sent_whole_or_not_at_all)
   }
   ring_free(ring);
 }
-END_TEST
 
 #define N_MESSAGES 200000U
 
@@ -578,7 +562,7 @@ send_messages(void* const ring)
   return NULL;
 }
 
-START_TEST(a_thread_sends_messages_whole_and_in_order)
+TEST(a_thread_sends_messages_whole_and_in_order)
 {
   Ring* const ring = new_ring(&stress_shape);
   pthread_t thread;
@@ -596,18 +580,5 @@ START_TEST(a_thread_sends_messages_whole_and_in_order)
   pthread_join(thread, NULL);
   ring_free(ring);
 }
-END_TEST
 
-SUITE_MAIN("ring", a_shape_out_of_range_is_refused, rows_are_aligned_and_do_not_overlap,
-           another_view_sees_the_same_blocks, a_new_view_goes_on_where_the_last_one_stopped,
-           a_forged_region_is_refused_field_by_field,
-           counters_out_of_range_are_faults_and_are_refused_on_attach,
-           a_block_comes_back_as_the_one_that_it_is,
-           an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothing,
-           blocks_come_in_order_until_the_ring_is_full,
-           threads_exchange_every_block_whole_and_lose_no_wake_up,
-           processes_exchange_blocks_through_the_file, waits_end_with_their_time,
-           a_wake_ends_the_next_wait_once, a_sleeping_consumer_is_woken_each_time,
-           messages_come_in_order_until_the_ring_is_full,
-           a_group_of_messages_is_sent_whole_or_not_at_all,
-           a_thread_sends_messages_whole_and_in_order)
+SUITE_MAIN("ring")

@@ -54,7 +54,7 @@ fill(const Pair* const pair, const uint64_t first)
   }
 }
 
-START_TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)
+TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)
 {
   const Pair pair = new_pair();
   const char* const end = (const char*)pair.header + pair.header->layout.region_bytes;
@@ -78,9 +78,8 @@ START_TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)
   ck_assert_uint_eq(ring_faults(pair.sender) + ring_faults(pair.receiver), 0);
   free_pair(&pair);
 }
-END_TEST
 
-START_TEST(a_sender_does_not_believe_a_receiver_beyond_what_was_sent)
+TEST(a_sender_does_not_believe_a_receiver_beyond_what_was_sent)
 {
   const Pair pair = new_pair();
   const ParamMessage message = message_number(1);
@@ -96,9 +95,8 @@ START_TEST(a_sender_does_not_believe_a_receiver_beyond_what_was_sent)
   ck_assert(ring_send(pair.sender, &message, 1));
   free_pair(&pair);
 }
-END_TEST
 
-START_TEST(a_receiver_takes_nothing_that_cannot_have_been_sent)
+TEST(a_receiver_takes_nothing_that_cannot_have_been_sent)
 {
   const Pair pair = new_pair();
   ParamMessage got = message_number(77);
@@ -118,9 +116,8 @@ START_TEST(a_receiver_takes_nothing_that_cannot_have_been_sent)
   ck_assert_uint_eq(got.frame, 5);
   free_pair(&pair);
 }
-END_TEST
 
-START_TEST(a_view_of_counters_that_cannot_be_is_refused)
+TEST(a_view_of_counters_that_cannot_be_is_refused)
 {
   const Pair pair = new_pair();
   const uint64_t n_sent[] = { 2U, 2U + N_MESSAGES, 3U + N_MESSAGES, 1U }; // of 2 received
@@ -134,9 +131,5 @@ START_TEST(a_view_of_counters_that_cannot_be_is_refused)
   }
   free_pair(&pair);
 }
-END_TEST
 
-SUITE_MAIN("ring messages", messages_arrive_in_order_and_stay_in_their_part_of_the_region,
-           a_sender_does_not_believe_a_receiver_beyond_what_was_sent,
-           a_receiver_takes_nothing_that_cannot_have_been_sent,
-           a_view_of_counters_that_cannot_be_is_refused)
+SUITE_MAIN("ring messages")

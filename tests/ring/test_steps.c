@@ -59,7 +59,7 @@ look_at_pair(void* const context)
   pair->n_torn += pair->first != pair->second;
 }
 
-START_TEST(a_torn_pair_is_seen)
+TEST(a_torn_pair_is_seen)
 {
   Pair pair = { 0 };
   if (take_steps(write_pair, look_at_pair, &pair)) {
@@ -67,7 +67,6 @@ START_TEST(a_torn_pair_is_seen)
     ck_assert_uint_eq(pair.second, 1);
   }
 }
-END_TEST
 
 // ---- plans ----
 
@@ -110,7 +109,7 @@ look_as_builder(void* const context)
   }
 }
 
-START_TEST(a_plan_is_exchanged_as_a_whole)
+TEST(a_plan_is_exchanged_as_a_whole)
 {
   static Swap swapped;
   Player* const player = &swapped.player;
@@ -124,7 +123,6 @@ START_TEST(a_plan_is_exchanged_as_a_whole)
     ck_assert_ptr_null(player_collect(player));
   }
 }
-END_TEST
 
 // ---- blocks ----
 
@@ -193,7 +191,7 @@ look_as_worker(void* const context)
   }
 }
 
-START_TEST(a_block_that_the_worker_sees_is_whole)
+TEST(a_block_that_the_worker_sees_is_whole)
 {
   Blocks blocks;
   blocks_new(&blocks);
@@ -211,7 +209,6 @@ START_TEST(a_block_that_the_worker_sees_is_whole)
   }
   blocks_free(&blocks);
 }
-END_TEST
 
 static void
 finish(void* const context)
@@ -248,7 +245,7 @@ look_as_callback(void* const context)
   }
 }
 
-START_TEST(a_block_that_the_callback_sees_finished_is_whole)
+TEST(a_block_that_the_callback_sees_finished_is_whole)
 {
   Blocks blocks;
   blocks_new(&blocks);
@@ -267,7 +264,6 @@ START_TEST(a_block_that_the_callback_sees_finished_is_whole)
   ck_assert_uint_eq(ring_faults(blocks.ring), 0);
   blocks_free(&blocks);
 }
-END_TEST
 
 // ---- messages ----
 
@@ -299,7 +295,7 @@ look_as_receiver(void* const context)
   blocks->n_after += n;
 }
 
-START_TEST(messages_that_are_sent_as_one_arrive_as_one)
+TEST(messages_that_are_sent_as_one_arrive_as_one)
 {
   Blocks blocks;
   blocks_new(&blocks);
@@ -314,7 +310,6 @@ START_TEST(messages_that_are_sent_as_one_arrive_as_one)
   }
   blocks_free(&blocks);
 }
-END_TEST
 
 // ---- rings, and the clock ----
 
@@ -347,7 +342,7 @@ look_as_supervisor(void* const context)
   exchange->collected = left ? left : exchange->collected;
 }
 
-START_TEST(a_ring_is_left_only_for_another_one)
+TEST(a_ring_is_left_only_for_another_one)
 {
   static Exchange exchange;
   Blocks* const blocks = &exchange.blocks;
@@ -365,7 +360,6 @@ START_TEST(a_ring_is_left_only_for_another_one)
   blocks_free(blocks);
   ring_free(exchange.new);
 }
-END_TEST
 
 /// Pairs that a reader would accept, by the version beside them.
 static void
@@ -386,7 +380,7 @@ look_at_clock(void* const context)
   }
 }
 
-START_TEST(frame_and_time_are_a_pair)
+TEST(frame_and_time_are_a_pair)
 {
   static Exchange exchange;
   Blocks* const blocks = &exchange.blocks;
@@ -401,9 +395,5 @@ START_TEST(frame_and_time_are_a_pair)
   }
   blocks_free(blocks);
 }
-END_TEST
 
-SUITE_MAIN("steps", a_torn_pair_is_seen, a_plan_is_exchanged_as_a_whole,
-           a_block_that_the_worker_sees_is_whole, a_block_that_the_callback_sees_finished_is_whole,
-           messages_that_are_sent_as_one_arrive_as_one, a_ring_is_left_only_for_another_one,
-           frame_and_time_are_a_pair)
+SUITE_MAIN("steps")

@@ -15,7 +15,7 @@ static const Loss kill_from_outside = { .had_rack = true, .from_outside = true }
 static const Loss kill_in_edit = { .had_rack = true, .had_edit = true, .from_outside = true };
 static const Loss crash_at_start = { .had_rack = false };
 
-START_TEST(the_second_crash_of_a_rack_in_a_row_is_once_too_often)
+TEST(the_second_crash_of_a_rack_in_a_row_is_once_too_often)
 {
   CrashPolicy policy = { 0 };
   EditLosses none = { 0 };
@@ -28,9 +28,8 @@ START_TEST(the_second_crash_of_a_rack_in_a_row_is_once_too_often)
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 105U * S), VERDICT_NONE);
   ck_assert_uint_eq(none.n_losses, 0);
 }
-END_TEST
 
-START_TEST(a_crash_before_it_is_heard_again_counts_as_well)
+TEST(a_crash_before_it_is_heard_again_counts_as_well)
 {
   CrashPolicy policy = { 0 };
   EditLosses none = { 0 };
@@ -38,9 +37,8 @@ START_TEST(a_crash_before_it_is_heard_again_counts_as_well)
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 101U * S), VERDICT_NONE);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 900U * S), VERDICT_RACK);
 }
-END_TEST
 
-START_TEST(what_was_heard_for_ten_seconds_is_not_to_blame)
+TEST(what_was_heard_for_ten_seconds_is_not_to_blame)
 {
   CrashPolicy policy = { 0 };
   EditLosses none = { 0 };
@@ -57,9 +55,8 @@ START_TEST(what_was_heard_for_ten_seconds_is_not_to_blame)
   crash_policy_heard(&policy, 320U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 321U * S), VERDICT_NONE);
 }
-END_TEST
 
-START_TEST(an_edit_on_its_way_is_blamed_before_the_rack)
+TEST(an_edit_on_its_way_is_blamed_before_the_rack)
 {
   CrashPolicy policy = { 0 };
   EditLosses losses = { 0 };
@@ -72,9 +69,8 @@ START_TEST(an_edit_on_its_way_is_blamed_before_the_rack)
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &losses, 105U * S), VERDICT_NONE);
   ck_assert_uint_eq(losses.n_crashes, 2);
 }
-END_TEST
 
-START_TEST(an_edit_takes_its_crash_along_when_it_is_heard)
+TEST(an_edit_takes_its_crash_along_when_it_is_heard)
 {
   CrashPolicy policy = { 0 };
   EditLosses losses = { 0 };
@@ -82,9 +78,8 @@ START_TEST(an_edit_takes_its_crash_along_when_it_is_heard)
   crash_policy_new_rack(&policy, losses.n_crashes, 102U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &losses, 103U * S), VERDICT_RACK);
 }
-END_TEST
 
-START_TEST(nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails)
+TEST(nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails)
 {
   CrashPolicy policy = { 0 };
   EditLosses losses = { 0 };
@@ -97,9 +92,8 @@ START_TEST(nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails)
   }
   ck_assert_uint_eq(losses.n_crashes, 0);
 }
-END_TEST
 
-START_TEST(the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal)
+TEST(the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal)
 {
   CrashPolicy policy = { 0 };
   EditLosses losses = { 0 };
@@ -116,9 +110,8 @@ START_TEST(the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal
   ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 504U * S), VERDICT_NONE);
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 505U * S), VERDICT_EDIT);
 }
-END_TEST
 
-START_TEST(rests_double_from_one_second_to_sixty)
+TEST(rests_double_from_one_second_to_sixty)
 {
   const uint64_t rests_s[] = { 0, 1, 2, 4, 8, 16, 32, 60, 60, 60 };
   CrashPolicy policy = { 0 };
@@ -129,9 +122,8 @@ START_TEST(rests_double_from_one_second_to_sixty)
     }
   }
 }
-END_TEST
 
-START_TEST(a_thousand_failures_take_a_long_time)
+TEST(a_thousand_failures_take_a_long_time)
 {
   CrashPolicy policy = { 0 };
   uint64_t sum_ns = 0;
@@ -140,9 +132,8 @@ START_TEST(a_thousand_failures_take_a_long_time)
   }
   ck_assert_uint_gt(sum_ns, 990U * 60U * S);
 }
-END_TEST
 
-START_TEST(what_was_cured_starts_at_once)
+TEST(what_was_cured_starts_at_once)
 {
   CrashPolicy policy = { 0 };
   for (uint32_t i = 0; i < 5U; ++i) {
@@ -151,9 +142,8 @@ START_TEST(what_was_cured_starts_at_once)
   ck_assert_uint_eq(crash_policy_rest(&policy, &crash, true), 0);
   ck_assert_uint_eq(crash_policy_rest(&policy, &crash, false), S);
 }
-END_TEST
 
-START_TEST(after_kills_from_outside_rests_are_short)
+TEST(after_kills_from_outside_rests_are_short)
 {
   const uint64_t rests_s[] = { 0, 1, 1, 1, 1 };
   CrashPolicy policy = { 0 };
@@ -161,14 +151,5 @@ START_TEST(after_kills_from_outside_rests_are_short)
     ck_assert_uint_eq(crash_policy_rest(&policy, &kill_from_outside, false), rests_s[i] * S);
   }
 }
-END_TEST
 
-SUITE_MAIN("supervisor_blame", the_second_crash_of_a_rack_in_a_row_is_once_too_often,
-           a_crash_before_it_is_heard_again_counts_as_well,
-           what_was_heard_for_ten_seconds_is_not_to_blame,
-           an_edit_on_its_way_is_blamed_before_the_rack,
-           an_edit_takes_its_crash_along_when_it_is_heard,
-           the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal,
-           nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails,
-           rests_double_from_one_second_to_sixty, a_thousand_failures_take_a_long_time,
-           after_kills_from_outside_rests_are_short, what_was_cured_starts_at_once)
+SUITE_MAIN("supervisor_blame")

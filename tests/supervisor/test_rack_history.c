@@ -61,7 +61,7 @@ note(const RackUid uid, const uint32_t param, const double value)
   rack_history_note(&history, &(ParamMessage){ .uid = uid, .param = param, .value = value }, 1);
 }
 
-START_TEST(edits_are_heard_in_their_order)
+TEST(edits_are_heard_in_their_order)
 {
   begin();
   assert_is(history.heard, "");
@@ -80,9 +80,8 @@ START_TEST(edits_are_heard_in_their_order)
   assert_is(history.before, "g: gain -3dB");
   end();
 }
-END_TEST
 
-START_TEST(values_are_noted_in_what_is_heard_and_in_what_waits)
+TEST(values_are_noted_in_what_is_heard_and_in_what_waits)
 {
   begin();
   const RackUid uid = add(1, "g: gain -3dB");
@@ -95,9 +94,8 @@ START_TEST(values_are_noted_in_what_is_heard_and_in_what_waits)
   assert_is(history.heard, "g: gain");
   end();
 }
-END_TEST
 
-START_TEST(values_that_cannot_be_are_left_out)
+TEST(values_that_cannot_be_are_left_out)
 {
   begin();
   const RackUid uid = add(1, "f: highpass 100 order=4");
@@ -115,9 +113,8 @@ START_TEST(values_that_cannot_be_are_left_out)
   assert_is(history.heard, "f: highpass 200 order=4");
   end();
 }
-END_TEST
 
-START_TEST(what_crashed_is_taken_back_and_banned_for_its_time)
+TEST(what_crashed_is_taken_back_and_banned_for_its_time)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -145,9 +142,8 @@ START_TEST(what_crashed_is_taken_back_and_banned_for_its_time)
   rack_free(again);
   end();
 }
-END_TEST
 
-START_TEST(when_the_one_before_crashes_too_the_empty_rack_is_left)
+TEST(when_the_one_before_crashes_too_the_empty_rack_is_left)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -162,9 +158,8 @@ START_TEST(when_the_one_before_crashes_too_the_empty_rack_is_left)
   ck_assert_str_eq(history.first->refusal.text, "this one, too");
   end();
 }
-END_TEST
 
-START_TEST(the_oldest_ban_makes_way)
+TEST(the_oldest_ban_makes_way)
 {
   begin();
   char text[32];
@@ -180,9 +175,8 @@ START_TEST(the_oldest_ban_makes_way)
   ck_assert_int_eq(history.first->next->refusal.status, STATUS_WORKER);
   end();
 }
-END_TEST
 
-START_TEST(all_that_wait_can_be_refused)
+TEST(all_that_wait_can_be_refused)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -192,9 +186,8 @@ START_TEST(all_that_wait_can_be_refused)
   ck_assert_str_eq(history.first->next->refusal.text, "no longer");
   end();
 }
-END_TEST
 
-START_TEST(what_takes_nodes_away_passes_what_a_worker_was_lost_with)
+TEST(what_takes_nodes_away_passes_what_a_worker_was_lost_with)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -216,9 +209,8 @@ START_TEST(what_takes_nodes_away_passes_what_a_worker_was_lost_with)
   rack_free(more);
   end();
 }
-END_TEST
 
-START_TEST(what_was_made_from_a_refused_edit_goes_with_it)
+TEST(what_was_made_from_a_refused_edit_goes_with_it)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -236,11 +228,5 @@ START_TEST(what_was_made_from_a_refused_edit_goes_with_it)
   rack_free(more);
   end();
 }
-END_TEST
 
-SUITE_MAIN("supervisor_book", edits_are_heard_in_their_order,
-           values_are_noted_in_what_is_heard_and_in_what_waits, values_that_cannot_be_are_left_out,
-           what_crashed_is_taken_back_and_banned_for_its_time,
-           when_the_one_before_crashes_too_the_empty_rack_is_left, the_oldest_ban_makes_way,
-           what_takes_nodes_away_passes_what_a_worker_was_lost_with,
-           what_was_made_from_a_refused_edit_goes_with_it, all_that_wait_can_be_refused)
+SUITE_MAIN("supervisor_book")

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-START_TEST(it_sounds_exactly_as_in_this_process)
+TEST(it_sounds_exactly_as_in_this_process)
 {
   const char* const rack = "highpass 80 order=4 | (gain -3dB + delay 3ms) | limiter -1dB";
   const char* const argv[] = { good_worker(), "worker", NULL };
@@ -37,9 +37,8 @@ START_TEST(it_sounds_exactly_as_in_this_process)
   driver_free(&there);
   driver_free(&here);
 }
-END_TEST
 
-START_TEST(a_backend_that_is_not_there_is_refused_in_the_drivers_words)
+TEST(a_backend_that_is_not_there_is_refused_in_the_drivers_words)
 {
   const char* const argv[] = { good_worker(), "worker", NULL };
   EngineConfig config = rig_config(argv);
@@ -53,9 +52,8 @@ START_TEST(a_backend_that_is_not_there_is_refused_in_the_drivers_words)
   ck_assert_int_eq(engine_new(&config, &engine, &here), STATUS_NO_BACKEND);
   ck_assert_str_eq(there.text, here.text);
 }
-END_TEST
 
-START_TEST(a_worker_that_is_none_is_refused)
+TEST(a_worker_that_is_none_is_refused)
 {
   const struct {
     const char *program, *argument;
@@ -75,9 +73,8 @@ START_TEST(a_worker_that_is_none_is_refused)
     ck_assert_msg(strstr(error.text, none[n].part), "%s", error.text);
   }
 }
-END_TEST
 
-START_TEST(a_rack_that_cannot_be_is_refused_as_in_this_process)
+TEST(a_rack_that_cannot_be_is_refused_as_in_this_process)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -95,9 +92,8 @@ START_TEST(a_rack_that_cannot_be_is_refused_as_in_this_process)
   ck_assert_uint_eq(rig_status(&rig).edits_refused, 2);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
+TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -115,7 +111,6 @@ START_TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
   }
   rig_stop(&rig);
 }
-END_TEST
 
 /// Of a process, or -9999.
 static int
@@ -134,7 +129,7 @@ memory_score(const char* const process)
   return score;
 }
 
-START_TEST(out_of_memory_a_worker_goes_before_its_server)
+TEST(out_of_memory_a_worker_goes_before_its_server)
 {
   FILE* const own = fopen("/proc/self/oom_score_adj", "we");
   ck_assert_ptr_nonnull(own);
@@ -151,9 +146,8 @@ START_TEST(out_of_memory_a_worker_goes_before_its_server)
   ck_assert_int_eq(memory_score(worker), 0);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
+TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -165,9 +159,8 @@ START_TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
   ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_callback_that_waits_for_its_blocks_is_not_left_waiting)
+TEST(a_callback_that_waits_for_its_blocks_is_not_left_waiting)
 {
   const int signals[] = { SIGKILL, SIGSTOP };
   Rig rig;
@@ -182,7 +175,6 @@ START_TEST(a_callback_that_waits_for_its_blocks_is_not_left_waiting)
   }
   rig_stop(&rig);
 }
-END_TEST
 
 /// A view of the ring that the worker has mapped.
 static Ring*
@@ -208,7 +200,7 @@ ring_of_worker(const pid_t pid)
   return ring;
 }
 
-START_TEST(a_worker_that_writes_nonsense_into_the_ring_is_replaced)
+TEST(a_worker_that_writes_nonsense_into_the_ring_is_replaced)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -226,9 +218,8 @@ START_TEST(a_worker_that_writes_nonsense_into_the_ring_is_replaced)
   ring_free(ring);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(values_are_kept_whenever_they_are_set)
+TEST(values_are_kept_whenever_they_are_set)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -249,9 +240,8 @@ START_TEST(values_are_kept_whenever_they_are_set)
   await_level(&rig, HALF / 2.0F);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
+TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
 {
   enum { N_NODES = 40 };
   Rig rig;
@@ -271,9 +261,8 @@ START_TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrive
   await_level(&rig, CLOCKED_INPUT * powf(10.0F, -0.5F * N_NODES / 20.0F));
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(an_edit_during_the_outage_is_heard_after_it)
+TEST(an_edit_during_the_outage_is_heard_after_it)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -285,9 +274,8 @@ START_TEST(an_edit_during_the_outage_is_heard_after_it)
   ck_assert_uint_eq(rig_status(&rig).n_nodes, 2);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
+TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -304,7 +292,6 @@ START_TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
   ck_assert(rig_status(&rig).armed);
   rig_stop(&rig);
 }
-END_TEST
 
 static uint32_t
 count_entries(const char* const name)
@@ -318,7 +305,7 @@ count_entries(const char* const name)
   return n;
 }
 
-START_TEST(workers_that_come_and_go_leave_nothing_behind)
+TEST(workers_that_come_and_go_leave_nothing_behind)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -342,18 +329,5 @@ START_TEST(workers_that_come_and_go_leave_nothing_behind)
   ck_assert_uint_eq(count_entries("/proc/self/task"), n_threads);
   rig_stop(&rig);
 }
-END_TEST
 
-SUITE_MAIN("supervisor", it_sounds_exactly_as_in_this_process,
-           a_backend_that_is_not_there_is_refused_in_the_drivers_words,
-           a_worker_that_is_none_is_refused, a_rack_that_cannot_be_is_refused_as_in_this_process,
-           a_worker_that_is_killed_is_replaced_without_a_silent_block,
-           out_of_memory_a_worker_goes_before_its_server,
-           a_worker_that_is_stopped_is_replaced_without_a_silent_block,
-           a_callback_that_waits_for_its_blocks_is_not_left_waiting,
-           a_worker_that_writes_nonsense_into_the_ring_is_replaced,
-           values_are_kept_whenever_they_are_set,
-           each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives,
-           an_edit_during_the_outage_is_heard_after_it,
-           a_new_format_during_the_outage_is_that_of_the_next_worker,
-           workers_that_come_and_go_leave_nothing_behind)
+SUITE_MAIN("supervisor")

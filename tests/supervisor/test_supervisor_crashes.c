@@ -16,7 +16,7 @@
 
 static Scratch scratch;
 
-START_TEST(an_edit_that_crashes_two_workers_is_refused)
+TEST(an_edit_that_crashes_two_workers_is_refused)
 {
   const struct {
     const char *rack, *why;
@@ -42,9 +42,8 @@ START_TEST(an_edit_that_crashes_two_workers_is_refused)
   ck_assert_msg(!good.status, "%s", good.text);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_rack_that_crashes_two_workers_is_taken_back)
+TEST(a_rack_that_crashes_two_workers_is_taken_back)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
@@ -75,9 +74,8 @@ START_TEST(a_rack_that_crashes_two_workers_is_taken_back)
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 2);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(without_a_good_rack_before_the_empty_one_is_left)
+TEST(without_a_good_rack_before_the_empty_one_is_left)
 {
   const char* const argv[] = { bad_worker(), NULL };
   const EngineConfig config = rig_config(argv);
@@ -96,9 +94,8 @@ START_TEST(without_a_good_rack_before_the_empty_one_is_left)
   await_level(&rig, HALF);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(an_edit_that_three_workers_are_killed_with_is_refused)
+TEST(an_edit_that_three_workers_are_killed_with_is_refused)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
@@ -112,7 +109,6 @@ START_TEST(an_edit_that_three_workers_are_killed_with_is_refused)
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
   rig_stop(&rig);
 }
-END_TEST
 
 typedef struct Replies {
   _Atomic uint32_t n;
@@ -133,7 +129,7 @@ has_both(void* const context)
   return ((Replies*)context)->n == 2U;
 }
 
-START_TEST(an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with)
+TEST(an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
@@ -153,7 +149,6 @@ START_TEST(an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with)
   rack_free(deadly);
   rig_stop(&rig);
 }
-END_TEST
 
 /// The callback waits for its blocks, or does not.
 static void
@@ -182,14 +177,13 @@ exchange_worker(const bool waits)
   rig_stop(&rig);
 }
 
-START_TEST(a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound)
+TEST(a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound)
 {
   exchange_worker(false);
   exchange_worker(true);
 }
-END_TEST
 
-START_TEST(kills_from_outside_are_nobodys_fault)
+TEST(kills_from_outside_are_nobodys_fault)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED); // warprack's own heeds no SIGTERM
@@ -202,7 +196,6 @@ START_TEST(kills_from_outside_are_nobodys_fault)
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
   rig_stop(&rig);
 }
-END_TEST
 
 static void
 link_to(const char* const target)
@@ -215,7 +208,7 @@ link_to(const char* const target)
   ck_assert_int_eq(rename(fresh, path), 0);
 }
 
-START_TEST(a_program_that_does_not_start_is_tried_again_with_rests)
+TEST(a_program_that_does_not_start_is_tried_again_with_rests)
 {
   Rig rig;
   scratch = scratch_new();
@@ -251,13 +244,5 @@ START_TEST(a_program_that_does_not_start_is_tried_again_with_rests)
   rig_stop(&rig);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("supervisor_crashes", an_edit_that_crashes_two_workers_is_refused,
-           an_edit_that_three_workers_are_killed_with_is_refused,
-           an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with,
-           a_rack_that_crashes_two_workers_is_taken_back,
-           without_a_good_rack_before_the_empty_one_is_left,
-           a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound,
-           kills_from_outside_are_nobodys_fault,
-           a_program_that_does_not_start_is_tried_again_with_rests)
+SUITE_MAIN("supervisor_crashes")

@@ -184,7 +184,7 @@ arm_and_disarm(Host* const host)
   return !is_lost;
 }
 
-START_TEST(a_worker_lost_before_another_is_armed_is_not_taken_for_that)
+TEST(a_worker_lost_before_another_is_armed_is_not_taken_for_that)
 {
   Host host;
   host_start(&host);
@@ -195,7 +195,6 @@ START_TEST(a_worker_lost_before_another_is_armed_is_not_taken_for_that)
   ck_assert_uint_eq(supervisor_now(&host).n_starts, 1);
   host_stop(&host);
 }
-END_TEST
 
 /// While the link makes a ring for the next worker, another format is wanted.
 static struct {
@@ -224,7 +223,7 @@ was_offered(void* const context)
   return ((const Host*)context)->offered_frames > 0U;
 }
 
-START_TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
+TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
 {
   Host host;
   host_start(&host);
@@ -243,7 +242,6 @@ START_TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
   ring_free(other.ring);
   ring_free(ring);
 }
-END_TEST
 
 static bool
 has_reply(void* const context)
@@ -257,7 +255,7 @@ plays_a_quarter(void* const context)
   return fabsf(bench_play(context) - 0.25F) < 1e-6F;
 }
 
-START_TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
+TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
 {
   Host host;
   host_start(&host);
@@ -275,9 +273,8 @@ START_TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
   ring_free(bench.ring);
   rack_free(rack);
 }
-END_TEST
 
-START_TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)
+TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)
 {
   static const uint64_t seconds[] = { 1, 2, 4, 8, 16, 32, 60, 60 };
   static Supervisor supervisor;
@@ -291,9 +288,5 @@ START_TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_in
   supervisor_put_off_exchange(&supervisor, now_ns + 1U);
   ck_assert_uint_eq(supervisor.exchange.rest_ns, CRASH_POLICY_FIRST_REST_NS);
 }
-END_TEST
 
-SUITE_MAIN("supervisor_host", a_worker_lost_before_another_is_armed_is_not_taken_for_that,
-           a_ring_for_the_format_before_is_not_given_to_a_worker,
-           a_value_sent_before_a_worker_is_known_to_be_armed_is_set,
-           a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)
+SUITE_MAIN("supervisor_host")

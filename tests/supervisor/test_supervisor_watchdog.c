@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-START_TEST(an_idle_worker_that_is_stopped_is_replaced)
+TEST(an_idle_worker_that_is_stopped_is_replaced)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -29,9 +29,8 @@ START_TEST(an_idle_worker_that_is_stopped_is_replaced)
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
+TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -46,9 +45,8 @@ START_TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one)
+TEST(a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -66,9 +64,8 @@ START_TEST(a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one)
   }
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
+TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED " | limiter lookahead=960frames"); // 20 ms, the most
@@ -83,7 +80,6 @@ START_TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 0);
   rig_stop(&rig);
 }
-END_TEST
 
 static atomic_bool has_no_memory; // to share
 static _Atomic uint32_t n_tries;
@@ -101,7 +97,7 @@ __wrap_memfd_create(const char* const name, const unsigned flags)
   return __real_memfd_create(name, flags);
 }
 
-START_TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
+TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -122,9 +118,8 @@ START_TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
   await_level(&rig, HALF);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
+TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
@@ -136,9 +131,8 @@ START_TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
   ck_assert_msg(strstr(status.worker_note, "finished no more blocks"), "%s", status.worker_note);
   rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_worker_that_tells_what_cannot_be_is_replaced)
+TEST(a_worker_that_tells_what_cannot_be_is_replaced)
 {
   const struct {
     const char *rack, *why;
@@ -159,12 +153,5 @@ START_TEST(a_worker_that_tells_what_cannot_be_is_replaced)
     rig_stop(&rig);
   }
 }
-END_TEST
 
-SUITE_MAIN("supervisor_watch", an_idle_worker_that_is_stopped_is_replaced,
-           a_worker_that_comes_while_the_driver_stands_still_is_let_live,
-           a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one,
-           a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit,
-           a_worker_without_memory_to_share_is_dry_and_says_why,
-           a_worker_that_hangs_and_sends_notes_is_replaced,
-           a_worker_that_tells_what_cannot_be_is_replaced)
+SUITE_MAIN("supervisor_watch")

@@ -115,7 +115,7 @@ edit(Rig* const rig, const char* const document)
   return rig->last.reply.reply.status;
 }
 
-START_TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them)
+TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them)
 {
   static const float click[] = { 0.5F };
   const float* const channels[] = { click };
@@ -142,9 +142,8 @@ START_TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_the
   scratch_remove(&root);
   scratch_remove(&elsewhere);
 }
-END_TEST
 
-START_TEST(signals_to_end_are_for_the_server)
+TEST(signals_to_end_are_for_the_server)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE };
   Rig rig;
@@ -155,9 +154,8 @@ START_TEST(signals_to_end_are_for_the_server)
   }
   stop(&rig);
 }
-END_TEST
 
-START_TEST(it_is_seen_under_a_name_of_its_own)
+TEST(it_is_seen_under_a_name_of_its_own)
 {
   char path[64];
   char name[32] = "";
@@ -171,9 +169,8 @@ START_TEST(it_is_seen_under_a_name_of_its_own)
   ck_assert_str_eq(name, "warprack-worker\n");
   stop(&rig);
 }
-END_TEST
 
-START_TEST(by_hand_it_says_what_it_is_for)
+TEST(by_hand_it_says_what_it_is_for)
 {
   Program program;
   PROGRAM_RUN(&program, "worker");
@@ -185,8 +182,5 @@ START_TEST(by_hand_it_says_what_it_is_for)
   ck_assert_ptr_null(strstr(program.out, "worker"));
   program_clear(&program);
 }
-END_TEST
 
-SUITE_MAIN("worker program", files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them,
-           signals_to_end_are_for_the_server, it_is_seen_under_a_name_of_its_own,
-           by_hand_it_says_what_it_is_for)
+SUITE_MAIN("worker program")

@@ -8,8 +8,7 @@
 #define DEADLINE_NS 20000000000U // PoCL compiles at the first launch, on a busy machine
 
 int
-device_suite_run(const char* const name, const char* const api, Backend** const device,
-                 const TTest* const* const tests, const uint32_t n_tests)
+device_suite_run(const char* const name, const char* const api, Backend** const device)
 {
   const char* const named = getenv("WARPRACK_TEST_BACKEND");
   const DeviceChoice choice = { .api = api     ? api
@@ -24,7 +23,7 @@ device_suite_run(const char* const name, const char* const api, Backend** const 
   }
   puts(device_backend_summary(*device));
   fflush(stdout);
-  const int exit_code = suite_run(name, tests, n_tests);
+  const int exit_code = suite_run(name);
   device_backend_free(*device);
   return exit_code;
 }

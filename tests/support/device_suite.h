@@ -10,7 +10,6 @@
 /// Run the tests with `*device` open: the best one of `api`, or, where that is NULL, of what
 /// WARPRACK_TEST_BACKEND names ("cuda", "opencl"; OpenCL by default).  The program's exit code,
 /// TEST_SKIPPED with the driver's words when there is none.
-int device_suite_run(const char* name, const char* api, Backend** device, const TTest* const* tests,
-                     uint32_t n_tests);
+int device_suite_run(const char* name, const char* api, Backend** device);
 
 #endif

@@ -31,7 +31,7 @@ check_scaled(const float* const out, const float* const in, const float gain, co
 
 // ---- devices ----
 
-START_TEST(devices_describe_themselves)
+TEST(devices_describe_themselves)
 {
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(api->load(&error), STATUS_OK);
@@ -52,9 +52,8 @@ START_TEST(devices_describe_themselves)
     is_behind_gpus = is_behind_gpus || !info.is_gpu;
   }
 }
-END_TEST
 
-START_TEST(a_device_that_is_not_there_is_not_opened)
+TEST(a_device_that_is_not_there_is_not_opened)
 {
   GpuDeviceInfo info;
   GpuDevice* device = NULL;
@@ -64,11 +63,10 @@ START_TEST(a_device_that_is_not_there_is_not_opened)
   ck_assert_int_eq(api->open(api->n_devices(), &device, &error), STATUS_NO_BACKEND);
   ck_assert(!device && error.text[0]);
 }
-END_TEST
 
 // ---- memory ----
 
-START_TEST(buffers_begin_as_zeros)
+TEST(buffers_begin_as_zeros)
 {
   static const size_t sizes[] = { 1, 1000, 1000003 };
   GpuRig rig = gpu_rig_open(api);
@@ -92,9 +90,8 @@ START_TEST(buffers_begin_as_zeros)
   api->buffer_free(NULL);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(what_is_written_is_read_and_its_neighbours_stay)
+TEST(what_is_written_is_read_and_its_neighbours_stay)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuBuffer* const buffer = gpu_rig_buffer(&rig, 1000);
@@ -115,9 +112,8 @@ START_TEST(what_is_written_is_read_and_its_neighbours_stay)
   api->buffer_free(buffer);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(more_memory_than_there_is_is_refused_with_the_sizes)
+TEST(more_memory_than_there_is_is_refused_with_the_sizes)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuBuffer* buffer = NULL;
@@ -135,7 +131,6 @@ START_TEST(more_memory_than_there_is_is_refused_with_the_sizes)
   gpu_trip_free(&rig, &trip);
   gpu_rig_close(&rig);
 }
-END_TEST
 
 // ---- modules ----
 
@@ -151,7 +146,7 @@ compile(const GpuRig* const rig, const char* const source, const char* const* co
   return status;
 }
 
-START_TEST(what_does_not_compile_is_named_with_its_line)
+TEST(what_does_not_compile_is_named_with_its_line)
 {
   static const char* const options[] = { "-DGROUP_SIZE=32", NULL };
   GpuRig rig = gpu_rig_open(api);
@@ -166,9 +161,8 @@ START_TEST(what_does_not_compile_is_named_with_its_line)
   ck_assert_int_eq(compile(&rig, "KERNEL\nright(const u32 x)\n{\n}\n", options, &error), STATUS_OK);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(the_dialect_refuses_groups_that_some_driver_does_not_have)
+TEST(the_dialect_refuses_groups_that_some_driver_does_not_have)
 {
   static const char* const wrong[] = { "-DGROUP_SIZE=48", "-DGROUP_SIZE=512", "-DOTHER=1" };
   GpuRig rig = gpu_rig_open(api);
@@ -181,9 +175,8 @@ START_TEST(the_dialect_refuses_groups_that_some_driver_does_not_have)
   }
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(a_kernel_that_is_not_there_is_not_found)
+TEST(a_kernel_that_is_not_there_is_not_found)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuKernel* kernel = NULL;
@@ -193,7 +186,6 @@ START_TEST(a_kernel_that_is_not_there_is_not_found)
   assert_contains(error.text, "selftest.cu");
   gpu_rig_close(&rig);
 }
-END_TEST
 
 // ---- the dialect ----
 
@@ -223,7 +215,7 @@ buffer_with(const GpuRig* const rig, const void* const from, const size_t n_byte
   return buffer;
 }
 
-START_TEST(threads_know_where_they_stand)
+TEST(threads_know_where_they_stand)
 {
   enum { X = 5, Y = 3, N = X * Y * (int)GPU_CHECKS_GROUP };
   static uint32_t ids[N];
@@ -245,9 +237,8 @@ START_TEST(threads_know_where_they_stand)
   api->buffer_free(out);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(groups_and_sub_groups_add_up)
+TEST(groups_and_sub_groups_add_up)
 {
   enum { ROWS = 7, LENGTH = 1000 };
   static float rows[ROWS][LENGTH];
@@ -289,7 +280,6 @@ START_TEST(groups_and_sub_groups_add_up)
   api->buffer_free(in);
   gpu_rig_close(&rig);
 }
-END_TEST
 
 static void
 check_near(const float* const values, const float* const expected, const uint32_t n)
@@ -309,7 +299,7 @@ check_exact(const float* const pair, const double whole)
   ck_assert_double_eq((double)pair[0] + (double)pair[1], whole);
 }
 
-START_TEST(arithmetic_is_as_in_c)
+TEST(arithmetic_is_as_in_c)
 {
   static const float in[8] = { 1.5f, 7.0f, -2.25f, 10.0f, 0.1f, 3.0f, 5.0f, -4.0f };
   static const float expected_vectors[8] = {
@@ -356,7 +346,6 @@ START_TEST(arithmetic_is_as_in_c)
   api->buffer_free(from);
   gpu_rig_close(&rig);
 }
-END_TEST
 
 // ---- recordings ----
 
@@ -368,7 +357,7 @@ fill_with(float* const values, const uint32_t n, const uint32_t seed)
   }
 }
 
-START_TEST(a_block_goes_in_and_comes_out)
+TEST(a_block_goes_in_and_comes_out)
 {
   static const uint32_t lengths[] = { 1, 63, 64, 65, 4096, 100003 };
   GpuRig rig = gpu_rig_open(api);
@@ -385,9 +374,8 @@ START_TEST(a_block_goes_in_and_comes_out)
   }
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(registered_memory_is_used_where_it_is_and_nothing_beside_it)
+TEST(registered_memory_is_used_where_it_is_and_nothing_beside_it)
 {
   enum { PAGES = 4 };
   const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -424,9 +412,8 @@ START_TEST(registered_memory_is_used_where_it_is_and_nothing_beside_it)
   free(before);
   free(region);
 }
-END_TEST
 
-START_TEST(copies_outside_of_their_memory_are_refused)
+TEST(copies_outside_of_their_memory_are_refused)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuBuffer* const buffer = gpu_rig_buffer(&rig, 1024);
@@ -449,9 +436,8 @@ START_TEST(copies_outside_of_their_memory_are_refused)
   api->buffer_free(buffer);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(kernels_take_buffers_from_an_offset_on)
+TEST(kernels_take_buffers_from_an_offset_on)
 {
   enum { N = 128, STEP = GPU_ALIGNMENT / sizeof(float) };
   float values[N + 3 * STEP];
@@ -480,9 +466,8 @@ START_TEST(kernels_take_buffers_from_an_offset_on)
   api->buffer_free(in);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(kernels_work_in_host_memory_where_the_device_reaches_it)
+TEST(kernels_work_in_host_memory_where_the_device_reaches_it)
 {
   enum { N = 1000, STEP = GPU_ALIGNMENT / sizeof(float) };
   GpuRig rig = gpu_rig_open(api);
@@ -518,7 +503,6 @@ START_TEST(kernels_work_in_host_memory_where_the_device_reaches_it)
   api->host_free(host);
   gpu_rig_close(&rig);
 }
-END_TEST
 
 /// One of two ways that share a state on the device.
 typedef struct History {
@@ -546,7 +530,7 @@ history_new(const GpuRig* const rig, GpuBuffer* const state, const uint32_t slot
   return history;
 }
 
-START_TEST(two_blocks_in_flight_keep_their_order_and_their_samples)
+TEST(two_blocks_in_flight_keep_their_order_and_their_samples)
 {
   enum { N = 4096, BLOCKS = 400 };
   static float expected[N];
@@ -581,9 +565,8 @@ START_TEST(two_blocks_in_flight_keep_their_order_and_their_samples)
   api->buffer_free(state);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(a_recording_of_nothing_is_done_as_well)
+TEST(a_recording_of_nothing_is_done_as_well)
 {
   const GpuWork nothing = { 0 };
   GpuRig rig = gpu_rig_open(api);
@@ -600,9 +583,8 @@ START_TEST(a_recording_of_nothing_is_done_as_well)
   api->recording_free(NULL);
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(after_finish_everything_is_done)
+TEST(after_finish_everything_is_done)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trips[2] = { gpu_trip_new(&rig, 100003, 2.0f), gpu_trip_new(&rig, 100003, 3.0f) };
@@ -623,9 +605,8 @@ START_TEST(after_finish_everything_is_done)
   }
   gpu_rig_close(&rig);
 }
-END_TEST
 
-START_TEST(nudges_change_nothing_and_hold_nothing_up)
+TEST(nudges_change_nothing_and_hold_nothing_up)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 1000, 2.0f);
@@ -643,33 +624,10 @@ START_TEST(nudges_change_nothing_and_hold_nothing_up)
   gpu_trip_free(&rig, &trip);
   gpu_rig_close(&rig);
 }
-END_TEST
 
 int
 gpu_checks_run(const GpuApi* const tested)
 {
   api = tested;
-  const TTest* const tests[] = {
-    devices_describe_themselves,
-    a_device_that_is_not_there_is_not_opened,
-    buffers_begin_as_zeros,
-    what_is_written_is_read_and_its_neighbours_stay,
-    more_memory_than_there_is_is_refused_with_the_sizes,
-    what_does_not_compile_is_named_with_its_line,
-    the_dialect_refuses_groups_that_some_driver_does_not_have,
-    a_kernel_that_is_not_there_is_not_found,
-    threads_know_where_they_stand,
-    groups_and_sub_groups_add_up,
-    arithmetic_is_as_in_c,
-    a_block_goes_in_and_comes_out,
-    registered_memory_is_used_where_it_is_and_nothing_beside_it,
-    copies_outside_of_their_memory_are_refused,
-    kernels_take_buffers_from_an_offset_on,
-    kernels_work_in_host_memory_where_the_device_reaches_it,
-    two_blocks_in_flight_keep_their_order_and_their_samples,
-    a_recording_of_nothing_is_done_as_well,
-    after_finish_everything_is_done,
-    nudges_change_nothing_and_hold_nothing_up,
-  };
-  return suite_run(tested->name, tests, ARRAY_LEN(tests));
+  return suite_run(tested->name);
 }

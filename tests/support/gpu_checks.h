@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    What must hold of every implementation of dsp_gpu/gpu.h and of the kernels' dialect, on a real
-   device: the tests of each API run these before their own.
+   device: the test of each API runs these beside its own.
 
    Drivers start threads, which a fork does not take along: programs that use this run with
    CK_FORK=no.
@@ -44,7 +44,7 @@ typedef struct GpuTrip {
 GpuTrip gpu_trip_new(const GpuRig* rig, uint32_t n_floats, float gain);
 void gpu_trip_free(const GpuRig* rig, GpuTrip* trip);
 
-/// Run all checks on device 0 as one Check suite; the exit code.
+/// Run all checks, on device 0, and the own tests of the program as one Check suite; the exit code.
 int gpu_checks_run(const GpuApi* api);
 
 #endif

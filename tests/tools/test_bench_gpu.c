@@ -131,7 +131,7 @@ run_fixed(const char* const part)
   return report;
 }
 
-START_TEST(fixed_costs_have_a_row_for_each_case_and_pace)
+TEST(fixed_costs_have_a_row_for_each_case_and_pace)
 {
   json_t* const report = run_fixed("all");
   ck_assert_str_eq(json_string_value(json_object_get(report, "api")), "opencl");
@@ -154,9 +154,8 @@ START_TEST(fixed_costs_have_a_row_for_each_case_and_pace)
   ck_assert_ptr_nonnull(json_object_get(report, "switch_bytes_back_to_back"));
   json_decref(report);
 }
-END_TEST
 
-START_TEST(a_device_that_takes_copies_only_has_no_rows_of_mapped_memory)
+TEST(a_device_that_takes_copies_only_has_no_rows_of_mapped_memory)
 {
   setenv("WARPRACK_OPENCL_MEMORY", "own", 1);
   json_t* const report = run_fixed("transfers");
@@ -168,9 +167,8 @@ START_TEST(a_device_that_takes_copies_only_has_no_rows_of_mapped_memory)
   ck_assert_double_eq(number(report, "switch_bytes_paced"), 256.0);
   json_decref(report);
 }
-END_TEST
 
-START_TEST(people_get_the_device_and_a_table)
+TEST(people_get_the_device_and_a_table)
 {
   Program program;
   PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--backend", "opencl", "--part",
@@ -182,9 +180,8 @@ START_TEST(people_get_the_device_and_a_table)
   assert_contains(program.out, "finish()");
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(a_block_goes_through_a_device_and_the_cpu)
+TEST(a_block_goes_through_a_device_and_the_cpu)
 {
   json_t* const report = run_bench("gpu-loop", ",rack,channels,frames,side,rows,pace," TIME_COLUMNS,
                                    (const char* [4]){ "--block", "32", "--channels", "5" });
@@ -205,9 +202,8 @@ START_TEST(a_block_goes_through_a_device_and_the_cpu)
   }
   json_decref(report);
 }
-END_TEST
 
-START_TEST(convolutions_are_counted_and_what_they_read)
+TEST(convolutions_are_counted_and_what_they_read)
 {
   json_t* const report =
       run_bench("gpu-conv",
@@ -239,9 +235,8 @@ START_TEST(convolutions_are_counted_and_what_they_read)
   }
   json_decref(report);
 }
-END_TEST
 
-START_TEST(long_signals_go_three_ways_on_a_device_and_one_on_the_cpu)
+TEST(long_signals_go_three_ways_on_a_device_and_one_on_the_cpu)
 {
   json_t* const report = run_bench("gpu-offline",
                                    ",grid,seconds,channels,side,way,pieces,block_frames,rounds,ms_"
@@ -268,9 +263,8 @@ START_TEST(long_signals_go_three_ways_on_a_device_and_one_on_the_cpu)
   }
   json_decref(report);
 }
-END_TEST
 
-START_TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
+TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
 {
   // Paced, 100000 blocks take two minutes; a row's warm-up alone takes 27 ms.
   Program program;
@@ -292,9 +286,8 @@ START_TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
   json_decref(report);
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(what_cannot_be_is_said_with_its_exit_code)
+TEST(what_cannot_be_is_said_with_its_exit_code)
 {
   const struct {
     const char* option;
@@ -316,9 +309,8 @@ START_TEST(what_cannot_be_is_said_with_its_exit_code)
     program_clear(&program);
   }
 }
-END_TEST
 
-START_TEST(a_backend_that_is_not_there_is_code_4_with_the_drivers_words)
+TEST(a_backend_that_is_not_there_is_code_4_with_the_drivers_words)
 {
   Error error = { STATUS_OK, "cuda is not in this build" };
   uint32_t n = 0;
@@ -335,9 +327,8 @@ START_TEST(a_backend_that_is_not_there_is_code_4_with_the_drivers_words)
   assert_contains(program.err, error.text);
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(csv_keeps_commas_and_quotes_in_texts)
+TEST(csv_keeps_commas_and_quotes_in_texts)
 {
   static const Bench bench = { .name = "bench test" };
   static const BenchColumn columns[] = { { "what", "what", -4 }, { "us_p50", "p50", 6 } };
@@ -358,7 +349,6 @@ START_TEST(csv_keeps_commas_and_quotes_in_texts)
   free(text);
   scratch_remove(&scratch);
 }
-END_TEST
 
 int
 main(void)
@@ -368,17 +358,5 @@ main(void)
     puts(error.text);
     return TEST_SKIPPED;
   }
-  const TTest* const tests[] = {
-    fixed_costs_have_a_row_for_each_case_and_pace,
-    a_device_that_takes_copies_only_has_no_rows_of_mapped_memory,
-    people_get_the_device_and_a_table,
-    a_block_goes_through_a_device_and_the_cpu,
-    convolutions_are_counted_and_what_they_read,
-    long_signals_go_three_ways_on_a_device_and_one_on_the_cpu,
-    rows_end_at_a_limit_and_are_left_out_when_time_is_up,
-    what_cannot_be_is_said_with_its_exit_code,
-    a_backend_that_is_not_there_is_code_4_with_the_drivers_words,
-    csv_keeps_commas_and_quotes_in_texts,
-  };
-  return suite_run("benchmarks of GPUs", tests, ARRAY_LEN(tests));
+  return suite_run("benchmarks of GPUs");
 }

@@ -18,7 +18,7 @@ static Program program;
     program_expect_end(&program, code, "", said);                                                  \
   } while (0)
 
-START_TEST(what_is_printed_is_a_rack_again)
+TEST(what_is_printed_is_a_rack_again)
 {
   PROGRAM_RUN(&program, "check", "a: gain -6dB | gain 3");
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
@@ -32,9 +32,8 @@ START_TEST(what_is_printed_is_a_rack_again)
   program_clear(&again);
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(what_is_probably_not_meant_is_a_warning)
+TEST(what_is_probably_not_meant_is_a_warning)
 {
   static const struct {
     const char *rack, *warning;
@@ -61,9 +60,8 @@ START_TEST(what_is_probably_not_meant_is_a_warning)
   json_decref(json);
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(json_has_the_figures)
+TEST(json_has_the_figures)
 {
   PROGRAM_RUN(&program, "check", "--json", "--block", "64", "--channels", "8", "gain -6dB");
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
@@ -77,18 +75,16 @@ START_TEST(json_has_the_figures)
   json_decref(json);
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(wrong_racks_are_refused_with_the_place_and_a_hint)
+TEST(wrong_racks_are_refused_with_the_place_and_a_hint)
 {
   assert_refused_with(2, "rack:1:1: ", "gian 3");
   assert_refused_with(2, "gain", "gian 3");
   assert_refused_with(2, "rack:1:6: ", "gain 300");
   assert_refused_with(5, "missing.rack", "missing.rack");
 }
-END_TEST
 
-START_TEST(both_sides_are_measured_where_a_device_is_asked_for)
+TEST(both_sides_are_measured_where_a_device_is_asked_for)
 {
   PROGRAM_RUN(&program, "check", "--json", "--backend", "opencl", "a: gain | b: gain backend=cpu");
   if (program.exit_code != 4) { // no OpenCL here: the next test
@@ -109,9 +105,8 @@ START_TEST(both_sides_are_measured_where_a_device_is_asked_for)
   }
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(a_backend_that_is_not_there_is_exit_code_4)
+TEST(a_backend_that_is_not_there_is_exit_code_4)
 {
   setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
   assert_refused_with(4, "OpenCL: ", "--backend", "opencl", "gain");
@@ -122,9 +117,5 @@ START_TEST(a_backend_that_is_not_there_is_exit_code_4)
                       "a: gain backend=gpu");
   assert_refused_with(2, "--gpu", "--backend", "cpu", "--gpu", "0", "gain");
 }
-END_TEST
 
-SUITE_MAIN("check", what_is_probably_not_meant_is_a_warning, what_is_printed_is_a_rack_again,
-           json_has_the_figures, wrong_racks_are_refused_with_the_place_and_a_hint,
-           both_sides_are_measured_where_a_device_is_asked_for,
-           a_backend_that_is_not_there_is_exit_code_4)
+SUITE_MAIN("check")

@@ -29,7 +29,7 @@ static Scratch scratch;
 
 // ---- what comes back ----
 
-START_TEST(what_played_comes_back_unless_the_command_line_has_changed)
+TEST(what_played_comes_back_unless_the_command_line_has_changed)
 {
   scratch = scratch_new();
   START("gain -6dB");
@@ -51,9 +51,8 @@ START_TEST(what_played_comes_back_unless_the_command_line_has_changed)
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_rack_that_was_heard_for_some_seconds_survives_a_kill)
+TEST(a_rack_that_was_heard_for_some_seconds_survives_a_kill)
 {
   scratch = scratch_new();
   START("gain -6dB");
@@ -74,9 +73,8 @@ START_TEST(a_rack_that_was_heard_for_some_seconds_survives_a_kill)
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_reload_counts_as_what_the_command_line_says)
+TEST(a_reload_counts_as_what_the_command_line_says)
 {
   scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
@@ -91,9 +89,8 @@ START_TEST(a_reload_counts_as_what_the_command_line_says)
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_damaged_rack_file_does_not_keep_it_silent)
+TEST(a_damaged_rack_file_does_not_keep_it_silent)
 {
   scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
@@ -112,7 +109,6 @@ START_TEST(a_damaged_rack_file_does_not_keep_it_silent)
   program_clear(&live_run);
   scratch_remove(&scratch);
 }
-END_TEST
 
 // ---- crash loops ----
 
@@ -140,7 +136,7 @@ start_and_kill(void)
   live_end(SIGKILL);
 }
 
-START_TEST(the_third_start_that_has_not_lived_is_the_last_good_rack_muted)
+TEST(the_third_start_that_has_not_lived_is_the_last_good_rack_muted)
 {
   static float noise[FRAMES];
   const float* const samples[] = { noise, noise };
@@ -176,9 +172,8 @@ START_TEST(the_third_start_that_has_not_lived_is_the_last_good_rack_muted)
   ck_assert_float_gt(peak_of(out), 0.05f);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(the_fifth_start_that_has_not_lived_is_the_empty_rack)
+TEST(the_fifth_start_that_has_not_lived_is_the_empty_rack)
 {
   scratch = scratch_new();
   for (int i = 0; i < 4; ++i) {
@@ -191,7 +186,6 @@ START_TEST(the_fifth_start_that_has_not_lived_is_the_empty_rack)
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
-END_TEST
 
 /// Put another rack into the file of what played last, under the same origin.
 static void
@@ -208,7 +202,7 @@ spoil_present(const char* const rack)
   fclose(file);
 }
 
-START_TEST(a_rack_whose_files_are_gone_makes_way_for_the_next_best)
+TEST(a_rack_whose_files_are_gone_makes_way_for_the_next_best)
 {
   scratch = scratch_new();
   START("gain -6dB");
@@ -220,11 +214,10 @@ START_TEST(a_rack_whose_files_are_gone_makes_way_for_the_next_best)
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
-END_TEST
 
 // ---- the disk ----
 
-START_TEST(a_full_disk_refuses_saves_and_nothing_else)
+TEST(a_full_disk_refuses_saves_and_nothing_else)
 {
   const char page[4096] = { 0 };
   Program sender;
@@ -257,13 +250,5 @@ START_TEST(a_full_disk_refuses_saves_and_nothing_else)
   umount2(scratch_path(&scratch, "disk"), MNT_DETACH);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("comes_back", what_played_comes_back_unless_the_command_line_has_changed,
-           a_rack_that_was_heard_for_some_seconds_survives_a_kill,
-           a_reload_counts_as_what_the_command_line_says,
-           a_damaged_rack_file_does_not_keep_it_silent,
-           the_third_start_that_has_not_lived_is_the_last_good_rack_muted,
-           the_fifth_start_that_has_not_lived_is_the_empty_rack,
-           a_rack_whose_files_are_gone_makes_way_for_the_next_best,
-           a_full_disk_refuses_saves_and_nothing_else)
+SUITE_MAIN("comes_back")

@@ -47,7 +47,7 @@ imports(const char* const text, const char* const expected)
   free(rack);
 }
 
-START_TEST(the_preamp_comes_first_and_filters_follow_with_their_numbers)
+TEST(the_preamp_comes_first_and_filters_follow_with_their_numbers)
 {
   imports("Filter 1: ON PK Fc 105 Hz Gain 5.5 dB Q 0.70\nPreamp: -6.2 dB\n"
           "Filter 2: OFF PK Fc 1 Hz Gain 0 dB Q 1\nFilter 3: ON NO Fc 50 Hz\nFilter 4: ON None\n"
@@ -60,9 +60,8 @@ START_TEST(the_preamp_comes_first_and_filters_follow_with_their_numbers)
           "  c3: convolver \"my \\\"big\\\" room.wav\"\n");
   ck_assert_str_eq(notes, "");
 }
-END_TEST
 
-START_TEST(channels_have_chains_of_their_own)
+TEST(channels_have_chains_of_their_own)
 {
   imports(
       "Channel: R\nPreamp: -1 dB\nFilter: ON LP1 Fc 100 Hz\nChannel: 1 3\nFilter: ON HP Fc 50 Hz\n",
@@ -72,9 +71,8 @@ START_TEST(channels_have_chains_of_their_own)
       "chain in:3 |\n  ch3_f2: highpass frequency=50Hz order=2 |\n  out:3\n");
   imports("Channel: all\nPreamp: -1 dB\n", "chain preamp: gain -1dB\n");
 }
-END_TEST
 
-START_TEST(numbers_are_read_in_any_language)
+TEST(numbers_are_read_in_any_language)
 {
   static const char* const texts[] = {
     "Filter: ON PK Fc 1000.5 Hz Gain -2.5 dB Q 1.25\n",
@@ -96,9 +94,8 @@ START_TEST(numbers_are_read_in_any_language)
           "  f2: peaking frequency=50Hz gain=-1.5dB q=2\n");
   imports("Filter: ON LP Fc 8.000 Hz\n", "chain f1: lowpass frequency=8Hz order=2\n");
 }
-END_TEST
 
-START_TEST(what_cannot_be_imported_is_refused_with_its_line)
+TEST(what_cannot_be_imported_is_refused_with_its_line)
 {
   static const struct {
     const char* line;
@@ -154,9 +151,8 @@ START_TEST(what_cannot_be_imported_is_refused_with_its_line)
                   "%s: %s", lines[l].line, error.text);
   }
 }
-END_TEST
 
-START_TEST(what_changes_no_sound_is_noted_with_its_line)
+TEST(what_changes_no_sound_is_noted_with_its_line)
 {
   static const struct {
     const char* line;
@@ -182,9 +178,8 @@ START_TEST(what_changes_no_sound_is_noted_with_its_line)
                   lines[l].line, notes);
   }
 }
-END_TEST
 
-START_TEST(a_curve_is_met_between_its_points_and_flat_outside)
+TEST(a_curve_is_met_between_its_points_and_flat_outside)
 {
   static const EqPoint points[] = { { 100.0, -6.0 }, { 1000.0, 3.0 }, { 5000.0, -3.0 } };
   static const EqPoint one[] = { { 1000.0, -5.0 } };
@@ -195,9 +190,8 @@ START_TEST(a_curve_is_met_between_its_points_and_flat_outside)
   ck_assert_double_eq_tol(curve.gain_db, -5.0, 1e-9);
   ck_assert_double_le(curve.worst_db, 1e-9);
 }
-END_TEST
 
-START_TEST(the_command_prints_a_rack_or_one_message)
+TEST(the_command_prints_a_rack_or_one_message)
 {
   const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "ParametricEQ.txt");
@@ -221,11 +215,5 @@ START_TEST(the_command_prints_a_rack_or_one_message)
   program_clear(&program);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("eq_file", the_preamp_comes_first_and_filters_follow_with_their_numbers,
-           channels_have_chains_of_their_own, numbers_are_read_in_any_language,
-           what_cannot_be_imported_is_refused_with_its_line,
-           what_changes_no_sound_is_noted_with_its_line,
-           a_curve_is_met_between_its_points_and_flat_outside,
-           the_command_prints_a_rack_or_one_message)
+SUITE_MAIN("eq_file")

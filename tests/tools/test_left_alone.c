@@ -127,7 +127,7 @@ stop_thread(const char* const name)
   return thread;
 }
 
-START_TEST(a_manager_hears_that_it_is_ready_and_alive)
+TEST(a_manager_hears_that_it_is_ready_and_alive)
 {
   be_manager();
   const uint64_t began_ms = now_ms();
@@ -144,9 +144,8 @@ START_TEST(a_manager_hears_that_it_is_ready_and_alive)
   ck_assert_int_eq(live_run.exit_code, 0);
   program_clear(&live_run);
 }
-END_TEST
 
-START_TEST(a_thread_that_hangs_starves_the_watchdog)
+TEST(a_thread_that_hangs_starves_the_watchdog)
 {
   static const char* const threads[] = { "dummy", "warprack-osc", "warprack-worker" };
   for (size_t t = 0; t < sizeof(threads) / sizeof(threads[0]); ++t) {
@@ -165,7 +164,6 @@ START_TEST(a_thread_that_hangs_starves_the_watchdog)
     close(manager);
   }
 }
-END_TEST
 
 /// The worker process, as /server/status has it.
 static pid_t
@@ -177,7 +175,7 @@ find_worker(void)
   return (pid_t)atoi(at + strlen(key));
 }
 
-START_TEST(a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on)
+TEST(a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on)
 {
   static const int deaths[] = { SIGKILL, SIGSTOP };
   be_manager();
@@ -198,9 +196,8 @@ START_TEST(a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on)
   ck_assert_ptr_null(strstr(program_peek(&live_run), "\"text\":\"\"")); // it has something to say
   live_end(SIGTERM);
 }
-END_TEST
 
-START_TEST(it_is_ready_and_alive_while_it_waits_for_a_server)
+TEST(it_is_ready_and_alive_while_it_waits_for_a_server)
 {
   be_manager();
   const char* const words[] = { "run",    "--io",       "jack", "--server", "warprack-none",
@@ -212,9 +209,8 @@ START_TEST(it_is_ready_and_alive_while_it_waits_for_a_server)
   ck_assert(is_told("WATCHDOG=1", PATIENCE_MS));
   live_end(SIGTERM);
 }
-END_TEST
 
-START_TEST(a_hangup_is_told_as_a_reload)
+TEST(a_hangup_is_told_as_a_reload)
 {
   be_manager();
   scratch = scratch_new();
@@ -227,7 +223,6 @@ START_TEST(a_hangup_is_told_as_a_reload)
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
-END_TEST
 
 /// Be in a network of one's own, whose only interface has 192.0.2.1 (RFC 5737) as well; false where
 /// that is not allowed.
@@ -249,7 +244,7 @@ enter_network(void)
 }
 
 // Strangers get no answer that is larger than the question.
-START_TEST(a_server_that_others_can_reach_is_no_stranger_to_itself)
+TEST(a_server_that_others_can_reach_is_no_stranger_to_itself)
 {
   if (!enter_network()) {
     printf("skipped: no network of its own can be made\n");
@@ -265,11 +260,10 @@ START_TEST(a_server_that_others_can_reach_is_no_stranger_to_itself)
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
-END_TEST
 
 // ---- ends ----
 
-START_TEST(storms_of_signals_change_nothing_and_end_in_order)
+TEST(storms_of_signals_change_nothing_and_end_in_order)
 {
   scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
@@ -294,9 +288,8 @@ START_TEST(storms_of_signals_change_nothing_and_end_in_order)
   program_clear(&live_run);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_thread_that_hangs_does_not_keep_it_from_ending)
+TEST(a_thread_that_hangs_does_not_keep_it_from_ending)
 {
   LIVE_START("gain -6dB");
   const pid_t thread = stop_thread("warprack-osc");
@@ -307,7 +300,6 @@ START_TEST(a_thread_that_hangs_does_not_keep_it_from_ending)
   ck_assert_msg(strstr(live_run.out, "terminated"), "%s", live_run.out);
   program_clear(&live_run);
 }
-END_TEST
 
 /// A port that was free a moment ago.
 static void
@@ -349,7 +341,7 @@ start_into(const int fd)
   return pid;
 }
 
-START_TEST(nobody_has_to_read_what_it_says)
+TEST(nobody_has_to_read_what_it_says)
 {
   int ends[2];
   make_full_pipe(ends);
@@ -373,9 +365,8 @@ START_TEST(nobody_has_to_read_what_it_says)
   close(ends[0]);
   close(ends[1]);
 }
-END_TEST
 
-START_TEST(what_is_wrong_has_its_event)
+TEST(what_is_wrong_has_its_event)
 {
   static float bad[64];
   const float* const samples[] = { bad, bad };
@@ -390,11 +381,10 @@ START_TEST(what_is_wrong_has_its_event)
   live_end(SIGTERM);
   scratch_remove(&scratch);
 }
-END_TEST
 
 // ---- poor machines ----
 
-START_TEST(without_privileges_it_runs_and_says_so_once)
+TEST(without_privileges_it_runs_and_says_so_once)
 {
   prctl(PR_CAPBSET_DROP, CAP_SYS_NICE); // fails for a plain user, who has neither
   prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK);
@@ -408,9 +398,8 @@ START_TEST(without_privileges_it_runs_and_says_so_once)
   ck_assert_ptr_null(strstr(said + 1, "\"realtime.missing\""));
   program_clear(&live_run);
 }
-END_TEST
 
-START_TEST(one_processor_is_enough)
+TEST(one_processor_is_enough)
 {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -422,14 +411,5 @@ START_TEST(one_processor_is_enough)
   ck_assert_msg(strstr(live_run.out, "\"late\":0"), "%s", live_run.out);
   program_clear(&live_run);
 }
-END_TEST
 
-SUITE_MAIN("left_alone", a_manager_hears_that_it_is_ready_and_alive,
-           a_thread_that_hangs_starves_the_watchdog,
-           it_is_ready_and_alive_while_it_waits_for_a_server,
-           a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on,
-           a_hangup_is_told_as_a_reload, a_server_that_others_can_reach_is_no_stranger_to_itself,
-           storms_of_signals_change_nothing_and_end_in_order,
-           a_thread_that_hangs_does_not_keep_it_from_ending, nobody_has_to_read_what_it_says,
-           what_is_wrong_has_its_event, without_privileges_it_runs_and_says_so_once,
-           one_processor_is_enough)
+SUITE_MAIN("left_alone")

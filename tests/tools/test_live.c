@@ -38,7 +38,7 @@ assert_refused(const int exit_code, const char* const said)
   program_clear(&program);
 }
 
-START_TEST(it_says_what_it_runs_on_and_ends_by_a_signal)
+TEST(it_says_what_it_runs_on_and_ends_by_a_signal)
 {
   const int signals[] = { SIGINT, SIGTERM };
   for (uint32_t i = 0; i < 2U; ++i) {
@@ -53,9 +53,8 @@ START_TEST(it_says_what_it_runs_on_and_ends_by_a_signal)
     program_clear(&program);
   }
 }
-END_TEST
 
-START_TEST(it_ends_when_asked_by_osc)
+TEST(it_ends_when_asked_by_osc)
 {
   const char* const words[] = { "run", "--io", "dummy", "--osc-port", "0", "--json", NULL };
   program_start(&program, words);
@@ -72,9 +71,8 @@ START_TEST(it_ends_when_asked_by_osc)
   assert_contains(program.out, "asked by /server/quit");
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(its_events_are_json_lines)
+TEST(its_events_are_json_lines)
 {
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--json", "--osc-port", "0", "--duration", "1.5",
               "--block", "64", "gain");
@@ -98,9 +96,8 @@ START_TEST(its_events_are_json_lines)
   ck_assert(ran && stopped);
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(what_is_recorded_is_what_was_played_through_the_rack)
+TEST(what_is_recorded_is_what_was_played_through_the_rack)
 {
   static float left[FRAMES];
   static float right[FRAMES];
@@ -130,9 +127,8 @@ START_TEST(what_is_recorded_is_what_was_played_through_the_rack)
   program_clear(&program);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_hangup_reads_the_rack_file_again)
+TEST(a_hangup_reads_the_rack_file_again)
 {
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
@@ -153,17 +149,15 @@ START_TEST(a_hangup_reads_the_rack_file_again)
   program_clear(&program);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_wrong_rack_opens_nothing)
+TEST(a_wrong_rack_opens_nothing)
 {
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "gain | gian");
   ck_assert_str_eq(program.out, "");
   assert_refused(2, "rack:1:8: ");
 }
-END_TEST
 
-START_TEST(options_that_do_not_go_together_are_refused)
+TEST(options_that_do_not_go_together_are_refused)
 {
   PROGRAM_RUN(&program, "run", "--io", "jack", "--fast", "");
   assert_refused(2, "--fast, --play and --record need --io dummy");
@@ -180,9 +174,8 @@ START_TEST(options_that_do_not_go_together_are_refused)
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--channels", "2:1025", "");
   assert_refused(2, "--channels takes IN:OUT");
 }
-END_TEST
 
-START_TEST(what_is_not_there_has_its_exit_code)
+TEST(what_is_not_there_has_its_exit_code)
 {
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--backend", "cuda", "--gpu",
               "63",
@@ -191,10 +184,9 @@ START_TEST(what_is_not_there_has_its_exit_code)
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--play", "no/such.wav", "gain");
   assert_refused(5, "no/such.wav");
 }
-END_TEST
 
 /// A service manager tries again after this code, and not after 2.
-START_TEST(too_few_open_files_are_no_wrong_usage)
+TEST(too_few_open_files_are_no_wrong_usage)
 {
   char command[512];
   for (uint32_t n = 9; n <= 11U; ++n) {
@@ -206,17 +198,15 @@ START_TEST(too_few_open_files_are_no_wrong_usage)
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 6, "%u files: %d", n, status);
   }
 }
-END_TEST
 
-START_TEST(small_files_only_are_an_error_with_words)
+TEST(small_files_only_are_an_error_with_words)
 {
   const int status = system("ulimit -f 1; exec 2>&1; \"$WARPRACK_PROGRAM\" run --io dummy "
                             "--osc-port 0 --duration 0.1 gain");
   ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 6, "%d", status);
 }
-END_TEST
 
-START_TEST(drivers_that_were_tried_in_vain_are_named_in_one_line)
+TEST(drivers_that_were_tried_in_vain_are_named_in_one_line)
 {
   setenv("JACK_DEFAULT_SERVER", "warprack-none", 1);
   setenv("JACK_NO_START_SERVER", "1", 1);
@@ -228,9 +218,8 @@ START_TEST(drivers_that_were_tried_in_vain_are_named_in_one_line)
   ck_assert_msg(end && end < strchr(note, '\n'), "%s", program.err);
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(a_file_that_a_rack_misses_is_named)
+TEST(a_file_that_a_rack_misses_is_named)
 {
   const Scratch scratch = scratch_new();
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "convolver no/hall.wav");
@@ -243,9 +232,8 @@ START_TEST(a_file_that_a_rack_misses_is_named)
   assert_refused(5, "no/hall.wav");
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_busy_port_is_refused_with_the_way_out)
+TEST(a_busy_port_is_refused_with_the_way_out)
 {
   const int taken = socket(AF_INET, SOCK_DGRAM, 0);
   struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -258,12 +246,5 @@ START_TEST(a_busy_port_is_refused_with_the_way_out)
   assert_refused(3, port);
   close(taken);
 }
-END_TEST
 
-SUITE_MAIN("live", it_says_what_it_runs_on_and_ends_by_a_signal, it_ends_when_asked_by_osc,
-           its_events_are_json_lines, what_is_recorded_is_what_was_played_through_the_rack,
-           a_hangup_reads_the_rack_file_again, a_wrong_rack_opens_nothing,
-           options_that_do_not_go_together_are_refused, what_is_not_there_has_its_exit_code,
-           too_few_open_files_are_no_wrong_usage, small_files_only_are_an_error_with_words,
-           drivers_that_were_tried_in_vain_are_named_in_one_line,
-           a_file_that_a_rack_misses_is_named, a_busy_port_is_refused_with_the_way_out)
+SUITE_MAIN("live")

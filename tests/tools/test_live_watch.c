@@ -45,7 +45,7 @@ assert_said(const char* const lines)
   ck_assert_str_eq(text, lines);
 }
 
-START_TEST(a_loss_is_told_once_with_its_own_reason)
+TEST(a_loss_is_told_once_with_its_own_reason)
 {
   open_journal();
   ck_assert(!look("running", 0, ""));
@@ -58,9 +58,8 @@ START_TEST(a_loss_is_told_once_with_its_own_reason)
               "warprack run: worker.back: process 9 has taken over\n"
               "warprack run: worker.lost: worker 7: hung\n");
 }
-END_TEST
 
-START_TEST(what_is_the_matter_with_a_worker_that_lives_is_told_once)
+TEST(what_is_the_matter_with_a_worker_that_lives_is_told_once)
 {
   open_journal();
   for (int n = 0; n < 3; ++n) {
@@ -68,7 +67,5 @@ START_TEST(what_is_the_matter_with_a_worker_that_lives_is_told_once)
   }
   assert_said("warprack run: worker.note: the rack cannot be planned again\n");
 }
-END_TEST
 
-SUITE_MAIN("live_watch", a_loss_is_told_once_with_its_own_reason,
-           what_is_the_matter_with_a_worker_that_lives_is_told_once)
+SUITE_MAIN("live_watch")

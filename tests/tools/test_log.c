@@ -51,7 +51,7 @@ close_and_read(void)
   return text;
 }
 
-START_TEST(lines_come_out_in_order)
+TEST(lines_come_out_in_order)
 {
   open_log();
   log_say(journal, &plain, LOG_TEXT, false, strdup("one"));
@@ -59,9 +59,8 @@ START_TEST(lines_come_out_in_order)
   log_say(journal, &plain, LOG_JSON, false, strdup("{\"three\":3}"));
   ck_assert_str_eq(close_and_read(), "one\ntwo\n{\"three\":3}\n");
 }
-END_TEST
 
-START_TEST(a_line_stays_one_line_without_control_characters)
+TEST(a_line_stays_one_line_without_control_characters)
 {
   open_log();
   log_say(journal, &plain, LOG_TEXT, true,
@@ -69,9 +68,8 @@ START_TEST(a_line_stays_one_line_without_control_characters)
   log_say(journal, &plain, LOG_JSON, false, strdup("{\"a\":\"\xC2\x9B\"}"));
   ck_assert_str_eq(close_and_read(), "no \"x?<0>forged??[2J???\" ? caf\xC3\xA9\n{\"a\":\"??\"}\n");
 }
-END_TEST
 
-START_TEST(of_a_class_the_first_and_the_newest_are_written)
+TEST(of_a_class_the_first_and_the_newest_are_written)
 {
   open_log();
   for (int i = 1; i <= 5; ++i) {
@@ -85,9 +83,8 @@ START_TEST(of_a_class_the_first_and_the_newest_are_written)
   ck_assert_uint_eq(counts.dropped, 0);
   ck_assert_str_eq(close_and_read(), "lost 1\nanother class\nlost 5 (3 before it left out)\n");
 }
-END_TEST
 
-START_TEST(json_lines_stay_json_when_lines_are_left_out)
+TEST(json_lines_stay_json_when_lines_are_left_out)
 {
   open_log();
   for (int i = 1; i <= 3; ++i) {
@@ -95,9 +92,8 @@ START_TEST(json_lines_stay_json_when_lines_are_left_out)
   }
   ck_assert_str_eq(close_and_read(), "{\"event\":\"x\"}\n{\"event\":\"x\",\"left_out\":1}\n");
 }
-END_TEST
 
-START_TEST(a_line_that_had_to_wait_comes_when_the_interval_is_over)
+TEST(a_line_that_had_to_wait_comes_when_the_interval_is_over)
 {
   const LogClass soon = { 2, LOG_INFO, 20000000U };
   open_log();
@@ -110,9 +106,8 @@ START_TEST(a_line_that_had_to_wait_comes_when_the_interval_is_over)
   ck_assert_uint_eq(log_counts(journal).written, 2);
   ck_assert_str_eq(close_and_read(), "first\nsecond\n");
 }
-END_TEST
 
-START_TEST(a_status_line_is_rewritten_and_ended_by_the_next_one)
+TEST(a_status_line_is_rewritten_and_ended_by_the_next_one)
 {
   open_log();
   log_say(journal, &plain, LOG_REWRITE, true, strdup("10 %"));
@@ -120,9 +115,8 @@ START_TEST(a_status_line_is_rewritten_and_ended_by_the_next_one)
   log_say(journal, &plain, LOG_TEXT, false, strdup("lost"));
   ck_assert_str_eq(close_and_read(), "\r\033[K10 %\r\033[K20 %\nlost\n");
 }
-END_TEST
 
-START_TEST(the_journal_is_told_the_level)
+TEST(the_journal_is_told_the_level)
 {
   struct stat facts;
   char stream[64];
@@ -141,7 +135,6 @@ START_TEST(the_journal_is_told_the_level)
   ck_assert_str_eq(close_and_read(), "one\n");
   unsetenv("JOURNAL_STREAM");
 }
-END_TEST
 
 static char*
 long_line(void)
@@ -165,7 +158,7 @@ pipe_is_full(void)
   return is_full;
 }
 
-START_TEST(nobody_waits_when_nobody_reads)
+TEST(nobody_waits_when_nobody_reads)
 {
   open_log();
   ck_assert(!pipe_is_full());
@@ -178,9 +171,8 @@ START_TEST(nobody_waits_when_nobody_reads)
   ck_assert(!log_close(journal, CLOSE_MS)); // the writer sits in the pipe
   ck_assert(pipe_is_full());                // positive control: it was full all the time
 }
-END_TEST
 
-START_TEST(it_goes_on_when_somebody_reads_again)
+TEST(it_goes_on_when_somebody_reads_again)
 {
   open_log();
   for (uint32_t i = 0; i < N_LINES; ++i) {
@@ -198,9 +190,8 @@ START_TEST(it_goes_on_when_somebody_reads_again)
   ck_assert(log_close(journal, PATIENCE_MS));
   ck_assert_uint_eq(n_bytes, expected);
 }
-END_TEST
 
-START_TEST(a_reader_that_went_away_is_counted)
+TEST(a_reader_that_went_away_is_counted)
 {
   signal(SIGPIPE, SIG_IGN);
   open_log();
@@ -213,12 +204,5 @@ START_TEST(a_reader_that_went_away_is_counted)
   ck_assert_uint_eq(log_counts(journal).dropped, 1);
   ck_assert(log_close(journal, PATIENCE_MS));
 }
-END_TEST
 
-SUITE_MAIN("log", lines_come_out_in_order, a_line_stays_one_line_without_control_characters,
-           of_a_class_the_first_and_the_newest_are_written,
-           json_lines_stay_json_when_lines_are_left_out,
-           a_line_that_had_to_wait_comes_when_the_interval_is_over,
-           a_status_line_is_rewritten_and_ended_by_the_next_one, the_journal_is_told_the_level,
-           nobody_waits_when_nobody_reads, it_goes_on_when_somebody_reads_again,
-           a_reader_that_went_away_is_counted)
+SUITE_MAIN("log")

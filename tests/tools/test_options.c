@@ -82,7 +82,7 @@ assert_refused(const Paint* const paint, const char* const said)
   ck_assert_msg(!strncmp(paint->out, "warprack paint: ", 16), "%s", paint->out);
 }
 
-START_TEST(values_reach_their_places_in_any_order)
+TEST(values_reach_their_places_in_any_order)
 {
   Paint paint;
   PARSE(&paint, "-w", "wall", "--no-frame", "-c3", "--litres=-1.5", "--label", "x y", "--colour",
@@ -97,9 +97,8 @@ START_TEST(values_reach_their_places_in_any_order)
   ck_assert_uint_eq(paint.operands.n, 1);
   ck_assert_str_eq(paint.operands.words[0], "wall");
 }
-END_TEST
 
-START_TEST(what_is_not_given_stays_as_it_was)
+TEST(what_is_not_given_stays_as_it_was)
 {
   Paint paint;
   PARSE(&paint, "wall");
@@ -108,9 +107,8 @@ START_TEST(what_is_not_given_stays_as_it_was)
   ck_assert_int_eq(paint.coats, 1);
   ck_assert_ptr_null(paint.label);
 }
-END_TEST
 
-START_TEST(wrong_values_are_refused_with_the_range)
+TEST(wrong_values_are_refused_with_the_range)
 {
   Paint paint;
   PARSE(&paint, "wall", "--coats", "10");
@@ -128,9 +126,8 @@ START_TEST(wrong_values_are_refused_with_the_range)
   PARSE(&paint, "wall", "--label", "");
   assert_refused(&paint, "--label needs TEXT");
 }
-END_TEST
 
-START_TEST(unknown_options_are_refused_with_the_nearest)
+TEST(unknown_options_are_refused_with_the_nearest)
 {
   Paint paint;
   PARSE(&paint, "wall", "--coast", "2");
@@ -144,9 +141,8 @@ START_TEST(unknown_options_are_refused_with_the_nearest)
   PARSE(&paint, "wall", "--coats");
   assert_refused(&paint, "--coats needs a value");
 }
-END_TEST
 
-START_TEST(operands_are_counted)
+TEST(operands_are_counted)
 {
   Paint paint;
   PARSE(&paint, "-w");
@@ -154,9 +150,8 @@ START_TEST(operands_are_counted)
   PARSE(&paint, "wall", "door");
   assert_refused(&paint, "unexpected argument 'door'");
 }
-END_TEST
 
-START_TEST(help_names_every_option_and_exits_with_0)
+TEST(help_names_every_option_and_exits_with_0)
 {
   Paint paint;
   PARSE(&paint, "--help");
@@ -172,9 +167,8 @@ START_TEST(help_names_every_option_and_exits_with_0)
     ck_assert_msg(strstr(paint.out, parts[i]), "'%s' is not in: %s", parts[i], paint.out);
   }
 }
-END_TEST
 
-START_TEST(numbers_and_what_follows_two_dashes_are_operands)
+TEST(numbers_and_what_follows_two_dashes_are_operands)
 {
   Paint paint;
   PARSE(&paint, "-6dB", "-w");
@@ -191,9 +185,8 @@ START_TEST(numbers_and_what_follows_two_dashes_are_operands)
   PARSE(&paint, "-wall");
   assert_refused(&paint, "unknown option -a; words after -- are operands");
 }
-END_TEST
 
-START_TEST(a_value_is_no_option_and_a_long_name_has_two_dashes)
+TEST(a_value_is_no_option_and_a_long_name_has_two_dashes)
 {
   Paint paint;
   PARSE(&paint, "wall", "--label", "--wet");
@@ -206,10 +199,5 @@ START_TEST(a_value_is_no_option_and_a_long_name_has_two_dashes)
   PARSE(&paint, "wall", "-wc", "2");
   ck_assert_msg(paint.goes_on && paint.wet && paint.coats == 2, "%s", paint.out);
 }
-END_TEST
 
-SUITE_MAIN("options", values_reach_their_places_in_any_order, what_is_not_given_stays_as_it_was,
-           wrong_values_are_refused_with_the_range, unknown_options_are_refused_with_the_nearest,
-           operands_are_counted, help_names_every_option_and_exits_with_0,
-           numbers_and_what_follows_two_dashes_are_operands,
-           a_value_is_no_option_and_a_long_name_has_two_dashes)
+SUITE_MAIN("options")

@@ -35,7 +35,7 @@ assert_contains(const char* const text, const char* const part)
     program_clear(&program_);                                                                      \
   } while (0)
 
-START_TEST(help_lists_every_subcommand)
+TEST(help_lists_every_subcommand)
 {
   Program program;
   PROGRAM_RUN(&program, "--help");
@@ -50,9 +50,8 @@ START_TEST(help_lists_every_subcommand)
   }
   program_clear(&program);
 }
-END_TEST
 
-START_TEST(every_subcommand_and_benchmark_has_help)
+TEST(every_subcommand_and_benchmark_has_help)
 {
   Program program;
   uint32_t n = 0;
@@ -73,9 +72,8 @@ START_TEST(every_subcommand_and_benchmark_has_help)
     program_clear(&program);
   }
 }
-END_TEST
 
-START_TEST(mistakes_are_refused_with_the_nearest_name)
+TEST(mistakes_are_refused_with_the_nearest_name)
 {
   Program program;
   PROGRAM_RUN(&program, "lits");
@@ -94,10 +92,9 @@ START_TEST(mistakes_are_refused_with_the_nearest_name)
   assert_contains(program.err, "did you mean \"gain\"?");
   program_clear(&program);
 }
-END_TEST
 
 /// Bytes that would move a cursor, set a title or turn a line around.
-START_TEST(no_argument_comes_back_as_an_order_to_the_terminal)
+TEST(no_argument_comes_back_as_an_order_to_the_terminal)
 {
   static const char hostile[] = "x\x1B[2J\x07\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6\xFF\n.wav";
   static const char chain[] = "gain \x1B[2J\xC2\x9B\xE2\x80\xAE";
@@ -131,9 +128,8 @@ START_TEST(no_argument_comes_back_as_an_order_to_the_terminal)
     program_clear(&program);
   }
 }
-END_TEST
 
-START_TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
+TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
 {
   Program program;
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--duration", "1",
@@ -142,11 +138,10 @@ START_TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
   ck_assert_ptr_nonnull(strstr(program.err, "nowhere.wav"));
   program_clear(&program);
 }
-END_TEST
 
 /// With few descriptors a command does what it is for, or ends with 6; with fewer the system cannot
 /// load it, 127.
-START_TEST(too_few_open_files_end_with_6)
+TEST(too_few_open_files_end_with_6)
 {
   static const char* const commands[] = {
     "check 'convolver in.wav'",
@@ -176,9 +171,8 @@ START_TEST(too_few_open_files_end_with_6)
   ck_assert_uint_ge(n_short, ARRAY_LEN(commands));
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(list_effects_is_the_table)
+TEST(list_effects_is_the_table)
 {
   json_t* list;
   RUN_JSON(list, "list", "effects", "--json");
@@ -191,9 +185,8 @@ START_TEST(list_effects_is_the_table)
   }
   json_decref(list);
 }
-END_TEST
 
-START_TEST(info_describes_every_parameter)
+TEST(info_describes_every_parameter)
 {
   uint32_t n = 0;
   const FxInfo* const* const table = fx_table(&n);
@@ -213,9 +206,8 @@ START_TEST(info_describes_every_parameter)
     json_decref(info);
   }
 }
-END_TEST
 
-START_TEST(info_reads_well)
+TEST(info_reads_well)
 {
   Program program;
   PROGRAM_RUN(&program, "info", "gain");
@@ -224,7 +216,6 @@ START_TEST(info_reads_well)
   assert_contains(program.out, "default 0");
   program_clear(&program);
 }
-END_TEST
 
 /// Exit code of the program in a shell, where its words can be redirected.
 static int
@@ -236,7 +227,7 @@ exit_code_of(const char* const words)
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-START_TEST(what_cannot_be_printed_is_an_error_but_never_ends_the_sound)
+TEST(what_cannot_be_printed_is_an_error_but_never_ends_the_sound)
 {
   static const char* const words[] = { "--help",        "--version",          "list effects",
                                        "info gain",     "info gain --json",   "check gain",
@@ -249,9 +240,8 @@ START_TEST(what_cannot_be_printed_is_an_error_but_never_ends_the_sound)
   ck_assert_int_eq(exit_code_of("run --io dummy --fast -p 0 -t 1 gain >/dev/full"), 0);
   ck_assert_int_eq(exit_code_of("run --io dummy --fast -p 0 -t 1 --json gain >/dev/full"), 0);
 }
-END_TEST
 
-START_TEST(json_is_json_whatever_a_file_is_called)
+TEST(json_is_json_whatever_a_file_is_called)
 {
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "ta\xffps.txt", "1 0.5\n", 6);
@@ -263,7 +253,6 @@ START_TEST(json_is_json_whatever_a_file_is_called)
   json_decref(report);
   scratch_remove(&scratch);
 }
-END_TEST
 
 /// Devices of an API in this build; 0 where it has no driver or was left out.
 static uint32_t
@@ -280,7 +269,7 @@ n_devices_of(const char* const name)
   return n_devices;
 }
 
-START_TEST(a_backend_is_available_where_it_has_a_device)
+TEST(a_backend_is_available_where_it_has_a_device)
 {
   json_t* list;
   RUN_JSON(list, "list", "backends", "--json");
@@ -294,9 +283,8 @@ START_TEST(a_backend_is_available_where_it_has_a_device)
   }
   json_decref(list);
 }
-END_TEST
 
-START_TEST(devices_are_listed_with_what_they_are)
+TEST(devices_are_listed_with_what_they_are)
 {
   json_t* list;
   RUN_JSON(list, "list", "devices", "--json", "--measure");
@@ -321,13 +309,5 @@ START_TEST(devices_are_listed_with_what_they_are)
   ck_assert_uint_eq(n_missing, 0);
   json_decref(list);
 }
-END_TEST
 
-SUITE_MAIN("program", help_lists_every_subcommand, every_subcommand_and_benchmark_has_help,
-           mistakes_are_refused_with_the_nearest_name,
-           a_rack_that_cannot_be_planned_is_refused_at_the_start,
-           no_argument_comes_back_as_an_order_to_the_terminal, too_few_open_files_end_with_6,
-           list_effects_is_the_table, info_describes_every_parameter, info_reads_well,
-           what_cannot_be_printed_is_an_error_but_never_ends_the_sound,
-           json_is_json_whatever_a_file_is_called, a_backend_is_available_where_it_has_a_device,
-           devices_are_listed_with_what_they_are)
+SUITE_MAIN("program")

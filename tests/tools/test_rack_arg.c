@@ -24,7 +24,7 @@ assert_refused(const char* const word, const int exit_code, const char* const sa
   ck_assert_ptr_null(arg.root);
 }
 
-START_TEST(a_chain_is_read_and_its_files_are_here)
+TEST(a_chain_is_read_and_its_files_are_here)
 {
   ck_assert_msg(!rack_arg_read("a: gain -6dB | gain 3", &arg, &error), "%s", error.text);
   ck_assert(!arg.is_file);
@@ -32,18 +32,16 @@ START_TEST(a_chain_is_read_and_its_files_are_here)
   ck_assert_str_eq(arg.root, ".");
   rack_arg_clear(&arg);
 }
-END_TEST
 
-START_TEST(nothing_is_the_empty_rack)
+TEST(nothing_is_the_empty_rack)
 {
   ck_assert_msg(!rack_arg_read("", &arg, &error), "%s", error.text);
   ck_assert_uint_eq(arg.rack->n_nodes, 0);
   ck_assert_uint_eq(arg.rack->n_edges, 1);
   rack_arg_clear(&arg);
 }
-END_TEST
 
-START_TEST(a_file_is_read_and_its_files_are_beside_it)
+TEST(a_file_is_read_and_its_files_are_beside_it)
 {
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "one.rack", "chain gain -6dB\n", 16);
@@ -56,9 +54,8 @@ START_TEST(a_file_is_read_and_its_files_are_beside_it)
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(an_existing_file_needs_no_ending)
+TEST(an_existing_file_needs_no_ending)
 {
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "rack without ending", "chain gain\n", 11);
@@ -68,9 +65,8 @@ START_TEST(an_existing_file_needs_no_ending)
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(what_is_wrong_is_said_with_its_place)
+TEST(what_is_wrong_is_said_with_its_place)
 {
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "wrong.rack", "# one\nchain gian\n", 17);
@@ -82,9 +78,8 @@ START_TEST(what_is_wrong_is_said_with_its_place)
   assert_refused("gian", 2, "gain");
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(files_that_cannot_be_read_are_refused)
+TEST(files_that_cannot_be_read_are_refused)
 {
   assert_refused("no/such.rack", 5, "no/such.rack: cannot be opened: No such file");
   const Scratch scratch = scratch_new();
@@ -95,7 +90,6 @@ START_TEST(files_that_cannot_be_read_are_refused)
   assert_refused("no/such.wav", 5, "no/such.wav: no such file");
   scratch_remove(&scratch);
 }
-END_TEST
 
 /// A folder with a rack file, some audio, and names that lead elsewhere.
 static Scratch
@@ -139,7 +133,7 @@ assert_loads_not(const char* const name)
   ck_assert_uint_gt(strlen(error.text), 0);
 }
 
-START_TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
+TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
 {
   const Scratch scratch = make_folder();
   ck_assert_msg(!rack_arg_read(scratch_path(&scratch, "racks/one.rack"), &arg, &error), "%s",
@@ -172,7 +166,6 @@ START_TEST(files_that_the_rack_does_not_name_are_loaded_from_below_the_root)
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
 }
-END_TEST
 
 /// Make a file seem large; it takes no room on the disk.
 static void
@@ -181,7 +174,7 @@ stretch(const Scratch* const scratch, const char* const name, const off_t n_byte
   ck_assert_int_eq(truncate(scratch_path(scratch, name), n_bytes), 0);
 }
 
-START_TEST(files_that_are_too_large_are_refused_before_they_are_read)
+TEST(files_that_are_too_large_are_refused_before_they_are_read)
 {
   // A WAV of 8 bits, one channel, and one frame more than fits into 1 GiB of floats.
   static const char wav[] = "RIFF\x25\0\0\x10WAVEfmt \x10\0\0\0\1\0\1\0\x80\xBB\0\0\x80\xBB\0\0"
@@ -200,9 +193,8 @@ START_TEST(files_that_are_too_large_are_refused_before_they_are_read)
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(another_root_can_be_given)
+TEST(another_root_can_be_given)
 {
   const Scratch scratch = make_folder();
   char path[256];
@@ -230,9 +222,8 @@ START_TEST(another_root_can_be_given)
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_link_that_leads_elsewhere_later_is_no_other_root)
+TEST(a_link_that_leads_elsewhere_later_is_no_other_root)
 {
   const Scratch scratch = make_folder();
   char link[256];
@@ -249,11 +240,5 @@ START_TEST(a_link_that_leads_elsewhere_later_is_no_other_root)
   rack_arg_clear(&arg);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("rack argument", a_chain_is_read_and_its_files_are_here, nothing_is_the_empty_rack,
-           a_file_is_read_and_its_files_are_beside_it, an_existing_file_needs_no_ending,
-           what_is_wrong_is_said_with_its_place, files_that_cannot_be_read_are_refused,
-           files_that_the_rack_does_not_name_are_loaded_from_below_the_root,
-           files_that_are_too_large_are_refused_before_they_are_read, another_root_can_be_given,
-           a_link_that_leads_elsewhere_later_is_no_other_root)
+SUITE_MAIN("rack argument")

@@ -77,7 +77,7 @@ render_rack(const char* const name)
   free(out);
 }
 
-START_TEST(every_rack_renders)
+TEST(every_rack_renders)
 {
   scratch = scratch_new();
   write_inputs();
@@ -94,9 +94,8 @@ START_TEST(every_rack_renders)
   globfree(&found);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(the_crossover_adds_up_flat)
+TEST(the_crossover_adds_up_flat)
 {
   scratch = scratch_new();
   const char* const chain =
@@ -125,6 +124,5 @@ START_TEST(the_crossover_adds_up_flat)
   free(out);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("racks", every_rack_renders, the_crossover_adds_up_flat)
+SUITE_MAIN("racks")

@@ -69,17 +69,14 @@ play(const char* const processes, const uint32_t n_processes)
   program_clear(&server);
 }
 
-START_TEST(in_one_process_with_edits_no_audio_thread_does_what_it_must_not)
+TEST(in_one_process_with_edits_no_audio_thread_does_what_it_must_not)
 {
   play("--in-process", 1);
 }
-END_TEST
 
-START_TEST(in_two_processes_neither)
+TEST(in_two_processes_neither)
 {
   play("--no-connect", 2);
 }
-END_TEST
 
-SUITE_MAIN("rt live", in_one_process_with_edits_no_audio_thread_does_what_it_must_not,
-           in_two_processes_neither)
+SUITE_MAIN("rt live")

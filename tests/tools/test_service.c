@@ -71,7 +71,7 @@ static const IoStatus running = {
 static const IoStatus waiting = { .state = IO_STATE_WAITING };
 static const EngineStatus engine = { .latency_frames = 64, .n_nodes = 3, .backend = "cpu" };
 
-START_TEST(without_a_manager_nothing_happens)
+TEST(without_a_manager_nothing_happens)
 {
   unsetenv("NOTIFY_SOCKET");
   setenv("WATCHDOG_USEC", "1000000", 1); // left from somebody else
@@ -83,9 +83,8 @@ START_TEST(without_a_manager_nothing_happens)
   service_stopping(&service, "test");
   service_close(&service);
 }
-END_TEST
 
-START_TEST(a_manager_hears_of_the_start_and_the_end)
+TEST(a_manager_hears_of_the_start_and_the_end)
 {
   open_service(NULL);
   ck_assert_ptr_null(getenv("NOTIFY_SOCKET")); // not for children
@@ -106,9 +105,8 @@ START_TEST(a_manager_hears_of_the_start_and_the_end)
   ck_assert_str_eq(heard(), "STOPPING=1\nSTATUS=stopping (terminated)");
   close_service();
 }
-END_TEST
 
-START_TEST(a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed)
+TEST(a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed)
 {
   open_service("1000000");
   VitalSigns signs = { .has_audio = true, .has_worker = true };
@@ -123,9 +121,8 @@ START_TEST(a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed)
   ck_assert_uint_eq(service.n_fed, 0);
   service_close(&service);
 }
-END_TEST
 
-START_TEST(no_text_adds_an_assignment_of_its_own)
+TEST(no_text_adds_an_assignment_of_its_own)
 {
   open_service(NULL);
   service_slow_start(&service, "GPU\nMAINPID=1", S);
@@ -138,9 +135,8 @@ START_TEST(no_text_adds_an_assignment_of_its_own)
                    "STATUS=dummy (card?READY=0): 48000 Hz, 64 frames, latency 64, 3 nodes on cpu");
   close_service();
 }
-END_TEST
 
-START_TEST(a_socket_may_be_a_file)
+TEST(a_socket_may_be_a_file)
 {
   const Scratch scratch = scratch_new();
   listen_at(scratch_path(&scratch, "notify"));
@@ -150,18 +146,16 @@ START_TEST(a_socket_may_be_a_file)
   close_service();
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_socket_that_cannot_be_is_refused)
+TEST(a_socket_that_cannot_be_is_refused)
 {
   setenv("NOTIFY_SOCKET", "vsock:2:1", 1);
   ck_assert_int_eq(service_open(&service, &error), STATUS_NET);
   ck_assert(strstr(error.text, "vsock:2:1"));
   service_close(&service);
 }
-END_TEST
 
-START_TEST(a_watchdog_of_another_process_is_not_ours)
+TEST(a_watchdog_of_another_process_is_not_ours)
 {
   setenv("WATCHDOG_PID", "1", 1);
   open_service("1000000");
@@ -174,9 +168,8 @@ START_TEST(a_watchdog_of_another_process_is_not_ours)
   ck_assert_uint_eq(service.socket.watchdog_ns, S);
   close_service();
 }
-END_TEST
 
-START_TEST(the_state_is_told_when_it_is_new_and_once_a_second_at_most)
+TEST(the_state_is_told_when_it_is_new_and_once_a_second_at_most)
 {
   open_service(NULL);
   const VitalSigns signs = { .has_audio = true, .has_worker = true };
@@ -190,7 +183,6 @@ START_TEST(the_state_is_told_when_it_is_new_and_once_a_second_at_most)
   ck_assert_str_eq(heard(), "");
   close_service();
 }
-END_TEST
 
 /// Messages of one look with these counters at that time.
 static bool
@@ -204,7 +196,7 @@ is_fed(const VitalSigns* const signs, const uint64_t now_ns)
   return fed;
 }
 
-START_TEST(the_watchdog_is_fed_at_half_of_its_time)
+TEST(the_watchdog_is_fed_at_half_of_its_time)
 {
   open_service("10000000");
   VitalSigns signs = { .has_audio = true, .has_worker = true };
@@ -217,9 +209,8 @@ START_TEST(the_watchdog_is_fed_at_half_of_its_time)
   ck_assert_uint_eq(n_fed, 12);
   close_service();
 }
-END_TEST
 
-START_TEST(the_watchdog_starves_when_one_part_does_nothing)
+TEST(the_watchdog_starves_when_one_part_does_nothing)
 {
   static const char* const words[] = { "control", "callback", "worker" };
   for (int part = 0; part < 3; ++part) {
@@ -242,9 +233,8 @@ START_TEST(the_watchdog_starves_when_one_part_does_nothing)
     close_service();
   }
 }
-END_TEST
 
-START_TEST(while_audio_is_waited_for_control_alone_counts)
+TEST(while_audio_is_waited_for_control_alone_counts)
 {
   open_service("10000000");
   VitalSigns signs = { .has_audio = false, .has_worker = true };
@@ -259,9 +249,8 @@ START_TEST(while_audio_is_waited_for_control_alone_counts)
   ck_assert(!is_fed(&signs, 20U * S));
   close_service();
 }
-END_TEST
 
-START_TEST(a_worker_that_is_being_restarted_does_not_count)
+TEST(a_worker_that_is_being_restarted_does_not_count)
 {
   open_service("10000000");
   VitalSigns signs = { .has_audio = true, .has_worker = false };
@@ -275,13 +264,5 @@ START_TEST(a_worker_that_is_being_restarted_does_not_count)
   ck_assert(is_fed(&signs, 10U * S));
   close_service();
 }
-END_TEST
 
-SUITE_MAIN("service", a_worker_that_is_being_restarted_does_not_count,
-           without_a_manager_nothing_happens, a_manager_hears_of_the_start_and_the_end,
-           a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed,
-           no_text_adds_an_assignment_of_its_own, a_socket_may_be_a_file,
-           a_socket_that_cannot_be_is_refused, a_watchdog_of_another_process_is_not_ours,
-           the_state_is_told_when_it_is_new_and_once_a_second_at_most,
-           the_watchdog_is_fed_at_half_of_its_time, the_watchdog_starves_when_one_part_does_nothing,
-           while_audio_is_waited_for_control_alone_counts)
+SUITE_MAIN("service")

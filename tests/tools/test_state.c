@@ -92,7 +92,7 @@ kept(const StateFile file)
   return found ? text : NULL;
 }
 
-START_TEST(a_rack_is_kept_once_it_has_lived)
+TEST(a_rack_is_kept_once_it_has_lived)
 {
   open_state();
   ck_assert_ptr_null(state_text(state, STATE_PRESENT));
@@ -107,9 +107,8 @@ START_TEST(a_rack_is_kept_once_it_has_lived)
   ck_assert_ptr_null(state_text(state, STATE_GOOD));
   end();
 }
-END_TEST
 
-START_TEST(subscribers_are_kept_at_once_and_at_the_end)
+TEST(subscribers_are_kept_at_once_and_at_the_end)
 {
   open_state();
   ck_assert_ptr_null(state_subscribers(state));
@@ -126,9 +125,8 @@ START_TEST(subscribers_are_kept_at_once_and_at_the_end)
   ck_assert_uint_eq(state_counts(state).saved, 0); // which counts racks
   end();
 }
-END_TEST
 
-START_TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
+TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
 {
   open_state();
   hear("one\n", 100, 105);
@@ -136,9 +134,8 @@ START_TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
   ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
   end();
 }
-END_TEST
 
-START_TEST(a_rack_that_a_worker_was_lost_with_has_to_live_anew)
+TEST(a_rack_that_a_worker_was_lost_with_has_to_live_anew)
 {
   open_state();
   state_offer(state, strdup("one\n"), 100U * S);
@@ -149,9 +146,8 @@ START_TEST(a_rack_that_a_worker_was_lost_with_has_to_live_anew)
   ck_assert_str_eq(kept(STATE_PRESENT), "one\n");
   end();
 }
-END_TEST
 
-START_TEST(a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago)
+TEST(a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago)
 {
   open_state();
   for (uint64_t s = 100; s < 131; ++s) {
@@ -167,9 +163,8 @@ START_TEST(a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago)
   ck_assert_uint_le(at, 125);
   end();
 }
-END_TEST
 
-START_TEST(the_same_rack_is_not_written_twice)
+TEST(the_same_rack_is_not_written_twice)
 {
   open_state();
   hear("one\n", 100, 105);
@@ -177,9 +172,8 @@ START_TEST(the_same_rack_is_not_written_twice)
   ck_assert_uint_eq(state_counts(state).saved, 1);
   end();
 }
-END_TEST
 
-START_TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
+TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
 {
   open_state();
   hear("one\n", 100, 105);
@@ -191,9 +185,8 @@ START_TEST(a_rack_that_has_lived_for_a_minute_is_a_good_one)
   ck_assert_str_eq(state_text(state, STATE_PRESENT), "two\n");
   end();
 }
-END_TEST
 
-START_TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
+TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
 {
   open_state();
   hear("one\n", 100, 105);
@@ -204,9 +197,8 @@ START_TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
   ck_assert_str_eq(kept(STATE_GOOD), "two\n");
   end();
 }
-END_TEST
 
-START_TEST(starts_that_have_not_lived_are_counted)
+TEST(starts_that_have_not_lived_are_counted)
 {
   for (uint32_t n = 1; n <= 4; ++n) {
     open_state();
@@ -223,9 +215,8 @@ START_TEST(starts_that_have_not_lived_are_counted)
   ck_assert_uint_eq(state_starts(state), 1);
   end();
 }
-END_TEST
 
-START_TEST(an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack)
+TEST(an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack)
 {
   open_state();
   drop_state();
@@ -239,9 +230,8 @@ START_TEST(an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack)
   ck_assert_str_eq(state_text(state, STATE_PRESENT), "two\n");
   end();
 }
-END_TEST
 
-START_TEST(damaged_files_are_as_if_they_were_not_there)
+TEST(damaged_files_are_as_if_they_were_not_there)
 {
   open_state();
   drop_state();
@@ -260,9 +250,8 @@ START_TEST(damaged_files_are_as_if_they_were_not_there)
   ck_assert_uint_eq(state_text_origin(state), 0);
   end();
 }
-END_TEST
 
-START_TEST(each_damaged_file_is_reported)
+TEST(each_damaged_file_is_reported)
 {
   static const char* const names[] = { "starts", "subscribers", "present.rack", "good.rack" };
   static const char* const whys[] = { "larger than", "not a text", "outside",
@@ -311,9 +300,8 @@ START_TEST(each_damaged_file_is_reported)
   ck_assert_uint_eq(state_starts(state), 1);
   end();
 }
-END_TEST
 
-START_TEST(what_a_killed_run_was_writing_is_removed)
+TEST(what_a_killed_run_was_writing_is_removed)
 {
   open_state();
   drop_state();
@@ -322,9 +310,8 @@ START_TEST(what_a_killed_run_was_writing_is_removed)
   ck_assert_int_ne(access(scratch_path(&scratch, "state/.warprack-1.tmp"), F_OK), 0);
   end();
 }
-END_TEST
 
-START_TEST(a_folder_has_one_user)
+TEST(a_folder_has_one_user)
 {
   open_state();
   State* second = NULL;
@@ -334,15 +321,13 @@ START_TEST(a_folder_has_one_user)
   ck_assert_int_eq(state_open(scratch_path(&scratch, "no/such"), on_failed, NULL, &second, &error),
                    STATUS_FILE);
 }
-END_TEST
 
-START_TEST(an_origin_is_the_text_and_never_none)
+TEST(an_origin_is_the_text_and_never_none)
 {
   ck_assert_uint_eq(state_origin("one"), state_origin("one"));
   ck_assert_uint_ne(state_origin("one"), state_origin("onf"));
   ck_assert_uint_ne(state_origin(""), 0);
 }
-END_TEST
 
 /// Fill the file system of the state folder.
 static void
@@ -355,7 +340,7 @@ fill(void)
   close(fd);
 }
 
-START_TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
+TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
 {
   make_scratch();
   mkdir(scratch_path(&scratch, "state"), 0777);
@@ -384,7 +369,6 @@ START_TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
   umount2(scratch_path(&scratch, "state"), MNT_DETACH);
   scratch_remove(&scratch);
 }
-END_TEST
 
 /// From here on a system call fails for this process.
 static void
@@ -418,25 +402,22 @@ assert_said(const long call, const int code, const char* const expected)
   ck_assert_msg(strstr(why.text, expected), "%s", why.text);
 }
 
-START_TEST(a_system_without_openat2_is_named)
+TEST(a_system_without_openat2_is_named)
 {
   assert_said(SYS_openat2, ENOSYS, "this system lacks openat2");
 }
-END_TEST
 
-START_TEST(a_sandbox_without_openat2_is_named)
+TEST(a_sandbox_without_openat2_is_named)
 {
   assert_said(SYS_openat2, EPERM, "this system lacks openat2");
 }
-END_TEST
 
-START_TEST(what_is_forbidden_for_another_reason_is_said_as_it_is)
+TEST(what_is_forbidden_for_another_reason_is_said_as_it_is)
 {
   assert_said(SYS_openat, EPERM, "Operation not permitted");
 }
-END_TEST
 
-START_TEST(files_of_the_folder_are_replaced_as_a_whole)
+TEST(files_of_the_folder_are_replaced_as_a_whole)
 {
   make_scratch();
   Folder folder;
@@ -453,7 +434,6 @@ START_TEST(files_of_the_folder_are_replaced_as_a_whole)
   folder_close(&folder);
   scratch_remove(&scratch);
 }
-END_TEST
 
 #define N_WRITES 50
 
@@ -471,7 +451,7 @@ write_often(void* const name)
 }
 
 // The rack that is saved by a command and the one that is kept may be in one folder.
-START_TEST(two_who_write_into_one_folder_do_not_meet)
+TEST(two_who_write_into_one_folder_do_not_meet)
 {
   static char names[2][8] = { "a.rack", "b.rack" };
   make_scratch();
@@ -487,9 +467,8 @@ START_TEST(two_who_write_into_one_folder_do_not_meet)
   ck_assert_uint_eq(scratch_count(&scratch), 2);
   scratch_remove(&scratch);
 }
-END_TEST
 
-START_TEST(a_file_that_is_replaced_keeps_its_permissions)
+TEST(a_file_that_is_replaced_keeps_its_permissions)
 {
   make_scratch();
   Folder folder;
@@ -512,21 +491,5 @@ START_TEST(a_file_that_is_replaced_keeps_its_permissions)
   folder_close(&folder);
   scratch_remove(&scratch);
 }
-END_TEST
 
-SUITE_MAIN("state", a_rack_is_kept_once_it_has_lived, subscribers_are_kept_at_once_and_at_the_end,
-           a_rack_that_was_heard_just_before_a_crash_is_not_kept,
-           a_rack_that_a_worker_was_lost_with_has_to_live_anew,
-           a_rack_that_changes_all_the_time_is_kept_as_it_was_five_seconds_ago,
-           the_same_rack_is_not_written_twice, a_rack_that_has_lived_for_a_minute_is_a_good_one,
-           what_follows_a_good_rack_becomes_good_a_minute_later,
-           starts_that_have_not_lived_are_counted,
-           an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack,
-           damaged_files_are_as_if_they_were_not_there, each_damaged_file_is_reported,
-           what_a_killed_run_was_writing_is_removed, a_folder_has_one_user,
-           an_origin_is_the_text_and_never_none,
-           a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack,
-           a_system_without_openat2_is_named, a_sandbox_without_openat2_is_named,
-           what_is_forbidden_for_another_reason_is_said_as_it_is,
-           files_of_the_folder_are_replaced_as_a_whole, two_who_write_into_one_folder_do_not_meet,
-           a_file_that_is_replaced_keeps_its_permissions)
+SUITE_MAIN("state")

@@ -41,7 +41,7 @@ decode(const WireKind kind, const Body body, WireMessage* const message, Error* 
 
 // ---- round trips ----
 
-START_TEST(every_kind_arrives_as_it_was_sent)
+TEST(every_kind_arrives_as_it_was_sent)
 {
   for (WireKind kind = WIRE_CONFIG; kind < WIRE_N_KINDS; ++kind) {
     const WireMessage sent = wire_sample(kind);
@@ -57,9 +57,8 @@ START_TEST(every_kind_arrives_as_it_was_sent)
   }
   wire_samples_clear();
 }
-END_TEST
 
-START_TEST(a_config_without_a_rack_has_none)
+TEST(a_config_without_a_rack_has_none)
 {
   WireMessage sent = wire_sample(WIRE_CONFIG);
   sent.config.rack = NULL;
@@ -71,9 +70,8 @@ START_TEST(a_config_without_a_rack_has_none)
   free(body.bytes);
   wire_samples_clear();
 }
-END_TEST
 
-START_TEST(texts_are_made_printable_before_they_are_sent)
+TEST(texts_are_made_printable_before_they_are_sent)
 {
   static const struct {
     const char* sent;
@@ -101,9 +99,8 @@ START_TEST(texts_are_made_printable_before_they_are_sent)
     free(body.bytes);
   }
 }
-END_TEST
 
-START_TEST(a_text_that_is_not_printable_is_refused)
+TEST(a_text_that_is_not_printable_is_refused)
 {
   static const char* const bad[] = { "\n",
                                      "\x1B",
@@ -126,9 +123,8 @@ START_TEST(a_text_that_is_not_printable_is_refused)
                   "text %u passes", b);
   }
 }
-END_TEST
 
-START_TEST(a_descriptor_that_came_is_closed_also_when_it_is_zero)
+TEST(a_descriptor_that_came_is_closed_also_when_it_is_zero)
 {
   close(STDIN_FILENO);
   WireMessage message = { .kind = WIRE_ARM, .arm.ring_fd = open("/dev/null", O_RDONLY) };
@@ -136,9 +132,8 @@ START_TEST(a_descriptor_that_came_is_closed_also_when_it_is_zero)
   wire_message_clear(&message);
   ck_assert_int_eq(fcntl(0, F_GETFD), -1);
 }
-END_TEST
 
-START_TEST(a_status_always_has_a_reason_and_success_has_none)
+TEST(a_status_always_has_a_reason_and_success_has_none)
 {
   WireMessage message = { .kind = WIRE_REPLY };
   message.reply.reply = (EngineReply){ .status = STATUS_NO_MEM, .text = "" };
@@ -158,7 +153,6 @@ START_TEST(a_status_always_has_a_reason_and_success_has_none)
   ck_assert_str_eq(received.reply.reply.text, "");
   free(body.bytes);
 }
-END_TEST
 
 // ---- what cannot be ----
 
@@ -188,7 +182,7 @@ is_taken(const WireKind kind, const Body body)
   return true;
 }
 
-START_TEST(every_cut_is_refused)
+TEST(every_cut_is_refused)
 {
   for (WireKind kind = WIRE_CONFIG; kind < WIRE_N_KINDS; ++kind) {
     const WireMessage sent = wire_sample(kind);
@@ -212,9 +206,8 @@ START_TEST(every_cut_is_refused)
   }
   wire_samples_clear();
 }
-END_TEST
 
-START_TEST(every_changed_byte_is_refused_or_in_range)
+TEST(every_changed_byte_is_refused_or_in_range)
 {
   uint32_t n_taken = 0;
   uint32_t n_refused = 0;
@@ -237,7 +230,6 @@ START_TEST(every_changed_byte_is_refused_or_in_range)
   ck_assert_uint_gt(n_refused, 1000U);
   wire_samples_clear();
 }
-END_TEST
 
 /// Overwrite a field of the sample's body and expect a refusal.
 static void
@@ -271,7 +263,7 @@ expect_float_refusal(const WireKind kind, const uint32_t at, const float value)
 
 #define FACTS_BYTES (56U + 2U * 13U) // of the samples: two fallbacks
 
-START_TEST(values_just_beyond_their_range_are_refused)
+TEST(values_just_beyond_their_range_are_refused)
 {
   static const uint32_t large[] = { 0x7FFFFFFFU, 0x80000000U, UINT32_MAX };
   expect_u32_refusal(WIRE_CONFIG, 4, 1025);    // n_in
@@ -314,7 +306,6 @@ START_TEST(values_just_beyond_their_range_are_refused)
   }
   wire_samples_clear();
 }
-END_TEST
 
 /// The body of a message with one of its texts replaced by `n` letters.
 static Body
@@ -333,7 +324,7 @@ with_text_of(const Body body, const char* const text, const uint32_t n)
   return longer;
 }
 
-START_TEST(a_text_that_is_longer_than_its_room_is_refused)
+TEST(a_text_that_is_longer_than_its_room_is_refused)
 {
   WireMessage status = wire_sample(WIRE_STATUS);
   WireMessage failed = wire_sample(WIRE_FAILED);
@@ -386,9 +377,8 @@ START_TEST(a_text_that_is_longer_than_its_room_is_refused)
   }
   wire_samples_clear();
 }
-END_TEST
 
-START_TEST(what_the_other_side_would_refuse_is_not_sent)
+TEST(what_the_other_side_would_refuse_is_not_sent)
 {
   unsigned char* body = NULL;
   uint32_t n = 0;
@@ -408,9 +398,8 @@ START_TEST(what_the_other_side_would_refuse_is_not_sent)
   ck_assert_ptr_null(body);
   wire_samples_clear();
 }
-END_TEST
 
-START_TEST(fields_that_are_larger_together_than_the_message_may_be_are_not_sent)
+TEST(fields_that_are_larger_together_than_the_message_may_be_are_not_sent)
 {
   Coder coder = { .writes = true, .max = 11 };
   uint32_t value = 5;
@@ -422,9 +411,8 @@ START_TEST(fields_that_are_larger_together_than_the_message_may_be_are_not_sent)
   ck_assert_uint_eq(coder.at, 8);
   free(coder.out);
 }
-END_TEST
 
-START_TEST(a_text_without_an_end_is_sent_as_far_as_its_room)
+TEST(a_text_without_an_end_is_sent_as_far_as_its_room)
 {
   struct {
     char text[8];
@@ -438,9 +426,8 @@ START_TEST(a_text_without_an_end_is_sent_as_far_as_its_room)
   ck_assert_int_eq(memcmp(coder.out + sizeof(uint32_t), "xxxxxxx", 7), 0);
   free(coder.out);
 }
-END_TEST
 
-START_TEST(a_kind_for_the_other_side_is_refused)
+TEST(a_kind_for_the_other_side_is_refused)
 {
   for (uint32_t kind = 0; kind < 100U; ++kind) {
     for (WireSide side = WIRE_SERVER; side <= WIRE_WORKER; ++side) {
@@ -453,9 +440,8 @@ START_TEST(a_kind_for_the_other_side_is_refused)
     }
   }
 }
-END_TEST
 
-START_TEST(a_descriptor_comes_with_arm_and_with_nothing_else)
+TEST(a_descriptor_comes_with_arm_and_with_nothing_else)
 {
   const WireMessage sent = wire_sample(WIRE_ARM);
   const Body body = encoded(&sent);
@@ -466,15 +452,5 @@ START_TEST(a_descriptor_comes_with_arm_and_with_nothing_else)
   ck_assert(wire_decode(WIRE_WORKER, WIRE_DISARM, NULL, 0, 0, &message, NULL) == STATUS_BAD_ARG);
   wire_samples_clear();
 }
-END_TEST
 
-SUITE_MAIN("wire", every_kind_arrives_as_it_was_sent, a_config_without_a_rack_has_none,
-           texts_are_made_printable_before_they_are_sent, a_text_that_is_not_printable_is_refused,
-           a_status_always_has_a_reason_and_success_has_none, every_cut_is_refused,
-           every_changed_byte_is_refused_or_in_range, values_just_beyond_their_range_are_refused,
-           a_descriptor_that_came_is_closed_also_when_it_is_zero,
-           a_text_that_is_longer_than_its_room_is_refused,
-           what_the_other_side_would_refuse_is_not_sent,
-           fields_that_are_larger_together_than_the_message_may_be_are_not_sent,
-           a_text_without_an_end_is_sent_as_far_as_its_room, a_kind_for_the_other_side_is_refused,
-           a_descriptor_comes_with_arm_and_with_nothing_else)
+SUITE_MAIN("wire")

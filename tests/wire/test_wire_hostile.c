@@ -24,7 +24,7 @@ expect_broken(Wire* const wire)
   }
 }
 
-START_TEST(a_header_that_cannot_be_ends_it_before_its_body)
+TEST(a_header_that_cannot_be_ends_it_before_its_body)
 {
   static const struct {
     WireSide side;
@@ -46,9 +46,8 @@ START_TEST(a_header_that_cannot_be_ends_it_before_its_body)
     wire_ends_free(&pair);
   }
 }
-END_TEST
 
-START_TEST(nothing_is_received_after_what_cannot_be)
+TEST(nothing_is_received_after_what_cannot_be)
 {
   const WireEnds pair = wire_ends_half(WIRE_SERVER);
   const uint32_t wrong[] = { WIRE_NOTE, 4, 77 }; // a text of 77 bytes that does not come
@@ -60,7 +59,6 @@ START_TEST(nothing_is_received_after_what_cannot_be)
   expect_broken(pair.server);
   wire_ends_free(&pair);
 }
-END_TEST
 
 /// Send bytes with n_fds descriptors beside their first.
 static void
@@ -87,7 +85,7 @@ send_with_descriptors(const int socket, const void* const bytes, const size_t n_
   ck_assert_int_eq(sendmsg(socket, &message, 0), (ssize_t)n_bytes);
 }
 
-START_TEST(descriptors_where_none_belong_are_closed)
+TEST(descriptors_where_none_belong_are_closed)
 {
   const unsigned before = descriptors_open();
   const WireMessage note = wire_sample(WIRE_NOTE);
@@ -125,9 +123,8 @@ START_TEST(descriptors_where_none_belong_are_closed)
   wire_samples_clear();
   ck_assert_uint_eq(descriptors_open(), before);
 }
-END_TEST
 
-START_TEST(a_descriptor_belongs_to_its_own_message)
+TEST(a_descriptor_belongs_to_its_own_message)
 {
   const WireEnds pair = wire_ends_half(WIRE_WORKER);
   const WireMessage set = wire_sample(WIRE_SET);
@@ -147,8 +144,5 @@ START_TEST(a_descriptor_belongs_to_its_own_message)
   wire_ends_free(&pair);
   wire_samples_clear();
 }
-END_TEST
 
-SUITE_MAIN("wire hostile", a_header_that_cannot_be_ends_it_before_its_body,
-           nothing_is_received_after_what_cannot_be, descriptors_where_none_belong_are_closed,
-           a_descriptor_belongs_to_its_own_message)
+SUITE_MAIN("wire hostile")

@@ -13,7 +13,7 @@
 
 static Error error;
 
-START_TEST(encoding_and_decoding_fail_whole)
+TEST(encoding_and_decoding_fail_whole)
 {
   for (WireKind kind = WIRE_CONFIG; kind < WIRE_N_KINDS; ++kind) {
     const WireMessage sent = wire_sample(kind);
@@ -47,9 +47,8 @@ START_TEST(encoding_and_decoding_fail_whole)
   }
   wire_samples_clear();
 }
-END_TEST
 
-START_TEST(a_message_that_memory_was_missing_for_is_not_sent)
+TEST(a_message_that_memory_was_missing_for_is_not_sent)
 {
   const unsigned before = descriptors_open();
   const WireEnds ends = wire_ends_new();
@@ -74,9 +73,8 @@ START_TEST(a_message_that_memory_was_missing_for_is_not_sent)
   wire_samples_clear();
   ck_assert_uint_eq(descriptors_open(), before);
 }
-END_TEST
 
-START_TEST(receiving_without_memory_is_the_end)
+TEST(receiving_without_memory_is_the_end)
 {
   const WireMessage note = wire_sample(WIRE_NOTE);
   const WireEnds ends = wire_ends_new();
@@ -89,9 +87,8 @@ START_TEST(receiving_without_memory_is_the_end)
   ck_assert_int_eq(wire_receive(ends.server, &received, &error), STATUS_NO_MEM);
   wire_ends_free(&ends);
 }
-END_TEST
 
-START_TEST(counts_take_no_memory_before_their_bytes_are_there)
+TEST(counts_take_no_memory_before_their_bytes_are_there)
 {
   static const struct {
     WireKind kind;
@@ -112,9 +109,8 @@ START_TEST(counts_take_no_memory_before_their_bytes_are_there)
     ck_assert_int_eq(status, STATUS_BAD_ARG);
   }
 }
-END_TEST
 
-START_TEST(uids_are_set_whole_or_not_at_all)
+TEST(uids_are_set_whole_or_not_at_all)
 {
   Rack* const rack = rack_copy(wire_sample(WIRE_EDIT).edit.rack);
   const RackUid uids[] = { 16, 17 };
@@ -126,8 +122,5 @@ START_TEST(uids_are_set_whole_or_not_at_all)
   rack_free(rack);
   wire_samples_clear();
 }
-END_TEST
 
-SUITE_MAIN("wire memory", encoding_and_decoding_fail_whole,
-           a_message_that_memory_was_missing_for_is_not_sent, receiving_without_memory_is_the_end,
-           counts_take_no_memory_before_their_bytes_are_there, uids_are_set_whole_or_not_at_all)
+SUITE_MAIN("wire memory")

@@ -112,7 +112,7 @@ random_rack(uint64_t* const state)
   return random;
 }
 
-START_TEST(a_rack_arrives_with_its_uids_its_order_and_every_bit)
+TEST(a_rack_arrives_with_its_uids_its_order_and_every_bit)
 {
   uint64_t state = 1;
   uint32_t most = 0;
@@ -135,9 +135,8 @@ START_TEST(a_rack_arrives_with_its_uids_its_order_and_every_bit)
   }
   ck_assert_uint_gt(most, 8U);
 }
-END_TEST
 
-START_TEST(uids_that_cannot_be_are_refused_and_change_nothing)
+TEST(uids_that_cannot_be_are_refused_and_change_nothing)
 {
   static const RackUid wrong[][2] = { { 20, 20 }, { 0, 20 }, { 2, 20 }, { 15, 20 }, { 30, 20 } };
   Rack* const rack = rack_copy(wire_sample(WIRE_EDIT).edit.rack);
@@ -162,9 +161,8 @@ START_TEST(uids_that_cannot_be_are_refused_and_change_nothing)
   rack_free(rack);
   wire_samples_clear();
 }
-END_TEST
 
-START_TEST(a_document_that_cannot_be_is_refused)
+TEST(a_document_that_cannot_be_is_refused)
 {
   static const char* const wrong[] = { "add a nothing", "add a gain\nadd b gain", "",
                                        "add a gain\nadd b gain\nconnect a b\nconnect b a" };
@@ -181,7 +179,5 @@ START_TEST(a_document_that_cannot_be_is_refused)
     ck_assert_ptr_nonnull(strstr(error.text, "EDIT: "));
   }
 }
-END_TEST
 
-SUITE_MAIN("wire rack", a_rack_arrives_with_its_uids_its_order_and_every_bit,
-           uids_that_cannot_be_are_refused_and_change_nothing, a_document_that_cannot_be_is_refused)
+SUITE_MAIN("wire rack")

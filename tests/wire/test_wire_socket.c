@@ -22,7 +22,7 @@
 
 static Error error;
 
-START_TEST(every_kind_goes_over)
+TEST(every_kind_goes_over)
 {
   const unsigned before = descriptors_open();
   const WireEnds pair = wire_ends_new();
@@ -42,9 +42,8 @@ START_TEST(every_kind_goes_over)
   wire_samples_clear();
   ck_assert_uint_eq(descriptors_open(), before);
 }
-END_TEST
 
-START_TEST(a_side_sends_only_what_the_other_may_receive)
+TEST(a_side_sends_only_what_the_other_may_receive)
 {
   const WireEnds pair = wire_ends_new();
   for (WireKind kind = WIRE_CONFIG; kind < WIRE_N_KINDS; ++kind) {
@@ -60,11 +59,10 @@ START_TEST(a_side_sends_only_what_the_other_may_receive)
   wire_ends_free(&pair);
   wire_samples_clear();
 }
-END_TEST
 
 // ---- in pieces ----
 
-START_TEST(a_message_that_comes_byte_by_byte_is_whole_at_its_last)
+TEST(a_message_that_comes_byte_by_byte_is_whole_at_its_last)
 {
   const WireEnds pair = wire_ends_half(WIRE_SERVER);
   for (uint32_t round = 0; round < 2U; ++round) {
@@ -85,9 +83,8 @@ START_TEST(a_message_that_comes_byte_by_byte_is_whole_at_its_last)
   wire_ends_free(&pair);
   wire_samples_clear();
 }
-END_TEST
 
-START_TEST(a_message_that_comes_in_two_pieces_is_whole)
+TEST(a_message_that_comes_in_two_pieces_is_whole)
 {
   const WireEnds pair = wire_ends_half(WIRE_SERVER);
   const WireMessage sent = wire_sample(WIRE_NOTE);
@@ -104,9 +101,8 @@ START_TEST(a_message_that_comes_in_two_pieces_is_whole)
   }
   wire_ends_free(&pair);
 }
-END_TEST
 
-START_TEST(messages_that_come_at_once_are_taken_one_by_one)
+TEST(messages_that_come_at_once_are_taken_one_by_one)
 {
   const WireEnds pair = wire_ends_new();
   for (uint32_t i = 0; i < 100U; ++i) {
@@ -122,7 +118,6 @@ START_TEST(messages_that_come_at_once_are_taken_one_by_one)
   }
   wire_ends_free(&pair);
 }
-END_TEST
 
 typedef struct Sender {
   Wire* wire;
@@ -148,7 +143,7 @@ send_notes(void* const context)
   return NULL;
 }
 
-START_TEST(threads_of_the_worker_send_whole_messages_each_in_its_order)
+TEST(threads_of_the_worker_send_whole_messages_each_in_its_order)
 {
   const WireEnds pair = wire_ends_new();
   const int small = 4096; // so that they have to wait for the server
@@ -175,7 +170,6 @@ START_TEST(threads_of_the_worker_send_whole_messages_each_in_its_order)
   }
   wire_ends_free(&pair);
 }
-END_TEST
 
 // ---- a worker that does not read ----
 
@@ -195,7 +189,7 @@ large_rack(const uint32_t n_texts)
   return rack;
 }
 
-START_TEST(the_server_never_waits_and_its_queue_has_a_bound)
+TEST(the_server_never_waits_and_its_queue_has_a_bound)
 {
   const WireEnds pair = wire_ends_new();
   Rack* const rack = large_rack(1);
@@ -228,9 +222,8 @@ START_TEST(the_server_never_waits_and_its_queue_has_a_bound)
   rack_free(rack);
   wire_ends_free(&pair);
 }
-END_TEST
 
-START_TEST(small_messages_count_with_their_memory)
+TEST(small_messages_count_with_their_memory)
 {
   const WireEnds pair = wire_ends_new();
   const WireMessage reset = { .kind = WIRE_RESET_LOAD };
@@ -241,9 +234,8 @@ START_TEST(small_messages_count_with_their_memory)
   ck_assert_uint_lt(n_sent, WIRE_QUEUE_BYTES / 32U);
   wire_ends_free(&pair);
 }
-END_TEST
 
-START_TEST(a_document_beyond_the_limit_is_not_sent)
+TEST(a_document_beyond_the_limit_is_not_sent)
 {
   const WireEnds pair = wire_ends_new();
   Rack* const rack = large_rack(4);
@@ -253,9 +245,8 @@ START_TEST(a_document_beyond_the_limit_is_not_sent)
   rack_free(rack);
   wire_ends_free(&pair);
 }
-END_TEST
 
-START_TEST(descriptors_that_wait_are_not_lost)
+TEST(descriptors_that_wait_are_not_lost)
 {
   const unsigned before = descriptors_open();
   const WireEnds pair = wire_ends_new();
@@ -272,11 +263,10 @@ START_TEST(descriptors_that_wait_are_not_lost)
   wire_samples_clear();
   ck_assert_uint_eq(descriptors_open(), before);
 }
-END_TEST
 
 // ---- the end ----
 
-START_TEST(the_end_of_the_other_side_is_told_for_good)
+TEST(the_end_of_the_other_side_is_told_for_good)
 {
   WireEnds pair = wire_ends_new();
   WireMessage message = { .kind = WIRE_NOTE, .note = "last words" };
@@ -295,9 +285,8 @@ START_TEST(the_end_of_the_other_side_is_told_for_good)
   ck_assert_int_eq(wire_flush(pair.server, &error), STATUS_NET);
   wire_ends_free(&pair);
 }
-END_TEST
 
-START_TEST(an_end_in_the_middle_of_a_message_is_told)
+TEST(an_end_in_the_middle_of_a_message_is_told)
 {
   const WireMessage note = wire_sample(WIRE_NOTE);
   unsigned char bytes[WIRE_FRAME_BYTES];
@@ -313,13 +302,5 @@ START_TEST(an_end_in_the_middle_of_a_message_is_told)
     wire_ends_free(&pair);
   }
 }
-END_TEST
 
-SUITE_MAIN("wire socket", every_kind_goes_over, a_side_sends_only_what_the_other_may_receive,
-           a_message_that_comes_byte_by_byte_is_whole_at_its_last,
-           a_message_that_comes_in_two_pieces_is_whole,
-           messages_that_come_at_once_are_taken_one_by_one,
-           threads_of_the_worker_send_whole_messages_each_in_its_order,
-           the_server_never_waits_and_its_queue_has_a_bound, small_messages_count_with_their_memory,
-           a_document_beyond_the_limit_is_not_sent, descriptors_that_wait_are_not_lost,
-           the_end_of_the_other_side_is_told_for_good, an_end_in_the_middle_of_a_message_is_told)
+SUITE_MAIN("wire socket")

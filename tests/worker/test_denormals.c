@@ -30,7 +30,7 @@ be_tiny(TestDriver* const driver, const uint64_t seed)
   }
 }
 
-START_TEST(what_a_rack_makes_is_never_denormal)
+TEST(what_a_rack_makes_is_never_denormal)
 {
   for (int offline = 1; offline >= 0; --offline) { // live, this thread is the driver, and flushes
     TestDriver driver = driver_new(RACK, 2, 2, 1, offline, N_FRAMES);
@@ -46,7 +46,6 @@ START_TEST(what_a_rack_makes_is_never_denormal)
     driver_free(&driver);
   }
 }
-END_TEST
 
 /// The load of a block in the middle, over the next BLOCKS blocks.
 static double
@@ -64,7 +63,7 @@ median_load(TestDriver* const driver)
 
 // A ratio within one run, in turns and of the quickest rounds, so that it is no matter of the
 // machine.
-START_TEST(they_cost_no_more_than_silence)
+TEST(they_cost_no_more_than_silence)
 {
   TestDriver driver = driver_new(RACK, 2, 2, 1, false, N_FRAMES);
   double silent = INFINITY;
@@ -81,6 +80,5 @@ START_TEST(they_cost_no_more_than_silence)
   ck_assert_double_le(tiny, 1.5 * silent);
   driver_free(&driver);
 }
-END_TEST
 
-SUITE_MAIN("denormals", what_a_rack_makes_is_never_denormal, they_cost_no_more_than_silence)
+SUITE_MAIN("denormals")

@@ -8,7 +8,7 @@
 
 static Load load;
 
-START_TEST(quantiles_are_edges_of_bins_and_never_above_the_largest)
+TEST(quantiles_are_edges_of_bins_and_never_above_the_largest)
 {
   for (uint32_t i = 0; i < 99; ++i) {
     load_add(&load, S_NS, 0.101);
@@ -23,9 +23,8 @@ START_TEST(quantiles_are_edges_of_bins_and_never_above_the_largest)
   ck_assert_double_eq(load_quantile(&load, 0.5), 0.0);
   ck_assert_double_eq(load_largest(&load), 0.0);
 }
-END_TEST
 
-START_TEST(what_is_over_is_forgotten_after_ten_to_twenty_seconds)
+TEST(what_is_over_is_forgotten_after_ten_to_twenty_seconds)
 {
   const uint64_t begin_ns = 100U * S_NS;
   load_add(&load, begin_ns, 0.1);
@@ -38,9 +37,8 @@ START_TEST(what_is_over_is_forgotten_after_ten_to_twenty_seconds)
   ck_assert_double_eq(load_largest(&load), 0.3);
   ck_assert_double_eq_tol(load_quantile(&load, 0.5), 0.2025, 1e-9);
 }
-END_TEST
 
-START_TEST(what_was_before_a_long_silence_is_forgotten_with_the_first_block_after_it)
+TEST(what_was_before_a_long_silence_is_forgotten_with_the_first_block_after_it)
 {
   const uint64_t begin_ns = 100U * S_NS;
   load_add(&load, begin_ns, 0.9);
@@ -50,8 +48,5 @@ START_TEST(what_was_before_a_long_silence_is_forgotten_with_the_first_block_afte
   load_add(&load, begin_ns + 6U * LOAD_HALF_NS, 0.2);
   ck_assert_double_eq(load_largest(&load), 0.2);
 }
-END_TEST
 
-SUITE_MAIN("load", quantiles_are_edges_of_bins_and_never_above_the_largest,
-           what_is_over_is_forgotten_after_ten_to_twenty_seconds,
-           what_was_before_a_long_silence_is_forgotten_with_the_first_block_after_it)
+SUITE_MAIN("load")

@@ -36,14 +36,13 @@ assert_ns(const double ns, const double expected)
   ck_assert_msg(fabs(ns - expected) < 1e-6 * expected, "%.9g ns, not %.9g", ns, expected);
 }
 
-START_TEST(an_empty_rack_is_one_stage)
+TEST(an_empty_rack_is_one_stage)
 {
   assert_ns(placement_predict(&costs, &small, NULL, 0, PLACEMENT_CPU), 100.0 + 64 * 2 * 0.5);
   assert_ns(placement_predict(&costs, &small, NULL, 0, PLACEMENT_GPU), 10000.0 + 64 * 2 * 0.25);
 }
-END_TEST
 
-START_TEST(nodes_of_one_effect_and_level_are_one_batch)
+TEST(nodes_of_one_effect_and_level_are_one_batch)
 {
   PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU },
                             { HEAVY, 1, 2, 0, true, PLACEMENT_CPU },
@@ -55,9 +54,8 @@ START_TEST(nodes_of_one_effect_and_level_are_one_batch)
   const double two_batches = placement_predict(&costs, &small, nodes, 3, PLACEMENT_CPU);
   assert_ns(two_batches, stage + 2 * 50.0 + 64 * 5 * 1.0 + 100.0 + 64 * 2 * 40.0);
 }
-END_TEST
 
-START_TEST(taps_cost_per_channel_and_per_frame)
+TEST(taps_cost_per_channel_and_per_frame)
 {
   PlacementNode nodes[] = { { TAPPED, 0, 2, 1000, true, PLACEMENT_CPU } };
   assert_ns(placement_predict(&costs, &small, nodes, 1, PLACEMENT_CPU),
@@ -66,9 +64,8 @@ START_TEST(taps_cost_per_channel_and_per_frame)
   assert_ns(placement_predict(&costs, &small, nodes, 1, PLACEMENT_GPU),
             10000.0 + 64 * 2 * 0.25 + 3000.0 + 64 * 2 * 0.1 + 2000 * 0.002);
 }
-END_TEST
 
-START_TEST(every_change_of_sides_is_another_stage)
+TEST(every_change_of_sides_is_another_stage)
 {
   PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU },
                             { CPU_ONLY, 1, 2, 0, false, PLACEMENT_CPU },
@@ -78,9 +75,8 @@ START_TEST(every_change_of_sides_is_another_stage)
   assert_ns(placement_predict(&costs, &small, nodes, 3, PLACEMENT_GPU),
             2 * gpu_stage + cpu_stage + 2 * (1000.0 + 64 * 2 * 0.001) + 200.0 + 64 * 2 * 1.0);
 }
-END_TEST
 
-START_TEST(long_batches_of_the_cpu_are_spread_over_its_cores)
+TEST(long_batches_of_the_cpu_are_spread_over_its_cores)
 {
   PlacementNode nodes[] = { { HEAVY, 0, 256, 0, true, PLACEMENT_CPU } };
   PlacementShape shape = small;
@@ -95,9 +91,8 @@ START_TEST(long_batches_of_the_cpu_are_spread_over_its_cores)
   shape.n_cores = 4;
   assert_ns(placement_predict(&costs, &shape, nodes, 1, PLACEMENT_CPU), light);
 }
-END_TEST
 
-START_TEST(what_is_not_known_costs_infinitely_and_chooses_nothing)
+TEST(what_is_not_known_costs_infinitely_and_chooses_nothing)
 {
   PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU } };
   costs.effects[PLACEMENT_GPU][LIGHT].is_known = false;
@@ -107,9 +102,8 @@ START_TEST(what_is_not_known_costs_infinitely_and_chooses_nothing)
   ck_assert_int_eq(placement_decide(false, PLACEMENT_CPU, INFINITY, 1.0), PLACEMENT_CPU);
   ck_assert_int_eq(placement_decide(true, PLACEMENT_GPU, 1.0, INFINITY), PLACEMENT_GPU);
 }
-END_TEST
 
-START_TEST(small_work_stays_and_large_work_goes)
+TEST(small_work_stays_and_large_work_goes)
 {
   PlacementNode nodes[] = { { HEAVY, 0, 2, 0, true, PLACEMENT_CPU } };
   PlacementShape shape = small;
@@ -122,9 +116,8 @@ START_TEST(small_work_stays_and_large_work_goes)
                      n_channels >= 8U ? PLACEMENT_GPU : PLACEMENT_CPU);
   }
 }
-END_TEST
 
-START_TEST(a_rack_that_plays_changes_sides_for_twice_the_speed_only)
+TEST(a_rack_that_plays_changes_sides_for_twice_the_speed_only)
 {
   ck_assert_int_eq(placement_decide(false, PLACEMENT_CPU, 100.0, 81.0), PLACEMENT_CPU);
   ck_assert_int_eq(placement_decide(false, PLACEMENT_CPU, 100.0, 79.0), PLACEMENT_GPU);
@@ -139,28 +132,17 @@ START_TEST(a_rack_that_plays_changes_sides_for_twice_the_speed_only)
     }
   }
 }
-END_TEST
 
-START_TEST(the_table_of_effects_fits)
+TEST(the_table_of_effects_fits)
 {
   uint32_t n = 0;
   fx_table(&n);
   ck_assert_uint_le(n, PLACEMENT_MAX_EFFECTS);
 }
-END_TEST
 
 int
 main(void)
 {
   set_up();
-  const TTest* const tests[] = { an_empty_rack_is_one_stage,
-                                 nodes_of_one_effect_and_level_are_one_batch,
-                                 taps_cost_per_channel_and_per_frame,
-                                 every_change_of_sides_is_another_stage,
-                                 long_batches_of_the_cpu_are_spread_over_its_cores,
-                                 what_is_not_known_costs_infinitely_and_chooses_nothing,
-                                 small_work_stays_and_large_work_goes,
-                                 a_rack_that_plays_changes_sides_for_twice_the_speed_only,
-                                 the_table_of_effects_fits };
-  return suite_run("placement", tests, (uint32_t)ARRAY_LEN(tests));
+  return suite_run("placement");
 }

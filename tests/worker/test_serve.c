@@ -238,7 +238,7 @@ edit_text(Rig* const rig, Ring* const ring, const uint64_t id, const char* const
 
 // ---- tests ----
 
-START_TEST(racks_run_through_the_ring)
+TEST(racks_run_through_the_ring)
 {
   Rig rig;
   start_ready(&rig);
@@ -259,9 +259,8 @@ START_TEST(racks_run_through_the_ring)
   stop(&rig); // armed
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(news_come_twenty_times_a_second_and_no_more)
+TEST(news_come_twenty_times_a_second_and_no_more)
 {
   Rig rig;
   start_ready(&rig);
@@ -284,9 +283,8 @@ START_TEST(news_come_twenty_times_a_second_and_no_more)
   stop(&rig);
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(another_ring_takes_the_place_of_the_first)
+TEST(another_ring_takes_the_place_of_the_first)
 {
   Rig rig;
   start_ready(&rig);
@@ -305,9 +303,8 @@ START_TEST(another_ring_takes_the_place_of_the_first)
   }
   stop(&rig);
 }
-END_TEST
 
-START_TEST(parameters_arrive_with_and_without_a_ring)
+TEST(parameters_arrive_with_and_without_a_ring)
 {
   Rig rig;
   start_ready(&rig);
@@ -337,9 +334,8 @@ START_TEST(parameters_arrive_with_and_without_a_ring)
   stop(&rig);
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(files_come_by_the_callers_loaders)
+TEST(files_come_by_the_callers_loaders)
 {
   Rig rig;
   start_ready(&rig);
@@ -354,9 +350,8 @@ START_TEST(files_come_by_the_callers_loaders)
   stop(&rig);
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(a_ring_that_cannot_be_is_refused_and_the_worker_goes_on)
+TEST(a_ring_that_cannot_be_is_refused_and_the_worker_goes_on)
 {
   Rig rig;
   start_ready(&rig);
@@ -377,9 +372,8 @@ START_TEST(a_ring_that_cannot_be_is_refused_and_the_worker_goes_on)
   stop(&rig);
   ring_free(ring);
 }
-END_TEST
 
-START_TEST(a_config_that_cannot_be_is_said_before_the_end)
+TEST(a_config_that_cannot_be_is_said_before_the_end)
 {
   Rig rig;
   start(&rig);
@@ -389,9 +383,8 @@ START_TEST(a_config_that_cannot_be_is_said_before_the_end)
   ck_assert_str_eq(failed.text, "no folder of that name");
   ck_assert_int_eq(await_end(&rig), SERVE_FAILED);
 }
-END_TEST
 
-START_TEST(what_comes_out_of_turn_ends_it)
+TEST(what_comes_out_of_turn_ends_it)
 {
   Rig rig;
   start(&rig);
@@ -421,9 +414,8 @@ START_TEST(what_comes_out_of_turn_ends_it)
   ck_assert_int_eq(write(wire_fd(rig.wire), garbage, sizeof(garbage)), sizeof(garbage));
   ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
 }
-END_TEST
 
-START_TEST(it_ends_with_the_server)
+TEST(it_ends_with_the_server)
 {
   Rig rig;
   start(&rig);
@@ -431,9 +423,8 @@ START_TEST(it_ends_with_the_server)
   start_ready(&rig);
   stop(&rig);
 }
-END_TEST
 
-START_TEST(a_socket_of_somebody_else_is_not_served)
+TEST(a_socket_of_somebody_else_is_not_served)
 {
   int sockets[2];
   ck_assert(!wire_pair(sockets, &error));
@@ -451,11 +442,5 @@ START_TEST(a_socket_of_somebody_else_is_not_served)
   ck_assert_int_eq(waitpid(between, &status, 0), between);
   ck_assert_int_eq(WEXITSTATUS(status), SERVE_ORPHAN);
 }
-END_TEST
 
-SUITE_MAIN("serve", racks_run_through_the_ring, news_come_twenty_times_a_second_and_no_more,
-           another_ring_takes_the_place_of_the_first, parameters_arrive_with_and_without_a_ring,
-           files_come_by_the_callers_loaders,
-           a_ring_that_cannot_be_is_refused_and_the_worker_goes_on,
-           a_config_that_cannot_be_is_said_before_the_end, what_comes_out_of_turn_ends_it,
-           it_ends_with_the_server, a_socket_of_somebody_else_is_not_served)
+SUITE_MAIN("serve")

@@ -15,7 +15,7 @@
 
 static const char* const levels[] = { "g: gain 0dB", "g: gain -20dB | h: gain 0dB" };
 
-START_TEST(edits_are_answered_once_each_and_in_their_order)
+TEST(edits_are_answered_once_each_and_in_their_order)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -47,9 +47,8 @@ START_TEST(edits_are_answered_once_each_and_in_their_order)
   bench_clear(&bench);
   ck_assert_uint_eq(bench.n_replies, 40U);
 }
-END_TEST
 
-START_TEST(the_end_of_a_tail_is_told)
+TEST(the_end_of_a_tail_is_told)
 {
   static Bench bench;
   bench_start(&bench, "d: delay 20ms feedback=0%");
@@ -65,7 +64,6 @@ START_TEST(the_end_of_a_tail_is_told)
   ck_assert_uint_eq(bench.n_replies, 2U);
   bench_clear(&bench);
 }
-END_TEST
 
 /// Play until the worker reports a change with a serial number above this one.
 static WorkerFacts
@@ -82,7 +80,7 @@ change_after(Bench* const bench, const uint64_t serial)
   return change;
 }
 
-START_TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
+TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
 {
   static const struct {
     const char* text;
@@ -106,7 +104,6 @@ START_TEST(a_rack_knows_its_fallbacks_before_it_first_plays)
     bench_clear(&bench);
   }
 }
-END_TEST
 
 static void
 expect_fallback(const WorkerFacts* const facts, const double level, const FallbackWhy why)
@@ -117,7 +114,7 @@ expect_fallback(const WorkerFacts* const facts, const double level, const Fallba
   ck_assert_int_eq(fallback->follows, why == FALLBACK_LEVEL);
 }
 
-START_TEST(an_output_has_its_last_choice_until_an_edit_is_measured)
+TEST(an_output_has_its_last_choice_until_an_edit_is_measured)
 {
   static const struct {
     const char* text;
@@ -147,9 +144,8 @@ START_TEST(an_output_has_its_last_choice_until_an_edit_is_measured)
   }
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(an_edit_that_fails_leaves_the_fallbacks)
+TEST(an_edit_that_fails_leaves_the_fallbacks)
 {
   static Bench bench;
   const WorkerFacts before = bench_start(&bench, "g: gain -20dB");
@@ -164,9 +160,8 @@ START_TEST(an_edit_that_fails_leaves_the_fallbacks)
                      before.fallbacks.of[0].response);
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(messages_are_applied_with_a_ring_and_without)
+TEST(messages_are_applied_with_a_ring_and_without)
 {
   static Bench bench;
   bench_start(&bench, levels[0]);
@@ -197,9 +192,8 @@ START_TEST(messages_are_applied_with_a_ring_and_without)
   rack_free(rack);
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(a_node_that_is_bypassed_is_told)
+TEST(a_node_that_is_bypassed_is_told)
 {
   static Bench bench;
   bench_start(&bench, "g: gain -20dB");
@@ -214,9 +208,8 @@ START_TEST(a_node_that_is_bypassed_is_told)
   ck_assert_str_eq(place.why, "bypassed");
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(a_new_worker_counts_messages_from_where_they_are)
+TEST(a_new_worker_counts_messages_from_where_they_are)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -235,9 +228,8 @@ START_TEST(a_new_worker_counts_messages_from_where_they_are)
   rack_free(rack);
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(it_holds_no_lock_when_it_calls_back)
+TEST(it_holds_no_lock_when_it_calls_back)
 {
   static Bench bench;
   bench_start(&bench, levels[0]);
@@ -247,9 +239,8 @@ START_TEST(it_holds_no_lock_when_it_calls_back)
   ck_assert_int_eq(bench.replies[1].reply.status, STATUS_OK);
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(without_a_thread_it_answers_within_the_call)
+TEST(without_a_thread_it_answers_within_the_call)
 {
   static Bench bench;
   bench_init(&bench, true);
@@ -274,7 +265,6 @@ START_TEST(without_a_thread_it_answers_within_the_call)
   ck_assert_int_eq(worker_gpu(bench.worker), ENGINE_BACKEND_CPU);
   bench_clear(&bench);
 }
-END_TEST
 
 /// What comes out of WRAP_BLOCKS blocks from a frame on, with changes of a gain every few blocks,
 /// within them.
@@ -306,7 +296,7 @@ play_from(const uint64_t first_frame, float samples[WRAP_BLOCKS * BLOCK])
   bench_clear(&bench);
 }
 
-START_TEST(a_frame_counter_that_leaves_32_bits_behind_changes_nothing)
+TEST(a_frame_counter_that_leaves_32_bits_behind_changes_nothing)
 {
   static const uint64_t middles[] = { 1ULL << 31U, 1ULL << 32U, 3ULL << 32U };
   static float from_zero[WRAP_BLOCKS * BLOCK];
@@ -319,12 +309,5 @@ START_TEST(a_frame_counter_that_leaves_32_bits_behind_changes_nothing)
                   (unsigned long long)middles[m]);
   }
 }
-END_TEST
 
-SUITE_MAIN("worker", a_frame_counter_that_leaves_32_bits_behind_changes_nothing,
-           edits_are_answered_once_each_and_in_their_order, the_end_of_a_tail_is_told,
-           a_rack_knows_its_fallbacks_before_it_first_plays,
-           an_output_has_its_last_choice_until_an_edit_is_measured,
-           an_edit_that_fails_leaves_the_fallbacks, messages_are_applied_with_a_ring_and_without,
-           a_node_that_is_bypassed_is_told, a_new_worker_counts_messages_from_where_they_are,
-           it_holds_no_lock_when_it_calls_back, without_a_thread_it_answers_within_the_call)
+SUITE_MAIN("worker")

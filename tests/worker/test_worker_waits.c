@@ -28,7 +28,7 @@ await_waiting(const Bench* const bench, const uint64_t frame)
   }
 }
 
-START_TEST(what_waits_at_the_end_is_refused)
+TEST(what_waits_at_the_end_is_refused)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -44,9 +44,8 @@ START_TEST(what_waits_at_the_end_is_refused)
   }
   ck_assert_int_eq(bench.replies[19].reply.status, STATUS_LIMIT);
 }
-END_TEST
 
-START_TEST(time_that_stands_still_hurries_what_waits_for_it)
+TEST(time_that_stands_still_hurries_what_waits_for_it)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -58,9 +57,8 @@ START_TEST(time_that_stands_still_hurries_what_waits_for_it)
   ck_assert_uint_eq(bench.replies[0].reply.frame, 100U * BLOCK);
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(blocks_that_stall_for_a_moment_hurry_nothing)
+TEST(blocks_that_stall_for_a_moment_hurry_nothing)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -82,9 +80,8 @@ START_TEST(blocks_that_stall_for_a_moment_hurry_nothing)
   }
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(who_disarms_waits_for_no_frame_that_will_not_come)
+TEST(who_disarms_waits_for_no_frame_that_will_not_come)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -99,7 +96,6 @@ START_TEST(who_disarms_waits_for_no_frame_that_will_not_come)
   }
   bench_clear(&bench);
 }
-END_TEST
 
 static void
 say_why(const Stage* const stage, Error* const error)
@@ -108,7 +104,7 @@ say_why(const Stage* const stage, Error* const error)
   error_set(error, STATUS_DEVICE_LOST, "a device that fails");
 }
 
-START_TEST(a_device_that_fails_is_left_though_an_edit_waits)
+TEST(a_device_that_fails_is_left_though_an_edit_waits)
 {
   static Bench bench;
   static const Backend device = { .name = "device", .stage_error = say_why };
@@ -130,7 +126,6 @@ START_TEST(a_device_that_fails_is_left_though_an_edit_waits)
   ck_assert_str_eq(error.text, "a device that fails");
   bench_clear(&bench);
 }
-END_TEST
 
 // ---- measurements ----
 
@@ -201,7 +196,7 @@ await_measurement(const SlowResponse* const slow)
   }
 }
 
-START_TEST(an_edit_ends_a_measurement)
+TEST(an_edit_ends_a_measurement)
 {
   static Bench bench;
   SlowResponse slow = { .may_go_on = false };
@@ -214,9 +209,8 @@ START_TEST(an_edit_ends_a_measurement)
   ck_assert_double_eq_tol((double)kept->level, 1.0, 1e-3); // not that of the second rack
   bench_clear(&bench);
 }
-END_TEST
 
-START_TEST(so_does_the_end_of_audio)
+TEST(so_does_the_end_of_audio)
 {
   static Bench bench;
   SlowResponse slow = { .may_go_on = false };
@@ -239,7 +233,6 @@ START_TEST(so_does_the_end_of_audio)
   ck_assert_double_eq_tol((double)status.facts.fallbacks.of[0].level, 0.1, 1e-3);
   bench_clear(&bench);
 }
-END_TEST
 
 // ---- a builder whose looks the test asks for ----
 
@@ -306,7 +299,7 @@ fall_behind(Bench* const bench)
   }
 }
 
-START_TEST(a_rack_is_measured_though_another_format_was_refused)
+TEST(a_rack_is_measured_though_another_format_was_refused)
 {
   static Bench bench;
   SlowResponse slow = { .may_go_on = true };
@@ -324,9 +317,8 @@ START_TEST(a_rack_is_measured_though_another_format_was_refused)
   bench_clear(&bench);
   is_stepped = false;
 }
-END_TEST
 
-START_TEST(edits_postpone_a_measurement_for_half_a_second_at_most)
+TEST(edits_postpone_a_measurement_for_half_a_second_at_most)
 {
   static const char* const racks[] = { "c: convolver x | h: gain -40dB",
                                        "c: convolver x | h: gain -20dB | i: gain -20dB" };
@@ -358,9 +350,8 @@ START_TEST(edits_postpone_a_measurement_for_half_a_second_at_most)
   bench_clear(&bench);
   is_stepped = false;
 }
-END_TEST
 
-START_TEST(tails_end_when_the_worker_was_behind_at_most_looks)
+TEST(tails_end_when_the_worker_was_behind_at_most_looks)
 {
   static Bench bench;
   is_stepped = true;
@@ -393,7 +384,6 @@ START_TEST(tails_end_when_the_worker_was_behind_at_most_looks)
   bench_clear(&bench);
   is_stepped = false;
 }
-END_TEST
 
 /// Set a gain of 0 dB to -20 dB before there is a plan: in the rack that is kept for it, or in one
 /// that waits behind.
@@ -424,19 +414,10 @@ set_before_the_first_plan(const bool is_behind)
   bench_clear(&bench);
 }
 
-START_TEST(values_that_are_set_before_the_first_plan_are_kept)
+TEST(values_that_are_set_before_the_first_plan_are_kept)
 {
   set_before_the_first_plan(false);
   set_before_the_first_plan(true);
 }
-END_TEST
 
-SUITE_MAIN("worker_waits", what_waits_at_the_end_is_refused,
-           time_that_stands_still_hurries_what_waits_for_it,
-           blocks_that_stall_for_a_moment_hurry_nothing,
-           who_disarms_waits_for_no_frame_that_will_not_come,
-           a_device_that_fails_is_left_though_an_edit_waits, an_edit_ends_a_measurement,
-           a_rack_is_measured_though_another_format_was_refused, so_does_the_end_of_audio,
-           edits_postpone_a_measurement_for_half_a_second_at_most,
-           tails_end_when_the_worker_was_behind_at_most_looks,
-           values_that_are_set_before_the_first_plan_are_kept)
+SUITE_MAIN("worker_waits")

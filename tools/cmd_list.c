@@ -25,7 +25,7 @@ static int list_run(int argc, char** argv);
 const Command cmd_list = {
   .name = "list",
   .usage = "[options] backends|devices|drivers|effects",
-  .summary = "List what there is: backends, devices, drivers, effects",
+  .summary = "List backends, devices, drivers or effects",
   .run = list_run,
 };
 
@@ -331,7 +331,7 @@ list_run(const int argc, char** const argv)
   // clang-format off
   const Option table[] = {
     { "json",    'j', OPTION_FLAG, .to.flag = &json,     .help = "Print JSON" },
-    { "measure", 'm', OPTION_FLAG, .to.flag = &measures, .help = "Devices: time an empty submission to each GPU" },
+    { "measure", 'm', OPTION_FLAG, .to.flag = &measures, .help = "Devices: measure the time of an empty submission to each GPU" },
   };
   // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1, .max_operands = 1 };

@@ -26,7 +26,7 @@ static int render_run(int argc, char** argv);
 const Command cmd_render = {
   .name = "render",
   .usage = "[options] RACK IN OUT",
-  .summary = "Send a file through a rack to a file",
+  .summary = "Process an audio file with a rack",
   .run = render_run,
 };
 
@@ -271,10 +271,10 @@ render_run(const int argc, char** const argv)
                             .backend.gpu_index = BACKEND_ANY_GPU };
   // clang-format off
   const Option table[] = {
-    { "block",  'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .to.integer = &options.block,                     .help = "Frames per block, default 1024; another one changes rounding at most" },
+    { "block",  'b', OPTION_INTEGER, "N", 1, FX_MAX_BLOCK, .to.integer = &options.block,                     .help = "Frames per block, default 1024; changes the output by rounding at most" },
     { "format", 'f', OPTION_CHOICE,                        .choices = formats, .to.choice = &options.format, .help = "Bits per sample, or float (default float; FLAC: 24)" },
-    { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Reject a truncated input, instead of a warning" },
-    { "tail",   't', OPTION_TEXT,    "S",                  .to.text = &options.tail,                         .help = "Seconds after the input's end, or auto, the default: until it is silent" },
+    { "strict", 's', OPTION_FLAG,                          .to.flag = &options.strict,                       .help = "Reject a truncated input instead of printing a warning" },
+    { "tail",   't', OPTION_TEXT,    "S",                  .to.text = &options.tail,                         .help = "Seconds to render after the end of the input, or auto (default): until silence" },
     BACKEND_OPTIONS(&options.backend),
     { "json",   'j', OPTION_FLAG,                          .to.flag = &options.json,                         .help = "Print the report as JSON" },
     { "quiet",  'q', OPTION_FLAG,                          .to.flag = &options.quiet,                        .help = "Print warnings and errors only" },

@@ -369,9 +369,9 @@ send_run(const int argc, char** const argv)
   // clang-format off
   const Option table[] = {
     { "bundle", 'b', OPTION_FLAG,            .to.flag = &args.is_bundle, .help = "Send all messages, with a word \"" SEPARATOR "\" between them, as one bundle: all or none" },
-    { "json",   'j', OPTION_FLAG,            .to.flag = &args.json,      .help = "Print the answers as one JSON array, those to /server/... as an object" },
+    { "json",   'j', OPTION_FLAG,            .to.flag = &args.json,      .help = "Print the answers as one JSON array; for /server/... as an object" },
     TALK_OPTIONS(&args.talk),
-    { "types",  0,   OPTION_TEXT, "LETTERS", .to.text = &args.types,     .help = "OSC types of the arguments (ihfdsTF), instead of guessing" },
+    { "types",  0,   OPTION_TEXT, "LETTERS", .to.text = &args.types,     .help = "OSC types of the arguments (ihfdsTF), default by their form" },
   };
   // clang-format on
   const OptionTable options = { table, ARRAY_LEN(table), .min_operands = 1,

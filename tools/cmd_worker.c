@@ -20,7 +20,7 @@ static int player_run(int argc, char** argv);
 const Command cmd_worker = {
   .name = "worker",
   .usage = "",
-  .summary = "What \"run\" starts to plan and to run its rack",
+  .summary = "The worker process, which \"run\" starts: plans and runs the rack",
   .run = player_run,
   .may_lose_output = true,
 };

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps what the documentation quotes true.
+"""Keeps quotations in the documents equal to their sources.
 
-    tools/docs.py PROGRAM            writes the quotations anew
-    tools/docs.py --check PROGRAM    changes nothing; exit status 1 when one is not as its source, a
-                                     relative link leads nowhere, or README.md names an OSC address
-                                     that control/README.md does not describe
+    tools/docs.py PROGRAM            writes the quotations
+    tools/docs.py --check PROGRAM    changes nothing; exit status 1 when a quotation differs from its source, a
+                                     relative link leads nowhere, README.md names an OSC address that
+                                     control/README.md does not describe, or a line of Markdown that is no row
+                                     of a table is wider than 120 columns
 
 README.md quotes racks, each in the fenced block after a comment `content of: FILE`.  tools/README.md
 ends with the help of every subcommand and benchmark, after the comment that names this script.
@@ -17,6 +18,7 @@ import subprocess
 import sys
 
 QUOTATION = re.compile(r"(<!-- content of: (.*?) -->\n```text\n).*?(```\n)", re.DOTALL)
+COLUMNS = 120
 HELP_BEGINS = "<!-- From here on written by tools/docs.py: repair with tools/check docs. -->\n"
 
 
@@ -53,18 +55,29 @@ def renew(program):
         renewed = source(text, program)
         if renewed != text:
             document.write_text(renewed)
-            print(f"{name}: written anew")
+            print(f"{name}: quotations renewed")
 
 
 def stale_quotations(program):
     for name, source in QUOTING.items():
         text = pathlib.Path(name).read_text()
         if source(text, program) != text:
-            yield f"{name}: what it quotes has changed; repair with tools/check docs"
+            yield f"{name}: a quotation differs from its source; repair with tools/check docs"
+
+
+def documents():
+    return [*pathlib.Path(".").glob("*.md"), *pathlib.Path(".").glob("[!b.]*/**/*.md")]
+
+
+def long_lines():
+    for document in documents():
+        for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), start=1):
+            if len(line) > COLUMNS and not line.startswith("|"):
+                yield f"{document}:{number}: {len(line)} columns; at most {COLUMNS}, except in rows of tables"
 
 
 def dead_links():
-    for document in [*pathlib.Path(".").glob("*.md"), *pathlib.Path(".").glob("[!b.]*/**/*.md")]:
+    for document in documents():
         for link in re.findall(r"\]\(([^)#]+)", document.read_text()):
             if "://" not in link and not (document.parent / link).exists():
                 yield f"{document}: a link to '{link}', which is not there"
@@ -82,7 +95,7 @@ def main():
     if sys.argv[1] != "--check":
         renew(program)
         return 0
-    wrong = [*stale_quotations(program), *dead_links(), *unknown_addresses()]
+    wrong = [*stale_quotations(program), *dead_links(), *unknown_addresses(), *long_lines()]
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -21,9 +21,9 @@ typedef struct BackendArgs {
 /// The three rows of an option table that fill `args`.
 // clang-format off
 #define BACKEND_OPTIONS(args)                                                                                                                                                                                               \
-  { "backend", 0,   OPTION_CHOICE,                             .choices = engine_backend_names, .to.choice = &(args)->backend, .help = "What runs the effects (default auto)" },                                                 \
+  { "backend", 0,   OPTION_CHOICE,                             .choices = engine_backend_names, .to.choice = &(args)->backend, .help = "Where effects run (default auto)" },                                                 \
   { "gpu",     'g', OPTION_INTEGER, "N",   0,              63, .to.integer = &(args)->gpu_index,                          .help = "Index of the GPU in \"warprack list devices\", default the best" },                      \
-  { "memory",  0,   OPTION_INTEGER, "MIB", 1, MEMORY_MOST_MIB, .to.integer = &(args)->memory_mib,                         .help = "Memory limit for the old and the new rack together, default half of what is available" }
+  { "memory",  0,   OPTION_INTEGER, "MIB", 1, MEMORY_MOST_MIB, .to.integer = &(args)->memory_mib,                         .help = "Memory limit of old plus new rack, default half of the available memory" }
 // clang-format on
 
 /// Take them over.  STATUS_BAD_ARG when they do not go together.

@@ -80,7 +80,7 @@ print_help(const Command* const command, const OptionTable* const table)
   for (uint32_t i = 0; i < table->n_options; ++i) {
     print_option(&table->options[i]);
   }
-  printf("%-*s%s\n", HELP_COLUMN, "  -h, --help", "Print this and exit");
+  printf("%-*s%s\n", HELP_COLUMN, "  -h, --help", "Print this help and exit");
 }
 
 // ---- values ----

@@ -32,7 +32,7 @@ typedef struct TalkArgs {
     0,                                                                                             \
     OPTION_TEXT,                                                                                   \
     "ADDRESS",                                                                                     \
-    .help = "The server's machine, default this one (127.0.0.1)",                                  \
+    .help = "Address of the server, default 127.0.0.1, this machine",                              \
     .to.text = &(args)->host },                                                                    \
       { "osc-port",                                                                                \
         'p',                                                                                       \

@@ -28,9 +28,9 @@ print_help(void)
   for (uint32_t i = 0; i < n; ++i) {
     printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
   }
-  printf("\n" PROGRAM_NAME " COMMAND --help tells more; " PROGRAM_NAME
+  printf("\n" PROGRAM_NAME " COMMAND --help describes a command; " PROGRAM_NAME
          " --version prints the version.\n\n"
-         "Exit status: 0 done, 2 wrong usage or rack, 3 audio i/o, 4 backend that is not there, "
+         "Exit status: 0 done, 2 invalid usage or rack, 3 audio i/o, 4 backend not available, "
          "5 file, 6 memory.\n");
   return EXIT_SUCCESS;
 }

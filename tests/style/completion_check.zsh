@@ -65,7 +65,7 @@ expect --no-realtime run --
 expect --realtime run --
 expect '<files>' render gain ''
 described
-expect '--help:Print this and exit' check -
-expect '--backend:What runs the effects (default auto)' render --b
+expect '--help:Print this help and exit' check -
+expect '--backend:Where effects run (default auto)' render --b
 expect 'gain:Change the level' check ''
 exit $failed

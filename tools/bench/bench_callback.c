@@ -32,7 +32,7 @@ static int callback_run(int argc, char** argv);
 const Bench bench_callback = {
   .name = "bench callback",
   .usage = "[options]",
-  .summary = "What one period costs the audio driver's thread",
+  .summary = "Time one period on the audio driver's thread",
   .run = callback_run,
 };
 
@@ -310,7 +310,7 @@ callback_run(const int argc, char** const argv)
   CallbackArgs args = { .n_channels = 64, .block_frames = 64, .n_blocks = 3000, .rate_hz = 48000 };
   // clang-format off
   const Option table[] = {
-    { "blocks",   0,   OPTION_INTEGER, "N",   100,             1e7, .to.integer = &args.n_blocks,     .help = "Blocks at real pace (ten times as many without), default 3000" },
+    { "blocks",   0,   OPTION_INTEGER, "N",   100,             1e7, .to.integer = &args.n_blocks,     .help = "Blocks at a driver's pace; ten times as many without pauses; default 3000" },
     { "block",    'b', OPTION_INTEGER, "N",     1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 64" },
     { "channels", 'c', OPTION_INTEGER, "N",     1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels in and out, default 64" },
     { "json",     'j', OPTION_FLAG,                                 .to.flag = &args.json,            .help = "Print JSON" },

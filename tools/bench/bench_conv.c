@@ -26,7 +26,7 @@ static int conv_run(int argc, char** argv);
 const Bench bench_conv = {
   .name = "bench conv",
   .usage = "[options]",
-  .summary = "What convolutions cost on one core, beside zita-convolver",
+  .summary = "Time convolutions on one core, compared with zita-convolver",
   .run = conv_run,
 };
 

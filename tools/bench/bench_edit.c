@@ -29,7 +29,7 @@ static int edit_run(int argc, char** argv);
 const Bench bench_edit = {
   .name = "bench edit",
   .usage = "[options]",
-  .summary = "Late blocks with and without edits of the running rack",
+  .summary = "Count late blocks with and without edits of the running rack",
   .run = edit_run,
 };
 
@@ -299,7 +299,7 @@ edit_run(const int argc, char** const argv)
     { "json",     'j', OPTION_FLAG,                                 .to.flag = &args.json,                .help = "Print JSON" },
     { "pairs",    'n', OPTION_INTEGER, "N",     1,       MAX_PAIRS, .to.integer = &args.n_pairs,          .help = "Pairs of runs, default 3" },
     { "rate",     'r', OPTION_NUMBER,  "HZ", 8000,          768000, .to.number = &args.rate_hz,           .help = "Frames per second, default 48000" },
-    { "seconds",  't', OPTION_NUMBER,  "S",     1,            3600, .to.number = &args.seconds,           .help = "Length of a run, default 10; load is that of its last 10 to 20 s" },
+    { "seconds",  't', OPTION_NUMBER,  "S",     1,            3600, .to.number = &args.seconds,           .help = "Length of a run, default 10; the load is that of its last 10 to 20 s" },
   };
   // clang-format on
   const OptionTable options = { .options = table, .n_options = ARRAY_LEN(table) };

@@ -62,15 +62,15 @@ bench_gpu_parse(const Bench* const bench, const Option* const own, const uint32_
   write_help(args, &help);
   // clang-format off
   const Option shared[] = {
-    { "backend", 0,   OPTION_CHOICE,                              .choices = backends, .to.choice = &args->backend, .help = "Whose device, default the first that is there" },
+    { "backend", 0,   OPTION_CHOICE,                              .choices = backends, .to.choice = &args->backend, .help = "GPU API of the device, default the first that is available" },
     { "block",   'b', OPTION_INTEGER, "N",       1, FX_MAX_BLOCK, .to.integer = &args->block_frames,                .help = help.block },
     { "blocks",  'n', OPTION_INTEGER, "N",       1,   MAX_BLOCKS, .to.integer = &args->n_blocks,                    .help = help.blocks },
-    { "csv",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args->csv_path,                       .help = "Write the rows to this file, too" },
+    { "csv",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args->csv_path,                       .help = "Write the rows to this file as well" },
     { "gpu",     'g', OPTION_INTEGER, "N",       0,           63, .to.integer = &args->gpu_index,                   .help = "Index of the device in \"warprack list devices\", default 0" },
     { "json",    'j', OPTION_FLAG,                                .to.flag = &args->json,                           .help = "Print JSON" },
     { "limit",   'l', OPTION_NUMBER,  "S",       0,        86400, .to.number = &args->row_seconds,                  .help = help.limit },
-    { "minutes", 'm', OPTION_NUMBER,  "M",       0,         1440, .to.number = &args->minutes,                      .help = "Leave out the rows that would begin later, default 0: none" },
-    { "quick",   'q', OPTION_FLAG,                                .to.flag = &args->is_quick,                       .help = "A few rounds of a few rows: shows that it works" },
+    { "minutes", 'm', OPTION_NUMBER,  "M",       0,         1440, .to.number = &args->minutes,                      .help = "Leave out rows that would begin after M minutes; default 0: no limit" },
+    { "quick",   'q', OPTION_FLAG,                                .to.flag = &args->is_quick,                       .help = "Run a few rounds of a few rows, as a test of the benchmark" },
     { "rate",    'r', OPTION_NUMBER,  "HZ",   8000,       768000, .to.number = &args->rate_hz,                      .help = help.rate },
   };
   // clang-format on

@@ -47,7 +47,7 @@ static int conv_run(int argc, char** argv);
 const Bench bench_gpu_conv = {
   .name = "bench gpu-conv",
   .usage = "[options]",
-  .summary = "How many long convolutions a GPU can do",
+  .summary = "Find how many long convolutions fit into half a period on a GPU",
   .run = conv_run,
 };
 
@@ -531,9 +531,9 @@ conv_run(const int argc, char** const argv)
   ConvArgs args = { .gpu = { .n_blocks = 100000, .row_seconds = 2.0, .rate_hz = 48000.0 } };
   // clang-format off
   const Option own[] = {
-    { "block",     'b', OPTION_INTEGER, "N",     1, FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Only blocks of N frames, default 64 beside the next two" },
-    { "channels",  'c', OPTION_INTEGER, "N",     1, MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Only N channels; without it, as many as fit" },
-    { "gpu-sleep", 0,   OPTION_FLAG,                              .to.flag = &args.gpu.may_sleep,   .help = "Let a GPU's clocks fall between blocks, as run --gpu-sleep does" },
+    { "block",     'b', OPTION_INTEGER, "N",     1, FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Only blocks of N frames; default 64, in some rows 32 or 256" },
+    { "channels",  'c', OPTION_INTEGER, "N",     1, MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Only N channels; default as many as fit" },
+    { "gpu-sleep", 0,   OPTION_FLAG,                              .to.flag = &args.gpu.may_sleep,   .help = "Let the GPU lower its clocks between blocks, as run --gpu-sleep does" },
     { "ir",        'i', OPTION_NUMBER,  "S", 0.001,           60, .to.number = &args.ir_seconds,    .help = "Only responses of S seconds, default 2" },
   };
   // clang-format on

@@ -29,7 +29,7 @@ static int fixed_run(int argc, char** argv);
 const Bench bench_gpu_fixed = {
   .name = "bench gpu-fixed",
   .usage = "[options]",
-  .summary = "Fixed costs of one submission to a GPU",
+  .summary = "Time the fixed costs of one submission to a GPU",
   .run = fixed_run,
 };
 
@@ -436,7 +436,7 @@ fixed_run(const int argc, char** const argv)
   uint32_t part = PART_ALL;
   // clang-format off
   const Option own[] = {
-    { "part", 'p', OPTION_CHOICE, .choices = parts, .to.choice = &part, .help = "What is measured, default all" },
+    { "part", 'p', OPTION_CHOICE, .choices = parts, .to.choice = &part, .help = "Costs to measure, default all" },
   };
   // clang-format on
   int exit_code = 0;

@@ -24,7 +24,7 @@ static int loop_run(int argc, char** argv);
 const Bench bench_gpu_loop = {
   .name = "bench gpu-loop",
   .usage = "[options]",
-  .summary = "The way of one block to a GPU and back",
+  .summary = "Time one block to a GPU and back, through planner and worker",
   .run = loop_run,
 };
 
@@ -247,8 +247,8 @@ loop_run(const int argc, char** const argv)
     { "all",       'a', OPTION_FLAG,                             .to.flag = &args.is_whole,                 .help = "The whole grid: 2 to 1024 channels, 32 to 1024 frames" },
     { "block",     'b', OPTION_INTEGER, "N", 1,    FX_MAX_BLOCK, .to.integer = &args.block_frames,          .help = "Only blocks of N frames" },
     { "channels",  'c', OPTION_INTEGER, "N", 1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,            .help = "Only N channels" },
-    { "gpu-sleep", 0,   OPTION_FLAG,                             .to.flag = &args.gpu.may_sleep,            .help = "Let a GPU's clocks fall between blocks, as run --gpu-sleep does" },
-    { "rack",      0,   OPTION_CHOICE,                           .choices = racks, .to.choice = &args.rack, .help = "Only this rack" },
+    { "gpu-sleep", 0,   OPTION_FLAG,                             .to.flag = &args.gpu.may_sleep,            .help = "Let the GPU lower its clocks between blocks, as run --gpu-sleep does" },
+    { "rack",      0,   OPTION_CHOICE,                           .choices = racks, .to.choice = &args.rack, .help = "Only this rack; default both" },
   };
   // clang-format on
   int exit_code = 0;

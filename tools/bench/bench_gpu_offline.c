@@ -43,7 +43,7 @@ static int offline_run(int argc, char** argv);
 const Bench bench_gpu_offline = {
   .name = "bench gpu-offline",
   .usage = "[options]",
-  .summary = "Long signals on a GPU: the grids of torchfx's benchmarks",
+  .summary = "Time long signals on a GPU: the grids of torchfx's benchmarks",
   .run = offline_run,
 };
 
@@ -682,8 +682,8 @@ offline_run(const int argc, char** const argv)
   // clang-format off
   const Option own[] = {
     { "all",      'a', OPTION_FLAG,                                .to.flag = &args.is_whole,                      .help = "The whole grids: 1 to 600 seconds, 1 to 12 channels" },
-    { "block",    'b', OPTION_INTEGER, "N",   64,         1 << 24, .to.integer = &args.block_frames,               .help = "Frames per block on the device, about; default 65536" },
-    { "channels", 'c', OPTION_INTEGER, "N",    1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,                 .help = "Only N channels, and one length" },
+    { "block",    'b', OPTION_INTEGER, "N",   64,         1 << 24, .to.integer = &args.block_frames,               .help = "Approximate frames per block on the device, default 65536" },
+    { "channels", 'c', OPTION_INTEGER, "N",    1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,                 .help = "Only N channels, and only one length" },
     { "grid",     0,   OPTION_CHOICE,                              .choices = grid_names, .to.choice = &args.grid, .help = "Only this grid" },
     { "rounds",   0,   OPTION_INTEGER, "N",    1,      MAX_ROUNDS, .to.integer = &args.n_rounds,                   .help = "Rounds of each row at most, default 20" },
     { "seconds",  's', OPTION_NUMBER,  "S", 0.01,            3600, .to.number = &args.seconds,                     .help = "Only signals of S seconds" },

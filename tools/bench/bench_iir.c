@@ -30,7 +30,7 @@ static int iir_run(int argc, char** argv);
 const Bench bench_iir = {
   .name = "bench iir",
   .usage = "[options]",
-  .summary = "Four filters on many channels, against SciPy's sosfilt",
+  .summary = "Time four filters on many channels, compared with SciPy's sosfilt",
   .run = iir_run,
 };
 
@@ -302,9 +302,9 @@ iir_run(const int argc, char** const argv)
     { "block",    'b', OPTION_INTEGER, "N",    1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 1024" },
     { "channels", 'c', OPTION_INTEGER, "N",    1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels, default 8" },
     { "json",     'j', OPTION_FLAG,                                .to.flag = &args.json,            .help = "Print JSON" },
-    { "peer",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args.peer,            .help = "SciPy's half, default tools/bench/sosfilt_peer.py" },
-    { "python",   0,   OPTION_TEXT,    "FILE",                     .to.text = &args.python,          .help = "Python that has SciPy, default /usr/bin/python3" },
-    { "rounds",   0,   OPTION_INTEGER, "N",    1,      MAX_ROUNDS, .to.integer = &args.n_rounds,     .help = "Rounds of both, default 5" },
+    { "peer",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args.peer,            .help = "Script of the SciPy side, default tools/bench/sosfilt_peer.py" },
+    { "python",   0,   OPTION_TEXT,    "FILE",                     .to.text = &args.python,          .help = "Python interpreter with SciPy, default /usr/bin/python3" },
+    { "rounds",   0,   OPTION_INTEGER, "N",    1,      MAX_ROUNDS, .to.integer = &args.n_rounds,     .help = "Rounds of each side, default 5" },
     { "seconds",  's', OPTION_NUMBER,  "S",    1,             600, .to.number = &args.seconds,       .help = "Length of the signal, default 180" },
   };
   // clang-format on

@@ -4,8 +4,8 @@
    kernel.
 
    The weight of the cross-fade is the quintic 6 w^5 - 15 w^4 + 10 w^3 (K. Perlin, "Improving
-   Noise", SIGGRAPH 2002): flat to the second derivative at both ends, so that neither end is heard
-   on a low note, and near zero while the last of the next filter's transients die down.
+   Noise", SIGGRAPH 2002): its first and second derivatives are 0 at both ends, so that neither end
+   is audible on a low note, and it stays near zero while the next filter's transients decay.
 */
 
 #include "cascade.h"
@@ -16,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FADE_CHUNK 128U // frames of the next filter's output that are held on the stack
+#define FADE_CHUNK 128U // frames of the next filter's output that fit on the stack
 
-// The two forms of fx_cascade.cu.  A group for each channel does the work of 2.5, and an H200 has
-// 132 multiprocessors; the scan over its 128 threads costs as much as some 40 frames in one thread.
+// Limits between the two forms of fx_cascade.cu.  A group for each channel does 2.5 times the
+// arithmetic, but an H200 has 132 multiprocessors to fill; the scan over the group's 128 threads
+// costs as much as some 40 frames in one thread.
 #define SPREAD_MOST_CHANNELS 64U
 #define SPREAD_LEAST_FRAMES  256U
 
@@ -29,16 +30,16 @@ typedef struct CascadeNode {
   double rate_hz;
   double values[CASCADE_MAX_PARAMS];
   uint32_t fade_frames;
-  bool spread;                             ///< On a device: a group for each channel
-  uint32_t version;                        ///< Counts the designs
+  bool spread;                             ///< On a device: one group of threads for each channel
+  uint32_t version;                        ///< Number of designs so far
   _Atomic uint64_t tail_frames;            ///< Read by any thread, written by `set`; relaxed
-  CascadeRow target[CASCADE_MAX_SECTIONS]; ///< The present design, with a state of zero
+  CascadeRow target[CASCADE_MAX_SECTIONS]; ///< The current design, with a state of zero
 } CascadeNode;
 
 typedef struct CascadeUnit {
-  uint32_t version;     ///< Of the design that sounds, or is being faded to
-  uint32_t fade_left;   ///< Frames until the next filter has taken over; 0: only the old one runs
-  CascadeRow filters[]; ///< [n_sections] old, then [n_sections] next
+  uint32_t version;     ///< Of the design that is active or fades in
+  uint32_t fade_left;   ///< Frames until the cross-fade ends; 0: only the old filter runs
+  CascadeRow filters[]; ///< [n_sections] active, then [n_sections] next
 } CascadeUnit;
 
 static CascadeRow*
@@ -75,7 +76,7 @@ slow_pole(const double a1, const double a0)
   return -a0 / (0.5 * a1 + root);
 }
 
-/// The same of a row, in the variable of the bilinear transform.
+/// The slower of the two poles of a row, in the variable of the bilinear transform.
 static double complex
 slow_pole_of(const CascadeRow* const row)
 {
@@ -84,7 +85,7 @@ slow_pole_of(const CascadeRow* const row)
   return slow_pole(inverse_scale - 1.0 - a0, a0);
 }
 
-/// Frames in which the mode of a pole falls by 120 dB.
+/// Frames in which an oscillation with this pole falls by 120 dB.
 static double
 decay_frames(const double complex pole)
 {
@@ -98,7 +99,7 @@ static double
 tail_frames(const Section* const section)
 {
   const double complex pole = slow_pole(section->a1, section->a0);
-  const double complex other = section->a0 / pole; // the slower one in z when it is beyond s = -1
+  const double complex other = section->a0 / pole; // the slower pole in z when it is beyond s = -1
   return fmax(decay_frames(pole), decay_frames(other));
 }
 
@@ -166,7 +167,8 @@ cascade_tail(const void* const node)
   return atomic_load_explicit(&((const CascadeNode*)node)->tail_frames, memory_order_relaxed);
 }
 
-/// How far two sections ring alike, 0 to 1: the cosine between exp(p t) and exp(q t) as vectors.
+/// Similarity of the impulse responses of two sections, 0 to 1: the cosine between exp(p t) and
+/// exp(q t) as vectors.
 static double
 overlap(const double complex p, const double complex q)
 {
@@ -174,10 +176,11 @@ overlap(const double complex p, const double complex q)
 }
 
 /**
-   Start the next filter.  The state it would have had depends on all of the input's past.  Where
-   the poles hardly move, the old state is it; where they move far, the old state would only ring at
-   the wrong frequency.  Hence the old state times the overlap, and the less that is, the longer
-   the next filter listens to the input before the fade begins.
+   Start the next filter.  Its exact state would depend on the whole past of the input.  Where the
+   poles hardly move, the old state is a good approximation; where they move far, the old state
+   would only ring at the wrong frequency.  So the next filter starts from the old state times the
+   similarity of the two sections, and the smaller that factor is, the longer the next filter runs
+   before the fade begins.
 */
 static void
 fade_begin(CascadeUnit* const unit, const CascadeNode* const node)
@@ -203,12 +206,13 @@ fade_end(CascadeUnit* const unit, const CascadeNode* const node)
   memcpy(unit->filters, next_filter(unit, node), node->plan.n_sections * sizeof(CascadeRow));
 }
 
-/// Fade `out` from the old filter's signal to the next one's, `left` frames before the end.
+/// Cross-fade `out` from the old filter to the next one; `left` frames remain until the fade ends.
 static void
 fade_mix(float* const out, const float* const next, const uint32_t n_frames, const uint32_t left,
          const uint32_t fade_frames)
 {
-  const uint32_t first = left > fade_frames ? left - fade_frames : 0U; // until then it listens
+  // Before frame `first` the next filter only settles.
+  const uint32_t first = left > fade_frames ? left - fade_frames : 0U;
   const double per_frame = 1.0 / fade_frames;
   for (uint32_t i = first; i < n_frames; ++i) {
     const double w = 1.0 - (double)(left - i) * per_frame;
@@ -224,7 +228,8 @@ fades(const FxUnit* const unit)
   return state->fade_left || state->version != ((const CascadeNode*)unit->node)->version;
 }
 
-/// Up to the next frame at which a fade begins or ends, at most n_frames; returns the frames done.
+/// Run up to the next frame at which a fade begins or ends, at most n_frames; returns the number
+/// of frames.
 static uint32_t
 run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t first,
             uint32_t n_frames)
@@ -263,7 +268,8 @@ run_segment(const FxUnit* const units, const uint32_t n_units, const uint32_t fi
   return n_frames;
 }
 
-/// How many of the units can share a kernel's lanes: as many sections, and a fading one takes two.
+/// The number of units that fit into one call of the kernel: they have the same number of
+/// sections, and a unit that fades takes two lanes.
 static uint32_t
 batch_size(const FxUnit* const units, const uint32_t n_units)
 {
@@ -312,7 +318,7 @@ cascade_shape(const void* const node, FxKernelShape* const shape)
                             .state_words = STATE_HEAD_WORDS + 2U * n_sections * ROW_WORDS };
 }
 
-/// A number as floats: rounded, and what was rounded off.
+/// Split a double into two floats: the rounded value and the rounding error.
 static float*
 pack_two(float* const out, const double value)
 {

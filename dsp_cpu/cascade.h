@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The body of every effect that is a cascade of second-order sections: an effect file brings its
-   parameter table and a function that designs the sections; the rest is here.
+   The common part of all effects that are cascades of second-order sections.  An effect file adds
+   its parameter table and a function that designs the sections.
 
    A change of a parameter designs the next filter in the node.  Each unit then runs the old and the
-   next filter side by side: the next one listens for up to FX_RAMP_SECONDS, then the output
-   cross-fades to it over FX_RAMP_SECONDS.  Changes that arrive meanwhile wait for the end, and the
-   last one wins.
+   next filter side by side: the next one settles for up to FX_RAMP_SECONDS, then the output
+   cross-fades to it over FX_RAMP_SECONDS.  Changes that arrive meanwhile wait until the fade ends;
+   then the last one is used.
 
-   Why not move the coefficients: a filter that is swept from 80 Hz to 8 kHz in 20 ms drags the
-   ringing of its resonance along as a chirp, while the sum of two fixed filters never leaves what
-   lies between their outputs.  The next filter takes over the state of the old one as far as their
-   resonances overlap (cascade.c, fade_begin), so a small change is seamless at any Q and frequency.
+   Why the coefficients do not ramp: a filter that is swept from 80 Hz to 8 kHz in 20 ms turns the
+   ringing of its resonance into a chirp, while a cross-fade of two fixed filters stays between
+   their outputs.  The next filter takes over the state of the old one as far as their resonances
+   overlap (cascade.c, fade_begin), so a small change is seamless at any Q and frequency.
 */
 #ifndef WARPRACK_DSP_CPU_CASCADE_H
 #define WARPRACK_DSP_CPU_CASCADE_H
@@ -31,19 +31,19 @@
 */
 typedef void (*CascadeDesign)(const double* values, double rate_hz, Section* sections);
 
-/// What an effect file says about itself.
+/// The description of a cascade effect.
 typedef struct CascadePlan {
   uint32_t n_params;   ///< At most CASCADE_MAX_PARAMS
   uint32_t n_sections; ///< 1..CASCADE_MAX_SECTIONS; fixed for the node's life
   CascadeDesign design;
 } CascadePlan;
 
-/// For FxInfo::create to end with.
+/// The last step of FxInfo::create: make the node from a plan.
 NODISCARD Status // [builder]
 cascade_create(const CascadePlan* plan, const FxSetup* setup, FxShape* shape, void** node,
                Error* error);
 
-// For FxInfo, as they are.
+// Functions that an effect file puts into its FxInfo.
 
 void cascade_unit_init(const void* node, void* state, uint32_t channel);
 void cascade_set(void* node, uint32_t param, double value);
@@ -54,7 +54,7 @@ extern const FxKernel cascade_kernel;
 /// Frames until an impulse has fallen below -120 dB: the decay times of all poles, added up.
 uint64_t cascade_tail(const void* node);
 
-/// The tolerance of every cascade, and its reason.
+/// Tolerance of every cascade against the reference, and its reason.
 #define CASCADE_TOLERANCE 1e-6
 #define CASCADE_TOLERANCE_REASON                                                                   \
   "sections run in double, on a GPU in pairs of floats; the result is rounded to float once, "     \

@@ -10,10 +10,10 @@
 #include <immintrin.h>
 #endif
 
-#define CHUNK 128U // frames between two looks at the states; a multiple of LANES
+#define CHUNK 128U // frames between two checks for small states; a multiple of LANES
 
-/// States below this become zero at the end of a chunk.  It is far below what a float can hold, so
-/// that no output sample knows; and a decaying tail ends instead of crawling through denormals.
+/// States below this become zero at the end of a chunk.  It is far below the smallest float, so no
+/// output sample changes, and a decaying tail ends instead of running through denormals.
 #define SMALLEST_STATE 1e-100
 
 typedef float FourFloats __attribute__((vector_size(16)));

@@ -12,11 +12,11 @@
      d' = r d - s v + x
      v' = v + d
 
-   v is the signal inside a direct form II, delayed, and d its first difference.  What is small when
-   the frequency is low against the rate, s and 1 - r, is stored as such instead of as the distance
-   of a1 from -2 (the tests go down to 10 Hz at 192 kHz).  The state depends on the poles alone, not
-   on the zeros and gains.  And from one d to the next it is one multiply-add, the shortest chain
-   that a recursion can have: that chain is what limits a filter of few sections.
+   v is the signal inside a direct form II, delayed, and d its first difference. s and 1 - r, which
+   are small when the frequency is low against the rate, are stored directly instead of as the
+   distance of a1 from -2 (the tests go down to 10 Hz at 192 kHz).  The state depends on the poles
+   alone, not on the zeros and gains.  The recursion from one d to the next is one multiply-add, the
+   shortest possible; its latency limits the speed of a filter of few sections.
 */
 #ifndef WARPRACK_DSP_CPU_CASCADE_KERNEL_H
 #define WARPRACK_DSP_CPU_CASCADE_KERNEL_H
@@ -32,21 +32,21 @@
 typedef struct CascadeRow {
   double s, r, b0, cv, cd;
   double unused; ///< 0
-  double v, d;   ///< State
+  double v, d;   ///< State, see above
 } CascadeRow;
 
 /// One signal to filter.
 typedef struct CascadeJob {
   CascadeRow* rows; ///< [n_sections]; the state is updated
   const float* in;  ///< [n_frames]
-  float* out;       ///< [n_frames], not `in`
+  float* out;       ///< [n_frames], does not overlap `in`
 } CascadeJob;
 
 typedef struct CascadeKernel {
   const char* name;
   uint32_t n_lanes; ///< Jobs per call, at most CASCADE_MAX_LANES
-  /// Filter up to n_lanes signals.  The result of a job does not depend on the others, nor on how
-  /// its frames are split into calls. [rt]
+  /// Filter up to n_lanes signals.  The result of a job depends neither on the other jobs nor on
+  /// how its frames are split into calls. [rt]
   void (*run)(const CascadeJob* jobs, uint32_t n_jobs, uint32_t n_sections, uint32_t n_frames);
 } CascadeKernel;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A delay line: the last `size` frames that were put into it, read by the span.
+   A delay line: the last `size` frames that were written, read in spans.
 
-   The samples live in a ring of `size` floats that the caller holds, so that several channels in
-   lock step share one DelayLine.  A ring needs no clearing, which would take long for seconds of
-   audio: what was never put reads as silence.
+   The caller owns the samples, a ring of `size` floats for each channel; channels that run in lock
+   step share one DelayLine.  A ring need not be cleared, which would take long for seconds of
+   audio: frames that were never written read as silence.
 */
 #ifndef WARPRACK_DSP_CPU_DELAY_LINE_H
 #define WARPRACK_DSP_CPU_DELAY_LINE_H
@@ -16,8 +16,8 @@
 
 typedef struct DelayLine {
   uint32_t size;     ///< Frames of the ring
-  uint32_t position; ///< Where the next frame goes
-  uint32_t filled;   ///< Frames put so far, at most `size`
+  uint32_t position; ///< Place of the next frame
+  uint32_t filled;   ///< Frames written so far, at most `size`
 } DelayLine;
 
 /// An empty line over a ring of `size` frames, whatever the ring holds.
@@ -27,7 +27,8 @@ delay_line_at_start(const uint32_t size)
   return (DelayLine){ .size = size };
 }
 
-/// Write the next n_frames <= size frames of one channel; delay_line_advance() makes them history.
+/// Write the next n_frames <= size frames of one channel. delay_line_advance(), once for all
+/// channels, completes the write.
 static inline void
 delay_line_put(const DelayLine* const line, float* const ring, const float* const in,
                const uint32_t n_frames)
@@ -47,7 +48,7 @@ delay_line_advance(DelayLine* const line, const uint32_t n_frames)
   line->filled += n_frames < room ? n_frames : room;
 }
 
-/// Read n_frames frames, the first of which is `delay` frames before the next one to be put.
+/// Read n_frames frames, the first of them `delay` frames before the next one to be written.
 /// n_frames <= delay <= size.
 static inline void
 delay_line_get(const DelayLine* const line, const float* const ring, const uint32_t delay,
@@ -68,12 +69,13 @@ delay_line_get(const DelayLine* const line, const float* const ring, const uint3
 }
 
 /**
-   A read position that moves without a click or a change of pitch: it cross-fades to the new one.
-   A target that comes during a cross-fade waits for its end, and the newest wins.
+   A read position that moves without a click or a change of pitch: it cross-fades to the new
+   position.  A target that is set during a cross-fade waits until the fade ends; then the newest
+   target is used.
 */
 typedef struct Tap {
-  uint32_t now;  ///< Delay in frames
-  uint32_t next; ///< Delay that is being faded in; == now at rest
+  uint32_t now;  ///< Current delay in frames
+  uint32_t next; ///< Delay that fades in; == now without a fade
   Ramp fade;     ///< Weight of `next`, 0 to 1
 } Tap;
 
@@ -83,7 +85,7 @@ tap_at(const uint32_t delay)
   return (Tap){ .now = delay, .next = delay, .fade = ramp_at(0.0F) };
 }
 
-/// Go to `target`, now or after the present cross-fade; call it before every span.
+/// Move to `target`, now or after the current cross-fade; call it before every span.
 static inline void
 tap_aim(Tap* const tap, const uint32_t target, const uint32_t fade_frames)
 {
@@ -97,7 +99,7 @@ tap_aim(Tap* const tap, const uint32_t target, const uint32_t fade_frames)
   }
 }
 
-/// The longest span of at most n_frames that stays within one cross-fade or rest.
+/// The longest span of at most n_frames that lies wholly inside or wholly outside a cross-fade.
 static inline uint32_t
 tap_span(const Tap* const tap, const uint32_t n_frames)
 {
@@ -105,14 +107,14 @@ tap_span(const Tap* const tap, const uint32_t n_frames)
   return left && left < n_frames ? left : n_frames;
 }
 
-/// Weights of `next` for a span, shared by all channels.  Advances the tap.
+/// Write the weights of `next` for a span, shared by all channels; advances the tap.
 static inline void
 tap_weights(Tap* const tap, float* const weights, const uint32_t n_frames)
 {
   ramp_fill(&tap->fade, weights, n_frames);
 }
 
-/// Read a span at the tap's place plus `offset` frames.
+/// Read a span at the tap's delay plus `offset` frames.
 static inline void
 tap_get(const Tap* const tap, const DelayLine* const line, const float* const ring,
         const uint32_t offset, const float* const weights, float* const restrict out,

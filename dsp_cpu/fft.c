@@ -15,7 +15,7 @@ struct Fft {
   Fft* next;
 };
 
-static pthread_mutex_t plans_lock = PTHREAD_MUTEX_INITIALIZER; // the planner and the list below
+static pthread_mutex_t plans_lock = PTHREAD_MUTEX_INITIALIZER; // guards planner and list
 static Fft* plans;
 
 static fftwf_plan
@@ -43,7 +43,7 @@ free_plan(Fft* const fft)
 static Fft*
 make_plan(const uint32_t n_points, const uint32_t n_columns)
 {
-  // The planner looks at the buffers' alignment only: nothing is executed on them.
+  // The planner looks only at the alignment of the buffers; it does not run the transform.
   const size_t n_bytes =
       ((size_t)n_points * n_columns * sizeof(fftwf_complex) + 63U) & ~(size_t)63U;
   Fft* const fft = calloc(1, sizeof(Fft));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Complex Fourier transforms of float32, by FFTW: what convolution needs of it and no more.
+   Complex Fourier transforms of float32, by FFTW: only the functions that convolution needs.
 
    Plans are shared by all nodes of the process, made and freed under one lock because FFTW's
    planner is not thread-safe, and executed without a lock from any thread.  They are planned by
@@ -26,7 +26,7 @@ typedef struct Fft Fft;
 NODISCARD Status fft_acquire(uint32_t n_points, uint32_t n_columns, Fft** fft,
                              Error* error); // [builder]
 
-/// Give a plan back; the last one frees it.  Accepts NULL. [builder]
+/// Release a plan; the last release frees it.  Accepts NULL. [builder]
 void fft_release(Fft* fft);
 
 /// out[k] = sum over j of in[j] exp(-2 pi i j k / n).  Buffers are 64-byte aligned and distinct;
@@ -36,7 +36,7 @@ void fft_forward(const Fft* fft, const float* in, float* out);
 /// out[j] = sum over k of in[k] exp(2 pi i j k / n): not scaled. [any]
 void fft_inverse(const Fft* fft, const float* in, float* out);
 
-/// The least number >= n without prime factors above 7: fast to transform. [any]
+/// The smallest number >= n without prime factors above 7: a size that FFTW transforms fast. [any]
 uint32_t fft_fast_size(uint32_t n);
 
 #endif

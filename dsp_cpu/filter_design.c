@@ -28,7 +28,7 @@ filter_check(const FilterType type, const uint32_t order, Error* const error)
   return STATUS_OK;
 }
 
-/// The order of what is designed: Linkwitz-Riley runs half of it twice.
+/// The order of the prototype: Linkwitz-Riley runs a filter of half the order twice.
 static uint32_t
 prototype_order(const FilterType type, const uint32_t order)
 {
@@ -113,14 +113,14 @@ outer_zero(const double spread, const double center2)
   return 0.5 * spread + sqrt(0.25 * spread * spread + center2);
 }
 
-/// A section with a pole pair at `pole` and a gain of 1 in the middle of the band.  Its zeros are
+/// A section with a pole pair at `pole` and a gain of 1 at the centre of the band.  Its zeros are
 /// at +-j zero, or at 0 and infinity when `zero` is 0.
 static Section
 bandpass_section(const double complex pole, const double zero, const double center2)
 {
   const double a1 = -2.0 * creal(pole);
   const double a0 = norm2(pole);
-  const double middle = hypot(a0 - center2, a1 * sqrt(center2)); // |denominator| there
+  const double middle = hypot(a0 - center2, a1 * sqrt(center2)); // |denominator| at the centre
   if (zero == 0.0) {
     return (Section){ .b1 = middle / sqrt(center2), .a1 = a1, .a0 = a0 };
   }
@@ -169,7 +169,7 @@ bandstop_sections(const Prototype* const prototype, const Band band, Section* ou
   return out;
 }
 
-/// The band between two edges given in any order, kept open and below Nyquist.
+/// The band between two edges in any order; at least NARROWEST_BAND wide and below Nyquist.
 static Band
 band_between(const double* const edge_hz, const double rate_hz)
 {

@@ -4,9 +4,9 @@
 
    The sections are ordered from the lowest Q to the highest, each with the zeros nearest to its
    poles, and each is scaled to a gain of 1 where the whole filter passes (0 Hz, Nyquist, or the
-   middle of the band), so that what runs between sections stays in reach of the signal's level;
-   the passband gain of the family is in the first one.  No allocation, bounded time: may be called
-   on an audio thread.
+   middle of the band), so that signals between sections keep about the level of the input; the
+   first section carries the passband gain of the family.  No allocation, bounded time: these
+   functions may be called on an audio thread.
 */
 #ifndef WARPRACK_DSP_CPU_FILTER_DESIGN_H
 #define WARPRACK_DSP_CPU_FILTER_DESIGN_H
@@ -27,16 +27,18 @@ typedef struct FilterSpec {
   FilterBand band;
   FilterType type;
   uint32_t order;     ///< Of the prototype, 1..FILTER_MAX_ORDER; bands have twice as many poles
-  double edge_hz[2];  ///< Bands: both edges in any order; else only the first
+  double edge_hz[2];  ///< Bands: both edges in any order; otherwise only the first
   double ripple_db;   ///< Chebyshev 1, elliptic
   double stopband_db; ///< Chebyshev 2, elliptic; more than ripple_db
   double rate_hz;
 } FilterSpec;
 
-/// STATUS_BAD_ARG with a reason when there is no such filter: an odd Linkwitz-Riley order. [any]
+/// Check that a filter exists for type and order.  STATUS_BAD_ARG with a reason if not, for example
+/// an odd Linkwitz-Riley order. [any]
 NODISCARD Status filter_check(FilterType type, uint32_t order, Error* error);
 
-/// How many sections filter_design() writes; does not depend on frequencies, ripple and stopband.
+/// The number of sections that filter_design() writes; independent of frequencies, ripple and
+/// stopband.
 REALTIME uint32_t // [rt]
 filter_n_sections(FilterBand band, FilterType type, uint32_t order);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Parameter rows that the filter effects share, so that a word means the same in all of them.
+   Parameter rows that the filter effects share, so that a parameter has the same meaning in all of
+   them.
 */
 #ifndef WARPRACK_DSP_CPU_FILTER_PARAMS_H
 #define WARPRACK_DSP_CPU_FILTER_PARAMS_H
@@ -17,7 +18,7 @@ extern const char* const filter_type_names[]; ///< In the order of FilterType, t
 #define GAIN_PARAM(text)                { "gain", PARAM_NUMBER, UNIT_DB,   -60.0,     40.0, 0.0,     .help = (text) }
 #define Q_PARAM(value, text)            { "q",    PARAM_NUMBER, UNIT_NONE,  0.05,    200.0, (value), .help = (text) }
 
-/// The rows that say which classic filter it is, after its frequencies.
+/// The rows that choose the family of a classic filter; they follow its frequencies.
 enum { FAMILY_ORDER, FAMILY_TYPE, FAMILY_RIPPLE, FAMILY_STOPBAND, N_FAMILY_PARAMS };
 
 #define FAMILY_PARAMS                                                                                                                                                                                                                        \
@@ -27,13 +28,14 @@ enum { FAMILY_ORDER, FAMILY_TYPE, FAMILY_RIPPLE, FAMILY_STOPBAND, N_FAMILY_PARAM
   { "stopband", PARAM_NUMBER,  UNIT_DB,    10.0,            160.0,               60.0,                                                   .help = "Attenuation of the stopband: chebyshev2 and elliptic" }
 // clang-format on
 
-// For an effect whose parameters are one edge (low, high) or two (bands), then FAMILY_PARAMS:
+// For an effect whose parameters are one edge (low, high) or two (bands), followed by
+// FAMILY_PARAMS:
 
-/// FxInfo::create with the band filled in; refuses what filter_check() refuses. [builder]
+/// FxInfo::create for a given band; fails where filter_check() fails. [builder]
 NODISCARD Status filter_params_create(FilterBand band, CascadeDesign design, const FxSetup* setup,
                                       FxShape* shape, void** node, Error* error);
 
-/// CascadeDesign with the band filled in. [rt]
+/// CascadeDesign for a given band. [rt]
 void filter_params_design(FilterBand band, const double* values, double rate_hz, Section* sections);
 
 #endif

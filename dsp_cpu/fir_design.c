@@ -33,7 +33,7 @@ ideal_band(const FirDesign* const design, const double t)
   }
 }
 
-/// Where the gain is made 1, as a part of half the rate.
+/// The frequency at which the gain is scaled to 1, as a fraction of half the rate.
 static double
 reference_frequency(const FirDesign* const design)
 {
@@ -61,7 +61,7 @@ bessel_i0(const double x)
   return sum;
 }
 
-/// The window at `x` in [-1, 1], 0 in its middle.
+/// The window at `x` in [-1, 1]; its centre is 0.
 static double
 window_at(const FirWindow window, const double beta, const double x)
 {

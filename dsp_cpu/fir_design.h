@@ -25,14 +25,14 @@ typedef enum FirWindow {
 
 typedef struct FirDesign {
   FirBand band;
-  double low;      ///< Edge (6 dB down), as a part of half the rate, in (0, 1)
+  double low;      ///< Edge (6 dB down), as a fraction of half the rate, in (0, 1)
   double high;     ///< BANDPASS and BANDSTOP: second edge, in (low, 1)
   uint32_t n_taps; ///< At least 1; odd for HIGHPASS and BANDSTOP, whose gain at half the rate is 1
   FirWindow window;
   double beta; ///< KAISER: shape
 } FirDesign;
 
-/// Fill taps[n_taps]. [builder]
+/// Write taps[n_taps]. [builder]
 void fir_design(const FirDesign* design, double* taps);
 
 #endif

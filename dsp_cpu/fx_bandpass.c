@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bandpass: keeps what lies between two frequencies; the classic families.
+// bandpass: passes the band between two frequencies; the classic families.
 
 #include "filter_params.h"
 

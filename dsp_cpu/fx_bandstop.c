@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bandstop: removes what lies between two frequencies; the classic families.
+// bandstop: removes the band between two frequencies; the classic families.
 
 #include "filter_params.h"
 

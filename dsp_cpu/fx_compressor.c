@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   compressor: turns down what is louder than a threshold.
+   compressor: reduces the level of signals above a threshold.
 
    Source: D. Giannoulis, M. Massberg, J. D. Reiss, "Digital Dynamic Range Compressor Design - A
    Tutorial and Analysis", J. Audio Eng. Soc. 60(6), 2012: feed-forward, detector in the logarithmic
@@ -16,7 +16,8 @@
 
    - detector=rms takes the level from the mean square over a one-pole window of 10 ms.
    - Linked, the loudest channel of each frame drives one gain for all of them.
-   - All settings ramp, attack and release too: at once, an attack of 0 would be a step in the gain.
+   - All settings ramp, attack and release too: without a ramp, a new attack of 0 would make a step
+     in the gain.
    - The smoother's state is double: at a release of 5 s and 192 kHz its steps are below the
      resolution of float, which would stop 0.9 dB short.
 */
@@ -32,7 +33,7 @@
 #include <string.h>
 
 #define RMS_MS  10.0
-#define LOUDEST 1e15F // 300 dB; a square beyond float would stay in the mean for ever
+#define LOUDEST 1e15F // 300 dB; an infinite square would stay in the mean for ever
 
 enum { THRESHOLD, RATIO, ATTACK, RELEASE, KNEE, MAKEUP, MIX, DETECTOR, LINK, N_PARAMS };
 enum { DETECTOR_PEAK, DETECTOR_RMS };
@@ -58,7 +59,7 @@ typedef struct CompressorNode {
   Sidechain sidechain;
   bool is_rms;
   double rms_pole;
-  // Targets; attack and release as the part of the way that is gone in a frame
+  // Targets; attack and release are the fraction of the remaining way that one frame covers
   float attack, release;
   float threshold_db, slope, knee_db, makeup_db, mix; // slope = 1 - 1 / ratio
 } CompressorNode;
@@ -149,7 +150,7 @@ aim(const CompressorNode* const node, CompressorUnit* const unit)
   ramp_aim(&unit->mix, node->mix, n_frames);
 }
 
-/// Power of the level: the loudest channel's square, or its mean.
+/// Power of the level: the square of the loudest channel, or its running mean.
 static void
 measure(const FxUnit* const io, const uint32_t first, float* const power, const uint32_t n_frames)
 {
@@ -178,7 +179,7 @@ curve(const float* const restrict power, const float* const restrict threshold_d
 {
   for (uint32_t i = 0; i < n_frames; ++i) {
     const float over = decibel_from_power(power[i]) - threshold_db[i];
-    const float knee = knee_db[i] > 1e-6F ? knee_db[i] : 1e-6F; // no division by a hard knee's 0
+    const float knee = knee_db[i] > 1e-6F ? knee_db[i] : 1e-6F; // avoids a division by 0
     const float above = over + 0.5F * knee;
     const float bent = above < 0.0F ? 0.0F : above < knee ? above : knee;
     const float straight = above > knee ? above - knee : 0.0F;
@@ -200,7 +201,7 @@ smooth(double* const state, const float* const attack, const float* const releas
   *state = y;
 }
 
-/// From reductions in dB to gains, in place.
+/// Convert reductions in dB to gains, in place.
 VECTOR_CLONES static void
 gains(float* const restrict reduction_db, const float* const restrict makeup_db,
       const float* const restrict mix, const uint32_t n_frames)
@@ -210,7 +211,7 @@ gains(float* const restrict reduction_db, const float* const restrict makeup_db,
   }
 }
 
-/// Ramps that turn round may overshoot: a part stays a part.
+/// A ramp that changes direction may overshoot: clamp to [0, 1].
 static void
 fill_part(Ramp* const ramp, float* const out, const uint32_t n_frames)
 {

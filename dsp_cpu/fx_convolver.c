@@ -21,7 +21,7 @@
 
 enum { IR, MIX, GAIN, PREDELAY };
 
-#define MAX_TEXT_WIDENING 2U // outputs per input; more rows are rather a table of another kind
+#define MAX_TEXT_WIDENING 2U // outputs per input; more rows are probably another kind of table
 
 // clang-format off
 static const FxParam convolver_params[] = {
@@ -37,9 +37,9 @@ typedef struct ConvolverNode {
   Partition** partitions; ///< [n_partitions]: 1, or one per channel
   uint32_t n_partitions;
   PartitionKernel* kernel; ///< Instead, for a device
-  float* taps;             ///< What the kernel is made of, until it is
+  float* taps;             ///< The responses, until the kernel is made
   uint64_t predelay;       ///< Frames
-  uint64_t n_taps;         ///< With the predelay
+  uint64_t n_taps;         ///< Including the predelay
   uint32_t n_in, n_out;    ///< Of a unit
   double mix, gain_lin;
   float dry, wet; ///< Targets
@@ -127,7 +127,7 @@ check_channels(const FxFile* const ir, const uint32_t n_in, Error* const error)
 }
 
 /// The channels of the response with the predelay in front: [n_channels][predelay + n_taps].  The
-/// zeros take part in the convolution: far from the start they cost next to nothing.
+/// zeros of the predelay are convolved too; far from the start they cost next to nothing.
 static float*
 delayed_taps(const FxFile* const ir, const ConvolverNode* const node)
 {
@@ -148,7 +148,7 @@ size_of(const ConvolverNode* const node, const FxSetup* const setup)
                           .max_block_frames = setup->max_block_frames };
 }
 
-/// What follows from the length of the response.
+/// Describe a node whose response has a known length.
 static void
 describe(const ConvolverNode* const node, const FxSetup* const setup, FxShape* const shape)
 {
@@ -159,7 +159,7 @@ describe(const ConvolverNode* const node, const FxSetup* const setup, FxShape* c
   shape->data_bytes = node->n_partitions * (sizeof(Partition*) + bytes.constant);
 }
 
-/// Memory that is wanted for a while only.
+/// Bytes that create needs temporarily, beside the node.
 static size_t
 load_bytes(const ConvolverNode* const node, const FxSetup* const setup)
 {
@@ -189,7 +189,7 @@ make_partitions(ConvolverNode* const node, const float* const taps, const FxSetu
   return status;
 }
 
-/// Takes the taps, also on error.
+/// Make the kernel.  Takes ownership of the taps, also on error.
 static Status
 make_kernel(ConvolverNode* const node, float* const taps, const FxSetup* const setup,
             Error* const error)
@@ -279,7 +279,8 @@ convolver_unit_init(const void* const node, void* const state, const uint32_t ch
 
 // ---- running ----
 
-/// out = wet * out + dry * in.  The ramps are copies: every output goes through the same ones.
+/// out = wet * out + dry * in.  The ramps are copies, since every output runs through the same
+/// ramps.
 static void
 blend(float* const out, const float* const in, const uint32_t n_frames, Ramp dry, Ramp wet)
 {
@@ -296,7 +297,7 @@ blend(float* const out, const float* const in, const uint32_t n_frames, Ramp dry
   }
 }
 
-/// The same without an input.
+/// out = wet * out.
 static void
 scale(float* const out, const uint32_t n_frames, Ramp wet)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   dcblock: takes the constant part out of a signal.
+   dcblock: removes the DC offset of a signal.
 
    Method: J. O. Smith III, "Introduction to Digital Filters with Audio Applications", W3K 2007,
    section "DC Blocker": a zero at DC and a pole just inside of it.  Departure: the pole is solved

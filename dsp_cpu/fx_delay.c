@@ -15,8 +15,9 @@
    - The low-pass is one pole, y = (1 - p) x + p y, with p solved so that its gain at `tone` is
      exactly -3 dB: p^2 - 2 (2 - cos w) p + 1 = 0.  Its state is double: at 20 Hz and 192 kHz float
      leaves an error of -117 dB, in every repetition.
-   - Memory is max_time of float per channel: 384 kB for the default 2 s at 48 kHz.  A node that
-     begins with a longer time has room for that: whatever a running rack was set to can be loaded.
+   - Memory is max_time of float per channel: 384 kB for the default 2 s at 48 kHz.  A node that is
+     created with a longer time gets memory for it, so that every rack that was saved while it ran
+     can be loaded.
 */
 
 #include "delay_line.h"
@@ -29,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK        64U  // frames at a time: scratch stays in the first-level cache
+#define CHUNK        64U  // frames at a time: the scratch memory stays in the first-level cache
 #define MAX_FEEDBACK 0.99 // a loop gain of 1 would never end
 #define TONE_OFF_HZ  20000.0
 #define TAIL_LEVEL   1e-6 // -120 dB
@@ -43,7 +44,7 @@ static const char* const note_names[] = { "1/1",   "1/2",  "1/2d",  "1/2t",  "1/
                                           "1/4t",  "1/8",  "1/8d",  "1/8t",  "1/16", "1/16d",
                                           "1/16t", "1/32", "1/32d", "1/32t", NULL };
 
-/// Quarter notes (beats) of each name; d is dotted, t one of a triplet.
+/// Length of each note name in quarter notes (beats); d is dotted, t one of a triplet.
 static const double note_beats[] = { 4.0,       2.0,   3.0,    4.0 / 3.0, 1.0,  1.5,
                                      2.0 / 3.0, 0.5,   0.75,   1.0 / 3.0, 0.25, 0.375,
                                      0.5 / 3.0, 0.125, 0.1875, 0.25 / 3.0 };
@@ -72,18 +73,18 @@ typedef struct DelayNode {
   // Targets
   uint32_t delay_frames;
   float feedback, mix, pole;
-  _Atomic uint64_t tail_frames; // relaxed: written by `set`, read by anyone who asks for the tail
+  _Atomic uint64_t tail_frames; // relaxed: written by `set`, read by any thread
 } DelayNode;
 
 /// Followed by float rings[n_channels][ring_frames].
 typedef struct DelayUnit {
-  DelayLine line; // shared by the channels: they run in lock step
+  DelayLine line; // shared by the channels, which run in lock step
   Tap tap;
   Ramp feedback, mix, pole;
   double lowpass[]; // [n_channels]
 } DelayUnit;
 
-/// What the ramps say for one chunk.
+/// The values of the ramps for one chunk.
 typedef struct Chunk {
   float feedback[CHUNK], mix[CHUNK], pole[CHUNK], fade[CHUNK];
   uint32_t first, n_frames;
@@ -113,7 +114,7 @@ lowpass_pole(const double tone_hz, const double rate_hz)
   return c - sqrt(c * c - 1.0);
 }
 
-/// The last echo that counts is the first one below TAIL_LEVEL.
+/// Frames until the first echo below TAIL_LEVEL.
 static uint64_t
 tail_frames(const DelayNode* const node)
 {
@@ -201,7 +202,7 @@ read_echo(const DelayNode* const node, DelayUnit* const unit, const uint32_t cha
           chunk->n_frames);
 }
 
-/// What returns into the line: the echo, low-passed and times the feedback.
+/// The signal that returns into the line: the echo, low-passed and multiplied by the feedback.
 static void
 feed_back(double* const lowpass, const Chunk* const chunk, const float* const echo,
           float* const fed)
@@ -263,7 +264,8 @@ run_pair(const FxUnit* const io, DelayUnit* const unit, const uint32_t left,
   mix_out(io, right, chunk, echo[1]);
 }
 
-/// The longest chunk that reads nothing which it has still to write, within one cross-fade.
+/// The longest chunk that lies within one cross-fade and reads only frames that are already
+/// written.
 static uint32_t
 chunk_frames(const Tap* const tap, const uint32_t n_left)
 {
@@ -319,7 +321,7 @@ n_kernel_lines(const DelayNode* const node)
   return node->n_channels == 1U ? 1U : 2U;
 }
 
-/// A group for the line, or for each pair of lines, with a state of its own.
+/// One group for each line, or for each pair of lines, with its own state.
 static void
 delay_kernel_shape(const void* const node, FxKernelShape* const shape)
 {

@@ -2,8 +2,8 @@
 // fir: linear-phase filters designed by windows, or coefficients from a file.
 //
 // A designed filter of n taps delays everything by (n - 1) / 2 frames.  By default that is declared
-// as the node's latency, so that parallel paths stay aligned; compensate=off leaves the delay where
-// it is.  Coefficients from a file are taken as they are: no latency is declared for them.
+// as the node's latency, so that parallel paths stay aligned; compensate=off leaves the delay
+// where it is.  Coefficients from a file are used unchanged, and no latency is declared for them.
 //
 // Short filters run in the time domain, long ones as partitioned convolution.  Every parameter is
 // structural: the engine fades from the old filter to the new one.
@@ -22,8 +22,9 @@
 
 enum { BAND, FREQUENCY, HIGH, TAPS, WINDOW, BETA, FILE_TAPS, COMPENSATE };
 
-// Where partitions become cheaper than products in the time domain (measured: they meet between 130
-// and 190 taps with AVX-512, at blocks of 16 to 4096, and somewhat earlier with AVX2).
+// Above this number of taps partitions are cheaper than products in the time domain (measured: the
+// costs are equal between 130 and 190 taps with AVX-512, at blocks of 16 to 4096, and somewhat
+// earlier with AVX2).
 #define MAX_DIRECT_TAPS 128U
 
 static const char* const bands[] = { "lowpass", "highpass", "bandpass", "bandstop", NULL };
@@ -44,7 +45,7 @@ static const FxParam fir_params[] = {
 };
 // clang-format on
 
-/// One filter for every channel, or one for each.  Short filters are taps alone, also on a device.
+/// One filter for all channels, or one for each.  Short filters have taps only, also on a device.
 typedef struct FirNode {
   const SpectrumOps* ops;
   uint32_t n_filters;
@@ -185,7 +186,7 @@ make_kernel(FirNode* const fir, const uint32_t n_units, Error* const error)
   return partition_kernel_new(&spec, &fir->kernel, error);
 }
 
-/// Memory of a node and of a unit, and what loading takes beside it.
+/// Memory of a node and of a unit, and the memory that create needs temporarily.
 static size_t
 describe(const FirNode* const fir, const FxFile* const file, FxShape* const shape)
 {
@@ -295,15 +296,15 @@ fir_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fram
 // ---- on a device ----
 
 #define GROUP_THREADS 128U
-#define MOST_TILE     512U // frames that a group makes at once: four in each thread
+#define MOST_TILE     512U // most frames that a group computes at once: four in each thread
 
-// Longer blocks are shared by groups, as one for each channel would leave most of a GPU idle: 12
-// channels of 8192 frames are 384 tiles for the 132 multiprocessors of an H200.  Smaller tiles
-// would share the work more evenly, but read more of the past for each output.
+// Several groups share a longer block, as one group for each channel would leave most of a GPU
+// idle: 12 channels of 8192 frames are 384 tiles for the 132 multiprocessors of an H200.  Smaller
+// tiles would spread the work more evenly, but read more of the past for each output.
 #define SHARED_TILE 256U
-#define MOST_GROUPS 512U // for a channel: four on each multiprocessor of a large GPU
+#define MOST_GROUPS 512U // groups of one channel: four on each multiprocessor of a large GPU
 
-/// Taps of a filter up to whole quadruples.
+/// Taps of a filter, rounded up to a multiple of four.
 static uint32_t
 tap_quads(const FirNode* const fir)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// gain: every channel times one gain.
+// gain: multiplies every channel by one gain.
 
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   gate: turns down what is quieter than a threshold.
+   gate: reduces the level of signals below a threshold.
 
    A switch with hysteresis and a hold time drives a smoothed gain:
 
@@ -10,13 +10,13 @@
      gain -> 1 while open, -> range while closed, by one pole with the attack's or the release's
              time constant (1 - 1/e of the way; the release so falls evenly in dB)
 
-   |x| is the sample's magnitude, linked the loudest channel's.  Hold bridges the zero crossings, so
-   it should be no shorter than half a period of the lowest note.
+   |x| is the magnitude of the sample; of the loudest channel when linked.  Hold bridges the zero
+   crossings, so it should be no shorter than half a period of the lowest note.
    Source: U. Zoelzer (ed.), "DAFX: Digital Audio Effects", 2nd ed. 2011, chapter 4, noise gate;
    hysteresis and hold as in studio hardware.
 
-   - A new threshold, hysteresis or hold changes decisions, attack and release the speed: the gain
-     stays continuous.  Range ramps.
+   - A new threshold, hysteresis or hold changes the decisions, a new attack or release the speed;
+     the gain stays continuous.  Range ramps.
    - The gain's state is double: at 5 s and 192 kHz float would stop short of its target.
 */
 
@@ -127,7 +127,7 @@ stays_open(const GateNode* const node, GateUnit* const unit, const float peak)
   return true;
 }
 
-/// From peaks to gains, in place.
+/// Convert peaks to gains, in place.
 static void
 gains(const GateNode* const node, GateUnit* const unit, float* const peak, const uint32_t n_frames)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// highpass: keeps what lies above a frequency; the classic families.
+// highpass: passes frequencies above an edge; the classic families.
 
 #include "filter_params.h"
 

@@ -31,7 +31,7 @@ typedef struct InvertUnit {
   bool is_listed;
 } InvertUnit;
 
-/// A channel number; moves `at` behind it.  0 when there is none.
+/// Read a channel number and move `at` behind it; 0 if there is no number.
 static unsigned long
 read_channel(const char** const at)
 {
@@ -45,7 +45,7 @@ read_channel(const char** const at)
   return channel;
 }
 
-/// "1,3-4" into flags.
+/// Read a list such as "1,3-4" into flags.
 static Status
 read_list(const char* const text, const uint32_t n_channels, bool* const listed, Error* const error)
 {
@@ -100,7 +100,7 @@ invert_create(const FxSetup* const setup, FxShape* const shape, void** const nod
 static void
 invert_set(void* const node, const uint32_t param, const double value)
 {
-  (void)param; // ON: the other one is structural
+  (void)param; // always ON; the other parameter is structural
   ((InvertNode*)node)->on = value != 0.0;
 }
 
@@ -150,7 +150,7 @@ invert_kernel_shape(const void* const node, FxKernelShape* const shape)
                             .state_words = 6 };
 }
 
-/// One bit for each channel that is listed.
+/// One bit for each channel of the list.
 static void
 invert_data(void* const node, uint32_t* const words)
 {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   limiter: no sample leaves above the ceiling.
+   limiter: no output sample is above the ceiling.
 
-   The gain that each frame needs, ceiling / max(|x|, ceiling), goes through lookahead.h, which has
-   it down before the frame arrives; the signal waits in a delay line for the time of the
-   look-ahead, which is the latency.  Below the ceiling the gain is exactly 1 and samples pass
-   unchanged.
+   The gain that each frame needs, ceiling / max(|x|, ceiling), goes through lookahead.h, which
+   lowers it before the frame reaches the output; a delay line delays the signal by the look-ahead,
+   which is the latency.  Below the ceiling the gain is exactly 1 and samples pass unchanged.
 
    - It limits samples.  Between them a converter's output may still peak higher: this is no
      true-peak limiter.
-   - A last comparison takes off what rounding may add, one unit in the last place.
-   - The ceiling ramps, and applies to a frame as it was when that frame came in: a change is heard
-     after the look-ahead.  A new release changes only the speed of the gain.
-   - Linked, one gain for all channels holds the loudest.
+   - A final clamp removes the rounding error, which may be one unit in the last place.
+   - The ceiling ramps.  A frame is limited to the ceiling at the time of its input, so a change is
+     audible after the look-ahead.  A new release changes only the speed of the gain.
+   - Linked: one gain for all channels, set by the loudest one.
 */
 
 #include "delay_line.h"
@@ -50,7 +49,7 @@ typedef struct LimiterNode {
 typedef struct LimiterUnit {
   DelayLine line; // shared: all rings run in lock step
   Ramp ceiling_lin;
-  float ceiling_from; // where the present ramp began
+  float ceiling_from; // start of the current ramp
   Lookahead ahead;
   uint64_t memory[]; // [lookahead_words()]
 } LimiterUnit;
@@ -62,7 +61,7 @@ ring_of(const LimiterNode* const node, LimiterUnit* const unit, const uint32_t i
   return rings + (size_t)index * node->ring_frames;
 }
 
-/// The largest float that is not above the level.
+/// The largest float that does not exceed the level.
 static float
 rounded_down(const double level)
 {
@@ -121,7 +120,7 @@ limiter_unit_init(const void* const node, void* const state, const uint32_t chan
   lookahead_init(&unit->ahead, unit->memory, limiter->lookahead_frames);
 }
 
-/// A ramp that turns round may overshoot: the ceiling is held between the ramp's ends.
+/// A ramp that changes direction may overshoot: clamp the ceiling to the ends of the ramp.
 static float
 between_ends(const LimiterUnit* const unit, const float ceiling)
 {
@@ -149,7 +148,7 @@ fill_ceiling(LimiterUnit* const unit, float* const ceiling, const uint32_t n_fra
   }
 }
 
-/// From peaks to the gains that they need, in place.
+/// Convert peaks to the required gains, in place.
 VECTOR_CLONES static void
 required(float* const restrict peak, const float* const restrict ceiling, const uint32_t n_frames)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// lowpass: keeps what lies below a frequency; the classic families.
+// lowpass: passes frequencies below an edge; the classic families.
 
 #include "filter_params.h"
 

@@ -5,7 +5,7 @@
 
      out[r][i] = sum over c of coefficients[r][c] * in[c][i],   added in the order of c
 
-   Coefficients are structural: a change is cross-faded by the engine.
+   Coefficients are structural: the engine cross-fades when they change.
 */
 
 #include "simd.h"
@@ -18,9 +18,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAX_COEFFICIENT 1000.0 // 60 dB: anything larger is a slip of the pen
+#define MAX_COEFFICIENT 1000.0 // 60 dB: a larger value is probably a typing error
 
-// A tile of kernels/fx_matrix.cu.
+// Tile of kernels/fx_matrix.cu.
 #define TILE_ROWS   8U
 #define TILE_FRAMES 64U
 
@@ -35,7 +35,7 @@ static const FxParam matrix_params[] = {
 // clang-format on
 
 typedef struct MatrixNode {
-  uint32_t n_in; ///< Connected; columns beyond hear silence
+  uint32_t n_in; ///< Connected inputs; columns beyond them get silence
   uint32_t n_rows, n_columns;
   uint32_t max_block_frames;
   float coefficients[]; ///< [n_rows][n_columns]
@@ -51,7 +51,7 @@ matrix_alloc(const size_t n_coefficients, Error* const error)
   return matrix;
 }
 
-/// A coefficient, linear or with "dB" behind it; moves `at` behind both.  NaN when there is none.
+/// Read a coefficient, linear or followed by "dB", and move `at` behind it; NaN if there is none.
 static double
 read_coefficient(const char** const at)
 {
@@ -71,7 +71,7 @@ read_coefficient(const char** const at)
 static Status
 check_coefficient(const double value, const uint32_t row, const uint32_t column, Error* const error)
 {
-  return fabs(value) <= MAX_COEFFICIENT // not true for NaN
+  return fabs(value) <= MAX_COEFFICIENT // false for NaN
              ? STATUS_OK
              : error_set(error, STATUS_BAD_RACK,
                          "matrix: row %u has no coefficient from -1000 to 1000 in place %u; write "
@@ -79,7 +79,7 @@ check_coefficient(const double value, const uint32_t row, const uint32_t column,
                          row + 1U, column + 1U);
 }
 
-/// Check a row that has been read; the first one says how long they are.
+/// Check a row that has been read; the first row sets the number of columns.
 static Status
 end_row(MatrixNode* const matrix, const uint32_t n_columns, Error* const error)
 {
@@ -99,7 +99,7 @@ end_row(MatrixNode* const matrix, const uint32_t n_columns, Error* const error)
   return STATUS_OK;
 }
 
-/// Rows end with ";", coefficients with spaces or a comma.
+/// Read all rows: they end with ";", and spaces or commas separate coefficients.
 static Status
 read_rows(const char* const text, MatrixNode* const matrix, Error* const error)
 {
@@ -117,7 +117,7 @@ read_rows(const char* const text, MatrixNode* const matrix, Error* const error)
       ++at;
       continue;
     }
-    const double value = read_coefficient(&at); // none where a row is empty
+    const double value = read_coefficient(&at); // NaN where a row is empty
     const Status status = check_coefficient(value, matrix->n_rows, column, error);
     if (status) {
       return status;
@@ -130,7 +130,9 @@ read_rows(const char* const text, MatrixNode* const matrix, Error* const error)
 static Status
 from_text(const char* const text, MatrixNode** const matrix, Error* const error)
 {
-  *matrix = matrix_alloc(strlen(text) / 2U + 1U, error); // "1 1": a digit and a separator each
+  *matrix =
+      matrix_alloc(strlen(text) / 2U + 1U,
+                   error); // upper bound: "1 1" has a digit and a separator for each coefficient
   return *matrix ? read_rows(text, *matrix, error) : STATUS_NO_MEM;
 }
 
@@ -218,7 +220,7 @@ matrix_create(const FxSetup* const setup, FxShape* const shape, void** const nod
 static void
 matrix_unit_init(const void* const node, void* const state, const uint32_t channel)
 {
-  (void)node; // no state
+  (void)node; // the node has no state
   (void)state;
   (void)channel;
 }
@@ -249,7 +251,8 @@ matrix_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
   }
 }
 
-// ---- the kernel: an entry for each column of a tile of rows with a coefficient that is not 0 ----
+// ---- the kernel: for each tile of rows, an entry for each column with a coefficient that is not
+// 0 ----
 
 static uint32_t
 n_row_tiles(const MatrixNode* const matrix)
@@ -257,7 +260,7 @@ n_row_tiles(const MatrixNode* const matrix)
   return (matrix->n_rows + TILE_ROWS - 1U) / TILE_ROWS;
 }
 
-/// The coefficients of an entry, 0 behind the last row; false when all of them are 0.
+/// Read the coefficients of an entry, 0 behind the last row; returns false if all are 0.
 static bool
 read_entry(const MatrixNode* const matrix, const uint32_t tile, const uint32_t column,
            float* const coefficients)
@@ -286,8 +289,8 @@ n_entries(const MatrixNode* const matrix)
   return n;
 }
 
-/// The word where the coefficients of n entries begin: behind the first entry of each tile and the
-/// columns of all, a multiple of four.
+/// Place of the first coefficient in words, a multiple of four: behind the first entries of all
+/// tiles and the columns of all entries.
 static uint32_t
 coefficients_word(const MatrixNode* const matrix, const uint32_t n)
 {
@@ -304,7 +307,7 @@ matrix_kernel_shape(const void* const node, FxKernelShape* const shape)
     .passes = { { "fx_matrix", 128U, 1U, n_row_tiles(matrix) * n_frame_tiles } },
     .n_passes = 1,
     .data_words = coefficients_word(matrix, n) + (uint64_t)n * TILE_ROWS,
-    .state_words = 1, // for the guard
+    .state_words = 1, // the kernel's guard needs one word
   };
 }
 
@@ -333,7 +336,7 @@ matrix_data(void* const node, uint32_t* const words)
 static void
 matrix_pack(const void* const node, uint32_t* const words)
 {
-  (void)node; // no parameters but structural ones
+  (void)node; // all parameters are structural
   (void)words;
 }
 

@@ -4,8 +4,8 @@
    one applies one gain to all channels, so that their balance stays.
 
    - peak: the largest sample of all channels.
-   - rms: the mean of the squares over all channels, from the first frame to the last that are not
-     silent, so that a latency or a tail of zeroes does not count.  A full-scale sine has -3.01 dB.
+   - rms: the mean of the squares over all channels, from the first frame that is not silent to the
+     last, so that leading and trailing zeros do not count.  A full-scale sine has -3.01 dB.
    - r128: integrated loudness, ITU-R BS.1770-4 with the gates of EBU R 128, by libebur128; the
      target is then in LUFS.
 
@@ -20,7 +20,7 @@
 
 #define CHUNK        64U // frames at a time, for libebur128's interleaved input
 #define MAX_R128     64U // channels that libebur128 takes
-#define R128_SECONDS 0.4 // a block of the gate
+#define R128_SECONDS 0.4 // block of the loudness gate
 #define SILENCE_DB   (-140.0)
 #define LOUDEST_DB   (-3.0) // mean: that of a full-scale sine
 
@@ -37,11 +37,11 @@ static const FxParam normalize_params[] = {
 };
 // clang-format on
 
-/// libebur128's state, outside of the node because `run`, which has one unit to write for, feeds
-/// it.
+/// libebur128's state.  It lies outside of the node because `run` gets a const node and updates the
+/// state.
 typedef struct Meter {
   ebur128_state* ebur128; ///< NULL unless mode is r128
-  bool failed;            ///< Out of memory on the way
+  bool failed;            ///< libebur128 ran out of memory
 } Meter;
 
 typedef struct NormalizeNode {
@@ -51,16 +51,16 @@ typedef struct NormalizeNode {
   unsigned long rate_hz;
   Meter* meter;
   bool is_measured;
-  float gain; ///< 1 until it is measured
+  float gain; ///< 1 until the first pass ends
 } NormalizeNode;
 
-/// What a pass has measured so far.
+/// The measurement of a pass so far.
 typedef struct NormalizeUnit {
   bool has_begun;
   double peak;
   double squares;     ///< Of all channels
-  uint64_t n_counted; ///< Frames for the mean, up to the last one that is not silent
-  uint64_t n_silent;  ///< Frames since
+  uint64_t n_counted; ///< Frames of the mean, up to the last one that is not silent
+  uint64_t n_silent;  ///< Silent frames since then
 } NormalizeUnit;
 
 static void
@@ -71,7 +71,7 @@ meter_clear(Meter* const meter)
   }
 }
 
-/// Start anew: libebur128 has no reset.
+/// Make a new state: libebur128 has no reset.
 static void
 meter_restart(Meter* const meter, const NormalizeNode* const node)
 {
@@ -124,7 +124,7 @@ normalize_create(const FxSetup* const setup, FxShape* const shape, void** const 
   shape->coupled = true;
   shape->unit_bytes = sizeof(NormalizeUnit);
   shape->data_bytes = sizeof(Meter);
-  if (mode == MODE_R128) { // libebur128 keeps that much, from the first block on
+  if (mode == MODE_R128) { // memory that libebur128 allocates at the first block
     shape->data_bytes += (size_t)ceil(R128_SECONDS * setup->rate_hz) * setup->n_in * sizeof(double);
   }
   *node = normalize;
@@ -139,8 +139,7 @@ normalize_unit_init(const void* const node, void* const state, const uint32_t ch
   *(NormalizeUnit*)state = (NormalizeUnit){ .has_begun = false };
 }
 
-/// Pass the input on, with NaN and infinity as silence: one of them would make every mean
-/// worthless.
+/// Copy the input with NaN and infinity as silence: one such sample would make every mean invalid.
 static void
 copy_finite(const float* const restrict in, float* const restrict out, const uint32_t n_frames)
 {
@@ -221,7 +220,7 @@ normalize_run(const FxUnit* const units, const uint32_t n_units, const uint32_t 
   }
 }
 
-/// Level of the pass in dB or LUFS; -infinity for silence, or what has nothing above the gate.
+/// Level of the pass in dB or LUFS; -infinity for silence, or if no block is above the gate.
 static Status
 measured_db(const NormalizeNode* const node, const NormalizeUnit* const unit,
             double* const level_db, Error* const error)
@@ -235,7 +234,7 @@ measured_db(const NormalizeNode* const node, const NormalizeUnit* const unit,
     *level_db = 10.0 * log10(unit->squares / ((double)unit->n_counted * node->n_channels));
     break;
   default:
-    *level_db = -INFINITY; // without a frame there is no meter
+    *level_db = -INFINITY; // without a frame the meter is empty
     if (meter->ebur128 && !meter->failed) {
       meter->failed = ebur128_loudness_global(meter->ebur128, level_db) != EBUR128_SUCCESS;
     }
@@ -257,7 +256,8 @@ normalize_finish_pass(void* const node, void* const state, bool* const again, Er
     return status;
   }
   normalize->is_measured = true;
-  if (level_db > SILENCE_DB) { // else, also for the NaN of 0 / 0 frames: silence stays silence
+  // Otherwise the input was silent, or had no frames (NaN), and the gain stays 1.
+  if (level_db > SILENCE_DB) {
     normalize->gain = (float)pow(10.0, (normalize->target_db - level_db) / 20.0);
   }
   *again = normalize->gain != 1.0F;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// notch: takes out one frequency; the notch of the RBJ cookbook.
+// notch: removes one frequency; the notch of the RBJ cookbook.
 
 #include "filter_params.h"
 #include "rbj.h"

@@ -11,8 +11,8 @@
 
    named by their level at the centre (C. Roads, "The Computer Music Tutorial", MIT Press 1996,
    chapter 11, linear and constant power panning; the one in between is the usual compromise of
-   mixing desks).  Two channels keep their level at the centre; the side that is turned away from
-   fades by the same law, relative to its centre, and the other one stays.
+   mixing desks).  Two channels keep their level at the centre.  Off the centre, the channel on the
+   far side fades by the same law, relative to its centre, and the other channel keeps its level.
 */
 
 #include "engine/contract/effect.h"
@@ -49,7 +49,7 @@ typedef struct PanUnit {
   Ramp gains[2];
 } PanUnit;
 
-/// Gain of a side that has the share a of the position, exactly 0 and 1 at the ends.
+/// Gain of a side whose share of the position is a; exactly 0 and 1 at the ends.
 static double
 law_gain(const uint32_t law, const double a)
 {

@@ -57,9 +57,9 @@
 #define CHUNK          HADAMARD_CHUNK // also the grid of the angles
 #define DAMPING_OFF_HZ 20000.0
 #define MAX_PREDELAY   200.0 // ms
-#define SPREAD_OCTAVES 1.4   // from the shortest line to the longest, nearly
+#define SPREAD_OCTAVES 1.4   // approximate ratio of the longest line to the shortest
 #define MAX_TURNS      0.5
-#define DEPTH_SECONDS  0.5 // ramp of the modulation: so slow that chords have no audible corners
+#define DEPTH_SECONDS  0.5                 // modulation ramp: chords without audible corners
 #define GOLDEN         0.61803398874989485 // multiples of it are evenly spread modulo 1
 
 enum { SIZE, DECAY, DAMPING, MODULATION, PREDELAY, MIX, N_PARAMS };
@@ -102,17 +102,17 @@ typedef struct ReverbNode {
   uint32_t n_channels;
   uint32_t max_block_frames;
   uint32_t ramp_frames;
-  uint32_t depth_steps; // of the ramp of the modulation, CHUNK frames each
+  uint32_t depth_steps; // length of the modulation ramp, in steps of CHUNK frames
   Bank banks[N_BANKS];
   // Targets
   float gain[N_LINES], pole[N_LINES]; // damping of each line: y = gain x + pole y
   float input_gain, mix;
-  float depth; // of the modulation, turns
+  float depth; // of the modulation, in turns
   uint32_t predelay_frames;
-  _Atomic uint64_t tail_frames; // relaxed: written by `set`, read by anyone who asks for the tail
+  _Atomic uint64_t tail_frames; // relaxed: written by `set`, read by any thread
 } ReverbNode;
 
-/// Cosines and sines at the beginning and the end of the present 32 frames.
+/// Cosines and sines at the beginning and the end of the current 32 frames.
 typedef struct Turn {
   float cos_from[N_PAIRS], sin_from[N_PAIRS];
   float cos_to[N_PAIRS], sin_to[N_PAIRS];
@@ -146,7 +146,8 @@ static void
 design_delays(ReverbNode* const node)
 {
   const double mean = 0.01 * pow(10.0, node->values[SIZE]) * node->rate_hz;
-  uint32_t last = CHUNK; // lines are longer than a chunk: what is read has been written
+  uint32_t last = CHUNK; // lines are longer than a chunk, so that a chunk reads only frames that
+                         // are already written
   for (uint32_t l = 0; l < N_LINES; ++l) {
     const double octaves = ((l + 0.5) / N_LINES - 0.5) * SPREAD_OCTAVES;
     const uint32_t wanted = (uint32_t)lrint(mean * exp2(octaves));
@@ -154,7 +155,8 @@ design_delays(ReverbNode* const node)
     while (!is_prime(last)) {
       ++last;
     }
-    // Scatter over 15 and 40 % of the mean length, in orders unlike each other and the lines'.
+    // Scatter delays up to 15 and 40 % of the mean length, in an order that differs between the
+    // banks.
     const double jitter = fmod((l + 1.0) * GOLDEN, 1.0);
     node->banks[LINE].delay[l] = last;
     node->banks[SCATTER_1].delay[l] =
@@ -164,7 +166,7 @@ design_delays(ReverbNode* const node)
   }
 }
 
-/// Places of all rings; returns the floats they need.
+/// Place all rings; returns the number of floats they need.
 static size_t
 design_rings(ReverbNode* const node)
 {
@@ -173,7 +175,7 @@ design_rings(ReverbNode* const node)
   for (uint32_t b = 0; b < N_BANKS; ++b) {
     Bank* const bank = &node->banks[b];
     for (uint32_t l = 0; l < N_LINES; ++l) {
-      // Scattering lines are written before they are read, so they hold a chunk more.
+      // Scattering lines are written before they are read, so each ring holds one more chunk.
       bank->ring_frames[l] = bank->delay[l] + (b == LINE ? 0U : CHUNK);
       bank->ring_frames[l] += b == SCATTER_1 ? predelay : 0U;
       bank->ring_at[l] = at;
@@ -219,7 +221,7 @@ mean_length(const ReverbNode* const node)
   return sum / N_LINES;
 }
 
-/// All that follows the parameters that may change while running.
+/// Compute everything that depends on parameters that may change while the node runs.
 static void
 design(ReverbNode* const node)
 {
@@ -229,7 +231,7 @@ design(ReverbNode* const node)
   }
   // An energy of 1 in the lines comes out as 1 + q + q^2 + ... = 1 / (1 - q), q per round trip.
   const double q = pow(10.0, -6.0 * mean_length(node) / decay_frames);
-  const double three_mixes = 1.0 / 64.0; // H unnormalised: on entry and after either scattering
+  const double three_mixes = 1.0 / 64.0; // H, not normalised: input and two scattering stages
   node->input_gain = (float)(three_mixes * sqrt((1.0 - q) / node->n_channels));
   node->depth = (float)(MAX_TURNS * node->values[MODULATION]);
   node->mix = (float)node->values[MIX];
@@ -284,7 +286,7 @@ swing_hz(const uint32_t pair)
   return 0.4 * exp2((double)pair / N_PAIRS);
 }
 
-/// Cosines and sines of the pairs at a frame.
+/// Compute the cosines and sines of the pairs at a frame.
 static void
 turn_to(Turn* const turn, const double depth, const double seconds)
 {
@@ -343,7 +345,7 @@ n_groups(const ReverbNode* const node)
   return (node->n_channels + N_LINES - 1U) / N_LINES;
 }
 
-/// bus = the channels, spread over the lines.
+/// bus = the channels, mixed into the lines.
 VECTOR_CLONES static void
 spread(const FxUnit* const io, const uint32_t first, HadamardRows bus, const uint32_t n_frames)
 {
@@ -364,7 +366,7 @@ spread(const FxUnit* const io, const uint32_t first, HadamardRows bus, const uin
   }
 }
 
-/// The reverse: out = the channels' share of the lines, and the input beside it.
+/// out = wet * each channel's mix of the lines + dry * in.
 VECTOR_CLONES static void
 gather(const FxUnit* const io, const uint32_t first, HadamardRows lines, const float* const mix,
        const uint32_t n_frames)
@@ -389,7 +391,8 @@ gather(const FxUnit* const io, const uint32_t first, HadamardRows lines, const f
   }
 }
 
-/// Delay every row of the bus by its own time, the first bank after the predelay, and mix.
+/// Delay every row of the bus by its own time (the first bank after the predelay) and mix the
+/// rows.
 VECTOR_CLONES static void
 scatter(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t bank,
         const Tap* const tap, const float* const fade, HadamardRows bus, const uint32_t n_frames)
@@ -406,7 +409,7 @@ scatter(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t ban
   hadamard(bus, n_frames);
 }
 
-/// Jot's gain and low-pass of one line, in place.
+/// Apply Jot's gain and low-pass to one line, in place.
 static void
 damp(ReverbUnit* const unit, const uint32_t l, float* const x, const uint32_t n_frames)
 {
@@ -414,7 +417,8 @@ damp(ReverbUnit* const unit, const uint32_t l, float* const x, const uint32_t n_
   float gain[CHUNK], pole[CHUNK];
   ramp_fill(&unit->gain[l], gain, n_frames);
   ramp_fill_within(&unit->pole[l], 0.0F, 1.0F, pole, n_frames);
-  for (uint32_t i = 0; is_moving && i < n_frames; ++i) { // overshoot or not, a pass never gains
+  for (uint32_t i = 0; is_moving && i < n_frames;
+       ++i) { // also while a ramp overshoots, a pass never amplifies
     gain[i] = gain[i] > 1.0F - pole[i] ? 1.0F - pole[i] : gain[i];
   }
   double y = unit->damped[l];
@@ -425,7 +429,7 @@ damp(ReverbUnit* const unit, const uint32_t l, float* const x, const uint32_t n_
   unit->damped[l] = y;
 }
 
-/// Turn each pair of lines by its present angle, in place.
+/// Turn each pair of lines by its current angle, in place.
 VECTOR_CLONES static void
 turn_pairs(const Turn* const turn, HadamardRows lines, const uint32_t phase,
            const uint32_t n_frames)
@@ -446,7 +450,7 @@ turn_pairs(const Turn* const turn, HadamardRows lines, const uint32_t phase,
   }
 }
 
-/// lines = what leaves the lines now.
+/// lines = the current outputs of the delay lines.
 static void
 read_lines(const ReverbNode* const node, ReverbUnit* const unit, HadamardRows lines,
            const uint32_t n_frames)
@@ -457,7 +461,7 @@ read_lines(const ReverbNode* const node, ReverbUnit* const unit, HadamardRows li
   }
 }
 
-/// Close the loop: the lines damped, turned and mixed, plus the bus, go into the lines.
+/// Close the loop: damp, turn and mix the lines, add the bus, write the sum into the lines.
 VECTOR_CLONES static void
 feed_lines(const ReverbNode* const node, ReverbUnit* const unit, HadamardRows lines,
            HadamardRows bus, const uint32_t n_frames)
@@ -517,7 +521,7 @@ aim(const ReverbNode* const node, ReverbUnit* const unit)
   }
 }
 
-/// Every CHUNK frames: the angles at the end of the next CHUNK.
+/// Every CHUNK frames: compute the angles at the end of the next CHUNK.
 static void
 next_angles(const ReverbNode* const node, ReverbUnit* const unit)
 {
@@ -552,7 +556,7 @@ reverb_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_f
 
 // ---- on a device ----
 
-// Long blocks are spread and gathered by so many groups of threads at most, each with its tiles.
+// Upper limit of the groups of threads that spread and gather a long block.
 #define MAX_TILES 8U
 
 static uint32_t
@@ -561,7 +565,7 @@ n_slices(const ReverbNode* const node)
   return (n_groups(node) + REVERB_SLICE_GROUPS - 1U) / REVERB_SLICE_GROUPS;
 }
 
-/// Where the parts of a unit are; returns its words.
+/// Lay out the parts of a unit; returns its size in words.
 static uint32_t
 place_words(const ReverbNode* const node, uint32_t* const words)
 {
@@ -601,7 +605,7 @@ reverb_kernel_shape(const void* const node, FxKernelShape* const shape)
   };
 }
 
-/// Turns as a device counts them, 2^-64 each; whole ones drop out.
+/// Convert turns to the device's unit of 2^-64 turns; whole turns drop out.
 static void
 turns_words(const double turns, uint32_t* const words)
 {

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #define MAX_ROWS           64U   // longer columns fall out of FFTW's fast path (measured)
-#define MIN_SLICED         256U  // shorter transforms are not worth cutting up
-#define MIN_SLICED_AT_ONCE 8192U // shorter ones are faster in one piece (measured)
+#define MIN_SLICED         256U  // shorter transforms are not split
+#define MIN_SLICED_AT_ONCE 8192U // shorter ones are faster unsplit (measured)
 #define FOLD_COST          6U // relative costs per point, in products of one partition (measured)
 #define ROW_FFT_COST       6U
 
@@ -29,7 +29,7 @@ struct Level {
   const SpectrumOps* ops;
   uint32_t n_parts, n_in, n_out;
   uint32_t rows, cols;
-  uint32_t pitch;      ///< Points from row to row: cols, up to a whole number of cells
+  uint32_t pitch;      ///< Points from row to row: cols, rounded up to whole cells
   uint32_t batch;      ///< Columns per column unit
   uint32_t n_batches;  ///< pitch / batch
   uint32_t row_cells;  ///< Cells per row
@@ -41,7 +41,7 @@ struct Level {
   float* filters;  ///< Cells [rows * row_cells][n_out][n_in][n_parts]
 };
 
-/// Followed by planes [max(n_in, n_out)][rows][pitch], interleaved, and the delay lines, cells
+/// Followed by planes [max(n_in, n_out)][rows][pitch], interleaved, and by the delay lines, cells
 /// [rows * row_cells][n_in][n_parts].
 typedef struct LevelState {
   uint32_t newest; ///< Slot of the newest spectrum
@@ -66,15 +66,15 @@ delays_of(const Level* const level, void* const state)
   return plane_of(level, state, n_planes(level));
 }
 
-/// Floats of all spectra.
+/// Floats of the filters' spectra.
 static size_t
 n_filters(const Level* const level)
 {
   return level->plane_floats * level->n_out * level->n_in * level->n_parts;
 }
 
-/// A few times more columns than rows, so that both passes stay in the fast sizes; 1 where n cannot
-/// be cut into rows of whole cells.
+/// Number of rows: a few times more columns than rows, so that both passes stay in the fast sizes;
+/// 1 if n cannot be split into rows of whole cells.
 static uint32_t
 choose_rows(const uint32_t n_points, const bool at_once)
 {
@@ -190,7 +190,7 @@ design_tables(const Level* const level)
   }
 }
 
-/// Spectrum of one partition of one response, through the same steps as the input.
+/// Compute the spectrum of one partition of one response with the same steps as for the input.
 static void
 design_partition(const Level* const level, const float* const window, float* const plane,
                  float* const scratch, float* const cells)
@@ -209,7 +209,7 @@ static void
 design_filters(const Level* const level, const LevelSpec* const spec, float* const window,
                float* const plane, float* const scratch)
 {
-  const float scale = 1.0F / (float)spec->n_points; // of the transform there and back
+  const float scale = 1.0F / (float)spec->n_points; // of the transform and its inverse
   for (uint32_t pair = 0; pair < level->n_in * level->n_out; ++pair) {
     const uint32_t i = pair / level->n_out;
     const uint32_t o = pair % level->n_out;
@@ -259,7 +259,7 @@ design(Level* const level, const LevelSpec* const spec, Error* const error)
                          (unsigned long long)spec->n_taps);
 }
 
-/// All of a level that follows from its spec, without memory.
+/// Compute all members of a level that follow from its spec, without allocating.
 static Level
 level_of(const LevelSpec* const spec)
 {

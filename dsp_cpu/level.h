@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   One level of a partitioned convolution: a stretch of the impulse response cut into equal
-   partitions, each of them a spectrum, against a delay line of spectra of the input.  Many inputs
-   and outputs: a matrix of responses, input spectra shared.
+   One level of a partitioned convolution: a range of the taps of an impulse response, cut into
+   equal partitions.  Each partition is a spectrum, multiplied by the spectra in a delay line of the
+   input.  Many inputs and outputs are possible: a matrix of responses that shares the spectra of
+   the input.
 
-   Every `frames` samples the level is due: it takes the last two partitions of input and makes one
-   partition of output.  The work comes in many small *units* so that the caller can spread it
-   evenly over time:
+   Every `frames` samples the level is due: it takes the last two partitions of input and computes
+   one partition of output.  The work is cut into many small *units* so that the caller can spread
+   it evenly over time:
 
        columns in (n_in x n_batches)  ->  rows (n_rows)  ->  columns out (n_out x n_batches)
 
    Method
    - Overlap-save in the *right-angle* form of the Fourier transform: the two halves of a real
      signal of 2n points fold into n complex points, (early - i late) exp(-i pi k / 2n), whose
-     transform convolves negacyclically.  Half the size of the plain transform, no untangling of real
-     spectra, and the late half of the result, the one that is right in overlap-save, is the
-     imaginary part.  Crandall and Pomerance, "Prime Numbers", 2nd ed. 2005, algorithm 9.5.16 (after
-     Crandall and Fagin 1994).
-   - The transform of n = rows x cols points is done in four steps, columns, twiddles, rows; Bailey,
-     "FFTs in External or Hierarchical Memory", 1990.  Transposed order does as well as any for
-     products.  The fold's weights are a constant per row times part of the twiddles: no extra pass.
+     transform convolves negacyclically.  It has half the size of the plain transform, no real
+     spectra to untangle, and the late half of the result, which is the valid half in overlap-save,
+     is the imaginary part.  Crandall and Pomerance, "Prime Numbers", 2nd ed. 2005, algorithm 9.5.16
+     (after Crandall and Fagin 1994).
+   - The transform of n = rows x cols points has four steps, with twiddles between columns and rows;
+     Bailey, "FFTs in External or Hierarchical Memory", 1990.  Products work in any order, so the
+     result stays transposed.  The fold's weights are a constant per row times part of the twiddles
+     and need no pass of their own.
    - Rows are transformed, multiplied and transformed back one at a time, in the first-level cache.
 */
 #ifndef WARPRACK_DSP_CPU_LEVEL_H
@@ -33,19 +35,20 @@
 
 typedef struct Level Level;
 
-/// What a level is made of.
+/// The range of taps, the matrix and the sizes of a level.
 typedef struct LevelSpec {
-  uint32_t frames;          ///< Of one partition
-  uint32_t n_points;        ///< Complex points per transform, >= frames, = rows x cols
-  uint32_t n_parts;         ///< Partitions, at least 1
-  uint32_t n_in, n_out;     ///< Of the matrix
-  const float* const* taps; ///< [n_in * n_out] responses, in * n_out + out; borrowed
-  uint64_t n_taps;          ///< The responses are taken as silent from here on
-  uint64_t first_tap;       ///< Where in the responses the first partition begins
-  bool at_once;             ///< All units will be done in one go: none need be small
+  uint32_t frames;      ///< Of one partition
+  uint32_t n_points;    ///< Complex points per transform, >= frames, = rows x cols
+  uint32_t n_parts;     ///< Partitions, at least 1
+  uint32_t n_in, n_out; ///< Of the matrix
+  const float* const*
+      taps; ///< [n_in * n_out] responses, from input i to output o at i * n_out + o; borrowed
+  uint64_t n_taps;    ///< Taps from here on count as 0
+  uint64_t first_tap; ///< First tap of the first partition
+  bool at_once;       ///< The caller does all units of a partition in one call: units may be large
 } LevelSpec;
 
-/// Memory that one run of units works on.  Planes are in_stride and sum_stride floats apart.
+/// Memory of one run of units.  Planes are in_stride and sum_stride floats apart.
 typedef struct LevelIo {
   void* state;        ///< level_state_bytes()
   float* scratch;     ///< level_scratch_floats(), 64-byte aligned; holds nothing between units
@@ -53,36 +56,36 @@ typedef struct LevelIo {
   const float* late;  ///< [n_in][n_points] samples: its second half; the newest frame is last.
                       ///< Both are read up to the next multiple of SPECTRUM_CELL
   size_t in_stride;
-  float* sum; ///< [n_out][n_points] samples (rounded up likewise) to which the output is added;
-              ///< the last `frames` of them are right
+  float* sum; ///< [n_out][n_points] samples (rounded up likewise); the output is added, and only
+              ///< the last `frames` of them are valid
   size_t sum_stride;
 } LevelIo;
 
-/// Memory of a level, known before it is made.
+/// Memory of a level, computed from its spec.
 typedef struct LevelBytes {
-  size_t constant;       ///< Of the level
-  size_t design;         ///< Beside it, while it is made
+  size_t constant;       ///< Bytes of the level
+  size_t design;         ///< Bytes that level_new() needs temporarily
   size_t state;          ///< level_state_bytes()
   size_t scratch_floats; ///< level_scratch_floats()
 } LevelBytes;
 
-LevelBytes level_measure(const LevelSpec* spec); ///< LevelSpec::taps is not read [any]
+LevelBytes level_measure(const LevelSpec* spec); ///< Does not read LevelSpec::taps [any]
 
 NODISCARD Status level_new(const LevelSpec* spec, Level** level, Error* error); // [builder]
 void level_free(Level* level); ///< Accepts NULL. [builder]
 
 size_t level_state_bytes(const Level* level);    ///< A multiple of 64
 size_t level_scratch_floats(const Level* level); ///< A multiple of 16
-void level_rest(void* state); ///< Back to the start, where all of a state's samples are zero. [rt]
+void level_rest(void* state);                    ///< Reset a state to silence. [rt]
 
 uint32_t level_n_units(const Level* level);
 /// The sum of all units' costs. [any]
 uint64_t level_cost(const Level* level);
 /// A rough cost of a unit, the same measure for all units of all levels. [any]
 uint32_t level_unit_cost(const Level* level, uint32_t unit);
-/// Begin the next partition: the next row units fill a new slot of the delay line. [rt]
+/// Begin the next partition: its row units fill a new slot of the delay line. [rt]
 void level_step(const Level* level, void* state);
-/// Do one unit.  The units of a partition are done in ascending order. [rt]
+/// Do one unit; the units of a partition in ascending order. [rt]
 void level_work(const Level* level, const LevelIo* io, uint32_t unit);
 
 #endif

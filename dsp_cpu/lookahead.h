@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A gain that is down in time: for required gains r[n] in (0, 1] it makes a smooth gain g[n] with
+   A gain that falls in time: from required gains r[n] in (0, 1] it computes a smooth gain g[n]
+   with
 
      g[n] <= r[n - L]     L = look-ahead in frames
 
-   so that a signal delayed by L never exceeds what r was made for.  Three steps:
+   so that a signal delayed by L frames never exceeds the ceiling from which r was computed.  Three
+   steps:
 
-   1. m[n] = min(r[n-L] .. r[n]): sliding minimum by M. van Herk, Pattern Recognition Letters 13(7),
-      1992, and J. Gil, M. Werman, IEEE PAMI 15(5), 1993, in its streaming form: running minimum of
-      the present block of L+1 values, and minima from each place to the end of the block before.
-      Three comparisons per frame, one pass over the block every L+1 frames, fixed memory.
+   1. m[n] = min(r[n-L] .. r[n]): sliding minimum by M. van Herk, Pattern Recognition Letters
+      13(7), 1992, and J. Gil, M. Werman, IEEE PAMI 15(5), 1993, in its streaming form: running
+      minimum of the current block of L+1 values, and minima from each place to the end of the
+      previous block.  Three comparisons per frame, one pass over the block every L+1 frames, fixed
+      memory.
    2. e[n] = m[n] when that is lower, else m[n] + release (e[n-1] - m[n]); still e <= m.
-   3. g = mean of e with a window of L+1 frames, two boxes one after the other (a trapezium, so that
-      the gain has no corners).  Every e in it saw r[n-L] within its minimum: hence the bound.
+   3. g = mean of e with a window of L+1 frames, two boxes one after the other (a trapezium, so
+      that the gain has no corners).  The minimum behind every e in the window includes r[n-L]:
+      hence the bound.
 
    The boxes are running sums of integers (E. Hogenauer, IEEE ASSP 29(2), 1981): exact, so nothing
    drifts in weeks of running.  Gains are whole multiples of 2^-36, rounded down; below that, for
@@ -26,17 +30,17 @@
 #include <stdint.h>
 
 #define LOOKAHEAD_ONE        ((uint64_t)1 << 36U)
-#define LOOKAHEAD_MAX_FRAMES 16000U // two boxes of half of it sum up to 2^62
+#define LOOKAHEAD_MAX_FRAMES 16000U // two boxes of half this length sum up to 2^62
 
-/// The state but for its memory: lookahead_words() words that the caller holds beside it.
+/// The state; the caller owns its memory, lookahead_words() words.
 typedef struct Lookahead {
   uint32_t window;     ///< L + 1 frames
   uint32_t box[2];     ///< Lengths; box[0] + box[1] - 1 == window
-  uint32_t minimum_at; ///< Place in the present block
+  uint32_t minimum_at; ///< Place in the current block
   uint32_t box_at[2];  ///< Places in the rings
-  float block_minimum; ///< Of the present block so far
+  float block_minimum; ///< Minimum of the current block so far
   double released;     ///< e
-  double scale;        ///< From the second sum to a gain
+  double scale;        ///< Factor from the second sum to a gain
   uint64_t sum[2];     ///< Running sums
 } Lookahead;
 
@@ -53,7 +57,7 @@ lookahead_minima(const Lookahead* const ahead, uint64_t* const memory)
   return (float*)(memory + ahead->box[0] + ahead->box[1]);
 }
 
-/// At rest at a gain of 1, for a look-ahead of `frames` <= LOOKAHEAD_MAX_FRAMES.
+/// Initialise to a gain of 1, for a look-ahead of `frames` <= LOOKAHEAD_MAX_FRAMES.
 static inline void
 lookahead_init(Lookahead* const ahead, uint64_t* const memory, const uint32_t frames)
 {
@@ -77,7 +81,7 @@ lookahead_init(Lookahead* const ahead, uint64_t* const memory, const uint32_t fr
   }
 }
 
-/// Smallest of the last `window` values, `value` included.
+/// The smallest of the last `window` values, including `value`.
 static inline float
 lookahead_minimum(Lookahead* const ahead, float* const minima, const float value)
 {
@@ -100,7 +104,7 @@ lookahead_minimum(Lookahead* const ahead, float* const minima, const float value
   return lowest;
 }
 
-/// Running sum over the last box[b] values.
+/// The sum of the last box[b] values, including `value`.
 static inline uint64_t
 lookahead_box(Lookahead* const ahead, const uint32_t b, uint64_t* const ring, const uint64_t value)
 {
@@ -111,7 +115,7 @@ lookahead_box(Lookahead* const ahead, const uint32_t b, uint64_t* const ring, co
   return ahead->sum[b];
 }
 
-/// From required gains in (0, 1] to smooth ones, in place.
+/// Convert required gains in (0, 1] to smooth ones, in place.
 static inline void
 lookahead_run(Lookahead* const ahead, uint64_t* const memory, const double release_pole,
               float* const gain, const uint32_t n_frames)

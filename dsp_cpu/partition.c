@@ -20,8 +20,8 @@
 struct Partition {
   uint32_t n_in, n_out;
   uint32_t hop;         ///< Frames
-  uint32_t head_points; ///< Of level 0, >= hop: a size that transforms fast
-  uint32_t head_pitch;  ///< The same up to whole cells
+  uint32_t head_points; ///< Of level 0, >= hop: a size that FFTW transforms fast
+  uint32_t head_pitch;  ///< head_points, rounded up to whole cells
   uint32_t n_levels;
   Level* levels[PARTITION_MAX_LEVELS];
   uint32_t frames[PARTITION_MAX_LEVELS];
@@ -39,11 +39,11 @@ struct Partition {
   size_t n_bytes;
 };
 
-/// Where a later level stands with the partition that ended at `tick`.
+/// Progress of a later level on the partition that ended at `tick`.
 typedef struct Job {
   uint64_t tick;
   uint64_t cost;   ///< Of the units done
-  uint32_t unit;   ///< Next one to do; level_n_units() when done
+  uint32_t unit;   ///< Next unit; level_n_units() when done
   uint32_t hop;    ///< Hops since the tick
   uint32_t n_hops; ///< Hops until the next tick
 } Job;
@@ -52,7 +52,7 @@ typedef struct PartitionState {
   uint64_t clock; ///< Frames before the current hop, from `start`
   uint64_t start;
   uint64_t silent_frames; ///< Zeros at the end of the input so far
-  uint32_t fill;          ///< Frames of the current hop that have come
+  uint32_t fill;          ///< Frames of the current hop received so far
   Job jobs[PARTITION_MAX_LEVELS];
 } PartitionState;
 
@@ -100,7 +100,7 @@ begin_job(const Partition* const p, const uint32_t l, PartitionState* const s, v
 {
   const uint64_t frames = p->frames[l];
   const uint64_t tick = s->clock / frames * frames;
-  // The output is due from tick + frames on; the last hop whose end comes before that finishes.
+  // The output is due from tick + frames on; the last hop that ends before that completes the job.
   s->jobs[l] = (Job){ .tick = tick,
                       .n_hops = (uint32_t)((tick + frames - s->clock + p->hop - 1U) / p->hop) };
   level_step(p->levels[l], floats_at(state, p->levels_at[l]));
@@ -167,7 +167,7 @@ end_hop(const Partition* const p, PartitionState* const s, void* const state)
   }
 }
 
-/// Level 0 on the hop as far as it has come, added to what the later levels have left for it.
+/// Run level 0 on the frames of the current hop so far, and add the sums of the later levels.
 static void
 run_head(const Partition* const p, const PartitionState* const s, void* const state)
 {
@@ -191,7 +191,7 @@ run_head(const Partition* const p, const PartitionState* const s, void* const st
   }
 }
 
-/// Frames that do not go beyond the current hop.
+/// Run frames that end within the current hop.
 static void
 run_part(const Partition* const p, PartitionState* const s, void* const state,
          const float* const* const in, float* const* const out, const uint32_t first,
@@ -237,7 +237,7 @@ is_silent(const float* const in, const uint32_t n_frames)
   return silent;
 }
 
-/// True when this run, too, is silence after all the state's memory is.
+/// True if this run is silent and the state's whole memory is silent too.
 static bool
 rests(const Partition* const p, PartitionState* const s, void* const state,
       const float* const* const in, const uint32_t n_frames)
@@ -269,7 +269,7 @@ lay_out_state(Partition* const p, const LevelBytes* const levels)
     const size_t floats = levels[l].scratch_floats;
     scratch_floats = floats > scratch_floats ? floats : scratch_floats;
   }
-  // Every plane is a whole number of cells, and so are all these sums.
+  // Every plane is a whole number of cells, so all these offsets are multiples of a cell.
   p->scratch_at = at;
   p->window_at = p->scratch_at + scratch_floats * sizeof(float);
   p->head_at = p->window_at + 2U * sizeof(float) * p->head_pitch * p->n_in;
@@ -278,7 +278,7 @@ lay_out_state(Partition* const p, const LevelBytes* const levels)
   p->n_bytes = p->sum_at + sizeof(float) * p->sum_frames * p->n_out;
 }
 
-/// All of a partition but its levels, of which `specs` says what they are; `taps` may be NULL.
+/// Compute all of a partition but its levels, which `specs` describes; `taps` may be NULL.
 static void
 lay_out(Partition* const p, const PartitionSize* const size, const float* const* const taps,
         LevelSpec* const specs, LevelBytes* const bytes)
@@ -375,7 +375,7 @@ partition_init(const Partition* const partition, void* const state, const uint32
   const double turn = number * 0.6180339887498949;
   const double period = p->n_levels > 1U ? p->frames[p->n_levels - 1U] : 0.0;
   s->start = (uint64_t)((turn - floor(turn)) * period) / p->hop * p->hop;
-  s->silent_frames = p->rest_frames; // it begins at rest
+  s->silent_frames = p->rest_frames; // a new state is at rest
   rewind_state(p, s, state);
 }
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Convolution with long impulse responses, without added latency, all work on the calling thread
-   and spread evenly over the blocks.  One response or a matrix of them.
+   Convolution with long impulse responses, without added latency; all work runs on the calling
+   thread and is spread evenly over the blocks.  One response or a matrix of them.
 
-   A Partition is what is constant: spectra and plans, shared by any number of states and threads.
-   A state is plain memory: delay lines, rings and where the work stands.
+   A Partition holds the constants, spectra and plans, shared by any number of states and threads.
+   A state is plain memory: delay lines, rings, and the progress of the work.
 
    Input comes in hops of max_block_frames (16 at least), counted from the state's start:
 
        in ──┬─▶ window of two hops ─▶ level 0, at once ──────────────▶ + ─▶ out
             └─▶ ring of input ─▶ levels 1.. , a slice per hop ─▶ ring of sums
 
-   - A run of exactly one whole hop is the fast path: one transform there and back.  Where runs
-     divide a hop, level 0 is computed for each part with the rest of the hop taken as silence.
-   - Each later level works on the partition of input that ended last while the next one comes in:
-     at the end of each hop it does as much as keeps its work evenly spread (level.h: units).
+   - A run of exactly one whole hop is the fast path: one transform and its inverse.  Where a hop
+     comes in several runs, level 0 is computed for each run with the rest of the hop as silence.
+   - Each later level processes the last complete partition of input while the next one comes in:
+     at the end of each hop it does a share of its units (level.h), so that its work is even.
    - A state rests from its start, and again when its input was silent for longer than its memory:
-     its clock stands still at the start and it costs nothing.  The output does not depend on how
-     many whole hops it rested, so that a live run and a render of the same sound agree.
+     its clock stops at the start and it costs nothing.  The output does not depend on the number of
+     whole hops of rest, so a live run and a render of the same audio agree.
 
    Bits: the same runs give the same output on the same machine.  Other divisions into runs differ
    by rounding.
@@ -39,10 +39,10 @@ typedef struct PartitionSize {
   uint32_t max_block_frames; ///< The usual length of a run, in [1, 8192]
 } PartitionSize;
 
-/// Memory of a partition, known before it is made.
+/// Memory of a partition, computed from its size.
 typedef struct PartitionBytes {
-  size_t constant; ///< Of the partition
-  size_t design;   ///< Beside it, while it is made
+  size_t constant; ///< Bytes of the partition
+  size_t design;   ///< Bytes that partition_new() needs temporarily
   size_t state;    ///< partition_state_bytes()
 } PartitionBytes;
 
@@ -51,18 +51,18 @@ PartitionBytes partition_measure(const PartitionSize* size); ///< [any]
 /**
    Prepare a matrix of responses.
 
-   @param taps Responses [n_in * n_out] of n_taps samples, from input i to output o at
-               i * n_out + o; copied.
+   @param taps Responses [n_in * n_out] of n_taps samples, from input i to output o at i * n_out +
+   o; copied.
    @return #STATUS_NO_MEM or #STATUS_OK.
 */
 NODISCARD Status partition_new(const PartitionSize* size, const float* const* taps,
                                Partition** partition, Error* error); // [builder]
 void partition_free(Partition* partition);                           ///< Accepts NULL. [builder]
 
-size_t partition_state_bytes(const Partition* partition); ///< To be aligned to 64 bytes
+size_t partition_state_bytes(const Partition* partition); ///< The state must be aligned to 64 bytes
 
-/// Fill a state with silence.  `number` tells apart states that run together: it sets when their
-/// larger partitions begin, so that their work does not coincide. [builder, rt]
+/// Fill a state with silence.  `number` differs between states that run together: it offsets the
+/// start of their larger partitions, so that their work does not coincide. [builder, rt]
 void partition_init(const Partition* partition, void* state, uint32_t number);
 
 /// Convolve any number of frames; in and out must not overlap. [rt]

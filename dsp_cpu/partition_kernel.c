@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_POINTS     32U   // shorter rows are not read whole
+#define MIN_POINTS     32U   // shorter rows would be read in part
 #define MAX_POINTS     2048U // two times 16 KB of local memory, of the 48 that every GPU has
 #define MAX_TAIL_HOPS  16U
 #define MIN_TAIL_HOPS  4U
 #define MIN_TAIL_PARTS 2U
 
-// A large GPU reads memory at its full speed with some 2^17 threads, half of what it can hold; a
-// thread that reads less than 16 rows is not worth its group.
+// A large GPU needs some 2^17 threads, half of its maximum, to read memory at full speed; a group
+// whose threads read fewer than 16 rows each costs more than it gains.
 #define WANTED_THREADS (1U << 17U)
 #define MIN_ROWS       16U
 
-/// A Fourier transform, and a place to do it in.
+/// A Fourier transform and its work memory.
 typedef struct Table {
   uint32_t n_points;
   double* roots;  ///< [n_points] complex
@@ -38,7 +38,7 @@ struct PartitionKernel {
   uint64_t tables_at, tail_tables_at, filters_at, tail_at, data_words;
   uint64_t lines_at, tail_lines_at, rings_at, sums_at, tail_sums_at, tail_out_at, is_bad_at;
   uint64_t state_words;
-  double* scratch; ///< Of partition_kernel_data()
+  double* scratch; ///< For partition_kernel_data()
 };
 
 // ---- sizes ----
@@ -59,7 +59,8 @@ power_of_two(const uint32_t at_least)
   return n;
 }
 
-/// A whole number of hops in long blocks, or of short blocks in a hop.
+/// The hop: blocks longer than it are a whole number of hops; of shorter blocks a whole number
+/// fits into it.
 static uint32_t
 choose_hop(const uint32_t block)
 {
@@ -87,7 +88,7 @@ cut(PartitionKernel* const k)
   k->n_slots = k->n_parts + k->max_pieces - 1U;
 }
 
-/// Groups for each output, so that all units together keep a large GPU busy.
+/// Choose the groups for each output, so that all units together keep a large GPU busy.
 static void
 slice(PartitionKernel* const k)
 {
@@ -235,7 +236,8 @@ write_floats(const double* const from, const size_t n, uint32_t* const words)
   }
 }
 
-/// Transform the first half of table->points by Stockham's method, radix 2; the result's half.
+/// Transform the first half of table->points by Stockham's method, radix 2; returns the half that
+/// has the result.
 static const double*
 transform(const Table* const table)
 {
@@ -274,7 +276,7 @@ spectrum(const Table* const table, const float* const taps, const uint64_t n)
   return transform(table);
 }
 
-/// One level: n_parts spectra of `frames` taps each, from first_tap on to end_tap, for every
+/// One level: n_parts spectra of `frames` taps each, from first_tap to end_tap, for every
 /// response; cut into slices of `points`: [set][out][slice][in][part][points].
 typedef struct LevelData {
   uint64_t first_tap, end_tap;

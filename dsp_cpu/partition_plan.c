@@ -8,7 +8,8 @@
 #define N_SIZES (PARTITION_MAX_LOG2 + 1U)
 #define NONE    UINT32_MAX
 
-/// The best way to cover the taps from 2 * 2^log2 to the end, beginning with partitions of 2^log2.
+/// The cheapest way to cover the taps from 2 * 2^log2 to the end, beginning with partitions of
+/// 2^log2.
 typedef struct Choice {
   uint64_t cost;
   uint32_t next; ///< log2 of the following level, or NONE
@@ -20,8 +21,7 @@ parts(const uint64_t n_taps, const uint64_t frames)
   return (n_taps + frames - 1U) / frames;
 }
 
-/// Extend `choice` to the best of: this level up to the end, or up to where a larger one takes
-/// over.
+/// The cheaper of `choice` and this level, which runs to the end or until a larger one takes over.
 static Choice
 choose(const uint64_t first_tap, const uint64_t frames, const uint64_t n_taps,
        const uint32_t smallest_next, const Choice* const choices)
@@ -47,8 +47,7 @@ partition_plan(const uint32_t hop_frames, const uint64_t n_taps)
       choices[size] = choose(2ULL << size, 1ULL << size, n_taps, size + 1U, choices);
     }
   }
-  // Two hops at least: one more would be needed if a level's work had less than a hop to be done
-  // in.
+  // At least two hops: a level with less than a hop of time for its work would need one more.
   uint32_t smallest = PARTITION_MIN_LOG2;
   while ((1U << smallest) < 2U * hop_frames) {
     ++smallest;

@@ -2,12 +2,13 @@
 /**
    How an impulse response is cut into partitions of growing sizes.
 
-   Level 0 has partitions of one hop and answers at once.  A later level with partitions of P frames
-   begins at tap 2P: its input is complete when a partition ends, P frames before the first output
-   that depends on it, so that its work can be spread over a whole partition (Gardner, "Efficient
-   Convolution without Input-Output Delay", JAES 43(3), 1995).  Of all sequences of powers of two
-   the cheapest is taken (García, "Optimal Filter Partition for Efficient Convolution with Short
-   Input/Output Delay", AES 113, 2002, paper 5660), by dynamic programming from the far end:
+   Level 0 has partitions of one hop and computes its output at once.  A later level with partitions
+   of P frames begins at tap 2P: its input is complete when a partition ends, P frames before the
+   first output that depends on it, so that its work can be spread over a whole partition (Gardner,
+   "Efficient Convolution without Input-Output Delay", JAES 43(3), 1995).  Of all sequences of
+   powers of two the cheapest is taken (García, "Optimal Filter Partition for Efficient Convolution
+   with Short Input/Output Delay", AES 113, 2002, paper 5660), by dynamic programming from the far
+   end:
 
        taps   0         2P1                        2P2                                    end
               | hop x n0 |        P1 x n1           |               P2 x n2                |
@@ -19,11 +20,11 @@
 
 #define PARTITION_MIN_LOG2 5U  // 32 frames: smaller partitions are all overhead
 #define PARTITION_MAX_LOG2 15U // 32768 frames: longer columns are slow, and 16 of these are 10 s
-/// The hop's, and each size.
+/// One for the size of a hop, and one for each power of two.
 #define PARTITION_MAX_LEVELS (2U + PARTITION_MAX_LOG2 - PARTITION_MIN_LOG2)
 
-/// Cost per frame of a level, in products of one partition: the transforms there and back, and what
-/// else a level costs however few its partitions (measured: tools/bench/bench_conv.c).
+/// Cost per frame of a level, in products of one partition: the transforms and all other costs
+/// that do not depend on its number of partitions (measured: tools/bench/bench_conv.c).
 #define PARTITION_LEVEL_COST 24U
 
 typedef struct PartitionLevel {

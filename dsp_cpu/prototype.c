@@ -3,12 +3,11 @@
    Analog lowpass prototypes.
 
    Butterworth and Chebyshev: R. W. Daniels, "Approximation Methods for Electronic Filter Design"
-   (1974).  Elliptic: S. J. Orfanidis, "Lecture Notes on Elliptic Filter Design"
-   (2006): the degree equation by nomes, the elliptic functions by Landen's transformation.
-   Departures: complementary moduli are carried along instead of computed as sqrt(1 - k^2), which
-   would lose all digits for k near 1, and K'/K comes from the arithmetic-geometric mean (NIST DLMF
-   19.8.5).  Bessel: a table, see
-   make_bessel_poles.py.
+   (1974).  Elliptic: S. J. Orfanidis, "Lecture Notes on Elliptic Filter Design" (2006): the degree
+   equation by nomes, the elliptic functions by Landen's transformation.  Departures: complementary
+   moduli are computed beside the moduli instead of as sqrt(1 - k^2), which would lose all digits
+   for k near 1, and K'/K comes from the arithmetic-geometric mean (NIST DLMF 19.8.5).  Bessel: a
+   table, see make_bessel_poles.py.
 */
 
 #include "prototype.h"
@@ -20,7 +19,7 @@
 #define MAX_LANDEN 16U // the modulus squares in each step: 7 are enough from k = 1 - 1e-13
 #define MAX_TERMS  40U // of a theta series in q^(m^2); here q < 0.9
 
-/// sqrt(10^(dB/10) - 1): how far the response is from 1.
+/// sqrt(10^(dB/10) - 1): the ripple epsilon of a family.
 static double
 deviation(const double attenuation_db)
 {
@@ -53,7 +52,7 @@ chebyshev1(Prototype* const out, const uint32_t order, const double ripple_db)
   out->gain = order % 2U ? 1.0 : pow(10.0, -ripple_db / 20.0);
 }
 
-/// Chebyshev 1 turned inside out: s -> 1/s.
+/// Chebyshev 1 under s -> 1/s.
 static void
 chebyshev2(Prototype* const out, const uint32_t order, const double stopband_db)
 {

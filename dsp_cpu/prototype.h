@@ -2,7 +2,7 @@
 /**
    Analog lowpass prototypes with their edge at 1 rad/s: the classic families as poles and zeros.
 
-   Plain data and bounded arithmetic: may be made on an audio thread.
+   Plain data and bounded arithmetic: prototypes may be computed on an audio thread.
 */
 #ifndef WARPRACK_DSP_CPU_PROTOTYPE_H
 #define WARPRACK_DSP_CPU_PROTOTYPE_H

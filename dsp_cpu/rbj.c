@@ -12,7 +12,7 @@ root_gain(const double gain_db)
   return pow(10.0, gain_db / 40.0);
 }
 
-/// (b2 s^2 + b1 s + b0) / (a2 s^2 + a1 s + a0), given at 1 rad/s, moved to a frequency.
+/// Move (b2 s^2 + b1 s + b0) / (a2 s^2 + a1 s + a0), given for 1 rad/s, to a frequency.
 static Section
 at_frequency(const double b2, const double b1, const double b0, const double a2, const double a1,
              const double a0, const double frequency_hz, const double rate_hz)

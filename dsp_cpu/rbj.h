@@ -6,9 +6,9 @@
    (W3C Note, 2021): its analog prototypes H(s), shifted to the prewarped frequency.  Its digital
    formulae are these under the bilinear transform, alpha = sin(w0) / (2 Q).
 
-   gain_db is the gain of the peak or of the shelf's plateau; q > 0 is the cookbook's Q (for the
-   peak, with the bandwidth between the points of half the gain in decibels).  Frequencies at or
-   above Nyquist are clamped to 0.499 of the rate.
+   gain_db is the gain of the peak or of the shelf's plateau; q > 0 is the cookbook's Q (for a
+   peak, the bandwidth is measured between the points of half the gain in decibels).  Frequencies at
+   or above Nyquist are clamped to 0.499 of the rate.
 */
 #ifndef WARPRACK_DSP_CPU_RBJ_H
 #define WARPRACK_DSP_CPU_RBJ_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   One second-order section of a filter, as every design here writes it and the cascade runs it: an
+   One second-order section of a filter, written by the filter designs and run by the cascade: an
    analog transfer function
 
             b2 s^2 + b1 s + b0
@@ -22,7 +22,7 @@ typedef struct Section {
   double a1, a0;
 } Section;
 
-/// Designs clamp their frequencies to this part of the rate, just below Nyquist.
+/// Designs clamp their frequencies to this fraction of the rate, just below Nyquist.
 #define SECTION_MAX_FREQUENCY 0.499
 
 /// The imaginary part of s at a frequency: tan(pi f / rate).

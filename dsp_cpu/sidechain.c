@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The set-up of the dynamics effects, and their loops over channels.  The inner ones are functions
-// of their own: inlined, gcc 12 no longer sees that the arrays are apart, and makes no vectors.
+// The set-up of the dynamics effects, and their loops over channels.  The inner loops are
+// functions: when they are inlined, gcc 12 cannot prove that the arrays do not overlap, and does
+// not vectorise.
 
 #include "sidechain.h"
 
 #include "simd.h"
 
-// Two kinds of groups: few channels, in which a thread takes a frame of all of them, and many.
+// Two kinds of groups: for few channels, a thread handles one frame of all of them; for many, more
+// threads share the work.
 #define FEW_CHANNELS 8U
 #define FEW_THREADS  64U
 #define MANY_THREADS 256U

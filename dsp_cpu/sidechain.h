@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   How dynamics effects look at their channels and act on them: one loudest magnitude per frame in,
-   one gain per frame out, for a single channel or for all channels of a linked node.
-   kernels/sidechain.h does the same on a device.
+   The detector and the gain stage of dynamics effects: one peak magnitude per frame in, one gain
+   per frame out, for a single channel or for all channels of a linked node. kernels/sidechain.h
+   does the same on a device.
 */
 #ifndef WARPRACK_DSP_CPU_SIDECHAIN_H
 #define WARPRACK_DSP_CPU_SIDECHAIN_H
@@ -12,31 +12,33 @@
 #include <math.h>
 #include <string.h>
 
-// Frames at a time: every scratch array stays in the first-level cache.  A tile of the kernels.
+// Frames at a time, so that every scratch array stays in the first-level cache; also the tile of
+// the kernels.
 #define SIDECHAIN_CHUNK 64U
 
-/// The set-up that the nodes of dynamics effects have in common.
+/// The set-up that all dynamics effects share.
 typedef struct Sidechain {
   double rate_hz;
   uint32_t n_channels;  ///< Of one unit
   uint32_t ramp_frames; ///< Of all settings
 } Sidechain;
 
-/// One unit for all channels when linked, else one for each: says so in `shape`. [builder]
+/// One unit for all channels when linked, otherwise one unit for each channel; sets `shape`
+/// accordingly. [builder]
 Sidechain sidechain_new(const FxSetup* setup, bool is_linked, FxShape* shape);
 
 /// Describe a kernel that includes kernels/sidechain.h: one group for each unit. [builder]
 void sidechain_kernel_shape(const Sidechain* sidechain, const char* entry, uint32_t param_words,
                             uint64_t state_words, FxKernelShape* shape);
 
-/// Write a setting among the words of a kernel. [rt]
+/// Write a setting into the words of a kernel. [rt]
 static inline void
 sidechain_pack(uint32_t* const word, const float setting)
 {
   memcpy(word, &setting, sizeof(setting));
 }
 
-/// peak[i] = the largest |in[c][first + i]| over the channels.  A NaN does not count. [rt]
+/// peak[i] = the largest |in[c][first + i]| over the channels; NaN is ignored. [rt]
 void sidechain_peak(const FxUnit* io, uint32_t n_channels, uint32_t first, float* peak,
                     uint32_t n_frames);
 
@@ -44,7 +46,7 @@ void sidechain_peak(const FxUnit* io, uint32_t n_channels, uint32_t first, float
 void sidechain_apply(const FxUnit* io, uint32_t n_channels, uint32_t first, const float* gain,
                      uint32_t n_frames);
 
-/// Pole of a one-pole smoother that covers 1 - 1/e of a step in `ms`; 0 ms is no smoothing.
+/// Pole of a one-pole smoother that covers 1 - 1/e of a step in `ms`; 0 ms disables smoothing.
 static inline double
 sidechain_pole(const double ms, const double rate_hz)
 {

@@ -3,7 +3,8 @@
    VECTOR_CLONES before a function makes the compiler emit it twice: for baseline x86-64 and for
    AVX2 with FMA (x86-64-v3), chosen once when the program is loaded.  Elsewhere it is empty.
 
-   Empty under the sanitizers too: the loader runs the choosers before their runtime is up.
+   Empty under the sanitizers too: the loader calls the functions that choose a clone before the
+   sanitizer's runtime is initialised.
 */
 #ifndef WARPRACK_DSP_CPU_SIMD_H
 #define WARPRACK_DSP_CPU_SIMD_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The inner loops of convolution.  Each body is plain C over fixed cells of bins, which the
-// compiler turns into vectors; it is compiled once per instruction set by inlining it into
-// functions with that target.  A table chosen at run time is used rather than the compiler's own
-// dispatch, whose resolvers run before a sanitizer is ready, and so that tests reach every set.
+// compiler vectorises; inlining it into functions with a target attribute compiles it once per
+// instruction set.  A table chosen at run time replaces the compiler's own dispatch, whose
+// resolvers run before a sanitizer is ready, and gives tests access to every set.
 
 #include "spectrum.h"
 
@@ -67,7 +67,7 @@ unfold_body(const float* const in, const float* const weight, const uint32_t n_r
   }
 }
 
-/// out[r][k] = in[r][k] * (re + i sign im) of the twiddles.  Each cell is read whole before it is
+/// out[r][k] = in[r][k] * (re + i sign im) of the twiddles.  A cell is read completely before it is
 /// written, so out may be in.
 BODY
 twist_body(const float* const in, const uint32_t in_stride, const float* const twiddle,
@@ -110,7 +110,8 @@ pack_body(const float* const in, const uint32_t n_points, float* const restrict 
   }
 }
 
-/// Four kinds of products are summed apart: four independent chains of additions, and no signs.
+/// Four kinds of products have separate sums: four independent chains of additions, and no sign
+/// changes.
 typedef struct MacSums {
   float rr[CELL], ii[CELL], ri[CELL], ir[CELL];
 } MacSums;

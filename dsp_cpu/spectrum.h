@@ -4,9 +4,9 @@
    node is made.
 
    Two layouts of complex numbers:
-   - *interleaved*, re im re im ..., is what the FFT library reads and writes;
-   - *cells* are what is multiplied: a cell holds SPECTRUM_CELL bins, first their real parts and
-     then their imaginary parts, so that a product needs no shuffles whatever the vector width.
+   - *interleaved*, re im re im ...: the format of the FFT library;
+   - *cells*: the format of the products.  A cell holds SPECTRUM_CELL bins, first their real parts
+     and then their imaginary parts, so that a product needs no shuffles at any vector width.
 
    All counts of points are multiples of SPECTRUM_CELL; all pointers may be unaligned.
 */
@@ -18,8 +18,8 @@
 #define SPECTRUM_CELL        16U // bins: one AVX-512 vector of real parts, one cache line
 #define SPECTRUM_CELL_FLOATS (2U * SPECTRUM_CELL)
 
-/// Sums of products over the partitions of one delay line: the filter's spectra from the newest
-/// partition on, against a ring of spectra of the input whose newest slot is `newest`.
+/// Sums of products over the partitions of one delay line: the filter's spectra, newest partition
+/// first, times a ring of spectra of the input whose newest slot is `newest`.
 typedef struct SpectrumMac {
   const float* delays;    ///< Cells [n_cells][n_in][n_parts]
   const float* filters;   ///< Cells, for cell c at filters + c * filter_stride: [n_in][n_parts]
@@ -27,27 +27,28 @@ typedef struct SpectrumMac {
   uint32_t n_cells;
   uint32_t n_in;
   uint32_t n_parts;
-  uint32_t newest; ///< Slot in [0, n_parts); older ones follow, around the end
+  uint32_t newest; ///< Slot in [0, n_parts); older ones follow, wrapping around
 } SpectrumMac;
 
 typedef struct SpectrumOps {
   const char* name; ///< Of the instruction set
 
   /// out[r][k] = (early[r * stride + k] - i late[r * stride + k]) * weight[r], for k < n_points:
-  /// two real halves become one complex signal.  out is interleaved, rows of n_points.
+  /// packs two real halves into one complex signal. out is interleaved, rows of n_points.
   void (*fold)(const float* early, const float* late, uint32_t stride, const float* weight,
                uint32_t n_rows, uint32_t n_points, float* out);
-  /// sum[r * stride + k] -= imag(in[r][k] * conj(weight[r])): the late half of the way back.
+  /// sum[r * stride + k] -= imag(in[r][k] * conj(weight[r])): unpacks the late half after the
+  /// inverse transform.
   void (*unfold)(const float* in, const float* weight, uint32_t n_rows, uint32_t n_points,
                  uint32_t stride, float* sum);
   /// out[r][k] = in[r][k] * twiddle[r][k]; in_stride and out_stride in points.  twiddle is cells.
   /// out may be in.
   void (*twist)(const float* in, uint32_t in_stride, const float* twiddle, uint32_t n_rows,
                 uint32_t n_points, float* out, uint32_t out_stride);
-  /// The same with the twiddles' conjugates.
+  /// As twist(), with the conjugate of the twiddles.
   void (*untwist)(const float* in, uint32_t in_stride, const float* twiddle, uint32_t n_rows,
                   uint32_t n_points, float* out, uint32_t out_stride);
-  /// Interleaved points to cells, cell_stride floats from one to the next.
+  /// Convert interleaved points to cells, cell_stride floats apart.
   void (*pack)(const float* in, uint32_t n_points, float* cells, uint32_t cell_stride);
   /// The sums of products of a row, interleaved.
   void (*mac)(const SpectrumMac* row, float* out);
@@ -56,10 +57,10 @@ typedef struct SpectrumOps {
   void (*fir)(const float* in, const float* taps, uint32_t n_taps, uint32_t n_frames, float* out);
 } SpectrumOps;
 
-/// The fastest set that this machine runs. [any]
+/// The fastest set that this CPU supports. [any]
 const SpectrumOps* spectrum_ops(void);
 
-/// Every set that this machine runs, slowest first, for tests. [any]
+/// Every set that this CPU supports, slowest first, for tests. [any]
 const SpectrumOps* const* spectrum_all_ops(uint32_t* n_ops);
 
 #endif

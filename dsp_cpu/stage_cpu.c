@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The CPU's way to run a stage: walk the steps; split a batch at the frames where a parameter of
-// one of its nodes changes; spread batches over the pool's cores once their measured time says that
-// it pays.
+// The stage on the CPU: walk the steps; split a batch at the frames where a parameter of one of
+// its nodes changes; spread batches over the cores of the pool if their measured time is long
+// enough.
 
 #include "simd.h"
 
@@ -19,13 +19,13 @@
 // work over and collecting it costs (measured: bench pool hand-over, 2 to 4 us).
 #define POOL_PAYS_NS 40000.0
 
-// A node that makes what is not finite again and again is no use: its input is heard instead, until
-// it has recovered.
-#define BYPASS_BAD_BLOCKS  8U   // with fewer good ones in a row between them than
-#define BYPASS_GOOD_BLOCKS 100U // after which all is forgotten
+// A node that repeatedly produces non-finite output is bypassed: its input is passed on instead,
+// until it has recovered.
+#define BYPASS_BAD_BLOCKS  8U   // with fewer good ones in a row between them
+#define BYPASS_GOOD_BLOCKS 100U // good blocks in a row after which the node's record is cleared
 
 #define TIME_SMOOTHING (1.0 / 64.0) // of the running mean of a batch's time, per block
-#define TIME_TOLD      64U          // blocks between two updates of what the nodes remember
+#define TIME_TOLD      64U          // blocks between two updates of the nodes' measured time
 
 /// The units of one node within a batch.
 typedef struct Run {
@@ -33,7 +33,7 @@ typedef struct Run {
   uint32_t node_index;
 } Run;
 
-/// A batch made ready: units with their pointers.
+/// A batch prepared for running: units with their pointers.
 typedef struct Batch {
   const FxInfo* fx;
   const BatchUnit* specs;
@@ -46,7 +46,7 @@ typedef struct Batch {
   Run* runs;
   uint32_t n_runs;
   double mean_ns;      ///< Time of one block on one core
-  uint32_t n_measured; ///< Blocks measured
+  uint32_t n_measured; ///< Number of measured blocks
 } Batch;
 
 struct Stage {
@@ -54,7 +54,7 @@ struct Stage {
   Batch* batches; ///< [n_steps], unused for mixes
   Pool* pool;
   uint32_t* has_event; ///< [n_nodes] 1 while a block's events name the node
-  uint32_t n_reset;    ///< Units, in the block that was submitted
+  uint32_t n_reset;    ///< Units reset in the submitted block
 };
 
 // ---- mixing ----
@@ -87,7 +87,7 @@ add_moving(float* restrict const out, const float* restrict const in, const MixL
   }
 }
 
-/// Write a block into a delay line, and copy out what went in `delay` frames before.
+/// Write a block into a delay line, and read the block of `delay` frames before.
 static void
 line_run(const MixTerm* const term, const float* const in, float* const out, const uint32_t n)
 {
@@ -190,12 +190,12 @@ run_with_events(const Stage* const stage, Batch* const batch, const Run* const r
   point_units(stage, batch, run->first_unit, run->n_units, 0U);
 }
 
-/// Neighbours without events run together.
+/// Run a batch with events: neighbours without events run together.
 static void
 run_split(const Stage* const stage, Batch* const batch, const uint32_t n_frames,
           const StageEvent* const events, const uint32_t n_events)
 {
-  uint32_t pending = 0; // first unit not yet run
+  uint32_t pending = 0; // first unit that has not run yet
   for (uint32_t r = 0; r < batch->n_runs; ++r) {
     const Run* const run = &batch->runs[r];
     if (stage->has_event[run->node_index]) {
@@ -227,7 +227,7 @@ run_share(void* const context, const uint32_t index)
   }
 }
 
-/// Keep the running mean, and let the nodes remember it for the plans to come.
+/// Update the running mean, and store it in the nodes for later plans.
 static void
 measure(Batch* const batch, const double ns)
 {
@@ -236,7 +236,7 @@ measure(Batch* const batch, const double ns)
   if (first || ++batch->n_measured % TIME_TOLD == 0U) {
     const double unit_ns = batch->mean_ns / batch->n_units;
     for (uint32_t r = 0; r < batch->n_runs; ++r) {
-      // A process that was stopped meanwhile has taken longer than fits.
+      // The process may have been suspended in between, so the time may exceed 32 bits.
       const uint32_t node_ns = (uint32_t)fmin(unit_ns * batch->runs[r].n_units, UINT32_MAX);
       atomic_store_explicit(batch->specs[batch->runs[r].first_unit].node_ns, node_ns,
                             memory_order_relaxed);
@@ -261,12 +261,12 @@ run_whole(const Stage* const stage, Batch* const batch, const uint32_t n_frames)
   } else {
     batch->fx->run(batch->units, batch->n_units, n_frames);
   }
-  // Shared work is taken as evenly spread: an overestimate, so that a batch near the limit does not
-  // swing.
+  // Assume that shared work is spread evenly: an overestimate, so that a batch near the limit does
+  // not alternate.
   measure(batch, (double)(time_now_ns() - began) * (share ? n_jobs : 1U));
 }
 
-/// Silence what is not finite and bring its unit back to the start; true when it was finite.
+/// Silence a non-finite output and reset its unit; returns true if the output was finite.
 static bool
 guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
            const uint32_t n_frames)
@@ -285,7 +285,8 @@ guard_unit(const Stage* const stage, const Batch* const batch, const uint32_t u,
   return finite;
 }
 
-/// Let a unit's input be heard in its place; where that begins or ends, fade within the block.
+/// Pass on the input of a unit in place of its output; where that begins or ends, fade within the
+/// block.
 static void
 bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_t n_frames,
             const bool was_bypassed, const bool is_bypassed)
@@ -303,7 +304,7 @@ bypass_unit(const Stage* const stage, const BatchUnit* const unit, const uint32_
   }
 }
 
-/// One more block of a node: true while it is bypassed.
+/// Record one more block of a node; returns true while the node is bypassed.
 static bool
 follow_health(NodeHealth* const health, const bool finite)
 {
@@ -318,7 +319,8 @@ follow_health(NodeHealth* const health, const bool finite)
   return is_bypassed;
 }
 
-/// What nodes have made is finite from here on; returns the units that began anew.
+/// Check the outputs of a batch: all are finite afterwards.  Returns the number of units that were
+/// reset.
 static uint32_t
 guard(const Stage* const stage, const Batch* const batch, const uint32_t n_frames)
 {
@@ -352,7 +354,7 @@ any_event(const Stage* const stage, const Batch* const batch)
   return false;
 }
 
-/// The whole block: nothing is left for stage_cpu_collect() to wait for.
+/// Process the whole block; stage_cpu_collect() has nothing left to wait for.
 static void
 stage_cpu_submit(Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
                  const uint32_t n_events)
@@ -398,7 +400,7 @@ stage_cpu_collect(Stage* const stage, uint32_t* const n_reset)
 static void
 batch_free(Batch* const batch)
 {
-  free(batch->units); // and all that follows it
+  free(batch->units); // one allocation holds all arrays
 }
 
 /// Pointers to the rows of a batch.
@@ -417,7 +419,7 @@ batch_width(const StageStep* const step)
   return width;
 }
 
-/// All that a batch has allocated.
+/// Allocate all arrays of a batch.
 static size_t
 batch_bytes(const StageStep* const step)
 {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define DECIBEL_FLOOR (-300.0F) // what silence reads as
+#define DECIBEL_FLOOR (-300.0F) // the level of silence
 
 #ifndef DECIBEL_FUNCTION // kernels include this file too, and have these in their own way
 #define DECIBEL_FUNCTION static inline

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  What partition_kernel.c and the kernels of fx_convolver.cu agree on: numbers of 32-bit words.
-  Complex numbers are pairs.  A *row* is one spectrum, or a slice of one, of POINTS complex numbers.
+  Layout in 32-bit words, shared by partition_kernel.c and the kernels of fx_convolver.cu.  Complex
+  numbers are pairs.  A *row* is one spectrum, or a slice of one, of POINTS complex numbers.
 */
 #ifndef WARPRACK_DSP_CPU_SHARED_PARTITION_LAYOUT_H
 #define WARPRACK_DSP_CPU_SHARED_PARTITION_LAYOUT_H
 
-// The constants of a node begin with a head of numbers.  Places in the constants follow as words,
-// as do places in a unit's state.
+// The constants of a node begin with a head of numbers.  Places in the constants, and in a unit's
+// state, are given in words.
 #define PARTITION_N_IN        0
 #define PARTITION_N_OUT       1
 #define PARTITION_N_SETS      2 // of responses: 1, or one for each unit
@@ -29,7 +29,7 @@
 #define PARTITION_SUMS        18 // in the state: [piece][out][slice] rows
 #define PARTITION_TAIL_SUMS   19 // in the state: [out][tail_slice][slice] rows
 #define PARTITION_TAIL_OUT    20 // in the state: [2][out][TAIL_POINTS] samples
-#define PARTITION_IS_BAD      21 // in the state: [out] 1 after an output that is not finite
+#define PARTITION_IS_BAD      21 // in the state: [out] 1 after an output that was not finite
 #define PARTITION_HEAD        32
 
 // The parameters of a node.
@@ -38,14 +38,14 @@
 #define PARTITION_PARAM_RAMP_FRAMES 2
 #define PARTITION_PARAM_WORDS       3
 
-// The state of a unit begins with where it stands.
-#define PARTITION_STATE_FILL        1  // frames of the present hop that have come
+// The state of a unit begins with its progress.
+#define PARTITION_STATE_FILL        1  // frames of the current hop received so far
 #define PARTITION_STATE_CLOCK       2  // where in its ring an input's next frame goes
 #define PARTITION_STATE_AGE         3  // frames in the rings
-#define PARTITION_STATE_NEWEST      4  // slot of the present hop
-#define PARTITION_STATE_N_DONE      5  // slots behind it that are filled
-#define PARTITION_STATE_TAIL_HOP    6  // of the present hop in its period
-#define PARTITION_STATE_TICKS       7  // periods begun; stops counting far up, odd or even
+#define PARTITION_STATE_NEWEST      4  // slot of the current hop
+#define PARTITION_STATE_N_DONE      5  // older slots that are filled
+#define PARTITION_STATE_TAIL_HOP    6  // place of the current hop in its period
+#define PARTITION_STATE_TICKS       7  // periods begun; saturates, keeping its parity
 #define PARTITION_STATE_TAIL_NEWEST 8  // slot in the tail
 #define PARTITION_STATE_DRY         9  // ramp
 #define PARTITION_STATE_WET         14 // ramp

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  The reverb's words on a device, for fx_reverb.c and dsp_gpu/kernels/fx_reverb.cu: constants of a
-  node, its parameters, the state of its unit.  Floats and ramps are kept by their bits.
+  Layout of the reverb in 32-bit words on a device, shared by fx_reverb.c and
+  dsp_gpu/kernels/fx_reverb.cu: constants of a node, its parameters, the state of its unit.  Floats
+  and ramps are stored by their bits.
 */
 #ifndef WARPRACK_DSP_CPU_SHARED_REVERB_WORDS_H
 #define WARPRACK_DSP_CPU_SHARED_REVERB_WORDS_H
 
-#define REVERB_LINES 16 // also the channels of a group, and the rows of everything between
+#define REVERB_LINES 16 // also the channels of a group, and the rows of all intermediate signals
 #define REVERB_PAIRS 8
 #define REVERB_BANKS 3
 #define REVERB_GRID  32 // frames from one set of angles to the next
 
-#define REVERB_TILE         128 // most frames that the network takes at once; its threads
-#define REVERB_ROWS_TILE    64  // frames that spreading and gathering take at once
-#define REVERB_SLICE_GROUPS 4   // groups of channels that are spread into one sum
+#define REVERB_TILE         128 // maximum frames per pass of the network; also its threads
+#define REVERB_ROWS_TILE    64  // frames per pass of spreading and gathering
+#define REVERB_SLICE_GROUPS 4   // groups of channels that share one sum
 
 // Constants
 #define REVERB_DELAY       0  // [banks][lines] frames
@@ -21,13 +22,13 @@
 #define REVERB_RINGS       51 // [banks] word of the state where the rings lie, [lines][size]
 #define REVERB_STRIDE      54 // words from row to row of the following two
 #define REVERB_SUMS        55 // word of the state: [slices][lines] rows, the channels spread
-#define REVERB_WET         56 // word of the state: [lines] rows of what leaves the lines, one of mix
+#define REVERB_WET         56 // word of the state: [lines] rows of the lines' outputs, one of the mix
 #define REVERB_TILE_FRAMES 57 // at most REVERB_TILE, and no line is shorter
 #define REVERB_RAMP_FRAMES 58
 #define REVERB_DEPTH_STEPS 59
 #define REVERB_STEP        60 // [pairs][2] of the phase in REVERB_GRID frames; 2^-64 turns, low first
 #define REVERB_START       76 // [pairs][2] the phase at the start
-#define REVERB_SIGNS       92 // [groups of channels] bit l: line l changes its sign
+#define REVERB_SIGNS       92 // [groups of channels] bit l: the sign of line l is inverted
 
 // Parameters
 #define REVERB_GAIN        0  // [lines]

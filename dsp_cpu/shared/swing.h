@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Slow swings in integers: an angle of `depth` turns times the sine of a phase, its cosine and
-   sine. For kernels, where there is no double precision: the same bits on every device, and a phase
-   that loses nothing in weeks.
+   Slow oscillation in integers: an angle of `depth` turns times the sine of a phase, and its
+   cosine and sine.  For kernels, where there is no double precision: the same bits on every device,
+   and a phase that stays exact for weeks.
 
-   A turn is 2^32 (or 2^64 for a phase that adds up), so that whole turns drop out by overflow.
+   A turn is 2^32 (or 2^64 for a phase that adds up), so that integer overflow removes whole turns.
 
    Method: sin(pi/2 x) on [0, 1] by the odd polynomial of degree 11 whose largest error is least,
    1.4e-11, in fixed point with 31 bits behind the point.  With its roundings sine_size() is off by
@@ -42,7 +42,7 @@ sine_size(const uint32_t turns)
   return swing_product(x, sum);
 }
 
-/// The sine of an angle.  The cosine is that of a quarter, 2^30, more.
+/// The sine of an angle; sine(angle + 2^30), a quarter turn more, is the cosine.
 SWING_FUNCTION float
 sine_of(const uint32_t turns)
 {

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static ControlRig rig;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool is_hanging;
@@ -73,56 +72,42 @@ __wrap_fsync(const int fd)
 static void
 start(void)
 {
-  control_rig_start(&rig);
+  control_rig_start();
   scratch_write(&rig.folder, "new.rack", "chain amp: gain -1dB\n", 21);
   set_hanging(true);
 }
 
-static void
-stop(void)
-{
-  control_rig_stop(&rig);
-}
-
 TEST(nobody_waits_for_a_rack_that_is_being_saved)
 {
-  start();
   client_send(rig.client, "/rack/save", "s", "saved.rack");
   wait_for_hang();
   client_expect_nothing(rig.client); // answers its ping
-  client_send(rig.other, "/node/vol/gain", "f", -3.0);
-  client_expect(rig.other, "/done /node/vol/gain");
-  client_send(rig.other, "/rack/add", "ss", "more", "gain");
-  client_expect_start(rig.other, "/done /rack/add");
+  client_ask(rig.other, "/done /node/vol/gain", "/node/vol/gain", "f", -3.0);
+  client_ask(rig.other, "/done /rack/add*", "/rack/add", "ss", "more", "gain");
   ck_assert_uint_eq(scratch_count(&rig.folder), 2); // new.rack, and the half of saved.rack
   set_hanging(false);
   client_expect(rig.client, "/done /rack/save");
   ck_assert_int_eq(access(scratch_path(&rig.folder, "saved.rack"), R_OK), 0);
-  stop();
 }
 
 TEST(edits_wait_for_a_rack_that_is_being_loaded_and_values_do_not)
 {
-  start();
   client_send(rig.client, "/rack/load", "s", "new.rack");
   wait_for_hang();
-  client_send(rig.other, "/node/vol/gain", "f", -3.0);
-  client_expect(rig.other, "/done /node/vol/gain");
+  client_ask(rig.other, "/done /node/vol/gain", "/node/vol/gain", "f", -3.0);
   client_send(rig.other, "/rack/add", "ss", "more", "gain");
   client_expect_nothing(rig.other);
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
-  ck_assert_double_eq(control_rig_status(&rig, "edits_waiting"), 2.0);
+  ck_assert_double_eq(control_rig_status("edits_waiting"), 2.0);
   set_hanging(false);
-  client_expect_start(rig.client, "/done /rack/load 1 ");
-  client_expect_start(rig.other, "/done /rack/add 2 ");
-  control_rig_expect_rack(&rig, "amp");
-  control_rig_expect_rack(&rig, "more");
-  stop();
+  client_expect(rig.client, "/done /rack/load 1 *");
+  client_expect(rig.other, "/done /rack/add 2 *");
+  control_rig_expect_rack("amp");
+  control_rig_expect_rack("more");
 }
 
 TEST(a_bundle_waits_for_all_its_files_and_fails_as_a_whole)
 {
-  start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/rack/load", "s", "new.rack");
   bundle_add(bundle, "/rack/add", "ss", "more", "gain");
@@ -130,57 +115,48 @@ TEST(a_bundle_waits_for_all_its_files_and_fails_as_a_whole)
   client_send_bundle(rig.client, bundle);
   wait_for_hang();
   set_hanging(false);
-  client_expect_start(rig.client, "/fail /rack/load 9 not done, because /rack/load");
-  client_expect_start(rig.client, "/fail /rack/add 9 not done, because /rack/load");
-  client_expect_start(rig.client, "/fail /rack/load 9 none.rack: No such file");
+  client_expect(rig.client, "/fail /rack/load 9 not done, because /rack/load*");
+  client_expect(rig.client, "/fail /rack/add 9 not done, because /rack/load*");
+  client_expect(rig.client, "/fail /rack/load 9 none.rack: No such file*");
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
 
   const lo_bundle good = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(good, "/rack/load", "s", "new.rack");
   bundle_add(good, "/rack/add", "ss", "more", "gain");
   client_send_bundle(rig.client, good);
-  client_expect_start(rig.client, "/done /rack/load 1 ");
-  client_expect_start(rig.client, "/done /rack/add 1 ");
-  control_rig_expect_rack(&rig, "more");
-  stop();
+  client_expect(rig.client, "/done /rack/load 1 *");
+  client_expect(rig.client, "/done /rack/add 1 *");
+  control_rig_expect_rack("more");
 }
 
 TEST(no_more_files_are_taken_on_than_fit)
 {
-  start();
   for (uint32_t i = 0; i < RACK_STORE_MAX_JOBS; ++i) {
     char name[32];
     snprintf(name, sizeof(name), "%u.rack", i);
     client_send(rig.client, "/rack/save", "s", name);
   }
   client_expect_nothing(rig.client);
-  client_send(rig.other, "/rack/save", "s", "late.rack");
-  client_expect_start(rig.other, "/fail /rack/save 5 64 files");
-  client_send(rig.other, "/rack/load", "s", "new.rack");
-  client_expect_start(rig.other, "/fail /rack/load 5 64 files");
+  client_ask(rig.other, "/fail /rack/save 5 64 files*", "/rack/save", "s", "late.rack");
+  client_ask(rig.other, "/fail /rack/load 5 64 files*", "/rack/load", "s", "new.rack");
   set_hanging(false);
   for (uint32_t i = 0; i < RACK_STORE_MAX_JOBS; ++i) {
     client_expect(rig.client, "/done /rack/save");
   }
-  client_send(rig.other, "/rack/load", "s", "new.rack");
-  client_expect_start(rig.other, "/done /rack/load");
-  stop();
+  client_ask(rig.other, "/done /rack/load*", "/rack/load", "s", "new.rack");
 }
 
 TEST(the_server_ends_while_the_disk_hangs)
 {
-  start();
   client_send(rig.client, "/rack/load", "s", "new.rack");
   wait_for_hang();
   control_stop(rig.control);
   rig.control = NULL;
   set_hanging(false);
-  stop();
 }
 
 TEST(what_was_asked_for_is_written_before_the_end)
 {
-  start();
   client_send(rig.client, "/rack/save", "s", "a.rack");
   wait_for_hang();
   client_send(rig.client, "/rack/save", "s", "b.rack");
@@ -190,7 +166,6 @@ TEST(what_was_asked_for_is_written_before_the_end)
   rig.control = NULL;
   ck_assert_int_eq(access(scratch_path(&rig.folder, "a.rack"), R_OK), 0);
   ck_assert_int_eq(access(scratch_path(&rig.folder, "b.rack"), R_OK), 0);
-  stop();
 }
 
-SUITE_MAIN("control_rack_store")
+SUITE_MAIN_WITH("control_rack_store", start, control_rig_stop)

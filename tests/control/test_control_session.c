@@ -13,20 +13,6 @@
 
 #define SOON_S 1.5 // longer than a virtual machine stalls between sending and receiving
 
-static ControlRig rig;
-
-static void
-start(void)
-{
-  control_rig_start(&rig);
-}
-
-static void
-stop(void)
-{
-  control_rig_stop(&rig);
-}
-
 /// Everything sent so far has been read by the server.
 static void
 settle(void)
@@ -44,7 +30,6 @@ hear(void)
 
 TEST(one_edit_is_in_flight_and_the_others_wait_in_order)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
   client_send(rig.client, "/rack/add", "ss", "b", "gain");
@@ -57,12 +42,10 @@ TEST(one_edit_is_in_flight_and_the_others_wait_in_order)
   client_expect(rig.client, "/done /rack/add 2 640");
   hear();
   client_expect(rig.client, "/done /rack/connect 3 640");
-  stop();
 }
 
 TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
   client_send(rig.client, "/rack/connect", "ss", "vol", "a");
@@ -70,17 +53,16 @@ TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
   settle();
   fake_engine_answer(rig.engine, STATUS_LIMIT, "would not meet the deadline", 0);
   client_expect(rig.client, "/fail /rack/add 5 would not meet the deadline");
-  client_expect_start(rig.client, "/fail /rack/connect 3 ");
+  client_expect(rig.client, "/fail /rack/connect 3 *");
   hear();
   client_expect(rig.client, "/done /rack/add 1 640");
-  control_rig_expect_rack(&rig, "add b gain\nconnect in lowcut");
-  stop();
+  control_rig_expect_rack("add b gain\nconnect in lowcut");
 }
 
 TEST(a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_first)
 {
   static const char widths[] = "lowcut gives 2; channels";
-  start(); // connections: in lowcut, lowcut vol, vol out
+  // connections: in lowcut, lowcut vol, vol out
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/remove", "s", "vol");
   fake_engine_refuse_edge(rig.engine, 1, widths);
@@ -95,14 +77,12 @@ TEST(a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_first)
   bundle_add(bundle, "/rack/set", "sf", "lowcut.frequency", 90.0);
   client_send_bundle(rig.client, bundle);
   fake_engine_refuse_edge(rig.engine, 1, widths);
-  client_expect_start(rig.client, "/fail /rack/remove 2 remove vol connects its neighbours; ");
-  client_expect_start(rig.client, "/fail /rack/set 2 remove vol connects its neighbours; ");
-  stop();
+  client_expect(rig.client, "/fail /rack/remove 2 remove vol connects its neighbours; *");
+  client_expect(rig.client, "/fail /rack/set 2 remove vol connects its neighbours; *");
 }
 
 TEST(a_refusal_for_another_reason_says_nothing_of_a_removed_node)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/remove", "s", "vol");
   fake_engine_answer(rig.engine, STATUS_BAD_RACK, "lowcut would have 999 channels", 0);
@@ -118,17 +98,15 @@ TEST(a_refusal_for_another_reason_says_nothing_of_a_removed_node)
   client_expect(rig.client, "/fail /rack/remove 2 no such connection");
   client_send(rig.client, "/rack/remove", "s", "vol");
   hear();
-  client_expect_start(rig.client, "/done /rack/remove");
+  client_expect(rig.client, "/done /rack/remove*");
   client_send(rig.client, "/rack/rename", "ss", "lowcut", "low");
   fake_engine_refuse_edge(rig.engine, 1, "low gives 2"); // made by an edit that was accepted
   client_expect(rig.client, "/fail /rack/rename 2 low gives 2");
-  stop();
 }
 
 TEST(a_rack_that_no_document_can_hold_is_refused)
 {
   static char row[60001];
-  start();
   memset(row, ' ', sizeof(row) - 1U);
   uint32_t n = 0;
   const char* answer = "/done";
@@ -141,22 +119,17 @@ TEST(a_rack_that_no_document_can_hold_is_refused)
   ck_assert_msg(!strncmp(answer, "/fail /rack/add 5 the rack would be a text of ", 46), "%s",
                 answer);
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), n - 1U); // which could not tell it a worker
-  stop();
 }
 
 TEST(an_edit_that_changes_nothing_is_done_without_the_engine)
 {
-  start();
-  client_send(rig.client, "/rack/connect", "ss", "lowcut", "vol");
-  client_expect_start(rig.client, "/done /rack/connect 0 ");
+  client_ask(rig.client, "/done /rack/connect 0 *", "/rack/connect", "ss", "lowcut", "vol");
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
-  stop();
 }
 
 TEST(what_waits_behind_an_edit_keeps_nobody_else_waiting)
 {
   enum { N_WAITING = 900 };
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
   for (uint32_t i = 0; i < N_WAITING; ++i) {
@@ -180,33 +153,28 @@ TEST(what_waits_behind_an_edit_keeps_nobody_else_waiting)
   for (uint32_t i = 0; i < N_WAITING; ++i) {
     client_expect(rig.client, "/done /node/a/gain");
   }
-  ck_assert_float_eq_tol((float)control_rig_newest_value(&rig), -0.1F * (N_WAITING - 1), 1e-3F);
-  stop();
+  ck_assert_float_eq_tol((float)control_rig_newest_value(), -0.1F * (N_WAITING - 1), 1e-3F);
 }
 
 // ---- values and edits ----
 
 TEST(values_that_are_heard_overtake_an_edit_in_flight)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
-  client_send(rig.client, "/node/vol/gain", "f", -30.0);
-  client_expect(rig.client, "/done /node/vol/gain");
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -30.0);
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
   hear();
   client_expect(rig.client, "/done /rack/add 1 640");
   // The engine was given the edit with the old value, so it hears the new one again.
   client_expect_nothing(rig.client);
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 2);
-  ck_assert_double_eq(control_rig_newest_value(&rig), -30.0);
-  control_rig_expect_rack(&rig, "add vol gain gain=-30dB");
-  stop();
+  ck_assert_double_eq(control_rig_newest_value(), -30.0);
+  control_rig_expect_rack("add vol gain gain=-30dB");
 }
 
 TEST(values_of_a_node_on_its_way_wait_until_it_is_heard)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
   client_send(rig.client, "/node/a/gain", "f", -30.0);
@@ -216,28 +184,24 @@ TEST(values_of_a_node_on_its_way_wait_until_it_is_heard)
   hear();
   client_expect(rig.client, "/done /rack/add 1 640");
   client_expect(rig.client, "/done /node/a/gain");
-  client_expect_start(rig.client, "/fail /node/nobody/gain 3 ");
-  ck_assert_double_eq(control_rig_newest_value(&rig), -30.0);
-  stop();
+  client_expect(rig.client, "/fail /node/nobody/gain 3 *");
+  ck_assert_double_eq(control_rig_newest_value(), -30.0);
 }
 
 TEST(values_of_a_node_that_is_refused_are_refused)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
   client_send(rig.client, "/node/a/gain", "f", -30.0);
   settle();
   fake_engine_answer(rig.engine, STATUS_FILE, "no", 0);
-  client_expect_start(rig.client, "/fail /rack/add 9 ");
-  client_expect_start(rig.client, "/fail /node/a/gain 3 ");
+  client_expect(rig.client, "/fail /rack/add 9 *");
+  client_expect(rig.client, "/fail /node/a/gain 3 *");
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
-  stop();
 }
 
 TEST(a_node_made_anew_under_the_same_name_gets_its_own_values)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/rack/remove", "s", "vol");
@@ -247,16 +211,14 @@ TEST(a_node_made_anew_under_the_same_name_gets_its_own_values)
   client_expect_nothing(rig.client); // the old one is not touched
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
   hear();
-  client_expect_start(rig.client, "/done /rack/remove");
-  client_expect_start(rig.client, "/done /rack/add");
+  client_expect(rig.client, "/done /rack/remove*");
+  client_expect(rig.client, "/done /rack/add*");
   client_expect(rig.client, "/done /node/vol/gain");
-  control_rig_expect_rack(&rig, "add vol gain gain=-30dB");
-  stop();
+  control_rig_expect_rack("add vol gain gain=-30dB");
 }
 
 TEST(the_last_word_wins_over_edits_that_waited)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
   client_send(rig.client, "/rack/chain", "s", "vol: gain -1dB");
@@ -270,9 +232,8 @@ TEST(the_last_word_wins_over_edits_that_waited)
   hear();
   client_expect(rig.client, "/done /rack/chain 2 640");
   client_expect_nothing(rig.client);
-  ck_assert_double_eq(control_rig_newest_value(&rig), -50.0);
-  control_rig_expect_rack(&rig, "add vol gain gain=-50dB");
-  stop();
+  ck_assert_double_eq(control_rig_newest_value(), -50.0);
+  control_rig_expect_rack("add vol gain gain=-50dB");
 }
 
 // ---- undo ----
@@ -290,15 +251,11 @@ take_back(const char* const text)
 
 TEST(a_rack_that_is_taken_back_is_as_an_undo)
 {
-  start();
-  client_send(rig.other, "/server/notify", "i", 1);
-  client_expect(rig.other, "/done /server/notify");
-  client_send(rig.client, "/rack/chain", "s", "a: gain -1dB");
-  client_expect(rig.client, "/done /rack/chain 1 640");
+  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
+  client_ask(rig.client, "/done /rack/chain 1 640", "/rack/chain", "s", "a: gain -1dB");
   client_expect(rig.other, "/rack/changed 1");
   client_expect(rig.other, "/node/a/gain -1");
-  client_send(rig.client, "/rack/chain", "s", "b: gain -2dB");
-  client_expect(rig.client, "/done /rack/chain 2 640");
+  client_ask(rig.client, "/done /rack/chain 2 640", "/rack/chain", "s", "b: gain -2dB");
   client_expect(rig.other, "/rack/changed 2");
   client_expect(rig.other, "/node/b/gain -2");
   client_send(rig.client, "/node/b/gain", "f", -3.0); // one more step, of the rack that crashes
@@ -308,76 +265,57 @@ TEST(a_rack_that_is_taken_back_is_as_an_undo)
   client_expect(rig.other, "/rack/changed 3");
   client_expect(rig.other, "/server/quarantine it crashed twice");
   client_expect(rig.other, "/node/a/gain -1");
-  control_rig_expect_rack(&rig, "add a gain gain=-1dB");
+  control_rig_expect_rack("add a gain gain=-1dB");
 
   client_send(rig.client, "/rack/undo", ""); // what was before the one that is heard again
-  client_expect_start(rig.client, "/done /rack/undo 4");
-  control_rig_expect_rack(&rig, "add lowcut");
-  client_send(rig.client, "/rack/redo", "");
-  client_expect_start(rig.client, "/done /rack/redo 5");
-  control_rig_expect_rack(&rig, "add a gain gain=-1dB");
+  client_expect(rig.client, "/done /rack/undo 4*");
+  control_rig_expect_rack("add lowcut");
+  client_ask(rig.client, "/done /rack/redo 5*", "/rack/redo", "");
+  control_rig_expect_rack("add a gain gain=-1dB");
   client_send(rig.client, "/rack/redo", ""); // the one that crashed, as it was last
-  client_expect_start(rig.client, "/done /rack/redo 6");
-  control_rig_expect_rack(&rig, "add b gain gain=-3dB");
-  stop();
+  client_expect(rig.client, "/done /rack/redo 6*");
+  control_rig_expect_rack("add b gain gain=-3dB");
 }
 
 TEST(an_edit_that_is_on_its_way_when_a_rack_is_taken_back_is_answered)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
-  client_send(rig.other, "/server/notify", "i", 1);
-  client_expect(rig.other, "/done /server/notify");
+  client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
   take_back("b: gain -2dB");
   client_expect(rig.other, "/rack/changed 1");
   client_expect(rig.other, "/server/quarantine it crashed twice");
-  control_rig_expect_rack(&rig, "add b gain gain=-2dB");
+  control_rig_expect_rack("add b gain gain=-2dB");
   fake_engine_answer(rig.engine, STATUS_WORKER, "made from a rack that crashed", 0);
   client_expect(rig.client, "/fail /rack/add 12 made from a rack that crashed");
   client_send(rig.client, "/rack/add", "ss", "c", "gain");
   hear();
-  client_expect_start(rig.client, "/done /rack/add");
-  control_rig_expect_rack(&rig, "add b gain gain=-2dB\nadd c gain");
-  stop();
+  client_expect(rig.client, "/done /rack/add*");
+  control_rig_expect_rack("add b gain gain=-2dB\nadd c gain");
 }
 
 TEST(undo_and_redo_walk_through_the_documents)
 {
-  start();
-  client_send(rig.client, "/rack/undo", "");
-  client_expect(rig.client, "/fail /rack/undo 3 nothing to undo");
-  client_send(rig.client, "/rack/add", "ss", "a", "gain");
-  client_expect_start(rig.client, "/done");
-  client_send(rig.client, "/node/vol/gain", "f", -33.0);
-  client_expect_start(rig.client, "/done");
-  client_send(rig.client, "/rack/clear", "");
-  client_expect_start(rig.client, "/done");
+  client_ask(rig.client, "/fail /rack/undo 3 nothing to undo", "/rack/undo", "");
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "a", "gain");
+  client_ask(rig.client, "/done*", "/node/vol/gain", "f", -33.0);
+  client_ask(rig.client, "/done*", "/rack/clear", "");
 
-  client_send(rig.client, "/rack/undo", "");
-  client_expect_start(rig.client, "/done /rack/undo");
-  control_rig_expect_rack(&rig, "add vol gain gain=-33dB\nadd a gain");
-  client_send(rig.client, "/rack/undo", "");
-  client_expect_start(rig.client, "/done /rack/undo");
-  control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nadd a gain");
-  client_send(rig.client, "/rack/redo", "");
-  client_expect_start(rig.client, "/done /rack/redo");
-  control_rig_expect_rack(&rig, "add vol gain gain=-33dB\nadd a gain");
-  client_send(rig.client, "/rack/undo", "");
-  client_expect_start(rig.client, "/done /rack/undo");
-  client_send(rig.client, "/rack/undo", "");
-  client_expect_start(rig.client, "/done /rack/undo");
-  control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nconnect");
-  client_send(rig.client, "/rack/add", "ss", "b", "gain");
-  client_expect_start(rig.client, "/done");
-  client_send(rig.client, "/rack/redo", "");
-  client_expect(rig.client, "/fail /rack/redo 3 nothing to redo");
-  stop();
+  client_ask(rig.client, "/done /rack/undo*", "/rack/undo", "");
+  control_rig_expect_rack("add vol gain gain=-33dB\nadd a gain");
+  client_ask(rig.client, "/done /rack/undo*", "/rack/undo", "");
+  control_rig_expect_rack("add vol gain gain=-6dB\nadd a gain");
+  client_ask(rig.client, "/done /rack/redo*", "/rack/redo", "");
+  control_rig_expect_rack("add vol gain gain=-33dB\nadd a gain");
+  client_ask(rig.client, "/done /rack/undo*", "/rack/undo", "");
+  client_ask(rig.client, "/done /rack/undo*", "/rack/undo", "");
+  control_rig_expect_rack("add vol gain gain=-6dB\nconnect");
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "b", "gain");
+  client_ask(rig.client, "/fail /rack/redo 3 nothing to redo", "/rack/redo", "");
 }
 
 TEST(values_find_a_node_that_is_renamed_by_the_name_that_it_has_then)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/rename", "ss", "vol", "level");
   client_send(rig.client, "/node/vol/gain", "f", -8.0); // has gone when its turn comes
@@ -385,89 +323,68 @@ TEST(values_find_a_node_that_is_renamed_by_the_name_that_it_has_then)
   client_expect_nothing(rig.client);
   hear();
   client_expect(rig.client, "/done /rack/rename 1 640");
-  client_expect_start(rig.client, "/fail /node/vol/gain 3 no node \"vol\"");
+  client_expect(rig.client, "/fail /node/vol/gain 3 no node \"vol\"*");
   client_expect(rig.client, "/done /node/level/gain");
   const RackUid uid = (RackUid)fake_engine_set(rig.engine, 0).params[0].uid;
   client_send(rig.client, "/rack/undo", ""); // the value
   hear();
-  client_expect_start(rig.client, "/done /rack/undo");
-  control_rig_expect_rack(&rig, "add level gain gain=-6dB");
+  client_expect(rig.client, "/done /rack/undo*");
+  control_rig_expect_rack("add level gain gain=-6dB");
   client_send(rig.client, "/rack/undo", ""); // the name
   hear();
-  client_expect_start(rig.client, "/done /rack/undo");
-  control_rig_expect_rack(&rig, "add vol gain gain=-6dB");
-  client_send(rig.client, "/node/vol/gain", "f", -8.0);
-  client_expect(rig.client, "/done /node/vol/gain");
+  client_expect(rig.client, "/done /rack/undo*");
+  control_rig_expect_rack("add vol gain gain=-6dB");
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -8.0);
   ck_assert_uint_eq(fake_engine_set(rig.engine, 1).params[0].uid, uid); // the same node all along
-  stop();
 }
 
 TEST(a_fader_is_one_step_and_another_fader_another)
 {
-  start();
   for (int i = 0; i < 20; ++i) {
-    client_send(rig.client, "/node/vol/gain", "f", -10.0 - i);
-    client_expect_start(rig.client, "/done");
+    client_ask(rig.client, "/done*", "/node/vol/gain", "f", -10.0 - i);
   }
   for (int i = 0; i < 20; ++i) {
-    client_send(rig.client, "/node/lowcut/frequency", "f", 100.0 + i);
-    client_expect_start(rig.client, "/done");
+    client_ask(rig.client, "/done*", "/node/lowcut/frequency", "f", 100.0 + i);
   }
-  client_send(rig.client, "/rack/undo", "");
-  client_expect_start(rig.client, "/done");
-  control_rig_expect_rack(&rig, "frequency=80Hz\nadd vol gain gain=-29dB");
-  client_send(rig.client, "/rack/undo", "");
-  client_expect_start(rig.client, "/done");
-  control_rig_expect_rack(&rig, "frequency=80Hz\nadd vol gain gain=-6dB");
-  stop();
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  control_rig_expect_rack("frequency=80Hz\nadd vol gain gain=-29dB");
+  client_ask(rig.client, "/done*", "/rack/undo", "");
+  control_rig_expect_rack("frequency=80Hz\nadd vol gain gain=-6dB");
 }
 
 TEST(a_value_set_during_an_undo_does_not_confuse_the_steps)
 {
-  start();
-  client_send(rig.client, "/rack/add", "ss", "a", "gain");
-  client_expect_start(rig.client, "/done");
-  client_send(rig.client, "/rack/add", "ss", "b", "gain");
-  client_expect_start(rig.client, "/done");
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "a", "gain");
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "b", "gain");
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/undo", "");
-  client_send(rig.client, "/node/vol/gain", "f", -9.0);
-  client_expect(rig.client, "/done /node/vol/gain");
+  client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -9.0);
   hear();
-  client_expect_start(rig.client, "/done /rack/undo");
-  control_rig_expect_rack(&rig, "add vol gain gain=-9dB\nadd a gain\nconnect");
+  client_expect(rig.client, "/done /rack/undo*");
+  control_rig_expect_rack("add vol gain gain=-9dB\nadd a gain\nconnect");
   client_send(rig.client, "/rack/undo", "");
   hear();
-  client_expect_start(rig.client, "/done /rack/undo");
-  control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nconnect");
-  stop();
+  client_expect(rig.client, "/done /rack/undo*");
+  control_rig_expect_rack("add vol gain gain=-6dB\nconnect");
 }
 
 TEST(what_is_undone_does_not_lend_its_identity)
 {
-  start();
-  client_send(rig.client, "/rack/add", "ss", "a", "gain");
-  client_expect_start(rig.client, "/done");
-  client_send(rig.client, "/node/a/gain", "f", -1.0);
-  client_expect_start(rig.client, "/done");
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "a", "gain");
+  client_ask(rig.client, "/done*", "/node/a/gain", "f", -1.0);
   const RackUid first = fake_engine_set(rig.engine, 0).params[0].uid;
   for (int i = 0; i < 2; ++i) {
-    client_send(rig.client, "/rack/undo", "");
-    client_expect_start(rig.client, "/done");
+    client_ask(rig.client, "/done*", "/rack/undo", "");
   }
-  client_send(rig.client, "/rack/add", "ss", "b", "gain");
-  client_expect_start(rig.client, "/done");
-  client_send(rig.client, "/node/b/gain", "f", -1.0);
-  client_expect_start(rig.client, "/done");
+  client_ask(rig.client, "/done*", "/rack/add", "ss", "b", "gain");
+  client_ask(rig.client, "/done*", "/node/b/gain", "f", -1.0);
   ck_assert_uint_ne(fake_engine_set(rig.engine, 1).params[0].uid, first);
-  stop();
 }
 
 // ---- bundles ----
 
 TEST(a_bundle_with_an_edit_is_one_edit)
 {
-  start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/rack/add", "ss", "a", "gain");
   bundle_add(bundle, "/rack/disconnect", "ss", "vol", "out");
@@ -484,43 +401,37 @@ TEST(a_bundle_with_an_edit_is_one_edit)
   client_expect(rig.client, "/done /node/vol/gain 1 640");
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 1);
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
-  control_rig_expect_rack(&rig, "add vol gain gain=-3dB\nadd a gain gain=-2dB");
-  stop();
+  control_rig_expect_rack("add vol gain gain=-3dB\nadd a gain gain=-2dB");
 }
 
 TEST(a_bundle_fails_as_a_whole_and_names_the_culprit)
 {
-  start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/rack/add", "ss", "a", "gain");
   bundle_add(bundle, "/rack/connect", "ss", "a", "nobody");
   bundle_add(bundle, "/node/vol/gain", "f", -3.0);
   client_send_bundle(rig.client, bundle);
-  client_expect_start(rig.client,
-                      "/fail /rack/add 3 not done, because /rack/connect in the same bundle");
-  client_expect_start(rig.client, "/fail /rack/connect 3 no node");
-  client_expect_start(rig.client, "/fail /node/vol/gain 3 not done, because");
+  client_expect(rig.client,
+                "/fail /rack/add 3 not done, because /rack/connect in the same bundle*");
+  client_expect(rig.client, "/fail /rack/connect 3 no node*");
+  client_expect(rig.client, "/fail /node/vol/gain 3 not done, because*");
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
-  control_rig_expect_rack(&rig, "add vol gain gain=-6dB\nconnect");
-  stop();
+  control_rig_expect_rack("add vol gain gain=-6dB\nconnect");
 }
 
 TEST(an_unknown_address_fails_its_bundle)
 {
-  start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/node/vol/gain", "f", -3.0);
   bundle_add(bundle, "/nowhere", "");
   client_send_bundle(rig.client, bundle);
-  client_expect_start(rig.client, "/fail /node/vol/gain 3 not done");
-  client_expect_start(rig.client, "/fail /nowhere 3 no such address");
+  client_expect(rig.client, "/fail /node/vol/gain 3 not done*");
+  client_expect(rig.client, "/fail /nowhere 3 no such address*");
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
-  stop();
 }
 
 TEST(a_bundle_of_values_is_one_group_or_nothing)
 {
-  start();
   lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/node/vol/gain", "f", -3.0);
   bundle_add(bundle, "/node/lowcut/frequency", "f", 200.0);
@@ -534,16 +445,14 @@ TEST(a_bundle_of_values_is_one_group_or_nothing)
   bundle_add(bundle, "/node/vol/gain", "f", -4.0);
   bundle_add(bundle, "/node/lowcut/frequency", "f", 1e9);
   client_send_bundle(rig.client, bundle);
-  client_expect_start(rig.client, "/fail /node/vol/gain");
-  client_expect_start(rig.client, "/fail /node/lowcut/frequency");
+  client_expect(rig.client, "/fail /node/vol/gain*");
+  client_expect(rig.client, "/fail /node/lowcut/frequency*");
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 1);
-  control_rig_expect_rack(&rig, "frequency=200Hz\nadd vol gain gain=-3dB");
-  stop();
+  control_rig_expect_rack("frequency=200Hz\nadd vol gain gain=-3dB");
 }
 
 TEST(reads_and_saves_in_a_bundle_follow_its_changes)
 {
-  start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/rack/save", "s", "after.rack");
   bundle_add(bundle, "/node/vol/gain", "");
@@ -552,24 +461,19 @@ TEST(reads_and_saves_in_a_bundle_follow_its_changes)
   client_expect(rig.client, "/done /node/vol/gain");
   client_expect(rig.client, "/node/vol/gain -7");
   client_expect(rig.client, "/done /rack/save");
-  client_send(rig.client, "/rack/clear", "");
-  client_expect_start(rig.client, "/done");
-  client_send(rig.client, "/rack/load", "s", "after.rack");
-  client_expect_start(rig.client, "/done");
-  control_rig_expect_rack(&rig, "gain=-7dB");
-  stop();
+  client_ask(rig.client, "/done*", "/rack/clear", "");
+  client_ask(rig.client, "/done*", "/rack/load", "s", "after.rack");
+  control_rig_expect_rack("gain=-7dB");
 }
 
 TEST(undo_is_no_part_of_a_bundle)
 {
-  start();
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/rack/undo", "");
   bundle_add(bundle, "/node/vol/gain", "f", -4.0);
   client_send_bundle(rig.client, bundle);
   client_expect(rig.client, "/fail /rack/undo 1 cannot be a part of a bundle");
-  client_expect_start(rig.client, "/fail /node/vol/gain 1 not done");
-  stop();
+  client_expect(rig.client, "/fail /node/vol/gain 1 not done*");
 }
 
 // ---- times ----
@@ -585,7 +489,6 @@ frame_of(const lo_timetag tag)
 
 TEST(values_with_a_time_are_stamped_ahead_and_written_down_in_time)
 {
-  start();
   const lo_timetag tag = tag_in(SOON_S);
   const double frame = frame_of(tag);
   const lo_bundle bundle = lo_bundle_new(tag);
@@ -598,14 +501,11 @@ TEST(values_with_a_time_are_stamped_ahead_and_written_down_in_time)
   const FakeSet set = fake_engine_set(rig.engine, 0);
   // Both clocks were read again to know the frame: the frame is exact, the reading is not quite.
   ck_assert_double_le(fabs((double)set.frame - frame), 48.0);
-  client_send(rig.client, "/node/vol/gain", "");
-  client_expect(rig.client, "/node/vol/gain -5");
-  stop();
+  client_ask(rig.client, "/node/vol/gain -5", "/node/vol/gain", "");
 }
 
 TEST(edits_with_a_time_are_given_to_the_engine_with_their_frame)
 {
-  start();
   const lo_timetag tag = tag_in(SOON_S);
   const double frame = frame_of(tag);
   const lo_bundle bundle = lo_bundle_new(tag);
@@ -613,17 +513,15 @@ TEST(edits_with_a_time_are_given_to_the_engine_with_their_frame)
   bundle_add(bundle, "/node/vol/gain", "f", -5.0);
   client_send_bundle(rig.client, bundle);
   client_expect_nothing(rig.client);
-  client_expect_start(rig.client, "/done /rack/add");
-  client_expect_start(rig.client, "/done /node/vol/gain");
+  client_expect(rig.client, "/done /rack/add*");
+  client_expect(rig.client, "/done /node/vol/gain*");
   uint64_t at_frame = 0;
   free(fake_engine_newest(rig.engine, &at_frame));
   ck_assert_double_le(fabs((double)at_frame - frame), 48.0);
-  stop();
 }
 
 TEST(bundles_are_done_in_the_order_of_their_times)
 {
-  start();
   const double delays[] = { SOON_S + 0.2, SOON_S, SOON_S + 0.1 };
   const lo_timetag tags[] = { tag_in(delays[0]), tag_in(delays[1]), tag_in(delays[2]) };
   for (uint32_t i = 0; i < 3; ++i) {
@@ -637,12 +535,10 @@ TEST(bundles_are_done_in_the_order_of_their_times)
   ck_assert_double_eq_tol(fake_engine_set(rig.engine, 0).params[0].value, -10.0 * SOON_S, 1e-6);
   ck_assert_double_eq_tol(fake_engine_set(rig.engine, 2).params[0].value, -10.0 * (SOON_S + 0.2),
                           1e-6);
-  stop();
 }
 
 TEST(a_nested_bundle_is_an_edit_of_its_own_at_its_own_time)
 {
-  start();
   const lo_bundle outer = lo_bundle_new(LO_TT_IMMEDIATE);
   const lo_bundle inner = lo_bundle_new(tag_in(SOON_S));
   bundle_add(inner, "/rack/add", "ss", "b", "gain");
@@ -651,37 +547,33 @@ TEST(a_nested_bundle_is_an_edit_of_its_own_at_its_own_time)
   client_send_bundle(rig.client, outer);
   client_expect(rig.client, "/done /rack/add 1 640");
   client_expect(rig.client, "/done /rack/add 2 640");
-  control_rig_expect_rack(&rig, "add a gain\nadd b gain\n");
-  stop();
+  control_rig_expect_rack("add a gain\nadd b gain\n");
 }
 
 TEST(a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused)
 {
-  start();
   lo_bundle bundle = lo_bundle_new(tag_in(-5.0));
   bundle_add(bundle, "/node/vol/gain", "f", -5.0);
   client_send_bundle(rig.client, bundle);
   client_expect(rig.client, "/done /node/vol/gain");
   ck_assert_uint_eq(fake_engine_set(rig.engine, 0).frame, 0);
-  ck_assert_double_eq(control_rig_status(&rig, "osc_late"), 1.0);
+  ck_assert_double_eq(control_rig_status("osc_late"), 1.0);
   bundle = lo_bundle_new(tag_in(30.0));
   bundle_add(bundle, "/node/vol/gain", "f", -5.0);
   client_send_bundle(rig.client, bundle);
   client_expect(rig.client, "/fail  1 packet refused: a time tag more than 10 s ahead");
-  stop();
 }
 
 /// Libraries send the time tag 0 for a bundle that was given none.
 TEST(a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time)
 {
-  start();
   const lo_timetag zero = { 0, 0 };
   lo_bundle bundle = lo_bundle_new(zero);
   bundle_add(bundle, "/node/vol/gain", "f", -5.0);
   client_send_bundle(rig.client, bundle);
   client_expect(rig.client, "/done /node/vol/gain");
   ck_assert_uint_eq(fake_engine_set(rig.engine, 0).frame, 0);
-  ck_assert_double_eq(control_rig_status(&rig, "osc_late"), 0.0);
+  ck_assert_double_eq(control_rig_status("osc_late"), 0.0);
   bundle = lo_bundle_new(tag_in(SOON_S));
   const lo_bundle inner = lo_bundle_new(zero);
   bundle_add(inner, "/node/vol/gain", "f", -6.0);
@@ -689,12 +581,10 @@ TEST(a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time)
   client_send_bundle(rig.client, bundle);
   client_expect(rig.client, "/done /node/vol/gain");
   ck_assert_uint_gt(fake_engine_set(rig.engine, 1).frame, 0);
-  stop();
 }
 
 TEST(only_so_many_bundles_wait_for_their_time)
 {
-  start();
   for (uint32_t i = 0; i < 1030U; ++i) {
     const lo_bundle bundle = lo_bundle_new(tag_in(9.0));
     bundle_add(bundle, "/node/vol/gain", "f", -5.0);
@@ -705,22 +595,18 @@ TEST(only_so_many_bundles_wait_for_their_time)
     }
   }
   for (uint32_t i = 1024U; i < 1030U; ++i) {
-    client_expect_start(rig.other, "/fail /node/vol/gain 5 1024 bundles already wait");
+    client_expect(rig.other, "/fail /node/vol/gain 5 1024 bundles already wait*");
   }
-  ck_assert_double_eq(control_rig_status(&rig, "osc_unscheduled"), 6.0);
-  stop();
+  ck_assert_double_eq(control_rig_status("osc_unscheduled"), 6.0);
 }
 
 TEST(a_node_that_has_gone_by_the_time_is_reported)
 {
-  start();
   const lo_bundle bundle = lo_bundle_new(tag_in(SOON_S));
   bundle_add(bundle, "/node/vol/gain", "f", -5.0);
   client_send_bundle(rig.client, bundle);
-  client_send(rig.client, "/rack/remove", "s", "vol");
-  client_expect_start(rig.client, "/done /rack/remove");
-  client_expect_start(rig.client, "/fail /node/vol/gain 3 no node");
-  stop();
+  client_ask(rig.client, "/done /rack/remove*", "/rack/remove", "s", "vol");
+  client_expect(rig.client, "/fail /node/vol/gain 3 no node*");
 }
 
 TEST(time_tags_do_not_follow_a_wall_clock_that_jumps)
@@ -738,21 +624,19 @@ TEST(time_tags_do_not_follow_a_wall_clock_that_jumps)
 
 TEST(sync_waits_for_edits_and_for_the_audio)
 {
-  start();
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
   client_send(rig.other, "/server/sync", "i", 42);
   fake_engine_advance(rig.engine, 10U * FAKE_BLOCK_FRAMES);
   settle();
   hear();
-  client_expect_start(rig.client, "/done /rack/add");
+  client_expect(rig.client, "/done /rack/add*");
   settle(); // still nothing: the block is not out yet
   fake_engine_advance(rig.engine, FAKE_BLOCK_FRAMES);
   usleep(50000); // time to answer too early
   settle();
   fake_engine_advance(rig.engine, FAKE_DEPTH * FAKE_BLOCK_FRAMES);
   client_expect(rig.other, "/server/synced 42");
-  stop();
 }
 
-SUITE_MAIN("control_session")
+SUITE_MAIN_WITH("control_session", control_rig_start, control_rig_stop)

@@ -14,8 +14,6 @@
 
 #define MAX_DATAGRAM 65507U // that IPv4 carries
 
-static ControlRig rig;
-
 static OscCorpus
 read_corpus(void)
 {
@@ -29,12 +27,11 @@ n_refused(const GateReason reason)
 {
   char key[64];
   snprintf(key, sizeof(key), "refused_%s", gate_word(reason));
-  return control_rig_status(&rig, key);
+  return control_rig_status(key);
 }
 
 TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
 {
-  control_rig_start(&rig);
   OscCorpus corpus = read_corpus();
   uint32_t n_sent[GATE_N_REASONS] = { 0 };
   for (uint32_t i = 0; i < corpus.n; ++i) {
@@ -53,16 +50,14 @@ TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
     ck_assert_uint_gt(n_sent[reason], 0);
     ck_assert_double_eq(n_refused((GateReason)reason), n_sent[reason]);
   }
-  ck_assert_double_eq(control_rig_status(&rig, "osc_dropped"), 0.0);
-  ck_assert_double_eq(control_rig_status(&rig, "osc_lost"), 0.0);
-  control_rig_expect_rack(&rig, "lowcut");
+  ck_assert_double_eq(control_rig_status("osc_dropped"), 0.0);
+  ck_assert_double_eq(control_rig_status("osc_lost"), 0.0);
+  control_rig_expect_rack("lowcut");
   osc_corpus_clear(&corpus);
-  control_rig_stop(&rig);
 }
 
 TEST(each_good_packet_is_taken_in)
 {
-  control_rig_start(&rig);
   OscCorpus corpus = read_corpus();
   uint32_t n_packets = 0;
   uint32_t n_messages = 0;
@@ -79,30 +74,27 @@ TEST(each_good_packet_is_taken_in)
   double n_heard = 0.0;
   while (n_heard < n_messages) { // a packet that is lost ends this by the test's time limit
     ++n_asked;
-    n_heard = control_rig_status(&rig, "osc_messages") - n_asked;
+    n_heard = control_rig_status("osc_messages") - n_asked;
   }
   ck_assert_double_eq(n_heard, n_messages);
-  ck_assert_double_eq(control_rig_status(&rig, "osc_packets"), n_packets + n_asked + 1.0);
-  ck_assert_double_eq(control_rig_status(&rig, "osc_late"), 1.0);
-  ck_assert_double_eq(control_rig_status(&rig, "osc_scheduled"), 1.0);
+  ck_assert_double_eq(control_rig_status("osc_packets"), n_packets + n_asked + 1.0);
+  ck_assert_double_eq(control_rig_status("osc_late"), 1.0);
+  ck_assert_double_eq(control_rig_status("osc_scheduled"), 1.0);
   for (int reason = GATE_OK + 1; reason < GATE_N_REASONS; ++reason) {
     ck_assert_double_eq(n_refused((GateReason)reason), 0.0);
   }
-  ck_assert_double_eq(control_rig_status(&rig, "osc_dropped"), 0.0);
+  ck_assert_double_eq(control_rig_status("osc_dropped"), 0.0);
   osc_corpus_clear(&corpus);
-  control_rig_stop(&rig);
 }
 
 TEST(questions_that_take_long_keep_nobody_else_waiting)
 {
   enum { N_NODES = 500, N_QUESTIONS = 2000 };
-  control_rig_start(&rig);
   char rack[8 * N_NODES] = "gain";
   for (uint32_t n = 1; n < N_NODES; ++n) {
     strcat(rack, " | gain");
   }
-  client_send(rig.client, "/rack/chain", "s", rack);
-  client_expect_start(rig.client, "/done /rack/chain");
+  client_ask(rig.client, "/done /rack/chain*", "/rack/chain", "s", rack);
   rig.hold = true;
   while (!rig.is_held) { // it asks four times a second
     usleep(1000);
@@ -111,9 +103,8 @@ TEST(questions_that_take_long_keep_nobody_else_waiting)
     client_send(rig.other, "/rack/get", "");
   }
   rig.hold = false;
-  client_expect_start(rig.other, "/rack/get"); // all the others stand in a queue now
-  ck_assert_double_lt(control_rig_status(&rig, "osc_messages"), N_QUESTIONS);
-  control_rig_stop(&rig);
+  client_expect(rig.other, "/rack/get*"); // all the others stand in a queue now
+  ck_assert_double_lt(control_rig_status("osc_messages"), N_QUESTIONS);
 }
 
 static void
@@ -153,4 +144,4 @@ TEST(an_address_that_others_can_reach_needs_a_list)
   ck_assert_int_eq(try_to_bind("127.0.0.2", NULL, &error), STATUS_OK);
 }
 
-SUITE_MAIN("osc_packets")
+SUITE_MAIN_WITH("osc_packets", control_rig_start, control_rig_stop)

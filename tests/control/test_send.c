@@ -8,14 +8,12 @@
 #include <jansson.h>
 #include <string.h>
 
-static ControlRig rig;
 static Program program;
 
 #define SEND(...) PROGRAM_RUN(&program, "send", "--osc-port", rig.port, __VA_ARGS__)
 
 TEST(an_answer_is_printed_with_its_types)
 {
-  control_rig_start(&rig);
   SEND("/rack/connect", "vol", "lowcut");
   ck_assert_int_eq(program.exit_code, 2);
   ck_assert_msg(!strncmp(program.out, "/fail sis \"/rack/connect\" 2 \"", 28), "%s", program.out);
@@ -24,32 +22,26 @@ TEST(an_answer_is_printed_with_its_types)
   program_expect_end(&program, 0, "/done sih \"/rack/add\" 1 640\n", "");
   SEND("/server/ping");
   program_expect_end(&program, 0, "/done s \"/server/ping\"\n", "");
-  control_rig_stop(&rig);
 }
 
 TEST(all_answers_of_a_read_are_printed)
 {
-  control_rig_start(&rig);
   SEND("/node/*/[fg]*");
   program_expect_end(&program, 0, "/node/lowcut/frequency f 80\n/node/vol/gain f -6\n", "");
-  control_rig_stop(&rig);
 }
 
 TEST(an_edit_is_waited_for)
 {
-  control_rig_start(&rig);
   fake_engine_hold(rig.engine, true);
   const char* const words[] = { "send", "-p", rig.port, "/rack/clear", NULL };
   program_start(&program, words);
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
   program_wait(&program);
   program_expect_end(&program, 0, "/done sih \"/rack/clear\" 1 640\n", "");
-  control_rig_stop(&rig);
 }
 
 TEST(a_bundle_is_one_edit_and_waited_for)
 {
-  control_rig_start(&rig);
   fake_engine_hold(rig.engine, true);
   const char* const words[] = { "send",
                                 "-b",
@@ -87,16 +79,14 @@ TEST(a_bundle_is_one_edit_and_waited_for)
       strstr(program.out, "not done, because /node/nobody/gain in the same bundle failed"), "%s",
       program.out);
   program_clear(&program);
-  control_rig_expect_rack(&rig, "add lowcut");
+  control_rig_expect_rack("add lowcut");
   SEND("/node/x/gain", ",", "3"); // without --bundle it is a word as any other
   ck_assert_int_eq(program.exit_code, 2);
   program_clear(&program);
-  control_rig_stop(&rig);
 }
 
 TEST(a_bundle_that_cannot_be_is_not_sent)
 {
-  control_rig_start(&rig);
   SEND("-b", "/rack/clear", ",", "rack/clear");
   program_expect_end(&program, 2, "", "\"rack/clear\" is no OSC address");
   SEND("-b", "/rack/clear", ",");
@@ -105,29 +95,25 @@ TEST(a_bundle_that_cannot_be_is_not_sent)
   program_expect_end(&program, 2, "", "bundle: an empty part in the address");
   SEND("-b", "--types", "s", "/rack/remove", "a");
   program_expect_end(&program, 2, "", "--types is for one message");
-  control_rig_stop(&rig);
 }
 
 TEST(types_are_guessed_or_given)
 {
-  control_rig_start(&rig);
   SEND("/node/vol/gain", "-12.5");
   program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
-  ck_assert_double_eq(control_rig_newest_value(&rig), -12.5);
+  ck_assert_double_eq(control_rig_newest_value(), -12.5);
   SEND("--types", "s", "/node/vol/gain", "-7");
   program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
-  ck_assert_double_eq(control_rig_newest_value(&rig), -7.0);
+  ck_assert_double_eq(control_rig_newest_value(), -7.0);
   SEND("--types", "d", "/node/vol/gain", "-7.3");
   program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
-  ck_assert_double_eq(control_rig_newest_value(&rig), -7.3);
+  ck_assert_double_eq(control_rig_newest_value(), -7.3);
   SEND("--types", "i", "/node/vol/gain", "loud");
   program_expect_end(&program, 2, "", "--types i does not fit the arguments");
-  control_rig_stop(&rig);
 }
 
 TEST(answers_can_be_json)
 {
-  control_rig_start(&rig);
   SEND("--json", "/node/vol/gain");
   json_t* const json = json_loads(program.out, 0, NULL);
   const char* address = NULL;
@@ -141,12 +127,10 @@ TEST(answers_can_be_json)
   ck_assert_double_eq(value, -6.0);
   json_decref(json);
   program_clear(&program);
-  control_rig_stop(&rig);
 }
 
 TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
 {
-  control_rig_start(&rig);
   PROGRAM_RUN(&program, "send", "/node/vol/gain", "-12", "-p", rig.port);
   program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
   PROGRAM_RUN(&program, "send", "/node/vol/gain", "--json", "-p", rig.port);
@@ -155,12 +139,10 @@ TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
   SEND("/rack/chain", "--", "-x");
   ck_assert_msg(strstr(program.out, "no effect \"-x\"") != NULL, "%s%s", program.out, program.err);
   program_clear(&program);
-  control_rig_stop(&rig);
 }
 
 TEST(what_the_server_says_of_itself_is_an_object)
 {
-  control_rig_start(&rig);
   SEND("--json", "/server/status");
   json_t* status = json_loads(program.out, 0, NULL);
   ck_assert_msg(json_is_integer(json_object_get(status, "blocks")), "%s", program.out);
@@ -183,17 +165,16 @@ TEST(what_the_server_says_of_itself_is_an_object)
       "{\"fail\":\"/server/statsu\",\"code\":3,\"text\":\"no such address; did you mean "
       "\\\"/server/status\\\"?\"}\n",
       "");
-  control_rig_stop(&rig);
 }
 
 TEST(silence_is_an_error)
 {
-  control_rig_start(&rig);
   fake_engine_hold(rig.engine, true);
   SEND("--timeout", "0.2", "/rack/clear");
   program_expect_end(&program, 3, "", "no answer from 127.0.0.1, UDP port");
   fake_engine_answer(rig.engine, STATUS_OK, "", 0);
-  control_rig_stop(&rig);
+  control_stop(rig.control);
+  rig.control = NULL;
   SEND("/server/ping");
   program_expect_end(&program, 3, "", "nobody listens on 127.0.0.1");
   SEND("ping");
@@ -202,4 +183,4 @@ TEST(silence_is_an_error)
   program_expect_end(&program, 2, "", "");
 }
 
-SUITE_MAIN("send")
+SUITE_MAIN_WITH("send", control_rig_start, control_rig_stop)

@@ -9,13 +9,11 @@
 #include <jansson.h>
 #include <string.h>
 
-static ControlRig rig;
 static Program program;
 #define STATUS(...) PROGRAM_RUN(&program, "status", "-p", rig.port, __VA_ARGS__)
 
 TEST(keys_and_values_stand_in_columns)
 {
-  control_rig_start(&rig);
   PROGRAM_RUN(&program, "status", "-p", rig.port);
   ck_assert_msg(program.exit_code == 0 && !strncmp(program.out, "version  ", 9), "%s", program.out);
   const char* const first = strchr(program.out, '\n') + 1;
@@ -26,12 +24,10 @@ TEST(keys_and_values_stand_in_columns)
   }
   ck_assert_uint_gt(n_lines, 50);
   program_clear(&program);
-  control_rig_stop(&rig);
 }
 
 TEST(keys_are_picked_by_name_and_pattern)
 {
-  control_rig_start(&rig);
   STATUS("revision", "undo_steps");
   program_expect_end(&program, 0, "revision    0\nundo_steps  0\n", "");
   STATUS("*do_steps", "revision");
@@ -42,21 +38,20 @@ TEST(keys_are_picked_by_name_and_pattern)
   program_expect_end(&program, 2, "", "no key 'revison'; did you mean \"revision\"?");
   STATUS("nothing*");
   program_expect_end(&program, 2, "", "no key 'nothing*'");
-  control_rig_stop(&rig);
+  control_stop(rig.control);
+  rig.control = NULL;
   STATUS("late");
   program_expect_end(&program, 3, "", "nobody listens on 127.0.0.1, UDP port");
 }
 
 TEST(a_host_is_a_name_or_an_address)
 {
-  control_rig_start(&rig);
   STATUS("--host", "localhost", "late");
   program_expect_end(&program, 0, "late  0\n", "");
   STATUS("--host", "127.0.0.1", "late");
   program_expect_end(&program, 0, "late  0\n", "");
   STATUS("--host", "nowhere.invalid", "late");
   program_expect_end(&program, 3, "", "no machine \"nowhere.invalid\": ");
-  control_rig_stop(&rig);
 }
 
-SUITE_MAIN("status")
+SUITE_MAIN_WITH("status", control_rig_start, control_rig_stop)

@@ -10,75 +10,77 @@
 #include <string.h>
 #include <unistd.h>
 
+ControlRig rig;
+
 static void
 fill_audio(void* const context, ControlAudio* const audio)
 {
-  ControlRig* const rig = context;
-  while (rig->hold) {
-    rig->is_held = true;
+  (void)context;
+  while (rig.hold) {
+    rig.is_held = true;
     usleep(1000);
   }
-  rig->is_held = false;
+  rig.is_held = false;
   *audio = (ControlAudio){
     .driver = "dummy", .device = "none", .xruns = 7, .overlaps = 3, .hang_s = 2.5
   };
-  strcpy(audio->state, rig->audio_state ? "waiting" : "running");
+  strcpy(audio->state, rig.audio_state ? "waiting" : "running");
 }
 
 static void
 count_latency_change(void* const context)
 {
-  ControlRig* const rig = context;
-  struct pollfd watcher = { .fd = rig->other->fd, .events = POLLIN };
-  rig->is_watcher_ahead = poll(&watcher, 1, 0) != 0;
-  ++rig->n_latency_changes;
+  (void)context;
+  struct pollfd watcher = { .fd = rig.other->fd, .events = POLLIN };
+  rig.is_watcher_ahead = poll(&watcher, 1, 0) != 0;
+  ++rig.n_latency_changes;
 }
 
 static void
 count_quit(void* const context)
 {
-  ++((ControlRig*)context)->n_quits;
+  (void)context;
+  ++rig.n_quits;
 }
 
 void
-control_rig_start(ControlRig* const rig)
+control_rig_start(void)
 {
-  memset(rig, 0, sizeof(*rig));
-  rig->folder = scratch_new();
-  rig->engine = fake_engine_new();
+  memset(&rig, 0, sizeof(rig));
+  rig.folder = scratch_new();
+  rig.engine = fake_engine_new();
   Rack* rack = NULL;
   Error error;
   ck_assert_msg(rack_parse("lowcut: highpass 80 | vol: gain -6dB", "rack", NULL, &rack, &error) ==
                     STATUS_OK,
                 "%s", error.text);
-  const ControlConfig config = { .engine = rig->engine,
-                                 .root = rig->folder.directory,
-                                 .context = rig,
+  const ControlConfig config = { .engine = rig.engine,
+                                 .root = rig.folder.directory,
                                  .audio = fill_audio,
                                  .latency_changed = count_latency_change,
                                  .quit = count_quit };
-  ck_assert_msg(control_start(&config, rack, &rig->control, &error) == STATUS_OK, "%s", error.text);
+  ck_assert_msg(control_start(&config, rack, &rig.control, &error) == STATUS_OK, "%s", error.text);
   rack_free(rack);
-  snprintf(rig->port, sizeof(rig->port), "%u", control_port(rig->control));
-  rig->client = client_new(control_port(rig->control));
-  rig->other = client_new(control_port(rig->control));
+  snprintf(rig.port, sizeof(rig.port), "%u", control_port(rig.control));
+  rig.client = client_new(control_port(rig.control));
+  rig.other = client_new(control_port(rig.control));
 }
 
 void
-control_rig_stop(ControlRig* const rig)
+control_rig_stop(void)
 {
-  control_stop(rig->control);
-  client_free(rig->client);
-  client_free(rig->other);
-  fake_engine_free(rig->engine);
-  scratch_remove(&rig->folder);
+  control_stop(rig.control);
+  client_free(rig.client);
+  client_free(rig.other);
+  fake_engine_free(rig.engine);
+  scratch_remove(&rig.folder);
 }
 
 double
-control_rig_status(ControlRig* const rig, const char* const key)
+control_rig_status(const char* const key)
 {
-  client_send(rig->client, "/server/status", "");
-  const char* const answer = client_receive(rig->client);
+  client_send(rig.client, "/server/status", "");
+  const char* const answer = client_receive(rig.client);
   char pattern[64];
   snprintf(pattern, sizeof(pattern), " %s ", key);
   const char* const at = strstr(answer, pattern);
@@ -87,17 +89,17 @@ control_rig_status(ControlRig* const rig, const char* const key)
 }
 
 void
-control_rig_expect_rack(ControlRig* const rig, const char* const text)
+control_rig_expect_rack(const char* const text)
 {
-  client_send(rig->client, "/rack/get", "");
-  const char* const answer = client_receive(rig->client);
+  client_send(rig.client, "/rack/get", "");
+  const char* const answer = client_receive(rig.client);
   ck_assert_msg(strstr(answer, text) != NULL, "no \"%s\" in:\n%s", text, answer);
 }
 
 double
-control_rig_newest_value(ControlRig* const rig)
+control_rig_newest_value(void)
 {
-  const uint32_t n = fake_engine_n_sets(rig->engine);
+  const uint32_t n = fake_engine_n_sets(rig.engine);
   ck_assert_uint_gt(n, 0);
-  return fake_engine_set(rig->engine, n - 1U).params[0].value;
+  return fake_engine_set(rig.engine, n - 1U).params[0].value;
 }

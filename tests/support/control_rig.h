@@ -26,16 +26,19 @@ typedef struct ControlRig {
   _Atomic bool is_held;          ///< ... as it is now
 } ControlRig;
 
-void control_rig_start(ControlRig* rig);
-void control_rig_stop(ControlRig* rig);
+/// The rig of this test program.
+extern ControlRig rig;
+
+void control_rig_start(void);
+void control_rig_stop(void);
 
 /// One number from /server/status.
-double control_rig_status(ControlRig* rig, const char* key);
+double control_rig_status(const char* key);
 
-/// The document that is heard must contain this text.
-void control_rig_expect_rack(ControlRig* rig, const char* text);
+/// The active document must contain this text.
+void control_rig_expect_rack(const char* text);
 
-/// Parameter changes that the engine has got, and the newest value.
-double control_rig_newest_value(ControlRig* rig);
+/// The newest parameter value that the engine has.
+double control_rig_newest_value(void);
 
 #endif

@@ -34,9 +34,11 @@ lo_timetag tag_in(double seconds);
 /// The next answer; fails the test when none comes.
 const char* client_receive(OscClient* client);
 
-/// The next answer must be this text, or begin with it.
+/// The next answer must be this text, or begin with the text before a `*` at its end.
 void client_expect(OscClient* client, const char* text);
-void client_expect_start(OscClient* client, const char* text);
+
+/// Send one message and expect its answer.
+void client_ask(OscClient* client, const char* answer, const char* address, const char* types, ...);
 
 /// Nothing must have been sent to this client by the time that the server has answered a ping.
 void client_expect_nothing(OscClient* client);

@@ -263,6 +263,8 @@ open_client(JackSession* const session)
   }
   if (status & JackVersionError) {
     snprintf(what, sizeof(what), "%s speaks another protocol than libjack", session->place);
+  } else if (status & JackShmFailure) { // io/quirks/jack_database.h
+    snprintf(what, sizeof(what), "%s cannot be reached", session->place);
   } else if (status & JackServerFailed) {
     session->base.absent = true;
     snprintf(what, sizeof(what), "%s does not run%s", session->place, session->hint);

@@ -86,13 +86,13 @@ def scratch():
 # ---- a network of one's own ----
 
 
-def enter_namespace():
-    """Begin anew in a user and a network namespace; False where there are none."""
+def enter_namespace(spaces="-rn"):
+    """Start the test again in a user namespace and others of its own, by default one of the network; False where there are none."""
     if os.environ.get("WARPRACK_NAMESPACE") == "yes":
         return True
-    if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode:
+    if subprocess.run(["unshare", spaces, "true"], capture_output=True, check=False).returncode:
         return False
-    os.execvpe("unshare", ["unshare", "-rn", sys.executable, *sys.argv], {**os.environ, "WARPRACK_NAMESPACE": "yes"})
+    os.execvpe("unshare", ["unshare", spaces, sys.executable, *sys.argv], {**os.environ, "WARPRACK_NAMESPACE": "yes"})
 
 
 def add_address(device, address):

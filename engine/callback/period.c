@@ -51,7 +51,7 @@ take_offer(Period* const period)
   }
   for (uint64_t b = 1; b <= period->config.depth && b <= period->n_blocks; ++b) {
     uint64_t* const sequence = &period->submitted[(period->n_blocks - b) % PERIOD_HISTORY];
-    period_count(&period->counters.late, *sequence != PERIOD_NO_BLOCK);
+    counter_add(&period->counters.late, *sequence != PERIOD_NO_BLOCK);
     *sequence = PERIOD_NO_BLOCK;
   }
   period->past_faults += ring_faults(period->ring);
@@ -96,10 +96,10 @@ submit_block(Period* const period, const Slice* const slice)
                                            .flags = slice->wait ? SLOT_WAITED : 0 };
     ring_submit(ring);
   }
-  period_count(&period->counters.blocks, 1U);
+  counter_add(&period->counters.blocks, 1U);
   period->submitted[period->n_blocks % PERIOD_HISTORY] = has_room ? next : PERIOD_NO_BLOCK;
   period->frame += n_frames;
-  period_count(&period->counters.dropped, !has_room);
+  counter_add(&period->counters.dropped, !has_room);
 }
 
 /// True when sequence number `due` is finished in time.
@@ -128,7 +128,7 @@ take_due_block(Period* const period, const Slice* const slice)
   }
   if (slice->is_first_of_ring) {
     // At depth 0 this one is in the new ring, but its worker knows nothing of the sound so far.
-    period_count(&period->counters.late, period->config.depth == 0);
+    counter_add(&period->counters.late, period->config.depth == 0);
     return DUE_LOST;
   }
   period->due = period->submitted[(block - period->config.depth) % PERIOD_HISTORY];
@@ -136,13 +136,13 @@ take_due_block(Period* const period, const Slice* const slice)
     return DUE_LOST; // counted when it was lost
   }
   if (!is_in_time(period, slice)) {
-    period_count(&period->counters.late, 1U);
+    counter_add(&period->counters.late, 1U);
     return DUE_LATE;
   }
   const RingResult result = ring_result(period->ring, period->due);
   const bool has_sound = result == RING_SOUND && period_has_sound(period);
-  period_count(&period->counters.failed, !has_sound && result != RING_WRONG);
-  period_count(&period->counters.wrong, result == RING_WRONG);
+  counter_add(&period->counters.failed, !has_sound && result != RING_WRONG);
+  counter_add(&period->counters.wrong, result == RING_WRONG);
   return has_sound ? DUE_READY : DUE_LOST;
 }
 
@@ -209,7 +209,7 @@ faded_row(Period* const period, const float* const row)
 static void
 advance_feedback(Period* const period, const uint32_t n_frames)
 {
-  period_count(&period->counters.feedback, feedback_advance(period->feedback, n_frames));
+  counter_add(&period->counters.feedback, feedback_advance(period->feedback, n_frames));
 }
 
 /// Write the outputs: sound, level, guard, attenuation of what feeds back.
@@ -233,7 +233,7 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
   advance_feedback(period, n_frames);
   bridge_advance(period->bridge, n_frames);
   period->tap = period->next_tap;
-  period_count(&period->counters.dry, sound >= SOUND_FALLBACK);
+  counter_add(&period->counters.dry, sound >= SOUND_FALLBACK);
 }
 
 /// A period that is no multiple of the block: silence, and the pipeline starts afresh after it.
@@ -261,7 +261,7 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   period->is_wet = true;
   const bool down = atomic_load_explicit(&period->fade_to_silence, memory_order_relaxed);
   period->n_faded = down ? period->fade_frames : 0;
-  period_count(&period->counters.odd_periods, 1U);
+  counter_add(&period->counters.odd_periods, 1U);
 }
 
 /// Let others read a frame time and the moment it belongs to as a pair.  The version is odd while

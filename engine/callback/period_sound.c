@@ -18,12 +18,12 @@ period_count_guard(Period* const period, const bool is_output, const uint32_t ch
 {
   PeriodCounters* const sums = &period->counters;
   PeriodPortCounters* const port = period_port_counters(period, is_output, channel);
-  period_count(&port->bad, met->bad);
-  period_count(&port->denormal, met->denormal);
-  period_count(&port->clipped, met->bent);
-  period_count(is_output ? &sums->bad_out : &sums->bad_in, met->bad);
-  period_count(is_output ? &sums->denormal_out : &sums->denormal_in, met->denormal);
-  period_count(&sums->clipped, met->bent);
+  counter_add(&port->bad, met->bad);
+  counter_add(&port->denormal, met->denormal);
+  counter_add(&port->clipped, met->bent);
+  counter_add(is_output ? &sums->bad_out : &sums->bad_in, met->bad);
+  counter_add(is_output ? &sums->denormal_out : &sums->denormal_in, met->denormal);
+  counter_add(&sums->clipped, met->bent);
 }
 
 /// Input channel whose dry signal output channel c plays: a mono input goes everywhere.

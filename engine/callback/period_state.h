@@ -104,16 +104,6 @@ period_count_guard(Period* period, bool is_output, uint32_t channel, const Guard
 /// word changes. [any]
 uint64_t period_pack_fallback(uint64_t version, const Fallback* fallback);
 
-/// Add to a counter that only the callback writes. [rt]
-static inline void
-period_count(_Atomic uint64_t* const counter, const uint64_t n)
-{
-  if (n) {
-    const uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
-    atomic_store_explicit(counter, before + n, memory_order_relaxed);
-  }
-}
-
 /// False when most samples of the block that is due are NaN or Inf, which are counted then. [rt]
 REALTIME bool period_has_sound(Period* period);
 

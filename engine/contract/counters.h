@@ -66,7 +66,7 @@ typedef union WorkerCounts {
   uint64_t of[N_WORKER_COUNTERS];
 } WorkerCounts;
 
-/// The same as one thread writes and others read them.
+/// The same as counter_add() writes and counters_read() reads them.
 typedef union PeriodCounters {
   struct {
     PERIOD_COUNTERS(COUNTER_ATOMIC)
@@ -95,6 +95,15 @@ extern const CounterInfo worker_counters[N_WORKER_COUNTERS];
 
 /// Combine counters: sum[i] with counts[i], by the rule of infos[i]. [any]
 void counters_add(const CounterInfo* infos, size_t n, uint64_t* sum, const uint64_t* counts);
+
+/// Add n to a counter.  Usually n is 0, and the counter's cache line stays untouched. [any]
+static inline void
+counter_add(_Atomic uint64_t* const counter, const uint64_t n)
+{
+  if (n) {
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+  }
+}
 
 /// Read counters that another thread writes. [any]
 void counters_read(const _Atomic uint64_t* counters, size_t n, uint64_t* counts);

@@ -30,12 +30,6 @@ player_clear(Player* const player)
   free(player->events);
 }
 
-static void
-count(_Atomic uint64_t* const counter, const uint64_t n)
-{
-  atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-}
-
 // ---- plans ----
 
 void
@@ -63,11 +57,11 @@ collect(Player* const player, const PlanStage* const stage, BegunBlock* const bl
   uint32_t n_reset = 0;
   const Status status = stage->backend->stage_collect(stage->stage, &n_reset);
   if (n_reset) {
-    count(&player->counts.units_reset, n_reset);
+    counter_add(&player->counts.units_reset, n_reset);
   }
   if (status) {
     block->has_failed = true;
-    count(&player->counts.device_errors, plan_fail(player->plan, stage));
+    counter_add(&player->counts.device_errors, plan_fail(player->plan, stage));
   }
 }
 
@@ -103,7 +97,7 @@ take_offer(Player* const player, const uint64_t frame)
   plan_begin(plan);
   atomic_store_explicit(&player->retired, left, memory_order_release);
   atomic_store_explicit(&player->heard_at, frame, memory_order_relaxed);
-  count(&player->counts.plans, 1U);
+  counter_add(&player->counts.plans, 1U);
   atomic_store_explicit(&player->offered, NULL, memory_order_release);
 }
 
@@ -189,13 +183,13 @@ accept(Player* const player, const WaitingMessage* const entry)
   const ParamMessage* const message = &entry->message;
   const int index = addressee(player, message);
   if (index < 0) {
-    count(&player->counts.params_dropped, 1U);
+    counter_add(&player->counts.params_dropped, 1U);
     return -1;
   }
   Node* const node = player->plan->nodes[index].node;
   node->targets[message->param] = message->value;
   node->stamps[message->param] = entry->number;
-  count(&player->counts.params_applied, 1U);
+  counter_add(&player->counts.params_applied, 1U);
   return index;
 }
 
@@ -296,7 +290,7 @@ player_end(Player* const player)
   --player->n_begun;
   settle(player, block);
   atomic_store_explicit(&player->next_frame, block->frame + block->n_frames, memory_order_relaxed);
-  count(&player->counts.worker_blocks, 1U);
+  counter_add(&player->counts.worker_blocks, 1U);
   const uint64_t now_ns = time_now_ns();
   load_add(&player->load, now_ns,
            (double)(now_ns - block->began_ns) * player->rate_hz / (1e9 * block->n_frames));

@@ -149,7 +149,7 @@ worker_take_loss(Worker* const worker, const Status status, const Error* const w
       worker->config.offline) {
     return false; // at the start it is an error, and in a file
   }
-  atomic_fetch_add(&worker->player.counts.device_errors, 1U);
+  counter_add(&worker->player.counts.device_errors, 1U);
   take_library_log(worker, why);
   leave_device(worker);
   return true;

@@ -97,7 +97,7 @@ link_sounds(const Graph* const graph, const PlanLink* const dead)
 /// Frames that a node which dies with this plan still sounds: until its dying inputs have ended,
 /// and its tail.
 static uint64_t
-node_sounds(const Graph* const graph, const InEdges* const in_edges, const uint32_t v)
+node_sounds(const Graph* const graph, const EdgeGroups* const in_edges, const uint32_t v)
 {
   const Plan* const plan = graph->plan;
   const uint64_t limit = (uint64_t)(TAIL_LIMIT_SECONDS * graph->request->format->rate_hz);
@@ -158,7 +158,7 @@ end_old_tails(Graph* const graph)
 
 void
 graph_schedule_deaths(Graph* const graph, const uint32_t* const order,
-                      const InEdges* const in_edges)
+                      const EdgeGroups* const in_edges)
 {
   Plan* const plan = graph->plan;
   bool any = false;

@@ -34,7 +34,7 @@ longer_latency(const Graph* const graph, const Node* const node, const uint32_t 
 
 /// Reckon back from vertex v, whose time is known, to the nodes that lead to it.
 static void
-compute_backwards(const Graph* const graph, const InEdges* const in_edges, const uint32_t v,
+compute_backwards(const Graph* const graph, const EdgeGroups* const in_edges, const uint32_t v,
                   uint32_t* const when)
 {
   const Plan* const plan = graph->plan;
@@ -49,7 +49,8 @@ compute_backwards(const Graph* const graph, const InEdges* const in_edges, const
 }
 
 static uint32_t*
-compute_times(const Graph* const graph, const uint32_t* const order, const InEdges* const in_edges)
+compute_times(const Graph* const graph, const uint32_t* const order,
+              const EdgeGroups* const in_edges)
 {
   const Plan* const plan = graph->plan;
   uint32_t* const when = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(uint32_t));
@@ -100,7 +101,8 @@ slack(const Plan* const plan, const uint32_t* const when)
 }
 
 bool
-graph_schedule_fades(Graph* const graph, const uint32_t* const order, const InEdges* const in_edges)
+graph_schedule_fades(Graph* const graph, const uint32_t* const order,
+                     const EdgeGroups* const in_edges)
 {
   Plan* const plan = graph->plan;
   const uint32_t* const when = compute_times(graph, order, in_edges);

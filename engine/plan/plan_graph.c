@@ -64,14 +64,17 @@ find_routes(Graph* const graph, Error* const error)
   qsort_r(graph->by_uid, rack->n_nodes, sizeof(uint32_t), compare_rack_uids, rack->nodes);
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
     graph->routes[e].from = from[e] = find_rack_index(graph, rack->edges[e].from.uid);
-    graph->routes[e].to = to[e] = find_rack_index(graph, rack->edges[e].to.uid);
+    graph->routes[e].to = find_rack_index(graph, rack->edges[e].to.uid);
+    to[e] = graph->routes[e].to == GRAPH_OUT ? rack->n_nodes : graph->routes[e].to;
   }
-  graph->in_edges = in_edges_new(graph->scratch, rack->n_nodes, to, rack->n_edges);
-  if (!graph->scratch->failed &&
-      !graph_levels(graph->scratch, &graph->in_edges, from, level, graph->order)) {
-    return error_set(error, STATUS_BAD_RACK, "the rack has a cycle");
+  graph->in_edges = edges_group(graph->scratch, rack->n_nodes + 1U, to, rack->n_edges);
+  const uint32_t n_ordered =
+      edges_order(graph->scratch, rack->n_nodes, &graph->in_edges, from, level, graph->order);
+  if (graph->scratch->failed) {
+    return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  return graph->scratch->failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
+  return n_ordered < rack->n_nodes ? error_set(error, STATUS_BAD_RACK, "the rack has a cycle")
+                                   : STATUS_OK;
 }
 
 static const char*
@@ -345,15 +348,17 @@ order_everything(Graph* const graph, Error* const error)
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     from[l] = graph_index(plan->links[l].link->from, GRAPH_IN);
-    to[l] = graph_index(plan->links[l].link->to, GRAPH_OUT);
+    to[l] = graph_index(plan->links[l].link->to, plan->n_nodes);
   }
-  const InEdges in_edges = in_edges_new(graph->scratch, plan->n_nodes, to, plan->n_links);
-  if (!graph->scratch->failed && !graph_levels(graph->scratch, &in_edges, from, level, order)) {
-    graph->fault->is_tangled = true;
-    return error_set(error, STATUS_BAD_RACK, "new connections and fading ones make a cycle");
-  }
+  const EdgeGroups in_edges = edges_group(graph->scratch, plan->n_nodes + 1U, to, plan->n_links);
+  const uint32_t n_ordered =
+      edges_order(graph->scratch, plan->n_nodes, &in_edges, from, level, order);
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
+  }
+  if (n_ordered < plan->n_nodes) {
+    graph->fault->is_tangled = true;
+    return error_set(error, STATUS_BAD_RACK, "new connections and fading ones make a cycle");
   }
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     plan->nodes[n].level = level[n];

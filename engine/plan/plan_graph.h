@@ -8,19 +8,10 @@
 
 #include "plan.h"
 
+#include "engine/base/edges.h"
+
 #define GRAPH_OUT UINT32_MAX // the rack's output, where an index of a node is expected
 #define GRAPH_IN  (UINT32_MAX - 1U)
-
-/// Edges grouped by the vertex they lead to: those of v are list[first[v]] .. list[first[v + 1] -
-/// 1]. Vertex n_vertices - 1 is the rack's output.
-typedef struct InEdges {
-  uint32_t* first; ///< [n_vertices + 1]
-  uint32_t* list;
-  uint32_t n_vertices;
-} InEdges;
-
-/// Group n_edges edges with from/to vertices given as node indices, GRAPH_IN or GRAPH_OUT.
-InEdges in_edges_new(Arena* scratch, uint32_t n_nodes, const uint32_t* to, uint32_t n_edges);
 
 /// One rack edge with its ends as indices of rack nodes (which are the plan's living nodes), and
 /// channels resolved.
@@ -37,22 +28,13 @@ typedef struct Graph {
   PlanFault* fault;
   Arena* scratch;
   const Rack* rack;
-  uint32_t* by_uid; ///< [n_nodes] rack nodes sorted by uid
-  Route* routes;    ///< [rack->n_edges]
-  InEdges in_edges;
+  uint32_t* by_uid;      ///< [n_nodes] rack nodes sorted by uid
+  Route* routes;         ///< [rack->n_edges]
+  EdgeGroups in_edges;   ///< Routes by `to`; those to the output are group n_nodes
   uint32_t* order;       ///< [n_nodes]
   uint32_t* latency_out; ///< [n_nodes]
   uint32_t ramp_frames;
 } Graph;
-
-/**
-   Levels of all nodes: 0 for those fed by the input alone, else one more than the highest source.
-
-   @param order [n_nodes] Filled with the nodes in topological order.
-   @return False when there is a cycle.
-*/
-bool graph_levels(Arena* scratch, const InEdges* in_edges, const uint32_t* from, uint32_t* level,
-                  uint32_t* order);
 
 /// Fill plan->nodes, links, aims, latency, n_out.  What is new of the nodes and links has no memory
 /// yet.
@@ -97,12 +79,12 @@ void graph_keep_dying(Graph* graph);
 
 /// Schedule the end of the nodes that die with this plan, in topological order: after the fade of
 /// what leads to them and their tail; then the connections from them fade.
-void graph_schedule_deaths(Graph* graph, const uint32_t* order, const InEdges* in_edges);
+void graph_schedule_deaths(Graph* graph, const uint32_t* order, const EdgeGroups* in_edges);
 
 // ---- plan_fades.c ----
 
 /// Set when new connections fade in, and when the connections from what lives, that the rack has no
 /// longer, fade out.  False when out of memory.
-bool graph_schedule_fades(Graph* graph, const uint32_t* order, const InEdges* in_edges);
+bool graph_schedule_fades(Graph* graph, const uint32_t* order, const EdgeGroups* in_edges);
 
 #endif

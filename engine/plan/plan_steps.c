@@ -18,7 +18,7 @@
 typedef struct Layout {
   Plan* plan;
   Arena* scratch;
-  InEdges in_links;
+  EdgeGroups in_links;  ///< Links by target; those to the output are group n_nodes
   uint32_t* sorted;     ///< [n_nodes] by level, then backend, effect, index
   uint32_t* last_level; ///< [n_nodes] highest level that reads the node's output
   uint32_t** in_rows;   ///< [n_nodes][node->n_in]
@@ -236,9 +236,9 @@ take_layout(Layout* const layout, Error* const error)
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
-    to[l] = graph_index(plan->links[l].link->to, GRAPH_OUT);
+    to[l] = graph_index(plan->links[l].link->to, plan->n_nodes);
   }
-  layout->in_links = in_edges_new(scratch, plan->n_nodes, to, plan->n_links);
+  layout->in_links = edges_group(scratch, plan->n_nodes + 1U, to, plan->n_links);
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     const Link* const link = plan->links[l].link;
     const uint32_t reader = link->to ? plan->nodes[link->to->plan_index].level : plan->n_levels;

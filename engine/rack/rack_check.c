@@ -1,107 +1,66 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The rack as a whole: no connection dangles, no signal goes in a circle.
-// Method: A. B. Kahn, "Topological sorting of large networks", CACM 5(11), 1962: nodes that wait
-// for nobody leave one by one; whoever is left waits, in the end, for itself.
 
 #include "rack_private.h"
+
+#include "engine/base/edges.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_SHOWN 12U // names of one circle in a message
 
-/// Nodes by index; `first` and `targets` list for each node the nodes that it feeds.
+/// The rack as vertices: its nodes by index, then its output.
 typedef struct Graph {
-  uint32_t* n_waiting; ///< [n_nodes] connections from nodes that have not left
-  uint32_t* first;     ///< [n_nodes + 1] into targets
-  uint32_t* queue;     ///< [n_nodes]
-  uint32_t* targets;   ///< [n_edges]
+  Arena arena; ///< Holds the following
+  uint32_t n_vertices;
+  uint32_t* from;  ///< [n_edges] UINT32_MAX: the rack's input
+  uint32_t* to;    ///< [n_edges]
+  uint32_t* queue; ///< [n_vertices]
 } Graph;
 
-static bool
-graph_new(const Rack* const rack, Graph* const graph)
-{
-  const size_t n = rack->n_nodes;
-  uint32_t* const memory = calloc(3U * n + 1U + rack->n_edges, sizeof(uint32_t));
-  *graph = (Graph){ memory, memory + n, memory + 2U * n + 1U, memory + 3U * n + 1U };
-  return memory;
-}
-
-static void
-graph_free(Graph* const graph)
-{
-  free(graph->n_waiting);
-}
-
-/// Index of an end's node, or n_nodes for in and out.
 static uint32_t
-node_index(const Rack* const rack, const RackEnd end)
+vertex_of(const Rack* const rack, const RackEnd end, const uint32_t if_no_node)
 {
   const RackNode* const node = rack_find_uid(rack, end.uid);
-  return node ? (uint32_t)(node - rack->nodes) : rack->n_nodes;
+  return node ? (uint32_t)(node - rack->nodes) : if_no_node;
 }
 
-/// Sort the connections by where they come from (counting sort).
+/// Without memory its arena has failed.
 static void
-graph_fill(const Rack* const rack, Graph* const graph)
+graph_init(const Rack* const rack, Graph* const graph)
 {
-  const uint32_t n = rack->n_nodes;
-  for (uint32_t pass = 0; pass < 2U; ++pass) {
-    for (uint32_t e = 0; e < rack->n_edges; ++e) {
-      const uint32_t from = node_index(rack, rack->edges[e].from);
-      const uint32_t to = node_index(rack, rack->edges[e].to);
-      if (from == n || to == n) {
-        continue;
-      }
-      if (pass == 0U) {
-        graph->n_waiting[to]++;
-        graph->first[from]++;
-      } else {
-        graph->targets[--graph->first[from]] = to;
-      }
-    }
-    for (uint32_t i = 0; pass == 0U && i < n; ++i) {
-      graph->first[i + 1U] += graph->first[i]; // ends of the lists, which pass 1 fills backwards
-    }
+  *graph = (Graph){ .n_vertices = rack->n_nodes + 1U };
+  graph->from = arena_take(&graph->arena, rack->n_edges, sizeof(uint32_t));
+  graph->to = arena_take(&graph->arena, rack->n_edges, sizeof(uint32_t));
+  graph->queue = arena_take(&graph->arena, graph->n_vertices, sizeof(uint32_t));
+  for (uint32_t e = 0; !graph->arena.failed && e < rack->n_edges; ++e) {
+    graph->from[e] = vertex_of(rack, rack->edges[e].from, UINT32_MAX);
+    graph->to[e] = vertex_of(rack, rack->edges[e].to, rack->n_nodes);
   }
 }
 
-/// Let nodes leave; returns how many did.
-static uint32_t
-graph_drain(const Rack* const rack, Graph* const graph)
+static void
+graph_clear(Graph* const graph)
 {
-  uint32_t n_queued = 0;
-  for (uint32_t i = 0; i < rack->n_nodes; ++i) {
-    if (!graph->n_waiting[i]) {
-      graph->queue[n_queued++] = i;
-    }
-  }
-  for (uint32_t q = 0; q < n_queued; ++q) {
-    const uint32_t i = graph->queue[q];
-    for (uint32_t t = graph->first[i]; t < graph->first[i + 1U]; ++t) {
-      if (!--graph->n_waiting[graph->targets[t]]) {
-        graph->queue[n_queued++] = graph->targets[t];
-      }
-    }
-  }
-  return n_queued;
+  arena_clear(&graph->arena);
 }
 
-/// Walk back from a waiting node for as long as there are nodes: the walk is then in the circle.
+/// Walk back from a node without a place in the order for as long as there are nodes: the walk is
+/// then in the circle.
 static uint32_t
-graph_circle(const Rack* const rack, const Graph* const graph, RackUid* const path)
+find_circle(const Rack* const rack, const Graph* const graph, const bool* const is_ordered,
+            RackUid* const path)
 {
   const uint32_t n = rack->n_nodes;
-  uint32_t* const source = graph->queue; // of each waiting node, one that it waits for
+  uint32_t* const source = graph->queue; // of each node that waits, one that it waits for
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
-    const uint32_t from = node_index(rack, rack->edges[e].from);
-    const uint32_t to = node_index(rack, rack->edges[e].to);
-    if (from < n && to < n && graph->n_waiting[from]) {
-      source[to] = from;
+    if (graph->from[e] < n && graph->to[e] < n && !is_ordered[graph->from[e]]) {
+      source[graph->to[e]] = graph->from[e];
     }
   }
   uint32_t at = 0;
-  while (!graph->n_waiting[at]) {
+  while (is_ordered[at]) {
     ++at;
   }
   for (uint32_t i = 0; i < n; ++i) {
@@ -123,15 +82,21 @@ Status
 rack_find_cycle(const Rack* const rack, RackUid* const path, uint32_t* const n_path,
                 Error* const error)
 {
+  const uint32_t n = rack->n_nodes;
   Graph graph;
-  if (!graph_new(rack, &graph)) {
-    return rack_no_memory(error);
+  graph_init(rack, &graph);
+  bool* const is_ordered = arena_take(&graph.arena, n, sizeof(bool));
+  uint32_t* const level = arena_take(&graph.arena, n, sizeof(uint32_t));
+  const EdgeGroups by_target = edges_group(&graph.arena, n, graph.to, rack->n_edges);
+  const uint32_t n_ordered =
+      edges_order(&graph.arena, n, &by_target, graph.from, level, graph.queue);
+  for (uint32_t i = 0; i < n_ordered; ++i) {
+    is_ordered[graph.queue[i]] = true;
   }
-  graph_fill(rack, &graph);
-  const bool all_left = graph_drain(rack, &graph) == rack->n_nodes;
-  *n_path = all_left ? 0U : graph_circle(rack, &graph, path);
-  graph_free(&graph);
-  return STATUS_OK;
+  const bool failed = graph.arena.failed;
+  *n_path = failed || n_ordered == n ? 0U : find_circle(rack, &graph, is_ordered, path);
+  graph_clear(&graph);
+  return failed ? rack_no_memory(error) : STATUS_OK;
 }
 
 Status
@@ -149,70 +114,58 @@ rack_cycle_error(const Rack* const rack, const RackUid* const path, const uint32
                    names, n_shown < n_path ? "... > " : "", rack_find_uid(rack, path[0])->name);
 }
 
+/// Mark the vertices that signal reaches from the marked ones without passing `around`; false when
+/// out of memory.
+static bool
+mark_reached(Graph* const graph, const uint32_t n_edges, const uint32_t around, bool* const reached)
+{
+  const EdgeGroups by_source = edges_group(&graph->arena, graph->n_vertices, graph->from, n_edges);
+  if (graph->arena.failed) {
+    return false;
+  }
+  uint32_t n_queued = 0;
+  for (uint32_t v = 0; v < graph->n_vertices; ++v) {
+    if (reached[v]) {
+      graph->queue[n_queued++] = v;
+    }
+  }
+  for (uint32_t q = 0; q < n_queued; ++q) {
+    const uint32_t v = graph->queue[q];
+    for (uint32_t i = by_source.first[v]; i < by_source.first[v + 1U]; ++i) {
+      const uint32_t to = graph->to[by_source.list[i]];
+      if (!reached[to] && to != around) {
+        reached[to] = true;
+        graph->queue[n_queued++] = to;
+      }
+    }
+  }
+  return true;
+}
+
 Status
 rack_spread(const Rack* const rack, const RackNode* const around, bool* const reached,
             Error* const error)
 {
   Graph graph;
-  if (!graph_new(rack, &graph)) {
-    return rack_no_memory(error);
-  }
-  graph_fill(rack, &graph);
-  uint32_t n_queued = 0;
-  for (uint32_t i = 0; i < rack->n_nodes; ++i) {
-    if (reached[i]) {
-      graph.queue[n_queued++] = i;
-    }
-  }
-  for (uint32_t q = 0; q < n_queued; ++q) {
-    const uint32_t i = graph.queue[q];
-    for (uint32_t t = graph.first[i]; t < graph.first[i + 1U]; ++t) {
-      const uint32_t to = graph.targets[t];
-      if (!reached[to] && &rack->nodes[to] != around) {
-        reached[to] = true;
-        graph.queue[n_queued++] = to;
-      }
-    }
-  }
-  graph_free(&graph);
-  return STATUS_OK;
+  graph_init(rack, &graph);
+  const bool is_done =
+      mark_reached(&graph, rack->n_edges, (uint32_t)(around - rack->nodes), reached);
+  graph_clear(&graph);
+  return is_done ? STATUS_OK : rack_no_memory(error);
 }
 
 bool
 rack_has_way(const Rack* const rack)
 {
   Graph graph;
-  if (!graph_new(rack, &graph)) {
-    return true; // not known to lack one
+  graph_init(rack, &graph);
+  bool* const reached = arena_take(&graph.arena, graph.n_vertices, sizeof(bool));
+  for (uint32_t e = 0; !graph.arena.failed && e < rack->n_edges; ++e) {
+    reached[graph.to[e]] = reached[graph.to[e]] || rack->edges[e].from.uid == RACK_UID_IN;
   }
-  graph_fill(rack, &graph);
-  bool* const is_reached = calloc(rack->n_nodes + 1U, sizeof(bool)); // out is the last one
-  uint32_t n_queued = 0;
-  for (uint32_t e = 0; is_reached && e < rack->n_edges; ++e) {
-    const uint32_t to = node_index(rack, rack->edges[e].to);
-    if (rack->edges[e].from.uid == RACK_UID_IN && !is_reached[to]) {
-      is_reached[to] = true;
-      graph.queue[n_queued] = to;
-      n_queued += to < rack->n_nodes;
-    }
-  }
-  for (uint32_t q = 0; q < n_queued; ++q) {
-    const uint32_t i = graph.queue[q];
-    for (uint32_t t = graph.first[i]; t < graph.first[i + 1U]; ++t) {
-      const uint32_t to = graph.targets[t];
-      if (!is_reached[to]) {
-        is_reached[to] = true;
-        graph.queue[n_queued++] = to;
-      }
-    }
-  }
-  bool has_way = !is_reached || is_reached[rack->n_nodes];
-  for (uint32_t e = 0; e < rack->n_edges && !has_way; ++e) {
-    const uint32_t from = node_index(rack, rack->edges[e].from);
-    has_way = rack->edges[e].to.uid == RACK_UID_OUT && from < rack->n_nodes && is_reached[from];
-  }
-  free(is_reached);
-  graph_free(&graph);
+  const bool is_known = mark_reached(&graph, rack->n_edges, UINT32_MAX, reached);
+  const bool has_way = !is_known || reached[rack->n_nodes]; // unknown: not reported to lack one
+  graph_clear(&graph);
   return has_way;
 }
 

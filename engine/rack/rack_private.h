@@ -101,7 +101,7 @@ bool rack_lates_equal(const Rack* a, const Rack* b);
 // ---- rack_check.c ----
 
 /// Mark all nodes that signal reaches from the marked ones without passing `around`.
-/// reached[n_nodes].
+/// reached[n_nodes + 1]; the last one is the rack's output.
 NODISCARD Status rack_spread(const Rack* rack, const RackNode* around, bool* reached, Error* error);
 
 /// A circle of nodes, each feeding the next and the last one the first.  path[n_nodes]; *n_path is

@@ -119,8 +119,8 @@ find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* 
       is_direct = is_direct || overlap(edge->to, joint->to);
     }
   }
-  reached[rack->n_nodes] = false;
   const Status status = rack_spread(rack, node, reached, error);
+  reached[rack->n_nodes] = false; // nothing leaves the output, and the input is not reached
   *found = is_direct;
   for (uint32_t e = 0; e < rack->n_edges && !status; ++e) {
     const RackEdge* const edge = &rack->edges[e];

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/**
+   The connections of a graph: grouped by the vertex at one end, and the topological order that they
+   give.  Edge e leads from vertex from[e] to vertex to[e]; an end that is no vertex (the input of a
+   rack) has any number from the number of vertices on.
+*/
+#ifndef WARPRACK_ENGINE_BASE_EDGES_H
+#define WARPRACK_ENGINE_BASE_EDGES_H
+
+#include "arena.h"
+
+#include <stdint.h>
+
+/// Edges grouped by a vertex: those of v are list[first[v]] .. list[first[v + 1] - 1], in
+/// the order of the edges.
+typedef struct EdgeGroups {
+  uint32_t* first; ///< [n_vertices + 1]
+  uint32_t* list;
+} EdgeGroups;
+
+/// Group edges by `vertex`, either of their ends.  Of use unless Arena::failed. [any]
+EdgeGroups
+edges_group(Arena* scratch, uint32_t n_vertices, const uint32_t* vertex, uint32_t n_edges);
+
+/**
+   Topological order of the first n_vertices vertices, stable: those that become ready together stay
+   in the order of their numbers.
+
+   @param by_target The edges grouped by `to`; groups from n_vertices on are ignored.
+   @param level [n_vertices] Filled: 0 without an edge that leads there from a vertex, else one more
+   than the highest source.
+   @param order [n_vertices] Filled with the vertices that have a place in the order.
+   @return How many these are; the others are in a cycle or behind one.  0 with Arena::failed. [any]
+*/
+uint32_t edges_order(Arena* scratch, uint32_t n_vertices, const EdgeGroups* by_target,
+                     const uint32_t* from, uint32_t* level, uint32_t* order);
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Edges are grouped by either end; the order is topological and stable, and leaves out cycles and
+// the vertices behind them.
+
+#include "engine/base/edges.h"
+#include "tests/support/suite.h"
+
+#define NO_VERTEX UINT32_MAX
+
+/// Two sources lead to 1, which leads to 0; 4 comes from outside; 5 is an output.
+static const uint32_t from[] = { 3, 1, 2, NO_VERTEX, 0 };
+static const uint32_t to[] = { 1, 0, 1, 4, 5 };
+
+TEST(edges_are_grouped_by_either_end)
+{
+  Arena arena = { 0 };
+  const EdgeGroups by_target = edges_group(&arena, 6, to, 5);
+  ck_assert_uint_eq(by_target.first[1], 1);
+  ck_assert_uint_eq(by_target.first[2] - by_target.first[1], 2);
+  ck_assert_uint_eq(by_target.list[by_target.first[1]], 0);
+  ck_assert_uint_eq(by_target.list[by_target.first[1] + 1U], 2);
+  const EdgeGroups by_source = edges_group(&arena, 5, from, 5);
+  ck_assert_uint_eq(by_source.first[5], 4); // the edge from outside is in no group
+  arena_clear(&arena);
+}
+
+TEST(the_order_is_topological_and_stable)
+{
+  Arena arena = { 0 };
+  uint32_t level[5];
+  uint32_t order[5];
+  const EdgeGroups by_target = edges_group(&arena, 6, to, 5);
+  ck_assert_uint_eq(edges_order(&arena, 5, &by_target, from, level, order), 5);
+  const uint32_t orders[] = { 2, 3, 4, 1, 0 };
+  const uint32_t levels[] = { 2, 1, 0, 0, 0 };
+  for (uint32_t v = 0; v < 5; ++v) {
+    ck_assert_uint_eq(order[v], orders[v]);
+    ck_assert_uint_eq(level[v], levels[v]);
+  }
+  arena_clear(&arena);
+}
+
+TEST(a_cycle_and_the_vertices_behind_it_have_no_place)
+{
+  static const uint32_t sources[] = { 0, 1, 2, 2 };
+  static const uint32_t targets[] = { 1, 2, 1, 3 };
+  Arena arena = { 0 };
+  uint32_t level[4];
+  uint32_t order[4];
+  const EdgeGroups by_target = edges_group(&arena, 4, targets, 4);
+  ck_assert_uint_eq(edges_order(&arena, 4, &by_target, sources, level, order), 1);
+  ck_assert_uint_eq(order[0], 0);
+  arena_clear(&arena);
+}
+
+SUITE_MAIN("edges")

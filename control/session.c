@@ -106,14 +106,8 @@ apply_messages(Session* const session, const Batch* const batch, const Message**
       return status;
     }
   }
-  Status status = rack_check(session->candidate, error);
-  if (status == STATUS_OK) {
-    status = rack_check_text(session->candidate, error);
-  }
-  if (status == STATUS_OK) {
-    status = session_check_frames(session, session->candidate, error);
-  }
-  return status;
+  const Status status = rack_check_text(session->candidate, error);
+  return status ? status : session_check_frames(session, session->candidate, error);
 }
 
 /// The document that an undo or redo brings back, or the committed one for an edit; NULL with a

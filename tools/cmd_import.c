@@ -37,7 +37,7 @@ make_rack(const char* const name, char** const rack, Error* const error)
   }
   free(settings);
   if (!status) {
-    status = rack_arg_parse(*rack, name, &parsed, error);
+    status = rack_parse(*rack, name, NULL, &parsed, error);
   }
   rack_free(parsed);
   return status;

@@ -81,8 +81,8 @@ plan_source(const FirstRack* const first, const Source source, Rack** const rack
             Error* const error)
 {
   Status status = source == SOURCE_GIVEN ? copy_given(first, rack, error)
-                                         : rack_arg_parse(source_text(first, source),
-                                                          source_names[source], rack, error);
+                                         : rack_parse(source_text(first, source),
+                                                      source_names[source], NULL, rack, error);
   if (!status) {
     status = first->plan(first->context, *rack, error);
     if (status) {

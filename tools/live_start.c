@@ -237,7 +237,7 @@ read_rack(Live* const live, Error* const why, Error* const error)
   const char* const kept = live->state ? state_text(live->state, STATE_PRESENT) : NULL;
   if (live->rack.rack) {
     live_set_origin(live, live->rack.rack);
-  } else if (kept && rack_arg_parse(kept, "", &live->rack.rack, NULL)) {
+  } else if (kept && rack_parse(kept, "", NULL, &live->rack.rack, NULL)) {
     live->rack.rack = NULL; // which is said when it is tried
   }
   const Status status = root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;

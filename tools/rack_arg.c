@@ -82,23 +82,6 @@ looks_like_file(const char* const word)
 }
 
 Status
-rack_arg_parse(const char* const text, const char* const place, Rack** const rack,
-               Error* const error)
-{
-  Rack* parsed = NULL;
-  Status status = rack_parse(text, place, NULL, &parsed, error);
-  if (!status) {
-    status = rack_check(parsed, error);
-  }
-  if (status) {
-    rack_free(parsed);
-    return status;
-  }
-  *rack = parsed;
-  return STATUS_OK;
-}
-
-Status
 rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
 {
   *arg = (RackArg){ .is_file = names_file(word) };
@@ -109,8 +92,8 @@ rack_arg_try(const char* const word, RackArg* const arg, Error* const error)
   char* text = NULL;
   Status status = arg->is_file ? rack_arg_read_text(word, &text, error) : STATUS_OK;
   if (!status) {
-    status = rack_arg_parse(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE,
-                            &arg->rack, error);
+    status = rack_parse(arg->is_file ? text : word, arg->is_file ? word : CHAIN_PLACE, NULL,
+                        &arg->rack, error);
   }
   if (status && !arg->is_file && looks_like_file(word)) {
     status = error_set(error, STATUS_FILE,

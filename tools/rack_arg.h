@@ -21,14 +21,11 @@ typedef struct RackArg {
   bool is_file; ///< The word named a file
 } RackArg;
 
-/// Read and check (rack_check()) the rack that `word` names.  On error `arg` is empty.
+/// Read the rack that `word` names.  On error `arg` is empty.
 NODISCARD Status rack_arg_read(const char* word, RackArg* arg, Error* error);
 
 /// The same, but on error `arg` has all that does not depend on the rack; clear it anyway.
 NODISCARD Status rack_arg_try(const char* word, RackArg* arg, Error* error);
-
-/// Parse and check a text; `place` is how messages name it.
-NODISCARD Status rack_arg_parse(const char* text, const char* place, Rack** rack, Error* error);
 
 /// The whole text of a file, as large as a rack may be; the caller frees it.
 NODISCARD Status rack_arg_read_text(const char* name, char** text, Error* error);

@@ -216,8 +216,9 @@ const char* rack_print_fallback(RackFallback fallback, char text[RACK_FALLBACK_B
 /// no such value.
 void rack_set_value(const Rack* rack, RackUid uid, uint32_t param, double number);
 
-/// The rack as a whole: cycles (named node by node), dangling connections.  Channel widths are
-/// checked by the planner, which knows what files hold.
+/// Check a whole rack for cycles (named node by node) and dangling connections.  Every function
+/// here that changes a rack leaves one that passes: no caller needs this, but tests do.  The
+/// planner checks channel widths, because it knows the contents of files.
 NODISCARD Status rack_check(const Rack* rack, Error* error);
 
 /// Warnings of a rack that is valid, but probably does not do what was meant, a line each with its

@@ -298,14 +298,14 @@ perform(Worker* const worker, Edit* const edit)
   pthread_mutex_lock(&worker->planning);
   unqueue(worker, edit);
   worker_update_device(worker);
-  Status status = rack_check(edit->rack, &error);
-  if (!status && worker->has_format) {
+  Status status = STATUS_OK;
+  if (worker->has_format) {
     status = plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &heard_at, &error);
     if (worker_take_loss(worker, status, &error)) {
       status =
           plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &heard_at, &error);
     }
-  } else if (!status) {
+  } else {
     rack_free(worker->rack);
     worker->rack = edit->rack;
   }

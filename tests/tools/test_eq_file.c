@@ -34,7 +34,7 @@ import(const char* const text)
   Error error = { STATUS_OK, "" };
   notes[0] = '\0';
   ck_assert_msg(!eq_file_to_rack(text, "eq.txt", keep_note, NULL, &rack, &error), "%s", error.text);
-  ck_assert_msg(!rack_arg_parse(rack, "made", &parsed, &error), "%s: %s", error.text, rack);
+  ck_assert_msg(!rack_parse(rack, "made", NULL, &parsed, &error), "%s: %s", error.text, rack);
   rack_free(parsed);
   return rack;
 }

@@ -54,7 +54,6 @@ session_free(Session* const session)
     batch_free(session->flight);
     rack_free(session->candidate);
     rack_free(session->committed);
-    changes_clear(&session->overtook);
     history_clear(&session->history);
     free(session);
   }
@@ -156,7 +155,6 @@ drop_candidate(Session* const session)
 {
   rack_free(session->candidate);
   session->candidate = NULL;
-  session->overtook.n = 0;
 }
 
 /// The candidate is heard: it takes the place of the committed document, which the history has
@@ -175,12 +173,6 @@ commit(Session* const session, const CommandKind kind)
   } else {
     history_edited(&session->history, before);
   }
-
-  // The engine was given the candidate before these values were set.
-  if (session_send_values(session, &session->overtook, 0, NULL) != STATUS_OK) {
-    session->counts.values_lost += session->overtook.n;
-  }
-  session->overtook.n = 0;
   return before;
 }
 

@@ -9,8 +9,9 @@
    - One edit at a time is in flight, as the *candidate* document; later ones wait and are made from
      what is committed when their turn comes.  So a refused edit leaves nothing behind, and one that
      needed it is refused in its turn.
-   - Parameters of nodes that are heard are set at once, past all edits, in both documents, and once
-     more behind the edits that wait, so that the last word wins.  Parameters of nodes that only an
+   - Parameters of nodes that are heard are set at once, past all edits, in both documents; in the
+     engine such a value wins over the edit in flight, which was made before it.  Once more they are
+     set behind the edits that wait, so that the last word wins.  Parameters of nodes that only an
      edit on its way will bring wait behind it.
    - A batch is done as a whole or not at all, and each of its messages is answered.
    - Batches that wait behind an edit run later one by one, in order, when the owner calls

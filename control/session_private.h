@@ -18,7 +18,6 @@ struct Session {
   Batch* first;          ///< Waiting, in order
   Batch** last;          ///< Where the next one goes
   size_t n_bytes;        ///< Memory of the batches that wait
-  Changes overtook;      ///< Values set while the candidate was being planned
   History history;
   RackUid next_uid; ///< Of all documents so far, refused and undone ones too
   SessionCounts counts;

@@ -79,18 +79,6 @@ step_before(Session* const session, const Changes* const changes, const uint64_t
   return before;
 }
 
-/// Remember what the engine may undo when the edit in flight, which knows old values, is heard.
-static void
-note_overtaking(Session* const session, const Changes* const changes)
-{
-  for (uint32_t c = 0; c < changes->n; ++c) {
-    const Change* const change = &changes->items[c];
-    if (!changes_note(&session->overtook, change)) {
-      ++session->counts.values_lost;
-    }
-  }
-}
-
 static bool
 changes_anything(const Changes* const changes)
 {
@@ -111,7 +99,6 @@ spread_values(Session* const session, const Changes* const changes, const Peer* 
 {
   if (session->candidate) {
     values_repeat(session->candidate, changes);
-    note_overtaking(session, changes);
   }
   Rack* const before = is_stepping(session) ? NULL : step_before(session, changes, now_ns);
   if (before) {
@@ -124,6 +111,21 @@ spread_values(Session* const session, const Changes* const changes, const Peer* 
   }
 }
 
+/// Give the engine the values, or, for values that it had ahead of their time, give them again if
+/// an edit is in flight: the engine may have the edit since, with older values.
+static Status
+give_values(Session* const session, const Batch* const batch, const Changes* const changes,
+            Error* const error)
+{
+  if (!batch->is_sent) {
+    return session_send_values(session, changes, batch->frame, error);
+  }
+  if (session->candidate && session_send_values(session, changes, batch->frame, NULL)) {
+    session->counts.values_lost += changes->n;
+  }
+  return STATUS_OK;
+}
+
 Status
 session_set_values(Session* const session, const Batch* const batch, const uint64_t now_ns,
                    const Message** const failing, Error* const error)
@@ -131,8 +133,8 @@ session_set_values(Session* const session, const Batch* const batch, const uint6
   Changes changes = { NULL, 0, 0, 0 };
   Status status = values_set(session->committed, batch, &changes, failing, error);
   const bool is_needed = !batch->is_echo || changes_anything(&changes); // else no edit came between
-  if (status == STATUS_OK && is_needed && !batch->is_sent) {
-    status = session_send_values(session, &changes, batch->frame, error);
+  if (status == STATUS_OK && is_needed) {
+    status = give_values(session, batch, &changes, error);
     if (status != STATUS_OK) {
       values_revert(session->committed, &changes);
     }

@@ -56,17 +56,6 @@ add_param(Changes* const changes, const RackNode* const node, const uint32_t par
   return add_change(changes, &(Change){ node->uid, param, value, value }, error);
 }
 
-bool
-changes_note(Changes* const changes, const Change* const change)
-{
-  for (uint32_t c = 0; c < changes->n; ++c) {
-    if (changes->items[c].uid == change->uid && changes->items[c].param == change->param) {
-      return true;
-    }
-  }
-  return add_change(changes, change, NULL) == STATUS_OK;
-}
-
 /// Split "/node/<node>/<param>", or "<node>.<param>" of /rack/set, where patterns mean themselves.
 static Status
 read_target(const Message* const message, Target* const target, Error* const error)

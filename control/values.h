@@ -33,9 +33,6 @@ typedef struct Changes {
 
 void changes_clear(Changes* changes);
 
-/// Append a change unless the parameter is in the list; false when out of memory or bounds.
-bool changes_note(Changes* changes, const Change* change);
-
 typedef enum ValuesKind {
   VALUES_LIVE,       ///< All can be changed while they are heard
   VALUES_STRUCTURAL, ///< At least one makes a new plan

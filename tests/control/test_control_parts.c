@@ -339,6 +339,39 @@ TEST(a_fader_moves_however_many_edits_wait)
   fake_engine_free(engine);
 }
 
+/// Send a value ahead of its time, submit an edit or none, then the value.  Returns how
+/// often the engine gets the value.
+static uint32_t
+count_sets(const bool edit_in_flight)
+{
+  Said said;
+  Engine* const engine = fake_engine_new();
+  Session* const session = new_session(&said, engine);
+  Batch* const value = value_of(1, -12.0);
+  value->frame = 480;
+  ck_assert_int_eq(session_ahead(session, value), AHEAD_SENT);
+  value->is_sent = true;
+  if (edit_in_flight) {
+    session_submit(session, edit_of(2), 0);
+  }
+  session_submit(session, value, 0);
+  const uint32_t n_sets = fake_engine_n_sets(engine);
+  ck_assert_uint_eq(said.n_values, 1);
+  ck_assert_double_eq(fake_engine_set(engine, n_sets - 1U).params[0].value, -12.0);
+  session_reply(session, &(EngineReply){ .status = STATUS_OK });
+  ck_assert_uint_eq(fake_engine_n_sets(engine), n_sets);
+  ck_assert_double_eq(session_rack(session)->nodes[0].values[0].number, -12.0);
+  session_free(session);
+  fake_engine_free(engine);
+  return n_sets;
+}
+
+TEST(a_value_sent_ahead_is_sent_again_past_an_edit_that_came_after_it)
+{
+  ck_assert_uint_eq(count_sets(false), 1);
+  ck_assert_uint_eq(count_sets(true), 2); // the edit has the value of before
+}
+
 TEST(edits_of_a_sender_in_debt_keep_nobody_waiting)
 {
   static Control control;

@@ -73,7 +73,7 @@ gpu_rig_record(const GpuRig* const rig, const GpuWork* const work)
 void
 gpu_rig_await(const GpuRig* const rig, GpuRecording* const recording, const uint64_t sequence)
 {
-  const uint64_t end_ns = time_now_ns() + 100000000000U; // PoCL compiles at the first launch;
+  const uint64_t end_ns = time_now_ns() + 100000000000U; // PoCL compiles at the first launch
   for (bool done = false; !done;) {
     const Status status = rig->api->poll(recording, sequence, &done);
     if (status) {

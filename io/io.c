@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drivers built in, and what is the same for all of them.
+// The list of drivers, and the functions that all of them share.
 
 #include "io_driver.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define SHUT_TRIES 1000U    // of a millisecond
-#define TELL_NS    NS_PER_S // between two lines about the same
+#define TELL_NS    NS_PER_S // between two notes about the same problem
 
 #define IO_DRIVER_POINTER(name) &io_##name,
 static const IoDriver* const drivers[] = { IO_DRIVERS(IO_DRIVER_POINTER) };
@@ -123,8 +123,8 @@ io_process(Io* const io, const float* const* const in, float* const* const out,
   if (n_frames == 0) {
     return;
   }
-  // libjack lets its thread be cancelled at any instruction (JackPosixThread.h); one that ended in
-  // here would leave the gate occupied for ever.
+  // libjack may cancel its thread at any instruction (JackPosixThread.h); a thread cancelled
+  // inside the gate would leave it occupied for ever.
   int cancel_state;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   if (!wait) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What the drivers share: the beginning of every Io, and the gate before IoEvents::process.
+   Shared by the drivers: the beginning of every Io, and the gate before IoEvents::process.
 
    The gate keeps the promise of io.h that `process` never runs while `format` does, without a lock
    on the audio thread:
@@ -11,8 +11,8 @@
        inside = false                        format ... open = true
 
    All accesses are sequentially consistent: either the main thread sees `inside`, or the audio
-   thread sees the gate shut.  A second audio thread that comes meanwhile is a fault of the library
-   below us; it gets silence and is counted.
+   thread sees the gate shut.  If a second audio thread enters meanwhile, the audio library is at
+   fault; the thread gets silence and its period is counted.
 */
 #ifndef WARPRACK_IO_IO_DRIVER_H
 #define WARPRACK_IO_IO_DRIVER_H
@@ -30,26 +30,26 @@ struct Io {
   atomic_bool open;
   atomic_bool inside;
   _Atomic uint64_t overlaps; ///< Periods silenced because another one was inside
-  uint64_t told_overlaps;    ///< Main thread: the same when it was last told of, at told_ns
+  uint64_t told_overlaps;    ///< Main thread: the overlaps in the last report, at told_ns
   uint64_t told_ns;
 };
 
 #define IO_DRIVER_DECLARED(name) extern const IoDriver io_##name;
 IO_DRIVERS(IO_DRIVER_DECLARED)
 
-/// One period, of whatever length; 0 does nothing.  Calls `process`, or writes silence while the
-/// gate is shut or when another thread is inside.  Any thread may come, a new one each time. [rt]
+/// One period of any length; 0 does nothing.  Calls `process`, or writes silence if the gate is
+/// shut or another thread is inside.  Any thread may call it, a different one each time. [rt]
 REALTIME void
 io_process(Io* io, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
 
 /// Write silence to all outputs. [rt]
 REALTIME void io_silence(const Io* io, float* const* out, uint32_t n_frames);
 
-/// Shut the gate and wait until no period is inside.  STATUS_AUDIO_IO when one does not leave
-/// within a second. [main]
+/// Shut the gate and wait until no period is inside.  STATUS_AUDIO_IO if one does not leave within
+/// a second. [main]
 NODISCARD Status io_shut(Io* io, Error* error);
 
-/// Shut the gate, tell the format, open the gate.  On an error it stays shut. [main]
+/// Shut the gate, call `format`, open the gate.  On an error the gate stays shut. [main]
 NODISCARD Status io_arm(Io* io, double rate_hz, uint32_t block_frames, Error* error);
 
 /// One line for the log. [main]

@@ -18,10 +18,10 @@
 
 #define DEFAULT_RATE_HZ 48000.0
 #define DEFAULT_BLOCK   256U
-#define PRIORITY        60 // under the kernel's own threads, over everything that is no audio
+#define PRIORITY        60 // below the kernel's own threads, above all threads that are not audio
 
 typedef struct Dummy {
-  Io io; // First, so that an Io* is a Dummy*
+  Io io; // First member, so that an Io* is a Dummy*
   double rate_hz;
   uint32_t block_frames;
   uint64_t total_frames; // 0: without end
@@ -29,7 +29,7 @@ typedef struct Dummy {
   TapePlayer* player;
   Recorder* recorder;
   float* memory;
-  float** in;  // [n_in], and [player's channels] of those are fed
+  float** in;  // [n_in]; the player feeds the first of them
   float** out; // [n_out]
   pthread_t thread;
   bool has_thread;
@@ -125,7 +125,7 @@ static Status
 make_buffers(Dummy* const dummy, Error* const error)
 {
   const uint32_t n = dummy->io.n_in + dummy->io.n_out;
-  const size_t row = (dummy->block_frames + 15U) & ~15U; // each row 64-byte aligned
+  const size_t row = (dummy->block_frames + 15U) & ~15U; // each row is 64-byte aligned
   dummy->memory = aligned_alloc(64U, (n + 1U) * row * sizeof(float));
   dummy->in = calloc(n + 1U, sizeof(float*));
   if (!dummy->memory || !dummy->in) {
@@ -141,7 +141,7 @@ make_buffers(Dummy* const dummy, Error* const error)
   return STATUS_OK;
 }
 
-// Files first: what the user wrote wrong is said before anything starts.
+// Open the files first, so that errors of the user are reported before anything starts.
 static Status
 start(Dummy* const dummy, const IoConfig* const config, Error* const error)
 {
@@ -156,7 +156,7 @@ start(Dummy* const dummy, const IoConfig* const config, Error* const error)
     status = make_buffers(dummy, error);
   }
   if (!status) {
-    // A millionth of a frame under, because 1.1 s at 48 kHz is 52800.00000000001 in binary
+    // Subtract a millionth of a frame, because 1.1 s at 48 kHz is 52800.00000000001 in binary.
     dummy->total_frames = (uint64_t)ceil(fmax(0.0, config->duration_s * dummy->rate_hz - 1e-6));
     status = io_arm(&dummy->io, dummy->rate_hz, dummy->block_frames, error);
   }
@@ -203,7 +203,7 @@ dummy_open(const IoConfig* const config, const IoEvents* const events, Io** cons
 
 // ---- poll, status, close ----
 
-// Say `error` once, and keep that a file failed.
+// Report `error` once, and store that a file failed.
 static void
 say_failure(Dummy* const dummy, bool* const said, const Error* const error)
 {
@@ -226,7 +226,7 @@ check_tapes(Dummy* const dummy)
   }
 }
 
-// The audio thread has ended: complete the files and account for them.
+// The audio thread has ended: complete the files and report errors and missing frames.
 static void
 finish_tapes(Dummy* const dummy)
 {
@@ -246,7 +246,7 @@ finish_tapes(Dummy* const dummy)
   dummy->recorder = NULL;
 }
 
-// Join the audio thread and complete the files, once.
+// Join the audio thread and complete the files, only once.
 static void
 end(Dummy* const dummy)
 {
@@ -289,7 +289,7 @@ dummy_status(const Io* const io, IoStatus* const status)
 static void
 dummy_latency_changed(Io* const io)
 {
-  (void)io; // Nobody to tell
+  (void)io; // no server to report to
 }
 
 static Status

@@ -13,16 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RETRY_MS          40U  // every poll of 50 ms; an attempt in vain costs 0.2 ms of a core
-#define RETRY_PIPEWIRE_MS 240U // every fifth one: it costs 5 ms, for libjack loads PipeWire anew
+#define RETRY_MS 40U // every poll of 50 ms; a failed attempt costs 0.2 ms of a core
+// Every fifth poll: an attempt costs 5 ms, because libjack loads PipeWire again.
+#define RETRY_PIPEWIRE_MS 240U
 
 typedef struct Jack {
-  Reconnect reconnect; // First, so that an Io* is a Jack*
+  Reconnect reconnect; // First member, so that an Io* is a Jack*
   char* client_name;
   char* server_name; // NULL: default
-  const char* hint;  // Why there may be no server, or ""
+  const char* hint;  // Possible reason for a missing server, or ""
   JackPatch patch;
-  bool latency_changed; // The server has to be told
+  bool latency_changed; // The new latency must be reported to the server
   JackWatch watch;
 } Jack;
 
@@ -32,7 +33,7 @@ session_of(const Reconnect* const reconnect)
   return (JackSession*)reconnect->session;
 }
 
-// ---- a session's life ----
+// ---- life of a session ----
 
 static Session*
 make_session(Reconnect* const reconnect)
@@ -88,8 +89,8 @@ tell_start(Reconnect* const reconnect)
 static void
 leave(Reconnect* const reconnect)
 {
-  // Connections made since the last poll are still to be seen in shared memory.  A session that
-  // never ran has none of its own, and may lack ports.
+  // Connections made since the last poll are still visible in shared memory.  A session that never
+  // ran has no connections, and may lack ports.
   if (reconnect->phase == RUNNING) {
     Jack* const jack = (Jack*)reconnect;
     jack_patch_look(&jack->patch, session_of(reconnect), jack->watch.played_ns);
@@ -98,10 +99,11 @@ leave(Reconnect* const reconnect)
 
 // ---- while it runs ----
 
-// The server plays, but not with us: the client that should wake ours for its cycle wakes another
-// one (see missed_an_end() in jack_session.c, which other programs have not).  A new client of ours
-// makes it look again.  Where that does not help, because that client hangs, say, it is tried less
-// and less often.  Not before the connections are known, which the new client is to have.
+// The server runs, but without this client: the client that should wake it in each cycle wakes
+// another one (see missed_an_end() in jack_session.c; other programs lack that check).  A new
+// session makes that client look again.  If it does not help, for example because the other client
+// hangs, the attempts become rarer.  Wait until the connections are known, because the new session
+// restores them.
 static bool
 lose_if_left_out(Jack* const jack, const JackVerdict verdict)
 {
@@ -114,7 +116,7 @@ lose_if_left_out(Jack* const jack, const JackVerdict verdict)
   return true;
 }
 
-// What the probe has found, once.  True when the session is over.
+// Handle the result of the probe, once.  Returns true if the session is over.
 static bool
 lose_if_gone(Jack* const jack)
 {
@@ -135,7 +137,7 @@ lose_if_gone(Jack* const jack)
   return found == JACK_PROBE_NO_SERVER || found == JACK_PROBE_PLAYS;
 }
 
-// The server stands still: a probe finds out whether it lives.  True when a call does.
+// The server has stopped: probe whether it lives.  Returns true while a call runs.
 static bool
 probe_if_still(Jack* const jack, const JackVerdict verdict)
 {
@@ -156,7 +158,7 @@ look_for_periods(Jack* const jack)
                          time_now_ns());
 }
 
-// A rate or a period of 0 is no format: libjack does not know the server's any more.
+// A rate or period of 0 is invalid: libjack no longer knows the server's.
 static bool
 has_other_format(const Reconnect* const reconnect)
 {
@@ -182,7 +184,7 @@ follow_format(Jack* const jack)
   return true;
 }
 
-// Once, when nothing else is to be done; true when a call does.
+// Describe the ports once, when nothing else is to be done.  Returns true while a call runs.
 static bool
 describe_ports(Jack* const jack)
 {

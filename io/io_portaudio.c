@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The PortAudio driver: one stream after the other on the same device.
 //
-// PortAudio does not tell when a device goes away, and what it knows of devices is as old as its
+// PortAudio does not report when a device disappears, and its list of devices dates from its
 // initialisation.  So a stream without a period for two seconds counts as lost, and every attempt
-// to come back initialises PortAudio anew.  Of a JACK server's death libjack does tell, see
-// pa_jack.h.
+// to reconnect initialises PortAudio again.  For the end of a JACK server there is a notification,
+// see pa_jack.h.
 
 #include "library_log.h"
 #include "pa_device.h"
@@ -20,11 +20,11 @@
 
 #define DEFAULT_BLOCK 256U
 #define WAKE_MS       20U
-#define RETRY_MS      240U            // every attempt looks at all devices anew
+#define RETRY_MS      240U            // every attempt scans all devices again
 #define SILENT_NS     (2U * NS_PER_S) // without a period: lost
 
 typedef struct PortAudio {
-  Reconnect reconnect; // First, so that an Io* is a PortAudio*
+  Reconnect reconnect; // First member, so that an Io* is a PortAudio*
   char* host_api;      // NULL: default
   char* device;        // NULL: default
   double rate_hz;      // 0: the device's
@@ -32,10 +32,10 @@ typedef struct PortAudio {
 } PortAudio;
 
 typedef struct PaSession {
-  Session base; // First, so that a Session* is a PaSession*
+  Session base; // First member, so that a Session* is a PaSession*
   const PortAudio* config;
   bool is_initialised;
-  bool is_on_jack; // The stream is one of PortAudio's JACK part
+  bool is_on_jack; // The stream belongs to PortAudio's JACK host API
   PaStream* stream;
   char device[64];
   atomic_bool ended; // PortAudio has ended the stream
@@ -52,7 +52,7 @@ on_period(const void* const in, void* const out, const unsigned long n_frames,
 {
   (void)time;
   PaSession* const session = context;
-  rt_flush_denormals(); // there is no other place on this thread
+  rt_flush_denormals(); // no other call runs on this thread
   if (flags & (paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow)) {
     atomic_fetch_add_explicit(&session->base.xruns, 1U, memory_order_relaxed);
   }
@@ -137,7 +137,7 @@ open_session(void* const context)
   char noise[256];
   library_log_catch();
   const PaError code = Pa_Initialize();
-  library_log_take(noise, sizeof(noise)); // of devices that nobody asked for
+  library_log_take(noise, sizeof(noise)); // messages about unrelated devices
   session->is_initialised = code == paNoError;
   session->base.status =
       session->is_initialised ? open_stream(session) : fail(session, "does not start", code);
@@ -158,8 +158,8 @@ abort_stream(void* const context)
   Pa_AbortStream(((PaSession*)context)->stream);
 }
 
-// In two steps, because PortAudio may wait in the first one for a JACK server that is dead, and
-// must not be woken in the second.
+// In two steps, because PortAudio may wait in the first one for a dead JACK server and must not be
+// woken in the second.
 static void
 stop_stream(PaSession* const session)
 {
@@ -189,7 +189,7 @@ close_session(void* const context)
   free(session);
 }
 
-// ---- a session's life ----
+// ---- life of a session ----
 
 static Session*
 make_session(Reconnect* const reconnect)
@@ -314,7 +314,7 @@ portaudio_status(const Io* const io, IoStatus* const status)
 static void
 portaudio_latency_changed(Io* const io)
 {
-  (void)io; // PortAudio cannot be told
+  (void)io; // PortAudio has no call for it
 }
 
 static json_t*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The connections of a JACK client, remembered by name.
+// The connections of a JACK client, stored by name.
 //
-// Once the server's graph is gone, libjack answers with NULL for names, types and lists, and with
-// -1 for flags: such an answer is no knowledge, and changes nothing that is remembered.
+// Once the server's graph is gone, libjack returns NULL for names, types and lists, and -1 for
+// flags: such a result is ignored, and the list stays unchanged.
 
 #include "jack_links.h"
 
@@ -14,10 +14,12 @@
 #include <string.h>
 
 #define NAME_BYTES 512U // more than client and port names of JACK and PipeWire together
-#define CUT_NS     (100U * NS_PER_MS) // a connection that was cut is forgotten after so long
-#define ENDLESS_NS NS_PER_S           // the same for one that has lost a port
+// A connection that was disconnected leaves the list after this time.
+#define CUT_NS     (100U * NS_PER_MS)
+#define ENDLESS_NS NS_PER_S // the same if its other port has disappeared
 
-// A port's name as it is remembered: without the client's name `own` when the port is our own.
+// The stored form of a port's name: without the client's name `own` if the port belongs to this
+// client.
 static const char*
 to_memory(const char* const name, const char* const own)
 {
@@ -25,7 +27,8 @@ to_memory(const char* const name, const char* const own)
   return !strncmp(name, own, length) && name[length] == ':' ? name + length : name;
 }
 
-// A remembered name as libjack knows it; a name that no port has when libjack does not tell ours.
+// The full name of a stored name; a name without a port if libjack does not know this client's
+// name.
 static const char*
 from_memory(const char* const name, jack_client_t* const client, char buffer[static NAME_BYTES])
 {
@@ -52,7 +55,8 @@ clear_link(JackLink* const link)
   free(link->to);
 }
 
-// Copies both names.  A link that is known takes the rest from `link`, and lasts if either does.
+// Copies both names.  If the link is already stored, the other members come from `link`, and it is
+// lasting if either is.
 static bool
 add(JackLinks* const links, const JackLink* const link)
 {
@@ -84,8 +88,8 @@ has_flag(const jack_port_t* const port, const int flag)
   return flags >= 0 && flags & flag;
 }
 
-// The connections of one port.  False when libjack does not tell all of the port, or memory is
-// short.
+// Add the connections of one port.  Returns false if libjack does not know all of the port, or
+// memory is short.
 static bool
 add_connections(JackLinks* const links, jack_client_t* const client, const jack_port_t* const port)
 {
@@ -130,7 +134,7 @@ have_one_type(const jack_port_t* const a, const jack_port_t* const b)
   return type && other && !strcmp(type, other);
 }
 
-// The port of a remembered name; NULL also where that is an alias of another port's only.
+// The port of a stored name; NULL also if the name is only an alias of another port.
 static const jack_port_t*
 port_of(const char* const name, jack_client_t* const client)
 {
@@ -140,7 +144,7 @@ port_of(const char* const name, jack_client_t* const client)
   return found && !strcmp(found, full) ? port : NULL;
 }
 
-// Whether a link has both its ends, and they can be connected.
+// True if both ports of a link exist and can be connected.
 static bool
 has_ends(const JackLink* const link, jack_client_t* const client)
 {
@@ -150,7 +154,7 @@ has_ends(const JackLink* const link, jack_client_t* const client)
          have_one_type(from, to);
 }
 
-// Whether the other port has gone, even if another one has come under its name since.
+// True if the other port has disappeared, even if a new port has the same name.
 static bool
 has_lost_peer(const JackLink* const link, jack_client_t* const client)
 {
@@ -158,7 +162,7 @@ has_lost_peer(const JackLink* const link, jack_client_t* const client)
   return !port || jack_port_uuid(port) != link->peer;
 }
 
-// A link that was there is missed.  False when it is forgotten.
+// A stored link is missing.  Returns false when it leaves the list.
 static bool
 keep_missing(JackLink* const link, jack_client_t* const client, const uint64_t now_ns)
 {
@@ -171,7 +175,8 @@ keep_missing(JackLink* const link, jack_client_t* const client, const uint64_t n
   return link->gone_ns == JACK_LINK_LOST || now_ns - link->gone_ns < (is_cut ? CUT_NS : ENDLESS_NS);
 }
 
-// Bring up to date what is not `present`.  False while something is missed but not forgotten yet.
+// Update the links that are not in `present`.  Returns false while a missing link is still in the
+// list.
 static bool
 miss_absent(JackLinks* const links, const JackLinks* const present, jack_client_t* const client,
             const uint64_t now_ns)

@@ -64,10 +64,10 @@ bool jack_links_look(JackLinks* links, jack_client_t* client, jack_port_t* const
 /// JackLink.  False when out of memory.
 bool jack_links_want(JackLinks* links, const char* from, const char* to);
 
-/// How many connections are to be made or restored; `*first` is the first of them, NULL for none.
+/// The number of connections to make or restore; `*first` is the first of them, NULL for none.
 uint32_t jack_links_count_lost(const JackLinks* links, const JackLink** first);
 
-/// The session is over: mark all connections as to be restored.
+/// The session is over: mark all connections to be restored.
 void jack_links_lose(JackLinks* links);
 
 /// Add copies of the connections in `from` that are to be restored.  False when out of memory.
@@ -77,7 +77,7 @@ bool jack_links_add_lost(JackLinks* links, const JackLinks* from);
 bool jack_links_can_restore(const JackLinks* links, jack_client_t* client);
 
 /// Make the connections that are to be restored and whose ports both exist.  Returns how many of
-/// these exist now.
+/// them exist afterwards.
 uint32_t jack_links_restore(const JackLinks* links, jack_client_t* client);
 
 void jack_links_clear(JackLinks* links);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The connections of a JACK client over all its sessions.
+// The connections of a JACK client across all its sessions.
 
 #include "jack_patch.h"
 
 #include "engine/base/backoff.h"
 #include "engine/base/time.h"
 
-#define RESTORE_NS     (90U * NS_PER_MS) // every other poll of 50 ms: an attempt in vain costs a call
-#define RESTORE_MAX_NS (5U * NS_PER_S)   // and a line in the server's log, so they become rarer
-#define SHOWN_NS       NS_PER_S          // by when shared memory shows a change that was reported
-#define SETTLE_NS      (200U * NS_PER_MS) // a device's ports come one by one
-#define REPORT_NS      NS_PER_S           // after which a connection that is away is reported
+// Every second poll of 50 ms: a failed attempt costs a call.
+#define RESTORE_NS     (90U * NS_PER_MS)
+#define RESTORE_MAX_NS (5U * NS_PER_S) // and a line in the server's log, so attempts become rarer
+#define SHOWN_NS       NS_PER_S        // time until shared memory shows a reported change
+#define SETTLE_NS      (200U * NS_PER_MS) // the ports of a device appear one by one
+#define REPORT_NS      NS_PER_S           // a connection that is missing for so long is reported
 
 Status
 jack_patch_init(JackPatch* const patch, const IoConfig* const config, Error* const error)
@@ -31,7 +32,7 @@ fill_places(JackPatch* const patch, const JackSession* const session)
 bool
 jack_patch_prepare(JackPatch* const patch, JackSession* const session)
 {
-  jack_links_lose(&patch->links); // those of the last session
+  jack_links_lose(&patch->links); // the connections of the last session
   fill_places(patch, session);
   return jack_links_add_lost(&session->to_restore, &patch->links);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The connections of a JACK client over all its sessions: those that are there and those that are
-   to come (jack_links.h), those that it makes by itself (jack_places.h), and when to look, to
-   try again and to report.
+   The connections of a JACK client across all its sessions: existing connections and those to
+   restore (jack_links.h), automatic connections (jack_places.h), and the times of scans, retries
+   and reports.
 */
 #ifndef WARPRACK_IO_JACK_PATCH_H
 #define WARPRACK_IO_JACK_PATCH_H
@@ -13,39 +13,40 @@
 typedef struct JackPatch {
   JackPlaces places;
   JackLinks links;
-  bool is_settled;     ///< Nothing is to be seen before the server reports a change
-  uint64_t links_ns;   ///< When it reported one
-  uint64_t ports_ns;   ///< When it reported a port that came or went; 0: that has been dealt with
-  uint64_t restore_ns; ///< When restoring was tried last
-  uint64_t rest_ns;    ///< For how long it is not tried again
-  uint32_t n_away;     ///< Connections that are not there, since away_ns
+  bool is_settled;     ///< No change is expected until the server reports one
+  uint64_t links_ns;   ///< Time of the last report of a changed connection
+  uint64_t ports_ns;   ///< Time of the last report of a new or removed port; 0: handled
+  uint64_t restore_ns; ///< Time of the last attempt to restore
+  uint64_t rest_ns;    ///< Pause until the next attempt
+  uint32_t n_away;     ///< Missing connections, since away_ns
   uint64_t away_ns;
-  uint32_t n_reported; ///< How many were reported
+  uint32_t n_reported; ///< Missing connections in the last report
 } JackPatch;
 
 /// Fails as jack_places_init() does. [main]
 NODISCARD Status jack_patch_init(JackPatch* patch, const IoConfig* config, Error* error);
 
-/// A session is open: what it is to connect when it starts.  False when out of memory. [main]
+/// A session is open: set the connections for its start.  False when out of memory. [main]
 bool jack_patch_prepare(JackPatch* patch, JackSession* session);
 
-/// It has started. [main]
+/// The session has started. [main]
 void jack_patch_begin(JackPatch* patch, JackSession* session, uint64_t now_ns);
 
 /**
-   Remember the connections that there are.  [main]
+   Update the list of connections.  [main]
 
-   @param played_ns When the server was last seen to play: while it stands, nothing is forgotten,
-   because a server that ends takes ports and connections down before it is missed.
+   @param played_ns Time at which the server last ran: while it has stopped, no connection leaves
+   the list, because a server that ends removes ports and connections before its end is detected.
    @return As jack_links_look().
 */
 bool jack_patch_look(JackPatch* patch, const JackSession* session, uint64_t played_ns);
 
-/// Each poll, beside no call: look, where that is due; give open places to ports that have come;
-/// report what is away for long. [main]
+/// Call at each poll, while no call to the server runs: scan connections when due, fill open
+/// places with new ports, report connections that are missing for long. [main]
 void jack_patch_follow(JackPatch* patch, JackSession* session, uint64_t played_ns);
 
-/// Beside no call: whether jack_session_restore() is to be called now, with what it needs. [main]
+/// While no call runs: true if jack_session_restore() should be called now; prepares its list.
+/// [main]
 bool jack_patch_must_restore(JackPatch* patch, JackSession* session);
 
 void jack_patch_clear(JackPatch* patch); // [main]

@@ -31,7 +31,8 @@ jack_places_init(JackPlaces* const places, const char* const pattern, const uint
              : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
-// One direction: our ports of it, their partners, and what the server lists for them.
+// One direction: the ports of this client, their partners, and the ports that the server lists for
+// them.
 typedef struct Side {
   bool is_input;
   uint32_t n;
@@ -66,7 +67,7 @@ is_physical(jack_client_t* const client, const char* const name)
   return flags >= 0 && flags & JackPortIsPhysical;
 }
 
-// Whether a port of others would bring back to our inputs what its client gets from our outputs.
+// True if a port of another client would feed the outputs of this client back to its inputs.
 static bool
 leads_back(const JackPlaces* const places, jack_client_t* const client, const char* const port,
            const Side* const out)
@@ -82,7 +83,7 @@ leads_back(const JackPlaces* const places, jack_client_t* const client, const ch
   return false;
 }
 
-// The first partner that there is, or the one of that name.
+// The first partner, or the one of that name.
 static const char*
 find_partner(const Side* const side, const char* const name)
 {
@@ -94,7 +95,7 @@ find_partner(const Side* const side, const char* const name)
   return NULL;
 }
 
-// Whether a port of others may take a place.
+// True if a port of another client may fill a place.
 static bool
 fits(const JackPlaces* const places, jack_client_t* const client, const Side* const side,
      const char* const port)
@@ -110,7 +111,8 @@ fits(const JackPlaces* const places, jack_client_t* const client, const Side* co
   return !device || have_one_client(port, device);
 }
 
-// Fill a place.  False when libjack does not know our port any more, or memory is short.
+// Fill a place.  Returns false if libjack no longer knows the port of this client, or memory is
+// short.
 static bool
 fill_place(const Side* const side, const uint32_t p, JackLinks* const links, const char* const port)
 {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPEN_TRIES    4U // at a client that knows of every other one
+#define OPEN_TRIES    4U // for a client that must know every other client
 #define MAX_NAMESAKES 100U
 #define LET_GO_TRIES  10U
 #define LET_GO_NS     (5U * NS_PER_MS)
@@ -24,8 +24,8 @@
 
 // ---- callbacks ----
 
-// This period's buffers.  False when libjack has not all of them, because the server's graph is
-// gone: then the outputs that are there are silent.
+// Get the buffers of this period.  Returns false if libjack lacks some, because the server's graph
+// is gone; then the existing outputs are silent.
 static bool
 get_buffers(JackSession* const session, const uint32_t n_frames)
 {
@@ -65,11 +65,12 @@ static void
 on_thread(void* const context)
 {
   (void)context;
-  pthread_setname_np(pthread_self(), "jack"); // else it has the name of the thread that opened it
+  // Otherwise it has the name of the thread that opened it.
+  pthread_setname_np(pthread_self(), "jack");
   rt_flush_denormals();
 }
 
-// The server is about to change the period: silence until the main thread has seen it.
+// The server is about to change the period: silence until the main thread has handled it.
 static int
 on_buffer_size(const jack_nframes_t n_frames, void* const context)
 {
@@ -111,7 +112,8 @@ on_port(const jack_port_id_t port, const int registered, void* const context)
   (void)registered;
   JackSession* const session = context;
   atomic_store(&session->ports_changed, true);
-  atomic_store(&session->links_changed, true); // a port that goes takes its connections with it
+  // A port that disappears takes its connections with it.
+  atomic_store(&session->links_changed, true);
 }
 
 static void
@@ -125,17 +127,17 @@ on_shutdown(const jack_status_t code, const char* const reason, void* const cont
   session_lose(&session->base, line);
 }
 
-// Latency of everything beyond ports[n]: the widest range of those that are connected.
+// Latency beyond ports[n]: the widest range over the connected ones.
 static jack_latency_range_t
 range_of(jack_port_t* const* const ports, const uint32_t n, const jack_latency_callback_mode_t mode)
 {
   jack_latency_range_t widest = { 0, 0 };
   bool is_first = true;
   for (uint32_t p = 0; p < n; ++p) {
-    if (jack_port_connected(ports[p]) <= 0) { // -1: not known
+    if (jack_port_connected(ports[p]) <= 0) { // -1: unknown
       continue;
     }
-    jack_latency_range_t range = { 0, 0 }; // libjack may leave it as it is
+    jack_latency_range_t range = { 0, 0 }; // libjack may leave it unchanged
     jack_port_get_latency_range(ports[p], mode, &range);
     widest.min = is_first || range.min < widest.min ? range.min : widest.min;
     widest.max = range.max > widest.max ? range.max : widest.max;
@@ -144,8 +146,8 @@ range_of(jack_port_t* const* const ports, const uint32_t n, const jack_latency_c
   return widest;
 }
 
-// What arrives at the outputs was captured so much earlier than at the inputs; what arrives at the
-// inputs will be played so much later than at the outputs.
+// Capture latency of the outputs = that of the inputs plus the rack's; playback latency of the
+// inputs = that of the outputs plus the rack's.
 static void
 set_latency(const JackSession* const session, const jack_latency_callback_mode_t mode)
 {
@@ -163,9 +165,9 @@ set_latency(const JackSession* const session, const jack_latency_callback_mode_t
   }
 }
 
-// jackd wants the answer here.  PipeWire's libjack (0.3.65) blocks for ever in
-// jack_port_set_latency_range() when it is called here while another of its callbacks is due: it
-// makes that call at once, inside of this one, and holds a lock that is not recursive.
+// jackd requires the latency here.  PipeWire's libjack (0.3.65) blocks for ever in
+// jack_port_set_latency_range() if it is called here while another of its callbacks is due: it
+// calls that one at once, inside this one, while it holds a lock that is not recursive.
 static void
 on_latency(const jack_latency_callback_mode_t mode, void* const context)
 {
@@ -218,7 +220,7 @@ fail(JackSession* const session, const char* const what)
   return library_log_fail(&session->base.error, STATUS_AUDIO_IO, what);
 }
 
-// Whether another client has ports under this one's name, before this one has any.
+// True if another client has ports under the name of this client, before this one has any.
 static bool
 has_namesake(jack_client_t* const client)
 {
@@ -233,8 +235,8 @@ has_namesake(jack_client_t* const client)
   return found;
 }
 
-// jackd gives no name to two clients, but adds a number; PipeWire does, and takes one's ports for
-// the other's: so the number is added here.
+// jackd never gives one name to two clients, but adds a number.  PipeWire allows equal names and
+// mixes up the ports of such clients, so the number is added here.
 static jack_client_t*
 open_under_free_name(const JackSession* const session, jack_status_t* const status)
 {
@@ -256,7 +258,7 @@ open_client(JackSession* const session)
 {
   jack_status_t status = 0;
   char what[256];
-  library_log_take(what, sizeof(what)); // said before, so no reason
+  library_log_take(what, sizeof(what)); // earlier messages are not the reason
   session->client = open_under_free_name(session, &status);
   if (session->client) {
     return STATUS_OK;
@@ -321,7 +323,7 @@ open_with_ports(JackSession* const session)
   return status ? status : make_ports(session);
 }
 
-// Semaphores of clients that are gone, which this process still has mapped.
+// Number of semaphores of ended clients that this process still has mapped.
 static uint32_t
 count_gone_semaphores(void)
 {
@@ -339,10 +341,11 @@ count_gone_semaphores(void)
   return n;
 }
 
-// libjack does not hear of a client that ends while it opens another (jack2, issue 721).  It keeps
-// that client's semaphore, and later signals it in place of the next client in the same slot, which
-// then waits for ever.  By now the server has answered calls made after the opening, so that
-// whatever ended meanwhile is unlinked; what libjack did hear of it lets go of within moments.
+// libjack misses the end of a client that ends while this one opens (jack2, issue 721).  It keeps
+// the semaphore of the ended client and later signals it instead of that of the next client in the
+// same slot, which then waits for ever.  By now the server has answered calls made after the
+// opening, so that the semaphores of ended clients are unlinked; libjack unmaps those whose end it
+// noticed within moments.
 static bool
 missed_an_end(const uint32_t n_gone_before)
 {
@@ -373,7 +376,7 @@ jack_session_open(void* const context)
 
 // ---- run ----
 
-// A peer that is not active yet makes libjack complain.
+// libjack prints an error for a peer that is not active yet.
 static uint32_t
 restore(JackSession* const session)
 {
@@ -410,7 +413,7 @@ describe_port(JackSession* const session, jack_port_t* const port, const char* c
 {
   const jack_uuid_t uuid = jack_port_uuid(port);
   if (jack_uuid_empty(uuid)) {
-    return; // else every client would read these words as its own
+    return; // otherwise every client would read these words as its own
   }
   char text[32];
   snprintf(text, sizeof(text), "%s %u", kind, number);
@@ -438,7 +441,7 @@ jack_session_probe(void* const context)
 {
   JackSession* const session = context;
   session->probe = jack_probe(session->server_name, &session->base.periods);
-  char complaint[256]; // of the second client: not ours to report
+  char complaint[256]; // a message about the second client, which is not reported
   library_log_take(complaint, sizeof(complaint));
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   One life of a JACK client: from the server's answer to its death.  A server that comes back gets
-   a new session.
+   One life of a JACK client: from the server's answer to its end.  After a restart of the server a
+   new session begins.
 
-   Every call to the server is a function of one argument, so that it can be made as an call: a
-   server that hangs then hangs a thread that nobody needs.  Its result is left in `status`,
-   `error`.
+   Every call to the server is a function of one argument, so that it can run as an async call
+   (engine/base/async_call.h): if the server hangs, only that thread hangs.  The function stores its
+   result in `status` and `error`.
 */
 #ifndef WARPRACK_IO_JACK_SESSION_H
 #define WARPRACK_IO_JACK_SESSION_H
@@ -18,12 +18,12 @@
 #include <jack/jack.h>
 
 typedef struct JackSession {
-  Session base; ///< First, so that a Session* is a JackSession*
+  Session base; ///< First member, so that a Session* is a JackSession*
   // Set before jack_session_open()
   const char* client_name;
   const char* server_name; ///< NULL: the default server
   const char* place;       ///< The server, for messages
-  const char* hint;        ///< After "... does not run", what may help, or ""
+  const char* hint;        ///< After "... does not run": possible help, or ""
   JackLinks to_restore;    ///< Changed only while no call runs
   // The client
   jack_client_t* client;
@@ -31,35 +31,34 @@ typedef struct JackSession {
   const float** in;     ///< [n_in] this period's buffers
   float** out;          ///< [n_out]
   uint32_t n_connected; ///< Connections made by jack_session_start()
-  bool is_described;    ///< jack_session_describe() has been called
-  JackProbe probe;      ///< Of jack_session_probe()
-  bool defers_latency;  ///< jack_session_tell_latency() tells it, and the callback does not
+  bool is_described;    ///< jack_session_describe() was called
+  JackProbe probe;      ///< Result of jack_session_probe()
+  bool defers_latency;  ///< jack_session_tell_latency() reports the latency instead of the callback
   // Set by JACK's callbacks
   atomic_bool freewheeling;
   atomic_bool links_changed;
-  atomic_bool ports_changed;   ///< Anybody's
-  atomic_bool latency_changed; ///< Somebody's, with `defers_latency`
+  atomic_bool ports_changed;   ///< Of any client
+  atomic_bool latency_changed; ///< Of any client, with `defers_latency`
 } JackSession;
 
 /// NULL when out of memory. [main]
 JackSession* jack_session_new(Io* io);
 /// Connect to the server (which is never started), set the callbacks, make the ports. [async call]
 void jack_session_open(void* session);
-/// Let periods come, make the connections of `to_restore` that can be made. [async call]
+/// Activate the client, and make the connections of `to_restore` that can be made. [async call]
 void jack_session_start(void* session);
-/// Try again to restore connections; what libjack says against it is dropped. [async call]
+/// Try again to restore connections; libjack's error messages are dropped. [async call]
 void jack_session_restore(void* session);
-/// Give the ports their pretty names and their order, which patch bays show.  Decoration, so a
-/// server without metadata is no fault.  Takes a millisecond for each port, and may hang where
-/// another client has died over the database behind it: nothing that sounds waits for it. [async
-/// call]
+/// Set the pretty names and the order of the ports, which patch bays show.  A server without
+/// metadata is no error.  Takes a millisecond for each port, and may hang if another client died
+/// while it used the database; no audio waits for it. [async call]
 void jack_session_describe(void* session);
 /// jack_probe() into `probe`. [async call]
 void jack_session_probe(void* session);
-/// Tell the server that the latency has changed, this client's or, with `defers_latency`, any.
+/// Report a changed latency to the server: that of this client or, with `defers_latency`, of any.
 /// [async call]
 void jack_session_tell_latency(void* session);
-/// Close the client, if it is open, and free it all. [async call]
+/// Close the client if it is open, and free the session. [async call]
 void jack_session_close(void* session);
 
 #endif

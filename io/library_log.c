@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What audio libraries print instead of returning.
+// Captures messages that audio libraries print instead of returning errors.
 
 #include "library_log.h"
 
@@ -16,7 +16,7 @@ typedef void (*AlsaHandler)(const char* file, int line, const char* function, in
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char words[256];
 
-// Libraries speak from any of their threads, some of them real-time: never wait.
+// Libraries print from any of their threads, some of them real-time: this must never wait.
 static void
 keep_words(const char* const text)
 {
@@ -56,7 +56,8 @@ library_log_catch(void)
 {
   jack_set_error_function(keep_words);
   jack_set_info_function(ignore_words);
-  // ALSA is PortAudio's dependency and not ours, so it may be absent: looked up, not linked.
+  // ALSA is a dependency of PortAudio, not of this program, and may be absent: looked up at run
+  // time, not linked.
   int (*set_handler)(AlsaHandler) = NULL;
   *(void**)&set_handler = dlsym(RTLD_DEFAULT, "snd_lib_error_set_handler");
   if (set_handler) {

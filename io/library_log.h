@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What audio libraries print instead of returning: libjack and the ALSA library write to stderr.
-   Caught, their words become part of our messages, where they say why something failed, and are
-   dropped where they are noise (ALSA tells of every card that is not there).
+   Captures messages that audio libraries print instead of returning errors: libjack and the ALSA
+   library write to stderr.  A captured message becomes part of an error text if it gives the reason,
+   and is dropped if it is noise (ALSA prints a line for every missing card).
 */
 #ifndef WARPRACK_IO_LIBRARY_LOG_H
 #define WARPRACK_IO_LIBRARY_LOG_H
@@ -11,14 +11,14 @@
 
 #include <stddef.h>
 
-/// Keep libjack and ALSA from printing, from now on. [main]
+/// Redirect the output of libjack and ALSA from now on. [main]
 void library_log_catch(void);
 
-/// The first line since the last call, "" for none; what followed is dropped, because the first one
-/// says what happened. [main, async call]
+/// The first line since the last call, "" for none; later lines are dropped, because the first one
+/// has the cause. [main, async call]
 void library_log_take(char* buffer, size_t buffer_bytes);
 
-/// Fill `error` with `what` and, in brackets, the words since the last library_log_take().
+/// Set `error` to `what` and, in brackets, the first line since the last library_log_take().
 Status library_log_fail(Error* error, Status status, const char* what);
 
 #endif

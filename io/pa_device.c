@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // PortAudio's devices.
 //
-// PortAudio answers with NULL for a device or host API that it does not know, and with an error
-// code for numbers of them; a host API may also leave a name out.  Such a device has no name here,
-// and no channels.
+// PortAudio returns NULL for an unknown device or host API, and an error code in place of their
+// number; a host API may also omit a name.  Such a device has no name here, and no channels.
 
 #include "pa_device.h"
 
@@ -162,7 +161,7 @@ find_named(const char* const device, const PaHostApiIndex api, const uint32_t n_
   return STATUS_OK;
 }
 
-// The default host API, or the first one that has a device where that has none.
+// The default host API or, if it has no device, the first one that has.
 static PaHostApiIndex
 default_api(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// PortAudio's devices: found by what the user calls them, and listed.  PortAudio is initialised.
+/// Finds PortAudio devices by name or index, and lists them.  PortAudio must be initialised.
 #ifndef WARPRACK_IO_PA_DEVICE_H
 #define WARPRACK_IO_PA_DEVICE_H
 
@@ -10,24 +10,24 @@
 #include <stdint.h>
 
 /**
-   Find devices for n_in inputs and n_out outputs; paNoDevice where 0 are wanted.
+   Find devices for n_in inputs and n_out outputs; paNoDevice for 0 channels.
 
-   @param host_api Name of a host API or its beginning, any case; NULL: the default one if it has
+   @param host_api Name of a host API or its start, in any case; NULL: the default one if it has
    devices, else the first that has; with a `device`, all.
-   @param device One device for both directions: its index, its name, or a part of the name that
-   only one has, any case.  NULL: the host API's default ones.
-   @return STATUS_AUDIO_IO, with what there is to choose from, or what the device lacks.
+   @param device One device for both directions: its index, its name, or a unique part of its name,
+   in any case.  NULL: the host API's default devices.
+   @return STATUS_AUDIO_IO; the text has the available devices, or what the device lacks.
 */
 NODISCARD Status pa_device_find(const char* host_api, const char* device, uint32_t n_in,
                                 uint32_t n_out, PaDeviceIndex* in, PaDeviceIndex* out,
                                 Error* error);
 
-/// What PortAudio knows of a device: no name and no channels where it knows none.
+/// PortAudio's information about a device; no name and no channels if PortAudio has none.
 PaDeviceInfo pa_device_info(PaDeviceIndex device);
-/// The same of a host API.
+/// The same for a host API.
 PaHostApiInfo pa_api_info(PaHostApiIndex api);
 
-/// All devices, see IoDriver::devices; `index` is what pa_device_find() takes.
+/// All devices, see IoDriver::devices; pa_device_find() accepts their `index`.
 json_t* pa_device_list(void);
 
 #endif

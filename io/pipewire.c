@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether PipeWire is there.  The socket's place: pipewire(1), environment variables.
+// Detects PipeWire.  Place of the socket: pipewire(1), environment variables.
 
 #include "pipewire.h"
 

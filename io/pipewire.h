@@ -2,18 +2,18 @@
 /**
    Detects PipeWire, for messages of the JACK driver.
 
-   PipeWire brings a libjack of its own that clients of its daemon must be started with (pw-jack
-   sets LD_LIBRARY_PATH to it); with jackd's, they find no server even where PipeWire plays.
+   PipeWire has its own libjack, which clients of its daemon must load (pw-jack sets
+   LD_LIBRARY_PATH for it); with jackd's libjack they find no server, even if PipeWire runs.
 */
 #ifndef WARPRACK_IO_PIPEWIRE_H
 #define WARPRACK_IO_PIPEWIRE_H
 
 #include <stdbool.h>
 
-/// The libjack of this process is PipeWire's.
+/// True if the libjack of this process is PipeWire's.
 bool pipewire_is_libjack(void);
 
-/// A daemon accepts clients of this process.
+/// True if a PipeWire daemon accepts clients of this process.
 bool pipewire_runs(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Keeps a driver alive across the death of its server or device.
+// Keeps a driver running when its server or device dies.
 
 #include "reconnect.h"
 
@@ -8,15 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HANG_NS     (2000U * NS_PER_MS)  // after which a call is said to hang
+#define HANG_NS     (2000U * NS_PER_MS)  // after which a call is reported as hanging
 #define FIRST_NS    (10000U * NS_PER_MS) // jackd is silent for 6 s when a client has died
-#define REFUSED_NS  (2000U * NS_PER_MS)  // a first start that is refused is tried again for so long
-#define PATIENCE_MS 50U                  // of one poll; a healthy server answers within
-#define CLOSE_MS    900U                 // twice that is the longest that reconnect_close() takes
-#define MAX_STEPS   8U                   // of one poll; a return takes four
+#define REFUSED_NS  (2000U * NS_PER_MS)  // a first start that is rejected is retried for so long
+#define PATIENCE_MS 50U                  // wait of one poll; a healthy server answers within it
+#define CLOSE_MS    900U                 // reconnect_close() takes at most twice as long
+#define MAX_STEPS   8U                   // of one poll; a reconnection takes four
 
-// What calls that were left to themselves may still touch: kept in reach, so that a leak checker
-// does not take it for lost.
+// Memory that abandoned calls may still access, kept reachable so that leak checkers do not report
+// it.
 static Reconnect* left_behind;
 
 static double
@@ -27,7 +27,7 @@ seconds_since(const uint64_t then_ns)
 
 // ---- calls ----
 
-// True when the call has been started.
+// Start a call; returns true if it runs.
 static bool
 begin_call(Reconnect* const reconnect, const Phase phase, const AsyncFunction call)
 {
@@ -49,7 +49,7 @@ reconnect_call(Reconnect* const reconnect, const AsyncFunction call)
   return begin_call(reconnect, RUNNING, call);
 }
 
-// Wait for the running call; true when there is none any more.
+// Wait for the running call; returns true when none runs.
 static bool
 has_returned(Reconnect* const reconnect, const uint32_t timeout_ms)
 {
@@ -98,7 +98,7 @@ session_lose(Session* const session, const char* const reason)
   }
 }
 
-// No period of the session is heard any more.
+// Silence all further periods of the session.
 static void
 retire(Reconnect* const reconnect)
 {
@@ -111,7 +111,7 @@ retire(Reconnect* const reconnect)
   }
 }
 
-// True, as everything that may be followed at once by another step.
+// Close the session.  Returns true, like every step that another may follow at once.
 static bool
 close_session(Reconnect* const reconnect)
 {
@@ -130,7 +130,7 @@ close_session(Reconnect* const reconnect)
 bool
 reconnect_give_up(Reconnect* const reconnect, const Error* const error)
 {
-  if (reconnect->call) { // closed when that returns, or is left to itself
+  if (reconnect->call) { // it is closed when that call returns, or abandoned
     session_lose(reconnect->session, error->text);
     return false;
   }
@@ -151,7 +151,7 @@ static bool
 lose_session(Reconnect* const reconnect)
 {
   reconnect->lost_ns = time_now_ns();
-  reconnect->attempt_ns = 0; // it may be back already
+  reconnect->attempt_ns = 0; // the server may already be back
   io_note(&reconnect->io, "lost %s (%s); trying again", reconnect->name,
           reconnect->session->reason);
   return close_session(reconnect);
@@ -213,7 +213,7 @@ run_session(Reconnect* const reconnect)
   return true;
 }
 
-// ---- the machine ----
+// ---- the state machine ----
 
 static bool
 call_returned(Reconnect* const reconnect)
@@ -248,7 +248,7 @@ abandon_session(Reconnect* const reconnect)
   abandon_call(reconnect, NULL);
 }
 
-// The call has not returned yet.  True when it is left to itself.
+// The call has not returned yet.  Returns true if it is abandoned.
 static bool
 call_is_late(Reconnect* const reconnect)
 {
@@ -270,7 +270,7 @@ call_is_late(Reconnect* const reconnect)
   return abandon;
 }
 
-// One step; true when there may be another at once.
+// Take one step; returns true if another may follow at once.
 static bool
 advance(Reconnect* const reconnect)
 {
@@ -297,8 +297,8 @@ reconnect_poll(Reconnect* const reconnect)
   }
 }
 
-// A server that is there refused this session, as jackd does where another client has just ended:
-// it may take the next one.
+// True if a running server rejected this session, as jackd does when another client has just
+// ended: it may accept the next one.
 static bool
 is_refused(const Reconnect* const reconnect)
 {

@@ -19,12 +19,12 @@
 #define READ_FRAMES 65536U
 
 typedef struct LoadedFile {
-  FxFile file; // First, so that a pointer to one is a pointer to the other
+  FxFile file; // First member, so that a pointer to one is a pointer to the other
   char* name;
   float* samples;
   AudioReader* reader; // Until the samples are read; NULL for text
   uint64_t n_frames;   // Of the reader
-  double rate_hz;      // To be resampled to
+  double rate_hz;      // Target of the resampling
 } LoadedFile;
 
 Status
@@ -45,7 +45,7 @@ source_check(const int fd, const char* const name, Error* const error)
   return STATUS_FILE;
 }
 
-/// By errno.
+/// The error of an open() that failed, from errno.
 static Status
 cannot_read(const char* const name, Error* const error)
 {
@@ -56,12 +56,12 @@ cannot_read(const char* const name, Error* const error)
 Status
 source_open(const char* const name, int* const fd, Error* const error)
 {
-  // Not to wait for who writes into a pipe.
+  // O_NONBLOCK: opening a pipe must not wait for its writer.
   *fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   return *fd < 0 ? cannot_read(name, error) : source_check(*fd, name, error);
 }
 
-/// Without samples; NULL when out of memory.
+/// A file without samples; NULL when out of memory.
 static LoadedFile*
 header_new(const char* const name, const uint32_t n_channels, const uint64_t n_frames,
            const bool is_audio)
@@ -146,7 +146,7 @@ check_finite(const LoadedFile* const loaded, Error* const error)
   return STATUS_OK;
 }
 
-/// The samples at the file's own rate.
+/// Read the samples at the file's own rate.
 static Status
 read_samples(LoadedFile* const loaded, Error* const error)
 {
@@ -173,8 +173,8 @@ read_samples(LoadedFile* const loaded, Error* const error)
   return status ? status : check_finite(loaded, error);
 }
 
-// An impulse response is samples of a function of time, times the time between two of them: twice
-// the rate, half the taps.  So a frequency response stays what it was at every rate.
+// An impulse response is a sampled function of time, times the sampling interval: twice the rate,
+// half the taps.  So its frequency response stays the same at every rate.
 static Status
 resample_channel(const LoadedFile* const loaded, const uint32_t channel, const double ratio,
                  float* const out, Error* const error)
@@ -196,7 +196,7 @@ resample_channel(const LoadedFile* const loaded, const uint32_t channel, const d
   return STATUS_OK;
 }
 
-/// From n_frames to file.n_frames.
+/// Resample n_frames to file.n_frames.
 static Status
 resample(LoadedFile* const loaded, const double from_hz, Error* const error)
 {
@@ -218,7 +218,7 @@ resample(LoadedFile* const loaded, const double from_hz, Error* const error)
   return STATUS_OK;
 }
 
-/// Set what a file of n_frames at `from_hz` will be like at another rate.
+/// Set the number of frames and the rate for a file of n_frames at `from_hz` at another rate.
 static Status
 plan_resampling(LoadedFile* const loaded, const double from_hz, const double to_hz,
                 Error* const error)
@@ -260,7 +260,7 @@ audio_file_read(void* const context, FxFile* const file, Error* const error)
   return STATUS_OK;
 }
 
-/// What the header says; takes the reader.
+/// Read the header; takes ownership of the reader.
 static Status
 open_audio(AudioReader* const reader, const char* const name, const double rate_hz,
            FxFile** const out, Error* const error)
@@ -292,7 +292,7 @@ open_audio(AudioReader* const reader, const char* const name, const double rate_
   return STATUS_OK;
 }
 
-/// Rows of numbers, brought to another rate where the text tells theirs; `fd` is given away.
+/// Read rows of numbers, resampled if the text states their rate; takes ownership of `fd`.
 static Status
 open_text(const int fd, const char* const name, const double rate_hz, FxFile** const out,
           Error* const error)
@@ -315,7 +315,8 @@ open_text(const int fd, const char* const name, const double rate_hz, FxFile** c
   return STATUS_OK;
 }
 
-/// Audio, or rows of numbers; `again` is the same file for the second try.  Both are given away.
+/// Read audio or rows of numbers; `again` is the same file for the second attempt.  Takes
+/// ownership of both descriptors.
 static Status
 open_any(const int fd, const int again, const char* const name, const double rate_hz,
          FxFile** const file, Error* const error)

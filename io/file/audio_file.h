@@ -14,20 +14,22 @@
 
 /**
    Load a file for an effect (EngineLoadFile): WAV, RF64, W64, AIFF, AU or CAF of PCM or floats, or
-   FLAC, resampled to rate_hz by libsamplerate (best quality, sinc) as impulse responses are, that
-   is, scaled by the old rate over the new, so that their frequency response stays; or a text file
-   with rows of numbers (n_channels rows of n_frames numbers; spaces, commas or semicolons between
-   them; lines that begin with *, # or ; are comments).  Numbers are resampled only where REW's
-   header says their rate.  Refused with STATUS_FILE and a reason that quotes nothing of the
-   content: missing, empty, corrupt, truncated, not finite, over 1 GiB of samples, neither plain
-   audio nor numbers.
+   FLAC; or a text file with rows of numbers (n_channels rows of n_frames numbers; spaces, commas or
+   semicolons between them; lines that begin with *, # or ; are comments).
+
+   Audio is resampled to rate_hz by libsamplerate (best quality, sinc) as an impulse response, that
+   is, scaled by the old rate over the new, so that its frequency response stays.  Numbers are
+   resampled only if REW's header states their rate.
+
+   STATUS_FILE, with a reason that quotes nothing of the content, for a file that is missing, empty,
+   corrupt, truncated, not finite, over 1 GiB of samples, or neither plain audio nor numbers.
 */
 NODISCARD Status audio_file_load(void* context, const char* name, double rate_hz, FxFile** file,
                                  Error* error);
 
-/// The same in two steps, for a regular file that is open for reading, whatever `name` leads to by
-/// now; it is for messages only.  The descriptor is given away.  The first step reads a text file,
-/// and the header of an audio file, whose samples stay NULL until the second.
+/// The same in two steps, for an open regular file; `name` is for messages only, and is not opened
+/// again.  Takes ownership of the descriptor.  The first step reads a text file, or the header of
+/// an audio file, whose samples stay NULL until the second step.
 NODISCARD Status audio_file_open_fd(int fd, const char* name, double rate_hz, FxFile** file,
                                     Error* error);
 /// The second step (EngineReadFile).
@@ -36,19 +38,19 @@ void audio_file_free(void* context, FxFile* file);
 
 typedef struct AudioReader AudioReader;
 
-/// The same formats.
+/// Open a file of the same formats.
 NODISCARD Status audio_reader_open(const char* name, AudioReader** reader, Error* error);
 uint32_t audio_reader_channels(const AudioReader* reader);
 double audio_reader_rate(const AudioReader* reader);
-/// Frames in the file; 0 when the format cannot tell.
+/// Frames in the file; 0 if the format does not store the number.
 uint64_t audio_reader_frames(const AudioReader* reader);
-/// Frames that the header promises, but the file ends before them: it was cut off.
-/// audio_reader_read() stops where it ends.
+/// Frames that the header promises beyond the end of a truncated file. audio_reader_read() stops
+/// at the end of the file.
 uint64_t audio_reader_missing(const AudioReader* reader);
-/// STATUS_FILE when frames are missing, with both numbers in the message.
+/// STATUS_FILE if frames are missing, with both numbers in the message.
 NODISCARD Status audio_reader_check_whole(const AudioReader* reader, Error* error);
 /// Read up to n_frames into planar out[channels][n_frames]; *n_read < n_frames only at the end.
-/// STATUS_FILE: corrupt from here on.
+/// STATUS_FILE: the rest of the file is corrupt.
 NODISCARD Status audio_reader_read(AudioReader* reader, float* const* out, uint32_t n_frames,
                                    uint32_t* n_read, Error* error);
 NODISCARD Status audio_reader_rewind(AudioReader* reader, Error* error);
@@ -59,26 +61,25 @@ typedef struct AudioFormat {
   enum { AUDIO_PCM16, AUDIO_PCM24, AUDIO_PCM32, AUDIO_FLOAT } encoding;
 } AudioFormat;
 
-/// Container from a file name's ending (.wav .w64 .rf64 .flac), encoding from "16|24|32|float" or
-/// NULL (float; FLAC: 24).
+/// Choose the container from a file name's extension (.wav .w64 .rf64 .flac), the encoding from
+/// "16|24|32|float" or NULL (float; FLAC: 24).
 NODISCARD Status audio_format_from(const char* name, const char* encoding, AudioFormat* format,
                                    Error* error);
 
-/// STATUS_FILE when so many frames are more than the container can hold (WAV: 4 GiB); the writer
-/// refuses them as well, but a caller that knows the length can say so at once.
+/// STATUS_FILE if the container cannot hold so many frames (WAV: 4 GiB).  The writer fails then
+/// too, but a caller that knows the length can check it first.
 NODISCARD Status audio_format_check_length(AudioFormat format, const char* name,
                                            uint32_t n_channels, uint64_t n_frames, Error* error);
 
 typedef struct AudioWriter AudioWriter;
 
-/// Writes NAME.part~ beside `name`; only audio_writer_commit() puts it in place, by rename.
-/// A WAV that grows over 4 GiB becomes an RF64.  No dither: samples are rounded to the nearest
-/// step.
+/// Write to NAME.part~ beside `name`; audio_writer_commit() renames it to `name`.  A WAV that
+/// grows over 4 GiB becomes an RF64.  No dither: samples are rounded to the nearest step.
 NODISCARD Status audio_writer_open(const char* name, AudioFormat format, double rate_hz,
                                    uint32_t n_channels, AudioWriter** writer, Error* error);
-/// Give the file the tags of another one: title, copyright, software, artist, comment, date, album,
-/// licence, track number and genre.  Before the first write.  `n_lost` counts tags of the other one
-/// that this format has no place for: W64 has none, WAV and RF64 no licence, and no format has
+/// Copy the tags of another file: title, copyright, software, artist, comment, date, album,
+/// licence, track number and genre.  Call it before the first write.  `n_lost` counts the tags
+/// that this format cannot store: W64 stores none, WAV and RF64 no licence, and no format stores
 /// other tags.
 NODISCARD Status audio_writer_copy_tags(AudioWriter* writer, const AudioReader* reader,
                                         uint32_t* n_lost, Error* error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Headers of audio files, as far as they say how samples are coded, and how many there are.  RIFF
+// Headers of audio files, as far as they describe the encoding and the number of samples.  RIFF
 // and WAVE: IBM and Microsoft, "Multimedia Programming Interface and Data Specifications 1.0"
 // (1991); RF64: EBU Tech 3306; W64: Sony Pictures Digital; AIFF-C: Apple (1991); AU: Sun,
 // audio_filehdr(3); CAF: Apple Core Audio Format Specification 1.0; FLAC: RFC 9639.
@@ -12,20 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_CHUNKS 256U // in front of the one that is looked for
+#define MAX_CHUNKS 256U // searched chunks, at most
 
 #define FLAC_COMMENTS 4U // VORBIS_COMMENT
 
 #define UNKNOWN_FIRST 0x7FFFF000U // lengths from here
-#define UNKNOWN_LAST  0x80000000U // to here stand for "unknown"
+#define UNKNOWN_LAST  0x80000000U // to here mean "unknown"
 
-/// How a container lays out its chunks.
+/// The chunk format of a container.
 typedef struct Chunks {
   uint64_t first;        ///< Offset of the first one
   uint32_t header_bytes; ///< Its name, 4 bytes or a GUID that begins with them, and its length
-  bool is_big_endian;    ///< The length, and what is in the chunk
-  bool counts_header;    ///< The length is that of the whole chunk
-  uint32_t align;        ///< Where the next one begins
+  bool is_big_endian;    ///< Byte order of the length and the content
+  bool counts_header;    ///< The length includes the chunk's header
+  uint32_t align;        ///< Alignment of the next chunk
 } Chunks;
 
 static const Chunks riff = { 12, 8, false, false, 2 };
@@ -50,8 +50,8 @@ number(const unsigned char* const bytes, const uint32_t n_bytes, const bool is_b
   return value;
 }
 
-/// Where the first chunk of a name has its content, and how much; false when it is not there.
-/// `kind` may be NULL, else the content begins with these four bytes.
+/// Find the content of the first chunk of a name; false if there is none.  `kind`, unless NULL,
+/// must be the first four bytes of the content.
 static bool
 find_chunk_of(const int fd, const Chunks* const chunks, const char* const name,
               const char* const kind, uint64_t* const at, uint64_t* const n_bytes)
@@ -120,7 +120,7 @@ is_plain_w64(const int fd)
   return is_plain_wave(fd, &w64);
 }
 
-/// AIFF says nothing of a coding, AIFF-C does behind the fields that both have.
+/// AIFF has no encoding field; AIFF-C has one behind the fields that both have.
 static bool
 is_plain_aiff(const int fd)
 {
@@ -142,7 +142,7 @@ is_plain_aiff(const int fd)
   return is_plain;
 }
 
-/// 2 to 5 are PCM of 8 to 32 bits, 6 and 7 floats.
+/// Encodings 2 to 5 are PCM of 8 to 32 bits, 6 and 7 floats.
 static bool
 is_plain_au(const int fd)
 {
@@ -151,7 +151,7 @@ is_plain_au(const int fd)
   return code >= 2U && code <= 7U;
 }
 
-/// The first chunk is "desc", with the coding behind the rate.
+/// The first chunk is "desc", with the encoding behind the rate.
 static bool
 is_plain_caf(const int fd)
 {
@@ -164,13 +164,13 @@ static bool
 is_plain_flac(const int fd)
 {
   (void)fd;
-  return true; // has no other coding
+  return true; // the format has no other encoding
 }
 
 // ---- where the samples end ----
 
-/// The end of a chunk; 0 when it is not there, or when its length says that whoever wrote it into a
-/// pipe did not know it: 0, all ones, and sox's and arecord's 2 GiB.
+/// The end of a chunk; 0 if there is none, or if its length is unknown because the file was
+/// written into a pipe: 0, all ones, and the 2 GiB of sox and arecord.
 static uint64_t
 end_of_chunk(const int fd, const Chunks* const chunks, const char* const name)
 {
@@ -254,7 +254,7 @@ typedef struct Container {
   char begins[5];
   char then[5]; ///< At 8
   bool (*is_plain)(int fd);
-  uint64_t (*end)(int fd); ///< Offset behind the samples, 0 when the header does not say
+  uint64_t (*end)(int fd); ///< Offset behind the samples, 0 if the header does not have it
 } Container;
 
 static const Container*
@@ -296,7 +296,7 @@ audio_missing_bytes(const int fd)
   return fstat(fd, &info) || end <= (uint64_t)info.st_size ? 0U : end - (uint64_t)info.st_size;
 }
 
-/// Each block of FLAC's metadata has a kind, with a bit that says it is the last, and a length.
+/// Each block of FLAC's metadata has a kind, a bit that marks the last block, and a length.
 static bool
 find_flac_comments(const int fd, uint64_t* const at, uint64_t* const n_bytes)
 {

@@ -16,12 +16,13 @@ struct AudioReader {
   SF_INFO info;
   char* name;
   uint64_t position; // Frames read so far
-  uint64_t missing;  // Frames behind the end of the file
+  uint64_t missing;  // Frames beyond the end of a truncated file
   AudioTags tags;
   float* interleaved; // [CHUNK_FRAMES][channels]
 };
 
-/// Bytes of a sample in what libsndfile understood; 0 should it not be what audio_is_plain() did.
+/// Bytes of a sample in libsndfile's format; 0 if that format is not one that audio_is_plain()
+/// accepts.
 static uint64_t
 sample_bytes(const int format)
 {
@@ -65,7 +66,8 @@ open_by_libsndfile(AudioReader* const reader, const int fd, Error* const error)
     close(fd);
     return status;
   }
-  reader->file = sf_open_fd(fd, SFM_READ, &reader->info, SF_TRUE); // closes it in any case
+  // Closes the descriptor also on error.
+  reader->file = sf_open_fd(fd, SFM_READ, &reader->info, SF_TRUE);
   if (!reader->file) {
     return error_set(error, STATUS_FILE, "'%s' is not audio that libsndfile reads (\"%s\")",
                      reader->name, sf_strerror(NULL));
@@ -127,7 +129,7 @@ audio_reader_rate(const AudioReader* const reader)
   return reader->info.samplerate;
 }
 
-// libsndfile says SF_COUNT_MAX where it cannot tell.
+// libsndfile returns SF_COUNT_MAX if it does not know the number.
 uint64_t
 audio_reader_frames(const AudioReader* const reader)
 {
@@ -170,7 +172,7 @@ deinterleave(const float* const from, const uint32_t n_channels, float* const* c
   }
 }
 
-// Less came than was asked for: the end, or damage.
+// Fewer frames than requested: the end of the file, or corrupt data.
 static Status
 check_end(AudioReader* const reader, Error* const error)
 {

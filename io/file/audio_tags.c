@@ -17,11 +17,11 @@
 #define MAX_TEXT  8192U       // ten of them fit into libsndfile's header, which ends at 100 kB
 #define N_WRITTEN 10U         // rows of `names` that are written
 
-/// First each tag as it is written, then other names under which programs write it.
+/// First each tag with the name that is written, then the other names that are read.
 static const struct {
   int tag;
   const char* flac;
-  const char* info; ///< "" where INFO has none
+  const char* info; ///< "" if INFO has no name for it
 } names[] = {
   { SF_STR_TITLE, "TITLE", "INAM" },
   { SF_STR_COPYRIGHT, "COPYRIGHT", "ICOP" },
@@ -80,7 +80,7 @@ copy_text(const unsigned char* const bytes, const size_t n_bytes)
 static Status
 keep(AudioTags* const tags, const int tag, const unsigned char* const bytes, const size_t n_bytes)
 {
-  if (tag < 0 || tags->texts[tag] || n_bytes > MAX_TEXT / 2U) { // Latin-1 may become twice as long
+  if (tag < 0 || tags->texts[tag] || n_bytes > MAX_TEXT / 2U) { // Latin-1 may double its length
     ++tags->n_other;
     return STATUS_OK;
   }
@@ -101,7 +101,7 @@ tag_of_flac(const unsigned char* const name, const size_t length)
   return -1;
 }
 
-/// The vendor's name, the number of comments, and each as a length and "NAME=text".
+/// The vendor's name and the number of comments, then for each a length and "NAME=text".
 static Status
 read_comments(const unsigned char* const block, const size_t n_bytes, AudioTags* const tags)
 {
@@ -140,7 +140,7 @@ tag_of_info(const unsigned char name[const 4])
   return -1;
 }
 
-/// Behind the word "INFO" each has a name of four letters, a length, and a text that ends with
+/// Behind the word "INFO", each tag has a name of four letters, a length, and a text padded with
 /// zeros.
 static Status
 read_info(const unsigned char* const list, const size_t n_bytes, AudioTags* const tags)

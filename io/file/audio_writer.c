@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Audio files out, by libsndfile: written beside their place, moved there when complete.
+// Writes audio files with libsndfile, to a temporary name first, renamed when complete.
 //
-// Bytes go through our own write(), because libsndfile forgets some failures: what its FLAC encoder
-// cannot flush at the end is lost without a word.  Here the first failed write is remembered and
-// every later step reports it.
+// A write() of our own puts the bytes into the file, because libsndfile loses some errors: if its
+// FLAC encoder cannot flush at the end, it reports success.  Here the first failed write is stored
+// and every later step reports it.
 //
-// Samples become whole numbers here and not in libsndfile, whose clipping conversion rounds towards
-// minus infinity and whose plain one scales by 32767 where reading divides by 32768: a 16-bit file
-// would not survive being read and written.
+// The conversion to integers is here and not in libsndfile, whose clipping conversion rounds
+// towards minus infinity and whose plain one scales by 32767 where reading divides by 32768: a
+// 16-bit file would change when it is read and written again.
 //
-// The headers of WAV and RF64 (EBU Tech 3306) are ours, too: libsndfile's lack, for floats, the
-// length of the extension that every format but PCM must have (IBM and Microsoft, "New Multimedia
-// Data Types and Data Techniques", 1994), which other programs warn of.  Tags are behind the
-// samples.
+// The headers of WAV and RF64 (EBU Tech 3306) are written here, too: libsndfile's lack, for floats,
+// the length of the extension that every format but PCM must have (IBM and Microsoft, "New
+// Multimedia Data Types and Data Techniques", 1994), and other programs warn of that.  Tags are
+// behind the samples.
 
 #include "audio_file_private.h"
 
@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #define CHUNK_FRAMES 4096U
-#define HEADER_BYTES 131072U // more than a WAV's header and tags take
+#define HEADER_BYTES 131072U // more than the header and tags of a WAV
 #define RIFF_BYTES   96U     // RF64, ds64, fmt, fact and data
 
 struct AudioWriter {
@@ -39,9 +39,9 @@ struct AudioWriter {
   char* part; // NAME.part~
   AudioFormat format;
   uint32_t rate_hz, n_channels;
-  uint64_t n_frames; // Written so far
+  uint64_t n_frames; // Frames written so far
   uint64_t clipped;
-  uint32_t header_bytes; // Of WAV and RF64, in front of what libsndfile writes
+  uint32_t header_bytes; // Of WAV and RF64, in front of libsndfile's output
   unsigned char* list;   // Their tags, or NULL
   size_t list_bytes;
   union {
@@ -141,7 +141,7 @@ audio_format_check_length(const AudioFormat format, const char* const name,
   return STATUS_OK;
 }
 
-// ---- libsndfile's way to the disk ----
+// ---- file operations for libsndfile ----
 
 static sf_count_t
 disk_length(void* const user)
@@ -213,7 +213,7 @@ put_chunk(unsigned char* const at, const char* const name, const uint32_t n_byte
   return put_number(at + 4, n_bytes, 4);
 }
 
-/// RF64 has its lengths in here, in 64 bits, and all ones in their usual places.
+/// RF64 stores its lengths here, in 64 bits, and all ones in their usual places.
 static unsigned char*
 put_ds64(unsigned char* at, const uint64_t riff_bytes, const uint64_t data_bytes,
          const uint64_t n_frames)
@@ -222,7 +222,7 @@ put_ds64(unsigned char* at, const uint64_t riff_bytes, const uint64_t data_bytes
   at = put_number(at, riff_bytes, 8);
   at = put_number(at, data_bytes, 8);
   at = put_number(at, n_frames, 8);
-  return put_number(at, 0, 4); // no table of further lengths
+  return put_number(at, 0, 4); // no table of further chunks
 }
 
 static unsigned char*
@@ -243,7 +243,7 @@ put_format(unsigned char* at, const AudioWriter* const writer, const uint64_t fr
   return at;
 }
 
-/// For the frames that were written so far; everything is little-endian.
+/// Build the header for the frames written so far; all numbers are little-endian.
 static uint32_t
 make_header(const AudioWriter* const writer, unsigned char header[static RIFF_BYTES])
 {
@@ -273,7 +273,7 @@ write_header(AudioWriter* const writer)
   (void)disk_write(header, writer->header_bytes, writer);
 }
 
-/// What stands behind the samples, then the header with their number.
+/// Write the tags behind the samples, then the header with the final length.
 static void
 complete_riff(AudioWriter* const writer)
 {
@@ -308,7 +308,7 @@ open_part(AudioWriter* const writer, Error* const error)
   return STATUS_OK;
 }
 
-/// libsndfile's format: of WAV and RF64 it writes the samples only.
+/// libsndfile's format; RAW for WAV and RF64, whose header is written here.
 static int
 format_code(const AudioFormat format)
 {
@@ -340,7 +340,8 @@ open_sound(AudioWriter* const writer, const double rate_hz, Error* const error)
     return cannot_write(
         writer, writer->error_number ? strerror(writer->error_number) : sf_strerror(NULL), error);
   }
-  sf_command(writer->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE); // it would hold the time of day
+  // The PEAK chunk contains the time of day, so that equal renders would differ.
+  sf_command(writer->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
   return STATUS_OK;
 }
 
@@ -375,7 +376,7 @@ audio_writer_open(const char* const name, const AudioFormat format, const double
   return STATUS_OK;
 }
 
-/// By libsndfile, for the formats whose header it writes.
+/// Write tags with libsndfile, for formats whose header it writes.
 static uint32_t
 set_tags(SNDFILE* const file, const AudioTags* const tags)
 {
@@ -405,19 +406,19 @@ audio_writer_copy_tags(AudioWriter* const writer, const AudioReader* const reade
 
 // ---- write ----
 
-// A sample of exactly full scale is saved one step lower and not counted: nobody hears it and
-// nobody meant anything else.
+// A sample of exactly full scale is saved one step lower and not counted as clipped: the
+// difference is inaudible.
 static int32_t
 to_integer(const float x, const int bits, uint64_t* const clipped)
 {
   const double full = ldexp(1.0, bits - 1);
   double y = rint((double)x * full);
-  if (!(fabsf(x) <= 1.0F)) { // also NaN
+  if (!(fabsf(x) <= 1.0F)) { // also true for NaN
     ++*clipped;
     y = isnan(x) ? 0.0 : copysign(full, x);
   }
   const int32_t value = (int32_t)fmin(y, full - 1.0);
-  return (int32_t)((uint32_t)value << (unsigned)(32 - bits)); // libsndfile takes the upper bits
+  return (int32_t)((uint32_t)value << (unsigned)(32 - bits)); // libsndfile uses the upper bits
 }
 
 static void
@@ -487,7 +488,7 @@ static void
 close_sound(AudioWriter* const writer)
 {
   if (writer->file) {
-    sf_close(writer->file); // its result says nothing that error_number does not
+    sf_close(writer->file); // error_number already has every error
     writer->file = NULL;
   }
 }

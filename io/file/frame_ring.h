@@ -19,18 +19,18 @@ typedef struct FrameRing {
   _Atomic uint64_t read;    ///< Frames so far; stored by the reader (release)
 } FrameRing;
 
-/// Room for at least min_frames frames, zeroed.  STATUS_NO_MEM. [main]
+/// Allocate room for at least min_frames frames, zeroed.  STATUS_NO_MEM. [main]
 NODISCARD Status frame_ring_init(FrameRing* ring, uint32_t n_channels, uint32_t min_frames);
 void frame_ring_clear(FrameRing* ring);
 
 /// Frames that can be written now. [writer]
 REALTIME uint32_t frame_ring_space(const FrameRing* ring);
-/// Append at most n_frames of in[n_channels]; how many there was room for. [writer]
+/// Append at most n_frames of in[n_channels]; returns the number of frames that fit. [writer]
 REALTIME uint32_t frame_ring_write(FrameRing* ring, const float* const* in, uint32_t n_frames);
 
 /// Frames that can be read now. [reader]
 REALTIME uint32_t frame_ring_available(const FrameRing* ring);
-/// Take at most n_frames to out[n_channels]; how many there were. [reader]
+/// Move at most n_frames to out[n_channels]; returns the number of frames moved. [reader]
 REALTIME uint32_t frame_ring_read(FrameRing* ring, float* const* out, uint32_t n_frames);
 
 #endif

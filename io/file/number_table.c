@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Text files with rows of numbers: matrices, filter coefficients, impulse responses.
 //
-// Lines that begin with "*", "#" or ";" are comments, as is what follows a "#".  Impulse responses
-// that Room EQ Wizard (REW) exports as text begin with a line that says so, text that older
-// versions write without a "*", and values with their names behind "//"; one of these is the sample
+// Lines that begin with "*", "#" or ";" are comments, and "#" begins a comment within a line.  A
+// text export of Room EQ Wizard (REW) begins with a line that identifies it; older versions write
+// header text without "*", and values followed by "//" and their names; one of these is the sample
 // interval.
 
 #include "audio_file_private.h"
@@ -26,8 +26,8 @@ typedef struct Table {
   float* values; // [n_rows][n_columns]
   size_t n_values, capacity;
   uint32_t n_rows, n_columns;
-  double rate_hz; // 0: the file does not say
-  bool is_rew;    // Text in front of the numbers is REW's header
+  double rate_hz; // 0: not in the file
+  bool is_rew;    // Text before the numbers is REW's header
 } Table;
 
 static bool
@@ -46,7 +46,7 @@ add_number(Table* const table, const float value)
   return true;
 }
 
-// Messages quote nothing: a rack from the network may name any file below the root.
+// Messages do not quote the content: a rack from the network may name any file below the root.
 static Status
 refuse_number(const char* const line, const char* const at, const char* const why,
               Error* const error)
@@ -84,8 +84,8 @@ add_row(Table* const table, const char* const line, Error* const error)
   return STATUS_OK;
 }
 
-// "2.0833333333333333E-5 // Sample interval (seconds)": REW's header has a value and its name in
-// each such line.
+// A line of REW's header, "2.0833333333333333E-5 // Sample interval (seconds)": a value and its
+// name.
 static Status
 read_header_value(Table* const table, const char* const line, const char* const name,
                   Error* const error)

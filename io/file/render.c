@@ -21,17 +21,17 @@ typedef struct Render {
   Engine* engine;
   float* memory;
   float** in;      // [n_in][block]
-  float** raw;     // [n_out][block] as the engine made it
+  float** raw;     // [n_out][block] output of the engine
   float** out;     // [n_out][block] guarded
-  RenderTail tail; // Automatic tails only
+  RenderTail tail; // For an automatic tail
   // The pass
   uint64_t n_read;     // Frames of the input
-  uint64_t n_skipped;  // Frames of latency
-  uint64_t n_emitted;  // Frames after that
+  uint64_t n_skipped;  // Frames of latency skipped
+  uint64_t n_emitted;  // Frames written after them
   uint64_t n_tail;     // Frames of a given tail
-  bool has_tail;       // `tail` is there
+  bool has_tail;       // `tail` is initialised
   bool at_end;         // The input has ended
-  uint64_t bad_before; // The engine's count of bad input samples when the pass began
+  uint64_t bad_before; // The engine's count of bad input samples at the start of the pass
 } Render;
 
 // ---- set-up ----
@@ -54,8 +54,8 @@ start_engine(Render* const render, Error* const error)
 {
   EngineConfig config = render->config->engine;
   config.n_in = audio_reader_channels(render->reader);
-  config.n_out = 0; // as wide as the rack makes it
-  config.depth = 1; // a device works on one block while the next one is read
+  config.n_out = 0; // the number of outputs of the rack
+  config.depth = 1; // a device processes one block while the next one is read
   config.ceiling = 0.0F;
   config.offline = true;
   config.realtime = false;
@@ -90,7 +90,7 @@ make_buffers(Render* const render, Error* const error)
   return STATUS_OK;
 }
 
-// Everything that can be wrong is found here, before the first block.
+// Find all errors of the configuration before the first block.
 static Status
 prepare(Render* const render, Error* const error)
 {
@@ -138,7 +138,7 @@ begin_tail(Render* const render, Error* const error)
              : STATUS_OK;
 }
 
-// The next block of the input; zeroes after its end.
+// Read the next block of the input; zeros after its end.
 static Status
 read_block(Render* const render, Error* const error)
 {
@@ -162,7 +162,7 @@ read_block(Render* const render, Error* const error)
   return render->config->tail_s < 0.0 ? begin_tail(render, error) : STATUS_OK;
 }
 
-/// A device that fails ends the pass: what comes out of it then is not the rack's sound.
+/// Process a block.  A device error ends the pass, because the output is then the fallback.
 static Status
 process_block(Render* const render, Error* const error)
 {
@@ -197,7 +197,7 @@ write_frames(Render* const render, const uint32_t first, const uint32_t n_frames
   return audio_writer_write(render->writer, rows, n_frames - first, error);
 }
 
-// What belongs to the input (and a given tail) is written as it is; the rest is the automatic tail.
+// Write the frames of the input and of a given tail; the rest goes to the automatic tail.
 static Status
 write_block(Render* const render, Error* const error)
 {

@@ -40,7 +40,7 @@ render_tail_is_over(const RenderTail* const tail)
   return !tail->left || tail->n_quiet >= tail->hold;
 }
 
-// Frames of the kept rows up to and with the last one that sounds, 0 when none does.
+// Frames of the buffered rows up to and including the last one above RENDER_QUIET, 0 for none.
 static uint32_t
 sounding_frames(const RenderTail* const tail, const uint32_t from)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The automatic tail of a rendered file: written until it stays silent, without the silence.
+/// The automatic tail of a rendered file: written until the output stays silent, without the final
+/// silence.
 #ifndef WARPRACK_IO_FILE_RENDER_TAIL_H
 #define WARPRACK_IO_FILE_RENDER_TAIL_H
 
@@ -12,25 +13,25 @@
 
 typedef struct RenderTail {
   uint32_t n_channels;
-  uint64_t left;     ///< Frames that it may still have
-  uint32_t hold;     ///< Quiet frames that end it
+  uint64_t left;     ///< Frames that may still be written
+  uint32_t hold;     ///< Number of quiet frames that ends the tail
   uint32_t capacity; ///< Of each row, in frames
-  uint32_t n_quiet;  ///< Quiet frames kept back, written only when sound comes after them
+  uint32_t n_quiet;  ///< Quiet frames held back; written only if a louder frame follows
   uint64_t n_written;
   float* memory; ///< [n_channels][capacity]
   float** rows;  ///< [n_channels] into it
 } RenderTail;
 
-/// A tail of at most max_frames frames that ends after `hold` quiet ones; at most block_frames are
-/// given at a time.  STATUS_NO_MEM.
+/// Begin a tail of at most max_frames frames that ends after `hold` quiet ones; each write has at
+/// most block_frames.  STATUS_NO_MEM.
 NODISCARD Status render_tail_init(RenderTail* tail, uint32_t n_channels, uint64_t max_frames,
                                   uint32_t hold, uint32_t block_frames);
 void render_tail_clear(RenderTail* tail);
 
-/// True when nothing more is wanted.
+/// True when the tail needs no more frames.
 bool render_tail_is_over(const RenderTail* tail);
 
-/// Append frames [first, n_frames) of `in`, as far as they are wanted.
+/// Append frames [first, n_frames) of `in`, unless the tail is over.
 NODISCARD Status render_tail_write(RenderTail* tail, AudioWriter* writer, const float* const* in,
                                    uint32_t first, uint32_t n_frames, Error* error);
 

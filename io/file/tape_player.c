@@ -16,7 +16,7 @@
 #define PAUSE_NS     (10U * NS_PER_MS) // the ring holds two hundred times as much
 
 struct TapePlayer {
-  AudioReader* reader; // The disk thread's, once there is one
+  AudioReader* reader; // Used by the disk thread once it runs
   bool live;
   FrameRing ring;
   float* memory; // [channels][CHUNK_FRAMES]
@@ -24,7 +24,7 @@ struct TapePlayer {
   pthread_t thread;
   bool has_thread;
   atomic_bool stop;
-  atomic_bool complete; // Nothing comes after what is in the ring (release: after the last write)
+  atomic_bool complete; // The ring holds the rest of the file (release: after the last write)
   atomic_bool failed;   // `error` holds the reason (release)
   Error error;
   _Atomic uint64_t missing;
@@ -36,7 +36,7 @@ fail(TapePlayer* const player)
   atomic_store_explicit(&player->failed, true, memory_order_release);
 }
 
-// Move chunks from the file to the ring until that is full or the file ends.
+// Move chunks from the file to the ring until the ring is full or the file ends.
 static void
 fill_ring(TapePlayer* const player)
 {

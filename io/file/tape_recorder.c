@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A file that keeps outputs.
+// Records outputs to a file.
 
 #include "audio_file.h"
 #include "frame_ring.h"
@@ -15,7 +15,7 @@
 #define PAUSE_NS     (10U * NS_PER_MS)
 
 struct Recorder {
-  AudioWriter* writer; // The disk thread's, while there is one
+  AudioWriter* writer; // Used by the disk thread while it runs
   bool live;
   FrameRing ring;
   float* memory; // [channels][CHUNK_FRAMES]

@@ -6,10 +6,11 @@
 
 #include <jack/jack.h>
 
-#define STEP_NS        (10U * NS_PER_MS)
-#define N_STEPS        100U // that the probe's periods may take to begin
-#define N_ENOUGH       4U   // periods of the probe
-#define N_STEPS_ENOUGH 25U  // steps with those: a first client without a core gets its own later
+#define STEP_NS  (10U * NS_PER_MS)
+#define N_STEPS  100U // maximum wait for the first period of the probe
+#define N_ENOUGH 4U   // periods of the probe
+// Steps after the probe's first period: the first client may get its core later.
+#define N_STEPS_ENOUGH 25U
 
 static int
 on_process(const jack_nframes_t n_frames, void* const context)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Asks a JACK server that gives a client no periods whether it still works, by means of a second
-   client.
+   Finds out with a second client whether a JACK server still works that gives the first client no
+   periods.
 
-   PipeWire's libjack reports to nobody that the daemon has ended, and goes on answering from what
-   it knows.  A new client is refused at once, or gets periods from a daemon that was started since.
-   A server that is stopped leaves the call waiting until it continues.
+   PipeWire's libjack does not report that the daemon has ended, and keeps answering from its
+   cache.  A new client fails at once, or gets periods from a daemon that was started since.  If
+   the server is suspended, the call waits until it continues.
 */
 #ifndef WARPRACK_IO_QUIRKS_JACK_PROBE_H
 #define WARPRACK_IO_QUIRKS_JACK_PROBE_H
@@ -15,14 +15,14 @@
 
 typedef enum JackProbe {
   JACK_PROBE_NONE,      ///< No probe was made, or the first client got a period meanwhile
-  JACK_PROBE_NO_SERVER, ///< The server takes no client
-  JACK_PROBE_PLAYS,     ///< The new client gets periods, the first one none
-  JACK_PROBE_STANDS     ///< The new client gets none either
+  JACK_PROBE_NO_SERVER, ///< The server accepts no client
+  JACK_PROBE_PLAYS,     ///< The new client gets periods, the first one does not
+  JACK_PROBE_STANDS     ///< Neither client gets periods
 } JackProbe;
 
 /**
-   Open a second client, and compare periods: for a second and four periods at most until the second
-   client gets some, and for 250 ms then.  May hang.
+   Open a second client and compare the periods of both.  Wait up to a second and four periods for
+   the first period of the second client, then 250 ms.  May hang.
 
    @param server_name NULL: the default server.
    @param n_periods Counts the periods of the first client.

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-// Weak, so that a program may stand before libjack itself.
+// Weak, so that a program may define these functions itself in front of libjack.
 #define BEFORE_LIBJACK __attribute__((weak))
 
 // PortAudio has one JACK client at a time: from Pa_Initialize() to Pa_Terminate().
@@ -16,7 +16,7 @@ static JackShutdownCallback callback;
 static void* callback_context;
 static atomic_bool is_down;
 
-// ---- what is taken note of ----
+// ---- recorded calls ----
 
 static void
 on_shutdown(void* const context)
@@ -37,7 +37,7 @@ jack_on_shutdown(jack_client_t* const client, const JackShutdownCallback functio
   libjacks(client, on_shutdown, NULL);
 }
 
-// ---- what is said to succeed ----
+// ---- calls that report success on a dead server ----
 
 BEFORE_LIBJACK int
 jack_client_close(jack_client_t* const client)
@@ -66,7 +66,7 @@ jack_port_unregister(jack_client_t* const client, jack_port_t* const port)
   return 0;
 }
 
-// ---- what is asked for ----
+// ---- functions of pa_jack.h ----
 
 bool
 pa_jack_is_down(void)

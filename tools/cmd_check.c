@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack check: is this rack right, what does it delay, and what does it cost on this machine?
+// warprack check: checks a rack and prints its latency and its cost on this machine.
 
 #include "commands.h"
 #include "engine_args.h"
@@ -35,16 +35,16 @@ typedef struct CheckArgs {
 
 #define MAX_SIDES 2U
 
-/// A rack measured: as it would run, and on each side by itself.
+/// The measurements of a rack: as it would run, and on each backend alone.
 typedef struct Measured {
   EnginePrediction own;
-  EnginePrediction sides[MAX_SIDES]; ///< The CPU, then the GPU where there is one
+  EnginePrediction sides[MAX_SIDES]; ///< The CPU, then the GPU if there is one
   uint32_t n_sides;
 } Measured;
 
 // ---- measuring ----
 
-/// The rack with all its nodes on the CPU; NULL without memory.
+/// The rack with all its nodes on the CPU; NULL when out of memory.
 static Rack*
 rack_on_cpu(const Rack* const rack)
 {
@@ -63,7 +63,8 @@ predict(const CheckArgs* const args, const EngineConfig* const config, const Rac
                         prediction, error);
 }
 
-/// As it would run, which says what is there; then what that leaves open.
+/// Measure the rack as it would run, which also shows the available backends; then each backend
+/// alone.
 static Status
 measure(const CheckArgs* const args, const EngineConfig* const config, const Rack* const rack,
         Measured* const measured, Error* const error)
@@ -137,13 +138,13 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
     json_object_set_new(json, "late", fallbacks_json(&own->fallbacks));
     json_object_set_new(json, "tail_frames",
                         own->tail_frames == UINT64_MAX
-                            ? json_null() // no bound
+                            ? json_null() // unbounded
                             : json_integer((json_int_t)own->tail_frames));
     json_object_set_new(json, "memory_bytes", json_integer((json_int_t)own->memory_bytes));
     json_object_set_new(json, "making_bytes", json_integer((json_int_t)own->making_bytes));
     json_object_set_new(json, "memory_limit", json_integer((json_int_t)own->memory_limit));
     for (uint32_t s = 0; s < PLACEMENT_SIDES && own->cost_us[s] > 0.0; ++s) {
-      // What auto chose by; no number where an effect was never measured.
+      // The figures of placement `auto`; no number if an effect was never measured.
       json_object_set_new(json, s == PLACEMENT_CPU ? "predicted_cpu_us" : "predicted_gpu_us",
                           isfinite(own->cost_us[s]) ? json_real(own->cost_us[s]) : json_null());
     }
@@ -183,7 +184,7 @@ print_times(const CheckArgs* const args, const Measured* const measured)
   }
 }
 
-/// The canonical text, then the figures as its comments: what is printed is a rack again.
+/// Print the canonical text, then the figures as comments: the output is a valid rack file.
 static void
 print_report(const CheckArgs* const args, const Rack* const rack, const char* const text,
              const char* const warnings, const Measured* const measured)
@@ -218,7 +219,7 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
 
 // ---- the subcommand ----
 
-/// What is probably not meant, by the document and by what it sounds like.
+/// All warnings: those of the document, and those about the sound.
 static char*
 all_warnings(const CheckArgs* const args, const Rack* const rack, const Fallbacks* const fallbacks)
 {

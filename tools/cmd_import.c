@@ -25,7 +25,7 @@ say(void* const context, const char* const text)
   fprintf(stderr, PROGRAM_NAME " import: %s\n", text);
 }
 
-/// What is printed can be read: the rack language has bounds of its own.
+/// Check that the output is valid: the rack language has its own limits.
 static Status
 make_rack(const char* const name, char** const rack, Error* const error)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack info: one effect and its parameters, straight from its table.
+// warprack info: prints one effect and its parameters, from the effect's table.
 
 #include "commands.h"
 #include "options.h"
@@ -101,7 +101,7 @@ print_info(const FxInfo* const fx)
   return 0;
 }
 
-// ---- for machines ----
+// ---- for programs ----
 
 static json_t*
 default_json(const FxParam* const param)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack list: what this build and this machine have to offer.
+// warprack list: lists effects, drivers and devices of this build and this machine.
 
 #include "commands.h"
 #include "options.h"
@@ -15,7 +15,7 @@
 
 #define MAX_COLUMNS 12U
 
-// What a submission costs is measured with an empty rack in this format.
+// The cost of a submission is measured with an empty rack in this format.
 #define MEASURED_BLOCKS 200U
 #define MEASURED_FRAMES 64U
 #define MEASURED_HZ     48000.0
@@ -29,13 +29,13 @@ const Command cmd_list = {
   .run = list_run,
 };
 
-/// Rows of one kind: an array of objects, and which members people see, where there are any.
+/// Rows of one kind: an array of objects, and the members that people see, if there are any rows.
 typedef struct Table {
   json_t* (*rows)(bool measures);
   const char* columns[MAX_COLUMNS]; ///< NULL-terminated
 } Table;
 
-/// One thing that can be listed.  JSON has the rows of all its tables in one array.
+/// A subject of `list`.  JSON has the rows of all its tables in one array.
 typedef struct Listing {
   const char* name;
   Table tables[2]; ///< The second may be empty
@@ -128,7 +128,7 @@ drivers(const bool measures)
   return rows;
 }
 
-/// The audio devices of all drivers that can tell.
+/// The audio devices of all drivers that can list them.
 static json_t*
 audio_devices(const bool measures)
 {
@@ -165,7 +165,7 @@ gpu_device(const GpuApi* const api, const uint32_t index, const GpuDeviceInfo* c
                    info->shares_memory, "reaches_host", info->reaches_host);
 }
 
-/// Add to a device's row what an empty submission takes, or why it cannot be measured.
+/// Add to a device's row the time of an empty submission, or the reason why it cannot be measured.
 static void
 measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
 {
@@ -174,7 +174,7 @@ measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
                                 .gpu_index = index };
   Error error = { STATUS_OK, "" };
   EnginePrediction prediction;
-  Rack* rack = NULL; // in to out
+  Rack* rack = NULL; // from input to output
   Status status = rack_parse("", "rack", NULL, &rack, &error);
   if (!status) {
     status = engine_predict(&config, rack, MEASURED_HZ, MEASURED_FRAMES, MEASURED_BLOCKS,
@@ -261,7 +261,7 @@ print_rows(const json_t* const rows, const char* const* const columns)
       widths[c] = width > widths[c] ? width : widths[c];
     }
   }
-  uint32_t n_columns = 0; // up to the last one that says something
+  uint32_t n_columns = 0; // up to the last one with content
   for (uint32_t c = 0; columns[c]; ++c) {
     n_columns = widths[c] ? c + 1U : n_columns;
   }

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROGRESS_NS (100U * NS_PER_MS) // between two pictures
+#define PROGRESS_NS (100U * NS_PER_MS) // between two updates of the progress line
 #define BAR_CELLS   30
 #define MAX_TAIL_S  86400.0
 
@@ -57,14 +57,14 @@ catch_stops(void)
   for (unsigned i = 0; i < ARRAY_LEN(signals); ++i) {
     struct sigaction old;
     sigaction(signals[i], NULL, &old);
-    if (old.sa_handler != SIG_IGN) { // nohup stays nohup
+    if (old.sa_handler != SIG_IGN) { // keep SIG_IGN: nohup must have its effect
       const struct sigaction action = { .sa_handler = on_stop, .sa_flags = SA_RESTART };
       sigaction(signals[i], &action, NULL);
     }
   }
 }
 
-// End by the signal that asked for it, so that a shell's loop over many files ends as well.
+// End by the received signal, so that a shell loop over many files ends as well.
 static int
 end_by_signal(void)
 {
@@ -96,7 +96,7 @@ draw(void* const context, const RenderProgress* const progress)
   const double elapsed_s = (double)(now_ns - picture->began_ns) / (double)NS_PER_S;
   const double part = fmin(1.0, (double)progress->frames / (double)progress->of_frames);
   const double all_frames = (progress->pass - 1U) * (double)progress->of_frames +
-                            (double)progress->frames; // of the passes before, too
+                            (double)progress->frames; // including past passes
   const double frames_left = (double)progress->of_frames * (1.0 - part);
   const double speed = all_frames / progress->rate_hz / elapsed_s;
   const long left_s = speed > 0.0 ? lrint(frames_left / progress->rate_hz / speed) : 0;
@@ -198,7 +198,7 @@ print_report(const char* const output, const RenderReport* const report)
       backend_words(report->backend, report->device, words));
 }
 
-/// Render, and report it.  All memory that can be missing is there before the output is.
+/// Render, and print the report.  All memory is allocated before the output file is opened.
 static int
 render_and_report(const RenderOptions* const options, const RenderConfig* const config)
 {

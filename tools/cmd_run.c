@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEADLINE 0.75 // of the period, that depth 0 waits for its own block
+#define DEADLINE 0.75 // of the period: how long depth 0 waits for its own block
 
 static int run_run(int argc, char** argv);
 
@@ -37,14 +37,14 @@ typedef struct RunArgs {
   const char* on_late;
   BackendArgs backend;
   const char* channels;
-  const char* osc_allow; ///< As it was given; NULL: not
+  const char* osc_allow; ///< As given; NULL: not given
   Allow allow;
   int64_t block_frames, depth, n_helpers, osc_port, priority;
   double ceiling_db;
   bool in_process, no_connect;
 } RunArgs;
 
-/// Options that only one driver understands are refused with any other, not ignored.
+/// Reject options of another driver instead of ignoring them.
 static const char*
 misplaced_option(const RunArgs* const args)
 {
@@ -67,7 +67,7 @@ misplaced_option(const RunArgs* const args)
   return NULL;
 }
 
-/// The folder that a service manager has made for our state; of several the first.  NULL: none.
+/// The state folder that a service manager has made; of several the first.  NULL: none.
 static const char*
 state_folder(void)
 {
@@ -123,7 +123,7 @@ run_run(const int argc, char** const argv)
                    .backend.gpu_index = BACKEND_ANY_GPU,
                    .channels = "2:2",
                    .on_late = "auto",
-                   .ceiling_db = -0.3, // peaks between the samples of a converter stay below 0
+                   .ceiling_db = -0.3, // leaves room for peaks between the samples in a converter
                    .depth = 1,
                    .n_helpers = -1,
                    .osc_port = CONTROL_DEFAULT_PORT,

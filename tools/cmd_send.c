@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack send: an OSC message, or a bundle of them, to a running server, and what it answers.
+// warprack send: sends an OSC message, or a bundle, to a running server and prints the replies.
 
 #include "commands.h"
 #include "options.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEPARATOR "," // a word between two messages of a bundle
+#define SEPARATOR "," // word between two messages of a bundle
 
 static int send_run(int argc, char** argv);
 
@@ -25,12 +25,12 @@ const Command cmd_send = {
   .run = send_run,
 };
 
-/// One message to be sent.
+/// One message to send.
 typedef struct Request {
   const char* address;
   char** words; ///< [n_words] arguments as typed
   uint32_t n_words;
-  bool is_open; ///< Its one answer may come after the ping's, and has not come yet
+  bool is_open; ///< Its reply may come after that of the ping, and has not come yet
 } Request;
 
 typedef struct SendArgs {
@@ -42,12 +42,13 @@ typedef struct SendArgs {
   uint32_t n_requests;
 } SendArgs;
 
-/// What has come back.  A ping follows the messages: everything that reads answer has come when the
-/// ping is answered; an edit has one answer, before or after it.
+/// The replies received so far.  A ping follows the messages: all queries have been answered when
+/// its reply comes; an edit has one reply, before or after it.
 typedef struct Answers {
-  json_t* json; ///< With --json: an object of what the server says of itself, else an array
+  json_t* json; ///< With --json: an object for /server/..., else an array
   bool has_failed;
-  uint32_t n_pings; ///< Answers to pings still to come: our own, after those of the messages
+  uint32_t n_pings; ///< Expected replies to pings: to those among the messages, then to the final
+                    ///< one
 } Answers;
 
 // ---- the message ----
@@ -77,7 +78,7 @@ add_number(const lo_message message, const char* const word, const bool is_wide)
                   : lo_message_add_float(message, (float)value)) == 0;
 }
 
-/// Add one word as a type; false when it is not of that type.
+/// Add one word as the given type; false if it does not fit that type.
 static bool
 add_typed(const lo_message message, const char type, const char* const word)
 {
@@ -93,7 +94,7 @@ add_typed(const lo_message message, const char type, const char* const word)
   }
 }
 
-/// Without --types: whole numbers are i or h, other numbers f, all else is s.
+/// Without --types: whole numbers become i or h, other numbers f, all else s.
 static bool
 add_guessed(const lo_message message, const char* const word)
 {
@@ -103,7 +104,7 @@ add_guessed(const lo_message message, const char* const word)
          add_typed(message, 's', word);
 }
 
-/// Add all words as `types` says; T and F take none.
+/// Add all words by the letters of `types`; T and F use no word.
 static bool
 add_by_types(const char* const types, const Request* const request, const lo_message message)
 {
@@ -134,8 +135,8 @@ add_words(const char* const types, const Request* const request, const lo_messag
   return true;
 }
 
-/// Whether a message's answer may come after that of a ping behind it: it changes something, or
-/// waits for what does.
+/// True if the reply to a message may come after that of a later ping: the message changes
+/// something, or waits for a change.
 static bool
 may_take_time(const Request* const request, const lo_message arguments)
 {
@@ -167,7 +168,7 @@ add_requests(const SendArgs* const args, const lo_bundle bundle, Error* const er
   return STATUS_OK;
 }
 
-/// Send the message, or all of them as a bundle, and a ping behind.
+/// Send the message, or all of them as a bundle, followed by a ping.
 static Status
 send_all(const SendArgs* const args, Talk* const talk, Error* const error)
 {
@@ -188,7 +189,7 @@ send_all(const SendArgs* const args, Talk* const talk, Error* const error)
   return status ? status : talk_ask(talk, "/server/ping", error);
 }
 
-// ---- the answers ----
+// ---- replies ----
 
 static json_t*
 answer_json(const char* const address, const lo_message message)
@@ -201,7 +202,7 @@ answer_json(const char* const address, const lo_message message)
   return json_pack("{ss ss so}", "address", address, "types", types, "arguments", arguments);
 }
 
-/// Each line of a text, without what would be an order to the terminal.
+/// Print each line of a text, without terminal control characters.
 static void
 print_lines(const char* const text)
 {
@@ -214,7 +215,7 @@ print_lines(const char* const text)
   free(copy);
 }
 
-/// `/done sih "/rack/add" 1 640`; texts keep their lines.
+/// Print a reply, for example `/done sih "/rack/add" 1 640`; texts keep their lines.
 static void
 print_answer(const char* const address, const lo_message message)
 {
@@ -231,7 +232,7 @@ print_answer(const char* const address, const lo_message message)
     } else if (json_is_integer(value)) {
       printf(" %lld", (long long)json_integer_value(value));
     }
-    json_decref(value); // true, false and nil are their type
+    json_decref(value); // the type letter of true, false and nil is their value
   }
   putchar('\n');
 }
@@ -243,7 +244,8 @@ first_text(const lo_message message)
                                                  : "";
 }
 
-/// The open message of this address has its answer; without one, the whole packet was refused.
+/// Close the open request with this address; without an address, the server rejected the whole
+/// packet.
 static void
 close_request(const SendArgs* const args, const char* const address)
 {
@@ -292,7 +294,7 @@ take_answer(const SendArgs* const args, Answers* const answers, const char* cons
   }
 }
 
-/// Wait for one message and take it.
+/// Wait for one message and process it.
 static Status
 receive(const SendArgs* const args, Talk* const talk, Answers* const answers, Error* const error)
 {
@@ -324,7 +326,7 @@ answers_new(const SendArgs* const args)
 static int
 talk_to_server(const SendArgs* const args)
 {
-  static Talk talk; // large, and there is one
+  static Talk talk; // static: it is large, and there is only one
   Error error = { STATUS_OK, "" };
   Answers answers = answers_new(args);
   Status status = talk_open(&talk, &args->talk, &error);
@@ -340,7 +342,7 @@ talk_to_server(const SendArgs* const args)
   return answers.has_failed ? status_exit_code(STATUS_BAD_ARG) : exit_code;
 }
 
-/// Split words into messages: one, or those of a bundle.  An address that is none is left in
+/// Split words into messages: one, or those of a bundle.  An invalid address is stored in
 /// `*wrong`.
 static void
 read_requests(SendArgs* const args, const Operands* const operands, const char** const wrong)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack status: the state and the counters of a running server.
+// warprack status: prints the state and the counters of a running server.
 
 #include "commands.h"
 #include "options.h"
@@ -22,11 +22,11 @@ const Command cmd_status = {
   .run = status_run,
 };
 
-/// /server/status as an object; the caller frees it.
+/// Get /server/status as an object; the caller frees it.
 static Status
 ask_status(const TalkArgs* const args, json_t** const status, Error* const error)
 {
-  static Talk talk; // large, and there is one
+  static Talk talk; // static: it is large, and there is only one
   Status result = talk_open(&talk, args, error);
   result = result ? result : talk_ask(&talk, "/server/status", error);
   *status = json_object();
@@ -58,7 +58,7 @@ is_wanted(const char* const key, char** const patterns, const uint32_t n)
   return n == 0;
 }
 
-/// Refuse the first pattern that matches no key.
+/// Reject the first pattern that matches no key.
 static int
 refuse_unknown(json_t* const status, char** const patterns, const uint32_t n)
 {
@@ -96,7 +96,7 @@ print_value(const json_t* const value)
   }
 }
 
-/// One key a line, with its value in a column of its own.
+/// Print one key a line, with all values in one column.
 static void
 print_columns(json_t* const status)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack worker: the other process of `warprack run`, which starts it by itself.  Plans, effects
-// and GPU drivers are here, so that none of them can silence the server.
+// warprack worker: the worker process, which `warprack run` starts.  It contains plans, effects
+// and GPU drivers, so that none of them can silence the server.
 
 #include "commands.h"
 #include "rack_arg.h"
@@ -25,7 +25,7 @@ const Command cmd_worker = {
   .may_lose_output = true,
 };
 
-/// The loaders' context: the folder, and the rack that may name files elsewhere.
+/// The loaders' context: the folder, and the rack, whose own files may be anywhere.
 static Status
 open_files(const char* const root, const Rack* const rack, void** const context, Error* const error)
 {
@@ -36,7 +36,7 @@ open_files(const char* const root, const Rack* const rack, void** const context,
     free(arg);
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  *arg = (RackArg){ .rack = (Rack*)rack, .root = copy }; // is read only
+  *arg = (RackArg){ .rack = (Rack*)rack, .root = copy }; // only read
   *context = arg;
   return STATUS_OK;
 }
@@ -49,8 +49,8 @@ close_files(void* const context)
   free(arg);
 }
 
-/// The server decides when its worker ends, however many processes a service manager or a closed
-/// terminal tells to.
+/// The server decides when its worker ends, also when a service manager or a closed terminal
+/// signals the whole process group.
 static void
 ignore_signals(void)
 {
@@ -60,8 +60,8 @@ ignore_signals(void)
   }
 }
 
-/// Out of memory, the server and the audio server outlive the worker: what a service has as
-/// OOMScoreAdjust= is for the server alone.
+/// When memory runs out, the worker is killed before the server and the audio server: a service's
+/// OOMScoreAdjust= applies to the server only.
 static void
 be_killed_like_any_program(void)
 {
@@ -100,12 +100,12 @@ player_run(const int argc, char** const argv)
                                  "hand\n");
     return status_exit_code(STATUS_BAD_ARG);
   }
-  prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // as it is seen beside its server, by ps or top
+  prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // the name in ps and top, beside the server
   ignore_signals();
   be_killed_like_any_program();
   Error error = { STATUS_OK, "" };
   const ServeEnd end = serve_worker(PROCESS_SOCKET, &files, &error);
-  if (end != SERVE_CLOSED && end != SERVE_FAILED) { // the server says itself what it was told
+  if (end != SERVE_CLOSED && end != SERVE_FAILED) { // the server reports these itself
     fprintf(stderr, PROGRAM_NAME " worker: %s\n", error.text);
   }
   return (int)end;

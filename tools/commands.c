@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How every subcommand ends: messages on stderr, JSON on stdout, one exit code.
+// Shared end of all subcommands: messages on stderr, JSON on stdout, one exit code.
 
 #include "commands.h"
 
@@ -14,7 +14,7 @@
 
 #define MISUSE_BYTES 2048U // lists of names are long
 
-extern const Command cmd_worker; // in no list: nobody starts it by hand
+extern const Command cmd_worker; // not listed: only the server starts it
 
 const Command*
 program_command(const char* const name)

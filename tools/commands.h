@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What a subcommand of the program is, and how every one of them ends.
+   A subcommand of the program, and the functions with which it ends.
 
    A subcommand is one file, cmd_<name>.c, that defines `const Command cmd_<name>`, and one line in
    tools/meson.build, from which the build makes the table.
@@ -22,7 +22,7 @@ typedef struct Command {
   const char* summary; ///< One line for lists, no full stop
   /// argv[0] is the subcommand's name; returns the program's exit code.
   int (*run)(int argc, char** argv);
-  bool may_lose_output; ///< Goes on when nobody takes what it prints any more, and that is no error
+  bool may_lose_output; ///< Closed stdout is no error: the subcommand goes on
 } Command;
 
 /// All subcommands but "worker", in alphabetical order, from the build's list.
@@ -31,18 +31,18 @@ const Command* const* program_commands(uint32_t* n_commands);
 /// The subcommand of that name, or NULL.
 const Command* program_command(const char* name);
 
-/// Print "warprack NAME: text" to stderr; the exit code of the error's status.
+/// Print "warprack NAME: text" to stderr; returns the exit code of the error's status.
 int command_fail(const Command* command, const Error* error);
 
-/// The same for wrong usage, with "see warprack NAME --help": exit code 2.
+/// The same for wrong usage, with "see warprack NAME --help"; returns exit code 2.
 int command_misused(const Command* command, const char* format, ...) PRINTF_LIKE(2, 3);
 
-/// Print a JSON document as one line, flush it and release it; exit code 0, or 5 with a message
-/// when stdout cannot take it.
+/// Print a JSON document as one line, flush and release it; returns exit code 0, or 5 with a
+/// message if stdout cannot be written.
 int command_print_json(const Command* command, json_t* json);
 
-/// A text for a JSON document, which is UTF-8; in a text that is not (file names may be anything),
-/// each byte beyond ASCII becomes "?".
+/// A text as a JSON string; if it is not UTF-8 (file names may be anything), each byte beyond
+/// ASCII becomes "?".
 json_t* command_json_text(const char* text);
 
 /// The lines of such a text, each with its newline, as an array.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Values that several subcommands read alike.
+// Option values that several subcommands share.
 
 #include "engine_args.h"
 
@@ -45,7 +45,7 @@ engine_say(void* const context, const char* const text)
 static bool
 read_count(const char** const at, uint32_t* const count)
 {
-  if (!isdigit((unsigned char)**at)) { // strtoul would take blanks and a minus sign
+  if (!isdigit((unsigned char)**at)) { // strtoul would accept blanks and a minus sign
     return false;
   }
   char* end = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Values that several subcommands read alike: the backend, memory and "IN:OUT" channels.
+/// Option values that several subcommands share: the backend, memory and "IN:OUT" channels.
 #ifndef WARPRACK_TOOLS_ENGINE_ARGS_H
 #define WARPRACK_TOOLS_ENGINE_ARGS_H
 
@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-/// What `--backend`, `--gpu` and `--memory` were given.
+/// Values of `--backend`, `--gpu` and `--memory`.
 typedef struct BackendArgs {
   uint32_t backend;   ///< EngineBackend
-  int64_t gpu_index;  ///< BACKEND_ANY_GPU: the best
+  int64_t gpu_index;  ///< BACKEND_ANY_GPU: the best one
   int64_t memory_mib; ///< 0: the default
 } BackendArgs;
 
@@ -26,13 +26,13 @@ typedef struct BackendArgs {
   { "memory",  0,   OPTION_INTEGER, "MIB", 1, MEMORY_MOST_MIB, .to.integer = &(args)->memory_mib,                         .help = "Memory limit of old plus new rack, default half of the available memory" }
 // clang-format on
 
-/// Take them over.  STATUS_BAD_ARG when they do not go together.
+/// Store them in `config`.  STATUS_BAD_ARG if they contradict each other.
 NODISCARD Status backend_read(const BackendArgs* args, EngineConfig* config, Error* error);
 
 #define BACKEND_WORDS_BYTES 288U
 
-/// The backends, as in EngineStatus, with the device behind them where there is one; "no worker"
-/// while there is none.
+/// The backends, as in EngineStatus, followed by the device if there is one; "no worker" while
+/// there is none.
 const char* backend_words(const char* backend, const char* device, char words[BACKEND_WORDS_BYTES]);
 
 /// EngineConfig::note: a line on stderr.

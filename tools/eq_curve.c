@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A curve as a cascade of filters; see eq_curve.h.
+// Fits a cascade of filters to a curve; see eq_curve.h.
 
 #include "eq_curve.h"
 
@@ -12,7 +12,7 @@
 
 #define N           EQ_CURVE_FILTERS
 #define N_FIT       (4U * N)
-#define N_LOOK      400U // frequencies at which the result is judged
+#define N_LOOK      400U // frequencies at which the result is evaluated
 #define LOWEST_HZ   20.0
 #define HIGHEST_HZ  20000.0
 #define TOP_HZ      16000.0
@@ -21,7 +21,7 @@
 #define ROUNDS      8U
 #define MAX_GAIN_DB 30.0
 #define DAMPING     1e-3 // of the normal equations, whose diagonal is about 10
-#define STEP_DB     0.5  // to either side, for derivatives
+#define STEP_DB     0.5  // in both directions, for derivatives
 
 static double
 spread(const uint32_t i, const uint32_t n)
@@ -68,7 +68,7 @@ cascade_db(const EqCurve* const curve, const double frequency_hz)
   return sum;
 }
 
-/// Peaks are as wide as analog ones would be, although the bilinear transform narrows them.
+/// Peaks have the width of analog ones, although the bilinear transform narrows them.
 static void
 place_filters(EqCurve* const curve)
 {

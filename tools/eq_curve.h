@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A curve of gains over frequency as a cascade of filters: what a graphic equaliser with many bands
-   does, by a low shelf, peaks a third of an octave apart and a high shelf.
+   A curve of gains over frequency as a cascade of filters: a graphic equaliser made of a low
+   shelf, peaks a third of an octave apart and a high shelf.
 
    Method: damped least squares (Kenneth Levenberg, "A Method for the Solution of Certain Non-Linear
    Problems in Least Squares", 1944) on the decibels of the whole cascade, at four points per
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define EQ_CURVE_FILTERS 29U     // 25 Hz to 16 kHz
-#define EQ_CURVE_RATE_HZ 48000.0 // that the filters are fitted at
+#define EQ_CURVE_RATE_HZ 48000.0 // of the fit
 
 typedef struct EqPoint {
   double frequency_hz, gain_db;

@@ -23,10 +23,10 @@
 #define MAX_POINTS    4096U // of a curve
 #define WORD_BYTES    32U
 #define GOOD_FIT_DB   0.5
-#define SHELF_SLOPE   0.9   // where the file says none
-#define NOTCH_Q       30.0  // the same
+#define SHELF_SLOPE   0.9   // if the file has none
+#define NOTCH_Q       30.0  // if the file has none
 #define SLOPE_UNIT_DB 12.0  // a slope of S = 1
-#define SAME_Q        0.005 // relative: files have two digits of 0.7071
+#define SAME_Q        0.005 // relative: files round 0.7071 to two digits
 
 typedef struct EqNode {
   uint64_t channels; ///< A bit for each
@@ -42,15 +42,15 @@ typedef struct EqFile {
   unsigned line_number;
   char decimal;
   bool is_rew;         ///< Begins with REW's header, which is text
-  bool has_statement;  ///< And is over
-  uint64_t channels;   ///< Of the statements that follow
-  uint32_t n_channels; ///< That were named, or 0
+  bool has_statement;  ///< The header is over: there was a statement
+  uint64_t channels;   ///< Of the following statements
+  uint32_t n_channels; ///< Largest named channel, or 0
   double preamps_db[MAX_CHANNELS];
   EqNode* nodes;
   size_t n_nodes;
   unsigned n_filters, n_others; ///< Lines so far, for the names of nodes
-  char prefix[16];              ///< Of the names of the nodes of this statement
-  unsigned n_parts;             ///< It has so far
+  char prefix[16];              ///< Name prefix of the nodes of this statement
+  unsigned n_parts;             ///< Nodes of this statement so far
 } EqFile;
 
 typedef struct EqValue {
@@ -82,7 +82,7 @@ static void PRINTF_LIKE(2, 3) note(const EqFile* const file, const char* const f
 
 // ---- nodes ----
 
-/// Takes the text.
+/// Takes ownership of the text.
 static Status
 add_node(EqFile* const file, char* const text)
 {
@@ -118,7 +118,7 @@ unit_of(const FxParam* const param)
   return param->unit == UNIT_HZ ? "Hz" : param->unit == UNIT_DB ? "dB" : "";
 }
 
-/// An effect with values, of which those without an id are left out.
+/// Add an effect with values; values without an id are left out.
 static Status
 add_effect(EqFile* const file, const char* const effect, const EqValue values[static 3])
 {
@@ -171,7 +171,7 @@ static const struct {
   { "ALLPASS", EQ_ALLPASS },
 };
 
-/// One "Filter" line.  0: not given, but for the gain.
+/// One "Filter" line. 0: not given, except for the gain.
 typedef struct EqFilter {
   char type[WORD_BYTES];
   EqKind kind;
@@ -179,7 +179,7 @@ typedef struct EqFilter {
   bool has_gain;
 } EqFilter;
 
-/// What was computed, to six digits: a rack is read by people.
+/// Round a computed value to six digits, for readability.
 static double
 rounded(const double value)
 {
@@ -204,7 +204,7 @@ add_classic(EqFile* const file, const char* const effect, const double frequency
                     (EqValue[3]){ { "frequency", frequency_hz }, { "order", order } });
 }
 
-/// (s^2 + s/q0 + 1) / (s^2 + s/q + 1) is a peak: what makes a section of q out of one of q0.
+/// (s^2 + s/q0 + 1) / (s^2 + s/q + 1) is a peak; it turns a section of q0 into one of q.
 static Status
 add_resonance(EqFile* const file, const double frequency_hz, const double q0, const double q)
 {
@@ -223,7 +223,7 @@ add_pass(EqFile* const file, const char* const effect, const EqFilter* const fil
   return status;
 }
 
-/// s/q / (s^2 + s/q + 1): a first-order high-pass and low-pass have q = 1/2 together.
+/// s/q / (s^2 + s/q + 1): first-order high-pass and low-pass in series have q = 1/2.
 static Status
 add_bandpass(EqFile* const file, const EqFilter* const filter)
 {
@@ -291,7 +291,8 @@ add_filter(EqFile* const file, const EqFilter* const filter)
   }
 }
 
-/// The words up to the first parameter, without blanks, and a slope ("LS 6dB", "LSC 10.8 dB").
+/// Read the words up to the first parameter, without blanks, and a slope ("LS 6dB", "LSC 10.8
+/// dB").
 static Status
 read_type(EqFile* const file, EqLine* const line, EqFilter* const filter)
 {
@@ -344,7 +345,7 @@ read_params(EqFile* const file, EqLine* const line, EqFilter* const filter)
         return refuse(file, "BW needs a number of octaves");
       }
       (void)eq_take_word(line, "Oct");
-    } else if (eq_take_word(line, "T60")) { // what REW aimed at; Q says what it chose
+    } else if (eq_take_word(line, "T60")) { // the target of REW; its choice is in Q
       (void)eq_take_word(line, "target");
       (void)eq_take_number(line, &ignored);
       (void)eq_take_word(line, "ms");
@@ -357,7 +358,7 @@ read_params(EqFile* const file, EqLine* const line, EqFilter* const filter)
   return STATUS_OK;
 }
 
-/// Everything that a type needs is there, and nothing that it cannot have.
+/// Check that the type has all required parameters and no others.
 static Status
 check_filter(EqFile* const file, EqFilter* const filter)
 {
@@ -381,7 +382,7 @@ check_filter(EqFile* const file, EqFilter* const filter)
       (filter->q > 0.0) + (filter->octaves > 0.0) + (filter->slope_db > 0.0) > 1) {
     return refuse(file, "'%s' has a width that it cannot have, or more than one", filter->type);
   }
-  if (filter->octaves > 0.0) { // the cookbook's, of the analog prototype
+  if (filter->octaves > 0.0) { // the cookbook's definition, for the analog prototype
     filter->q = rounded(0.5 / sinh(M_LN2 / 2.0 * filter->octaves));
     if (filter->frequency_hz > 4000.0) {
       note(file, "BW is that of the analog filter; towards half the rate this one is narrower");
@@ -438,7 +439,7 @@ read_preamp(EqFile* const file, EqLine* const line)
   return STATUS_OK;
 }
 
-/// The channel of a name in the order of WAVE files, 0 for none.
+/// The number of a channel name in the order of WAVE files, 0 for an unknown name.
 static unsigned
 channel_number(const char* const word)
 {
@@ -621,7 +622,7 @@ static const struct {
   { "LoudnessCorrection", refuse_statement },
 };
 
-/// Pass over "Filter", "Filter 12" or another word, and the colon.
+/// Skip "Filter", "Filter 12" or another word, and the colon.
 static bool
 take_head(EqLine* const line, const char* const word, const bool has_number)
 {
@@ -689,7 +690,7 @@ is_same_for_all(const EqFile* const file)
   return is_same;
 }
 
-/// One chain: of all channels, or of one.
+/// Print one chain: of all channels, or of one.
 static void
 print_chain(const EqFile* const file, const unsigned channel, const bool is_alone, FILE* const out)
 {

@@ -4,8 +4,8 @@
    GraphicEQ.txt, the filters that Room EQ Wizard (REW) exports as text, and what of Equalizer APO's
    configuration the effects can do.
 
-   One statement per line; what is not understood, or has no effect here that sounds the same, is an
-   error that names its line, or a note where the sound does not depend on it.
+   One statement per line.  A statement that is unknown, or that the effects cannot reproduce, is
+   an error with its line number, or a note if the sound does not depend on it.
 
        Preamp: -6.2 dB
        Filter 1: ON PK Fc 105 Hz Gain 5.5 dB Q 0.70
@@ -29,20 +29,20 @@
      LS HS             the same; but with a Q or a slope ("LS 6dB") Fc is the shelf's corner:
                        the middle is 10^(|gain| / (80 S)) times as high (HS: as low)
 
-   A section with Q that no effect has is written as two that are the same together: a low-pass of Q
-   is one of Q 0.7071 and a peak of 20 log10(sqrt(2) Q) dB and Q sqrt(Q / sqrt(2)) at the same
-   place.
+   A section with Q that no effect offers is written as two sections that are equivalent: a
+   low-pass of Q is one of Q 0.7071 and a peak of 20 log10(sqrt(2) Q) dB and Q sqrt(Q / sqrt(2)) at
+   the same place.
 */
 #ifndef WARPRACK_TOOLS_EQ_FILE_H
 #define WARPRACK_TOOLS_EQ_FILE_H
 
 #include "engine/base/status.h"
 
-/// What the user should know although it is no error; `text` has file and line.
+/// Receives a note for the user that is no error; `text` has file and line.
 typedef void EqNote(void* context, const char* text);
 
-/// Write the settings in `text` as a rack in the rack language; the caller frees it.  `name` is how
-/// messages call the file.  STATUS_FILE with line and reason.  [main]
+/// Convert the settings in `text` to a rack in the rack language; the caller frees it.  `name`:
+/// the file's name in messages.  STATUS_FILE with line and reason. [main]
 NODISCARD Status eq_file_to_rack(const char* text, const char* name, EqNote* note, void* context,
                                  char** rack, Error* error);
 

@@ -95,7 +95,7 @@ eq_take_word(EqLine* const line, const char* const word)
   return true;
 }
 
-/// True for a separator with exactly three digits behind it.
+/// True for a separator that exactly three digits follow.
 static bool
 is_thousands(const char* const separator)
 {
@@ -139,7 +139,7 @@ eq_take_value(EqLine* const line, const char* const word, double* const value)
   const EqLine before = *line;
   const size_t n = strlen(word);
   pass_blanks(line);
-  if (!strncasecmp(line->at, word, n)) { // "Q0.7" is a word and its number
+  if (!strncasecmp(line->at, word, n)) { // "Q0.7" is a word followed by a number
     line->at += n;
     if (eq_take_number(line, value)) {
       return true;

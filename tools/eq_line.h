@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// What is left of a line.
+/// The rest of a line.
 typedef struct EqLine {
   const char* at;
-  char decimal; ///< ',' or '.': what the numbers of the file have; the other one groups thousands
+  char decimal; ///< ',' or '.': the decimal separator of the file; the other one groups thousands
 } EqLine;
 
-/// Rewrite a line in place: no-break spaces become blanks, or nothing between digits, a minus sign
-/// (U+2212) becomes "-", and blanks at the end go.
+/// Clean a line in place: a no-break space becomes a blank, or nothing between digits; a minus
+/// sign (U+2212) becomes "-"; trailing blanks are removed.
 void eq_line_clean(char* line);
 
 /// The decimal separator of a text: a comma when a Gain, Q or Preamp has one.
@@ -21,16 +21,16 @@ char eq_decimal(const char* text);
 
 bool eq_is_at_end(EqLine* line);
 
-/// Pass over `word`, in any case of letters, when it is the next one.
+/// Skip `word`, in any case of letters, if it is next.
 bool eq_take_word(EqLine* line, const char* word);
 
-/// Pass over `word` when a number follows it, and read the number.
+/// Skip `word` if a number follows it, and read the number.
 bool eq_take_value(EqLine* line, const char* word, double* value);
 
-/// Read a number, when it is next.
+/// Read a number if it is next.
 bool eq_take_number(EqLine* line, double* value);
 
-/// Copy the next word, cut to n_bytes with its zero; false at the end.
+/// Copy the next word, truncated to n_bytes including its zero; false at the end.
 bool eq_take_any(EqLine* line, char* word, size_t n_bytes);
 
 #endif

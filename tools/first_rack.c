@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which rack a live run begins with.
+// Chooses the rack with which a live run starts.
 
 #include "first_rack.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MUTED_FROM 3U // starts in a row that have not lived
+#define MUTED_FROM 3U // starts in a row that crashed early
 #define EMPTY_FROM 5U
 
 typedef enum Source { SOURCE_GIVEN, SOURCE_PRESENT, SOURCE_GOOD, SOURCE_EMPTY } Source;
@@ -23,7 +23,7 @@ first_rack_is_muted(const State* const state)
   return state && state_starts(state) >= MUTED_FROM;
 }
 
-/// True when the RACK of the command line is the one that the present state was begun with.
+/// True if the RACK of the command line is the origin of the present state.
 static bool
 is_same_origin(const FirstRack* const first)
 {
@@ -33,7 +33,7 @@ is_same_origin(const FirstRack* const first)
   return is_same;
 }
 
-/// The sources to try, best first; returns how many.
+/// List the sources to try, best first; returns their number.
 static uint32_t
 order_sources(const FirstRack* const first, Source sources[3])
 {
@@ -54,7 +54,7 @@ order_sources(const FirstRack* const first, Source sources[3])
   return 3;
 }
 
-/// The text of a source that is not the command line, NULL: there is none.
+/// The text of a source other than the command line, NULL if there is none.
 static const char*
 source_text(const FirstRack* const first, const Source source)
 {

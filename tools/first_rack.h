@@ -21,12 +21,13 @@
 #include <stdbool.h>
 
 typedef struct FirstRack {
-  const RackArg* arg;  ///< As rack_arg_try() left it
-  const Error* unread; ///< Why, when that failed, else NULL
-  const State* state;  ///< NULL: none
+  const RackArg* arg;  ///< Result of rack_arg_try()
+  const Error* unread; ///< Its error if it failed, else NULL
+  const State* state;  ///< NULL: no state folder
   bool fresh;          ///< Only the RACK of the command line
   const LiveLog* log;
-  Status (*plan)(void* context, const Rack* rack, Error* error); ///< Try whether it can be played
+  Status (*plan)(void* context, const Rack* rack, Error* error); ///< Check that the rack can be
+                                                                 ///< played
   void* context;
 } FirstRack;
 

@@ -15,14 +15,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_NS       (50U * NS_PER_MS)  // what is asked for by other threads is done within 50 ms
+#define POLL_NS       (50U * NS_PER_MS)  // requests of other threads take at most 50 ms
 #define FADE_LIMIT_NS (100U * NS_PER_MS) // a stop takes no longer than this and two periods
 #define FADE_STEP_NS  (2U * NS_PER_MS)
 #define STATUS_NS     NS_PER_S
-#define END_LIMIT_NS  (1900U * NS_PER_MS) // after a signal: whatever hangs then, hangs without us
-#define STATE_MS      1000U               // that the disk has at the end
+// After a signal: libraries that hang longer are abandoned.
+#define END_LIMIT_NS (1900U * NS_PER_MS)
+#define STATE_MS     1000U // time for the disk at the end
 
-/// From here on the signals wait until the main loop takes them; threads inherit that.
+/// Block the signals that the main loop takes; threads inherit the mask.
 static void
 block_signals(Live* const live)
 {
@@ -31,8 +32,8 @@ block_signals(Live* const live)
   sigaddset(&live->signals, SIGINT);
   sigaddset(&live->signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &live->signals, NULL);
-  signal(SIGPIPE, SIG_IGN); // who reads our lines may go away, the sound does not
-  signal(SIGXFSZ, SIG_IGN); // what no file may hold (ulimit -f) is an error of the write alone
+  signal(SIGPIPE, SIG_IGN); // if the reader of the log disappears, the audio goes on
+  signal(SIGXFSZ, SIG_IGN); // a file size limit (ulimit -f) is only an error of the write
 }
 
 // ---- running ----
@@ -43,7 +44,7 @@ static const char* const state_names[] = {
   [IO_STATE_ENDED] = "ended",
 };
 
-/// What the driver has said in this look, by what has become of it.
+/// Log the driver's note from this poll as the event that fits the new state.
 static void
 say_audio(Live* const live, const IoState state)
 {
@@ -57,7 +58,8 @@ say_audio(Live* const live, const IoState state)
   live->io_state = state;
 }
 
-/// Let the driver do its main-thread work, and keep its state for the control's answers.
+/// Let the driver do its main-thread work, and store its state for the replies of the control
+/// thread.
 static IoStatus
 poll_io(Live* const live)
 {
@@ -101,8 +103,7 @@ say_running(Live* const live, const IoStatus* const io, const EngineStatus* cons
   }
 }
 
-/// What runs the effects, when there is something new to say about it; a worker that has just begun
-/// says nothing yet.
+/// Log the backends when they have changed; a new worker has no report yet.
 static void
 say_backend(Live* const live, const EngineStatus* const engine)
 {
@@ -112,7 +113,7 @@ say_backend(Live* const live, const EngineStatus* const engine)
   }
 }
 
-/// What is wrong with the fallbacks, when there is something new to say about it.
+/// Log problems with the fallbacks when they have changed.
 static void
 say_late(Live* const live, const EngineStatus* const engine)
 {
@@ -131,7 +132,7 @@ say_service(Live* const live)
   }
 }
 
-/// All that is said and told four times a second at least.
+/// Checks that run at least four times a second.
 static void
 look_around(Live* const live, const IoStatus* const io, const uint64_t now_ns)
 {
@@ -161,7 +162,7 @@ say_status(Live* const live, const IoStatus* const io)
   live_log_status(&live->log, io, &engine);
 }
 
-/// A signal, or 0 after the time.
+/// Wait for a signal; 0 after the timeout.
 static int
 wait_for_signal(const Live* const live, const uint64_t timeout_ns)
 {
@@ -184,7 +185,8 @@ want_reload(Live* const live, const uint64_t now_ns)
   reload_want(&live->reload);
 }
 
-/// The file on the command line is another one now: a restart begins with what plays, not with it.
+/// After a reload, the new content of the file is the origin of the state: so a restart resumes the
+/// saved rack instead of the file.
 static void
 renew_origin(Live* const live)
 {
@@ -212,7 +214,7 @@ look_at_reload(Live* const live, const uint64_t now_ns)
   }
 }
 
-/// Until something ends the run; returns what, in words.
+/// Run until something ends the run; returns the reason.
 static const char*
 main_loop(Live* const live)
 {
@@ -248,8 +250,8 @@ main_loop(Live* const live)
 
 // ---- end ----
 
-/// A second SIGINT ends the process at once, by its default action; SIGTERM and SIGHUP may come as
-/// often as they like.
+/// A second SIGINT ends the process at once by its default action; SIGTERM and SIGHUP are ignored
+/// from here on.
 static void
 release_signals(const Live* const live)
 {
@@ -266,8 +268,8 @@ end_at_last(void* const context)
   _exit(EXIT_SUCCESS);
 }
 
-/// Audio servers, disks and drivers may hang when they are left: end anyway.  A recording is not
-/// cut off by this.
+/// Audio servers, disks and drivers may hang when they are closed: limit the time, except of a run
+/// that records.
 static void
 limit_end(const Live* const live)
 {
@@ -299,7 +301,7 @@ run(Live* const live)
 {
   IoStatus io;
   io_status(live->io, &io);
-  live->io_state = io.state; // what has been said before is no change
+  live->io_state = io.state; // already logged, no change
   io = poll_io(live);
   EngineStatus engine;
   engine_status(live->engine, &engine);
@@ -329,13 +331,14 @@ start_and_run(Live* const live, Error* const error)
   if (!status) {
     run(live);
   }
-  // Racks first, then all that may hang.
+  // Save racks first, then close the parts that may hang.
   reload_close(&live->reload);
   control_stop(live->control);
-  const bool in_order = status != STATUS_BAD_RACK && status != STATUS_FILE; // it was the rack
+  // The rack was the reason.
+  const bool in_order = status != STATUS_BAD_RACK && status != STATUS_FILE;
   state_close(live->state, in_order, STATE_MS);
   const Status closed = io_close(live->io);
-  if (closed && !status) { // a note said why
+  if (closed && !status) { // a note gave the reason
     status = error_set(error, closed, "the recording is not complete");
   }
   live_pass_on_note(live, EVENT_AUDIO_NOTE);

@@ -25,16 +25,16 @@ typedef struct LiveConfig {
   IoConfig io;              ///< Channels count for the engine, too
   EngineConfig engine;      ///< Channels and files are filled in here
   const char* state;        ///< Folder to keep the rack in, NULL: none
-  bool fresh;               ///< Begin with `rack` in any case, see first_rack.h
+  bool fresh;               ///< Start with `rack` in any case, see first_rack.h
   uint16_t osc_port;        ///< 0: any free one
   const char* bind_address; ///< Of the OSC port, numeric
-  const char* root;         ///< Folder that file names lead to, NULL: that of the rack file
+  const char* root;         ///< Folder for file names, NULL: the folder of the rack file
   const Allow* osc_allow;   ///< See ControlConfig
   bool json, verbose;
 } LiveConfig;
 
-/// Run until a signal, /server/quit or the duration ends it; what went wrong has been said.  Blocks
-/// the signals that it waits for, in the calling thread and those it starts. [main]
+/// Run until a signal, /server/quit or the duration ends it; errors have been logged.  Blocks the
+/// signals that it waits for, in the calling thread and in the threads that it starts. [main]
 NODISCARD Status live_run(const LiveConfig* config);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a live run says, for people or as JSON lines.
+// The log of a live run, for people or as JSON lines.
 
 #include "live_log.h"
 
@@ -14,11 +14,11 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#define CLOSE_MS  500U // a reader that takes nothing for so long will not
+#define CLOSE_MS  500U // wait for a reader that takes no lines
 #define ONCE_S    1U
-#define SELDOM_S  10U // what may go on for hours
+#define SELDOM_S  10U // for conditions that may last for hours
 #define N_CLASSES (N_LIVE_EVENTS + 1U)
-#define FAILED    N_LIVE_EVENTS // the class of the last words
+#define FAILED    N_LIVE_EVENTS // the class of the last line
 
 static const struct {
   const char* name;
@@ -97,7 +97,7 @@ say(const LiveLog* const log, const uint32_t event, const LogForm form, const bo
   log_say(log->log, &class, form, to_err, text);
 }
 
-/// Say a line of text.
+/// Log a line of text.
 static void
     PRINTF_LIKE(5, 6) say_text(const LiveLog* const log, const uint32_t event, const LogForm form,
                                const bool to_err, const char* const format, ...)
@@ -106,13 +106,14 @@ static void
   va_list args;
   va_start(args, format);
   if (vasprintf(&text, format, args) < 0) {
-    text = NULL; // which counts as dropped
+    text = NULL; // counts as dropped
   }
   va_end(args);
   say(log, event, form, to_err, text);
 }
 
-/// Say an event as JSON: what every event has, then the members of `more`, which is given away.
+/// Log an event as JSON: the members of every event, then those of `more`, which this function
+/// frees.
 static void
 say_json(const LiveLog* const log, const uint32_t event, json_t* const more)
 {
@@ -130,7 +131,7 @@ say_json(const LiveLog* const log, const uint32_t event, json_t* const more)
 
 #define COUNTER_WORDS_BYTES 256U
 
-/// What both lines for people tell; counters are called as in /server/status.
+/// The counters for both status lines, with the names of /server/status.
 static const char*
 counter_words(const IoStatus* const io, const EngineStatus* const engine,
               char words[const COUNTER_WORDS_BYTES])

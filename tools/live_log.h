@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What a live run says: one event per line, each with a stable name, as lines for people
-   ("warprack run: audio.lost: …" on stderr) or, with --json, as one object per line on stdout.
-   Nothing here waits for whoever reads it; see log.h.
+   The log of a live run: one event per line, each with a stable name, as lines for people
+   ("warprack run: audio.lost: …" on stderr) or, with --json, as one object per line on stdout.  No
+   function here waits for the reader of the log; see log.h.
 */
 #ifndef WARPRACK_TOOLS_LIVE_LOG_H
 #define WARPRACK_TOOLS_LIVE_LOG_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// The names are in live_log.c, what they tell in control/OPERATING.md.
+/// The names are in live_log.c, their meaning in control/OPERATING.md.
 typedef enum LiveEvent {
   EVENT_AUDIO_BACK,
   EVENT_AUDIO_LOST,
@@ -55,12 +55,11 @@ typedef struct LiveLog {
   Log* log;
   bool json;
   bool verbose;     ///< A status line every second
-  bool on_terminal; ///< stderr is one: the status line is rewritten in place
+  bool on_terminal; ///< stderr is a terminal: the status line is rewritten in place
   uint64_t began_ns;
 } LiveLog;
 
-/// What an event is called, its level in words, and the shortest time between two of its lines in
-/// s.
+/// The name of an event, the text of its level, and the minimum interval of its lines in s.
 typedef struct LiveEventInfo {
   const char* name;
   const char* level;
@@ -72,25 +71,25 @@ LiveEventInfo live_event_info(LiveEvent event); // [any]
 /// Begin to log to stdout and stderr. [main]
 NODISCARD Status live_log_open(LiveLog* log, bool json, bool verbose, Error* error);
 
-/// Write what waits, as far as somebody takes it in half a second. [main]
+/// Write the queued lines, for at most half a second. [main]
 void live_log_close(LiveLog* log);
 
-/// The one line that says what runs: driver, device, rate, block, latency, channels, OSC port.
+/// Log the configuration in one line: driver, device, rate, block, latency, channels, OSC port.
 /// [main]
 void live_log_running(const LiveLog* log, const char* driver, const IoStatus* io,
                       const EngineStatus* engine, uint16_t osc_port);
 
-/// Something happened: a server lost, a driver tried, a privilege missing. [any, not rt]
+/// Log an event: a server lost, a driver tried, a privilege missing. [any, not rt]
 void live_log_event(const LiveLog* log, LiveEvent event, const char* text);
 
-/// Counters and load, now. [main]
+/// Log the current counters and load. [main]
 void live_log_status(const LiveLog* log, const IoStatus* io, const EngineStatus* engine);
 
-/// The end and why, with the counters of the whole run. [main]
+/// Log the end and its reason, with the counters of the whole run. [main]
 void live_log_stopped(const LiveLog* log, const char* why, const IoStatus* io,
                       const EngineStatus* engine);
 
-/// Why the run has failed: on stderr, with --json, too. [main]
+/// Log why the run has failed; with --json also to stderr. [main]
 void live_log_failed(const LiveLog* log, const Error* error);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The state of a live run, shared by live_start.c (what it is made of) and live.c (running, end).
+/// The state of a live run, shared by live_start.c (set-up) and live.c (running, end).
 #ifndef WARPRACK_TOOLS_LIVE_PRIVATE_H
 #define WARPRACK_TOOLS_LIVE_PRIVATE_H
 
@@ -22,17 +22,17 @@ typedef struct Live {
   LiveLog log;
   LiveWatch watch;
   Service service;
-  sigset_t signals; ///< Taken by sigtimedwait() in the main loop only
-  RackArg rack;     ///< Of the command line; which files may be read goes by it
-  Rack* first;      ///< What the run begins with
-  State* state;     ///< NULL: nothing is kept
+  sigset_t signals; ///< Only sigtimedwait() in the main loop takes them
+  RackArg rack;     ///< Of the command line; also decides which files may be read
+  Rack* first;      ///< The rack at the start
+  State* state;     ///< NULL: no state folder
   Engine* engine;
   Control* control;
   const IoDriver* driver;
   Io* io;
-  IoState io_state;  ///< As it was at the last look
-  char io_note[640]; ///< What the driver said last; "" when that has been passed on
-  Reload reload;     ///< Open when the rack came from a file
+  IoState io_state;  ///< At the last poll
+  char io_note[640]; ///< The driver's last note; "" once it is logged
+  Reload reload;     ///< Open if the rack came from a file
   atomic_bool muted; ///< [main] writes, [rt] reads: the output is silent
   uint64_t muted_until_ns;
   atomic_bool quit;            ///< [control] writes, [main] reads
@@ -40,18 +40,19 @@ typedef struct Live {
   pthread_mutex_t audio_lock;  ///< Guards `audio`: [main] writes, [control] reads
   ControlAudio audio;
   _Atomic uint64_t watchdog_fed; ///< [main] writes, [control] reads
-  char backend_note[640];        ///< As it was said last
-  char late_note[512];           ///< As it was said last
+  char backend_note[640];        ///< Last logged text
+  char late_note[512];           ///< Last logged text
 } Live;
 
-/// Open what a run is made of; what is made is in `live` also on error.  The engine first, so that
-/// a bad rack opens nothing; then the port, so that a busy one opens no audio. [main]
+/// Open all parts of a run; on an error `live` has the parts that are open.  The engine comes
+/// first, so that a bad rack opens nothing else; then the port, so that a busy port opens no
+/// audio. [main]
 NODISCARD Status live_start(Live* live, Error* error);
 
-/// The RACK of the command line is this one: what is kept from now on was begun with it. [main]
+/// Set the RACK of the command line as the origin of the state that is saved from now on. [main]
 void live_set_origin(Live* live, const Rack* rack);
 
-/// Say what the driver has said last, unless that is done. [main]
+/// Log the driver's last note, unless that was done. [main]
 void live_pass_on_note(Live* live, LiveEvent event);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a live run is made of, and how its parts call each other.
+// Sets up a live run and connects its parts by callbacks.
 
 #include "first_rack.h"
 #include "live_private.h"
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// For the trial before any driver is open.
+// Format of the trial plan before any driver is open.
 #define TRIAL_RATE_HZ 48000.0
 #define TRIAL_BLOCK   256U
 
-// ---- what the driver calls ----
+// ---- callbacks of the driver ----
 
 static void
 on_process(void* const context, const float* const* const in, float* const* const out,
@@ -37,7 +37,7 @@ on_format(void* const context, const double rate_hz, const uint32_t block_frames
   const Live* const live = context;
   const Status status = engine_arm(live->engine, rate_hz, block_frames, live->config->io.n_in,
                                    live->config->io.n_out, error);
-  engine_fade(live->engine, atomic_load(&live->muted)); // so that it can fade in from silence
+  engine_fade(live->engine, atomic_load(&live->muted)); // so that the start fades in from silence
   return status;
 }
 
@@ -56,7 +56,7 @@ live_pass_on_note(Live* const live, const LiveEvent event)
   live->io_note[0] = '\0';
 }
 
-/// Kept until the driver's state tells what kind of event it is.
+/// Keep the note until the driver's state shows which event it is.
 static void
 on_note(void* const context, const char* const text)
 {
@@ -65,7 +65,7 @@ on_note(void* const context, const char* const text)
   snprintf(live->io_note, sizeof(live->io_note), "%s", text);
 }
 
-// ---- what the control calls ----
+// ---- callbacks of the control thread ----
 
 static void
 on_audio(void* const context, ControlAudio* const audio)
@@ -104,7 +104,7 @@ on_subscribed(void* const context, char* const subscribers)
   state_offer_subscribers(((const Live*)context)->state, subscribers);
 }
 
-/// All of them in one event, of which there is one a second.
+/// All warnings in one event, at most one a second.
 static void
 on_warned(void* const context, const char* const lines)
 {
@@ -142,7 +142,7 @@ on_quit(void* const context)
   atomic_store(&((Live*)context)->quit, true);
 }
 
-// ---- what the others call ----
+// ---- other callbacks ----
 
 static void
 on_engine_note(void* const context, const char* const text)
@@ -170,7 +170,7 @@ open_service(Live* const live)
   }
 }
 
-/// A folder that cannot be used is said, and the sound begins without.
+/// If the folder cannot be used, log it and run without state.
 static void
 open_state(Live* const live)
 {
@@ -191,8 +191,8 @@ live_set_origin(Live* const live, const Rack* const rack)
   free(text);
 }
 
-/// Plan a rack before any driver is open, in the format that the driver is likely to have: a file
-/// that is missing or channels that do not fit are said at once.
+/// Plan a rack before any driver is open, in the driver's probable format, so that a missing file
+/// or wrong channels are reported at once.
 static Status
 try_rack(void* const context, const Rack* const rack, Error* const error)
 {
@@ -222,8 +222,8 @@ new_engine(Live* const live, Error* const error)
   return engine_new(&engine, &live->engine, error);
 }
 
-/// Read the RACK of the command line; `why` when it cannot be, which is the end unless the state
-/// folder may have another.
+/// Read the RACK of the command line.  An error goes to `why`; it ends the run unless the state
+/// folder may have another rack.
 static Status
 read_rack(Live* const live, Error* const why, Error* const error)
 {
@@ -233,19 +233,20 @@ read_rack(Live* const live, Error* const why, Error* const error)
     *error = *why;
     return error->status;
   }
-  // Where the command line's cannot be read, its files are those of the rack that it became.
+  // If the command line's rack cannot be read, its files are those of the saved rack that came
+  // from it.
   const char* const kept = live->state ? state_text(live->state, STATE_PRESENT) : NULL;
   if (live->rack.rack) {
     live_set_origin(live, live->rack.rack);
   } else if (kept && rack_parse(kept, "", NULL, &live->rack.rack, NULL)) {
-    live->rack.rack = NULL; // which is said when it is tried
+    live->rack.rack = NULL; // reported when this rack is tried
   }
   const Status status = root ? rack_arg_set_root(&live->rack, root, error) : STATUS_OK;
-  rack_arg_hold_root(&live->rack); // the one for racks, which is open, and for audio, by name
+  rack_arg_hold_root(&live->rack); // the open folder for racks, its name for audio files
   return status;
 }
 
-/// A RACK that is wrong is said before a device is opened.
+/// Start the engine before a device is opened, so that a wrong RACK is reported first.
 static Status
 start_engine(Live* const live, Error* const error)
 {
@@ -311,7 +312,7 @@ open_driver(Live* const live, const IoDriver* const driver, Error* const error)
   return status;
 }
 
-/// Add to the words about drivers that were tried in vain, as far as there is room.
+/// Append the error of a driver that failed, as far as there is room.
 static void
 add_tried(char* const tried, const size_t n_bytes, const Error* const error)
 {
@@ -319,7 +320,8 @@ add_tried(char* const tried, const size_t n_bytes, const Error* const error)
   snprintf(tried + used, n_bytes - used, "%s; ", error->text);
 }
 
-/// Open a driver for `--io auto`.  Beside PipeWire the timer is refused: nobody would hear it.
+/// Open a driver for `--io auto`.  If PipeWire runs, the dummy driver is refused: its output would
+/// be inaudible.
 static Status
 try_driver(Live* const live, const IoDriver* const driver, Error* const error)
 {
@@ -330,7 +332,7 @@ try_driver(Live* const live, const IoDriver* const driver, Error* const error)
              : open_driver(live, driver, error);
 }
 
-/// The driver asked for, or the first that opens; what was tried in vain is said in one line.
+/// Open the requested driver, or the first that opens; the failed attempts are logged in one line.
 static Status
 start_io(Live* const live, Error* const error)
 {

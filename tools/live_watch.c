@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Events from what the engine tells of itself.
+// Turns changes of the engine's status into events.
 
 #include "live_watch.h"
 
@@ -25,8 +25,8 @@ live_has_worker(const EngineStatus* const engine)
   return !strcmp(engine->worker, "in-process") || !strcmp(engine->worker, "running");
 }
 
-/// A worker may have been lost and replaced between two looks: the counter tells.  Without another
-/// note than the one before, its own is yet to come.
+/// A worker may have been lost and replaced between two polls; the counter shows it.  If the note
+/// is still the old one, the new one comes later.
 static bool
 look_at_worker(LiveWatch* const watch, const LiveLog* const log, const EngineStatus* const engine)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What is wrong or well again, from counters and states of the engine: an event for each change.
+/// Logs an event for each new problem and each recovery, from counters and states of the engine.
 /// [main]
 #ifndef WARPRACK_TOOLS_LIVE_WATCH_H
 #define WARPRACK_TOOLS_LIVE_WATCH_H
@@ -9,16 +9,16 @@
 #define LIVE_WATCH_MAX 8U
 
 typedef struct LiveWatch {
-  uint64_t told[LIVE_WATCH_MAX]; ///< Counters as they were when they were last looked at
+  uint64_t told[LIVE_WATCH_MAX]; ///< Counters at the last poll
   uint64_t worker_restarts, quarantined;
-  bool had_worker; ///< Since the worker was lost that was told last
-  char worker_note[sizeof(((EngineStatus*)NULL)->worker_note)]; ///< That was told last
+  bool had_worker; ///< Since the last report of a lost worker
+  char worker_note[sizeof(((EngineStatus*)NULL)->worker_note)]; ///< In the last report
 } LiveWatch;
 
-/// True while there is a worker that takes blocks, in this process or another.
+/// True while a worker accepts blocks, in this process or another.
 bool live_has_worker(const EngineStatus* engine);
 
-/// Tell what has changed; true when a worker has been lost since the last look.
+/// Log the changes; returns true if a worker has been lost since the last call.
 bool live_watch_look(LiveWatch* watch, const LiveLog* log, const EngineStatus* engine);
 
 #endif

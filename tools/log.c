@@ -21,13 +21,13 @@ typedef struct Line {
   LogForm form;
   int level;
   bool to_err;
-  uint64_t n_left_out; ///< Lines of its class that it stands for
+  uint64_t n_left_out; ///< Lines of its class that were left out before it
 } Line;
 
 typedef struct Class {
   uint64_t interval_ns;
-  uint64_t free_ns; ///< When the next line may be written
-  Line newest;      ///< Waits for that; `text` is NULL when there is none
+  uint64_t free_ns; ///< Time at which the next line may be written
+  Line newest;      ///< Waiting for that time; `text` is NULL if there is none
 } Class;
 
 struct Log {
@@ -35,7 +35,7 @@ struct Log {
   bool out_is_journal, err_is_journal;
   bool line_is_open; ///< [writer] The last line may be rewritten
   AsyncCall* writer;
-  pthread_mutex_t lock; ///< Guards what follows
+  pthread_mutex_t lock; ///< Guards the members below
   pthread_cond_t changed;
   Class classes[LOG_MAX_CLASSES];
   Line queue[LOG_MAX_LINES]; ///< Oldest at `first`
@@ -65,7 +65,8 @@ enqueue(Log* const log, Line* const line)
   *line = (Line){ 0 };
 }
 
-/// Queue the lines whose interval is over; when the next one is, UINT64_MAX: none waits.
+/// Queue the lines whose interval is over; returns the time of the next one, UINT64_MAX: none
+/// waits.
 static uint64_t
 enqueue_due(Log* const log, const uint64_t now_ns)
 {
@@ -100,7 +101,7 @@ write_all(const int fd, const char* bytes, size_t n_bytes)
   return true;
 }
 
-/// The line as it is written; the caller frees it.  NULL when out of memory.
+/// The complete line; the caller frees it.  NULL when out of memory.
 static char*
 compose(const Log* const log, const Line* const line)
 {
@@ -112,7 +113,7 @@ compose(const Log* const log, const Line* const line)
   char left_out[64] = "";
   int n_bytes = (int)strlen(line->text);
   if (line->form == LOG_JSON) {
-    --n_bytes; // its closing brace comes last
+    --n_bytes; // the closing brace is added last
     snprintf(left_out, sizeof(left_out), line->n_left_out ? ",\"left_out\":%llu}" : "}",
              (unsigned long long)line->n_left_out);
   } else if (line->n_left_out) {
@@ -182,7 +183,7 @@ log_run(void* const context)
 
 // ---- open and close ----
 
-/// True when a file descriptor leads to the journal: JOURNAL_STREAM is its "device:inode".
+/// True if a file descriptor leads to the journal: JOURNAL_STREAM is its "device:inode".
 static bool
 is_journal(const int fd)
 {
@@ -238,7 +239,7 @@ log_close(Log* const log, const uint32_t timeout_ms)
   log->is_closing = true;
   pthread_cond_signal(&log->changed);
   pthread_mutex_unlock(&log->lock);
-  if (!async_call_wait(log->writer, timeout_ms)) { // it is inside write()
+  if (!async_call_wait(log->writer, timeout_ms)) { // the thread hangs in write()
     async_call_abandon(log->writer, log_free);
     return false;
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the manual page to stdout, from what the program says of itself and from README.md.
+"""Writes the manual page to stdout, from the output of the program and from README.md.
 
     tools/man.py PROGRAM README RACKS DOCUMENTS
 
@@ -45,11 +45,11 @@ def verbatim(lines):
     return ".PP\n.RS 4\n.nf\n" + "".join(escaped(line) + "\n" for line in lines) + ".fi\n.RE\n"
 
 
-# ---- what the program says ----
+# ---- the program's output ----
 
 
 def read_options(lines):
-    """Options of a help text: (how it is written, what it does)."""
+    """Options of a help text: (syntax, description)."""
     options = []
     for line in lines:
         if re.match(r"  (-., |    )--", line):
@@ -77,11 +77,11 @@ def command_section(name):
 
 
 def read_table(text):
-    """Lines of two columns that are indented by two blanks, or not at all."""
+    """Lines of two columns, indented by two blanks or not at all."""
     return re.findall(r"^ {0,2}([a-z][a-z0-9-]*) +(\S.*)$", text, re.MULTILINE)
 
 
-# ---- what README says ----
+# ---- sections of README ----
 
 
 def readme_section(title):

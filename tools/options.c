@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Options of a subcommand from a table.
+// Parses the options of a subcommand by a table.
 
 #include "options.h"
 
@@ -16,13 +16,13 @@
 #define MAX_NAME    32U // with "no-" and the final zero
 #define HELP_COLUMN 26  // where help texts begin
 
-/// The words of a command line, read from the first to the last.
+/// The words of a command line, read in order.
 typedef struct Line {
   const Command* command;
   const OptionTable* table;
   int argc;
   char** argv;
-  int at;       ///< The word that is read
+  int at;       ///< The current word
   bool is_help; ///< --help has been printed
 } Line;
 
@@ -148,7 +148,7 @@ read_value(const Command* const command, const Option* const option, const char*
   case OPTION_CHOICE:
     return read_choice(command, option, text);
   default:
-    return false; // takes none
+    return false; // has no value
   }
 }
 
@@ -200,7 +200,7 @@ refuse_name(const Line* const line, const char* const name)
 
 // ---- reading ----
 
-/// The value of an option: behind its "=" or letter, else the next word.  NULL when there is none.
+/// The value of an option: behind its "=" or letter, else the next word.  NULL if there is none.
 static const char*
 take_value(Line* const line, const char* const attached)
 {
@@ -224,7 +224,7 @@ take_help(Line* const line)
   return false;
 }
 
-/// "--name", "--no-name", "--name value" or "--name=value"; true to go on.
+/// Parse "--name", "--no-name", "--name value" or "--name=value"; returns true to go on.
 static bool
 take_name(Line* const line)
 {
@@ -254,13 +254,14 @@ take_name(Line* const line)
   return true;
 }
 
-/// "-a", "-abc", "-a value" or "-avalue"; true to go on.
+/// Parse "-a", "-abc", "-a value" or "-avalue"; returns true to go on.
 static bool
 take_letters(Line* const line)
 {
   const char* const word = line->argv[line->at];
   bool is_negated = false;
-  if (word[2] && find_name(line->table, word + 1, &is_negated)) { // "-rate" is not "-r ate"
+  // "-rate" is an error, not "-r ate".
+  if (word[2] && find_name(line->table, word + 1, &is_negated)) {
     refuse_name(line, word + 1);
     return false;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Options of a subcommand, described by a table: parsing, ranges, messages and `--help` all follow
-   it.  Options may stand anywhere among the operands; a word "--" ends them.
+   Options of a subcommand, described by a table: parsing, ranges, messages and `--help` use it.
+   Options may stand anywhere among the operands; a word "--" ends them.
 
        double rate_hz = 0.0;
        bool json = false;
@@ -42,14 +42,14 @@ typedef struct Option {
   const char* value;          ///< Word for the value in the help; choices name themselves
   double min, max;            ///< Inclusive; INTEGER and NUMBER only
   const char* const* choices; ///< NULL-terminated; CHOICE only
-  const char* help;           ///< One line, no full stop; says the default
+  const char* help;           ///< One line, no full stop; contains the default
   union {
     bool* flag; ///< Also SWITCH
     int64_t* integer;
     double* number;
     const char** text; ///< Points into argv
     uint32_t* choice;  ///< Index in `choices`
-  } to;                ///< Left alone when the option is not given; the last one given wins
+  } to;                ///< Unchanged if the option is not given; the last one given wins
 } Option;
 
 typedef struct OptionTable {
@@ -58,15 +58,15 @@ typedef struct OptionTable {
   uint32_t min_operands, max_operands;
 } OptionTable;
 
-/// What is left when the options are taken out, or how to end.
+/// The words that are not options, or the exit code.
 typedef struct Operands {
-  char** words; ///< [n] in argv, which is put in order for it
+  char** words; ///< [n] in argv, which is reordered for it
   uint32_t n;
-  int exit_code; ///< When options_parse() is false: 0 after --help, 2 after a message
+  int exit_code; ///< If options_parse() returned false: 0 after --help, 2 after a message
 } Operands;
 
-/// Read the options into their places.  False when the subcommand is to end with
-/// `operands->exit_code`: `--help` has been printed, or what is wrong. [main]
+/// Parse the options and store their values.  False if the subcommand must end with
+/// `operands->exit_code`: `--help` or an error message has been printed. [main]
 NODISCARD bool options_parse(const Command* command, const OptionTable* table, int argc,
                              char** argv, Operands* operands);
 

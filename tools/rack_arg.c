@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define CHAIN_PLACE "rack" // how messages name a chain
+#define CHAIN_PLACE "rack" // the place in messages about a chain
 
 static bool
 names_file(const char* const word)
@@ -23,7 +23,7 @@ names_file(const char* const word)
          (!stat(word, &facts) && S_ISREG(facts.st_mode));
 }
 
-/// The folder part of a path, "." when it has none.  NULL when out of memory.
+/// The folder part of a path, "." if it has none.  NULL when out of memory.
 static char*
 folder_of(const char* const path)
 {
@@ -34,7 +34,7 @@ folder_of(const char* const path)
   return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-/// Whole text of an open file, zero-terminated; the caller frees it.
+/// Read the whole text of an open file, zero-terminated; the caller frees it.
 static Status
 read_text(FILE* const file, const char* const name, char** const text, Error* const error)
 {
@@ -73,7 +73,7 @@ rack_arg_read_text(const char* const name, char** const text, Error* const error
   return status;
 }
 
-/// A word that names a file which is not there, a folder or something else, rather than a chain.
+/// True if a word that is no file looks like a file name rather than a chain.
 static bool
 looks_like_file(const char* const word)
 {
@@ -143,13 +143,13 @@ void
 rack_arg_hold_root(RackArg* const arg)
 {
   char* const path = realpath(arg->root, NULL);
-  if (path) { // else it is not there, which whoever opens it says
+  if (path) { // otherwise it does not exist, and opening it reports that
     free(arg->root);
     arg->root = path;
   }
 }
 
-/// What is left of `path` below `folder`, both without links; NULL when it is not there.
+/// The part of `path` below `folder`, both without links; NULL if it does not exist.
 static const char*
 below(const char* const path, const char* const folder)
 {
@@ -191,7 +191,7 @@ names_this(const RackNode* const node, const char* const name)
   return false;
 }
 
-/// True when the rack of the command line names this file, which it may do wherever it is.
+/// True if the rack of the command line names this file; such a file may be anywhere.
 static bool
 is_named(const RackArg* const arg, const char* const name)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   How a RACK on a command line is read, the same for render, run and check: a word that ends in
-   ".rack", or that names a file, is read as a file; any other is a chain in the rack language.
+   Reads the RACK of a command line, for render, run and check: a word that ends in ".rack", or
+   that names a file, is a file; any other is a chain in the rack language.
 
    File names inside a rack file are relative to the folder of that file; inside a chain, to the
-   present folder.
+   current folder.
 */
 #ifndef WARPRACK_TOOLS_RACK_ARG_H
 #define WARPRACK_TOOLS_RACK_ARG_H
@@ -24,7 +24,8 @@ typedef struct RackArg {
 /// Read the rack that `word` names.  On error `arg` is empty.
 NODISCARD Status rack_arg_read(const char* word, RackArg* arg, Error* error);
 
-/// The same, but on error `arg` has all that does not depend on the rack; clear it anyway.
+/// The same, but on error `arg` keeps everything that does not depend on the rack; clear it also
+/// then.
 NODISCARD Status rack_arg_try(const char* word, RackArg* arg, Error* error);
 
 /// The whole text of a file, as large as a rack may be; the caller frees it.
@@ -32,19 +33,19 @@ NODISCARD Status rack_arg_read_text(const char* name, char** text, Error* error)
 
 void rack_arg_clear(RackArg* arg);
 
-/// Put another folder in place of the root, `--root`.
+/// Replace the root by another folder: `--root`.
 NODISCARD Status rack_arg_set_root(RackArg* arg, const char* root, Error* error);
 
-/// Stay with the folder that the root is now, whatever links in its name lead to later.
+/// Keep the current folder of the root open, even if links in its name change later.
 void rack_arg_hold_root(RackArg* arg);
 
-/// How the rack file that `word` names is called below the root; the caller frees it.  NULL when
-/// the word named no file, or one that is not there.
+/// The name, relative to the root, of the rack file that `word` names; the caller frees it.  NULL
+/// if the word names no file, or one that does not exist.
 char* rack_arg_name(const RackArg* arg, const char* word);
 
-/// Loaders for EngineConfig with a RackArg as the context.  Files that its rack names may be
-/// anywhere; others, of racks that came later and from elsewhere, are found below the root only, as
-/// control/folder.h has it. [builder]
+/// Loaders for EngineConfig with a RackArg as the context.  Files named by its rack may be
+/// anywhere; files of racks that arrive later must be below the root, see control/folder.h.
+/// [builder]
 Status rack_arg_load_file(void* arg, const char* name, double rate_hz, FxFile** file, Error* error);
 Status rack_arg_read_file(void* arg, FxFile* file, Error* error);
 void rack_arg_free_file(void* arg, FxFile* file);

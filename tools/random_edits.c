@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Random edits of a chain.
+// Makes random edits of a chain.
 
 #include "random_edits.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/// What may be inserted, and the parameters that are turned.
+/// An effect to insert, and the parameters to change.
 typedef struct Toy {
   const char* effect;
-  const char* param; ///< Ramped
+  const char* param; ///< A ramped parameter
   double min, max;
   const char* structure; ///< Structural parameter, or NULL
   double structure_min, structure_max;
@@ -62,7 +62,7 @@ name_of(const Rack* const rack, const RackUid uid)
   return uid == RACK_UID_IN ? "in" : uid == RACK_UID_OUT ? "out" : rack_find_uid(rack, uid)->name;
 }
 
-/// The rack is a chain: every node has one connection in and one out.
+/// The incoming or outgoing connection of a node: in a chain, each node has one of each.
 static const RackEdge*
 edge_at(const Rack* const rack, const RackUid uid, const bool incoming)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Random edits of a rack, as a busy user would make them: set a value, change a connection's gain,
-   insert a node into the chain, take one out, change a structural parameter.  The same seed makes
-   the same edits.
+   Random edits of a rack, like those of a busy user: set a value, change a connection's gain,
+   insert or remove a node, change a structural parameter.  The same seed makes the same edits.
 */
 #ifndef WARPRACK_TOOLS_RANDOM_EDITS_H
 #define WARPRACK_TOOLS_RANDOM_EDITS_H
@@ -12,11 +11,11 @@
 
 #include <stdint.h>
 
-#define RANDOM_EDITS_MIN 2U // nodes that are always left
-#define RANDOM_EDITS_MAX 8U // nodes at most
+#define RANDOM_EDITS_MIN 2U // minimum number of nodes
+#define RANDOM_EDITS_MAX 8U // maximum number of nodes
 
 typedef struct RandomEdits {
-  Rack* rack;     ///< A chain; what it is after the last edit
+  Rack* rack;     ///< A chain; the result of the last edit
   uint64_t state; ///< Of the generator
   uint32_t names; ///< Nodes named so far
 } RandomEdits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads the rack file again, by OSC to ourselves.
+// Reloads the rack file, by an OSC message to our own port.
 
 #include "reload.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define LARGEST_ANSWER 4096U
-#define PATIENCE_NS    (10U * NS_PER_S) // then the answer has been lost
+#define PATIENCE_NS    (10U * NS_PER_S) // after that the reply is lost
 
 Status
 reload_open(Reload* const reload, const Peer* const server, const char* const name,

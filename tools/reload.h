@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Reads the rack file again on SIGHUP: a `/rack/load` to our own OSC port, so that it is one more
-   edit in the control's order, with undo, and nobody else touches the document.  One at a time: of
-   many that are asked for meanwhile only one more follows. [main]
+   Reloads the rack file on SIGHUP: sends a `/rack/load` to our own OSC port, so that the reload is
+   one more edit in the order of the control thread, with undo, and no other thread changes the
+   document.  One at a time: several requests during a reload cause one more. [main]
 */
 #ifndef WARPRACK_TOOLS_RELOAD_H
 #define WARPRACK_TOOLS_RELOAD_H
@@ -17,14 +17,14 @@
 typedef struct Reload {
   int socket; ///< -1: none
   char name[4096];
-  uint64_t asked_ns; ///< When; 0: there is no question open
-  bool is_wanted;    ///< Once more, when the question that is open has been answered
+  uint64_t asked_ns; ///< Time of the request; 0: none is open
+  bool is_wanted;    ///< Reload once more when the open request is answered
 } Reload;
 
 typedef enum ReloadNews {
-  RELOAD_NOTHING, ///< Has been heard
+  RELOAD_NOTHING, ///< No news
   RELOAD_DONE,
-  RELOAD_REFUSED, ///< Or not answered within 10 s
+  RELOAD_REFUSED, ///< Rejected, or not answered within 10 s
 } ReloadNews;
 
 /// Connect to the OSC port.  `name` is that of the rack file in the server's folder; copied.
@@ -32,13 +32,13 @@ NODISCARD Status reload_open(Reload* reload, const Peer* server, const char* nam
 
 void reload_close(Reload* reload);
 
-/// Want it.
+/// Request a reload.
 void reload_want(Reload* reload);
 
-/// True while it is wanted or asked for.
+/// True while a reload is requested or running.
 bool reload_is_open(const Reload* reload);
 
-/// Ask when it is wanted and its turn, and hear what became of it, in words; never waits.
+/// Send the request when it is due, and read the reply; `text` gets the result.  Never waits.
 ReloadNews reload_look(Reload* reload, uint64_t now_ns, char* text, size_t n_bytes);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a live run tells its service manager.
+// Reports to the service manager of a live run.
 
 #include "service.h"
 
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLOW_START_S  120U     // a GPU's kernels are compiled and measured in less
-#define SLOW_EVERY_NS NS_PER_S // between two of these
+#define SLOW_START_S  120U     // longer than the compilation and measurement of a GPU's kernels
+#define SLOW_EVERY_NS NS_PER_S // between two such messages
 
 Status
 service_open(Service* const service, Error* const error)
@@ -65,7 +65,7 @@ void
 service_ready(Service* const service, const VitalSigns* const signs, const uint64_t now_ns)
 {
   pthread_mutex_lock(&service->starting);
-  service->is_ready = true; // from here on all is this thread's
+  service->is_ready = true; // from here on only this thread uses the service
   pthread_mutex_unlock(&service->starting);
   vitals_begin(&service->vitals, service->socket.watchdog_ns, signs, now_ns);
   notify_socket_send(&service->socket, "READY=1");

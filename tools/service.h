@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What a live run tells the service manager that started it, if one did: that it is ready, what it
-   does, that it is alive (vitals.h), that it reads its rack again, that it ends. [main]
+   Reports of a live run to its service manager, if there is one: ready, status, keep-alive
+   (vitals.h), reload, stopping. [main]
 */
 #ifndef WARPRACK_TOOLS_SERVICE_H
 #define WARPRACK_TOOLS_SERVICE_H
@@ -17,14 +17,14 @@
 typedef struct Service {
   NotifySocket socket;
   Vitals vitals;
-  pthread_mutex_t starting; ///< service_slow_start() may come from another thread
+  pthread_mutex_t starting; ///< service_slow_start() may run on another thread
   bool is_ready;
   uint64_t slow_ns; ///< When the manager last got a message about a slow start; 0: never
   uint64_t n_fed;   ///< Keep-alive messages sent to the manager
-  bool was_lost;    ///< When service_is_lost() was last asked
+  bool was_lost;    ///< Result of the last service_is_lost()
 } Service;
 
-/// Find the manager; STATUS_NET when there is one that cannot be reached.
+/// Find the manager; STATUS_NET if it cannot be reached.
 NODISCARD Status service_open(Service* service, Error* error);
 
 void service_close(Service* service);
@@ -32,8 +32,8 @@ void service_close(Service* service);
 /// True once each time the manager has stopped accepting messages; `why` is the reason.
 bool service_is_lost(Service* service, Error* why);
 
-/// The start takes longer than a manager may think, and why.  Told once a second at most, and not
-/// once it is over, as when a later worker says that it takes long. [any, not rt]
+/// Report a start that takes longer than the manager expects, and the reason.  At most once a
+/// second, and only during the start, not for a slow start of a later worker. [any, not rt]
 void service_slow_start(Service* service, const char* why, uint64_t now_ns);
 
 /// Report that the start is over: the server accepts commands, and audio runs or is waited for.

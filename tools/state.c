@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a live run keeps on disk, and when.
+// Writes the state of a live run to disk.
 
 #include "state.h"
 
@@ -28,10 +28,10 @@
 
 static const char* const file_names[STATE_N_FILES] = { "present.rack", "good.rack" };
 
-/// A rack on its way to a file; `text` is NULL for none.
+/// A rack that waits to be written; `text` is NULL for none.
 typedef struct HeardRack {
   char* text;
-  uint64_t due_ns; ///< When it will have lived for long enough
+  uint64_t due_ns; ///< When it will have played long enough
 } HeardRack;
 
 struct State {
@@ -41,25 +41,25 @@ struct State {
   void* context;
   uint32_t starts;
   uint64_t text_origin;
-  char* texts[STATE_N_FILES]; ///< [state's thread] As they are on disk, without their first line
-  char* subscribers;          ///< [state's thread] As they are on disk, NULL for none
+  char* texts[STATE_N_FILES]; ///< [state's thread] As on disk, without their first line
+  char* subscribers;          ///< [state's thread] As on disk, NULL for none
   AsyncCall* writer;          ///< NULL: state_run() has not been called
 
-  // State's thread only.
-  HeardRack promising; ///< Is on its way to good.rack
+  // Only for the state's thread.
+  HeardRack promising; ///< Waits to become good.rack
   uint64_t began_ns;
-  uint64_t retry_ns; ///< Nothing is written before
+  uint64_t retry_ns; ///< No write before this time
   bool has_lived;
 
-  pthread_mutex_t lock; ///< Guards what follows
+  pthread_mutex_t lock; ///< Guards the members below
   pthread_cond_t changed;
   uint64_t origin;
-  HeardRack candidate; ///< Is on its way to present.rack
-  HeardRack newest;    ///< Comes after it
-  char* subscribed;    ///< Is on its way to the file of subscribers, NULL for none
+  HeardRack candidate; ///< Waits to become present.rack
+  HeardRack newest;    ///< The rack after it
+  char* subscribed;    ///< Waits to be written as the file of subscribers, NULL for none
   StateCounts counts;
   bool is_closing, in_order;
-  bool is_abandoned; ///< Nobody is there any more who could be told
+  bool is_abandoned; ///< The run has ended: errors are no longer reported
 };
 
 uint64_t
@@ -71,7 +71,7 @@ state_origin(const char* const rack_text)
 
 // ---- files ----
 
-/// Write a file, or say why not and wait for a while.
+/// Write a file, or report the error and pause.
 static bool
 write_file(State* const state, const char* const name, const char* const text,
            const uint64_t now_ns)
@@ -101,7 +101,7 @@ write_starts(State* const state, const uint32_t starts, const uint64_t now_ns)
   return write_file(state, STARTS_FILE, text, now_ns);
 }
 
-/// Write a rack unless the file has it already.
+/// Write a rack unless the file already contains it.
 static bool
 write_rack(State* const state, const StateFile file, const char* const rack_text,
            const uint64_t now_ns)
@@ -129,9 +129,9 @@ write_rack(State* const state, const StateFile file, const char* const rack_text
   return true;
 }
 
-// ---- what is due ----
+// ---- due writes ----
 
-/// Take the candidate when it has lived, or in any case; the caller frees the text.
+/// Take the candidate if it has played long enough, or in any case; the caller frees the text.
 static HeardRack
 take_candidate(State* const state, const bool in_any_case, const uint64_t now_ns)
 {
@@ -147,7 +147,7 @@ take_candidate(State* const state, const bool in_any_case, const uint64_t now_ns
   return taken;
 }
 
-/// It could not be written: it is the candidate again, unless it is out of date by now.
+/// The write failed: make it the candidate again, unless it is out of date.
 static void
 give_back(State* const state, const HeardRack* const taken)
 {
@@ -191,7 +191,7 @@ keep_good(State* const state, const uint64_t now_ns)
   }
 }
 
-/// Put a text on its way to the disk, in the place of an older one.
+/// Queue a text for the disk in place of an older one.
 static void
 offer_subscribers(State* const state, char* const subscribers, const bool is_newer)
 {
@@ -330,7 +330,7 @@ state_alloc(const StateFailed failed, void* const context)
   return state;
 }
 
-/// Remove what runs that were killed while they wrote have left.
+/// Remove temporary files of runs that were killed during a write.
 static void
 remove_leftovers(const State* const state)
 {
@@ -369,7 +369,7 @@ open_folder(State* const state, const char* const path, Error* const error)
   return STATUS_OK;
 }
 
-/// A file is there and cannot be used.
+/// Report a file that exists but cannot be used.
 static void
 report_unread(const State* const state, const char* const why)
 {
@@ -378,7 +378,8 @@ report_unread(const State* const state, const char* const why)
   state->failed(state->context, STATE_UNREAD, said);
 }
 
-/// The text of a file, to be freed; NULL when there is none, or it is damaged, which is reported.
+/// The text of a file; the caller frees it.  NULL if there is none, or if it is damaged, which is
+/// reported.
 static char*
 read_file(const State* const state, const char* const name)
 {
@@ -392,7 +393,7 @@ read_file(const State* const state, const char* const name)
   return text;
 }
 
-/// How many starts in a row have not lived.
+/// The number of starts in a row that crashed early.
 static uint32_t
 read_starts(const State* const state)
 {
@@ -407,7 +408,7 @@ read_starts(const State* const state)
   return is_number ? (uint32_t)n : 0U;
 }
 
-/// Read what is there; what is not, or is damaged, is as if it never had been.
+/// Read the files; a missing or damaged one is ignored.
 static void
 read_files(State* const state)
 {

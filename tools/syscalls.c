@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A getpgid() of a process that cannot be: nobody else makes this call.
+// A getpgid() of an impossible process id: no other code makes this call.
 #define MARK_NUMBER SYS_getpgid
 #define MARK_PID    (-0x77A9)
 
@@ -32,7 +32,7 @@ run_traced(void (*const code)(void*), void* const context)
   _exit(EXIT_SUCCESS);
 }
 
-/// Take note of one stop at a system call.
+/// Handle one stop at a system call.
 static void
 note_call(const pid_t child, bool* const counting, int64_t* const n_calls)
 {

@@ -17,7 +17,7 @@
 */
 int64_t syscalls_count(void (*code)(void* context), void* context);
 
-/// Start or stop counting.  Outside of syscalls_count() a call without effect.
+/// Start or stop counting.  Outside of syscalls_count() the call has no effect.
 void syscalls_mark(void);
 
 #endif

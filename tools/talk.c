@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Packets to a server and back, and what its answers mean.
+// Exchanges packets with a server and interprets its replies.
 
 #include "talk.h"
 
@@ -44,7 +44,7 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
     return error_set(error, STATUS_NET, "no machine \"%.100s\": %s", args->host,
                      gai_strerror(code));
   }
-  const struct addrinfo* to = found; // an IPv4 one before others: servers listen there by default
+  const struct addrinfo* to = found; // prefer IPv4: servers listen there by default
   for (const struct addrinfo* at = found; at && to->ai_family != AF_INET; at = at->ai_next) {
     to = at->ai_family == AF_INET ? at : to;
   }
@@ -81,7 +81,7 @@ talk_send(Talk* const talk, const char* const name, void* const packet, const si
   if (reason != GATE_OK) {
     status = error_set(error, STATUS_BAD_ARG, "%.200s: %s", name, gate_text(reason));
   } else if (send(talk->fd, packet, n_bytes, 0) < 0) {
-    status = say_nobody(talk->args, error); // also what became of the packet before
+    status = say_nobody(talk->args, error); // also reports an error of the packet before
   }
   free(packet);
   return status;
@@ -132,13 +132,13 @@ talk_receive(Talk* const talk, const char** const address, lo_message* const mes
   return *message ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
 }
 
-// ---- what answers mean ----
+// ---- replies ----
 
 json_t*
 talk_argument(const lo_message message, const int index)
 {
   const void* const at = lo_message_get_argv(message)[index];
-  lo_arg value = { 0 }; // arguments lie at multiples of 4, so they are copied
+  lo_arg value = { 0 }; // copied, because arguments are aligned to 4 only
   switch (lo_message_get_types(message)[index]) {
   case 'i':
     memcpy(&value.i, at, sizeof(value.i));
@@ -162,7 +162,7 @@ talk_argument(const lo_message message, const int index)
   }
 }
 
-/// Set a member; a text is appended to the one that is there.
+/// Set a member; a text is appended to an existing one.
 static void
 put(json_t* const object, const char* const key, json_t* const value)
 {

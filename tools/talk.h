@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The server, and how long to wait for it.
+/// The server, and the timeout.
 typedef struct TalkArgs {
   const char* host; ///< Name or numeric address
   int64_t port;
@@ -53,8 +53,8 @@ typedef struct Talk {
   const TalkArgs* args; ///< Borrowed until talk_close()
   int fd;
   uint64_t limit_ns;
-  bool is_here;                         ///< The server is on this machine
-  uint8_t packet[TALK_MAX_PACKET + 8U]; ///< The one that came last
+  bool is_here;                         ///< The server runs on this machine
+  uint8_t packet[TALK_MAX_PACKET + 8U]; ///< The last packet received
 } Talk;
 
 /// Open the socket and start the timeout.  Call talk_close() also on an error.
@@ -62,7 +62,7 @@ NODISCARD Status talk_open(Talk* talk, const TalkArgs* args, Error* error);
 
 void talk_close(Talk* talk);
 
-/// Send a packet, which is freed; NULL: out of memory.  `name` is for messages.
+/// Send a packet, which this function frees; NULL: out of memory.  `name` is for messages.
 NODISCARD Status talk_send(Talk* talk, const char* name, void* packet, size_t n_bytes,
                            Error* error);
 
@@ -76,8 +76,8 @@ NODISCARD Status talk_receive(Talk* talk, const char** address, lo_message* mess
 /// One argument of a message.
 json_t* talk_argument(lo_message message, int index);
 
-/// Add the arguments of an answer to an object, by the names that control/README.md has for them.
-/// An answer in several parts is joined.
+/// Add the arguments of a reply to an object, with the names in control/README.md.  A reply in
+/// several parts is joined.
 void talk_describe(json_t* object, const char* address, lo_message message);
 
 #endif

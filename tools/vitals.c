@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When a watchdog is fed.
+// Decides when a watchdog is fed.
 
 #include "vitals.h"
 

@@ -35,7 +35,7 @@ print_help(void)
   return EXIT_SUCCESS;
 }
 
-/// A file of the rack language, or a chain that begins with an effect.
+/// True for a file of the rack language, or a chain that begins with an effect.
 static bool
 looks_like_rack(const char* const word)
 {
@@ -75,7 +75,7 @@ print_version(void)
   return EXIT_SUCCESS;
 }
 
-/// Half a list on a full disk is no success.
+/// Flush stdout: a list cut off by a full disk is an error.
 static int
 end_output(const int exit_code)
 {
@@ -106,7 +106,7 @@ main(int argc, char** argv)
   }
   const int result = command->run(argc - 1, argv + 1);
   const int exit_code = command->may_lose_output ? result : end_output(result);
-  if (device_backend_was_left()) { // its driver may compile or compute yet
+  if (device_backend_was_left()) { // its driver may still compile or compute
     fflush(NULL);
     _exit(exit_code);
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What a benchmark is: a subcommand of `warprack bench`, one file, bench_<name>.c, that defines
-   `const Bench bench_<name>` named "bench <name>", and one line in tools/bench/meson.build, from
-   which the build makes the table.
+   A benchmark: a subcommand of `warprack bench`, one file, bench_<name>.c, that defines `const
+   Bench bench_<name>` named "bench <name>", and one line in tools/bench/meson.build, from which
+   the build makes the table.
 
-   A benchmark prints what it measured as a table for people, or with --json as one JSON object on
-   one line.  It judges nothing: figures of one machine are no test.
+   A benchmark prints its measurements as a table for people, or with --json as one JSON object on
+   one line.  It does not judge them: figures of one machine are no test.
 */
 #ifndef WARPRACK_TOOLS_BENCH_BENCH_H
 #define WARPRACK_TOOLS_BENCH_BENCH_H

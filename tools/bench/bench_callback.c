@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench callback: what one period costs the audio driver's thread: copy in, submit, copy out,
+// bench callback: the cost of one period on the audio driver's thread: copy in, submit, copy out,
 // guard.
 //
-// "awake": the worker's part is done on the same thread between two periods, so nobody sleeps.
-// "asleep": the worker is a thread that sleeps at once, and the periods come at their real pace, so
+// "awake": the player's work runs on the same thread between two periods, so no thread sleeps.
+// "asleep": the player is a thread that sleeps at once, and the periods have their real pace, so
 // that each pays for cold caches and for the one wake.
 // "late": the first late block, in which the bridge analyses all outputs.
 
@@ -42,7 +42,7 @@ typedef struct CallbackArgs {
   bool json;
 } CallbackArgs;
 
-/// Both halves of the ring, and buffers as a driver would hand them over.
+/// Both halves of the ring, and a driver's buffers.
 typedef struct Rig {
   Ring* ring;
   Period* period;
@@ -109,7 +109,7 @@ rig_period(Rig* const rig)
   period_run(rig->period, (const float* const*)rig->in, rig->out, rig->block_frames, false);
 }
 
-/// The worker's part: a rack that passes through.
+/// The player's work: a rack without effects.
 static void
 rig_work(Rig* const rig, const uint64_t sequence)
 {
@@ -163,7 +163,7 @@ run_awake(Rig* const rig, const uint32_t n, double* const times_ns, const BlockH
   }
 }
 
-/// The first block of gaps, each after enough good ones, with noise that no input has.
+/// The first block of gaps, each after enough good blocks, with noise that no input contains.
 static void
 run_late(Rig* const rig, const uint32_t n, double* const times_ns, const BlockHook mark)
 {
@@ -195,7 +195,7 @@ run_asleep(Rig* const rig, const uint32_t n, double* const times_ns, const Block
 {
   pthread_t worker;
   if (pthread_create(&worker, NULL, player_main, rig)) {
-    abort(); // as good as out of memory
+    abort(); // out of memory or similar
   }
   uint64_t next_ns = time_now_ns();
   for (uint32_t i = 0; i < n; ++i) {
@@ -210,7 +210,7 @@ run_asleep(Rig* const rig, const uint32_t n, double* const times_ns, const Block
 
 typedef void (*Scene)(Rig* rig, uint32_t n, double* times_ns, BlockHook mark);
 
-/// One scene under the system call counter.
+/// One scenario, counted for system calls.
 typedef struct Counted {
   const CallbackArgs* args;
   Scene scene;
@@ -257,7 +257,7 @@ measure(const CallbackArgs* const args, const Scene scene, const uint32_t n_bloc
   return status;
 }
 
-// ---- what is said ----
+// ---- output ----
 
 static json_t*
 result_json(const Result* const result, const double period_ns)

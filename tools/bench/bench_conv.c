@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench conv: what a block of mono convolutions costs on one core, with the effect `convolver` as
-// racks use it, and with zita-convolver (tools/bench/zita_peer.cc) where the build found it.  Peaks
-// matter as much as the mean: a block that costs more than the period is a gap.
+// bench conv: the cost of a block of mono convolutions on one core, with the effect `convolver` as
+// in racks, and with zita-convolver (tools/bench/zita_peer.cc) if the build found it.  Peaks
+// matter as much as the mean: a block that takes longer than the period makes a gap.
 
 #include "bench.h"
 
@@ -37,7 +37,7 @@ typedef struct ConvArgs {
 } ConvArgs;
 
 /// Nanoseconds per block and convolution.  The mean is of processor time, which other programs on
-/// the machine hardly change; the rest is of the time that passed.
+/// the machine hardly change; the other figures are of wall-clock time.
 typedef struct Result {
   uint32_t n_convolutions;
   Percentiles ours;
@@ -61,13 +61,13 @@ fill_noise(float* const samples, const size_t n, const float gain)
 
 // ---- ours ----
 
-/// One node of `convolver` with a unit per channel, as the engine would run it.
+/// One node of `convolver` with a unit per channel, run as the engine does.
 typedef struct Rig {
   const FxInfo* fx;
   void* node;
   FxUnit* units; ///< [n]
   uint32_t n;
-  float* in; ///< [block]: the same for all
+  float* in; ///< [block]: the same input for all channels
   float** out;
 } Rig;
 
@@ -167,7 +167,7 @@ summary_of(double* const times_ns, const int64_t n_blocks, const double processo
   return summary;
 }
 
-/// Time n_blocks, after as many as fill the memory of the response.
+/// Time n_blocks, after enough blocks to fill the memory of the response.
 static Status
 measure_ours(const ConvArgs* const args, const uint32_t n, double* const times_ns,
              Percentiles* const result, Error* const error)
@@ -197,7 +197,7 @@ measure_ours(const ConvArgs* const args, const uint32_t n, double* const times_n
 
 // ---- zita-convolver ----
 
-/// Find the peer's program; false when it was not built.
+/// Find the peer's program; false if it was not built.
 static bool
 find_peer(char* const path, const size_t n_bytes)
 {
@@ -218,7 +218,7 @@ find_peer(char* const path, const size_t n_bytes)
   return false;
 }
 
-/// Run the peer; false when it cannot do this block size.
+/// Run the peer; false if it does not support this block size.
 static bool
 measure_zita(const char* const path, const ConvArgs* const args, const uint32_t n,
              const uint32_t largest_partition, double* const times_ns, Percentiles* const result)
@@ -246,7 +246,7 @@ measure_zita(const char* const path, const ConvArgs* const args, const uint32_t 
 
 // ---- both ----
 
-/// All the work on one core, zita's threads' too: the last one that this process may use.
+/// Bind the process, and with it zita's threads, to one core: the last one that it may use.
 static void
 stay_on_one_core(void)
 {
@@ -287,7 +287,7 @@ measure(const ConvArgs* const args, Result* const result, Error* const error)
   return status;
 }
 
-// ---- what is said ----
+// ---- output ----
 
 static json_t*
 percentiles_json(const Percentiles* const ns, const double period_ns)

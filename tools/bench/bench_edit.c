@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // bench edit: do edits of the running rack make blocks late?
 //
-// Runs with and without edits come in turn on the dummy driver's timer, because a machine stalls
-// now and then by itself: only the difference says something about edits.  Then the same edits once
-// more on the deterministic clock (--fast), where every block is waited for and a late one would be
-// a fault.
+// Runs with and without edits alternate on the dummy driver's timer, because a machine stalls now
+// and then by itself: only the difference is due to edits.  Then the same edits run once more on
+// the deterministic clock (--fast), where every block waits for its result and none may be late.
 
 #include "bench.h"
 
@@ -44,7 +43,7 @@ typedef struct Run {
   Engine* engine;
   Io* io;
   RandomEdits edits;
-  atomic_uint accepted, refused; ///< [builder] adds
+  atomic_uint accepted, refused; ///< [builder] increments
   uint32_t asked;
 } Run;
 
@@ -131,7 +130,7 @@ start(Run* const run, const bool fast, Error* const error)
 static void
 stop(Run* const run)
 {
-  (void)!io_close(run->io); // can only fail for files
+  (void)!io_close(run->io); // an error is possible only for files
   engine_free(run->engine);
   random_edits_clear(&run->edits);
 }
@@ -158,7 +157,7 @@ is_answered(const Run* const run)
   return atomic_load(&run->accepted) + atomic_load(&run->refused) == run->asked;
 }
 
-/// Let the time pass, with or without edits spread evenly over it.
+/// Wait for the duration of a run, with or without edits spread evenly over it.
 static Status
 pass_time(Run* const run, const bool with_edits, Error* const error)
 {
@@ -179,7 +178,7 @@ pass_time(Run* const run, const bool with_edits, Error* const error)
   return STATUS_OK;
 }
 
-/// As many edits as pass_time() would make, each asked for when the last one is answered.
+/// Make as many edits as pass_time(), each after the reply to the last one.
 static Status
 pass_edits(Run* const run, Error* const error)
 {
@@ -196,7 +195,7 @@ pass_edits(Run* const run, Error* const error)
   return STATUS_OK;
 }
 
-/// Replies come from the builder thread: `run` must outlive them.
+/// Wait for all replies: they come from the builder thread, and `run` must outlive them.
 static void
 drain(const Run* const run)
 {
@@ -237,7 +236,7 @@ measure(const EditArgs* const args, const bool fast, const bool with_edits, Resu
   return status;
 }
 
-// ---- what is said ----
+// ---- output ----
 
 static json_t*
 result_json(const Result* const result)

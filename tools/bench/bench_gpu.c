@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the benchmarks of GPUs share.
+// Shared by the GPU benchmarks.
 
 #include "bench_gpu.h"
 
@@ -17,10 +17,10 @@
 
 #define MAX_OPTIONS  20U // own and shared
 #define MAX_BLOCKS   1e7
-#define WARM_UP      20 // times before timing: kernels are loaded, clocks go up, PoCL compiles
-#define PRIORITY     10 // the worker's default
+#define WARM_UP      20 // rounds before timing: kernels are loaded, clocks rise, PoCL compiles
+#define PRIORITY     10 // the player's default
 #define QUICK_BLOCKS 50
-#define DEADLINE_NS  (60U * NS_PER_S) // a slow block is a result; one that never comes back is not
+#define DEADLINE_NS  (60U * NS_PER_S) // a slow block is a result; one that never ends is an error
 
 #define API_NAME(word, name) #name,
 static const char* const backends[] = { BACKEND_GPU_APIS(API_NAME) NULL };
@@ -29,7 +29,7 @@ const char* const bench_pace_names[BENCH_N_PACES] = { "back to back", "paced" };
 
 // ---- options ----
 
-/// Texts with a benchmark's defaults in them; NULL for an option that it does not have.
+/// Help texts with the defaults of a benchmark; NULL for an option that it does not have.
 typedef struct Help {
   char texts[4][64];
   const char *block, *blocks, *limit, *rate;
@@ -118,7 +118,7 @@ load_with_devices(const char* const name, const GpuApi** const api, Error* const
              : error_set(error, STATUS_NO_BACKEND, "%s has no device", name);
 }
 
-/// The one that was asked for, or the first that has a device.
+/// The API of --backend, or the first that has a device.
 static Status
 find_api(const BenchGpuArgs* const args, const GpuApi** const api, Error* const error)
 {
@@ -134,7 +134,7 @@ find_api(const BenchGpuArgs* const args, const GpuApi** const api, Error* const 
   return error_set(error, STATUS_NO_BACKEND, "%s; %s", reasons[0].text, reasons[1].text);
 }
 
-/// Back to what threads usually have.
+/// Back to the usual scheduling.
 static void
 end_realtime(void)
 {
@@ -156,7 +156,7 @@ bench_gpu_find(BenchGpu* const gpu, const BenchGpuArgs* const args, Error* const
     status = gpu->api->describe(gpu->index, &gpu->info, error);
   }
   if (!status) {
-    // A CPU that plays the device needs its time.
+    // A CPU as the device needs processor time, so no real-time priority then.
     gpu->is_realtime = gpu->info.is_gpu && !rt_become_realtime(PRIORITY, NULL);
     end_realtime();
   }
@@ -223,9 +223,9 @@ bench_gpu_run(BenchGpu* const gpu, GpuRecording* const recording, Error* const e
   return status;
 }
 
-// ---- the head ----
+// ---- the header of a report ----
 
-/// What /proc/cpuinfo calls the processor; empty when it does not.
+/// The processor's name in /proc/cpuinfo; empty if there is none.
 static void
 read_cpu_name(char* const name, const size_t n_bytes)
 {
@@ -282,7 +282,7 @@ bench_gpu_print_head(const json_t* const head)
                   &index, "device", &device, "driver", &driver, "compute_units", &n_units, "cpu",
                   &cpu, "cpu_cores", &n_cores, "date", &date, "rate_hz", &rate_hz, "realtime",
                   &realtime, "block_frames", &block_frames, "period_us", &period_us)) {
-    return; // none of ours
+    return; // only this benchmark's members
   }
   printf("%s %d: %s, %d units, driver %s\n", api, index, device, n_units, driver);
   printf("CPU: %s, %d cores; %s\n", cpu, n_cores, date);
@@ -297,7 +297,7 @@ bench_gpu_print_head(const json_t* const head)
 
 // ---- timing ----
 
-/// Sleep until the next tick that is still to come.
+/// Sleep until the next tick in the future.
 static void
 sleep_to_tick(uint64_t* const tick_ns, const uint64_t period_ns)
 {
@@ -309,7 +309,7 @@ sleep_to_tick(uint64_t* const tick_ns, const uint64_t period_ns)
   time_sleep_until(*tick_ns);
 }
 
-/// One round, and what it took.
+/// Time one round.
 static Status
 time_once(const BenchAction action, void* const context, double* const time_ns, Error* const error)
 {
@@ -319,7 +319,7 @@ time_once(const BenchAction action, void* const context, double* const time_ns, 
   return status;
 }
 
-/// Sort the times into figures.
+/// Compute the figures from the sorted times.
 static void
 sum_up(double* const times_ns, const int64_t n, const uint64_t period_ns, BenchTimes* const times)
 {
@@ -342,7 +342,7 @@ bench_gpu_time(const BenchGpu* const gpu, const BenchGpuArgs* const args, const 
   }
   uint64_t tick_ns = time_now_ns();
   uint64_t began_ns = tick_ns;
-  int64_t n = 0; // timed, or negative: not yet
+  int64_t n = 0; // timed rounds; negative: warm-up
   for (int64_t i = -WARM_UP; i < args->n_blocks && !status; n = ++i) {
     if (i == 0) {
       began_ns = time_now_ns();

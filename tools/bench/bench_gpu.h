@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What the benchmarks of GPUs share: their options, the device, the head of their reports, and how
-   something is timed.
+   Shared by the GPU benchmarks: options, the device, the header of reports, and timing.
 
-   Everything is timed twice, because a device that idles between blocks answers slower than one
-   that is kept busy:
+   Everything is timed twice, because a device that idles between blocks answers more slowly than
+   one that is kept busy:
 
        back to back    again as soon as it is done
-       paced           once per block, on the tick of a clock that the thread sleeps for, as it
-                       would for a sound card; on a GPU with real-time priority, where it is to be
-                       had, like the worker.  The time begins when the thread is awake; ticks that
-                       pass meanwhile are left out, and nothing is made up for.
+       paced           once per block, on the tick of a clock for which the thread sleeps, as it
+                       would for a sound card; on a GPU with real-time priority if possible, like
+                       the player.  The time begins when the thread is awake; ticks that pass
+                       meanwhile are left out.
 
    Without a pause there is no real-time priority: Linux takes the processor from threads that have
    it and never sleep.
@@ -26,24 +25,26 @@
 #include "engine/contract/backend.h"
 #include "tools/options.h"
 
-#define BENCH_GPU_GROUP 256U ///< Threads per group, as the kernels of bench_gpu_open() have it
+#define BENCH_GPU_GROUP 256U ///< Threads per group of the kernels of bench_gpu_open()
 
-/// What bench_gpu_parse() reads.  What a benchmark has as its defaults before is in the help.
+/// Result of bench_gpu_parse().  Defaults that a benchmark sets before the call appear in the
+/// help.
 typedef struct BenchGpuArgs {
-  uint32_t backend;     ///< Of --backend; UINT32_MAX: the first that is there
-  int64_t gpu_index;    ///< As `warprack list devices` counts
-  int64_t block_frames; ///< Before: 0 for a benchmark that has no --block, or its own
-  int64_t n_blocks;     ///< That are timed, of each row, at most.  Before: 0 for no --blocks
-  double row_seconds;   ///< A row ends with fewer blocks when it has taken so long; 0: it does not
-  double minutes;       ///< From the start on, after which no row begins; 0: all rows
+  uint32_t backend;     ///< Of --backend; UINT32_MAX: the first available
+  int64_t gpu_index;    ///< As numbered by `warprack list devices`
+  int64_t block_frames; ///< Set before: 0 for a benchmark without --block, or its default
+  int64_t n_blocks;     ///< Timed blocks of each row, at most.  Set before: 0 for a benchmark
+                        ///< without --blocks
+  double row_seconds;   ///< Time after which a row ends with fewer blocks; 0: no limit
+  double minutes;       ///< Time from the start after which no row begins; 0: no limit
   double rate_hz;
-  bool may_sleep; ///< A GPU is not kept awake between paced blocks: --gpu-sleep of some benchmarks
+  bool may_sleep; ///< Do not keep a GPU awake between paced blocks: --gpu-sleep of some benchmarks
   bool is_quick, json;
   const char* csv_path; ///< NULL: no file
   uint64_t began_ns;    ///< When bench_gpu_parse() was called
 } BenchGpuArgs;
 
-/// A device, and the kernels of one file where the benchmark has it open.
+/// A device and, after bench_gpu_open(), the kernels of one file.
 typedef struct BenchGpu {
   const GpuApi* api;
   GpuDevice* device; ///< NULL unless bench_gpu_open() was called
@@ -51,34 +52,33 @@ typedef struct BenchGpu {
   GpuDeviceInfo info;
   uint32_t index;
   uint64_t sequence; ///< Of the last submission
-  bool is_realtime;  ///< SCHED_FIFO for what is paced
+  bool is_realtime;  ///< SCHED_FIFO for paced rounds
 } BenchGpu;
 
 /**
-   Read the options that all have, and the benchmark's own, which come first in the help.
+   Read the shared options, and the benchmark's own, which come first in the help.
 
-   @param[in,out] args The benchmark's defaults, and then what was given; --quick has changed
-   n_blocks.
-   @return False when the benchmark is to end with *exit_code.
+   @param[in,out] args The benchmark's defaults, then the given values; --quick changes n_blocks.
+   @return False if the benchmark must end with *exit_code.
 */
 NODISCARD bool // [main]
 bench_gpu_parse(const Bench* bench, const Option* own, uint32_t n_own, int argc, char** argv,
                 BenchGpuArgs* args, int* exit_code);
 
 /**
-   Find the device that was asked for.
+   Find the device of the options.
 
-   @return #STATUS_NO_BACKEND with the driver's words, #STATUS_NOT_FOUND for an index that is none.
+   @return #STATUS_NO_BACKEND with the driver's text, #STATUS_NOT_FOUND for an invalid index.
 */
 NODISCARD Status // [main]
 bench_gpu_find(BenchGpu* gpu, const BenchGpuArgs* args, Error* error);
 
-/// Find it, open it, and compile an embedded kernel file for groups of BENCH_GPU_GROUP.  Close it
-/// also after an error.
+/// Find the device, open it, and compile an embedded kernel file for groups of BENCH_GPU_GROUP.
+/// Call bench_gpu_close() also after an error.
 NODISCARD Status // [main]
 bench_gpu_open(BenchGpu* gpu, const BenchGpuArgs* args, const char* kernel_file, Error* error);
 
-void bench_gpu_close(BenchGpu* gpu); ///< Accepts one that was zeroed. [main]
+void bench_gpu_close(BenchGpu* gpu); ///< Accepts a zeroed struct. [main]
 
 /// The device that was found as a backend for racks; free with device_backend_free().
 ///
@@ -86,20 +86,20 @@ void bench_gpu_close(BenchGpu* gpu); ///< Accepts one that was zeroed. [main]
 NODISCARD Status bench_gpu_backend(const BenchGpu* gpu, bool keep_awake, Backend** backend,
                                    Error* error);
 
-/// The head of the report: device, driver, processor, date, pace; owned by the caller.
+/// The header of the report: device, driver, processor, date, pace; the caller owns it.
 json_t* bench_gpu_head(const Bench* bench, const BenchGpu* gpu, const BenchGpuArgs* args);
 
-/// Print the head for people, with an empty line behind it.
+/// Print the header for people, followed by an empty line.
 void bench_gpu_print_head(const json_t* head);
 
-/// Submit a recording and poll until it is done; an error has the driver's words. [player]
+/// Submit a recording and poll until it is done; an error has the driver's text. [player]
 NODISCARD Status bench_gpu_run(BenchGpu* gpu, GpuRecording* recording, Error* error);
 
-/// What is timed, once.
+/// One round of the timed action.
 typedef Status (*BenchAction)(void* context, Error* error);
 
 /**
-   Time an action n_blocks times, after some that are not counted.
+   Time an action n_blocks times, after some rounds that are not counted.
 
    @param times_ns Room for n_blocks.
    @param[out] times Untouched on error.
@@ -112,7 +112,7 @@ bench_gpu_time(const BenchGpu* gpu, const BenchGpuArgs* args, bool paced, BenchA
 
 extern const char* const bench_pace_names[BENCH_N_PACES];
 
-/// True while --minutes allow more rows; else the report counts these n as left out.
+/// True while --minutes allow more rows; otherwise the report counts these n as left out.
 bool bench_gpu_goes_on(const BenchGpuArgs* args, BenchReport* report, uint32_t n);
 
 #endif

@@ -2,18 +2,17 @@
 /**
    bench gpu-conv: how many channels with a response each fit into half a period.
 
-   Racks of one `convolver` node, or of several side by side where there are more than
-   FX_MAX_CHANNELS channels; each channel of a node has a response of its own, noise of unit energy,
-   and each node keeps its own copy, so that no spectrum is read for two channels.  A number of
-   channels fits when the 99th percentile of its paced blocks is at most half the period.  First
-   come given sizes, then the search for the largest number, on the device and on the CPU with all
-   its cores.  Before that two channels are played on both and have to agree.  A row without times
-   is a size that memory does not hold; of 0 channels, that one does not fit.
+   Racks of one `convolver` node, or of several side by side if there are more than FX_MAX_CHANNELS
+   channels.  Each channel of a node has its own response, noise of unit energy, and each node has
+   its own copy, so that no spectrum is read for two channels.  A number of channels fits if the 99th
+   percentile of its paced blocks is at most half the period.  First come given sizes, then a search
+   for the largest number, on the device and on the CPU with all its cores.  Before that both play
+   two channels and the results must agree.  A row without times is a size that does not fit into
+   memory; a row of 0 channels means that one channel does not fit into half a period.
 
-   What a block reads are the spectra of the responses and of the inputs, by the plan of the kernel
-   (dsp_cpu/shared/partition_layout.h); rows of audio and what is written, a few percent, are left
-   out. Beside it: the bytes that a kernel moves in the same time that only copies, reading and
-   writing together.
+   Bytes read by a block: the spectra of the responses and of the inputs, by the plan of the kernel
+   (dsp_cpu/shared/partition_layout.h); rows of audio and writes, a few percent, are left out.  For
+   comparison: the bytes that a copying kernel moves in the same time, reads and writes together.
 */
 
 #include "bench_gpu.h"
@@ -28,17 +27,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PROBES     10U
-#define PROBE_BLOCKS   400 // three are over the 99th percentile; some periods of the tail
+#define MAX_PROBES 10U
+// Three blocks are above the 99th percentile; includes some periods of the tail.
+#define PROBE_BLOCKS   400
 #define MAX_CHANNELS   32768U
 #define QUICK_CHANNELS 8U
-#define AIM            0.95 // of half a period; what is above 2 AIM - 1 is near enough
+#define AIM            0.95 // of half a period; a result above 2 AIM - 1 is near enough
 #define MAX_GROWTH     16.0 // from one probe to the next
 #define CHECK_CHANNELS 2U
-#define CHECK_FRAMES   8192U // far into what comes from the tail
+#define CHECK_FRAMES   8192U // long enough to include the tail
 #define TEXT_BYTES     8192U
 #define GPU_COPY_BYTES ((size_t)512 << 20U) // far more than any cache
-#define CPU_COPY_BYTES ((size_t)16 << 20U)  // of a CPU that plays the device
+#define CPU_COPY_BYTES ((size_t)16 << 20U)  // for a CPU as the device
 #define COPY_ROUNDS    30
 #define QUAD_BYTES     (QUAD_WORDS * sizeof(float))
 
@@ -60,7 +60,7 @@ static const BenchColumn columns[] = {
 
 typedef struct ConvArgs {
   BenchGpuArgs gpu;
-  double ir_seconds; ///< 0: the usual ones
+  double ir_seconds; ///< 0: the usual lengths
   int64_t n_channels, block_frames;
 } ConvArgs;
 
@@ -70,8 +70,8 @@ typedef struct Case {
   uint32_t n_channels; ///< 0: as many as fit
 } Case;
 
-/// In the order of their worth when time is short.  4000 frames are one level of partitions: all of
-/// it is read in every block.
+/// In the order of importance when time is short. 4000 frames are one level of partitions: a block
+/// reads all of it.
 static const Case usual_cases[] = {
   { 64, 2.0, 1000 }, { 64, 2.0, 8000 }, { 64, 4000.0 / 48000.0, 8000 },
   { 64, 2.0, 0 },    { 64, 0.5, 0 },    { 64, 10.0, 0 },
@@ -90,14 +90,14 @@ typedef struct Conv {
   BenchReport report;
   double* times_ns;
   double copy_gb_s;
-  float* responses; ///< [FX_MAX_CHANNELS][ir_frames], as many as were asked for
+  float* responses; ///< [FX_MAX_CHANNELS][ir_frames], as many as the case needs
   uint32_t n_responses;
   uint64_t ir_frames;
 } Conv;
 
 // ---- racks ----
 
-/// A rack of n convolutions, or a few more, so that all its nodes are equally wide.
+/// A rack of n convolutions, or a few more, so that all its nodes have the same width.
 typedef struct ConvRack {
   BenchRackSpec spec;
   BenchRack rack;
@@ -183,7 +183,7 @@ check(Conv* const conv, const Case* const one, Error* const error)
   return status;
 }
 
-// ---- what is read ----
+// ---- bytes read ----
 
 static uint32_t
 size_of(const FxKernelShape* const shape, const char* const name)
@@ -196,9 +196,9 @@ size_of(const FxKernelShape* const shape, const char* const name)
   return 0U;
 }
 
-/// The bytes of spectra that a block of one node reads: a row of the responses and one of the
-/// inputs for each partition, those of the head in each hop, of which there is one at least, those
-/// of the tail once in each of its periods.
+/// The bytes of spectra that a block of one node reads: for each partition a row of the responses
+/// and one of the inputs; the partitions of the head in each hop (at least one), those of the tail
+/// once in each of its periods.
 static Status
 node_bytes(const Conv* const conv, const Case* const one, const Node* const node,
            double* const n_bytes, Error* const error)
@@ -235,14 +235,14 @@ bytes_read(const Conv* const conv, const Case* const one, const ConvRack* const 
 
 // ---- timing ----
 
-/// More than memory, or what kernels can number, holds: a result, no error.
+/// More than memory or the kernels' numbers can hold: a result, not an error.
 static bool
 is_too_much(const Status status)
 {
   return status == STATUS_NO_MEM || status == STATUS_LIMIT;
 }
 
-/// A row for n channels; without times when there are none.
+/// A row for n channels; without times if there are none.
 static void
 add_row(Conv* const conv, const Case* const one, const bool on_device, const uint32_t n,
         const uint32_t pace, const double n_bytes, const BenchTimes* const times)
@@ -290,7 +290,8 @@ measure_rows(Conv* const conv, const Case* const one, const uint32_t n, const bo
 
 // ---- the search ----
 
-/// Channels and the part of half a period that they take; infinite where memory does not suffice.
+/// A number of channels and the fraction of half a period that it takes; infinite if memory does
+/// not suffice.
 typedef struct Probe {
   uint32_t n;
   double share;
@@ -323,14 +324,14 @@ limited(const double value, const double lowest, const double highest)
   return (uint32_t)(value < lowest ? lowest : value > highest ? highest : value);
 }
 
-/// Where to look next: where the straight line through two probes, of which `fits` is one, meets
-/// AIM.
+/// The next number to try: where the straight line through two probes, of which `fits` is one,
+/// meets AIM.
 static uint32_t
 next_probe(const Probe* const fits, const Probe* const other, const uint32_t most)
 {
   const double slope = (other->share - fits->share) / ((double)other->n - fits->n);
   const double meets = fits->n + (AIM - fits->share) / slope;
-  if (other->n > fits->n) { // it is too many
+  if (other->n > fits->n) { // it does not fit
     const double width = (double)other->n - fits->n;
     return limited(isfinite(slope) ? meets : fits->n + width / 2.0, fits->n + 0.1 * width,
                    fits->n + fmax(0.9 * width, 1.0));
@@ -339,8 +340,8 @@ next_probe(const Probe* const fits, const Probe* const other, const uint32_t mos
                  fmin((double)fits->n * MAX_GROWTH, most));
 }
 
-/// A number of channels that fits, where 10 % more do not, or take more than that; 0 when one does
-/// not fit.
+/// Find a number of channels that fits, while 10 % more do not, or that is near enough to the
+/// limit; 0 if one channel does not fit.
 static Status
 search(Conv* const conv, const Case* const one, const bool on_device, uint32_t* const n,
        Error* const error)
@@ -387,11 +388,11 @@ measure_side(Conv* const conv, const Case* const one, const bool on_device, Erro
   return status;
 }
 
-/// A device is opened for each case: what others have left in its memory would be in the way.
+/// Open the device again for each case: memory left by other cases would change the result.
 static Status
 measure(Conv* const conv, const Case* const one, Error* const error)
 {
-  const uint32_t n_sides = one->n_channels ? 1U : 2U; // given sizes are too much for most CPUs
+  const uint32_t n_sides = one->n_channels ? 1U : 2U; // given sizes are too large for most CPUs
   if (!bench_gpu_goes_on(&conv->args->gpu, &conv->report, n_sides * BENCH_N_PACES)) {
     return STATUS_OK;
   }
@@ -469,7 +470,7 @@ time_copy(BenchGpu* const gpu, GpuBuffer* const from, GpuBuffer* const to, const
   return status;
 }
 
-/// What a kernel that only copies moves: bytes read and written, per nanosecond.
+/// Bytes read and written per nanosecond by a kernel that only copies.
 static Status
 measure_copy(Conv* const conv, Error* const error)
 {

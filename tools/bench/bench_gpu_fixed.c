@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   bench gpu-fixed: what one submission costs before it does any work worth mentioning.
+   bench gpu-fixed: the fixed cost of one submission.
 
-   Three parts, each with what the CPU takes for the same beside it:
+   Three parts, each with the CPU's time for the same work:
    - kernels: a recording of nothing, of 1, of 8 and of 32 kernels that each scale 16 KiB in device
      memory (64 channels of 64 frames);
-   - transfers: a kernel that scales n bytes, fed and fetched by copies, against the same kernel
-     that reads and writes mapped host memory.  From some size on copies are quicker: the switch
-     point.  The CPU copies the bytes there and back;
-   - completion: one kernel, seen to be done by polling its flag, against finish().
-   What was computed is checked after each row, so that nothing is timed that did not happen.
+   - transfers: a kernel that scales n bytes, with copies to and from the device, against the same
+     kernel that reads and writes mapped host memory.  Above the switch point copies are faster.  The
+     CPU copies the bytes there and back;
+   - completion: one kernel, with a poll of its flag, against finish().
+   The results are checked after each row, so that every timed kernel has really run.
 */
 
 #include "bench_gpu.h"
@@ -52,14 +52,14 @@ static const size_t sizes[] = { 256,
 
 typedef enum Way { WAY_DEVICE, WAY_COPIES, WAY_MAPPED, WAY_CPU_SCALE, WAY_CPU_COPY } Way;
 
-/// What one row is about.
+/// One row.
 typedef struct Case {
   const char* part;
   const char* what;
   Way way;
   uint32_t n_kernels;
-  size_t n_bytes; ///< That each kernel, or each of two copies, moves
-  bool by_finish; ///< Waits by finish() instead of polling
+  size_t n_bytes; ///< Bytes that each kernel, or each of two copies, moves
+  bool by_finish; ///< Uses finish() instead of polling
 } Case;
 
 typedef struct Rig {
@@ -68,9 +68,9 @@ typedef struct Rig {
   GpuHostMemory *in, *out;
   float *h_in, *h_out; ///< Of `in` and `out`
   GpuBuffer *d_in, *d_out;
-  float* cpu[3]; ///< From the first to the second to the third
+  float* cpu[3]; ///< Copied from the first to the second to the third
   double* times_ns;
-  GpuRecording* recording; ///< Of the present case
+  GpuRecording* recording; ///< Of the current case
   const Case* present;
 } Rig;
 
@@ -154,7 +154,7 @@ rig_init(Rig* const rig, const BenchGpuArgs* const args, Error* const error)
   return status ? status : allocate_gpu(rig, error);
 }
 
-// ---- what is timed ----
+// ---- timed actions ----
 
 static bool
 is_cpu(const Case* const one)
@@ -180,7 +180,7 @@ do_and_finish(void* const context, Error* const error)
     return status;
   }
   status = api->finish(rig->gpu.device, error);
-  bool done = false; // told at once, so that it can be submitted again
+  bool done = false; // poll once more, so that the recording can be submitted again
   return status ? status : api->poll(rig->recording, rig->gpu.sequence, &done);
 }
 
@@ -201,7 +201,7 @@ do_on_cpu(void* const context, Error* const error)
     for (size_t i = 0; i < one->n_bytes / sizeof(float); ++i) {
       out[i] = in[i] * GAIN;
     }
-    __asm__ volatile("" : : "r"(out) : "memory"); // each time anew, as kernels do
+    __asm__ volatile("" : : "r"(out) : "memory"); // prevents optimisation across rounds
   }
   return STATUS_OK;
 }
@@ -237,7 +237,7 @@ record(Rig* const rig, Error* const error)
   return rig->gpu.api->record(rig->gpu.device, &work, &rig->recording, error);
 }
 
-// ---- whether it happened ----
+// ---- checks ----
 
 static Status
 clear_results(Rig* const rig, Error* const error)
@@ -273,7 +273,7 @@ check_results(Rig* const rig, Error* const error)
 
 // ---- rows ----
 
-/// Time one case at both paces; us_p50 gets the medians.
+/// Time one case at both paces; the medians go to us_p50.
 static Status
 measure(Rig* const rig, const BenchGpuArgs* const args, const Case* const one,
         BenchReport* const report, double* const us_p50, Error* const error)
@@ -332,7 +332,7 @@ static Status
 measure_transfers(Rig* const rig, const BenchGpuArgs* const args, BenchReport* const report,
                   json_t* const more, Error* const error)
 {
-  size_t switch_bytes[N_PACES] = { 0 }; // from here on copies have been quicker
+  size_t switch_bytes[N_PACES] = { 0 }; // from this size on copies were always faster
   bool is_mapped_last[N_PACES] = { true, true };
   bool is_whole = true; // no size was left out
   for (uint32_t s = 0; s < ARRAY_LEN(sizes); ++s) {

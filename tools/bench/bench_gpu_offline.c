@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   bench gpu-offline: long signals, as fast as they go, on the device and on the CPU.
+   bench gpu-offline: long signals at full speed, on the device and on the CPU.
 
-   The racks and sizes are those that torchfx publishes figures for (M. Spanio, "torchfx", v0.2.1,
+   Racks and sizes as in the published figures of torchfx (M. Spanio, "torchfx", v0.2.1,
    benchmark/{fir,iir,api}_bench.py), at 44100 Hz; and the five filters of `fir` as one response.
 
    A signal lies in blocks (bench_signal.h) and is played block by block in three ways:
-   - resident: from and to the device's memory, no sample leaves it;
+   - resident: from and to the device's memory;
    - end to end: from and to page-locked host memory; the copies of a block run beside the kernels
      of its neighbours;
-   - worker: from and to any host memory, as `render` does it: the worker copies each block to and
-     from the memory of the stage.
-   The first two come again with every channel cut into pieces that are played side by side: most
-   kernels, but not fir's, have one thread or one group for a channel, and a dozen of them leave
-   most of a device idle.  `render` does not do that.
+   - worker: from and to any host memory, as in `render`: the player copies each block to and from
+     the memory of the stage.
+   The first two are repeated with every channel cut into pieces that are played side by side: most
+   kernels, but not fir's, have one thread or one group for a channel, and a dozen channels leave
+   most of a device idle.  `render` does not cut channels.
 
-   The CPU plays the same on all cores, in blocks of FX_MAX_BLOCK at most, and what comes back from
-   the device is compared with its output.  A block on the device has no such bound.
+   The CPU plays the same on all cores, in blocks of FX_MAX_BLOCK at most, and the device's output is
+   compared with the CPU's.  Blocks on the device have no such limit.
 */
 
 #include "bench_gpu.h"
@@ -33,10 +33,10 @@
 #include <sys/mman.h>
 
 #define N_FIRS       5U
-#define FUSED_TAPS   511U // of filters of 101 to 105 taps: the sum less 4
+#define FUSED_TAPS   511U // filters of 101 to 105 taps: the sum less 4
 #define MAX_ROUNDS   100U
-#define DEVICE_WORDS ((uint64_t)1 << 32U) // that kernels can number
-#define LEAST_PIECE  8U                   // times its run-in
+#define DEVICE_WORDS ((uint64_t)1 << 32U) // that kernels can address
+#define LEAST_PIECE  8U                   // times the run-in
 
 static int offline_run(int argc, char** argv);
 
@@ -55,7 +55,7 @@ static const BenchColumn columns[] = {
   { "times_real", "x real", 10 },
 };
 
-// ---- what is played ----
+// ---- signals and racks ----
 
 /// Ends with a zero.
 typedef uint32_t Sizes[6];
@@ -63,12 +63,12 @@ typedef uint32_t Sizes[6];
 typedef struct Grid {
   const char* name;
   const char* rack;
-  uint32_t max_block; ///< 0: none
-  uint32_t run_in;    ///< Frames in which its filters forget what they heard
+  uint32_t max_block; ///< 0: no limit
+  uint32_t run_in;    ///< Frames in which its filters decay
   Sizes seconds, channels;
   struct {
     uint32_t seconds, channels;
-  } usual[3]; ///< What is measured without --all, ends with zeros
+  } usual[3]; ///< Measured without --all; ends with zeros
 } Grid;
 
 enum { GRID_FIR, GRID_FUSED, GRID_IIR, GRID_API, N_GRIDS };
@@ -81,7 +81,7 @@ static const double fir_hz[N_FIRS] = { 1000.0, 5000.0, 1500.0, 1800.0,
 #define CHEBYSHEV(effect, hz)   effect " " hz "Hz order=2 type=chebyshev1 ripple=0.1dB"
 #define BUTTERWORTH(effect, hz) effect " " hz "Hz order=2"
 
-// clang-format off: racks as they read
+// clang-format off: one rack per row
 static const Grid grids[N_GRIDS] = {
   [GRID_FIR] = {
     .name = "fir",
@@ -95,7 +95,7 @@ static const Grid grids[N_GRIDS] = {
   [GRID_FUSED] = {
     .name = "fused",
     .rack = "convolver ir=fused",
-    .max_block = FX_MAX_BLOCK, // of partition_kernel.h
+    .max_block = FX_MAX_BLOCK, // limit of partition_kernel.h
     .run_in = 512,
     .seconds = { 5, 60, 180, 300, 600 },
     .channels = { 1, 2, 4, 8, 12 },
@@ -105,7 +105,7 @@ static const Grid grids[N_GRIDS] = {
     .name = "iir",
     .rack = BUTTERWORTH("highpass", "1000") " | " BUTTERWORTH("lowpass", "5000") " | "
             CHEBYSHEV("highpass", "1500") " | " CHEBYSHEV("lowpass", "1800"),
-    .run_in = 1024, // seven times what 1000 Hz take to -120 dB
+    .run_in = 1024, // seven times the decay of 1000 Hz to -120 dB
     .seconds = { 1, 5, 180, 300, 600 },
     .channels = { 1, 2, 4, 8, 12 },
     .usual = { { 600, 12 }, { 180, 8 }, { 1, 4 } },
@@ -115,7 +115,7 @@ static const Grid grids[N_GRIDS] = {
     .rack = CHEBYSHEV("highpass", "20") " | " CHEBYSHEV("highpass", "60") " | "
             CHEBYSHEV("highpass", "65") " | " BUTTERWORTH("lowpass", "5000") " | "
             BUTTERWORTH("lowpass", "4900") " | " BUTTERWORTH("lowpass", "4850"),
-    .run_in = 16384, // 20 Hz take 6000 to -120 dB
+    .run_in = 16384, // 20 Hz take 6000 frames to decay to -120 dB
     .seconds = { 120 },
     .channels = { 8 },
     .usual = { { 120, 8 } },
@@ -135,10 +135,10 @@ typedef struct OfflineArgs {
 typedef struct Memory {
   BenchSignal signal;
   GpuHostMemory *in, *out;
-  float *h_in, *h_out;   ///< Of these
+  float *h_in, *h_out;   ///< In these host memories
   GpuBuffer* d_both;     ///< Input, then output
-  float* addresses;      ///< Of d_both, for stages; nobody touches them
-  GpuRecording** copies; ///< [n_blocks][2] to the device and back
+  float* addresses;      ///< Of d_both, for stages; never accessed
+  GpuRecording** copies; ///< [n_blocks][2] to and from the device
 } Memory;
 
 typedef struct Offline {
@@ -151,10 +151,10 @@ typedef struct Offline {
   FxFile fused;
   uint64_t sequence; ///< Of the last copy
 
-  // Of the case at hand
+  // Of the current case
   const Grid* grid;
   BenchSignal whole;
-  float* reference; ///< What the CPU made of it
+  float* reference; ///< The CPU's output
   Memory memory;
 } Offline;
 
@@ -163,11 +163,11 @@ typedef struct Offline {
 typedef struct Way {
   const char* name;
   const char* side;
-  const float* in; ///< Of block 0, as the worker sees it
+  const float* in; ///< Of block 0, for the player
   float* out;
   bool is_resident;     ///< `out` is on the device
-  bool copies;          ///< By Memory::copies
-  uint32_t part_frames; ///< Of a block, for one call of the worker
+  bool copies;          ///< Uses Memory::copies
+  uint32_t part_frames; ///< Of a block, for one call of the player
 } Way;
 
 static Status
@@ -183,7 +183,7 @@ submit_copy(Offline* const offline, const size_t block, const uint32_t direction
   return status;
 }
 
-/// Until the copies of all blocks are done.  Their sequence numbers follow one another.
+/// Wait until the copies of all blocks are done.  Their sequence numbers are consecutive.
 static Status
 await_copies(Offline* const offline, const uint64_t before, Error* const error)
 {
@@ -206,7 +206,7 @@ end_block(BenchRack* const rack, Error* const error)
   return player_end(&rack->player) ? STATUS_OK : bench_rack_failure(rack, error);
 }
 
-/// Begin a block, or a part of one, as soon as there are fewer than two at work.
+/// Begin a block, or a part of one, as soon as fewer than two are running.
 static Status
 play_part(const Offline* const offline, BenchRack* const rack, const Way* const way,
           const size_t block, const uint32_t first, const uint32_t n_frames, Error* const error)
@@ -247,7 +247,7 @@ play_block(Offline* const offline, BenchRack* const rack, const Way* const way, 
   return status || !way->copies ? status : submit_copy(offline, block, 1U, error);
 }
 
-/// The whole signal, from the rack's start.
+/// Play the whole signal, with a new rack.
 static Status
 play(Offline* const offline, BenchRack* const rack, const Way* const way, double* const time_ns,
      Error* const error)
@@ -270,7 +270,7 @@ play(Offline* const offline, BenchRack* const rack, const Way* const way, double
   return status;
 }
 
-// ---- whether it happened ----
+// ---- checks ----
 
 static Status
 compare_block(const Offline* const offline, const Way* const way, const size_t block,
@@ -326,7 +326,7 @@ add_row(Offline* const offline, const Way* const way, const double first_ns, dou
   bench_report_row(&offline->report, row);
 }
 
-/// Time a way: once from the rack's text on, then again and again.
+/// Time a way: once including the creation of the rack, then repeatedly.
 static Status
 measure_way(Offline* const offline, const BenchRackSpec* const spec, const Way* const way,
             Error* const error)
@@ -453,7 +453,7 @@ take_host_memory(const Device* const device, Memory* const memory, Error* const 
   memory->h_in = device->api->host_pointer(memory->in);
   memory->h_out = device->api->host_pointer(memory->out);
   bench_signal_fill(&memory->signal, memory->h_in);
-  // Addresses only: what goes there by mistake is caught.
+  // Reserved addresses without memory: an access by mistake fails.
   void* const addresses =
       mmap(NULL, 2U * n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   memory->addresses = addresses == MAP_FAILED ? NULL : addresses;
@@ -535,7 +535,7 @@ measure_cut_signal(Offline* const offline, const BenchSignal* const cut, Error* 
   return status;
 }
 
-/// As many pieces as a rack can have channels, none of which is mostly run-in.
+/// As many pieces as a rack can have channels, each at most half run-in.
 static uint32_t
 n_pieces(const Grid* const grid, const size_t n_frames, const uint32_t n_channels)
 {
@@ -618,7 +618,7 @@ measure_grids(Offline* const offline, Error* const error)
   return status;
 }
 
-/// The five filters one after the other are one of as many taps as all have, less 4.
+/// Five filters in series equal one filter with the sum of their taps less 4.
 static void
 fuse(Offline* const offline)
 {

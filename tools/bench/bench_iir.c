@@ -2,9 +2,9 @@
 // bench iir: four second-order filters over noise in memory on one thread, against SciPy.
 //
 // Butterworth highpass 1000 Hz and lowpass 5000 Hz, Chebyshev 1 (0.1 dB) highpass 1500 Hz and
-// lowpass 1800 Hz: the chain that torchfx publishes figures for.  Here they are four effects, run
-// block by block through FxInfo.run as the engine does; there, one call of sosfilt with four
-// sections over whole channels (tools/bench/sosfilt_peer.py).  The two take turns.
+// lowpass 1800 Hz: the chain of torchfx's published figures.  Here they are four effects, run block
+// by block through FxInfo.run as the engine does; SciPy runs one call of sosfilt with four sections
+// over whole channels (tools/bench/sosfilt_peer.py).  The two alternate.
 
 #include "bench.h"
 
@@ -92,14 +92,14 @@ new_aligned(const size_t bytes, const size_t alignment)
   return aligned_alloc(alignment, (bytes + alignment - 1U) / alignment * alignment);
 }
 
-/// Planar signals, on huge pages where there are any, as NumPy has them.
+/// Planar signals, on huge pages if possible, as in NumPy.
 static float*
 new_rows(const Rig* const rig, const size_t n_frames)
 {
   const size_t bytes = rig->n_channels * n_frames * sizeof(float);
   float* const rows = new_aligned(bytes, bytes < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE);
   if (rows && bytes >= HUGE_PAGE) {
-    (void)madvise(rows, bytes, MADV_HUGEPAGE); // only advice
+    (void)madvise(rows, bytes, MADV_HUGEPAGE); // an optimisation; an error does not matter
   }
   return rows;
 }
@@ -177,7 +177,7 @@ rig_new(Rig* const rig, const IirArgs* const args, Error* const error)
     return status;
   }
   fill_noise(rig->noise, rig->n_channels * rig->n_frames);
-  memset(rig->result, 0, rig->n_channels * rig->n_frames * sizeof(float)); // pages exist
+  memset(rig->result, 0, rig->n_channels * rig->n_frames * sizeof(float)); // touches all pages
   return STATUS_OK;
 }
 
@@ -211,7 +211,7 @@ rig_time(Rig* const rig)
   return 1e-9 * (double)(time_now_ns() - began_ns);
 }
 
-/// Seconds that SciPy takes in float32 and in float64; false when there is no SciPy to ask.
+/// Seconds that SciPy takes in float32 and in float64; false without SciPy.
 static bool
 peer_time(const IirArgs* const args, double* const float_seconds, double* const double_seconds)
 {
@@ -228,7 +228,7 @@ peer_time(const IirArgs* const args, double* const float_seconds, double* const 
 
 /// Medians of the rounds.
 typedef struct Result {
-  double ours, peer_float, peer_double; ///< Seconds; the peer's are 0 when it did not run
+  double ours, peer_float, peer_double; ///< Seconds; the peer's are 0 if it did not run
 } Result;
 
 static Result
@@ -239,7 +239,7 @@ measure(Rig* const rig, const IirArgs* const args)
   double peer_double[MAX_ROUNDS];
   const size_t n = (size_t)args->n_rounds;
   bool has_peer = true;
-  rig_time(rig); // the first touches the memory
+  rig_time(rig); // the first run touches the memory
   for (size_t i = 0; i < n; ++i) {
     ours[i] = rig_time(rig);
     has_peer = has_peer && peer_time(args, &peer_float[i], &peer_double[i]);
@@ -294,7 +294,7 @@ iir_run(const int argc, char** const argv)
                    .block_frames = 1024,
                    .n_rounds = 5,
                    .seconds = 180.0,
-                   .rate_hz = 44100.0, // as in the peer
+                   .rate_hz = 44100.0, // the same as the peer's
                    .python = "/usr/bin/python3",
                    .peer = "tools/bench/sosfilt_peer.py" };
   // clang-format off

@@ -23,7 +23,7 @@ bench_noise(float* const samples, const size_t n, const uint32_t seed, const flo
   }
 }
 
-// ---- the plan ----
+// ---- plan ----
 
 static Status
 find_file(void* const context, const char* const name, const double rate_hz, FxFile** const file,
@@ -45,7 +45,7 @@ leave_file(void* const context, FxFile* const file)
   (void)file;
 }
 
-/// The device's rows are the ring's: it is attached before the stages are made.
+/// The device's rows are the ring's: the ring is attached before the stages are made.
 static Status
 make_rows(BenchRack* const rack, Error* const error)
 {
@@ -80,7 +80,7 @@ make_rows(BenchRack* const rack, Error* const error)
   return spec->device->attach(spec->device, region, n_bytes, error);
 }
 
-/// What is to be timed on the device must be there.
+/// Check that the nodes run on the device.
 static Status
 check_places(const Plan* const plan, const Backend* const backend, Error* const error)
 {

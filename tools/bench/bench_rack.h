@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A rack on one backend for benchmarks: planner and player as they are, block after block, without
-   audio driver, ring of blocks in flight or second thread.
+   A rack on one backend for benchmarks: the engine's planner and player, block after block, without
+   audio driver, blocks in flight or second thread.
 
-   Its rows lie in a ring region, filled with noise, that the device is attached to: as when it
-   plays live, kernels read and write them there where the stage finds that quicker.  What is timed
-   is what the player does for a block; the callback's copies and the wake-up of the player are not
-   in it.
+   Its rows lie in a ring region, filled with noise and attached to the device: as in a live run,
+   kernels read and write them there if the stage measured that to be faster.  The time is the
+   player's time for a block, without the callback's copies and the wake-up of the player.
 */
 #ifndef WARPRACK_TOOLS_BENCH_BENCH_RACK_H
 #define WARPRACK_TOOLS_BENCH_BENCH_RACK_H
@@ -15,10 +14,10 @@
 #include "engine/ring/ring.h"
 #include "engine/worker/player.h"
 
-#define BENCH_RACK_SLOTS 4U ///< Blocks that take turns
+#define BENCH_RACK_SLOTS 4U ///< Blocks used in turn
 
-/// Output of a device and of the CPU may differ by so much: -80 dB, much more than rounding makes
-/// of some nodes in a chain, much less than anything that went wrong.
+/// Largest difference of the outputs of device and CPU: -80 dB, far above the rounding errors of
+/// some nodes in a chain, far below any real error.
 #define BENCH_RACK_TOLERANCE 1e-4
 
 typedef struct BenchRackSpec {
@@ -26,10 +25,10 @@ typedef struct BenchRackSpec {
   double rate_hz;
   uint32_t block_frames;
   uint32_t n_channels; ///< In and out
-  Backend* device;     ///< Where all nodes must run; NULL: on the CPU
+  Backend* device;     ///< The backend that must run all nodes; NULL: the CPU
   Pool* pool;          ///< Of the CPU's other cores, or NULL
-  const FxFile* file;  ///< What every name of a file means, or NULL
-  bool has_rows;       ///< False: the caller runs `player` on rows of its own
+  const FxFile* file;  ///< The file for every file name of the rack, or NULL
+  bool has_rows;       ///< False: the caller gives `player` its own rows
 } BenchRackSpec;
 
 typedef struct BenchRack {
@@ -46,31 +45,31 @@ typedef struct BenchRack {
    Plan a rack.
 
    @param spec Kept until the rack is freed.
-   @return What the planner says; #STATUS_BAD_RACK when a node would not run on the device.  Free it
-           also then.
+   @return The planner's status; #STATUS_BAD_RACK if a node would not run on the device.  Call
+           bench_rack_free() also then.
 */
 NODISCARD Status // [main]
 bench_rack_new(BenchRack* rack, const BenchRackSpec* spec, Error* error);
 
-void bench_rack_free(BenchRack* rack); ///< Accepts one that was zeroed. [main]
+void bench_rack_free(BenchRack* rack); ///< Accepts a zeroed struct. [main]
 
-/// One block from its begin to its end; a BenchAction. [player]
+/// Play one block; a BenchAction. [player]
 Status bench_rack_block(void* rack, Error* error);
 
-/// Why a block has failed, after player_end() said so.
+/// The reason of a failed block, after player_end() has reported it.
 Status bench_rack_failure(const BenchRack* rack, Error* error);
 
-/// Where the rows are for the kernels of the device, see stage_gpu_rows(); "host" on the CPU.
+/// Place of the rows for the kernels of the device, see stage_gpu_rows(); "host" on the CPU.
 const char* bench_rack_rows(const BenchRack* rack);
 
-/// Play n blocks on both from their start; #STATUS_DEVICE_LOST when their outputs differ by more
+/// Play n blocks on both from their start; #STATUS_DEVICE_LOST if their outputs differ by more
 /// than BENCH_RACK_TOLERANCE.
 NODISCARD Status bench_rack_compare(BenchRack* a, BenchRack* b, uint32_t n_blocks, Error* error);
 
 /// Uniform noise in [-peak, peak), the same for the same seed.
 void bench_noise(float* samples, size_t n, uint32_t seed, float peak);
 
-/// Helpers for the CPU's side: all cores but this one.
+/// Helpers for the CPU's stage: all cores but this one.
 NODISCARD Status bench_pool_new(Pool** pool, Error* error);
 
 #endif

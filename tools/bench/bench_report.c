@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of results as table, JSON and CSV.
+// Rows of results as a table, JSON and CSV.
 
 #include "bench_report.h"
 
@@ -40,7 +40,7 @@ print_row(const BenchReport* const report, const json_t* const row)
   fflush(stdout); // rows come slowly
 }
 
-// ---- CSV: RFC 4180, but for lines that end as here ----
+// ---- CSV: RFC 4180, with \n as the line end ----
 
 static void
 put_text(FILE* const file, const char* text)
@@ -90,7 +90,7 @@ put_row(const BenchReport* const report, const json_t* const row)
     put_value(report->csv, json_object_get(row, report->columns[c].key));
     fputc(c + 1U < report->n_columns ? ',' : '\n', report->csv);
   }
-  fflush(report->csv); // an interrupted run keeps what it has measured
+  fflush(report->csv); // an interrupted run keeps its measurements
 }
 
 // ---- the report ----

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Results of a benchmark as rows, and one description of their columns for all that reads them: a
-   table for people that grows while the benchmark runs, or JSON, and CSV in a file beside either.
+   Results of a benchmark as rows.  One description of the columns serves all outputs: a table for
+   people that grows while the benchmark runs, or JSON, and CSV in a file beside either.
 
-   The head says once what every row shares (device, driver, date, settings).  In JSON it is the
-   members of the object around `rows`; in CSV, columns that repeat, so that files of several
-   machines can be put together.
+   The header has the values that all rows share (device, driver, date, settings).  In JSON they are
+   members of the object around `rows`; in CSV they are columns that repeat, so that files of several
+   machines can be concatenated.
 */
 #ifndef WARPRACK_TOOLS_BENCH_BENCH_REPORT_H
 #define WARPRACK_TOOLS_BENCH_BENCH_REPORT_H
@@ -22,11 +22,11 @@ typedef struct BenchColumn {
   int width;         ///< Characters; negative: text, to the left
 } BenchColumn;
 
-/// What bench_row_times() puts into a row.
+/// The times that bench_row_times() puts into a row.
 typedef struct BenchTimes {
   Percentiles ns;
-  int64_t n;      ///< Blocks that were timed
-  int64_t n_late; ///< Of them, that took longer than their period
+  int64_t n;      ///< Timed blocks
+  int64_t n_late; ///< Timed blocks that took longer than their period
 } BenchTimes;
 
 /// The last columns of a table of times.
@@ -45,16 +45,17 @@ typedef struct BenchReport {
   json_t* rows;
   FILE* csv; ///< NULL: none is written
   bool json;
-  uint32_t n_left_out; ///< Rows, for want of time
+  uint32_t n_left_out; ///< Rows left out because --minutes had passed
 } BenchReport;
 
 /**
-   Begin: print the table's titles, or keep quiet for JSON, and open the CSV file.
+   Begin: print the table's titles unless the output is JSON, and open the CSV file.
 
    @param columns Kept, shape [n_columns].
-   @param head What all rows share, an object of texts, numbers and truths; given away.
+   @param head The values that all rows share, an object of texts, numbers and booleans; the report
+   takes ownership.
    @param csv_path NULL for no file.
-   @return #STATUS_FILE when it cannot be written.
+   @return #STATUS_FILE if the file cannot be written.
 */
 NODISCARD Status // [main]
 bench_report_begin(BenchReport* report, const Bench* bench, const BenchColumn* columns,
@@ -63,18 +64,18 @@ bench_report_begin(BenchReport* report, const Bench* bench, const BenchColumn* c
 /// Add the members of BENCH_TIME_COLUMNS and "us_mean" to a row.
 void bench_row_times(json_t* row, const BenchTimes* times);
 
-/// Print a row and keep it; given away.
+/// Print a row and store it; takes ownership.
 void bench_report_row(BenchReport* report, json_t* row);
 
 /**
-   End: print JSON, or how many rows were left out, and close the CSV file.
+   End: print JSON, or the number of rows left out, and close the CSV file.
 
-   @param more Members beside `rows` in JSON, given away; NULL for none.
-   @return Exit code: 5 when stdout or the file could not take everything.
+   @param more Members beside `rows` in JSON, or NULL; the report takes ownership.
+   @return Exit code: 5 if stdout or the file could not be written completely.
 */
 int bench_report_end(BenchReport* report, json_t* more);
 
-/// Free a report that did not come to its end.  Accepts one that was zeroed, or that ended.
+/// Free a report that has not ended.  Accepts a zeroed or ended one.
 void bench_report_clear(BenchReport* report);
 
 #endif

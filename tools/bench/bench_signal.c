@@ -27,7 +27,8 @@ bench_signal(const size_t n_frames, const uint32_t n_channels, const uint32_t n_
                          .n_rows = n_channels * n_cuts,
                          .piece_frames = parts(n_frames, n_cuts) };
   signal.row_frames = signal.piece_frames + run_in;
-  // A stage takes its two recordings in turn: an even number makes every round alike.
+  // A stage alternates between its two recordings: an even number of blocks makes all rounds
+  // equal.
   const size_t n_blocks = 2U * parts(signal.row_frames, 2U * block_frames);
   const size_t frames = parts(signal.row_frames, n_blocks);
   signal.block_frames = (uint32_t)(parts(frames, ROW_FLOATS) * ROW_FLOATS);
@@ -95,7 +96,7 @@ bench_signal_agrees(const BenchSignal* const signal, const size_t block, const f
     for (uint32_t f = 0; f < bench_signal_frames(signal, block); ++f) {
       const int64_t frame = first + f;
       if (frame < begin || frame >= (int64_t)signal->n_frames) {
-        continue; // of the run-in, or behind the end
+        continue; // in the run-in, or behind the end
       }
       const size_t there = (size_t)frame / whole->block_frames * whole->block_floats +
                            (size_t)channel * whole->block_frames +

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Long signals for benchmarks, laid out in blocks as the stages of a device take their rows:
+   Long signals for benchmarks, laid out in blocks as the stages of a device expect their rows:
 
        sample f of row r in block b is at b * block_floats + r * block_frames + f
 
-   A row is a channel, or a piece of one: a signal that is cut has many rows even when it has few
-   channels.  A filter does not know what came before its piece, so each begins with a run-in: the
-   end of the piece before, or silence in front of the first, whose output nobody takes.  That is
-   exact for filters without feedback that are not longer, and for others as far as they forget.
+   A row is a channel, or a piece of one: a cut signal has many rows even if it has few channels.  A
+   filter needs the samples before its piece, so each piece begins with a run-in: the end of the
+   piece before, or silence before the first one.  The output of a run-in is ignored.  The result is
+   exact for filters without feedback that are no longer than the run-in, and approximate for others.
 */
 #ifndef WARPRACK_TOOLS_BENCH_BENCH_SIGNAL_H
 #define WARPRACK_TOOLS_BENCH_BENCH_SIGNAL_H
@@ -19,11 +19,11 @@
 typedef struct BenchSignal {
   size_t n_frames;
   uint32_t n_channels;
-  uint32_t n_cuts;       ///< Pieces of each channel, side by side; 1: it is whole
+  uint32_t n_cuts;       ///< Pieces of each channel, side by side; 1: not cut
   uint32_t run_in;       ///< Frames in front of each piece
-  uint32_t n_rows;       ///< n_channels * n_cuts, those of a channel are neighbours
-  size_t piece_frames;   ///< Of the signal in a row
-  size_t row_frames;     ///< With the run-in
+  uint32_t n_rows;       ///< n_channels * n_cuts; the pieces of a channel are neighbours
+  size_t piece_frames;   ///< Frames of the signal in a row
+  size_t row_frames;     ///< Including the run-in
   uint32_t block_frames; ///< A multiple of 16
   size_t n_blocks;
   size_t block_floats; ///< From one block to the next; blocks begin at multiples of GPU_ALIGNMENT
@@ -33,8 +33,8 @@ typedef struct BenchSignal {
 /**
    Lay a signal out.
 
-   @param n_cuts 1 and no run-in: it is whole.
-   @param block_frames About; the blocks become an even number of equal ones.
+   @param n_cuts 1 and no run-in: the signal is not cut.
+   @param block_frames Approximate; the blocks become an even number of equal ones.
 */
 BenchSignal bench_signal(size_t n_frames, uint32_t n_channels, uint32_t n_cuts, uint32_t run_in,
                          size_t block_frames);
@@ -53,12 +53,12 @@ typedef struct BenchDifference {
 } BenchDifference;
 
 /**
-   Compare a block, but for run-ins, with the same signal as a whole.
+   Compare a block, without run-ins, with the same signal as a whole.
 
    @param samples Of that block, shape [block_floats].
    @param whole_samples All of `whole`.
    @param[out] at The first place that differs by more than `tolerance`.
-   @return True when there is none.
+   @return True if there is none.
 */
 bool bench_signal_agrees(const BenchSignal* signal, size_t block, const float* samples,
                          const BenchSignal* whole, const float* whole_samples, float tolerance,

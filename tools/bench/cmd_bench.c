@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_BENCHES 64U // that a mistyped name is compared with
+#define MAX_BENCHES 64U // limit of the spelling suggestion
 
 static int bench_run(int argc, char** argv);
 
@@ -45,7 +45,7 @@ list_benches(const bool json)
   return json ? command_print_json(&cmd_bench, array) : 0;
 }
 
-/// The benchmark that one of the words names, which is taken out of them; else NULL.
+/// Find a benchmark's name among the words and remove it from them; NULL if there is none.
 static const Bench*
 take_bench(int* const argc, char** const argv)
 {
@@ -82,7 +82,7 @@ bench_run(int argc, char** const argv)
 {
   const Bench* const bench = take_bench(&argc, argv);
   if (bench) {
-    return bench->run(argc, argv + 1); // its options are its own
+    return bench->run(argc, argv + 1); // the benchmark parses its own options
   }
   bool json = false;
   // clang-format off

@@ -4,9 +4,8 @@
 
     sosfilt_peer.py SECONDS CHANNELS
 
-The four filters are one cascade of four sections in one call of sosfilt over contiguous channels: the
-fastest way that SciPy has.  Making the noise and the filters is not timed.
-"""
+The four filters are one cascade of four sections in one call of sosfilt over contiguous channels:
+SciPy's fastest way. The creation of noise and filters is not timed. """
 
 import sys
 import time

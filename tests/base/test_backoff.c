@@ -17,7 +17,7 @@ TEST(rests_double_up_to_the_longest)
   }
 }
 
-TEST(rests_begin_anew_after_a_long_time)
+TEST(rests_restart_at_the_first_after_a_long_time_without_failure)
 {
   Backoff backoff = { .rest_ns = 40, .at_ns = 1000 };
   backoff_fail(&backoff, 10, 70, 1071);

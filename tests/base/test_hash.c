@@ -22,7 +22,7 @@ TEST(a_hash_goes_on_from_the_one_before)
                     UINT64_C(0x85944171f73967e8));
 }
 
-TEST(bytes_above_127_and_zero_count)
+TEST(bytes_above_127_and_zeros_change_the_hash)
 {
   ck_assert_uint_eq(hash_text(HASH32_START, "\xff"), (0x811c9dc5U ^ 0xffU) * 16777619U);
   ck_assert_uint_ne(hash_bytes(HASH64_START, "\0", 1), HASH64_START);

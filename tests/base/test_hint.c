@@ -41,7 +41,7 @@ TEST(the_nearest_name_is_found_by_case_synonym_letters_and_beginning)
   }
 }
 
-TEST(what_is_far_from_all_names_gets_the_list)
+TEST(a_word_far_from_all_names_gets_the_list)
 {
   char hint[HINT_BYTES];
   static const char* const far[] = { "tremolo", "reverb", "x", "", "wet" };

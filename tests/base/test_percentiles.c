@@ -4,7 +4,7 @@
 #include "engine/base/percentiles.h"
 #include "tests/support/suite.h"
 
-TEST(a_hundred_values_in_any_order)
+TEST(percentiles_of_a_hundred_values_in_any_order)
 {
   double values[100];
   for (int i = 0; i < 100; ++i) {
@@ -18,7 +18,7 @@ TEST(a_hundred_values_in_any_order)
   ck_assert_double_eq(p.mean, 50.5);
 }
 
-TEST(few_values_and_none)
+TEST(percentiles_of_few_values_and_of_none)
 {
   double one[] = { 3.0 };
   ck_assert_double_eq(percentiles_of(one, 1).p50, 3.0);

@@ -220,7 +220,7 @@ expect_end(Process* const process, const char* const expected)
   ck_assert(!process_is_stopped(process));
 }
 
-TEST(its_end_is_told_with_the_reason)
+TEST(the_end_of_a_child_is_reported_with_its_reason)
 {
   static const struct {
     const char* role;
@@ -244,7 +244,7 @@ TEST(its_end_is_told_with_the_reason)
   close(socket);
 }
 
-TEST(what_cannot_be_started_is_refused)
+TEST(a_program_that_cannot_be_started_is_an_error)
 {
   char name[] = "nothing";
   char what[] = "worker";
@@ -273,7 +273,7 @@ expect_clean_child(void)
   close(socket);
 }
 
-TEST(without_a_null_device_that_is_what_is_said)
+TEST(a_missing_null_device_is_reported)
 {
   if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
       mount("tmpfs", "/dev", "tmpfs", 0, NULL)) {
@@ -289,7 +289,7 @@ TEST(without_a_null_device_that_is_what_is_said)
   close(socket);
 }
 
-TEST(a_child_has_nothing_of_its_parent)
+TEST(a_child_inherits_no_descriptor_signal_state_or_priority)
 {
   expect_clean_child();
   for (int i = 0; i < 20; ++i) {
@@ -312,7 +312,7 @@ TEST(a_parent_without_standard_descriptors_has_a_child_with_them)
   }
 }
 
-TEST(one_that_is_stopped_is_told_from_one_that_runs)
+TEST(a_stopped_child_is_distinguished_from_a_running_one)
 {
   int socket = -1;
   char text[16];
@@ -352,7 +352,7 @@ is_dumping(const Process* const process)
   return is_found;
 }
 
-TEST(one_that_is_killed_while_its_core_is_written_has_crashed)
+TEST(a_child_killed_while_its_core_is_written_has_crashed)
 {
   const Scratch scratch = scratch_new();
   const int back = open(".", O_RDONLY | O_CLOEXEC);
@@ -400,7 +400,7 @@ TEST(an_ignored_SIGCHLD_hides_no_reason)
   close(socket);
 }
 
-TEST(one_that_somebody_else_has_reaped_has_ended)
+TEST(a_child_reaped_by_other_code_has_ended)
 {
   int socket = -1;
   Process* const process = start("exit", &socket);
@@ -445,7 +445,7 @@ TEST(a_child_that_follows_dies_with_its_parent)
   close(end.fd);
 }
 
-TEST(a_child_whose_parent_is_gone_already_knows_it)
+TEST(a_child_whose_parent_has_ended_ends_at_once)
 {
   int sockets[2];
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);

@@ -39,7 +39,7 @@ look_around(void* const context)
   return NULL;
 }
 
-TEST(a_thread_has_its_name_and_is_left_alone_by_signals)
+TEST(a_thread_has_its_name_and_blocks_signals)
 {
   Seen seen = { .name = "" };
   pthread_t thread;
@@ -52,7 +52,7 @@ TEST(a_thread_has_its_name_and_is_left_alone_by_signals)
   ck_assert(!sigismember(&own, SIGINT));
 }
 
-TEST(real_time_priority_is_had_or_refused_with_a_reason)
+TEST(real_time_priority_is_granted_or_refused_with_a_reason)
 {
   Error error = { STATUS_OK, "" };
   const Status status = rt_become_realtime(5, &error);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TEST(what_does_not_belong_becomes_a_question_mark)
+TEST(unprintable_characters_become_question_marks)
 {
   static const struct {
     const char* text;

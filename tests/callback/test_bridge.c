@@ -200,7 +200,7 @@ check_peaks(const uint32_t block_frames, const uint32_t n_outputs, const uint64_
   }
 }
 
-TEST(no_gap_is_louder_than_what_was_and_what_comes)
+TEST(no_gap_is_louder_than_the_audio_before_and_after_it)
 {
   check_peaks(BLOCK, 1, 100);
   for (uint32_t k = 0; k < ARRAY_LEN(orders); ++k) {
@@ -288,7 +288,7 @@ TEST(silence_before_and_after_the_gap_stays_silence)
   }
 }
 
-TEST(an_output_is_bridged_alike_whatever_is_beside_it)
+TEST(the_bridge_of_an_output_does_not_depend_on_other_outputs)
 {
   enum { N = 2U * BRIDGE_LANES + 1U };
   static Gap gaps[N];
@@ -445,7 +445,7 @@ TEST(the_time_follows_the_model)
   ck_assert_msg(largest <= 2.5 * least, "%s", text);
 }
 
-TEST(the_least_order_holds_what_was)
+TEST(the_lowest_order_holds_the_last_sample)
 {
   const uint32_t n = outputs_for_order(0, 16);
   static float silence[BEFORE];

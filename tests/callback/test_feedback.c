@@ -339,7 +339,7 @@ TEST(a_violent_loop_is_muted_within_seconds)
   loop_free(&loop);
 }
 
-TEST(a_loop_with_a_gain_below_1_is_none)
+TEST(a_loop_with_a_gain_below_1_is_no_feedback)
 {
   Loop loop;
   loop_new(&loop, 48000.0, 256);

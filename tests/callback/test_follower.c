@@ -26,7 +26,7 @@ level_db(const Follower* const follower)
   return 20.0 * log10(fmax(follower->level, 1e-20));
 }
 
-TEST(a_level_begins_with_the_plan_s_and_follows_after_a_tenth_of_a_second)
+TEST(a_level_starts_from_the_plan_and_follows_after_a_tenth_of_a_second)
 {
   Follower follower;
   follower_begin(&follower, RATE, 0.01F);

@@ -77,7 +77,7 @@ TEST(a_period_of_several_blocks_is_processed_in_slices)
   period_rig_free(&rig);
 }
 
-TEST(whoever_waits_misses_nothing)
+TEST(a_callback_that_waits_misses_no_block)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     PeriodRig rig;
@@ -163,7 +163,7 @@ TEST(each_output_has_a_level_of_its_own_and_may_be_silent)
   period_rig_free(&rig);
 }
 
-TEST(a_level_that_follows_is_that_of_the_wet_signal_and_begins_anew_with_another_rack)
+TEST(a_following_level_tracks_the_wet_signal_and_restarts_with_another_rack)
 {
   static const Fallback quiet[] = { { .level = 0.01F, .follows = true } };
   static const Fallback hardly_other[] = { { .level = 0.0105F, .follows = true } };
@@ -217,7 +217,7 @@ TEST(a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent)
 
 // ---- odd periods ----
 
-TEST(an_odd_period_is_silent_and_the_pipeline_starts_afresh)
+TEST(an_odd_period_is_silent_and_restarts_the_pipeline)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 64 });
@@ -298,7 +298,7 @@ play_samples(PeriodRig* const rig, const float* const wet)
   period_rig_run(rig);
 }
 
-TEST(what_leaves_is_finite_and_within_the_ceiling)
+TEST(the_output_is_finite_and_within_the_ceiling)
 {
   static const float wet[BLOCK] = { 0.5F,  NAN,   2.0F, -3.0F,  INFINITY, -INFINITY, 0.7F, -0.7F,
                                     1e38F, -0.0F, -NAN, 1e-40F, 0.8F,     -0.8F,     0.0F, 0.1F };
@@ -368,7 +368,7 @@ TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
   }
 }
 
-TEST(each_port_has_counters_of_its_own)
+TEST(each_port_has_its_own_counters)
 {
   PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.5F }, 2, 3);
@@ -413,7 +413,7 @@ TEST(each_port_has_counters_of_its_own)
 
 // ---- other threads ----
 
-TEST(the_clock_tells_the_frame_of_the_next_period)
+TEST(the_clock_has_the_frame_of_the_next_period)
 {
   PeriodRig rig;
   uint64_t before = time_now_ns();

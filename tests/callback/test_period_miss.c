@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-TEST(whoever_starts_to_wait_hears_wet_again_at_once)
+TEST(the_wet_signal_returns_at_once_when_the_callback_starts_to_wait)
 {
   PeriodRig rig;
   PeriodWorker worker;
@@ -421,7 +421,7 @@ puppet_run(Puppet* const puppet, const int64_t due)
   period_rig_run(&puppet->rig);
 }
 
-TEST(any_pattern_of_misses_sounds_as_the_rule_says)
+TEST(any_pattern_of_misses_follows_the_rule)
 {
   static Puppet puppet;
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
@@ -561,7 +561,7 @@ time_over_model(const uint32_t n_outputs, const uint32_t block_frames)
   return ratio;
 }
 
-TEST(all_that_a_late_block_costs_is_in_the_model)
+TEST(the_model_covers_the_whole_cost_of_a_late_block)
 {
   static const struct {
     uint32_t n_outputs, block_frames;
@@ -576,7 +576,7 @@ TEST(all_that_a_late_block_costs_is_in_the_model)
   }
 }
 
-TEST(what_depth_0_waits_leaves_time_for_the_bridge)
+TEST(the_wait_at_depth_0_leaves_time_for_the_bridge)
 {
   static const struct {
     uint32_t depth;

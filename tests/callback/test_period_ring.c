@@ -46,7 +46,7 @@ TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
   period_rig_free(&rig);
 }
 
-TEST(a_block_that_says_to_be_another_is_a_miss_and_a_fault)
+TEST(a_block_with_the_wrong_sequence_number_is_a_miss_and_a_fault)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -69,7 +69,7 @@ TEST(a_block_that_says_to_be_another_is_a_miss_and_a_fault)
   period_rig_free(&rig);
 }
 
-TEST(a_block_that_was_never_made_is_not_played)
+TEST(a_block_that_was_never_submitted_is_not_played)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
     PeriodRig rig;
@@ -87,7 +87,7 @@ TEST(a_block_that_was_never_made_is_not_played)
   }
 }
 
-TEST(what_is_given_back_twice_is_heard_once)
+TEST(a_block_that_is_finished_twice_is_played_once)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -188,7 +188,7 @@ TEST(faults_of_a_ring_that_was_left_stay_counted)
   period_rig_free(&rig);
 }
 
-TEST(an_exchange_in_the_middle_of_a_miss_or_of_an_odd_period_is_as_good)
+TEST(rings_can_be_exchanged_during_a_miss_or_an_odd_period)
 {
   PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
@@ -500,7 +500,7 @@ serve_garbage(const PeriodRig* const rig, uint64_t* const random)
   }
 }
 
-TEST(garbage_anywhere_in_the_region_costs_the_wet_signal_only)
+TEST(garbage_anywhere_in_the_region_only_costs_the_wet_signal)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     PeriodRig rig;

@@ -63,7 +63,7 @@ has_control(const char* const detector)
   return !strcmp(detector, "raw"); // has tests of its own
 }
 
-TEST(no_detector_is_without_its_control)
+TEST(every_detector_has_a_control)
 {
   for (uint32_t d = 0; rt_trap_detector(d); ++d) {
     ck_assert_msg(has_control(rt_trap_detector(d)), "nothing trips '%s'", rt_trap_detector(d));
@@ -176,7 +176,7 @@ TEST(futex_wakes_and_waits_are_counted_apart)
   ck_assert_uint_eq(rt_trap_counts().most_wakes, 2); // in one section
 }
 
-TEST(a_futex_call_that_is_not_ours_is_a_violation)
+TEST(a_futex_call_of_other_code_is_a_violation)
 {
   set_up();
   _Atomic uint32_t word = 0;

@@ -134,13 +134,13 @@ TEST(inputs_that_are_mixed_do_not_cancel)
   expect(&side, 1, FALLBACK_LEVEL, -3.0, 1.0);
 }
 
-TEST(what_is_heard_later_than_the_measurement_begins_with_silence)
+TEST(an_output_later_than_the_measurement_starts_with_silence)
 {
   const Fallbacks late = choose("delay 500ms mix=100% feedback=0%", 1);
   expect(&late, 1, FALLBACK_LEVEL, -(double)INFINITY, 0.0);
 }
 
-TEST(the_rack_s_word_counts_then_the_option_s)
+TEST(the_rack_s_statement_precedes_the_option)
 {
   static const char rack[] =
       "chain gain -12\nlate out:2 silence\nlate out:3 -20dB\nlate out:4 auto";
@@ -155,7 +155,7 @@ TEST(the_rack_s_word_counts_then_the_option_s)
   }
 }
 
-TEST(before_a_measurement_statements_apply_and_auto_has_the_last_choice)
+TEST(before_a_measurement_statements_apply_and_auto_keeps_its_last_choice)
 {
   static const char* const racks[] = {
     "chain gain -40\nlate out:2 silence\nlate out:3 -20dB\nlate out:4 auto",
@@ -190,7 +190,7 @@ TEST(before_a_measurement_statements_apply_and_auto_has_the_last_choice)
   }
 }
 
-TEST(without_any_measurement_auto_begins_with_silence_and_follows)
+TEST(without_a_measurement_auto_starts_with_silence_and_follows)
 {
   Rack* const rack = driver_rack("chain gain -40\nlate out:2 -20dB");
   Fallbacks measured = { .n = 0U };
@@ -202,7 +202,7 @@ TEST(without_any_measurement_auto_begins_with_silence_and_follows)
   rack_free(rack);
 }
 
-TEST(fallbacks_are_told_in_words_by_range)
+TEST(fallbacks_are_described_by_ranges_of_outputs)
 {
   const Fallbacks fallbacks =
       choose("chain in | gain -40 | out\nlate out:1-2 dry\nlate out:3 -35dB", 4);

@@ -63,7 +63,7 @@ TEST(below_the_knee_samples_pass_to_the_bit)
   ck_assert(counts.peak == amplitude(-0.81));
 }
 
-TEST(the_curve_is_the_one_that_is_stated)
+TEST(the_curve_is_the_documented_one)
 {
   for (uint32_t d = 0; d < ARRAY_LEN(ceilings_db); ++d) {
     const float ceiling = amplitude(ceilings_db[d]);
@@ -116,7 +116,7 @@ TEST(the_curve_has_no_corner)
   ck_assert_double_eq_tol(slope_before, 0.0, 1e-9);
 }
 
-TEST(what_is_no_number_or_denormal_becomes_0_on_any_thread)
+TEST(nan_and_denormals_become_0_on_any_thread)
 {
   static const float in[] = { 0.5F,     NAN,     -NAN,    INFINITY,       -INFINITY,
                               1e-40F,   -1e-45F, 1.0F,    FLT_MIN / 2.0F, FLT_MIN,
@@ -139,7 +139,7 @@ TEST(what_is_no_number_or_denormal_becomes_0_on_any_thread)
   }
 }
 
-TEST(what_is_bent_and_what_is_full_is_counted)
+TEST(limited_samples_and_samples_at_the_ceiling_are_counted)
 {
   const GuardCurve curve = guard_curve(1.0F);
   const float in[] = { 0.9F, curve.knee, nextafterf(curve.knee, 2.0F), -1.0F, curve.top, -5.0F,
@@ -153,7 +153,7 @@ TEST(what_is_bent_and_what_is_full_is_counted)
   ck_assert(out[4] == 1.0F && out[5] == -1.0F && out[6] == 0.0F && out[7] == 0.0F);
 }
 
-TEST(any_length_is_as_good)
+TEST(any_length_gives_the_same_result)
 {
   const GuardCurve curve = guard_curve(0.5F);
   float in[67];

@@ -51,7 +51,7 @@ TEST(every_job_runs_exactly_once)
   ck_assert_uint_eq(n_wrong, 0);
 }
 
-TEST(no_pool_is_a_pool_of_one)
+TEST(without_a_pool_jobs_run_on_the_caller)
 {
   Tally tally = { { 0 } };
   ck_assert_uint_eq(pool_size(NULL), 1);
@@ -197,7 +197,7 @@ both_sleep(void* const context)
   return n == 2U;
 }
 
-TEST(helpers_that_have_nothing_to_do_sleep)
+TEST(idle_helpers_sleep)
 {
   Pool* const pool = new_pool(2);
   Meeting meeting = { .n_jobs = 3 };

@@ -22,7 +22,7 @@ turned_ramp(void)
   return ramp;
 }
 
-TEST(a_ramp_arrives_exactly_and_rests)
+TEST(a_ramp_reaches_its_target_exactly_and_rests)
 {
   Ramp ramp = turned_ramp();
   float last = 0.0F;

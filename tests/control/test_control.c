@@ -142,7 +142,7 @@ TEST(several_statements_of_one_message_are_one_edit)
   control_rig_expect_rack("connect lowcut vol\nconnect vol out\n");
 }
 
-TEST(edits_that_cannot_be_are_refused_and_leave_the_rack)
+TEST(invalid_edits_are_rejected_and_leave_the_rack)
 {
   client_ask(rig.client, "/fail /rack/add 1 frequency is given twice; remove one", "/rack/add",
              "sssfsf", "twice", "highpass", "frequency", 80.0, "frequency", 90.0);
@@ -223,7 +223,7 @@ TEST(a_value_that_the_engine_cannot_take_is_not_in_the_document)
   client_ask(rig.client, "/node/vol/gain -6", "/node/vol/gain", "");
 }
 
-TEST(others_are_told_of_changes_and_the_maker_is_not)
+TEST(changes_are_sent_to_all_subscribers_but_the_sender)
 {
   client_ask(rig.client, "/done /server/notify", "/server/notify", "i", 1);
   client_ask(rig.other, "/done /server/notify", "/server/notify", "i", 1);
@@ -310,7 +310,7 @@ TEST(a_client_that_wants_failures_only_gets_no_done)
   client_ask(rig.client, "/done /node/vol/gain", "/node/vol/gain", "f", -7.0);
 }
 
-TEST(nobody_pushes_a_subscriber_out)
+TEST(new_subscribers_do_not_replace_active_ones)
 {
   enum { N_OTHERS = 40 };
   OscClient* others[N_OTHERS];
@@ -398,7 +398,7 @@ TEST(the_status_counts_what_was_refused)
   ck_assert_double_eq(control_rig_status("osc_unknown"), 1.0);
 }
 
-TEST(nodes_are_told_with_where_they_run_and_why)
+TEST(node_queries_report_the_backend_and_its_reason)
 {
   client_ask(rig.client, "/done*", "/rack/chain", "s", "a: gain | b: highpass 80 | c: gain");
   client_ask(rig.client,
@@ -408,12 +408,12 @@ TEST(nodes_are_told_with_where_they_run_and_why)
              2);
 }
 
-TEST(a_node_that_is_not_heard_yet_waits)
+TEST(a_query_of_a_node_that_does_not_play_yet_waits)
 {
   client_ask(rig.client, "/server/nodes lowcut highpass - waiting\n*", "/server/nodes", "");
 }
 
-TEST(an_address_that_ends_in_a_slash_is_no_amplifier)
+TEST(an_address_that_ends_in_a_slash_gets_no_amplified_reply)
 {
   client_send_bytes(rig.client, "/\0\0\0,\0\0\0", 8);
   client_expect(rig.client, "/fail  1 *");
@@ -447,7 +447,7 @@ take_reports(OscClient* const client)
   return n;
 }
 
-TEST(a_sender_that_floods_is_told_once_a_second_and_the_others_are_not)
+TEST(only_a_sender_that_floods_gets_a_report_once_a_second)
 {
   size_t n_bytes = 0;
   void* const bundle = make_costly_bundle(&n_bytes);
@@ -521,7 +521,7 @@ TEST(racks_are_saved_and_loaded_inside_the_folder)
   ck_assert_double_eq(control_rig_status("commands_failed"), 3.0);
 }
 
-TEST(no_message_comes_back_as_an_order_to_a_terminal)
+TEST(no_message_returns_terminal_control_characters)
 {
   client_ask(rig.client,
              "/fail /rack/chain 2 chain:1:6: gain takes a number in dB, not "

@@ -66,7 +66,7 @@ TEST(more_warnings_than_a_message_holds_are_counted)
   ck_assert_int_eq(strncmp(text, lines, (size_t)(rest - text)), 0);
 }
 
-TEST(only_lines_that_were_not_there_before_are_fresh)
+TEST(only_new_lines_are_reported_as_warnings)
 {
   Rack* const rack = rack_new();
   Advice advice = { .text = NULL };
@@ -87,7 +87,7 @@ TEST(only_lines_that_were_not_there_before_are_fresh)
   rack_free(rack);
 }
 
-TEST(many_warnings_are_not_compared_each_with_each)
+TEST(many_warnings_are_not_compared_pairwise)
 {
   enum { N_NODES = 2048 };
   Rack* const rack = rack_new();

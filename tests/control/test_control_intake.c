@@ -64,7 +64,7 @@ TEST(an_ip4_address_is_the_same_inside_ip6)
   ck_assert(!may("192.0.2.7", "::192.0.2.7")); // deprecated, and something else
 }
 
-TEST(this_machine_always_may)
+TEST(this_machine_is_always_allowed)
 {
   const Allow nobody = { .n_rules = 0 };
   const char* const own[] = { "127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1" };
@@ -96,7 +96,7 @@ TEST(a_bad_list_is_refused)
   }
 }
 
-TEST(a_list_is_bounded_and_has_room_for_ourselves)
+TEST(a_list_is_bounded_and_has_room_for_this_machine)
 {
   Allow allow = { .n_rules = 0 };
   Error error;
@@ -160,7 +160,7 @@ take_turn(const uint64_t now_ns, const uint64_t cost_ns)
   return port;
 }
 
-TEST(nobody_waits_behind_an_expensive_sender)
+TEST(no_sender_waits_for_an_expensive_one)
 {
   begin();
   uint64_t now_ns = BEGIN_NS;
@@ -212,7 +212,7 @@ TEST(a_sender_alone_has_every_turn)
   end();
 }
 
-TEST(a_new_sender_is_heard_beside_2000_that_flood)
+TEST(a_new_sender_is_served_beside_2000_that_flood)
 {
   enum { N_FLOODS = 2000 };
   begin();
@@ -252,7 +252,7 @@ TEST(new_senders_take_every_second_turn_at_most)
   end();
 }
 
-TEST(a_debt_is_paid_by_rest)
+TEST(a_debt_decreases_while_the_sender_pauses)
 {
   begin();
   put_ping(1, BEGIN_NS);
@@ -307,7 +307,7 @@ TEST(a_batch_whose_time_has_come_goes_before_packets)
   end();
 }
 
-TEST(a_host_elsewhere_is_one_sender_whatever_its_ports)
+TEST(a_remote_host_is_one_sender_for_all_its_ports)
 {
   begin();
   for (uint16_t i = 0; i < 1000; ++i) {
@@ -442,7 +442,7 @@ TEST(values_outlive_other_packets)
   end();
 }
 
-TEST(packets_that_look_like_values_and_are_none_are_no_trouble)
+TEST(malformed_packets_that_look_like_values_are_dropped_safely)
 {
   static const char* const packets[] = { "/node/",
                                          "/node/n/gain",
@@ -462,7 +462,7 @@ TEST(packets_that_look_like_values_and_are_none_are_no_trouble)
   end();
 }
 
-TEST(queues_are_bounded_and_everybody_finds_room)
+TEST(queues_are_bounded_and_leave_room_for_every_sender)
 {
   static uint8_t bytes[65504] = "#bundle";
   begin();
@@ -609,7 +609,7 @@ TEST(the_parts_of_a_bundle_share_its_bytes)
   batch_free(part);
 }
 
-TEST(what_was_dropped_is_reported_once_a_second_to_each)
+TEST(dropped_packets_are_reported_to_each_sender_once_a_second)
 {
   begin();
   uint64_t now_ns = BEGIN_NS;
@@ -675,7 +675,7 @@ TEST(one_round_takes_in_a_bounded_number_of_packets)
   close(from);
 }
 
-TEST(what_was_there_before_the_start_is_taken_in)
+TEST(packets_received_before_the_start_are_processed)
 {
   static Intake intake;
   Peer server;
@@ -690,7 +690,7 @@ TEST(what_was_there_before_the_start_is_taken_in)
   close(to);
 }
 
-TEST(who_is_not_on_the_list_is_not_listened_to)
+TEST(packets_of_senders_outside_the_list_are_ignored)
 {
   static Intake intake;
   int pair[2]; // a peer that is no IP address at all is on no list

@@ -56,7 +56,7 @@ TEST(peers_differ_by_port_and_address)
   ck_assert(!peer_equal(&a, &family));
 }
 
-TEST(strangers_get_no_answer_that_is_larger_than_their_request)
+TEST(an_unsubscribed_sender_gets_no_reply_larger_than_its_request)
 {
   Outlet outlet = { .socket = socket(AF_INET, SOCK_DGRAM, 0), .loopback = -1 };
   const Peer stranger = peer_of("192.0.2.1", 9); // RFC 5737: nobody has this address
@@ -72,7 +72,7 @@ TEST(strangers_get_no_answer_that_is_larger_than_their_request)
   close(outlet.socket);
 }
 
-TEST(nothing_is_sent_to_ones_own_address)
+TEST(nothing_is_sent_to_the_server_s_own_address)
 {
   const Peer own = peer_of("127.0.0.1", 9);
   const Peer any = peer_of("0.0.0.0", 9);
@@ -103,7 +103,7 @@ read_message(const Peer* const peer, const void* const packet, const size_t n_by
   return batch;
 }
 
-TEST(many_answers_to_one_message_of_a_stranger_are_no_larger_either)
+TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
 {
   // A peer that is no IP address is no loopback address, and can be on this machine.
   static Control control;
@@ -372,7 +372,7 @@ TEST(a_value_sent_ahead_is_sent_again_past_an_edit_that_came_after_it)
   ck_assert_uint_eq(count_sets(true), 2); // the edit has the value of before
 }
 
-TEST(edits_of_a_sender_in_debt_keep_nobody_waiting)
+TEST(edits_of_a_sender_in_debt_do_not_delay_others)
 {
   static Control control;
   static const EngineReply heard = { .status = STATUS_OK };
@@ -444,7 +444,7 @@ note_told(void* const context, const Peer* const to, const NotifyKey* const key)
   told->newest = *key;
 }
 
-TEST(news_are_merged_within_an_interval_and_the_last_is_told)
+TEST(notifications_are_merged_within_an_interval_and_the_last_is_sent)
 {
   static Notify notify;
   Told told = { 0 };
@@ -470,7 +470,7 @@ TEST(news_are_merged_within_an_interval_and_the_last_is_told)
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
 }
 
-TEST(too_many_news_become_one)
+TEST(too_many_notifications_become_one)
 {
   static Notify notify;
   Told told = { 0 };
@@ -508,7 +508,7 @@ subscribe_all(Notify* const notify, Told* const told)
   }
 }
 
-TEST(very_many_news_go_out_in_several_rounds)
+TEST(very_many_notifications_are_sent_in_several_rounds)
 {
   static Notify notify;
   Told told = { 0 };
@@ -532,7 +532,7 @@ TEST(very_many_news_go_out_in_several_rounds)
   }
 }
 
-TEST(what_changes_always_keeps_no_other_news_back)
+TEST(a_value_that_changes_all_the_time_does_not_delay_other_notifications)
 {
   static Notify notify;
   Told told = { 0 };
@@ -564,7 +564,7 @@ rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db
   return rack;
 }
 
-TEST(a_replaced_document_is_told_in_parts_each_value_once)
+TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
 {
   static Notify notify;
   Told told = { 0 };
@@ -620,7 +620,7 @@ TEST(a_replaced_document_is_told_in_parts_each_value_once)
   notify_clear(&notify);
 }
 
-TEST(a_client_has_one_place_for_all_its_wishes)
+TEST(a_client_has_one_entry_for_all_its_subscriptions)
 {
   static Notify notify;
   const Peer peer = peer_of("127.0.0.1", 1);
@@ -649,7 +649,7 @@ open_client(Peer* const own)
   return fd;
 }
 
-TEST(clients_that_are_there_stay_and_those_that_have_gone_make_way)
+TEST(active_clients_stay_and_inactive_ones_are_replaced)
 {
   static const NotifyWish wishes[] = { NOTIFY_NEWS, NOTIFY_QUIET };
   static Notify notify;

@@ -77,7 +77,7 @@ start(void)
   set_hanging(true);
 }
 
-TEST(nobody_waits_for_a_rack_that_is_being_saved)
+TEST(no_command_waits_for_a_rack_that_is_being_saved)
 {
   client_send(rig.client, "/rack/save", "s", "saved.rack");
   wait_for_hang();
@@ -155,7 +155,7 @@ TEST(the_server_ends_while_the_disk_hangs)
   set_hanging(false);
 }
 
-TEST(what_was_asked_for_is_written_before_the_end)
+TEST(requested_files_are_written_before_the_end)
 {
   client_send(rig.client, "/rack/save", "s", "a.rack");
   wait_for_hang();

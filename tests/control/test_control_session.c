@@ -44,7 +44,7 @@ TEST(one_edit_is_in_flight_and_the_others_wait_in_order)
   client_expect(rig.client, "/done /rack/connect 3 640");
 }
 
-TEST(a_refused_edit_leaves_nothing_and_what_needed_it_is_refused)
+TEST(a_rejected_edit_changes_nothing_and_edits_that_depend_on_it_are_rejected)
 {
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
@@ -81,7 +81,7 @@ TEST(a_node_whose_neighbours_cannot_be_connected_is_to_be_disconnected_first)
   client_expect(rig.client, "/fail /rack/set 2 remove vol connects its neighbours; *");
 }
 
-TEST(a_refusal_for_another_reason_says_nothing_of_a_removed_node)
+TEST(a_rejection_for_another_reason_does_not_mention_a_removed_node)
 {
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/remove", "s", "vol");
@@ -127,7 +127,7 @@ TEST(an_edit_that_changes_nothing_is_done_without_the_engine)
   ck_assert_uint_eq(fake_engine_n_edits(rig.engine), 0);
 }
 
-TEST(what_waits_behind_an_edit_keeps_nobody_else_waiting)
+TEST(commands_that_wait_for_an_edit_do_not_delay_other_senders)
 {
   enum { N_WAITING = 900 };
   fake_engine_hold(rig.engine, true);
@@ -158,7 +158,7 @@ TEST(what_waits_behind_an_edit_keeps_nobody_else_waiting)
 
 // ---- values and edits ----
 
-TEST(values_that_are_heard_overtake_an_edit_in_flight)
+TEST(values_of_nodes_that_play_overtake_an_edit_in_flight)
 {
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
@@ -173,7 +173,7 @@ TEST(values_that_are_heard_overtake_an_edit_in_flight)
   control_rig_expect_rack("add vol gain gain=-30dB");
 }
 
-TEST(values_of_a_node_on_its_way_wait_until_it_is_heard)
+TEST(values_of_a_new_node_wait_until_it_plays)
 {
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
@@ -188,7 +188,7 @@ TEST(values_of_a_node_on_its_way_wait_until_it_is_heard)
   ck_assert_double_eq(control_rig_newest_value(), -30.0);
 }
 
-TEST(values_of_a_node_that_is_refused_are_refused)
+TEST(values_of_a_rejected_node_are_rejected)
 {
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
@@ -200,7 +200,7 @@ TEST(values_of_a_node_that_is_refused_are_refused)
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), 0);
 }
 
-TEST(a_node_made_anew_under_the_same_name_gets_its_own_values)
+TEST(a_new_node_with_an_old_name_gets_its_own_values)
 {
   fake_engine_hold(rig.engine, true);
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -217,7 +217,7 @@ TEST(a_node_made_anew_under_the_same_name_gets_its_own_values)
   control_rig_expect_rack("add vol gain gain=-30dB");
 }
 
-TEST(the_last_word_wins_over_edits_that_waited)
+TEST(the_last_value_wins_over_edits_that_waited)
 {
   fake_engine_hold(rig.engine, true);
   client_send(rig.client, "/rack/add", "ss", "a", "gain");
@@ -368,7 +368,7 @@ TEST(a_value_set_during_an_undo_does_not_confuse_the_steps)
   control_rig_expect_rack("add vol gain gain=-6dB\nconnect");
 }
 
-TEST(what_is_undone_does_not_lend_its_identity)
+TEST(an_undone_node_does_not_pass_on_its_uid)
 {
   client_ask(rig.client, "/done*", "/rack/add", "ss", "a", "gain");
   client_ask(rig.client, "/done*", "/node/a/gain", "f", -1.0);
@@ -404,7 +404,7 @@ TEST(a_bundle_with_an_edit_is_one_edit)
   control_rig_expect_rack("add vol gain gain=-3dB\nadd a gain gain=-2dB");
 }
 
-TEST(a_bundle_fails_as_a_whole_and_names_the_culprit)
+TEST(a_bundle_fails_as_a_whole_and_names_the_failed_message)
 {
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/rack/add", "ss", "a", "gain");
@@ -466,7 +466,7 @@ TEST(reads_and_saves_in_a_bundle_follow_its_changes)
   control_rig_expect_rack("gain=-7dB");
 }
 
-TEST(undo_is_no_part_of_a_bundle)
+TEST(undo_is_rejected_in_a_bundle)
 {
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   bundle_add(bundle, "/rack/undo", "");
@@ -487,7 +487,7 @@ frame_of(const lo_timetag tag)
   return (double)engine_frame_at(rig.engine, ns);
 }
 
-TEST(values_with_a_time_are_stamped_ahead_and_written_down_in_time)
+TEST(values_with_a_time_are_sent_ahead_and_enter_the_document_in_time)
 {
   const lo_timetag tag = tag_in(SOON_S);
   const double frame = frame_of(tag);
@@ -565,7 +565,7 @@ TEST(a_time_that_is_past_means_at_once_and_one_far_ahead_is_refused)
 }
 
 /// Libraries send the time tag 0 for a bundle that was given none.
-TEST(a_time_tag_of_zero_means_at_once_and_inside_a_bundle_that_ones_time)
+TEST(a_time_tag_of_zero_means_at_once_or_the_time_of_the_outer_bundle)
 {
   const lo_timetag zero = { 0, 0 };
   lo_bundle bundle = lo_bundle_new(zero);

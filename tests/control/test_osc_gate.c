@@ -37,7 +37,7 @@ can_be_read(const uint8_t* const bytes, const size_t n_bytes)
   return status == STATUS_OK;
 }
 
-TEST(every_packet_is_judged_rightly)
+TEST(every_packet_gets_the_expected_verdict)
 {
   OscCorpus corpus = read_corpus();
   uint32_t n_of[GATE_N_REASONS] = { 0 };

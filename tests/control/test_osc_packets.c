@@ -56,7 +56,7 @@ TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
   osc_corpus_clear(&corpus);
 }
 
-TEST(each_good_packet_is_taken_in)
+TEST(each_good_packet_is_accepted)
 {
   OscCorpus corpus = read_corpus();
   uint32_t n_packets = 0;
@@ -87,7 +87,7 @@ TEST(each_good_packet_is_taken_in)
   osc_corpus_clear(&corpus);
 }
 
-TEST(questions_that_take_long_keep_nobody_else_waiting)
+TEST(slow_queries_do_not_delay_other_senders)
 {
   enum { N_NODES = 500, N_QUESTIONS = 2000 };
   char rack[8 * N_NODES] = "gain";

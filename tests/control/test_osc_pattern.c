@@ -59,7 +59,7 @@ static const struct {
   { "{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}{a,a,a}b", NAME_63, false },
 };
 
-TEST(patterns_match_what_they_say)
+TEST(patterns_match_the_expected_names)
 {
   for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
     ck_assert_msg(pattern_match(cases[i].pattern, cases[i].name) == cases[i].matches,
@@ -67,7 +67,7 @@ TEST(patterns_match_what_they_say)
   }
 }
 
-TEST(patterns_are_told_from_names)
+TEST(patterns_are_distinguished_from_names)
 {
   ck_assert(!pattern_is_magic("low-cut_2"));
   ck_assert(pattern_is_magic("low*"));

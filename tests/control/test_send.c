@@ -85,7 +85,7 @@ TEST(a_bundle_is_one_edit_and_waited_for)
   program_clear(&program);
 }
 
-TEST(a_bundle_that_cannot_be_is_not_sent)
+TEST(an_invalid_bundle_is_not_sent)
 {
   SEND("-b", "/rack/clear", ",", "rack/clear");
   program_expect_end(&program, 2, "", "\"rack/clear\" is no OSC address");
@@ -129,7 +129,7 @@ TEST(answers_can_be_json)
   program_clear(&program);
 }
 
-TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
+TEST(options_may_stand_anywhere_and_negative_numbers_are_operands)
 {
   PROGRAM_RUN(&program, "send", "/node/vol/gain", "-12", "-p", rig.port);
   program_expect_end(&program, 0, "/done s \"/node/vol/gain\"\n", "");
@@ -141,7 +141,7 @@ TEST(options_may_stand_anywhere_and_negative_numbers_are_none)
   program_clear(&program);
 }
 
-TEST(what_the_server_says_of_itself_is_an_object)
+TEST(replies_about_the_server_are_an_object)
 {
   SEND("--json", "/server/status");
   json_t* status = json_loads(program.out, 0, NULL);

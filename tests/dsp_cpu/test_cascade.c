@@ -226,7 +226,7 @@ TEST(silence_gives_silence_and_denormals_are_harmless)
   rig_free(&rig);
 }
 
-TEST(a_reset_unit_has_forgotten_a_nan)
+TEST(a_reset_unit_has_no_nan_left)
 {
   fill_noise();
   FxRig rig = elliptic_rig(1);

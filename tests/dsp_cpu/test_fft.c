@@ -68,7 +68,7 @@ check_size(const uint32_t n, const uint32_t n_columns)
   fft_release(fft);
 }
 
-TEST(transforms_are_the_sums_they_should_be)
+TEST(transforms_equal_the_direct_sums)
 {
   static const uint32_t sizes[] = { 1, 2, 3, 16, 31, 64, 100, 441, 480, 1000, 1024, 2048 };
   for (size_t i = 0; i < ARRAY_LEN(sizes); ++i) {

@@ -161,7 +161,7 @@ static const Case ringing[] = {
   { "notch", 48000.0, { { .id = "frequency", .number = 1000.0 } }, 1 },
 };
 
-TEST(an_impulse_is_over_after_the_tail_and_not_long_before)
+TEST(an_impulse_decays_by_the_end_of_the_tail_and_not_long_before)
 {
   memset(in, 0, sizeof(in));
   in[0] = 1.0F;

@@ -148,7 +148,7 @@ TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
   }
 }
 
-TEST(without_mix_or_above_nothing_samples_pass_unchanged)
+TEST(without_mix_or_ratio_samples_pass_unchanged)
 {
   static const RigArg idle[] = { { .id = "mix", .number = 0.0 }, { .id = "ratio", .number = 1.0 } };
   signal_noise(in[0], FRAMES, 1);
@@ -235,7 +235,7 @@ TEST(an_attack_of_0_sets_in_without_a_step)
   rig_free(&rig);
 }
 
-TEST(it_never_makes_louder)
+TEST(the_compressor_never_raises_the_level)
 {
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 1.0F;

@@ -233,7 +233,7 @@ TEST(odd_ping_pong_is_refused)
   ck_assert_ptr_nonnull(strstr(error.text, "pairs"));
 }
 
-TEST(whatever_can_be_set_can_be_made)
+TEST(a_node_can_be_created_with_any_value_that_can_be_set)
 {
   static const struct {
     const char* id;

@@ -140,7 +140,7 @@ TEST(one_number_per_line_is_one_filter_for_all_channels)
     ck_assert_msg(strstr(error.text, first) && strstr(error.text, second), "%s", error.text);      \
   } while (0)
 
-TEST(what_cannot_be_is_refused_with_the_way_out)
+TEST(invalid_designs_are_rejected_with_advice)
 {
   static const float numbers[9] = { 1.0F };
   const FxFile three = { "taps.txt", 3, 3, numbers, false, 0 };
@@ -222,7 +222,7 @@ kernel_of(const uint32_t n_taps)
   return kernel.passes[0].entry;
 }
 
-TEST(a_device_has_partitions_for_what_its_direct_kernel_has_no_room_for)
+TEST(a_device_uses_partitions_when_its_direct_kernel_has_no_room)
 {
   ck_assert_str_eq(kernel_of(1), "fx_fir");
   ck_assert_str_eq(kernel_of(FIR_MAX_DIRECT_TAPS), "fx_fir");

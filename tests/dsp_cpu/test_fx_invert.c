@@ -41,7 +41,7 @@ TEST(the_listed_channels_are_flipped_exactly_and_the_others_pass)
   free(in);
 }
 
-TEST(lists_that_make_no_sense_are_refused)
+TEST(invalid_lists_are_rejected)
 {
   const struct {
     const char *list, *message;

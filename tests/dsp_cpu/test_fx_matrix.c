@@ -106,7 +106,7 @@ TEST(rows_come_from_a_file_too)
   ck_assert_ptr_nonnull(strstr(error.text, "m.txt"));
 }
 
-TEST(rows_that_are_none_are_refused_with_their_place)
+TEST(invalid_rows_are_rejected_with_their_place)
 {
   const struct {
     const char *rows, *message;

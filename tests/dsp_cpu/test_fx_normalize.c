@@ -265,7 +265,7 @@ TEST(samples_that_are_no_numbers_count_as_silence)
   free(in);
 }
 
-TEST(one_behind_another_measures_what_that_one_makes)
+TEST(a_second_normalize_measures_the_output_of_the_first)
 {
   static const char document[] = // in the order against the signal
       "add last normalize rms -20\nadd first normalize peak -30\n"

@@ -81,7 +81,7 @@ check_level(const uint32_t n_points, const bool at_once)
   level_free(level);
 }
 
-TEST(a_level_convolves_its_stretch_of_the_response)
+TEST(a_level_convolves_its_range_of_the_response)
 {
   static const uint32_t sizes[] = { 16, 32, 63, 100, 256, 512, 1000, 2048, 8192 };
   for (size_t i = 0; i < ARRAY_LEN(sizes); ++i) {
@@ -90,7 +90,7 @@ TEST(a_level_convolves_its_stretch_of_the_response)
   }
 }
 
-TEST(units_that_are_to_be_spread_are_small_and_add_up)
+TEST(units_to_be_spread_are_small_and_sum_to_the_level)
 {
   for (uint32_t n_points = 512; n_points <= MAX_POINTS; n_points *= 2U) {
     Level* const level = make_level(n_points, n_points, 0, false);

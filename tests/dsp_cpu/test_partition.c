@@ -139,7 +139,7 @@ static const uint32_t blocks[] = {
   1, 16, 31, 64, 100, 441, 480, 512, 1000, 1021, 1024, 4096, 8192
 };
 
-TEST(any_response_in_blocks_of_any_size)
+TEST(a_response_of_any_length_is_convolved_in_blocks_of_any_size)
 {
   static const uint64_t sizes[] = { 1, 2, 63, 64, 65, 1000, 48000 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
@@ -149,14 +149,14 @@ TEST(any_response_in_blocks_of_any_size)
   }
 }
 
-TEST(half_a_million_taps_in_blocks_of_any_size)
+TEST(half_a_million_taps_are_convolved_in_blocks_of_any_size)
 {
   for (size_t b = 1; b < ARRAY_LEN(blocks); b += 2U) {
     check_size(500000, blocks[b], SPLIT_BLOCKS);
   }
 }
 
-TEST(any_division_into_runs)
+TEST(any_division_into_runs_gives_the_same_output)
 {
   static const uint64_t sizes[] = { 65, 20000 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
@@ -166,7 +166,7 @@ TEST(any_division_into_runs)
   }
 }
 
-TEST(scipy_agrees)
+TEST(the_output_agrees_with_scipy)
 {
   static const struct {
     uint32_t n_taps, n_frames, first;
@@ -266,7 +266,7 @@ TEST(the_same_sound_gives_the_same_bits_after_any_rest)
   check_rest(2001 * 64);
 }
 
-TEST(an_impulse_brings_out_the_response)
+TEST(an_impulse_gives_the_response)
 {
   enum { TAPS = 3000, FRAMES = 4096 };
   float* const taps = response(TAPS, 2);

@@ -149,7 +149,7 @@ TEST(spectra_are_the_transforms_of_the_taps)
   free(taps);
 }
 
-TEST(what_cannot_be_counted_is_refused)
+TEST(sizes_beyond_32_bits_are_rejected)
 {
   PartitionKernelSpec spec = { NULL, UINT64_MAX, 1, 1, 1, 1, 64 };
   PartitionKernel* kernel = NULL;

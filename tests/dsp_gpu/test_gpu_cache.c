@@ -89,7 +89,7 @@ write_bytes(const char* const path, const char* const bytes, const size_t n_byte
   ck_assert(file && fwrite(bytes, 1, n_bytes, file) == n_bytes && !fclose(file));
 }
 
-TEST(what_was_stored_is_loaded)
+TEST(a_stored_module_is_loaded)
 {
   begin();
   ck_assert(!is_module_there());
@@ -99,7 +99,7 @@ TEST(what_was_stored_is_loaded)
   end();
 }
 
-TEST(the_last_one_stored_counts)
+TEST(the_module_stored_last_is_loaded)
 {
   begin();
   ck_assert(gpu_cache_store(key, "old", 3));
@@ -108,7 +108,7 @@ TEST(the_last_one_stored_counts)
   end();
 }
 
-TEST(every_word_counts_and_so_does_where_it_ends)
+TEST(every_word_of_the_key_and_its_end_count)
 {
   static const char* const others[][5] = {
     { "cuda", "driver 1", "-DN=64", "kernel source" },
@@ -145,7 +145,7 @@ TEST(a_key_with_the_same_hash_is_a_miss)
   end();
 }
 
-TEST(any_changed_byte_is_a_miss_and_the_file_goes)
+TEST(any_changed_byte_is_a_miss_and_deletes_the_file)
 {
   char bytes[512];
   begin();
@@ -166,7 +166,7 @@ TEST(any_changed_byte_is_a_miss_and_the_file_goes)
   end();
 }
 
-TEST(any_other_length_is_a_miss_and_the_file_goes)
+TEST(any_other_length_is_a_miss_and_deletes_the_file)
 {
   char bytes[512] = { 0 };
   begin();
@@ -204,7 +204,7 @@ TEST(the_folder_may_be_deleted_at_any_time)
   end();
 }
 
-TEST(a_folder_that_cannot_be_had_is_no_error)
+TEST(a_folder_that_cannot_be_made_is_no_error)
 {
   begin();
   scratch_write(&home, "file", "", 0); // root passes permissions, but not a file for a folder

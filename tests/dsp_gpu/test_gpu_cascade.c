@@ -227,7 +227,7 @@ play_changes(const char* const rack, const char* const param, const double* cons
   return worst;
 }
 
-TEST(changes_within_changes_sound_like_the_cpu)
+TEST(changes_during_a_fade_match_the_cpu)
 {
   const double notes[] = { 300.0, 4000.0, 90.0, 91.0, 12000.0, 40.0, 40.5, 1000.0 };
   const double near[] = { 1003.0, 998.0, 1004.0, 1000.0, 996.0, 1001.0, 1005.0, 999.0 };

@@ -280,7 +280,7 @@ check_fault(const Case* const c, const uint32_t frame, const float fault, const 
   play_free(&play);
 }
 
-TEST(a_unit_begins_anew_after_what_is_not_finite)
+TEST(a_unit_restarts_after_a_non_finite_output)
 {
   check_fault(&(Case){ "x: convolver ir", 2, 2, 1, 600, 64, RIG_BLOCKS, 6000 }, 3000U, NAN, 1U);
   check_fault(&(Case){ "x: convolver ir", 2, 2, 4, 600, 64, RIG_BLOCKS, 6000 }, 3000U, NAN, 1U);

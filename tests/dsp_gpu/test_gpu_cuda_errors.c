@@ -37,7 +37,7 @@ TEST(without_a_driver_it_says_what_to_install)
   ck_assert_uint_eq(driver.has, 99);
 }
 
-TEST(an_old_driver_is_told_by_the_function_it_lacks)
+TEST(an_old_driver_is_recognised_by_a_missing_function)
 {
   static const char* const names[] = { "libm.so.6", NULL }; // a library with none of them
   CudaDriver driver;
@@ -46,7 +46,7 @@ TEST(an_old_driver_is_told_by_the_function_it_lacks)
   assert_says(&error, "libm.so.6 has no cuGetErrorName: the NVIDIA driver is older than CUDA 11.4");
 }
 
-TEST(a_driver_without_an_optional_function_will_do)
+TEST(a_driver_without_an_optional_function_is_accepted)
 {
   const char* const names[] = { getenv("WARPRACK_FAKE_OLD_CUDA"), NULL };
   CudaDriver driver;
@@ -153,7 +153,7 @@ TEST(out_of_memory_says_how_much)
   cuda_rig_free(&rig);
 }
 
-TEST(what_cannot_be_recorded_is_refused)
+TEST(invalid_work_is_not_recorded)
 {
   CudaRig rig = cuda_rig();
   Error error = { 0 };
@@ -312,7 +312,7 @@ fail_once(const uint32_t n_good, const int result)
   return has_failed;
 }
 
-TEST(nothing_leaks_whichever_call_is_refused)
+TEST(nothing_leaks_when_any_call_fails)
 {
   uint32_t n_good = 0;
   load_all();
@@ -375,7 +375,7 @@ give_once(const uint32_t n_good, const unsigned char byte)
   return has_failed;
 }
 
-TEST(what_the_driver_hands_out_is_checked)
+TEST(results_of_the_driver_are_checked)
 {
   static const struct {
     unsigned char byte;
@@ -391,7 +391,7 @@ TEST(what_the_driver_hands_out_is_checked)
   }
 }
 
-TEST(an_absurd_number_of_devices_is_none)
+TEST(an_absurd_number_of_devices_counts_as_none)
 {
   cuda_rig_prepare();
   ck_assert(!gpu_cuda.load(NULL));

@@ -474,7 +474,7 @@ make_responses(void)
   }
 }
 
-TEST(a_device_plays_what_the_cpu_plays)
+TEST(a_device_gives_the_output_of_the_cpu)
 {
   uint32_t n_checked = 0;
   make_cases();
@@ -673,7 +673,7 @@ TEST(a_deep_note_does_not_drift)
   }
 }
 
-TEST(what_is_not_finite_is_silenced_as_by_the_cpu)
+TEST(non_finite_outputs_are_silenced_as_on_the_cpu)
 {
   make_cases();
   for (size_t c = 0; c < n_cases; ++c) {
@@ -724,7 +724,7 @@ TEST(groups_that_share_a_block_play_what_the_cpu_plays)
   }
 }
 
-TEST(what_is_not_finite_in_any_tile_silences_its_channel)
+TEST(a_non_finite_output_in_any_tile_silences_its_channel)
 {
   static const EffectCase effect_case = { .chain = "x: fir lowpass 1kHz taps=301" };
   for (uint32_t frame = 1030; frame < 2304U && (!only || !strcmp(only, "fir")); frame += 125U) {

@@ -186,7 +186,7 @@ TEST(after_a_rest_the_device_is_used_again)
   clear(out);
 }
 
-TEST(a_hang_is_found_and_left_alone)
+TEST(a_hang_is_detected_and_the_device_abandoned)
 {
   start("gpu.hang@100", "--in-process"); // else the worker is replaced
   program_expect(&program, "left alone until the next start");

@@ -135,7 +135,7 @@ TEST(an_error_fails_its_block_and_all_after_it)
   ck_assert(bench_free(&bench));
 }
 
-TEST(the_rack_goes_on_on_the_cpu_with_its_values)
+TEST(the_rack_continues_on_the_cpu_with_its_values)
 {
   char faults[64];
   snprintf(faults, sizeof(faults), "gpu.error@%u=700", N_TRIALS + 60U);
@@ -154,7 +154,7 @@ TEST(the_rack_goes_on_on_the_cpu_with_its_values)
   bench_free(&bench);
 }
 
-TEST(what_runs_on_the_cpu_keeps_its_state)
+TEST(nodes_on_the_cpu_keep_their_state)
 {
   enum { DELAY_BLOCKS = 40 };
   char rack[96];
@@ -203,7 +203,7 @@ TEST(delay_lines_go_with_the_device)
 
 // ---- blocks that do not come back ----
 
-TEST(a_device_that_hangs_is_found_and_left_alone)
+TEST(a_device_that_hangs_is_detected_and_abandoned)
 {
   char faults[64];
   snprintf(faults, sizeof(faults), "gpu.hang@%u", N_TRIALS + 3U);
@@ -230,7 +230,7 @@ TEST(a_device_that_hangs_is_found_and_left_alone)
   ck_assert(!bench_free(&bench));
 }
 
-TEST(a_device_that_is_late_gives_everything_back)
+TEST(a_device_that_is_late_frees_everything)
 {
   char faults[64];
   snprintf(faults, sizeof(faults), "gpu.late@%u=600", N_TRIALS + 3U);

@@ -117,7 +117,7 @@ empty_cache(void)
   }
 }
 
-TEST(what_was_compiled_once_is_not_compiled_again)
+TEST(a_module_is_compiled_only_once)
 {
   empty_cache();
   ck_assert_uint_eq(compile_and_run(), 1);
@@ -488,7 +488,7 @@ gated_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_uint
 
 // (A gate that is opened with an error would be an error of the driver's own making, but PoCL 3.1
 // does not survive that: it runs the command that it has let fail.)
-TEST(a_block_that_is_held_up_is_not_done_and_holds_nobody_up)
+TEST(a_delayed_block_is_not_done_and_blocks_no_caller)
 {
   void* const loader = dlopen("libOpenCL.so.1", RTLD_NOW);
   cl_event (*create)(cl_context, cl_int*) = NULL;
@@ -520,7 +520,7 @@ TEST(a_block_that_is_held_up_is_not_done_and_holds_nobody_up)
   dlclose(loader);
 }
 
-TEST(memory_that_the_driver_refuses_is_told_with_sizes_and_its_code)
+TEST(memory_that_the_driver_refuses_is_reported_with_sizes_and_code)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 1024, 2.0f); // 8192 bytes of buffers
@@ -538,7 +538,7 @@ TEST(memory_that_the_driver_refuses_is_told_with_sizes_and_its_code)
   gpu_rig_close(&rig);
 }
 
-TEST(what_the_driver_says_is_passed_on)
+TEST(the_driver_s_message_is_passed_on)
 {
   opencl_driver.clCreateContext = overheard_context;
   GpuRig rig = gpu_rig_open(api);

@@ -210,7 +210,7 @@ TEST(an_error_of_any_call_is_reported)
   fail_each(false);
 }
 
-TEST(an_error_of_any_call_is_reported_with_memory_of_its_own)
+TEST(an_error_of_any_call_is_reported_with_separate_memory)
 {
   fail_each(true);
 }
@@ -232,12 +232,12 @@ give_each(const bool own_memory)
   ck_assert_uint_gt(n_refused, 30);
 }
 
-TEST(null_and_nonsense_of_any_call_are_refused)
+TEST(null_and_invalid_results_of_any_call_are_rejected)
 {
   give_each(false);
 }
 
-TEST(null_and_nonsense_of_any_call_are_refused_with_memory_of_its_own)
+TEST(null_and_invalid_results_of_any_call_are_rejected_with_separate_memory)
 {
   give_each(true);
 }
@@ -299,17 +299,17 @@ list_each(const bool to_give, const unsigned char byte, const uint32_t n_least)
   ck_assert_uint_gt(n, n_least);
 }
 
-TEST(the_list_of_devices_bears_an_error_of_any_call)
+TEST(the_device_list_survives_an_error_of_any_call)
 {
   list_each(false, 0x00, 30);
 }
 
-TEST(the_list_of_devices_bears_null_and_zero_of_any_call)
+TEST(the_device_list_survives_null_and_zero_from_any_call)
 {
   list_each(true, 0x00, 25);
 }
 
-TEST(the_list_of_devices_bears_nonsense_of_any_call)
+TEST(the_device_list_survives_invalid_results_of_any_call)
 {
   list_each(true, 0x7F, 20);
 }

@@ -330,7 +330,7 @@ TEST(edits_keep_state_and_fade_like_the_cpu)
   pair_free(&pair);
 }
 
-TEST(what_is_not_finite_is_silenced_counted_and_forgotten)
+TEST(non_finite_outputs_are_silenced_counted_and_reset)
 {
   Pair pair = pair_new("x: gain 6dB", &stereo);
   pair.in[1][3U * BLOCK + 5U] = NAN;
@@ -374,7 +374,7 @@ TEST(an_empty_rack_passes_through_the_device)
   pair_free(&pair);
 }
 
-TEST(memory_that_comes_back_is_dealt_out_again_as_silence)
+TEST(freed_memory_is_reused_as_silence)
 {
   // Nodes come and go a hundred times, with what they hold: were it not cleared, ramps would begin
   // where the last owner's ended.

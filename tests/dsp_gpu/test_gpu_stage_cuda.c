@@ -228,7 +228,7 @@ TEST(a_block_costs_one_launch_and_nothing_that_stalls)
   }
 }
 
-TEST(what_a_large_rack_changes_is_taken_over_by_many_groups)
+TEST(changes_of_a_large_rack_are_applied_by_many_groups)
 {
   StageBench bench = stage_bench_new(false, PATIENT_NS);
   ck_assert_uint_le(stage_bench_begin_groups(), 2);
@@ -242,7 +242,7 @@ TEST(what_a_large_rack_changes_is_taken_over_by_many_groups)
   ck_assert(stage_bench_free(&bench));
 }
 
-TEST(an_edit_leaves_the_context_alone)
+TEST(an_edit_does_not_stall_the_context)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   stage_bench_begin(&bench, 0);
@@ -336,7 +336,7 @@ TEST(while_it_plays_the_device_is_kept_awake)
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-TEST(a_device_that_no_block_comes_to_may_sleep)
+TEST(an_unused_device_may_sleep)
 {
   StageBench bench = stage_bench_new(true, PATIENT_NS);
   atomic_store(&((Device*)bench.device)->used_ns, 0U); // for long

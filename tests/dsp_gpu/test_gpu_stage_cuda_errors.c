@@ -118,7 +118,7 @@ poll_and_stay_away(GpuRecording* const recording, const uint64_t sequence, bool*
   return status;
 }
 
-TEST(a_thread_that_is_kept_waiting_calls_no_device_late)
+TEST(a_suspended_thread_does_not_call_the_device_late)
 {
   StageBench bench = stage_bench_new(true, SHORT_NS);
   Device* const device = (Device*)bench.device;
@@ -135,7 +135,7 @@ TEST(a_thread_that_is_kept_waiting_calls_no_device_late)
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-TEST(a_device_that_hangs_when_it_is_opened_holds_nobody_up)
+TEST(a_device_that_hangs_when_it_is_opened_blocks_no_caller)
 {
   stage_bench_prepare();
   fake_hold(true);
@@ -209,7 +209,7 @@ fail_once(const uint32_t n_good, const CUresult result)
   return has_failed;
 }
 
-TEST(every_refusal_of_the_driver_is_said_and_leaves_nothing)
+TEST(every_error_of_the_driver_is_reported_and_leaves_nothing)
 {
   uint32_t n_good = 0;
   while (fail_once(n_good, CUDA_ERROR_INVALID_VALUE)) {
@@ -262,7 +262,7 @@ give_once(const uint32_t n_good, const unsigned char byte, uint32_t* const n_ref
   return has_failed;
 }
 
-TEST(whatever_the_driver_hands_out_is_refused_or_plays)
+TEST(any_result_of_the_driver_is_rejected_or_plays)
 {
   static const unsigned char bytes[] = { 0x00, 0x7F, 0xFF };
   uint32_t n_refused = 0;
@@ -400,7 +400,7 @@ assert_plays_on_cpu(const char* const call, const int result, const char* const 
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-TEST(what_the_gpu_refuses_plays_on_the_cpu_where_the_engine_chooses)
+TEST(nodes_that_the_gpu_rejects_play_on_the_cpu_if_the_engine_chooses)
 {
   assert_plays_on_cpu("nvrtcCompileProgram", NVRTC_ERROR_COMPILATION, "does not compile");
   assert_plays_on_cpu("cuGraphInstantiateWithFlags", CUDA_ERROR_NOT_SUPPORTED,

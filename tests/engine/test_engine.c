@@ -56,7 +56,7 @@ TEST(live_and_offline_give_the_same_samples)
   driver_free(&offline);
 }
 
-TEST(offline_a_block_ahead_begins_with_silence)
+TEST(offline_with_depth_1_the_output_starts_with_silence)
 {
   const EngineConfig config = { .n_in = 1, .depth = 1, .offline = true }; // as wide as the rack
   TestDriver driver = driver_from(&config, "gain 0dB", 3U * BLOCK);
@@ -266,7 +266,7 @@ TEST(a_new_format_keeps_the_rack_and_its_values)
   driver_free(&driver);
 }
 
-TEST(mono_feeds_all_channels_and_what_cannot_be_is_refused)
+TEST(mono_feeds_all_channels_and_invalid_widths_are_rejected)
 {
   TestDriver driver = driver_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
   signal_noise(driver.in[0], driver.n_frames, 6);

@@ -156,7 +156,7 @@ TEST(mixed_racks_play_what_the_cpu_plays)
   driver_free(&cpu);
 }
 
-TEST(the_status_says_what_runs_where_and_why)
+TEST(the_status_reports_the_backend_of_each_node_and_its_reason)
 {
   const char* const text = "a: gain | b: gain backend=cpu | c: gain backend=gpu";
   TestDriver driver = driver_on_device(device_backend(), NULL, text, 1, 10U);
@@ -226,7 +226,7 @@ gains(const uint32_t n)
   return text;
 }
 
-TEST(what_leaves_the_choice_goes_where_it_is_quicker_and_does_not_flap)
+TEST(a_free_choice_goes_to_the_faster_backend_and_does_not_flap)
 {
   static const struct {
     uint32_t n;

@@ -149,7 +149,7 @@ TEST(chains_turn_around_without_a_click)
                     "g: gain -6dB | r: reverb size=0.6 mix=0.3", 2, 1.6);
 }
 
-TEST(edits_while_others_wait_do_not_hurry_them)
+TEST(an_edit_does_not_advance_edits_that_wait)
 {
   static const char* const before = "(l: limiter 0dB lookahead=10ms) + g: gain";
   static const char* const after = "(l: limiter 0dB lookahead=20ms) + g: gain";
@@ -360,7 +360,7 @@ unload(void* const context, FxFile* const file)
   (void)file;
 }
 
-TEST(what_fails_in_the_second_of_two_steps_changes_nothing)
+TEST(an_edit_that_fails_in_its_second_step_changes_nothing)
 {
   static const char* const text = "a: gain | b: gain -6dB";
   uint32_t n_good = 1;

@@ -50,7 +50,7 @@ on_done(void* const context, const EngineReply* const reply)
   atomic_fetch_add(reply->status ? &tally->n_refused : &tally->n_good, 1U);
 }
 
-TEST(so_many_edits_wait_and_no_more)
+TEST(the_number_of_waiting_edits_is_limited)
 {
   SlowFile slow = { .is_open = false };
   const EngineConfig config = { .n_in = 1,
@@ -133,7 +133,7 @@ dry_latency(const TestDriver* const driver)
   return atomic_load(&atomic_load(&driver->engine->period)->rack_latency);
 }
 
-TEST(words_that_come_too_late_count_for_nothing)
+TEST(late_reports_of_a_worker_are_ignored)
 {
   TestDriver driver = driver_new("l: limiter lookahead=1ms", 1, 1, 1, false, 1000U);
   const uint32_t latency_frames = engine_rack_latency(driver.engine);
@@ -156,7 +156,7 @@ TEST(words_that_come_too_late_count_for_nothing)
   driver_free(&driver);
 }
 
-TEST(a_reply_that_nobody_waits_for_is_left_alone)
+TEST(an_unexpected_reply_is_ignored)
 {
   TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
   const EngineReply reply = { .status = STATUS_LIMIT };
@@ -169,7 +169,7 @@ TEST(a_reply_that_nobody_waits_for_is_left_alone)
   driver_free(&driver);
 }
 
-TEST(the_worker_is_told)
+TEST(the_status_describes_the_worker)
 {
   TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
   driver_play(&driver, 3);

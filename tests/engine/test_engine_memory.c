@@ -52,7 +52,7 @@ level(Engine* const engine)
   return memory[2][BLOCK - 1U];
 }
 
-TEST(an_engine_is_made_whole_or_not_at_all)
+TEST(an_engine_is_made_completely_or_not_at_all)
 {
   uint32_t n = 0;
   for (bool done = false; !done; ++n) {
@@ -106,7 +106,7 @@ TEST(an_edit_without_memory_changes_nothing)
   }
 }
 
-TEST(edits_that_were_not_taken_do_not_wait)
+TEST(edits_that_were_not_accepted_do_not_wait)
 {
   Engine* const engine = playing(before, false);
   Rack* const rack = parsed(before, NULL);
@@ -121,7 +121,7 @@ TEST(edits_that_were_not_taken_do_not_wait)
   rack_free(rack);
 }
 
-TEST(neither_does_one_in_two_steps)
+TEST(edits_in_two_steps_that_were_not_accepted_do_not_wait)
 {
   check_edit("b: gain -6dB | a: gain -6dB", true); // offline, where nothing waits for the fades
 }

@@ -33,7 +33,7 @@ meet(const FaultId fault, const uint32_t n)
   return letters;
 }
 
-TEST(nothing_befalls_what_is_not_armed)
+TEST(a_fault_that_is_not_armed_never_happens)
 {
   for (uint32_t f = 0; f < N_FAULTS; ++f) {
     ck_assert_str_eq(meet((FaultId)f, 3), "...");
@@ -59,7 +59,7 @@ TEST(a_clock_that_has_jumped_stays_there)
   faults_disarm();
 }
 
-TEST(arming_again_counts_anew)
+TEST(arming_again_restarts_the_count)
 {
   arm("worker.late@2=7.5");
   ck_assert_str_eq(meet(FAULT_WORKER_LATE, 3), ".x.");
@@ -76,7 +76,7 @@ TEST(arming_again_counts_anew)
   faults_disarm();
 }
 
-TEST(names_are_of_nodes)
+TEST(a_fault_may_name_a_node)
 {
   ck_assert(!fault_names(FAULT_WORKER_CRASH_ON, "bad"));
   arm("worker.crash-on=bad,worker.crash-plays@2=worse one");
@@ -87,7 +87,7 @@ TEST(names_are_of_nodes)
   ck_assert(!fault_names(FAULT_WORKER_CRASH_ON, "bad"));
 }
 
-TEST(each_process_takes_its_own)
+TEST(each_process_takes_only_its_own_faults)
 {
   arm("worker:alloc.fail@1+,server:fs.eio,fs.full"); // a test is a server
   ck_assert_str_eq(meet(FAULT_ALLOC_FAIL, 2), "..");
@@ -113,7 +113,7 @@ TEST(a_list_is_read_whole_or_not_at_all)
   }
 }
 
-TEST(what_is_armed_can_be_read)
+TEST(armed_faults_can_be_listed)
 {
   char text[256];
   faults_print(text, sizeof(text));

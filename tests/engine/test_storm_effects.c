@@ -461,7 +461,7 @@ run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t 
   return is_locked;
 }
 
-TEST(every_effect_is_edited_live_and_no_audio_thread_does_what_it_must_not)
+TEST(every_effect_is_edited_live_without_a_real_time_violation)
 {
   const uint64_t n_wanted = environment_number("STORM_BLOCKS", 40000);
   const bool is_locked = run_storm(0, BLOCK, n_wanted);
@@ -480,7 +480,7 @@ TEST(every_effect_is_edited_live_and_no_audio_thread_does_what_it_must_not)
   ck_assert_uint_eq(worker.wakes + worker.waits, 0);
 }
 
-TEST(with_a_helper_core_the_worker_wakes_it_and_does_nothing_else)
+TEST(with_a_helper_core_the_player_only_wakes_it)
 {
   const bool is_locked = run_storm(1, LARGE_BLOCK, 5000);
   const RtTrapCounts all = rt_trap_counts();

@@ -66,20 +66,20 @@ run_changed(void* const context, const void* const bytes, const size_t n_bytes)
   }
 }
 
-TEST(examples_are_survived)
+TEST(the_corpus_causes_no_crash)
 {
   fuzz_examples(run_whole, NULL);
   ck_assert_uint_gt(n_visited, 0);
   fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", run_whole, NULL);
 }
 
-TEST(examples_that_are_cut_short_are_survived)
+TEST(the_truncated_corpus_causes_no_crash)
 {
   fuzz_examples(run_cut, NULL);
   fuzz_visit_files("WARPRACK_FUZZ_FOUND", ".", run_cut, NULL);
 }
 
-TEST(examples_that_are_changed_are_survived)
+TEST(the_mutated_corpus_causes_no_crash)
 {
   uint64_t random = 1;
   fuzz_examples(run_changed, &random);

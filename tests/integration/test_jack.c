@@ -167,7 +167,7 @@ latency_is(jack_client_t* const probe, const uint32_t own)
          adds_up(probe, "rack:in_1", "system:playback_1", JackPlaybackLatency, own);
 }
 
-TEST(latency_is_told_in_both_directions_and_again_when_it_changes)
+TEST(latency_is_reported_in_both_directions_and_after_each_change)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { .latency = 100 };
@@ -369,12 +369,12 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   jackd_stop(&jackd);
 }
 
-TEST(a_killed_server_comes_back_with_all_connections)
+TEST(connections_are_restored_after_the_server_was_killed)
 {
   die_and_return(SIGKILL, 48000, 64, 0);
 }
 
-TEST(a_server_that_ends_in_order_comes_back_with_all_connections)
+TEST(connections_are_restored_after_the_server_ended_in_order)
 {
   die_and_return(SIGTERM, 48000, 64, 300000);
 }
@@ -511,7 +511,7 @@ TEST(a_format_that_is_refused_is_not_waited_for)
   jackd_stop(&jackd);
 }
 
-TEST(a_taken_client_name_is_told)
+TEST(a_taken_client_name_is_reported)
 {
   Jackd jackd = { "", 0 };
   FakeEvents first = { 0 };
@@ -526,7 +526,7 @@ TEST(a_taken_client_name_is_told)
   jackd_stop(&jackd);
 }
 
-TEST(a_server_that_hangs_hangs_nobody_else)
+TEST(a_server_that_hangs_blocks_no_thread_of_ours)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
@@ -572,7 +572,7 @@ count_discard(void* const context)
   ++discards;
 }
 
-TEST(an_errand_is_waited_for_or_left_to_itself)
+TEST(an_async_call_is_awaited_or_abandoned)
 {
   AsyncCall* call = NULL;
   ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);

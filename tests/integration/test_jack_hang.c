@@ -95,7 +95,7 @@ come_back(Jackd* const jackd, Io* const io, FakeEvents* const fake)
   ck_assert(is_connected(jackd, "rack:out_2", "system:playback_2"));
 }
 
-TEST(a_close_that_hangs_is_left_and_a_new_client_goes_on)
+TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
 {
   Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };

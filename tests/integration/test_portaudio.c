@@ -185,7 +185,7 @@ TEST(the_server_may_change_its_period_and_blocks_stay_as_they_are)
   jackd_stop(&jackd);
 }
 
-TEST(a_jack_server_that_dies_is_nothing_to_a_stream_on_alsa)
+TEST(a_stream_on_alsa_survives_the_death_of_a_jack_server)
 {
   const Scratch scratch = scratch_new();
   use_null_devices(&scratch);
@@ -268,7 +268,7 @@ TEST(alsa_devices_are_found_by_name_part_and_index)
   scratch_remove(&scratch);
 }
 
-TEST(what_is_not_there_is_refused_with_what_there_is)
+TEST(a_missing_device_is_reported_with_the_available_ones)
 {
   const Scratch scratch = scratch_new();
   use_null_devices(&scratch);

@@ -165,7 +165,7 @@ TEST(text_of_other_programs_is_read)
   scratch_remove(&scratch);
 }
 
-TEST(a_text_that_says_its_rate_is_resampled)
+TEST(a_text_with_a_rate_is_resampled)
 {
   enum { TAPS = 2000 };
   const Scratch scratch = scratch_new();
@@ -197,14 +197,14 @@ TEST(a_text_that_says_its_rate_is_resampled)
   scratch_remove(&scratch);
 }
 
-TEST(a_table_that_says_a_rate_stays_a_table)
+TEST(a_table_with_a_rate_is_not_resampled)
 {
   static const float expected[] = { 1.0F, 2.0F, 3.0F, 4.0F };
   expect_table("2.0833333333333333E-5 // Sample interval (seconds)\n1 2\n3 4\n", 96000.0, expected,
                2);
 }
 
-TEST(what_cannot_be_loaded_is_refused_with_the_reason)
+TEST(files_that_cannot_be_loaded_are_rejected_with_the_reason)
 {
   static const struct {
     const char* bytes;

@@ -60,7 +60,7 @@ load(Error* const error)
   return status;
 }
 
-TEST(a_header_that_cannot_be_is_refused)
+TEST(an_invalid_header_is_rejected)
 {
   static const struct {
     SF_INFO info;
@@ -89,7 +89,7 @@ TEST(a_header_that_cannot_be_is_refused)
   ck_assert_msg(!load(&error), "%s", error.text);
 }
 
-TEST(frames_that_were_not_asked_for_are_none)
+TEST(an_invalid_count_of_read_frames_is_an_error)
 {
   static const sf_count_t counts[] = { -1, 0, 5000, SF_COUNT_MAX };
   for (size_t c = 0; c < ARRAY_LEN(counts); ++c) {

@@ -104,7 +104,7 @@ TEST(audio_that_has_to_be_decoded_is_refused)
 }
 
 // What stands in front is stepped over as libsndfile does, also where its length is odd.
-TEST(the_format_may_come_later)
+TEST(the_format_chunk_may_follow_other_chunks)
 {
   static const unsigned char riff[] = "RIFF\x34\0\0\0"
                                       "WAVE"
@@ -210,7 +210,7 @@ TEST(a_file_that_is_shorter_than_its_header_says_is_found)
 }
 
 /// Programs that write into a pipe do not know the length that the header has to say.
-TEST(a_length_that_was_unknown_is_no_promise)
+TEST(an_unknown_length_is_not_checked)
 {
   static const unsigned char unknown[][4] = {
     { 0xFF, 0xFF, 0xFF, 0xFF }, { 0x00, 0xF0, 0xFF, 0x7F }, { 0x00, 0x00, 0x00, 0x80 }, { 0 }

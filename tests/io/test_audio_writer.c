@@ -297,7 +297,7 @@ TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
   scratch_remove(&scratch);
 }
 
-TEST(an_output_that_cannot_be_is_refused)
+TEST(an_invalid_output_is_rejected)
 {
   AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
   AudioWriter* writer = NULL;

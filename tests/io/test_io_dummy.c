@@ -155,7 +155,7 @@ refuses(const IoConfig* const config, const Status expected, const char* const r
   ck_assert_ptr_null(io);
 }
 
-TEST(what_cannot_be_played_or_recorded_is_refused_before_it_starts)
+TEST(files_that_cannot_be_played_or_recorded_fail_before_the_start)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, "in.wav", 44100);
@@ -206,7 +206,7 @@ write_flac(const char* const path)
   ck_assert_int_eq(audio_writer_commit(writer, NULL), STATUS_OK);
 }
 
-TEST(a_damaged_file_is_told_once_and_audio_goes_on)
+TEST(a_damaged_file_is_reported_once_and_audio_continues)
 {
   const Scratch scratch = scratch_new();
   for (int fast = 0; fast < 2; ++fast) {

@@ -142,7 +142,7 @@ process_here(Io* const io)
   return out[0];
 }
 
-TEST(a_second_thread_gets_silence_and_is_counted_and_told)
+TEST(a_second_thread_gets_silence_and_is_counted_and_reported)
 {
   FakeEvents fake = { 0 };
   Io io = lingering_io(&fake);

@@ -86,7 +86,7 @@ restore(void)
 
 // ---- tests ----
 
-TEST(all_come_back_under_another_client_name)
+TEST(all_connections_are_restored_under_another_client_name)
 {
   begin();
   jack_links_lose(&links);
@@ -142,7 +142,7 @@ TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
   jack_links_clear(&links);
 }
 
-TEST(a_connection_that_was_cut_is_forgotten_after_a_moment)
+TEST(a_disconnected_connection_leaves_the_list_after_a_moment)
 {
   begin();
   cut("rack:out_1", "peer:in");
@@ -170,7 +170,7 @@ TEST(a_connection_that_comes_back_at_once_is_as_before)
   jack_links_clear(&links);
 }
 
-TEST(what_a_server_takes_down_on_its_way_out_is_remembered)
+TEST(connections_removed_by_an_ending_server_are_restored)
 {
   begin();
   remove_peer(); // it has ended with the server
@@ -194,7 +194,7 @@ TEST(a_peer_that_left_a_running_server_is_forgotten_after_a_second)
   jack_links_clear(&links);
 }
 
-TEST(ends_that_do_not_fit_are_not_tried)
+TEST(ports_of_the_wrong_kind_are_not_connected)
 {
   begin();
   jack_links_lose(&links);
@@ -286,7 +286,7 @@ TEST(a_connection_with_a_device_outlives_its_absence)
   jack_links_clear(&links);
 }
 
-TEST(a_device_that_is_back_before_anybody_looked_was_not_cut)
+TEST(a_device_that_returns_between_two_scans_stays_connected)
 {
   jack_port_t* const card = begin_with_device();
   remove_port(card);
@@ -296,7 +296,7 @@ TEST(a_device_that_is_back_before_anybody_looked_was_not_cut)
   jack_links_clear(&links);
 }
 
-TEST(a_connection_with_a_device_that_was_cut_stays_cut)
+TEST(a_disconnected_device_stays_disconnected)
 {
   jack_port_t* const card = begin_with_device();
   cut("rack:out_1", "card:in");

@@ -131,7 +131,7 @@ TEST(a_pattern_chooses_by_regular_expression)
   end();
 }
 
-TEST(what_the_outputs_feed_is_no_input)
+TEST(a_port_fed_by_the_outputs_is_no_input)
 {
   begin("^speakers|^card|^rack");
   add_port("speakers:playback_FL", SINK);
@@ -154,7 +154,7 @@ TEST(a_monitor_that_is_asked_for_is_an_input)
   end();
 }
 
-TEST(a_pattern_that_is_none_is_refused)
+TEST(an_invalid_pattern_is_rejected)
 {
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(jack_places_init(&places, "a(b", 1, 1, &error), STATUS_BAD_ARG);
@@ -162,7 +162,7 @@ TEST(a_pattern_that_is_none_is_refused)
   jack_places_clear(&places);
 }
 
-TEST(without_ports_nothing_is_asked_for)
+TEST(without_ports_the_server_is_not_asked)
 {
   Error error = { STATUS_OK, "" };
   begin(NULL);

@@ -100,7 +100,7 @@ probe(const unsigned probe_from, const unsigned first_at)
   return result;
 }
 
-TEST(a_server_that_takes_no_client_is_gone)
+TEST(a_server_that_accepts_no_client_has_ended)
 {
   server.refuses = true;
   ck_assert_int_eq(jack_probe(NULL, &first_periods), JACK_PROBE_NO_SERVER);
@@ -119,7 +119,7 @@ TEST(a_first_client_may_get_its_period_later_than_the_second)
   ck_assert_int_eq(probe(90, 110), JACK_PROBE_NONE);
 }
 
-TEST(a_server_that_plays_to_nobody_stands)
+TEST(a_server_that_gives_no_client_periods_has_stopped)
 {
   ck_assert_int_eq(probe(NEVER, NEVER), JACK_PROBE_STANDS);
 }

@@ -59,7 +59,7 @@ play(const unsigned n_looks)
   }
 }
 
-TEST(periods_that_come_are_no_verdict)
+TEST(with_periods_there_is_no_verdict)
 {
   begin();
   play(10000);
@@ -134,7 +134,7 @@ TEST(a_long_period_is_no_standstill)
   }
 }
 
-TEST(a_program_that_was_stopped_itself_blames_nobody)
+TEST(a_suspended_program_does_not_suspect_the_server)
 {
   begin();
   play(10);
@@ -146,7 +146,7 @@ TEST(a_program_that_was_stopped_itself_blames_nobody)
   }
 }
 
-TEST(calls_that_come_too_soon_are_no_looks)
+TEST(calls_within_50_ms_do_not_count)
 {
   begin();
   for (unsigned n = 0; n < 1000U; ++n) {
@@ -170,14 +170,14 @@ look_until_left_out(void)
   return n;
 }
 
-TEST(a_server_that_plays_without_us_leaves_us_out)
+TEST(a_server_that_runs_without_this_client_has_left_it_out)
 {
   begin();
   play(10);
   ck_assert_uint_eq(look_until_left_out(), 250U / LOOK_MS);
 }
 
-TEST(who_is_left_out_again_is_patient)
+TEST(a_client_left_out_again_waits_longer)
 {
   begin();
   unsigned expected = 5;

@@ -113,7 +113,7 @@ find_nothing(void)
   }
 }
 
-TEST(a_portaudio_that_knows_nothing_of_its_devices_has_none)
+TEST(devices_unknown_to_portaudio_are_skipped)
 {
   begin();
   knows_nothing = true;

@@ -160,7 +160,7 @@ TEST(an_automatic_tail_ends_with_the_last_sound)
   scratch_remove(&scratch);
 }
 
-TEST(a_tail_without_end_is_cut_and_told)
+TEST(an_endless_tail_is_cut_and_reported)
 {
   const Scratch scratch = scratch_new();
   const float click[] = { 1.0F, 0.0F };
@@ -255,7 +255,7 @@ TEST(a_live_run_gives_the_same_samples)
   scratch_remove(&scratch);
 }
 
-TEST(what_is_no_number_is_silenced_and_counted)
+TEST(non_finite_samples_are_silenced_and_counted)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -284,7 +284,7 @@ refuses(const Scratch* const scratch, RenderConfig config, const char* const tex
   ck_assert_uint_eq(scratch_count(scratch), n_files);
 }
 
-TEST(what_cannot_be_rendered_is_refused_and_leaves_no_file)
+TEST(invalid_renders_fail_and_leave_no_file)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -455,7 +455,7 @@ TEST(the_command_reports_warns_and_ends_with_the_documented_code)
   scratch_remove(&scratch);
 }
 
-TEST(a_truncated_input_is_told_and_refused_by_strict)
+TEST(a_truncated_input_is_reported_and_rejected_by_strict)
 {
   const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
@@ -479,7 +479,7 @@ TEST(a_truncated_input_is_told_and_refused_by_strict)
   scratch_remove(&scratch);
 }
 
-TEST(ctrl_c_ends_it_by_that_signal_and_leaves_no_file)
+TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
 {
   static const int signals[] = { SIGINT, SIGTERM };
   const Scratch scratch = scratch_new();

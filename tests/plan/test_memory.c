@@ -156,7 +156,7 @@ write_rack(const FxInfo* const fx, const int end, const uint32_t width, char tex
   sprintf(text + at, "\nconnect in n\nconnect n out");
 }
 
-TEST(what_is_predicted_is_what_is_allocated)
+TEST(the_predicted_memory_is_the_allocated_memory)
 {
   static const uint32_t widths[] = { 1, 2, 12 };
   static const uint32_t blocks[] = { 64, 1000, 8192 };
@@ -260,7 +260,7 @@ TEST(the_rack_that_plays_counts_while_the_next_one_is_planned)
   rack_free(first);
 }
 
-TEST(what_takes_nodes_away_is_never_refused)
+TEST(an_edit_that_only_removes_nodes_is_never_rejected)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
   Rack* const rack = rack_of("add a delay 60s\nadd b limiter\nconnect in a\nconnect a b\n"

@@ -318,7 +318,7 @@ TEST(a_node_that_gives_nan_again_and_again_is_bypassed_until_it_has_recovered)
   player_clear(&bench.player);
 }
 
-TEST(after_a_reset_nothing_of_the_sound_before_is_heard)
+TEST(after_a_reset_no_earlier_audio_is_played)
 {
   Bench bench = bench_new(1);
   Rack* const rack = rack_of("connect in out\nadd late gain\nconnect in late\nconnect late out\n"

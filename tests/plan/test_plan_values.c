@@ -56,7 +56,7 @@ TEST(a_message_that_comes_while_a_plan_is_made_is_kept)
   plan_across_message(true, 0, 0.1F);
 }
 
-TEST(also_when_no_block_had_been_heard_until_then)
+TEST(a_message_before_the_first_block_is_kept)
 {
   plan_across_message(false, 0, 0.1F);
 }

@@ -22,7 +22,7 @@ parsed(void)
   return rack;
 }
 
-TEST(parsing_fails_whole)
+TEST(parsing_without_memory_leaves_nothing)
 {
   uint32_t n = 0;
   for (;; ++n) {
@@ -41,7 +41,7 @@ TEST(parsing_fails_whole)
   ck_assert_uint_gt(n, 20); // that many were tried
 }
 
-TEST(copying_and_printing_fail_whole)
+TEST(copying_and_printing_without_memory_leave_nothing)
 {
   Rack* const rack = parsed();
   bool copied = false;
@@ -112,7 +112,7 @@ TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
   rack_free(before);
 }
 
-TEST(a_wrong_name_is_told_even_without_memory_for_the_hint)
+TEST(a_wrong_name_is_reported_even_without_memory_for_the_hint)
 {
   Rack* const rack = parsed();
   failing_alloc_arm(0);

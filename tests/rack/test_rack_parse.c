@@ -250,7 +250,7 @@ static const struct {
   { "chain a: gain | b: gain\nconnect b a", "t:2:9: signal would go in a circle: a > b > a" },
 };
 
-TEST(every_mistake_is_told_at_its_line_and_column)
+TEST(every_mistake_is_reported_with_its_line_and_column)
 {
   for (size_t i = 0; i < ARRAY_LEN(bad); ++i) {
     Rack* rack = NULL;

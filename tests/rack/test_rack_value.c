@@ -140,7 +140,7 @@ static const struct {
   { "matrix", "rows", "1 0\n0 1", STATUS_BAD_RACK, "control character" },
 };
 
-TEST(bad_values_are_refused_with_what_would_be_right_and_change_nothing)
+TEST(invalid_values_are_rejected_with_the_valid_range_and_change_nothing)
 {
   for (size_t i = 0; i < ARRAY_LEN(bad_values); ++i) {
     node_of(bad_values[i].effect);

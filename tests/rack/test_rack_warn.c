@@ -35,7 +35,7 @@ expect(const char* const document, const double rate_hz, const char* const lines
   " chains have the same input and output and are summed; to put them in series, write one "       \
   "chain with | between them\n"
 
-TEST(a_silent_rack_says_why)
+TEST(a_silent_rack_is_reported_with_its_reason)
 {
   expect("", 48000.0, "");
   expect("gain | highpass", 48000.0, "");
@@ -48,7 +48,7 @@ TEST(a_silent_rack_says_why)
          "no connections lead from in to out, so the rack is silent\n");
 }
 
-TEST(chains_that_are_summed_are_told_unless_they_use_other_channels)
+TEST(summed_chains_are_reported_unless_they_use_other_channels)
 {
   expect("chain gain\nchain highpass", 48000.0, "2" SUMMED);
   expect("chain gain\nchain highpass\nchain gain", 48000.0, "3" SUMMED);
@@ -66,7 +66,7 @@ TEST(chains_that_are_summed_are_told_unless_they_use_other_channels)
   rack_free(rack);
 }
 
-TEST(a_frequency_that_the_rate_cannot_have_is_told)
+TEST(a_frequency_above_nyquist_is_reported)
 {
   expect("highpass 12kHz", 24000.0,
          "highpass.frequency is 12000Hz, not below half the rate of 24000Hz; lower it\n");
@@ -75,7 +75,7 @@ TEST(a_frequency_that_the_rate_cannot_have_is_told)
   expect("highpass", 1000.0, "");    // the table's initial value is nobody's mistake
 }
 
-TEST(a_short_time_without_a_unit_is_told)
+TEST(a_short_time_without_a_unit_is_reported)
 {
   expect("delay 1 | delay 1.5", 48000.0, "");
   expect("delay 1500us", 48000.0, "");

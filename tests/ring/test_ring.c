@@ -253,7 +253,7 @@ TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
   ring_free(ring);
 }
 
-TEST(a_block_comes_back_as_the_one_that_it_is)
+TEST(a_block_returns_with_its_sequence_number)
 {
   Ring* const ring = new_ring(&small_shape);
   for (uint64_t s = 0; s < 3U * small_shape.n_slots; ++s) {
@@ -271,7 +271,7 @@ TEST(a_block_comes_back_as_the_one_that_it_is)
   ring_free(ring);
 }
 
-TEST(an_abandoned_ring_takes_nothing_finishes_nothing_and_waits_for_nothing)
+TEST(an_abandoned_ring_accepts_finishes_and_awaits_no_block)
 {
   Ring* const ring = new_ring(&small_shape);
   ring_submit(ring);
@@ -433,7 +433,7 @@ TEST(processes_exchange_blocks_through_the_file)
 
 // ---- sleeping ----
 
-TEST(waits_end_with_their_time)
+TEST(waits_end_at_their_timeout)
 {
   Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 0;

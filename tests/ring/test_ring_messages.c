@@ -79,7 +79,7 @@ TEST(messages_arrive_in_order_and_stay_in_their_part_of_the_region)
   free_pair(&pair);
 }
 
-TEST(a_sender_does_not_believe_a_receiver_beyond_what_was_sent)
+TEST(a_sender_rejects_a_receiver_count_beyond_the_sent_messages)
 {
   const Pair pair = new_pair();
   const ParamMessage message = message_number(1);
@@ -96,7 +96,7 @@ TEST(a_sender_does_not_believe_a_receiver_beyond_what_was_sent)
   free_pair(&pair);
 }
 
-TEST(a_receiver_takes_nothing_that_cannot_have_been_sent)
+TEST(a_receiver_rejects_invalid_messages)
 {
   const Pair pair = new_pair();
   ParamMessage got = message_number(77);
@@ -117,7 +117,7 @@ TEST(a_receiver_takes_nothing_that_cannot_have_been_sent)
   free_pair(&pair);
 }
 
-TEST(a_view_of_counters_that_cannot_be_is_refused)
+TEST(a_view_of_invalid_counters_is_rejected)
 {
   const Pair pair = new_pair();
   const uint64_t n_sent[] = { 2U, 2U + N_MESSAGES, 3U + N_MESSAGES, 1U }; // of 2 received

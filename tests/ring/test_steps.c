@@ -59,7 +59,7 @@ look_at_pair(void* const context)
   pair->n_torn += pair->first != pair->second;
 }
 
-TEST(a_torn_pair_is_seen)
+TEST(a_torn_pair_is_detected)
 {
   Pair pair = { 0 };
   if (take_steps(write_pair, look_at_pair, &pair)) {
@@ -191,7 +191,7 @@ look_as_worker(void* const context)
   }
 }
 
-TEST(a_block_that_the_worker_sees_is_whole)
+TEST(a_block_that_the_player_takes_is_complete)
 {
   Blocks blocks;
   blocks_new(&blocks);
@@ -245,7 +245,7 @@ look_as_callback(void* const context)
   }
 }
 
-TEST(a_block_that_the_callback_sees_finished_is_whole)
+TEST(a_block_that_the_callback_collects_is_complete)
 {
   Blocks blocks;
   blocks_new(&blocks);

@@ -15,7 +15,7 @@ static const Loss kill_from_outside = { .had_rack = true, .from_outside = true }
 static const Loss kill_in_edit = { .had_rack = true, .had_edit = true, .from_outside = true };
 static const Loss crash_at_start = { .had_rack = false };
 
-TEST(the_second_crash_of_a_rack_in_a_row_is_once_too_often)
+TEST(the_second_crash_of_a_rack_in_a_row_blames_the_rack)
 {
   CrashPolicy policy = { 0 };
   EditLosses none = { 0 };
@@ -38,7 +38,7 @@ TEST(a_crash_before_it_is_heard_again_counts_as_well)
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 900U * S), VERDICT_RACK);
 }
 
-TEST(what_was_heard_for_ten_seconds_is_not_to_blame)
+TEST(a_rack_that_played_for_ten_seconds_is_not_blamed)
 {
   CrashPolicy policy = { 0 };
   EditLosses none = { 0 };
@@ -79,7 +79,7 @@ TEST(an_edit_takes_its_crash_along_when_it_is_heard)
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &losses, 103U * S), VERDICT_RACK);
 }
 
-TEST(nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails)
+TEST(a_kill_from_outside_and_a_failed_start_blame_nothing)
 {
   CrashPolicy policy = { 0 };
   EditLosses losses = { 0 };
@@ -93,7 +93,7 @@ TEST(nobody_is_blamed_for_a_kill_from_outside_nor_for_a_start_that_fails)
   ck_assert_uint_eq(losses.n_crashes, 0);
 }
 
-TEST(the_third_loss_with_an_edit_is_once_too_often_whoever_sent_the_signal)
+TEST(the_third_loss_with_an_edit_blames_the_edit_for_any_signal)
 {
   CrashPolicy policy = { 0 };
   EditLosses losses = { 0 };
@@ -133,7 +133,7 @@ TEST(a_thousand_failures_take_a_long_time)
   ck_assert_uint_gt(sum_ns, 990U * 60U * S);
 }
 
-TEST(what_was_cured_starts_at_once)
+TEST(after_a_cure_the_worker_starts_at_once)
 {
   CrashPolicy policy = { 0 };
   for (uint32_t i = 0; i < 5U; ++i) {

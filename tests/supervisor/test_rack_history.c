@@ -61,7 +61,7 @@ note(const RackUid uid, const uint32_t param, const double value)
   rack_history_note(&history, &(ParamMessage){ .uid = uid, .param = param, .value = value }, 1);
 }
 
-TEST(edits_are_heard_in_their_order)
+TEST(edits_are_confirmed_in_their_order)
 {
   begin();
   assert_is(history.heard, "");
@@ -81,7 +81,7 @@ TEST(edits_are_heard_in_their_order)
   end();
 }
 
-TEST(values_are_noted_in_what_is_heard_and_in_what_waits)
+TEST(values_are_stored_in_the_playing_rack_and_in_waiting_edits)
 {
   begin();
   const RackUid uid = add(1, "g: gain -3dB");
@@ -95,7 +95,7 @@ TEST(values_are_noted_in_what_is_heard_and_in_what_waits)
   end();
 }
 
-TEST(values_that_cannot_be_are_left_out)
+TEST(invalid_values_are_left_out)
 {
   begin();
   const RackUid uid = add(1, "f: highpass 100 order=4");
@@ -114,7 +114,7 @@ TEST(values_that_cannot_be_are_left_out)
   end();
 }
 
-TEST(what_crashed_is_taken_back_and_banned_for_its_time)
+TEST(a_rack_that_crashed_is_reverted_and_banned_for_a_time)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -143,7 +143,7 @@ TEST(what_crashed_is_taken_back_and_banned_for_its_time)
   end();
 }
 
-TEST(when_the_one_before_crashes_too_the_empty_rack_is_left)
+TEST(when_the_previous_rack_crashes_too_the_empty_rack_is_used)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -176,7 +176,7 @@ TEST(the_oldest_ban_makes_way)
   end();
 }
 
-TEST(all_that_wait_can_be_refused)
+TEST(all_waiting_edits_can_be_rejected)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -187,7 +187,7 @@ TEST(all_that_wait_can_be_refused)
   end();
 }
 
-TEST(what_takes_nodes_away_passes_what_a_worker_was_lost_with)
+TEST(a_removal_overtakes_the_edit_with_which_a_worker_was_lost)
 {
   begin();
   add(1, "g: gain -3dB");
@@ -210,7 +210,7 @@ TEST(what_takes_nodes_away_passes_what_a_worker_was_lost_with)
   end();
 }
 
-TEST(what_was_made_from_a_refused_edit_goes_with_it)
+TEST(edits_based_on_a_rejected_edit_are_rejected)
 {
   begin();
   add(1, "g: gain -3dB");

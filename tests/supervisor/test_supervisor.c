@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-TEST(it_sounds_exactly_as_in_this_process)
+TEST(a_worker_process_gives_the_samples_of_this_process)
 {
   const char* const rack = "highpass 80 order=4 | (gain -3dB + delay 3ms) | limiter -1dB";
   const char* const argv[] = { good_worker(), "worker", NULL };
@@ -38,7 +38,7 @@ TEST(it_sounds_exactly_as_in_this_process)
   driver_free(&here);
 }
 
-TEST(a_backend_that_is_not_there_is_refused_in_the_drivers_words)
+TEST(a_missing_backend_is_reported_with_the_driver_s_message)
 {
   const char* const argv[] = { good_worker(), "worker", NULL };
   EngineConfig config = rig_config(argv);
@@ -53,7 +53,7 @@ TEST(a_backend_that_is_not_there_is_refused_in_the_drivers_words)
   ck_assert_str_eq(there.text, here.text);
 }
 
-TEST(a_worker_that_is_none_is_refused)
+TEST(a_program_that_is_no_worker_is_rejected)
 {
   const struct {
     const char *program, *argument;
@@ -74,7 +74,7 @@ TEST(a_worker_that_is_none_is_refused)
   }
 }
 
-TEST(a_rack_that_cannot_be_is_refused_as_in_this_process)
+TEST(an_invalid_rack_is_rejected_as_in_this_process)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -129,7 +129,7 @@ memory_score(const char* const process)
   return score;
 }
 
-TEST(out_of_memory_a_worker_goes_before_its_server)
+TEST(when_memory_runs_out_the_worker_is_killed_before_its_server)
 {
   FILE* const own = fopen("/proc/self/oom_score_adj", "we");
   ck_assert_ptr_nonnull(own);
@@ -200,7 +200,7 @@ ring_of_worker(const pid_t pid)
   return ring;
 }
 
-TEST(a_worker_that_writes_nonsense_into_the_ring_is_replaced)
+TEST(a_worker_that_writes_invalid_data_to_the_ring_is_replaced)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);

@@ -43,7 +43,7 @@ TEST(an_edit_that_crashes_two_workers_is_refused)
   rig_stop(&rig);
 }
 
-TEST(a_rack_that_crashes_two_workers_is_taken_back)
+TEST(a_rack_that_crashes_two_workers_is_reverted)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
@@ -75,7 +75,7 @@ TEST(a_rack_that_crashes_two_workers_is_taken_back)
   rig_stop(&rig);
 }
 
-TEST(without_a_good_rack_before_the_empty_one_is_left)
+TEST(without_an_earlier_good_rack_the_empty_one_is_used)
 {
   const char* const argv[] = { bad_worker(), NULL };
   const EngineConfig config = rig_config(argv);
@@ -129,7 +129,7 @@ has_both(void* const context)
   return ((Replies*)context)->n == 2U;
 }
 
-TEST(an_edit_that_takes_away_overtakes_one_that_workers_are_lost_with)
+TEST(a_removal_overtakes_an_edit_that_loses_workers)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
@@ -177,13 +177,13 @@ exchange_worker(const bool waits)
   rig_stop(&rig);
 }
 
-TEST(a_worker_that_needs_a_new_process_is_exchanged_beside_the_sound)
+TEST(a_worker_that_needs_a_new_process_is_replaced_during_playback)
 {
   exchange_worker(false);
   exchange_worker(true);
 }
 
-TEST(kills_from_outside_are_nobodys_fault)
+TEST(kills_from_outside_blame_nothing)
 {
   Rig rig;
   rig_start(&rig, bad_worker(), HALVED); // warprack's own heeds no SIGTERM

@@ -184,7 +184,7 @@ arm_and_disarm(Host* const host)
   return !is_lost;
 }
 
-TEST(a_worker_lost_before_another_is_armed_is_not_taken_for_that)
+TEST(a_worker_lost_before_the_next_is_armed_is_not_confused_with_it)
 {
   Host host;
   host_start(&host);

@@ -30,7 +30,7 @@ TEST(an_idle_worker_that_is_stopped_is_replaced)
   rig_stop(&rig);
 }
 
-TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
+TEST(a_worker_started_while_the_driver_has_stopped_is_kept)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -46,7 +46,7 @@ TEST(a_worker_that_comes_while_the_driver_stands_still_is_let_live)
   rig_stop(&rig);
 }
 
-TEST(a_worker_that_was_wet_for_a_moment_is_not_yet_a_healthy_one)
+TEST(a_worker_that_played_for_a_moment_is_not_yet_healthy)
 {
   Rig rig;
   rig_start(&rig, good_worker(), HALVED);
@@ -132,7 +132,7 @@ TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
   rig_stop(&rig);
 }
 
-TEST(a_worker_that_tells_what_cannot_be_is_replaced)
+TEST(a_worker_that_sends_invalid_messages_is_replaced)
 {
   const struct {
     const char *rack, *why;

@@ -143,7 +143,7 @@ TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them)
   scratch_remove(&elsewhere);
 }
 
-TEST(signals_to_end_are_for_the_server)
+TEST(the_worker_ignores_termination_signals)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE };
   Rig rig;
@@ -155,7 +155,7 @@ TEST(signals_to_end_are_for_the_server)
   stop(&rig);
 }
 
-TEST(it_is_seen_under_a_name_of_its_own)
+TEST(the_worker_process_has_its_own_name)
 {
   char path[64];
   char name[32] = "";
@@ -170,7 +170,7 @@ TEST(it_is_seen_under_a_name_of_its_own)
   stop(&rig);
 }
 
-TEST(by_hand_it_says_what_it_is_for)
+TEST(started_by_hand_the_worker_explains_its_purpose)
 {
   Program program;
   PROGRAM_RUN(&program, "worker");

@@ -146,7 +146,7 @@ compile(const GpuRig* const rig, const char* const source, const char* const* co
   return status;
 }
 
-TEST(what_does_not_compile_is_named_with_its_line)
+TEST(a_compile_error_is_reported_with_its_line)
 {
   static const char* const options[] = { "-DGROUP_SIZE=32", NULL };
   GpuRig rig = gpu_rig_open(api);
@@ -215,7 +215,7 @@ buffer_with(const GpuRig* const rig, const void* const from, const size_t n_byte
   return buffer;
 }
 
-TEST(threads_know_where_they_stand)
+TEST(threads_know_their_position)
 {
   enum { X = 5, Y = 3, N = X * Y * (int)GPU_CHECKS_GROUP };
   static uint32_t ids[N];
@@ -566,7 +566,7 @@ TEST(two_blocks_in_flight_keep_their_order_and_their_samples)
   gpu_rig_close(&rig);
 }
 
-TEST(a_recording_of_nothing_is_done_as_well)
+TEST(an_empty_recording_completes)
 {
   const GpuWork nothing = { 0 };
   GpuRig rig = gpu_rig_open(api);
@@ -606,7 +606,7 @@ TEST(after_finish_everything_is_done)
   gpu_rig_close(&rig);
 }
 
-TEST(nudges_change_nothing_and_hold_nothing_up)
+TEST(nudges_change_and_delay_nothing)
 {
   GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 1000, 2.0f);

@@ -203,7 +203,7 @@ TEST(a_block_goes_through_a_device_and_the_cpu)
   json_decref(report);
 }
 
-TEST(convolutions_are_counted_and_what_they_read)
+TEST(convolutions_report_channels_and_bytes)
 {
   json_t* const report =
       run_bench("gpu-conv",
@@ -287,7 +287,7 @@ TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
   program_clear(&program);
 }
 
-TEST(what_cannot_be_is_said_with_its_exit_code)
+TEST(errors_have_a_message_and_an_exit_code)
 {
   const struct {
     const char* option;
@@ -310,7 +310,7 @@ TEST(what_cannot_be_is_said_with_its_exit_code)
   }
 }
 
-TEST(a_backend_that_is_not_there_is_code_4_with_the_drivers_words)
+TEST(a_missing_backend_is_exit_code_4_with_the_driver_s_message)
 {
   Error error = { STATUS_OK, "cuda is not in this build" };
   uint32_t n = 0;

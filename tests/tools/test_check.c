@@ -18,7 +18,7 @@ static Program program;
     program_expect_end(&program, code, "", said);                                                  \
   } while (0)
 
-TEST(what_is_printed_is_a_rack_again)
+TEST(the_output_is_a_valid_rack)
 {
   PROGRAM_RUN(&program, "check", "a: gain -6dB | gain 3");
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
@@ -33,7 +33,7 @@ TEST(what_is_printed_is_a_rack_again)
   program_clear(&program);
 }
 
-TEST(what_is_probably_not_meant_is_a_warning)
+TEST(probable_mistakes_are_warnings)
 {
   static const struct {
     const char *rack, *warning;
@@ -106,7 +106,7 @@ TEST(both_sides_are_measured_where_a_device_is_asked_for)
   program_clear(&program);
 }
 
-TEST(a_backend_that_is_not_there_is_exit_code_4)
+TEST(a_missing_backend_is_exit_code_4)
 {
   setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
   assert_refused_with(4, "OpenCL: ", "--backend", "opencl", "gain");

@@ -29,7 +29,7 @@ static Scratch scratch;
 
 // ---- what comes back ----
 
-TEST(what_played_comes_back_unless_the_command_line_has_changed)
+TEST(the_last_rack_returns_unless_the_command_line_has_changed)
 {
   scratch = scratch_new();
   START("gain -6dB");
@@ -52,7 +52,7 @@ TEST(what_played_comes_back_unless_the_command_line_has_changed)
   scratch_remove(&scratch);
 }
 
-TEST(a_rack_that_was_heard_for_some_seconds_survives_a_kill)
+TEST(a_rack_that_played_for_some_seconds_survives_a_kill)
 {
   scratch = scratch_new();
   START("gain -6dB");
@@ -74,7 +74,7 @@ TEST(a_rack_that_was_heard_for_some_seconds_survives_a_kill)
   scratch_remove(&scratch);
 }
 
-TEST(a_reload_counts_as_what_the_command_line_says)
+TEST(a_reload_counts_as_the_rack_of_the_command_line)
 {
   scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
@@ -90,7 +90,7 @@ TEST(a_reload_counts_as_what_the_command_line_says)
   scratch_remove(&scratch);
 }
 
-TEST(a_damaged_rack_file_does_not_keep_it_silent)
+TEST(a_damaged_rack_file_does_not_silence_the_next_run)
 {
   scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
@@ -136,7 +136,7 @@ start_and_kill(void)
   live_end(SIGKILL);
 }
 
-TEST(the_third_start_that_has_not_lived_is_the_last_good_rack_muted)
+TEST(after_two_early_crashes_the_last_good_rack_starts_muted)
 {
   static float noise[FRAMES];
   const float* const samples[] = { noise, noise };
@@ -173,7 +173,7 @@ TEST(the_third_start_that_has_not_lived_is_the_last_good_rack_muted)
   scratch_remove(&scratch);
 }
 
-TEST(the_fifth_start_that_has_not_lived_is_the_empty_rack)
+TEST(after_four_early_crashes_the_empty_rack_starts)
 {
   scratch = scratch_new();
   for (int i = 0; i < 4; ++i) {
@@ -202,7 +202,7 @@ spoil_present(const char* const rack)
   fclose(file);
 }
 
-TEST(a_rack_whose_files_are_gone_makes_way_for_the_next_best)
+TEST(a_rack_with_missing_files_is_replaced_by_the_next_candidate)
 {
   scratch = scratch_new();
   START("gain -6dB");
@@ -217,7 +217,7 @@ TEST(a_rack_whose_files_are_gone_makes_way_for_the_next_best)
 
 // ---- the disk ----
 
-TEST(a_full_disk_refuses_saves_and_nothing_else)
+TEST(a_full_disk_only_fails_saves)
 {
   const char page[4096] = { 0 };
   Program sender;

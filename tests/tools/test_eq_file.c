@@ -95,7 +95,7 @@ TEST(numbers_are_read_in_any_language)
   imports("Filter: ON LP Fc 8.000 Hz\n", "chain f1: lowpass frequency=8Hz order=2\n");
 }
 
-TEST(what_cannot_be_imported_is_refused_with_its_line)
+TEST(unsupported_lines_are_rejected_with_their_number)
 {
   static const struct {
     const char* line;
@@ -152,7 +152,7 @@ TEST(what_cannot_be_imported_is_refused_with_its_line)
   }
 }
 
-TEST(what_changes_no_sound_is_noted_with_its_line)
+TEST(lines_without_audible_effect_are_noted_with_their_number)
 {
   static const struct {
     const char* line;

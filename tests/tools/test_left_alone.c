@@ -127,7 +127,7 @@ stop_thread(const char* const name)
   return thread;
 }
 
-TEST(a_manager_hears_that_it_is_ready_and_alive)
+TEST(the_service_manager_gets_ready_and_keep_alive_messages)
 {
   be_manager();
   const uint64_t began_ms = now_ms();
@@ -175,7 +175,7 @@ find_worker(void)
   return (pid_t)atoi(at + strlen(key));
 }
 
-TEST(a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on)
+TEST(a_worker_that_dies_or_hangs_is_reported_and_replaced)
 {
   static const int deaths[] = { SIGKILL, SIGSTOP };
   be_manager();
@@ -197,7 +197,7 @@ TEST(a_worker_that_dies_or_hangs_is_said_and_replaced_and_feeds_on)
   live_end(SIGTERM);
 }
 
-TEST(it_is_ready_and_alive_while_it_waits_for_a_server)
+TEST(the_program_is_ready_and_alive_while_it_waits_for_a_server)
 {
   be_manager();
   const char* const words[] = { "run",    "--io",       "jack", "--server", "warprack-none",
@@ -210,7 +210,7 @@ TEST(it_is_ready_and_alive_while_it_waits_for_a_server)
   live_end(SIGTERM);
 }
 
-TEST(a_hangup_is_told_as_a_reload)
+TEST(sighup_is_reported_as_a_reload)
 {
   be_manager();
   scratch = scratch_new();
@@ -244,7 +244,7 @@ enter_network(void)
 }
 
 // Strangers get no answer that is larger than the question.
-TEST(a_server_that_others_can_reach_is_no_stranger_to_itself)
+TEST(a_server_on_all_interfaces_accepts_its_own_messages)
 {
   if (!enter_network()) {
     printf("skipped: no network of its own can be made\n");
@@ -289,7 +289,7 @@ TEST(storms_of_signals_change_nothing_and_end_in_order)
   scratch_remove(&scratch);
 }
 
-TEST(a_thread_that_hangs_does_not_keep_it_from_ending)
+TEST(a_thread_that_hangs_does_not_prevent_the_end)
 {
   LIVE_START("gain -6dB");
   const pid_t thread = stop_thread("warprack-osc");
@@ -341,7 +341,7 @@ start_into(const int fd)
   return pid;
 }
 
-TEST(nobody_has_to_read_what_it_says)
+TEST(the_program_runs_without_a_reader_of_its_output)
 {
   int ends[2];
   make_full_pipe(ends);
@@ -366,7 +366,7 @@ TEST(nobody_has_to_read_what_it_says)
   close(ends[1]);
 }
 
-TEST(what_is_wrong_has_its_event)
+TEST(each_problem_has_its_event)
 {
   static float bad[64];
   const float* const samples[] = { bad, bad };
@@ -384,7 +384,7 @@ TEST(what_is_wrong_has_its_event)
 
 // ---- poor machines ----
 
-TEST(without_privileges_it_runs_and_says_so_once)
+TEST(without_privileges_the_program_runs_and_reports_it_once)
 {
   prctl(PR_CAPBSET_DROP, CAP_SYS_NICE); // fails for a plain user, who has neither
   prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK);

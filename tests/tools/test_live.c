@@ -38,7 +38,7 @@ assert_refused(const int exit_code, const char* const said)
   program_clear(&program);
 }
 
-TEST(it_says_what_it_runs_on_and_ends_by_a_signal)
+TEST(the_configuration_is_logged_and_a_signal_ends_the_run)
 {
   const int signals[] = { SIGINT, SIGTERM };
   for (uint32_t i = 0; i < 2U; ++i) {
@@ -54,7 +54,7 @@ TEST(it_says_what_it_runs_on_and_ends_by_a_signal)
   }
 }
 
-TEST(it_ends_when_asked_by_osc)
+TEST(osc_quit_ends_the_run)
 {
   const char* const words[] = { "run", "--io", "dummy", "--osc-port", "0", "--json", NULL };
   program_start(&program, words);
@@ -72,7 +72,7 @@ TEST(it_ends_when_asked_by_osc)
   program_clear(&program);
 }
 
-TEST(its_events_are_json_lines)
+TEST(events_are_json_lines)
 {
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--json", "--osc-port", "0", "--duration", "1.5",
               "--block", "64", "gain");
@@ -97,7 +97,7 @@ TEST(its_events_are_json_lines)
   program_clear(&program);
 }
 
-TEST(what_is_recorded_is_what_was_played_through_the_rack)
+TEST(the_recording_is_the_played_file_through_the_rack)
 {
   static float left[FRAMES];
   static float right[FRAMES];
@@ -128,7 +128,7 @@ TEST(what_is_recorded_is_what_was_played_through_the_rack)
   scratch_remove(&scratch);
 }
 
-TEST(a_hangup_reads_the_rack_file_again)
+TEST(sighup_reloads_the_rack_file)
 {
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "live.rack", "chain gain -6dB\n", 16);
@@ -175,7 +175,7 @@ TEST(options_that_do_not_go_together_are_refused)
   assert_refused(2, "--channels takes IN:OUT");
 }
 
-TEST(what_is_not_there_has_its_exit_code)
+TEST(missing_files_and_devices_have_their_exit_codes)
 {
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--backend", "cuda", "--gpu",
               "63",
@@ -199,14 +199,14 @@ TEST(too_few_open_files_are_no_wrong_usage)
   }
 }
 
-TEST(small_files_only_are_an_error_with_words)
+TEST(a_file_size_limit_is_an_error_with_a_message)
 {
   const int status = system("ulimit -f 1; exec 2>&1; \"$WARPRACK_PROGRAM\" run --io dummy "
                             "--osc-port 0 --duration 0.1 gain");
   ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 6, "%d", status);
 }
 
-TEST(drivers_that_were_tried_in_vain_are_named_in_one_line)
+TEST(failed_drivers_are_named_in_one_line)
 {
   setenv("JACK_DEFAULT_SERVER", "warprack-none", 1);
   setenv("JACK_NO_START_SERVER", "1", 1);

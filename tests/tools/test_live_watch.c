@@ -45,7 +45,7 @@ assert_said(const char* const lines)
   ck_assert_str_eq(text, lines);
 }
 
-TEST(a_loss_is_told_once_with_its_own_reason)
+TEST(a_loss_is_reported_once_with_its_own_reason)
 {
   open_journal();
   ck_assert(!look("running", 0, ""));
@@ -59,7 +59,7 @@ TEST(a_loss_is_told_once_with_its_own_reason)
               "warprack run: worker.lost: worker 7: hung\n");
 }
 
-TEST(what_is_the_matter_with_a_worker_that_lives_is_told_once)
+TEST(a_problem_of_a_running_worker_is_reported_once)
 {
   open_journal();
   for (int n = 0; n < 3; ++n) {

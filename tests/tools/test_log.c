@@ -116,7 +116,7 @@ TEST(a_status_line_is_rewritten_and_ended_by_the_next_one)
   ck_assert_str_eq(close_and_read(), "\r\033[K10 %\r\033[K20 %\nlost\n");
 }
 
-TEST(the_journal_is_told_the_level)
+TEST(lines_for_the_journal_begin_with_the_level)
 {
   struct stat facts;
   char stream[64];
@@ -158,7 +158,7 @@ pipe_is_full(void)
   return is_full;
 }
 
-TEST(nobody_waits_when_nobody_reads)
+TEST(no_caller_waits_for_a_missing_reader)
 {
   open_log();
   ck_assert(!pipe_is_full());
@@ -172,7 +172,7 @@ TEST(nobody_waits_when_nobody_reads)
   ck_assert(pipe_is_full());                // positive control: it was full all the time
 }
 
-TEST(it_goes_on_when_somebody_reads_again)
+TEST(the_log_continues_when_the_reader_returns)
 {
   open_log();
   for (uint32_t i = 0; i < N_LINES; ++i) {

@@ -98,7 +98,7 @@ TEST(values_reach_their_places_in_any_order)
   ck_assert_str_eq(paint.operands.words[0], "wall");
 }
 
-TEST(what_is_not_given_stays_as_it_was)
+TEST(options_that_are_not_given_stay_unchanged)
 {
   Paint paint;
   PARSE(&paint, "wall");
@@ -168,7 +168,7 @@ TEST(help_names_every_option_and_exits_with_0)
   }
 }
 
-TEST(numbers_and_what_follows_two_dashes_are_operands)
+TEST(numbers_and_words_after_two_dashes_are_operands)
 {
   Paint paint;
   PARSE(&paint, "-6dB", "-w");

@@ -94,7 +94,7 @@ TEST(mistakes_are_refused_with_the_nearest_name)
 }
 
 /// Bytes that would move a cursor, set a title or turn a line around.
-TEST(no_argument_comes_back_as_an_order_to_the_terminal)
+TEST(no_argument_returns_terminal_control_characters)
 {
   static const char hostile[] = "x\x1B[2J\x07\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6\xFF\n.wav";
   static const char chain[] = "gain \x1B[2J\xC2\x9B\xE2\x80\xAE";
@@ -227,7 +227,7 @@ exit_code_of(const char* const words)
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(what_cannot_be_printed_is_an_error_but_never_ends_the_sound)
+TEST(a_failed_print_is_an_error_but_never_ends_playback)
 {
   static const char* const words[] = { "--help",        "--version",          "list effects",
                                        "info gain",     "info gain --json",   "check gain",
@@ -284,7 +284,7 @@ TEST(a_backend_is_available_where_it_has_a_device)
   json_decref(list);
 }
 
-TEST(devices_are_listed_with_what_they_are)
+TEST(devices_are_listed_with_their_properties)
 {
   json_t* list;
   RUN_JSON(list, "list", "devices", "--json", "--measure");

@@ -33,7 +33,7 @@ TEST(a_chain_is_read_and_its_files_are_here)
   rack_arg_clear(&arg);
 }
 
-TEST(nothing_is_the_empty_rack)
+TEST(an_empty_argument_is_the_empty_rack)
 {
   ck_assert_msg(!rack_arg_read("", &arg, &error), "%s", error.text);
   ck_assert_uint_eq(arg.rack->n_nodes, 0);
@@ -66,7 +66,7 @@ TEST(an_existing_file_needs_no_ending)
   scratch_remove(&scratch);
 }
 
-TEST(what_is_wrong_is_said_with_its_place)
+TEST(mistakes_are_reported_with_their_place)
 {
   const Scratch scratch = scratch_new();
   scratch_write(&scratch, "wrong.rack", "# one\nchain gian\n", 17);
@@ -223,7 +223,7 @@ TEST(another_root_can_be_given)
   scratch_remove(&scratch);
 }
 
-TEST(a_link_that_leads_elsewhere_later_is_no_other_root)
+TEST(a_link_that_changes_later_does_not_change_the_root)
 {
   const Scratch scratch = make_folder();
   char link[256];

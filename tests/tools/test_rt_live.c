@@ -69,12 +69,12 @@ play(const char* const processes, const uint32_t n_processes)
   program_clear(&server);
 }
 
-TEST(in_one_process_with_edits_no_audio_thread_does_what_it_must_not)
+TEST(edits_in_one_process_cause_no_real_time_violation)
 {
   play("--in-process", 1);
 }
 
-TEST(in_two_processes_neither)
+TEST(edits_in_two_processes_cause_no_real_time_violation)
 {
   play("--no-connect", 2);
 }

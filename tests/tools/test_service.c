@@ -71,7 +71,7 @@ static const IoStatus running = {
 static const IoStatus waiting = { .state = IO_STATE_WAITING };
 static const EngineStatus engine = { .latency_frames = 64, .n_nodes = 3, .backend = "cpu" };
 
-TEST(without_a_manager_nothing_happens)
+TEST(without_a_service_manager_nothing_is_sent)
 {
   unsetenv("NOTIFY_SOCKET");
   setenv("WATCHDOG_USEC", "1000000", 1); // left from somebody else
@@ -84,7 +84,7 @@ TEST(without_a_manager_nothing_happens)
   service_close(&service);
 }
 
-TEST(a_manager_hears_of_the_start_and_the_end)
+TEST(the_service_manager_is_notified_of_start_and_end)
 {
   open_service(NULL);
   ck_assert_ptr_null(getenv("NOTIFY_SOCKET")); // not for children
@@ -106,7 +106,7 @@ TEST(a_manager_hears_of_the_start_and_the_end)
   close_service();
 }
 
-TEST(a_manager_that_goes_away_is_said_once_and_its_watchdog_is_not_fed)
+TEST(a_lost_service_manager_is_reported_once_and_its_watchdog_is_not_fed)
 {
   open_service("1000000");
   VitalSigns signs = { .has_audio = true, .has_worker = true };
@@ -147,7 +147,7 @@ TEST(a_socket_may_be_a_file)
   scratch_remove(&scratch);
 }
 
-TEST(a_socket_that_cannot_be_is_refused)
+TEST(an_invalid_socket_is_rejected)
 {
   setenv("NOTIFY_SOCKET", "vsock:2:1", 1);
   ck_assert_int_eq(service_open(&service, &error), STATUS_NET);
@@ -155,7 +155,7 @@ TEST(a_socket_that_cannot_be_is_refused)
   service_close(&service);
 }
 
-TEST(a_watchdog_of_another_process_is_not_ours)
+TEST(a_watchdog_of_another_process_is_ignored)
 {
   setenv("WATCHDOG_PID", "1", 1);
   open_service("1000000");
@@ -169,7 +169,7 @@ TEST(a_watchdog_of_another_process_is_not_ours)
   close_service();
 }
 
-TEST(the_state_is_told_when_it_is_new_and_once_a_second_at_most)
+TEST(a_new_status_is_sent_at_most_once_a_second)
 {
   open_service(NULL);
   const VitalSigns signs = { .has_audio = true, .has_worker = true };
@@ -234,7 +234,7 @@ TEST(the_watchdog_starves_when_one_part_does_nothing)
   }
 }
 
-TEST(while_audio_is_waited_for_control_alone_counts)
+TEST(while_waiting_for_audio_only_the_control_thread_counts)
 {
   open_service("10000000");
   VitalSigns signs = { .has_audio = false, .has_worker = true };

@@ -92,7 +92,7 @@ kept(const StateFile file)
   return found ? text : NULL;
 }
 
-TEST(a_rack_is_kept_once_it_has_lived)
+TEST(a_rack_is_saved_once_it_has_played_long_enough)
 {
   open_state();
   ck_assert_ptr_null(state_text(state, STATE_PRESENT));
@@ -135,7 +135,7 @@ TEST(a_rack_that_was_heard_just_before_a_crash_is_not_kept)
   end();
 }
 
-TEST(a_rack_that_a_worker_was_lost_with_has_to_live_anew)
+TEST(a_rack_that_lost_a_worker_must_play_again_before_it_is_saved)
 {
   open_state();
   state_offer(state, strdup("one\n"), 100U * S);
@@ -198,7 +198,7 @@ TEST(what_follows_a_good_rack_becomes_good_a_minute_later)
   end();
 }
 
-TEST(starts_that_have_not_lived_are_counted)
+TEST(early_crashes_are_counted)
 {
   for (uint32_t n = 1; n <= 4; ++n) {
     open_state();
@@ -216,7 +216,7 @@ TEST(starts_that_have_not_lived_are_counted)
   end();
 }
 
-TEST(an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack)
+TEST(an_orderly_end_resets_the_starts_and_saves_the_newest_rack)
 {
   open_state();
   drop_state();
@@ -231,7 +231,7 @@ TEST(an_end_in_order_forgets_the_starts_and_keeps_the_newest_rack)
   end();
 }
 
-TEST(damaged_files_are_as_if_they_were_not_there)
+TEST(damaged_files_are_ignored)
 {
   open_state();
   drop_state();
@@ -301,7 +301,7 @@ TEST(each_damaged_file_is_reported)
   end();
 }
 
-TEST(what_a_killed_run_was_writing_is_removed)
+TEST(temporary_files_of_a_killed_run_are_removed)
 {
   open_state();
   drop_state();
@@ -322,7 +322,7 @@ TEST(a_folder_has_one_user)
                    STATUS_FILE);
 }
 
-TEST(an_origin_is_the_text_and_never_none)
+TEST(an_origin_depends_on_the_text_and_is_never_0)
 {
   ck_assert_uint_eq(state_origin("one"), state_origin("one"));
   ck_assert_uint_ne(state_origin("one"), state_origin("onf"));
@@ -340,7 +340,7 @@ fill(void)
   close(fd);
 }
 
-TEST(a_full_disk_is_said_and_tried_again_and_leaves_the_old_rack)
+TEST(a_full_disk_is_reported_and_retried_and_leaves_the_old_rack)
 {
   make_scratch();
   mkdir(scratch_path(&scratch, "state"), 0777);
@@ -412,7 +412,7 @@ TEST(a_sandbox_without_openat2_is_named)
   assert_said(SYS_openat2, EPERM, "this system lacks openat2");
 }
 
-TEST(what_is_forbidden_for_another_reason_is_said_as_it_is)
+TEST(other_permission_errors_are_reported_unchanged)
 {
   assert_said(SYS_openat, EPERM, "Operation not permitted");
 }
@@ -451,7 +451,7 @@ write_often(void* const name)
 }
 
 // The rack that is saved by a command and the one that is kept may be in one folder.
-TEST(two_who_write_into_one_folder_do_not_meet)
+TEST(two_writers_of_one_folder_do_not_collide)
 {
   static char names[2][8] = { "a.rack", "b.rack" };
   make_scratch();

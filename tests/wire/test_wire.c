@@ -378,7 +378,7 @@ TEST(a_text_that_is_longer_than_its_room_is_refused)
   wire_samples_clear();
 }
 
-TEST(what_the_other_side_would_refuse_is_not_sent)
+TEST(a_message_that_the_receiver_would_reject_is_not_sent)
 {
   unsigned char* body = NULL;
   uint32_t n = 0;

@@ -24,7 +24,7 @@ expect_broken(Wire* const wire)
   }
 }
 
-TEST(a_header_that_cannot_be_ends_it_before_its_body)
+TEST(an_invalid_header_ends_the_connection_before_the_body)
 {
   static const struct {
     WireSide side;
@@ -47,7 +47,7 @@ TEST(a_header_that_cannot_be_ends_it_before_its_body)
   }
 }
 
-TEST(nothing_is_received_after_what_cannot_be)
+TEST(nothing_is_received_after_invalid_data)
 {
   const WireEnds pair = wire_ends_half(WIRE_SERVER);
   const uint32_t wrong[] = { WIRE_NOTE, 4, 77 }; // a text of 77 bytes that does not come

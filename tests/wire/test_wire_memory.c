@@ -48,7 +48,7 @@ TEST(encoding_and_decoding_fail_whole)
   wire_samples_clear();
 }
 
-TEST(a_message_that_memory_was_missing_for_is_not_sent)
+TEST(a_message_without_memory_is_not_sent)
 {
   const unsigned before = descriptors_open();
   const WireEnds ends = wire_ends_new();
@@ -74,7 +74,7 @@ TEST(a_message_that_memory_was_missing_for_is_not_sent)
   ck_assert_uint_eq(descriptors_open(), before);
 }
 
-TEST(receiving_without_memory_is_the_end)
+TEST(receiving_without_memory_ends_the_connection)
 {
   const WireMessage note = wire_sample(WIRE_NOTE);
   const WireEnds ends = wire_ends_new();

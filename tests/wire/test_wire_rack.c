@@ -136,7 +136,7 @@ TEST(a_rack_arrives_with_its_uids_its_order_and_every_bit)
   ck_assert_uint_gt(most, 8U);
 }
 
-TEST(uids_that_cannot_be_are_refused_and_change_nothing)
+TEST(invalid_uids_are_rejected_and_change_nothing)
 {
   static const RackUid wrong[][2] = { { 20, 20 }, { 0, 20 }, { 2, 20 }, { 15, 20 }, { 30, 20 } };
   Rack* const rack = rack_copy(wire_sample(WIRE_EDIT).edit.rack);
@@ -162,7 +162,7 @@ TEST(uids_that_cannot_be_are_refused_and_change_nothing)
   wire_samples_clear();
 }
 
-TEST(a_document_that_cannot_be_is_refused)
+TEST(an_invalid_document_is_rejected)
 {
   static const char* const wrong[] = { "add a nothing", "add a gain\nadd b gain", "",
                                        "add a gain\nadd b gain\nconnect a b\nconnect b a" };

@@ -22,7 +22,7 @@
 
 static Error error;
 
-TEST(every_kind_goes_over)
+TEST(every_kind_of_message_is_transmitted)
 {
   const unsigned before = descriptors_open();
   const WireEnds pair = wire_ends_new();
@@ -266,7 +266,7 @@ TEST(descriptors_that_wait_are_not_lost)
 
 // ---- the end ----
 
-TEST(the_end_of_the_other_side_is_told_for_good)
+TEST(the_end_of_the_peer_is_reported_permanently)
 {
   WireEnds pair = wire_ends_new();
   WireMessage message = { .kind = WIRE_NOTE, .note = "last words" };
@@ -286,7 +286,7 @@ TEST(the_end_of_the_other_side_is_told_for_good)
   wire_ends_free(&pair);
 }
 
-TEST(an_end_in_the_middle_of_a_message_is_told)
+TEST(an_end_within_a_message_is_reported)
 {
   const WireMessage note = wire_sample(WIRE_NOTE);
   unsigned char bytes[WIRE_FRAME_BYTES];

@@ -30,7 +30,7 @@ be_tiny(TestDriver* const driver, const uint64_t seed)
   }
 }
 
-TEST(what_a_rack_makes_is_never_denormal)
+TEST(the_output_of_a_rack_is_never_denormal)
 {
   for (int offline = 1; offline >= 0; --offline) { // live, this thread is the driver, and flushes
     TestDriver driver = driver_new(RACK, 2, 2, 1, offline, N_FRAMES);
@@ -63,7 +63,7 @@ median_load(TestDriver* const driver)
 
 // A ratio within one run, in turns and of the quickest rounds, so that it is no matter of the
 // machine.
-TEST(they_cost_no_more_than_silence)
+TEST(denormals_cost_no_more_than_silence)
 {
   TestDriver driver = driver_new(RACK, 2, 2, 1, false, N_FRAMES);
   double silent = INFINITY;

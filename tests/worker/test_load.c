@@ -24,7 +24,7 @@ TEST(quantiles_are_edges_of_bins_and_never_above_the_largest)
   ck_assert_double_eq(load_largest(&load), 0.0);
 }
 
-TEST(what_is_over_is_forgotten_after_ten_to_twenty_seconds)
+TEST(past_values_expire_after_ten_to_twenty_seconds)
 {
   const uint64_t begin_ns = 100U * S_NS;
   load_add(&load, begin_ns, 0.1);
@@ -38,7 +38,7 @@ TEST(what_is_over_is_forgotten_after_ten_to_twenty_seconds)
   ck_assert_double_eq_tol(load_quantile(&load, 0.5), 0.2025, 1e-9);
 }
 
-TEST(what_was_before_a_long_silence_is_forgotten_with_the_first_block_after_it)
+TEST(values_before_a_long_silence_expire_with_the_next_block)
 {
   const uint64_t begin_ns = 100U * S_NS;
   load_add(&load, begin_ns, 0.9);

@@ -92,7 +92,7 @@ TEST(long_batches_of_the_cpu_are_spread_over_its_cores)
   assert_ns(placement_predict(&costs, &shape, nodes, 1, PLACEMENT_CPU), light);
 }
 
-TEST(what_is_not_known_costs_infinitely_and_chooses_nothing)
+TEST(an_unknown_cost_is_infinite_and_chooses_nothing)
 {
   PlacementNode nodes[] = { { LIGHT, 0, 2, 0, true, PLACEMENT_CPU } };
   costs.effects[PLACEMENT_GPU][LIGHT].is_known = false;

@@ -260,7 +260,7 @@ TEST(racks_run_through_the_ring)
   ring_free(ring);
 }
 
-TEST(news_come_twenty_times_a_second_and_no_more)
+TEST(reports_come_at_most_twenty_times_a_second)
 {
   Rig rig;
   start_ready(&rig);
@@ -351,7 +351,7 @@ TEST(files_come_by_the_callers_loaders)
   ring_free(ring);
 }
 
-TEST(a_ring_that_cannot_be_is_refused_and_the_worker_goes_on)
+TEST(an_invalid_ring_is_rejected_and_the_worker_continues)
 {
   Rig rig;
   start_ready(&rig);
@@ -373,7 +373,7 @@ TEST(a_ring_that_cannot_be_is_refused_and_the_worker_goes_on)
   ring_free(ring);
 }
 
-TEST(a_config_that_cannot_be_is_said_before_the_end)
+TEST(an_invalid_configuration_is_reported_before_the_end)
 {
   Rig rig;
   start(&rig);
@@ -384,7 +384,7 @@ TEST(a_config_that_cannot_be_is_said_before_the_end)
   ck_assert_int_eq(await_end(&rig), SERVE_FAILED);
 }
 
-TEST(what_comes_out_of_turn_ends_it)
+TEST(a_message_out_of_order_ends_the_worker)
 {
   Rig rig;
   start(&rig);
@@ -415,7 +415,7 @@ TEST(what_comes_out_of_turn_ends_it)
   ck_assert_int_eq(await_end(&rig), SERVE_PROTOCOL);
 }
 
-TEST(it_ends_with_the_server)
+TEST(the_worker_ends_with_the_server)
 {
   Rig rig;
   start(&rig);
@@ -424,7 +424,7 @@ TEST(it_ends_with_the_server)
   stop(&rig);
 }
 
-TEST(a_socket_of_somebody_else_is_not_served)
+TEST(a_socket_of_another_program_is_not_served)
 {
   int sockets[2];
   ck_assert(!wire_pair(sockets, &error));

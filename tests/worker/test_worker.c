@@ -48,7 +48,7 @@ TEST(edits_are_answered_once_each_and_in_their_order)
   ck_assert_uint_eq(bench.n_replies, 40U);
 }
 
-TEST(the_end_of_a_tail_is_told)
+TEST(the_end_of_a_tail_is_reported)
 {
   static Bench bench;
   bench_start(&bench, "d: delay 20ms feedback=0%");
@@ -193,7 +193,7 @@ TEST(messages_are_applied_with_a_ring_and_without)
   bench_clear(&bench);
 }
 
-TEST(a_node_that_is_bypassed_is_told)
+TEST(a_bypassed_node_is_reported)
 {
   static Bench bench;
   bench_start(&bench, "g: gain -20dB");
@@ -229,7 +229,7 @@ TEST(a_new_worker_counts_messages_from_where_they_are)
   bench_clear(&bench);
 }
 
-TEST(it_holds_no_lock_when_it_calls_back)
+TEST(callbacks_are_called_without_a_lock)
 {
   static Bench bench;
   bench_start(&bench, levels[0]);
@@ -240,7 +240,7 @@ TEST(it_holds_no_lock_when_it_calls_back)
   bench_clear(&bench);
 }
 
-TEST(without_a_thread_it_answers_within_the_call)
+TEST(without_a_thread_replies_come_within_the_call)
 {
   static Bench bench;
   bench_init(&bench, true);

@@ -28,7 +28,7 @@ await_waiting(const Bench* const bench, const uint64_t frame)
   }
 }
 
-TEST(what_waits_at_the_end_is_refused)
+TEST(edits_that_wait_at_the_end_are_rejected)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -45,7 +45,7 @@ TEST(what_waits_at_the_end_is_refused)
   ck_assert_int_eq(bench.replies[19].reply.status, STATUS_LIMIT);
 }
 
-TEST(time_that_stands_still_hurries_what_waits_for_it)
+TEST(when_audio_stops_waiting_edits_are_done_at_once)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -58,7 +58,7 @@ TEST(time_that_stands_still_hurries_what_waits_for_it)
   bench_clear(&bench);
 }
 
-TEST(blocks_that_stall_for_a_moment_hurry_nothing)
+TEST(a_short_stall_of_blocks_advances_no_edit)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -81,7 +81,7 @@ TEST(blocks_that_stall_for_a_moment_hurry_nothing)
   bench_clear(&bench);
 }
 
-TEST(who_disarms_waits_for_no_frame_that_will_not_come)
+TEST(disarming_does_not_wait_for_frames_that_never_come)
 {
   static Bench bench;
   bench_init(&bench, false);
@@ -104,7 +104,7 @@ say_why(const Stage* const stage, Error* const error)
   error_set(error, STATUS_DEVICE_LOST, "a device that fails");
 }
 
-TEST(a_device_that_fails_is_left_though_an_edit_waits)
+TEST(a_failed_device_is_left_while_an_edit_waits)
 {
   static Bench bench;
   static const Backend device = { .name = "device", .stage_error = say_why };
@@ -210,7 +210,7 @@ TEST(an_edit_ends_a_measurement)
   bench_clear(&bench);
 }
 
-TEST(so_does_the_end_of_audio)
+TEST(the_end_of_audio_ends_a_measurement)
 {
   static Bench bench;
   SlowResponse slow = { .may_go_on = false };
@@ -351,7 +351,7 @@ TEST(edits_postpone_a_measurement_for_half_a_second_at_most)
   is_stepped = false;
 }
 
-TEST(tails_end_when_the_worker_was_behind_at_most_looks)
+TEST(tails_end_although_the_player_lagged_at_most_polls)
 {
   static Bench bench;
   is_stepped = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory that is taken piece by piece and given back all at once.
+// An arena: memory that is allocated piece by piece and freed all at once.
 
 #include "arena.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define ALIGNMENT   64U
-#define CHUNK_BYTES ((size_t)64U << 10U) // holds the tables of a usual rack in one or two chunks
+#define CHUNK_BYTES ((size_t)64U << 10U) // one or two chunks hold the tables of a usual rack
 
 struct ArenaChunk {
   ArenaChunk* next;
@@ -34,7 +34,8 @@ arena_take(Arena* const arena, const size_t n, const size_t size)
     arena->failed = true;
     return NULL;
   }
-  n_bytes = (n_bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1U); // one more than needed: never empty
+  // One byte more, so that no piece is empty.
+  n_bytes = (n_bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1U);
   ArenaChunk* chunk = arena->chunks;
   if (!chunk || chunk->size - chunk->used < n_bytes) {
     chunk = chunk_new(n_bytes, arena->chunks);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Memory that is taken piece by piece and given back all at once: the tables of a plan, the scratch
-   of a planning run.  Out of memory is remembered, so that a builder checks once at its end.
+   Memory that is allocated piece by piece and freed all at once: the tables of a plan, the scratch
+   memory of a planning run.  A failed allocation sets `failed`, so that a builder checks only once,
+   at its end.
 */
 #ifndef WARPRACK_ENGINE_BASE_ARENA_H
 #define WARPRACK_ENGINE_BASE_ARENA_H
@@ -13,15 +14,15 @@ typedef struct ArenaChunk ArenaChunk;
 
 typedef struct Arena {
   ArenaChunk* chunks;
-  size_t n_bytes; ///< Of all chunks
-  bool failed;    ///< Some piece could not be had
+  size_t n_bytes; ///< Sum over all chunks
+  bool failed;    ///< An allocation failed
 } Arena;
 
-/// Zeroed, 64-byte aligned memory for `n` items of `size` bytes.  Never NULL for n == 0.  NULL, and
-/// `failed` set, when out of memory. [builder]
+/// Zeroed, 64-byte aligned memory for `n` items of `size` bytes; not NULL for n == 0.  Returns
+/// NULL, and sets `failed`, when out of memory. [builder]
 void* arena_take(Arena* arena, size_t n, size_t size);
 
-/// Give everything back. [builder]
+/// Free all pieces. [builder]
 void arena_clear(Arena* arena);
 
 #endif

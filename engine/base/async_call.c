@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A function that may block for ever, made on a thread of its own.
+// A function that may block for ever, called on a separate thread.
 
 #include "async_call.h"
 
@@ -13,7 +13,7 @@ struct AsyncCall {
   AsyncFunction discard;
   void* context;
   pthread_t thread;
-  pthread_mutex_t lock; // Guards what follows
+  pthread_mutex_t lock; // Guards the members below
   pthread_cond_t returned;
   bool is_done;
   bool is_abandoned;

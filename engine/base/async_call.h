@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A function that may block for ever, made on a thread of its own: audio servers and drivers hang
-   in their clients' open and close when they die at the wrong moment (jack2 #395).  Whoever started
-   it waits as long as it likes and may leave it to itself.
+   Calls a function that may block for ever on a separate thread: audio servers and drivers hang in
+   their clients' open and close calls when they die at the wrong moment (jack2 #395).  The caller
+   waits with a timeout, and may abandon the call.
 */
 #ifndef WARPRACK_ENGINE_BASE_ASYNC_CALL_H
 #define WARPRACK_ENGINE_BASE_ASYNC_CALL_H
@@ -16,17 +16,17 @@ typedef void (*AsyncFunction)(void* context);
 
 typedef struct AsyncCall AsyncCall;
 
-/// Start function(context).  `context` stays the caller's, but is the thread's to use until
-/// async_call_wait() is true. [main]
+/// Start function(context).  The caller keeps the ownership of `context`, but only the thread may
+/// use it until async_call_wait() returns true. [main]
 NODISCARD Status async_call_start(AsyncFunction function, void* context, AsyncCall** call,
                                   Error* error);
 
-/// Wait for at most timeout_ms; true when the function has returned, and then the call is freed.
-/// [main]
+/// Wait for at most timeout_ms.  Returns true if the function has returned; the call is freed
+/// then. [main]
 bool async_call_wait(AsyncCall* call, uint32_t timeout_ms);
 
-/// Leave it to itself: when the function returns, if ever, `discard` (may be NULL) gets the
-/// context, on the call's thread or at once. [main]
+/// Abandon the call: when the function returns, if ever, `discard` (may be NULL) gets the context,
+/// on the call's thread or at once. [main]
 void async_call_abandon(AsyncCall* call, AsyncFunction discard);
 
 #endif

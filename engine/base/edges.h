@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The connections of a graph: grouped by the vertex at one end, and the topological order that they
-   give.  Edge e leads from vertex from[e] to vertex to[e]; an end that is no vertex (the input of a
-   rack) has any number from the number of vertices on.
+   The connections of a graph: grouped by the vertex at one end, and the topological order that
+   they give.  Edge e leads from vertex from[e] to vertex to[e]; an end that is no vertex (the
+   input of a rack) has a number not below the number of vertices.
 */
 #ifndef WARPRACK_ENGINE_BASE_EDGES_H
 #define WARPRACK_ENGINE_BASE_EDGES_H
@@ -18,7 +18,7 @@ typedef struct EdgeGroups {
   uint32_t* list;
 } EdgeGroups;
 
-/// Group edges by `vertex`, either of their ends.  Of use unless Arena::failed. [any]
+/// Group edges by `vertex`, either of their ends.  The result is valid unless Arena::failed. [any]
 EdgeGroups
 edges_group(Arena* scratch, uint32_t n_vertices, const uint32_t* vertex, uint32_t n_edges);
 

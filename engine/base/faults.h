@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Faults on demand, for tests: named hooks in the places that have to live with them.  Nothing of
-   it is in a program unless that is built with -Dfaults=true, or is one of the tests' own.
+   Injected faults, for tests: named hooks in the code that must handle them.  A program contains
+   the hooks only if it is built with -Dfaults=true, or is a test.
 
    A list of faults arms them; the environment variable WARPRACK_FAULTS has the first one:
 
@@ -11,8 +11,7 @@
 
    N is the occurrence at which a fault occurs, counted from 1 since it was armed (default 1), `+`
    all later ones as well, `+M` each M-th one after it.  `server:` and `worker:` are for one of the
-   two processes of `warprack run`, whose worker begins with the same variable whenever it is
-   started.
+   two processes of `warprack run`, whose workers all start with the same variable.
 
      alloc.fail          an allocation fails (of the program's own, not those of libraries)
      clock.jump=S        the wall clock is S seconds ahead; lasts
@@ -40,7 +39,7 @@
    submissions, buffers, recordings of a device, from 1 again whenever one is opened; blocks; racks
    with that node.  gpu_faults.h has more on the device's.
 
-   At run time they are armed by datagrams (faults_socket.c).
+   At run time datagrams arm faults (faults_socket.c).
 */
 #ifndef WARPRACK_ENGINE_BASE_FAULTS_H
 #define WARPRACK_ENGINE_BASE_FAULTS_H
@@ -79,24 +78,24 @@ typedef enum FaultId {
 /// when it is not. [any]
 REALTIME bool fault_befalls(FaultId fault);
 
-/// The same, without counting, of a fault that is armed for something of this name. [any]
+/// True if the fault is armed for this name; counts nothing. [any]
 bool fault_names(FaultId fault, const char* name);
 
-/// The number that it was armed with. [any]
+/// The VALUE with which the fault was armed. [any]
 REALTIME double fault_value(FaultId fault);
 
 /// Restart the count of the faults from `first` to `last`. [any]
 void faults_recount(FaultId first, FaultId last);
 
-/// Arm the faults of a list; those that are not in it stay as they are.  STATUS_BAD_ARG says what
-/// cannot be read; then nothing has changed. [any]
+/// Arm the faults of a list; others stay unchanged.  STATUS_BAD_ARG names the invalid part; then
+/// nothing has changed. [any]
 NODISCARD Status faults_arm(const char* list, Error* error);
 
-/// Disarm all. [any]
+/// Disarm all faults. [any]
 void faults_disarm(void);
 
-/// What is armed: a line each with its name, its next occurrence, how often it was met and
-/// occurred. [any]
+/// List the armed faults, one per line: name, next occurrence, number of calls and of occurrences.
+/// [any]
 void faults_print(char* text, size_t n_bytes);
 
 #endif

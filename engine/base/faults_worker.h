@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The hooks of the faults called worker.* (faults.h), where racks are planned and blocks are run.
-/// In the program that users have they are nothing.
+/// The hooks of the faults named worker.* (faults.h), where racks are planned and blocks are run.
+/// In release builds they are empty.
 #ifndef WARPRACK_ENGINE_BASE_FAULTS_WORKER_H
 #define WARPRACK_ENGINE_BASE_FAULTS_WORKER_H
 
@@ -18,10 +18,10 @@ void worker_faults_plan(const struct Rack* rack);
 /// A block of a plan has begun. [player]
 void worker_faults_begin(const struct Plan* plan, const struct Ring* ring);
 
-/// The oldest block of the ring is about to be given back. [player]
+/// The oldest block of the ring is about to be returned. [player]
 void worker_faults_end(struct Ring* ring);
 
-/// What a block is given back as: `result`, or another one. [player]
+/// The result with which a block is returned: `result`, or a wrong one. [player]
 uint64_t worker_faults_result(uint64_t result);
 
 #else

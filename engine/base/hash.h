@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo) with 32 and 64 bits: quick, and no guard against those
-   who choose the bytes.
+   FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo) with 32 and 64 bits: fast, but no protection against
+   chosen input.
 
-   A hash goes on from the one of earlier bytes, or begins with HASH32_START or HASH64_START.
+   A hash continues the hash of earlier bytes, or begins with HASH32_START or HASH64_START.
 */
 #ifndef WARPRACK_ENGINE_BASE_HASH_H
 #define WARPRACK_ENGINE_BASE_HASH_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The nearest name to a wrong word, and the sentence that says so.
-// Method: optimal string alignment distance: Levenshtein's with swaps of neighbours (F. J. Damerau,
-// "A technique for computer detection and correction of spelling errors", CACM 7(3), 1964).
+// Finds the nearest name to a wrong word, and writes the hint.  Method: optimal string alignment
+// distance: Levenshtein's with swaps of neighbours (F. J. Damerau, "A technique for computer
+// detection and correction of spelling errors", CACM 7(3), 1964).
 
 #include "hint.h"
 
@@ -13,11 +13,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAX_LENGTH 64U               // of the names that are compared
+#define MAX_LENGTH 64U               // of the compared names
 #define LIST_BYTES (HINT_BYTES - 8U) // leaves room for ", ..."
 
-/// Words that people bring along from other programs.  A row counts only where `right` is among the
-/// names, so that one word can stand for an effect here and a parameter there.
+/// Words that users know from other programs.  A row counts only if `right` is among the names, so
+/// that one word can mean an effect here and a parameter there.
 static const struct {
   const char *wrong, *right;
 } synonyms[] = {
@@ -129,7 +129,7 @@ static const struct {
   { "sample-rate", "rate" },
 };
 
-/// Optimal string alignment distance, whatever the case.
+/// Optimal string alignment distance, ignoring case.
 static uint32_t
 edit_distance(const char* const a, const uint32_t n_a, const char* const b, const uint32_t n_b)
 {
@@ -175,8 +175,8 @@ find_synonym(const char* const wrong, const char* const* const names, const uint
   return NULL;
 }
 
-/// The name at the least distance, at most a third of the word's letters.  One letter is as near to
-/// any other as to the next.
+/// The name at the smallest distance, at most a third of the word's letters.  One letter has the
+/// same distance to any other.
 static const char*
 find_mistyped(const char* const wrong, const char* const* const names, const uint32_t n_names)
 {
@@ -195,7 +195,7 @@ find_mistyped(const char* const wrong, const char* const* const names, const uin
   return nearest;
 }
 
-/// The name that begins with the word, or that the word begins with.
+/// The name that begins with the word, or with which the word begins.
 static const char*
 find_beginning(const char* const wrong, const char* const* const names, const uint32_t n_names)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How much memory this process may come to.
+// The limits of this process's memory.
 //
 // Sources: cgroups(7), "Control Group v2" and "Memory Resource Controller" of the Linux kernel's
 // documentation; getrlimit(2).
@@ -24,7 +24,7 @@ least(const size_t a, const uint64_t b)
   return b < a ? (size_t)b : a;
 }
 
-/// The number in a file; UINT64_MAX for "max", and where there is none.
+/// The number in a file; UINT64_MAX for "max", and without a number.
 static uint64_t
 read_limit(const char* const folder, const char* const name)
 {
@@ -39,7 +39,8 @@ read_limit(const char* const folder, const char* const name)
   return has_number ? number : UINT64_MAX;
 }
 
-/// The least limit of a group, given by its folder below that of the hierarchy, and of those above.
+/// The smallest limit of a group and its ancestors; `group` is its folder below that of the
+/// hierarchy.
 static size_t
 group_limit(const char* const hierarchy, const char* const group)
 {
@@ -62,7 +63,7 @@ group_limit(const char* const hierarchy, const char* const group)
   }
 }
 
-/// True when `word` is one of those in a list with commas.
+/// True if `word` is in a comma-separated list.
 static bool
 has_word(const char* list, const char* const word)
 {
@@ -77,7 +78,8 @@ has_word(const char* list, const char* const word)
   }
 }
 
-/// Of a line "number:controllers:/group" of /proc/self/cgroup; version 2 has no controllers there.
+/// The limit for a line "number:controllers:/group" of /proc/self/cgroup; version 2 has no
+/// controllers there.
 static size_t
 line_limit(const char* const root, char* const line)
 {

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MANTISSA     400U // characters that are read; more than any program prints
-#define MAX_PRINT_DIGITS 17   // tell any two doubles apart
+#define MAX_MANTISSA     400U // characters to read; more than any program prints
+#define MAX_PRINT_DIGITS 17   // enough to distinguish any two doubles
 
-/// The C locale for this thread while numbers are read or written: others decide about the
-/// program's.
+/// The C locale, for this thread while it reads or writes numbers: the program's locale belongs to
+/// other code.
 static locale_t
 c_locale_enter(locale_t* const c_locale)
 {
@@ -30,7 +30,7 @@ c_locale_leave(const locale_t c_locale, const locale_t before)
   }
 }
 
-/// Bytes of the sign that `text` begins with.
+/// Bytes of the sign at the start of `text`.
 static size_t
 scan_sign(const char* const text, bool* const is_negative)
 {
@@ -74,7 +74,7 @@ number_scan(const char* const text, Decimal* const decimal)
 double
 number_value(const Decimal* const decimal, const int shift)
 {
-  const long bound = 100000; // far outside of what a double can be, and no overflow below
+  const long bound = 100000; // far outside of the range of double, and no overflow below
   long exponent = decimal->exponent < -bound ? -bound : decimal->exponent;
   exponent = exponent > bound ? bound : exponent;
   char text[MAX_MANTISSA + 16U];
@@ -99,7 +99,7 @@ number_print(const double number, char text[const NUMBER_BYTES])
   } while (digits < MAX_PRINT_DIGITS && strtod(text, NULL) != number);
   char* const e = strchr(text, 'e');
   const int exponent = atoi(e + 1);
-  if (exponent >= -5 && exponent < 15) { // people read 20000 and 0.0005 more easily than 2e4, 5e-4
+  if (exponent >= -5 && exponent < 15) { // 20000 and 0.0005 are easier to read than 2e4, 5e-4
     const int decimals = digits - 1 - exponent;
     snprintf(text, NUMBER_BYTES, "%.*f", decimals > 0 ? decimals : 0, number);
   } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Decimal numbers as text, read and written as in the C locale whatever the program's locale is.
+/// Decimal numbers as text, read and written as in the C locale, independent of the program's
+/// locale.
 #ifndef WARPRACK_ENGINE_BASE_NUMBER_H
 #define WARPRACK_ENGINE_BASE_NUMBER_H
 
@@ -16,12 +17,12 @@ typedef struct Decimal {
   const char* end; ///< First character after the number
 } Decimal;
 
-/// Find the number that `text` begins with: sign, digits with a point, exponent.  A minus may be
-/// the mathematical one or a dash, as word processors write it.  No infinities, no NaN, no
-/// hexadecimal. False when there is none. [any]
+/// Find the number at the start of `text`: sign, digits with a point, exponent.  A minus may be
+/// the mathematical one or a dash, as word processors write it.  No infinities, NaN or
+/// hexadecimal.  False if there is none. [any]
 bool number_scan(const char* text, Decimal* decimal);
 
-/// Its value times ten to the `shift`, rounded once; infinite when too large. [any]
+/// Its value times ten to the `shift`, rounded once; infinite if too large. [any]
 double number_value(const Decimal* decimal, int shift);
 
 /// The shortest text that number_value() reads back to the same double; returns `text`. [any]

@@ -9,8 +9,8 @@ typedef struct Percentiles {
   double p50, p99, p999, max, mean;
 } Percentiles;
 
-/// Sorts `values` in place.  Nearest rank: each result but the mean is one of the values.  All 0
-/// when n is 0.
+/// Sorts `values` in place.  Nearest rank: each result except the mean is one of the values.  All
+/// results are 0 for n == 0.
 Percentiles percentiles_of(double* values, size_t n);
 
 #endif

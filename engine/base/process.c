@@ -21,22 +21,23 @@
 #include <unistd.h>
 
 #define FREE_WAIT_NS    NS_PER_S // how long process_free() waits for a killed process
-#define STAT_BYTES      1024U    // of /proc/PID/stat, at most
+#define STAT_BYTES      1024U    // maximum length of /proc/PID/stat
 #define STAT_EXIT_FIELD 52U      // proc(5): exit_code
 
 struct Process {
   pid_t id;
   int fd;         ///< pidfd
   bool is_killed; ///< By process_kill()
-  int crash;      ///< The signal that it was dying of then, or 0
+  int crash;      ///< The signal of which it was dying at that time, or 0
   bool has_ended;
-  int signal; ///< That has ended it, or 0
+  int signal; ///< The signal that ended it, or 0
   char reason[PROCESS_REASON_BYTES];
 };
 
 // ---- starting ----
 
-/// The child's descriptors.  The socket first: it may be one of 0 to 2 here.
+/// Set up the child's descriptors.  The socket comes first: its number in this process may be 0 to
+/// 2.
 static int
 set_descriptors(posix_spawn_file_actions_t* const actions, const int socket)
 {
@@ -76,7 +77,7 @@ set_attributes(posix_spawnattr_t* const attributes)
   return failed ? failed : posix_spawnattr_setflags(attributes, (short)flags);
 }
 
-/// An error number, 0 when the child runs.
+/// Spawn the child; returns an error number, 0 if the child runs.
 static int
 spawn(const char* const path, char* const argv[], const int socket, pid_t* const id)
 {
@@ -97,7 +98,8 @@ spawn(const char* const path, char* const argv[], const int socket, pid_t* const
   return failed;
 }
 
-/// Children of a parent that ignores SIGCHLD, as some launchers leave it, end without a reason.
+/// Reset an ignored SIGCHLD, which some launchers leave behind: children of such a parent end
+/// without an exit status.
 static void
 heed_children(void)
 {
@@ -115,9 +117,10 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
   if (!process) {
     return error_set(error, STATUS_NO_MEM, "no memory for a process");
   }
-  const char* const what = argv[0] && argv[1] ? argv[1] : ""; // one program may be many things
+  const char* const what = argv[0] && argv[1] ? argv[1] : ""; // one program may have several roles
   heed_children();
-  if (access("/dev/null", R_OK | W_OK)) { // the child's input; spawning would blame the program
+  // It becomes the child's input; the error of posix_spawn() would name the program.
+  if (access("/dev/null", R_OK | W_OK)) {
     const int reason = errno;
     free(process);
     return error_set(error, STATUS_FILE, "%s %s cannot be started: /dev/null cannot be opened: %s",
@@ -129,7 +132,8 @@ process_start(const char* const path, char* const argv[], const int socket, Proc
     return error_set(error, failed == EAGAIN || failed == ENOMEM ? STATUS_NO_MEM : STATUS_FILE,
                      "%s %s cannot be started: %s", path, what, strerror(failed));
   }
-  process->fd = (int)syscall(SYS_pidfd_open, process->id, 0U); // ours to reap: the id is still its
+  // The child is not reaped yet, so its id is still valid.
+  process->fd = (int)syscall(SYS_pidfd_open, process->id, 0U);
   if (process->fd < 0) {
     const int reason = errno;
     kill(process->id, SIGKILL);
@@ -178,12 +182,12 @@ process_has_ended(Process* const process, char reason[const PROCESS_REASON_BYTES
   siginfo_t end = { .si_pid = 0 };
   if (!process->has_ended) {
     if (waitid(P_PIDFD, (id_t)process->fd, &end, WEXITED | WNOHANG) !=
-        0) { // somebody else has reaped it
+        0) { // other code has reaped it
       process->has_ended = true;
       snprintf(process->reason, sizeof(process->reason), "ended");
     } else if (end.si_pid) {
       process->has_ended = true;
-      // A kill ends the writing of a core, and is what the kernel tells then.
+      // A kill stops the writing of a core; the kernel then reports the kill instead of the crash.
       end.si_status = process->is_killed && process->crash && end.si_code != CLD_EXITED
                           ? process->crash
                           : end.si_status;
@@ -203,13 +207,13 @@ process_signal(const Process* const process)
   return process->signal;
 }
 
-/// What the kernel says of it, from the state on: "R 1 2 …"; "" when it says nothing.
+/// The line of /proc/PID/stat from the state on: "R 1 2 ..."; "" if it cannot be read.
 static const char*
 read_stat(const Process* const process, char line[const STAT_BYTES])
 {
   char path[64];
   if (process->has_ended) {
-    return ""; // the id may be another's by now
+    return ""; // the id may belong to another process by now
   }
   snprintf(path, sizeof(path), "/proc/%d/stat", (int)process->id);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -218,7 +222,7 @@ read_stat(const Process* const process, char line[const STAT_BYTES])
     close(fd);
   }
   line[n > 0 ? n : 0] = '\0';
-  const char* const after_name = strrchr(line, ')'); // proc(5): the name may hold anything
+  const char* const after_name = strrchr(line, ')'); // proc(5): the name may contain any character
   return after_name && after_name[1] == ' ' ? after_name + 2 : "";
 }
 
@@ -229,7 +233,7 @@ process_is_stopped(const Process* const process)
   return read_stat(process, line)[0] == 'T';
 }
 
-/// The signal that it is dying of, as while its core is written; 0 when it lives.
+/// The signal of which it is dying, for example while its core is written; 0 if it lives.
 static int
 find_crash(const Process* const process)
 {
@@ -239,15 +243,17 @@ find_crash(const Process* const process)
     field = strchr(field, ' ');
     field = field ? field + 1 : NULL;
   }
-  const int number = field ? (int)(strtol(field, NULL, 10) & 0x7F) : 0; // as in a wait status
-  // The one that stops it is told there as well, from before it is seen to have stopped.
+  // Encoded as in a wait status.
+  const int number = field ? (int)(strtol(field, NULL, 10) & 0x7F) : 0;
+  // The field also has the signal that stops a process, even before the process is seen as
+  // stopped.
   return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU ? 0
                                                                                           : number;
 }
 
 // ---- ending ----
 
-/// Wait for the end, `timeout_ns` at most.
+/// Wait for the end, at most `timeout_ns`.
 static void
 wait_for_end(const Process* const process, const uint64_t timeout_ns)
 {
@@ -299,5 +305,5 @@ process_follow_parent(const int socket)
       getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &n) != 0) {
     return false;
   }
-  return getppid() == maker.pid; // else it died before the kernel was asked to tell
+  return getppid() == maker.pid; // otherwise it died before prctl()
 }

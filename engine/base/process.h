@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A child process of the server: started, watched, killed, reaped.
+   Starts, watches, kills and reaps a child process of the server.
 
-   The server plays while it starts one, with locked memory.  posix_spawn(3) makes the child with
-   CLONE_VM | CLONE_VFORK: no page table is copied, and only the calling thread stands still until
-   the new program is there (with 1 GiB of locked memory 0.2 ms, where fork(2) takes 25).
+   The server plays while it starts a child, with locked memory. posix_spawn(3) uses CLONE_VM |
+   CLONE_VFORK: no page table is copied, and only the calling thread waits until the new program
+   runs (with 1 GiB of locked memory 0.2 ms, where fork(2) takes 25).
 
    The child has descriptors 0 (/dev/null), 1 and 2 (the server's stderr), 3 (the socket) and no
    other; no blocked signal and no handler; no real-time priority; a session of its own, so that ^C
@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROCESS_SOCKET       3 // the child's end
+#define PROCESS_SOCKET       3 // descriptor of the socket in the child
 #define PROCESS_REASON_BYTES 64U
 
 typedef struct Process Process;
@@ -28,18 +28,18 @@ typedef struct Process Process;
 /**
    Start a program.
 
-   @param path Program; "/proc/self/exe" is the present one, also when its file has been replaced.
+   @param path Program; "/proc/self/exe" is the current one, even if its file has been replaced.
    @param argv [] NULL-terminated; argv[0] is the name.
    @param socket Becomes PROCESS_SOCKET of the child; the caller closes its own copy.
 
-   Keep the calling thread until the process has ended: a child that follows its parent dies with
-   the thread that started it.  SIGCHLD is no longer ignored from then on.  STATUS_FILE when there
-   is no such program. [any but rt]
+   The calling thread must live until the process has ended: a child that follows its parent dies
+   with the thread that started it.  This call ends an ignored SIGCHLD.  STATUS_FILE if there is no
+   such program. [any but rt]
 */
 NODISCARD Status process_start(const char* path, char* const argv[], int socket, Process** out,
                                Error* error);
 
-/// Kill it if it has not ended, wait for a second at most, free.  Accepts NULL.  [any but rt]
+/// Kill the process if it runs, wait for at most a second, free.  Accepts NULL. [any but rt]
 void process_free(Process* process);
 
 pid_t process_id(const Process* process);
@@ -47,24 +47,24 @@ pid_t process_id(const Process* process);
 /// For poll(): readable once the process has ended. [any]
 int process_fd(const Process* process);
 
-/// Without waiting: whether it has ended, and then why: "exited with 3", "killed by SIGSEGV",
-/// "ended" when somebody else has reaped it.  May be asked again. [any but rt, one thread at a
-/// time]
+/// Returns true if the process has ended, with the reason: "exited with 3", "killed by SIGSEGV",
+/// or "ended" if other code has reaped it.  Does not wait; may be called again. [any but rt, one
+/// thread at a time]
 bool process_has_ended(Process* process, char reason[PROCESS_REASON_BYTES]);
 
-/// Once it has ended: the signal that ended it, 0 when it exited. [one thread at a time]
+/// The signal that ended an ended process, 0 if it exited. [one thread at a time]
 int process_signal(const Process* process);
 
-/// Whether it was stopped from outside (SIGSTOP). [any but rt]
+/// True if the process is stopped (SIGSTOP). [any but rt]
 bool process_is_stopped(const Process* process);
 
-/// SIGKILL, and wait until it is gone, but no longer than timeout_ns; then as process_has_ended(),
-/// with the signal that it was dying of already, while its core was written, if it was.
+/// Send SIGKILL and wait at most timeout_ns for the end; then as process_has_ended().  If the
+/// process was already dying, for example while its core was written, the reason is that signal.
 /// [any but rt, one thread at a time]
 bool process_kill(Process* process, uint64_t timeout_ns, char reason[PROCESS_REASON_BYTES]);
 
-/// In the child: from now on the kernel kills this process when its parent's thread ends.  False
-/// when the parent, known as the maker of `socket`, is gone already. [main]
+/// In the child: let the kernel kill this process when the thread that started it ends.  False if
+/// the parent, identified as the creator of `socket`, has already ended. [main]
 bool process_follow_parent(int socket);
 
 #endif

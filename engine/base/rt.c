@@ -21,7 +21,7 @@
 #include <immintrin.h>
 #endif
 
-#define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of ours goes
+#define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of the program
 
 void
 rt_flush_denormals(void)
@@ -35,7 +35,8 @@ rt_flush_denormals(void)
 #endif
 }
 
-/// Every signal but those that a fault raises in the thread itself: blocked, these would kill.
+/// All signals except those that a fault raises in the thread itself: a blocked one of these would
+/// kill the process.
 static void
 asynchronous_signals(sigset_t* const set)
 {
@@ -66,7 +67,7 @@ rt_thread_start(const char* const name, void* (*const run)(void* context), void*
 Status
 rt_become_realtime(const int priority, Error* const error)
 {
-  // 0 is this thread, not the process.  What it forks starts at normal priority.
+  // 0 is this thread, not the process.  Its children start at normal priority.
   const struct sched_param param = { .sched_priority = priority };
   if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0) {
     return STATUS_OK;
@@ -104,7 +105,7 @@ rt_try_realtime(const int priority, Error* const error)
   return trial.status ? error_set(error, trial.status, "%s", trial.error.text) : STATUS_OK;
 }
 
-/// True when locked memory has no bound for this process.
+/// True if this process may lock any amount of memory.
 static bool
 may_lock_everything(void)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What a thread needs to be an audio thread: priority, locked memory, flush-to-zero, and the
-   futex.  Everything degrades loudly: what could not be had is a text for the status, said
-   once.
+   Set-up of audio threads: priority, locked memory, flush-to-zero, and the futex.  If the system
+   refuses one of them, the function returns an error text, which the caller reports once.
 
    rt_section_enter() and rt_section_leave() mark the code that must not allocate, lock or call the
    kernel.  A normal program defines neither hook, so that a marker costs one test of a pointer; the
@@ -44,21 +43,20 @@ rt_section_leave(void)
 /// [rt]
 REALTIME void rt_flush_denormals(void);
 
-/// Start a thread that is named `name` (15 bytes at most) and handles no asynchronous signals, so
-/// that Ctrl-C never runs on an audio thread.  STATUS_NO_MEM when there is no thread to be had.
-/// [main]
+/// Start a thread named `name` (at most 15 bytes) that handles no asynchronous signals, so that
+/// Ctrl-C never runs on an audio thread.  STATUS_NO_MEM if no thread can be started. [main]
 NODISCARD Status rt_thread_start(const char* name, void* (*run)(void* context), void* context,
                                  pthread_t* thread, Error* error);
 
-/// SCHED_FIFO at `priority` for this thread; STATUS_LIMIT without the privilege (the thread goes on
-/// as it is). [any]
+/// Give this thread SCHED_FIFO at `priority`; STATUS_LIMIT without the privilege, and the
+/// scheduling stays unchanged. [any]
 Status rt_become_realtime(int priority, Error* error);
 
-/// Whether threads of this process may have SCHED_FIFO at `priority`: one of its own tries.  Errors
-/// as rt_become_realtime(). [main]
+/// Test on a temporary thread if threads of this process may have SCHED_FIFO at `priority`.
+/// Errors as rt_become_realtime(). [main]
 Status rt_try_realtime(int priority, Error* error);
 
-/// Lock present and future memory; touches the stack.  STATUS_LIMIT when the limit is too small:
+/// Lock current and future memory, and touch the stack.  STATUS_LIMIT if the limit is too small:
 /// then nothing is locked, because a lock under a limit makes later allocations fail. [main]
 Status rt_lock_memory(Error* error);
 
@@ -66,7 +64,7 @@ Status rt_lock_memory(Error* error);
 /// Works across processes. [player]
 void rt_futex_wait(_Atomic uint32_t* word, uint32_t expected, uint64_t timeout_ns);
 
-/// Wake everyone that sleeps on `word`: the one system call that audio threads may make. [rt]
+/// Wake all threads that sleep on `word`: the only system call that audio threads may make. [rt]
 REALTIME void rt_futex_wake(_Atomic uint32_t* word);
 
 /// One spin-wait pause. [rt]

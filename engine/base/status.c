@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Status codes in words, as exit codes, and as an Error with the sentence for the user.
+// Texts and exit codes of status codes, and the construction of errors.
 
 #include "status.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Texts of others: UTF-8, and nothing in it that moves a cursor, ends a line or turns it around.
+// Checks external texts: valid UTF-8 without characters that control a terminal.
 
 #include "text.h"
 
@@ -37,8 +37,9 @@ text_utf8_bytes(const char* const text)
   return 0;
 }
 
-/// C0, C1 and what Unicode has to order a terminal about: separators of lines, marks, embeddings,
-/// overrides and isolates of the direction (Unicode 15, UAX #9), and the invisible tag characters.
+/// C0, C1 and Unicode's control characters for terminals: line separators; marks, embeddings,
+/// overrides and isolates of the writing direction (Unicode 15, UAX #9); the invisible tag
+/// characters.
 static bool
 is_order(const uint32_t code)
 {
@@ -53,11 +54,11 @@ is_order(const uint32_t code)
   return is_in;
 }
 
-/// Bytes of a character that may be shown, else 0.
+/// Bytes of a printable character, else 0.
 static size_t
 shown_bytes(const char* const text)
 {
-  if (*text >= ' ' && *text <= '~') { // nearly all of them
+  if (*text >= ' ' && *text <= '~') { // the usual case
     return 1;
   }
   const size_t n = text_utf8_bytes(text);
@@ -68,7 +69,7 @@ shown_bytes(const char* const text)
   return n && !is_order(code) ? n : 0U;
 }
 
-/// The first byte that no text may have, or the final zero.
+/// The first byte of an unprintable character, or the final zero.
 static const char*
 first_bad(const char* text)
 {

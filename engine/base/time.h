@@ -23,7 +23,7 @@ REALTIME uint64_t time_now_ns(void);
 /// Nanoseconds of `clock`. [any]
 uint64_t time_clock_ns(clockid_t clock);
 
-/// `ns` as system calls take it: a length, or a point in time. [any]
+/// `ns` as a struct for system calls: a duration or a point in time. [any]
 static inline struct timespec
 time_spec(const uint64_t ns)
 {
@@ -41,11 +41,12 @@ time_sleep(const uint64_t ns)
 /// Sleep until time_now_ns() is `at_ns`, also across signal handlers. [any]
 void time_sleep_until(uint64_t at_ns);
 
-/// A condition for time_cond_wait(): the setting of the wall clock moves no deadline. [any]
+/// Initialise a condition for time_cond_wait(); it uses the monotonic clock, so that changes of
+/// the wall clock have no effect. [any]
 void time_cond_init(pthread_cond_t* condition);
 
-/// Wait for a signal until time_now_ns() is `until_ns`; wakes also spuriously.  Returns false when
-/// the time is over. [any]
+/// Wait for a signal until time_now_ns() is `until_ns`; wakes also spuriously.  Returns false
+/// after the deadline. [any]
 static inline bool
 time_cond_wait(pthread_cond_t* const condition, pthread_mutex_t* const lock,
                const uint64_t until_ns)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The tables of counters, and what is done with all of them at once.
+// The tables of counters, and operations on all counters.
 
 #include "counters.h"
 

@@ -2,10 +2,10 @@
 /**
    The counters of the callback and of the player, one row each.
 
-   From a row follow the member of the structs below, its way over the wire, the sum over all rings
-   and worker processes of a run, the key of /server/status, in the order of the rows, and the key
-   of the log's JSON lines.  What remains by hand is the line that counts, and the row of the key in
-   control/OPERATING.md.
+   A row defines the member of the structs below, its transfer over the wire, the sum over all
+   rings and worker processes of a run, the key of /server/status, in the order of the rows, and
+   the key of the log's JSON lines.  The line that counts, and the row of the key in
+   control/OPERATING.md, are written by hand.
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_COUNTERS_H
 #define WARPRACK_ENGINE_CONTRACT_COUNTERS_H
@@ -17,7 +17,7 @@
 
 // clang-format off
 
-/// Counters that the audio callback writes: name, rule, whether the log's JSON lines have it.
+/// Counters that the audio callback writes: name, rule, whether it is in the log's JSON lines.
 #define PERIOD_COUNTERS(ROW)                                                                        \
   ROW(blocks,          SUM, true)  /* blocks processed */                                           \
   ROW(late,            SUM, true)  /* blocks not finished when due, or in flight in a ring that was left */ \
@@ -66,7 +66,7 @@ typedef union WorkerCounts {
   uint64_t of[N_WORKER_COUNTERS];
 } WorkerCounts;
 
-/// The same as counter_add() writes and counters_read() reads them.
+/// The same, for counter_add() and counters_read().
 typedef union PeriodCounters {
   struct {
     PERIOD_COUNTERS(COUNTER_ATOMIC)
@@ -81,7 +81,7 @@ typedef union PlayerCounters {
   _Atomic uint64_t of[N_WORKER_COUNTERS];
 } PlayerCounters;
 
-/// How the counters of several rings or worker processes become one.
+/// The rule that combines the counters of several rings or worker processes.
 typedef enum CounterRule { COUNTER_SUM, COUNTER_MAX } CounterRule;
 
 typedef struct CounterInfo {
@@ -112,8 +112,8 @@ void counters_read(const _Atomic uint64_t* counters, size_t n, uint64_t* counts)
 typedef struct PeriodPort {
   uint64_t bad, denormal;
   uint64_t clipped;        ///< Outputs
-  uint32_t attenuation_db; ///< Outputs: at present, because of feedback (feedback.h)
-  bool is_muted;           ///< Outputs: so much that nothing passes
+  uint32_t attenuation_db; ///< Outputs: current attenuation because of feedback (feedback.h)
+  bool is_muted;           ///< Outputs: muted because of feedback
 } PeriodPort;
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What an effect is: the contract between the engine and the files of dsp_cpu/ (and, by the same
-   tables, dsp_gpu/).  A DSP file includes this header and knows no JACK, OSC, file name or thread.
+   The interface of an effect, between the engine and the files of dsp_cpu/ (and, by the same
+   tables, dsp_gpu/).  A DSP file includes this header and does not depend on JACK, OSC, file names
+   or threads.
 
    One effect is described by one constant FxInfo.  From a rack node the engine makes
 

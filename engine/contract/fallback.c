@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Fallbacks in words.
+// Texts for fallbacks.
 
 #include "fallback.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The fallback: what an output plays while its blocks are late, the dry signal at a level, or
+   The fallback: the sound of an output while its blocks are late, the dry signal at a level, or
    silence.
 
    The rack sets it (`late`), else EngineConfig::on_late.  If that is "auto", a copy of the rack

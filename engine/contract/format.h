@@ -8,7 +8,7 @@
 
 #define LATENCY_LIMIT_SECONDS 2.0 // of a live rack; the size of the dry signal's delay line
 
-/// The format that everything in an engine is made for.
+/// The format for which all parts of an engine are made.
 typedef struct Format {
   double rate_hz;
   uint32_t block_frames;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops of the callback.  Branch-free, so that the compiler makes vector code of them; with the
-// 4 lanes of baseline x86-64, 64 channels in and out at 64 frames cost 0.45 % of their period, so
-// that wider versions would not be heard.
+// The loops of the callback.  Branch-free, so that the compiler vectorises them; with the 4 lanes
+// of baseline x86-64, 64 channels in and out at 64 frames cost 0.45 % of their period, so that
+// wider vectors would save little.
 //
 // The knee is the usual quadratic one (Giannoulis, Massberg, Reiss, "Digital Dynamic Range
 // Compressor Design - A Tutorial and Analysis", J. Audio Eng. Soc. 60(6), 2012, eq. 4, with an
-// infinite ratio), here on amplitudes instead of decibels.  Written around its top: each operation
-// is monotone in x, rounding included, and so is the whole; and nothing is added to the ceiling,
-// only taken away.
+// infinite ratio), here on amplitudes instead of decibels.  The formula is relative to the top of
+// the knee: each operation is monotone in x, rounding included, so the curve is monotone; and
+// values are only subtracted from the ceiling, so the curve never exceeds it.
 //
-// Samples are told apart by their bits: on a thread that flushes denormals, comparisons take them
-// for 0, and other machines do not flush at all.
+// The bits of a sample show if it is denormal or not finite: on a thread that flushes denormals,
+// comparisons treat denormals as 0, and other machines do not flush at all.
 
 #include "guard.h"
 

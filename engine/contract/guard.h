@@ -2,8 +2,9 @@
 /**
    The loops of the callback over one channel: copy with a guard, and fade.
 
-   The guard of the outputs ends in a soft knee, so that what just reaches the ceiling is not cut
-   with a corner.  With C the ceiling, K = C - 0.5 dB the knee and T = 2 C - K (0.47 dB above C):
+   The guard of the outputs has a soft knee, so that a signal that just reaches the ceiling is not
+   clipped with a corner.  With C the ceiling, K = C - 0.5 dB the knee and T = 2 C - K (0.47 dB
+   above C):
 
      |x| <= K       y = x                          to the bit
      K < |x| < T    |y| = C - (T - |x|)² / (4 (C - K))
@@ -22,31 +23,31 @@
 
 /// The curve of an output guard; linear amplitudes.
 typedef struct GuardCurve {
-  float knee;    ///< K: up to here samples pass as they are
-  float top;     ///< T: from here on they are at the ceiling
+  float knee;    ///< K: samples up to here are unchanged
+  float top;     ///< T: samples from here on are at the ceiling
   float ceiling; ///< C
   float bend;    ///< 1 / (4 (C - K))
 } GuardCurve;
 
-/// What a guard met.
+/// Counts of one call of a guard.
 typedef struct GuardCounts {
-  uint32_t bad;      ///< NaN or Inf samples, now 0
-  uint32_t denormal; ///< Denormal samples, now 0
-  uint32_t bent;     ///< Finite samples above the knee, now lower
-  uint32_t full;     ///< Those of them that are at the ceiling
-  float peak;        ///< Largest finite magnitude that came in
+  uint32_t bad;      ///< NaN or Inf samples, replaced by 0
+  uint32_t denormal; ///< Denormal samples, replaced by 0
+  uint32_t bent;     ///< Finite samples above the knee, reduced
+  uint32_t full;     ///< Those of them at the ceiling
+  float peak;        ///< Largest finite magnitude of the input
 } GuardCounts;
 
-/// The curve for a ceiling; of 0, one that limits nothing. [any]
+/// The curve for a ceiling; for 0, one that does not limit. [any]
 GuardCurve guard_curve(float ceiling);
 
-/// How many of `n_frames` samples are NaN or Inf. [rt]
+/// The number of NaN or Inf among `n_frames` samples. [rt]
 REALTIME uint32_t guard_count_bad(const float* in, uint32_t n_frames);
 
 /// Copy `n_frames` samples; NaN, Inf and denormals become 0. [rt]
 REALTIME GuardCounts guard_clean(float* restrict out, const float* restrict in, uint32_t n_frames);
 
-/// The same, and what is above the knee follows the curve. [rt]
+/// The same, and samples above the knee follow the curve. [rt]
 REALTIME GuardCounts guard_limit(float* restrict out, const float* restrict in, uint32_t n_frames,
                                  const GuardCurve* curve);
 
@@ -56,9 +57,9 @@ REALTIME float guard_peak(const float* in, uint32_t n_frames);
 /// The sum of the squares of `n_frames` samples. [rt]
 REALTIME double guard_energy(const float* in, uint32_t n_frames);
 
-/// Fade from one signal to the other.  `to` has weight 3 w² - 2 w³ at w = (i + 1) / n_frames,
-/// `from` the rest: equal gain, without a corner at either end, and the last frame is `to` alone.
-/// `out` may be `from` or `to`. [rt]
+/// Cross-fade `from` to `to`.  `to` has weight 3 w² - 2 w³ at w = (i + 1) / n_frames, `from` the
+/// rest: equal gain, without a corner at either end; the last frame is `to` alone.  `out` may be
+/// `from` or `to`. [rt]
 REALTIME void guard_fade(float* out, const float* from, const float* to, uint32_t n_frames);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The gain of a connection as it moves: what every backend does with a MixLink.
+/// The changing gain of a connection: operations on MixLink for all backends.
 #ifndef WARPRACK_ENGINE_CONTRACT_MIX_LINK_H
 #define WARPRACK_ENGINE_CONTRACT_MIX_LINK_H
 
 #include "backend.h"
 
-/// True when the gain does not move within the block. [player]
+/// True if the gain is constant within the block. [player]
 static inline bool
 mix_link_is_steady(const MixLink* const link, const uint32_t n_frames)
 {
@@ -22,7 +22,7 @@ mix_link_gain(const MixLink* const link, const uint32_t frame)
   return ramp_value_at(ramp, ramp->frames_left > moved ? ramp->frames_left - moved : 0U);
 }
 
-/// Go on by a block. [player]
+/// Advance by a block. [player]
 static inline void
 mix_link_advance(MixLink* const link, const uint32_t n_frames)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
    Helpers claim jobs from one 64-bit ticket, {run number : 32, jobs left to claim : 32}, by
-   compare-and-swap.  A helper that comes late to a run cannot take a job of the next one by
-   mistake: its compare-and-swap names the old run number.  It may read `job` and `context` while
-   the caller writes those of the next run, but then its claim fails and it drops what it read; they
-   are atomic only so that this read is defined.
+   compare-and-swap.  A helper that is late for a run cannot claim a job of the next run by
+   mistake: its compare-and-swap has the old run number.  It may read `job` and `context` while the
+   caller writes those of the next run, but then its claim fails and it discards the values; `job`
+   and `context` are atomic only to make this read defined.
 
-   Sleeping: a helper counts itself in `sleepers`, then looks at `run` once more, then sleeps on it;
-   the caller changes `run`, then looks at `sleepers`.  Both pairs are sequentially consistent, so
-   that at least one of the two sees the other.  The caller's wait for the last job is the same
-   dance with `caller_sleeps` and `done`.
+   Sleeping: a helper counts itself in `sleepers`, then looks at `run` once more, then sleeps on
+   it; the caller changes `run`, then looks at `sleepers`.  Both pairs are sequentially consistent,
+   so that at least one of the two sees the other.  The caller waits for the last job in the same
+   way, with `caller_sleeps` and `done`.
 */
 
 #include "pool.h"
@@ -22,15 +22,15 @@
 
 #define LINE_BYTES 128U // two cache lines: the prefetcher fetches pairs
 
-// Steps of one block follow within microseconds, blocks after hundreds of them: spin over the
-// first, sleep over the second.
+// The steps of a block follow each other within microseconds, blocks within hundreds of them: spin
+// between steps, sleep between blocks.
 #define SPIN_NS 50000U
 
-// time_now_ns() costs as much as a few pauses; looking at the clock now and then is enough.
+// time_now_ns() costs as much as a few pauses; so it is called only now and then.
 #define PAUSES_PER_LOOK 16U
 
 struct Pool {
-  alignas(LINE_BYTES) _Atomic uint64_t ticket;   // claimed by everyone
+  alignas(LINE_BYTES) _Atomic uint64_t ticket;   // claimed by all threads
   alignas(LINE_BYTES) _Atomic uint32_t run;      // number of the run; helpers sleep on it
   _Atomic(void (*)(void*, uint32_t)) job;        // written by the caller, before `ticket`
   _Atomic(void*) context;                        // the same
@@ -38,14 +38,14 @@ struct Pool {
   alignas(LINE_BYTES) _Atomic uint32_t done;     // jobs of this run that are done
   _Atomic uint32_t n_jobs;                       // of this run
   _Atomic bool caller_sleeps;                    // the caller sleeps on `done`
-  alignas(LINE_BYTES) _Atomic uint32_t sleepers; // helpers that sleep, or are about to
+  alignas(LINE_BYTES) _Atomic uint32_t sleepers; // helpers that sleep or are about to
   uint32_t n_helpers;
   bool realtime;
   int priority;
   pthread_t helpers[POOL_MAX_HELPERS];
 };
 
-/// Spin until *word differs from `old`; false when SPIN_NS have passed first.
+/// Spin until *word differs from `old`; false if SPIN_NS pass first.
 static bool
 spin_while(const _Atomic uint32_t* const word, const uint32_t old)
 {
@@ -70,7 +70,7 @@ finish_job(Pool* const pool)
   }
 }
 
-/// Claim and run jobs of the present run until none is left to claim.
+/// Claim and run jobs of the current run until none is left.
 static void
 take_part(Pool* const pool)
 {
@@ -103,7 +103,8 @@ helper_main(void* const context)
   Pool* const pool = context;
   rt_flush_denormals();
   if (pool->realtime) {
-    (void)rt_become_realtime(pool->priority, NULL); // said by others, see pool_new()
+    // The owner of the pool reports an error, see pool_new().
+    (void)rt_become_realtime(pool->priority, NULL);
   }
   for (uint32_t run = 0; !atomic_load_explicit(&pool->stop, memory_order_acquire);) {
     if (!spin_while(&pool->run, run)) {

@@ -2,9 +2,9 @@
 /**
    A pool of helper threads for the worker: runs the independent jobs of one step on several cores.
 
-   A job is a function and an index; who runs which index is not determined, so jobs of one call
-   must not depend on each other.  Helpers spin for a bounded time after a run, because the steps of
-   a block follow each other within microseconds, then sleep on a futex until the next one.
+   A job is a function and an index.  Any thread may run any index, so jobs of one call must not
+   depend on each other.  Helpers spin for a bounded time after a run, because the steps of a block
+   follow each other within microseconds, then sleep on a futex until the next one.
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_POOL_H
 #define WARPRACK_ENGINE_CONTRACT_POOL_H
@@ -19,11 +19,11 @@ typedef struct Pool Pool;
 /**
    Start the helpers.
 
-   @param n_helpers Threads beside the caller, 0..POOL_MAX_HELPERS; 0 runs everything on the caller.
-   @param realtime Give helpers SCHED_FIFO at `priority`.  Without the privilege they go on as they
-   are: who makes the pool tries whether there is one, rt_try_realtime(), and says so.
+   @param n_helpers Threads beside the caller, 0..POOL_MAX_HELPERS; 0 runs everything on the
+   caller. @param realtime Give helpers SCHED_FIFO at `priority`.  Without the privilege they keep
+   their scheduling; the caller tests the privilege with rt_try_realtime() and reports its absence.
    @param[out] out New pool, owned by the caller; free with pool_free().  Untouched on error.
-   @return #STATUS_BAD_ARG, #STATUS_NO_MEM, also when threads cannot be had, or #STATUS_OK.
+   @return #STATUS_BAD_ARG, #STATUS_NO_MEM, also if threads cannot be started, or #STATUS_OK.
 */
 NODISCARD Status // [main]
 pool_new(uint32_t n_helpers, bool realtime, int priority, Pool** out, Error* error);
@@ -33,15 +33,15 @@ pool_new(uint32_t n_helpers, bool realtime, int priority, Pool** out, Error* err
 /// Stop and join the helpers.  Accepts NULL. [main]
 void pool_free(Pool* pool);
 
-/// Threads that take part in a run: the helpers and the caller.  1 for NULL. [any]
+/// Number of threads in a run: the helpers and the caller. 1 for NULL. [any]
 uint32_t pool_size(const Pool* pool);
 
 /**
    Run job(context, 0) … job(context, n_jobs - 1), each exactly once; the caller takes part.
 
-   Returns when all are done; what the jobs wrote is visible to the caller.  At most one futex wake,
-   and only if a helper sleeps.  The caller sleeps only when a helper has held its last job for
-   longer than the spin (it lost its core).  One caller at a time.  NULL runs all on the caller.
+   Returns when all are done; the caller sees all writes of the jobs.  At most one futex wake, and
+   only if a helper sleeps.  The caller sleeps only when a helper has held its last job for longer
+   than the spin (it lost its core).  One caller at a time.  NULL runs all on the caller.
 */
 REALTIME void // [player]
 pool_run(Pool* pool, void (*job)(void* context, uint32_t index), void* context, uint32_t n_jobs);

@@ -3,18 +3,17 @@
    A smooth ramp of one scalar, counted in frames so that the output does not depend on how blocks
    are split.  A node holds the target; each unit holds a Ramp and aims it at the start of `run`.
 
-   Method: cubic Hermite segment from the present value and slope to the target with slope zero.
-   Value and slope are continuous even when the target changes in the middle of a ramp, so neither
-   end of it is a corner that could be heard on a low note.  With w = frames_left / length, from 1
-   down to 0:
+   Method: cubic Hermite segment from the current value and slope to the target with slope zero.
+   Value and slope are continuous even if the target changes in the middle of a ramp, so that no
+   corner is audible on a low note.  With w = frames_left / length, from 1 down to 0:
 
      value = target + w^2 (a + b w),   a = 3 d + s,   b = -2 d - s
 
    where d is the distance to go and s the slope at the start, per length.
 
-   Aimed elsewhere on its way, a ramp may pass the values that it was aimed at, by up to a tenth of
-   their range.  That does no harm to a gain; what must not leave its range, as the pole of a
-   filter, takes ramp_fill_within().
+   If its target changes on the way, a ramp may overshoot its targets by up to a tenth of their
+   range.  That is harmless for a gain; values that must not leave their range, such as the pole of
+   a filter, use ramp_fill_within().
 */
 #ifndef WARPRACK_ENGINE_CONTRACT_RAMP_H
 #define WARPRACK_ENGINE_CONTRACT_RAMP_H
@@ -43,7 +42,7 @@ ramp_at(const float value)
   return ramp;
 }
 
-/// The value with `frames_left` frames to go.  Meets the target exactly.
+/// The value with `frames_left` frames to go; exactly the target at 0.
 RAMP_FUNCTION float
 ramp_value_at(const Ramp* const ramp, const uint32_t frames_left)
 {
@@ -57,8 +56,8 @@ ramp_value(const Ramp* const ramp)
   return ramp_value_at(ramp, ramp->frames_left);
 }
 
-/// Go to `target` in `frames` >= 1 frames, from wherever the ramp is now.  Does nothing when it is
-/// going there already.
+/// Move to `target` in `frames` >= 1 frames from the current value.  Does nothing if that is
+/// already the target.
 RAMP_FUNCTION void
 ramp_aim(Ramp* const ramp, const float target, const uint32_t frames)
 {
@@ -83,7 +82,7 @@ ramp_next(Ramp* const ramp)
   return ramp_value(ramp);
 }
 
-/// Advance by n_frames frames and write each value: the same as n_frames calls of ramp_next(), as a
+/// Advance by n_frames frames and write each value; equal to n_frames calls of ramp_next(), as a
 /// loop that vectorises.
 RAMP_FUNCTION void
 ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
@@ -101,7 +100,7 @@ ramp_fill(Ramp* const ramp, float* const out, const uint32_t n_frames)
   ramp->frames_left -= n_moving;
 }
 
-/// The same, with every value held in [low, high].
+/// The same, with every value clamped to [low, high].
 RAMP_FUNCTION void
 ramp_fill_within(Ramp* const ramp, const float low, const float high, float* const out,
                  const uint32_t n_frames)

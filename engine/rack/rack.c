@@ -12,7 +12,7 @@
 
 // ---- index: two hash tables with open addressing, by name and by uid, holding node index + 1 ----
 
-/// The slot that holds the name, or the free one where it would go.
+/// The slot of the name, or the free slot for it.
 static uint32_t*
 slot_of_name(const Rack* const rack, const char* const name)
 {
@@ -29,7 +29,7 @@ slot_of_uid(const Rack* const rack, const RackUid uid)
 {
   const uint32_t mask = rack->n_slots - 1U;
   uint32_t* const index = rack->index + rack->n_slots;
-  uint32_t s = uid & mask; // uids count up: they spread by themselves
+  uint32_t s = uid & mask; // uids count up, so they need no hash
   while (index[s] && rack->nodes[index[s] - 1U].uid != uid) {
     s = (s + 1U) & mask;
   }
@@ -52,7 +52,7 @@ index_rebuild(Rack* const rack)
   }
 }
 
-/// Room for one more node, at most half full.
+/// Make room for one more node, so that the index is at most half full.
 static bool
 index_reserve(Rack* const rack)
 {
@@ -73,7 +73,7 @@ index_reserve(Rack* const rack)
 
 // ---- making and freeing ----
 
-/// Elements that an array of n has room for, without being told: the next power of two.
+/// Capacity of an array of n elements: the next power of two.
 static size_t
 capacity(const uint32_t n)
 {
@@ -84,7 +84,7 @@ capacity(const uint32_t n)
   return room;
 }
 
-/// Room for element n of an array that has n.
+/// Make room for element n of an array of n elements.
 static void*
 grow(void* const array, const uint32_t n, const size_t bytes)
 {
@@ -129,7 +129,7 @@ node_clear(RackNode* const node)
 static RackValue*
 new_values(const FxInfo* const fx)
 {
-  return calloc(fx->n_params + 1U, sizeof(RackValue)); // never of no size
+  return calloc(fx->n_params + 1U, sizeof(RackValue)); // + 1: never an allocation of 0 bytes
 }
 
 static bool
@@ -157,7 +157,8 @@ copy_content(Rack* const to, const Rack* const from)
   to->index = malloc(2U * from->n_slots * sizeof(uint32_t));
   to->nodes = malloc(capacity(from->n_nodes) * sizeof(RackNode));
   to->edges = malloc(capacity(from->n_edges) * sizeof(RackEdge));
-  to->lates = malloc((from->n_lates + 1U) * sizeof(RackLate)); // never of no size
+  // + 1: never an allocation of 0 bytes.
+  to->lates = malloc((from->n_lates + 1U) * sizeof(RackLate));
   if (!to->index || !to->nodes || !to->edges || !to->lates) {
     return false;
   }
@@ -174,7 +175,7 @@ copy_content(Rack* const to, const Rack* const from)
   to->n_lates = from->n_lates;
   to->next_uid = from->next_uid;
   while (to->n_nodes < from->n_nodes) {
-    const uint32_t n = to->n_nodes++; // first, so that rack_free() frees what a failure leaves
+    const uint32_t n = to->n_nodes++; // first, so that rack_free() frees a partial copy
     if (!copy_node(&to->nodes[n], &from->nodes[n])) {
       return false;
     }
@@ -222,7 +223,7 @@ rack_take(Rack* const to, Rack* const from)
   free(from);
 }
 
-// ---- adding and removing, of what has been checked ----
+// ---- adding and removing, after all checks ----
 
 RackNode*
 rack_append_node(Rack* const rack, const char* const name, const FxInfo* const fx,
@@ -282,7 +283,7 @@ compare_uids(const void* const a, const void* const b)
 static Status
 check_uids(const RackUid* const uids, const uint32_t n, const RackUid next_uid, Error* const error)
 {
-  RackUid* const sorted = malloc((n + 1U) * sizeof(RackUid)); // never of no size
+  RackUid* const sorted = malloc((n + 1U) * sizeof(RackUid)); // + 1: never an allocation of 0 bytes
   if (!sorted) {
     return rack_no_memory(error);
   }
@@ -304,7 +305,7 @@ static RackUid
 new_uid(const Rack* const rack, const RackUid* const uids, const RackUid old)
 {
   const RackNode* const node = rack_find_uid(rack, old);
-  return node ? uids[node - rack->nodes] : old; // in and out stay
+  return node ? uids[node - rack->nodes] : old; // in and out keep their uids
 }
 
 Status
@@ -418,7 +419,7 @@ rack_find_edge(const Rack* const rack, const RackEnd from, const RackEnd to,
   return rack->n_edges;
 }
 
-/// The end of the same name in another rack that has it.
+/// The end of the same name in another rack, which has it.
 static RackEnd
 translate_end(const Rack* const a, const RackEnd end, const Rack* const b)
 {
@@ -446,7 +447,7 @@ rack_differs_in_values(const Rack* const a, const Rack* const b)
 {
   for (uint32_t e = 0; e < a->n_edges; ++e) {
     const RackEdge* const edge = &a->edges[e];
-    const uint32_t other = rack_find_edge(b, edge->from, edge->to, e); // names may differ
+    const uint32_t other = rack_find_edge(b, edge->from, edge->to, e); // the names may differ
     if (other == b->n_edges || b->edges[other].gain_db != edge->gain_db) {
       return false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the rack says its outputs play while blocks are late: ranges of channels, in order, none
-// overlapping another, neighbours never the same.
+// The fallbacks of the outputs: ranges of channels, in order, without overlaps, and different from
+// their neighbours.
 
 #include "rack_private.h"
 
@@ -87,7 +87,7 @@ rack_lates_equal(const Rack* const a, const Rack* const b)
   return are_equal;
 }
 
-/// Make ranges of what each channel has, NULL: nothing.
+/// Make ranges from the fallback of each channel, NULL: none.
 static uint32_t
 join(const RackFallback* const* const of, RackLate* const lates)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Names: what a node may be called, names for nodes without one, and looking names up as people
-// write them, where a wrong one is answered with the nearest right one.
+// Names: the rules for node names, default names for nodes, and look-ups that suggest the nearest
+// name for a wrong one.
 
 #include "rack_private.h"
 

@@ -12,8 +12,8 @@ static const char* const statement_words[] = {
   "chain", "add", "insert", "connect", "disconnect", "set", "rename", "remove", "late",
 };
 
-/// A document's first chain, add or connect takes the place of the empty rack's connection; in an
-/// edit only a chain does, and only while the rack has no nodes.
+/// A document's first chain, add or connect replaces the empty rack's connection; in an edit only
+/// a chain does, and only while the rack has no nodes.
 static void
 begin(Parser* const parser, const bool is_chain)
 {
@@ -30,7 +30,7 @@ parse_chain_statement(Parser* const parser)
   return rack_parse_chain(parser);
 }
 
-/// The name of a new node, not its effect already: "add gain 3".
+/// Expect the name of a new node, and detect a missing one: "add gain 3".
 static Status
 expect_name(Parser* const parser, const char* const usage, Token* const name)
 {
@@ -68,7 +68,7 @@ parse_insert(Parser* const parser)
   if (status) {
     return status;
   }
-  parser->has_begun = true; // what it takes over stays
+  parser->has_begun = true; // connections that the new node takes over stay
   RackSide side;
   RackEnd end;
   Error cause;
@@ -82,7 +82,7 @@ parse_insert(Parser* const parser)
   return rack_parse_values(parser, node);
 }
 
-/// Two ends, as `connect` and `disconnect` have them.
+/// Read two ends, for `connect` and `disconnect`.
 static Status
 parse_ends(Parser* const parser, const char* const usage, RackEnd ends[const 2])
 {
@@ -239,7 +239,7 @@ parse_late(Parser* const parser)
   Token word;
   Error cause;
   Status status = parser_expect(parser, TOKEN_WORD, usage, &word);
-  if (!status && parser->now.kind == TOKEN_WORD) { // that was the end
+  if (!status && parser->now.kind == TOKEN_WORD) { // that word was the end
     if (rack_read_end(parser->rack, word.text, &end, &cause)) {
       return parser_pass_on(parser, offset, &cause);
     }
@@ -256,7 +256,7 @@ parse_late(Parser* const parser)
   return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
 }
 
-/// Index of the statement that begins here, or that there is none.
+/// Index of the statement that begins here, or N_STATEMENTS.
 static uint32_t
 statement_here(const Parser* const parser)
 {
@@ -323,7 +323,8 @@ parse_statements(Parser* const parser)
   return status;
 }
 
-/// "conect in out" is rather a statement than an effect; "gian -6" is rather an effect.
+/// Decide what a wrong first word was meant to be: "conect in out" looks like a statement, "gian
+/// -6" like an effect.
 static bool
 looks_like_statement(const Parser* const parser)
 {
@@ -337,7 +338,7 @@ looks_like_statement(const Parser* const parser)
   return !effect && nearest_name(parser->now.text, statement_words, ARRAY_LEN(statement_words));
 }
 
-/// A document whose first word is no statement: one chain.
+/// A document whose first word is not a statement: one chain.
 static Status
 parse_lone_chain(Parser* const parser)
 {
@@ -375,9 +376,9 @@ parse_edit(Parser* const parser)
   return parser->now.kind == TOKEN_END ? no_statement(parser) : parse_statements(parser);
 }
 
-// ---- the whole ----
+// ---- whole texts ----
 
-/// True when the circle has this connection.
+/// True if the connection is part of the cycle.
 static bool
 is_in_circle(const Made* const made, const RackUid* const path, const uint32_t n_path)
 {
@@ -389,7 +390,7 @@ is_in_circle(const Made* const made, const RackUid* const path, const uint32_t n
   return false;
 }
 
-/// No circles; if there is one, the place is that of the last connection that it needs.
+/// Reject cycles; the place of the error is the last connection that the cycle needs.
 static Status
 check_circles(Parser* const parser)
 {
@@ -472,7 +473,7 @@ Status
 rack_apply(Rack* const rack, const char* const statements, const char* const place,
            Error* const error)
 {
-  Rack* const edited = rack_copy(rack); // so that a failure half-way leaves the rack as it was
+  Rack* const edited = rack_copy(rack); // a copy, so that a failure leaves the rack unchanged
   if (!edited) {
     return rack_no_memory(error);
   }

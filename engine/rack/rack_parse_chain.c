@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads chains, nodes and values, straight into the rack: no tree in between.  Each parse_ function
-// is one rule of the grammar in engine/rack/RACK.md.
+// Reads chains, nodes and values straight into the rack, without a syntax tree.  Each parse_
+// function is one rule of the grammar in engine/rack/RACK.md.
 
 #include "rack_parser.h"
 
@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Where signal stands while a chain is read: the ends that feed whatever comes next.
+/// The ends at the current place of a chain: they feed the next item.
 typedef struct Ends {
   RackEnd* ends; ///< Owned
   uint32_t n;
 } Ends;
 
-// ---- words that are no values ----
+// ---- words that are not values ----
 
-/// A parameter's name where a value comes, also with a colon behind it as other languages have it.
+/// Reject a parameter's name in the place of a value, also if a colon follows as in other
+/// languages.
 static Status
 refuse_param(Parser* const parser, const Token* const word, const char* const name)
 {
@@ -33,7 +34,7 @@ refuse_param(Parser* const parser, const Token* const word, const char* const na
                                  : "VALUE");
 }
 
-/// The parameter that has `word` among its choices, else NULL.
+/// The parameter that has `word` among its choices, or NULL.
 static const FxParam*
 param_with_choice(const FxInfo* const fx, const char* const word)
 {
@@ -47,8 +48,8 @@ param_with_choice(const FxInfo* const fx, const char* const word)
   return NULL;
 }
 
-/// Refuse a word that is no value of `node` there.  `cause` is what the model said, `text_before`
-/// the text or file name right before it, NULL where there is none.
+/// Reject a word that is not a value of `node`.  `cause` is the model's error, `text_before` the
+/// text or file name right before the word, or NULL.
 static Status
 refuse_value(Parser* const parser, const RackNode* const node, const Token* const word,
              const char* const text_before, const Error* const cause)
@@ -203,7 +204,7 @@ rack_parse_values(Parser* const parser, RackNode* const node)
   return status;
 }
 
-/// The uid that a node of that name and effect had before, or none.
+/// The uid that a node of that name and effect had before, or RACK_UID_NONE.
 static RackUid
 previous_uid(const Parser* const parser, const char* const name, const FxInfo* const fx)
 {
@@ -281,7 +282,7 @@ connect_all(Parser* const parser, const Ends* const from, const RackEnd to, cons
   return STATUS_OK;
 }
 
-/// True when `now` is "in", "in:1-2" and so on, for the name "in".
+/// True if `now` is the end "in", "in:1-2" and so on, for the name "in".
 static bool
 at_end_of_rack(const Parser* const parser, const char* const name)
 {
@@ -325,7 +326,7 @@ parse_group(Parser* const parser, const Ends* const from, Ends* const to)
                 : parser_expect(parser, TOKEN_CLOSE, "|, +, a value or \")\" comes here", &close);
 }
 
-/// [ name ":" ] node | group; adds what comes out of it to `to`.
+/// [ name ":" ] node | group; appends its outputs to `to`.
 static Status
 parse_item(Parser* const parser, const Ends* const from, Ends* const to)
 {
@@ -371,7 +372,7 @@ parse_parallel(Parser* const parser, const Ends* const from, Ends* const to)
   return status;
 }
 
-/// parallel { "|" parallel }; adds what comes out of the last one to `to`.
+/// parallel { "|" parallel }; appends the outputs of the last one to `to`.
 static Status
 parse_series(Parser* const parser, const Ends* const from, Ends* const to)
 {
@@ -379,7 +380,7 @@ parse_series(Parser* const parser, const Ends* const from, Ends* const to)
   Status status = parse_parallel(parser, from, &last);
   while (!status && parser_accept(parser, TOKEN_BAR)) {
     if (!parser->depth && at_end_of_rack(parser, "out")) {
-      break; // for rack_parse_chain()
+      break; // rack_parse_chain() reads the rest
     }
     Ends next = { 0 };
     status = parse_parallel(parser, &last, &next);
@@ -399,7 +400,7 @@ overlaps(const RackEnd a, const RackEnd b)
   return a.uid == b.uid && (!a.first || !b.first || (a.first <= b.last && b.first <= a.last));
 }
 
-/// Whether one of the first n connections of the rack has an end in common with these.
+/// True if one of the first n connections of the rack shares an end with these.
 static bool
 has_edge(const Rack* const rack, const uint32_t n, const RackEnd* const from,
          const RackEnd* const to)

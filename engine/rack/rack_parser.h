@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What the two halves of the parser share: rack_parse.c (documents and statements) and
+/// Shared by the two halves of the parser: rack_parse.c (documents and statements) and
 /// rack_parse_chain.c (chains, nodes and values).
 #ifndef WARPRACK_ENGINE_RACK_RACK_PARSER_H
 #define WARPRACK_ENGINE_RACK_RACK_PARSER_H
@@ -7,7 +7,7 @@
 #include "rack_private.h"
 #include "rack_token.h"
 
-/// A `connect` of the document, to say where a circle was closed.
+/// A `connect` of the document, to locate the error of a cycle.
 typedef struct Made {
   RackUid from, to;
   size_t offset;
@@ -19,12 +19,12 @@ typedef struct Parser {
   const char* place;
   Rack* rack;
   const Rack* previous; ///< May be NULL
-  bool is_document;     ///< Not an edit of a rack that is there
-  bool has_begun;       ///< The connection of the empty rack has given way
-  bool* given;          ///< Parameters that the present node has been given, backend last
+  bool is_document;     ///< Not an edit of an existing rack
+  bool has_begun;       ///< The connection of the empty rack has been replaced
+  bool* given;          ///< Parameters of the current node that have a value, backend last
   Made* made;
   uint32_t n_made;
-  uint32_t depth; ///< Of parentheses around `now`
+  uint32_t depth; ///< Number of parentheses around `now`
   Error* error;
 } Parser;
 
@@ -32,29 +32,29 @@ typedef struct Parser {
 Status parser_fail(Parser* parser, size_t offset, Status status, const char* format, ...)
     PRINTF_LIKE(4, 5);
 
-/// Fail with what a function of the model said.
+/// Fail with an error of the model.
 Status parser_pass_on(Parser* parser, size_t offset, const Error* cause);
 
-/// Fail because `now` is not what was wanted.
+/// Fail because `now` is not the expected token.
 Status parser_unexpected(Parser* parser, const char* wanted);
 
 void parser_advance(Parser* parser);
 
-/// Go on when `now` is of that kind.
+/// Advance if `now` is of that kind; returns true then.
 bool parser_accept(Parser* parser, TokenKind kind);
 
-/// Go on when `now` is of that kind, and keep it in `token`; else fail.
+/// Advance if `now` is of that kind, and store it in `token`; else fail.
 NODISCARD Status parser_expect(Parser* parser, TokenKind kind, const char* wanted, Token* token);
 
 /// [ "in" [channels] "|" ] series [ "|" "out" [channels] ]
 NODISCARD Status rack_parse_chain(Parser* parser);
 
-/// What to write instead of a mark that separates or quotes elsewhere, when `word` has one; else
-/// NULL.
+/// The replacement for a character that separates or quotes in other languages, if `word` contains
+/// one; else NULL.
 const char* parser_foreign_mark(const char* word);
 
-/// effect, for a node whose name, when it has one, has been read.  The node is valid until the next
-/// one is added.
+/// effect; `name` is the node's name, or NULL without one.  The node is valid until the next one
+/// is added.
 NODISCARD Status rack_parse_effect(Parser* parser, const Token* name, RackNode** node);
 
 /// { value } { key "=" value }

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Text that grows.  After the first failed allocation nothing more is added.
+/// A growing text.  After a failed allocation it stays unchanged.
 typedef struct Text {
   char* bytes;
-  size_t n, room; ///< Without and with what may still be written
+  size_t n, room; ///< Length, and capacity
   bool failed;
 } Text;
 
-/// Room for n more bytes and a zero; NULL when out of memory.
+/// Make room for n more bytes and a zero; NULL when out of memory.
 static char*
 text_reserve(Text* const text, const size_t n)
 {
@@ -108,11 +108,12 @@ print_late(const Rack* const rack, const RackEnd end, const RackFallback fallbac
   text_add(text, "\n");
 }
 
-/// Where all outputs have a fallback, that of the last is the rule, and the others are exceptions.
+/// If all outputs have a fallback, that of the last one is printed as the rule, the others as
+/// exceptions.
 static void
 print_lates(const Rack* const rack, Text* const text)
 {
-  uint32_t next = 1; // channel that no range has reached
+  uint32_t next = 1; // first channel without a range so far
   for (uint32_t l = 0; l < rack->n_lates && rack->lates[l].first == next; ++l) {
     next = rack->lates[l].last + 1U;
   }
@@ -134,7 +135,7 @@ char*
 rack_print(const Rack* const rack)
 {
   Text text = { 0 };
-  text_add(&text, ""); // a text, even if nothing follows
+  text_add(&text, ""); // an empty text rather than NULL
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     print_node(&rack->nodes[n], &text);
   }
@@ -142,7 +143,7 @@ rack_print(const Rack* const rack)
     print_edge(rack, &rack->edges[e], &text);
   }
   if (!rack->n_nodes && !rack->n_edges) {
-    text_add(&text, "disconnect in out\n"); // no text at all would be the connection in to out
+    text_add(&text, "disconnect in out\n"); // an empty text would mean the connection in to out
   }
   print_lates(rack, &text);
   if (text.failed) {

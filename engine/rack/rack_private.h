@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What the rack's own files share: rack.c (the model), rack_names.c (names and near misses),
-   rack_value.c (values and units), rack_edit.c (edits), rack_rewire.c (edits of the signal's way),
+   Shared by the files of the rack: rack.c (the model), rack_names.c (names and near misses),
+   rack_value.c (values and units), rack_edit.c (edits), rack_rewire.c (edits of the signal path),
    rack_check.c (cycles), rack_parser.h and rack_print.c (the language).
 
-   Functions that add to a rack here do not look for cycles: their caller ends with rack_check().
+   Functions here that add to a rack do not check for cycles: their caller must call rack_check().
 */
 #ifndef WARPRACK_ENGINE_RACK_RACK_PRIVATE_H
 #define WARPRACK_ENGINE_RACK_RACK_PRIVATE_H
@@ -21,40 +21,40 @@
 /// A rack with neither nodes nor connections.  NULL when out of memory.
 Rack* rack_new_bare(void);
 
-/// Give `to` the content of `from`, and free `from` and what `to` had.
+/// Move the content of `from` to `to`, and free `from` and the old content.
 void rack_take(Rack* to, Rack* from);
 
-/// A node with initial values; the name is free and valid.  `uid` RACK_UID_NONE takes the next one.
-/// NULL when out of memory.
+/// Append a node with initial values; the name must be unused and valid.  `uid` RACK_UID_NONE
+/// takes the next one.  NULL when out of memory.
 RackNode* rack_append_node(Rack* rack, const char* name, const FxInfo* fx, RackUid uid);
 
-/// Remove a node that nothing is connected to.
+/// Remove a node without connections.
 void rack_drop_node(Rack* rack, RackNode* node);
 
-/// Give a node another name, which is free and valid.
+/// Rename a node; the name must be unused and valid.
 void rack_name_node(Rack* rack, RackNode* node, const char* name);
 
-/// A connection for the caller to fill in.  NULL when out of memory.
+/// Append a connection for the caller to fill in.  NULL when out of memory.
 RackEdge* rack_append_edge(Rack* rack);
 
-/// The connection of exactly these ends, or n_edges.  Looks at `first_guess` first, because racks
-/// that are compared mostly have the same order.
+/// The index of the connection with exactly these ends, or n_edges.  Tries `first_guess` first,
+/// because compared racks mostly have the same order.
 uint32_t rack_find_edge(const Rack* rack, RackEnd from, RackEnd to, uint32_t first_guess);
 
 // ---- rack_names.c ----
 
-/// Refuse a name that is malformed, reserved or taken.
+/// Reject a name that is malformed, reserved or in use.
 NODISCARD Status rack_check_name(const Rack* rack, const char* name, Error* error);
 
-/// A free name for a node without one: the effect's, else with the number after the highest in use.
+/// A default name for a node: the effect's name, or that with the number after the highest in use.
 void rack_free_name(const Rack* rack, const FxInfo* fx, char name[RACK_NAME_BYTES]);
 
 /// The names of all effects, for the caller to free; NULL when out of memory.
 const char** rack_effect_names(uint32_t* n_names);
 
-/// The effect, node or parameter of that name; when there is none, `error` says which are near.
+/// The effect, node or parameter of that name; if there is none, `error` suggests near ones.
 const FxInfo* rack_effect(const char* name, Error* error);
-/// Fail because there is no such node, or end of a connection, and say which are near.
+/// Fail because there is no such node, or end of a connection, and suggest near ones.
 Status rack_no_node(const Rack* rack, const char* name, bool may_be_end, Error* error);
 
 // ---- rack_edit.c ----
@@ -74,44 +74,43 @@ const char* rack_print_end(const Rack* rack, RackEnd end, char text[RACK_END_BYT
 NODISCARD Status rack_add_edge(Rack* rack, RackEnd from, RackEnd to, double gain_db, Error* error);
 NODISCARD Status rack_remove_edges(Rack* rack, RackEnd from, RackEnd to, Error* error);
 
-/// Same node and, unless `wanted` is without channels, the same channels.
+/// True if the node is equal and, unless `wanted` has no channels, the channels are equal.
 bool rack_end_matches(RackEnd wanted, RackEnd end);
 
 // ---- rack_rewire.c ----
 
-/// Where a node is put: into the connections that lead to an end, or into those that come from it.
+/// The place of an inserted node: in the connections to an end, or in those from it.
 typedef enum RackSide { RACK_BEFORE, RACK_AFTER } RackSide;
 
 /// Read "before" or "after".
 NODISCARD Status rack_read_side(const char* text, RackSide* side, Error* error);
 
-/// Let a node that nothing is connected to take over the connections at `at`, and connect it to it.
-/// STATUS_NOT_FOUND when there are none; then the rack is as it was.
+/// Let a node without connections take over the connections at `at`, and connect the node to `at`.
+/// STATUS_NOT_FOUND if there are none; then the rack is unchanged.
 NODISCARD Status rack_splice(Rack* rack, RackUid uid, RackSide side, RackEnd at, Error* error);
 
 // ---- rack_late.c ----
 
 NODISCARD Status rack_set_fallback(Rack* rack, RackEnd end, RackFallback fallback, Error* error);
 
-/// They mean the same.
+/// True if both mean the same.
 bool rack_same_fallback(RackFallback a, RackFallback b);
 
 bool rack_lates_equal(const Rack* a, const Rack* b);
 
 // ---- rack_check.c ----
 
-/// Mark all nodes that signal reaches from the marked ones without passing `around`.
+/// Mark all nodes that the signal reaches from the marked ones without passing `around`.
 /// reached[n_nodes + 1]; the last one is the rack's output.
 NODISCARD Status rack_spread(const Rack* rack, const RackNode* around, bool* reached, Error* error);
 
-/// A circle of nodes, each feeding the next and the last one the first.  path[n_nodes]; *n_path is
-/// 0 when there is none.
+/// Find a cycle. path[n_nodes]: its nodes in order; *n_path is 0 if there is none.
 NODISCARD Status rack_find_cycle(const Rack* rack, RackUid* path, uint32_t* n_path, Error* error);
 
-/// Whether connections lead from `in` to `out`.
+/// True if connections lead from `in` to `out`.
 bool rack_has_way(const Rack* rack);
 
-/// Say which nodes form a circle.
+/// Set an error that names the nodes of a cycle.
 Status rack_cycle_error(const Rack* rack, const RackUid* path, uint32_t n_path, Error* error);
 
 // ---- rack_value.c ----
@@ -119,7 +118,7 @@ Status rack_cycle_error(const Rack* rack, const RackUid* path, uint32_t n_path, 
 extern const char* const rack_backend_names[]; // by RackBackend, NULL-terminated
 extern const FxParam rack_gain_param;          // the gain of a connection, as a parameter
 
-/// Read a value as the language writes it; the table's initial value becomes VALUE_INITIAL.
+/// Read a value of the language; the table's initial value becomes VALUE_INITIAL.
 NODISCARD Status rack_value_from_text(const FxParam* param, const char* text, RackValue* value,
                                       Error* error);
 NODISCARD Status rack_value_from_number(const FxParam* param, double number, RackValue* value,

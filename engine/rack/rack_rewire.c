@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits of the signal's way: a node is put into it, is taken out of it, or gets another name.
+// Edits of the signal path: insert, remove or rename a node.
 
 #include "rack_private.h"
 
@@ -41,8 +41,8 @@ overlap(const RackEnd a, const RackEnd b)
   return a.uid == b.uid && first_of(a) <= last_of(b) && first_of(b) <= last_of(a);
 }
 
-/// The channels of a connection's `far` end that belong to the channels first to last of its `near`
-/// end; a single channel belongs to all of the other end.  False when there are none.
+/// The channels of a connection's `far` end that correspond to the channels first to last of its
+/// `near` end; a single channel corresponds to all of the other end.  False if there are none.
 static bool
 part_of(const RackEnd far, const RackEnd near, const uint32_t first, const uint32_t last,
         RackEnd* const part)
@@ -60,8 +60,8 @@ part_of(const RackEnd far, const RackEnd near, const uint32_t first, const uint3
 
 // ---- remove ----
 
-/// One connection in place of one into a node and one out of it: the channels that go through the
-/// node, with both gains.  False when no channel does.
+/// Join a connection into a node and one out of it: the channels that pass through the node, with
+/// the sum of both gains.  False if no channel does.
 static bool
 join(const RackEdge* const into, const RackEdge* const out_of, RackEdge* const joint)
 {
@@ -77,7 +77,7 @@ join(const RackEdge* const into, const RackEdge* const out_of, RackEdge* const j
          part_of(out_of->to, out_of->from, first, last, &joint->to);
 }
 
-/// The only connection into a node (or out of it); NULL when there is none or more than one.
+/// The only connection into a node (or out of it); NULL if there is none or more than one.
 static const RackEdge*
 only_edge(const Rack* const rack, const RackUid uid, const bool is_into)
 {
@@ -102,7 +102,7 @@ index_of(const Rack* const rack, const RackEnd end)
   return node ? (uint32_t)(node - rack->nodes) : rack->n_nodes;
 }
 
-/// Whether signal gets from one end of `joint` to the other without passing `node`.
+/// True if the signal gets from one end of `joint` to the other without passing `node`.
 static Status
 find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* const joint,
             bool* const found, Error* const error)
@@ -120,7 +120,7 @@ find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* 
     }
   }
   const Status status = rack_spread(rack, node, reached, error);
-  reached[rack->n_nodes] = false; // nothing leaves the output, and the input is not reached
+  reached[rack->n_nodes] = false; // the output leads nowhere, and nothing leads to the input
   *found = is_direct;
   for (uint32_t e = 0; e < rack->n_edges && !status; ++e) {
     const RackEdge* const edge = &rack->edges[e];
@@ -130,8 +130,8 @@ find_detour(const Rack* const rack, const RackNode* const node, const RackEdge* 
   return status;
 }
 
-/// The connection that takes the place of a node, if there is one: one way in, one way out, and no
-/// way around it.
+/// The connection that replaces a removed node, if it has one input, one output, and no other path
+/// around it.
 static Status
 find_joint(const Rack* const rack, const RackNode* const node, RackEdge* const joint,
            bool* const found, Error* const error)

@@ -40,7 +40,7 @@ is_control(const char c)
   return ((unsigned char)c < ' ' && !is_space(c) && c != '\n') || c == 0x7F;
 }
 
-/// "+" adds only where it cannot be the sign of a number or a letter of a name.
+/// "+" adds only if it cannot be the sign of a number or part of a name.
 static bool
 is_plus(const char* const at)
 {
@@ -69,7 +69,7 @@ ends_word(const char* const at)
   }
 }
 
-/// Newlines that end nothing, spaces and comments.
+/// Skip spaces, comments, and newlines that do not end a statement.
 static void
 skip_blanks(Tokenizer* const tokenizer)
 {

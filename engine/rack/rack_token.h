@@ -18,7 +18,7 @@ typedef enum TokenKind {
   TOKEN_CLOSE,
   TOKEN_COLON,
   TOKEN_EQUALS,
-  TOKEN_BAD ///< `text` says what is wrong
+  TOKEN_BAD ///< `text` is the error
 } TokenKind;
 
 typedef struct Token {
@@ -31,20 +31,21 @@ typedef struct Tokenizer {
   const char* document;
   const char* at;
   char* memory;    ///< Texts of tokens, one after the other, for as long as the tokenizer lives
-  char* memory_at; ///< Never runs out: a token is longer in the document than its text with a zero
+  char* memory_at; ///< Always large enough: a token in the document is longer than its text with a
+                   ///< zero
   TokenKind last;  ///< A newline after | or + does not end a statement
   uint32_t depth;  ///< Of parentheses; a newline inside does not end a statement
 } Tokenizer;
 
-/// False when out of memory.  The document is borrowed until tokenizer_clear().
+/// Initialise; false when out of memory.  The document is borrowed until tokenizer_clear().
 bool tokenizer_init(Tokenizer* tokenizer, const char* document);
 
 void tokenizer_clear(Tokenizer* tokenizer);
 
-/// The next token; TOKEN_END again and again at the end.
+/// The next token; at the end, always TOKEN_END.
 Token token_next(Tokenizer* tokenizer);
 
-/// How the language writes a kind of token, for messages.
+/// The text of a kind of token, for messages.
 const char* token_kind_text(TokenKind kind);
 
 #endif

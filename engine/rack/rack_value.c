@@ -120,7 +120,7 @@ rack_value_from_number(const FxParam* const param, const double number, RackValu
   return STATUS_OK;
 }
 
-/// A time in frames: its upper bound depends on the rate, see rack_check_rate().
+/// Read a time in frames: its upper bound depends on the rate, see rack_check_rate().
 static Status
 frames_from_number(const FxParam* const param, const double frames, const char* const text,
                    RackValue* const value, Error* const error)
@@ -245,7 +245,7 @@ rack_value_from_text(const FxParam* const param, const char* const text, RackVal
   }
 }
 
-/// Without a rate there is no telling: 0 frames in any case, infinite for all others.
+/// Without a rate the time is unknown: 0 for 0 frames, else infinite.
 static double
 frames_to_ms(const double frames, const double rate_hz)
 {

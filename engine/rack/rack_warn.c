@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Warnings of a rack that is valid, but probably does not do what was meant: one warn_ function
+// Warnings about a valid rack that probably does not do what the user wants: one warn_ function
 // each.
 
 #include "rack_private.h"
@@ -60,7 +60,7 @@ warn_of_frequency(const Warnings* const warnings, const RackNode* const node, co
   }
 }
 
-/// A short time without a unit was perhaps meant in seconds.
+/// Warn of a short time without a unit, which was perhaps meant in seconds.
 static void
 warn_of_time(const Warnings* const warnings, const RackNode* const node, const uint32_t p)
 {

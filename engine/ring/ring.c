@@ -18,8 +18,8 @@
 // A wait for the other side spins this long before it sleeps: a few times what a futex wake costs.
 #define PRODUCER_SPIN_NS 20000U
 #define PAUSES_PER_LOOK  16U // between two looks at the clock
-// The producer naps: whoever abandons the ring does not have to wake it, and a consumer that writes
-// over the bell cannot hide a wake from it for longer.
+// The producer sleeps in short naps: ring_abandon() then need not wake it, and a consumer that
+// overwrites the bell cannot delay it for longer.
 #define PRODUCER_NAP_NS (2U * NS_PER_MS)
 
 // ---- sleeping and waking ----
@@ -31,7 +31,7 @@ bell_ring(RingBell* const bell)
   rt_futex_wake(&bell->rung);
 }
 
-/// To be called after the counter was published with sequential consistency.
+/// Call it after publishing the counter with sequential consistency.
 static void
 bell_ring_if_asleep(RingBell* const bell)
 {
@@ -46,7 +46,7 @@ count_fault(Ring* const ring)
   atomic_fetch_add_explicit(&ring->faults, 1U, memory_order_relaxed);
 }
 
-/// Nanoseconds left until `timeout_ns` after `began`; 0 when over, UINT64_MAX without an end.
+/// Nanoseconds left until `timeout_ns` after `began`; 0 when over, UINT64_MAX for no limit.
 static uint64_t
 time_left(const uint64_t began, const uint64_t timeout_ns)
 {
@@ -80,8 +80,7 @@ shorter(const uint64_t a_ns, const uint64_t b_ns)
   return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/// Sleep on `bell`, for at most `nap_ns` at a time, until ready(ring, sequence) or the end of the
-/// time.
+/// Sleep on `bell`, for at most `nap_ns` at a time, until ready(ring, sequence) or the timeout.
 static bool
 sleep_until(Ring* const ring, RingBell* const bell, bool (*const ready)(Ring*, uint64_t),
             const uint64_t sequence, const uint64_t nap_ns, const uint64_t timeout_ns)
@@ -105,7 +104,7 @@ sleep_until(Ring* const ring, RingBell* const bell, bool (*const ready)(Ring*, u
 
 // ---- producer ----
 
-/// The consumer's counter if it can be, else the last one that could.
+/// The consumer's counter if it is valid, else its last valid value.
 static uint64_t
 finished_checked(Ring* const ring)
 {
@@ -206,7 +205,7 @@ ring_take(Ring* const ring, const uint32_t ahead, uint64_t* const sequence)
   return in_flight > ahead;
 }
 
-/// A block or a wake is there.
+/// True if there is a block or a wake.
 static bool
 consumer_is_called(Ring* const ring, const uint64_t unused)
 {
@@ -230,7 +229,7 @@ ring_wait_take(Ring* const ring, const uint64_t spin_ns, const uint64_t timeout_
   return !woken && ring_take(ring, 0U, sequence);
 }
 
-/// Give the oldest block back, as the one that it is.
+/// Return the oldest block, with its result.
 static void
 give_back(Ring* const ring, const uint64_t failed)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What the region holds, and one side's view of it: shared by ring_region.c, which makes both, and
-/// ring.c, which moves blocks through them.
+/// The content of the region, and one side's view of it: shared by ring_region.c, which makes
+/// both, and ring.c, which moves blocks through them.
 #ifndef WARPRACK_ENGINE_RING_RING_PRIVATE_H
 #define WARPRACK_ENGINE_RING_RING_PRIVATE_H
 
@@ -12,19 +12,19 @@
 #define RING_LINE_BYTES 128U // two cache lines: the prefetcher fetches pairs
 #define RING_ROW_BYTES  64U  // alignment of a channel
 
-/// Where one side sleeps and the other wakes it.
+/// The place where one side sleeps and the other wakes it.
 typedef struct RingBell {
-  _Atomic uint32_t rung;   ///< Futex word: changed by whoever wakes
+  _Atomic uint32_t rung;   ///< Futex word: changed by the waking side
   _Atomic uint32_t asleep; ///< Written by the sleeper only
 } RingBell;
 
-/// Where things are: follows from the shape, and is kept in the region so that both sides agree.
+/// Offsets in the region: derived from the shape, and stored so that both sides agree.
 typedef struct RingLayout {
   uint64_t row_bytes, slot_bytes;
   uint64_t slots_offset, messages_offset, region_bytes;
 } RingLayout;
 
-/// The beginning of the region.  What comes before the counters never changes.
+/// The beginning of the region.  The members before the counters never change.
 typedef struct RingHeader {
   uint64_t magic;
   uint32_t version;
@@ -53,21 +53,21 @@ _Static_assert(sizeof(RingSlot) <= RING_ROW_BYTES, "a slot begins with one row o
 /// [any]
 RingSlot* ring_slot_at(const Ring* ring, uint64_t sequence);
 
-// Private to this side; in one process, producer, consumer and sender share it and write their own
-// line only.
+// Private to this side; in one process, producer, consumer and sender share it and each writes
+// only its own line.
 struct Ring {
   RingHeader* header;
   RingShape shape;
   RingLayout layout;
   int fd;
   alignas(RING_LINE_BYTES) uint64_t submitted; // producer's own counter
-  uint64_t finished_seen;                      // last `finished` that could be
+  uint64_t finished_seen;                      // last valid `finished`
   alignas(RING_LINE_BYTES) uint64_t finished;  // consumer's own counter
   uint32_t wakes_seen;
   uint64_t received;
   alignas(RING_LINE_BYTES) uint64_t sent;
   alignas(RING_LINE_BYTES) _Atomic uint64_t faults;
-  _Atomic bool is_abandoned; // by anyone, once
+  _Atomic bool is_abandoned; // set once, by any thread
 };
 
 #endif

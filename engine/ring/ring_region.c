@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The region of the ring in its memfd: layout, making, and checking what another process made.
+// The region of the ring in its memfd: layout, creation, and checks of a region from another
+// process.
 
 #include "ring_private.h"
 
@@ -89,7 +90,7 @@ make_region(Ring* const ring, Error* const error)
   }
   const Status status = map_region(ring, error);
   if (!status) {
-    memset(ring->header, 0, ring->layout.region_bytes); // zero already; every page is ours now
+    memset(ring->header, 0, ring->layout.region_bytes); // already zero; makes every page present
     ring->header->magic = RING_MAGIC;
     ring->header->version = RING_VERSION;
     ring->header->shape = ring->shape;
@@ -131,7 +132,7 @@ ring_new(const RingShape* const shape, Ring** const out, Error* const error)
   return STATUS_OK;
 }
 
-/// Read what never changes, once, into private memory: what is checked is what is used.
+/// Read the constant part once, into private memory: the checked values are the used values.
 static Status
 check_header(const int fd, Ring* const ring, Error* const error)
 {
@@ -160,7 +161,7 @@ check_header(const int fd, Ring* const ring, Error* const error)
   return STATUS_OK;
 }
 
-/// Take over the counters where they stand.
+/// Start from the current counters.
 static Status
 adopt_counters(Ring* const ring, Error* const error)
 {

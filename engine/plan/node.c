@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Nodes and connections as they live across plans.
+// Nodes and connections, which outlive a plan.
 
 #include "node.h"
 
@@ -79,7 +79,7 @@ text_of(const RackNode* const rack_node, const uint32_t param)
   return text && *text ? text : NULL;
 }
 
-/// Gather what the rack says into the node, which is compared by it later.
+/// Copy the rack's values into the node; later racks are compared with them.
 static Status
 copy_values(Node* const node, const RackNode* const rack_node, const double rate_hz)
 {
@@ -101,7 +101,7 @@ copy_values(Node* const node, const RackNode* const rack_node, const double rate
   return STATUS_OK;
 }
 
-/// What an effect is made with; `files` has room for a file per parameter.
+/// Fill the set-up of an effect; `files` has room for a file per parameter.
 static Status
 set_up(const Node* const node, const Format* const format, FileLoader* const loader,
        FxFile** const files, FxSetup* const setup, Error* const error)
@@ -151,7 +151,7 @@ load(Node* const node, FileLoader* const loader, FxFile* const* const files,
                                    : node->fx->load(node->fx_node, setup, &node->shape, error);
 }
 
-/// Call it with the node's values, texts and files.
+/// Run a step with the node's values, texts and files.
 static Status
 run_step(const Step step, Node* const node, const Format* const format, FileLoader* const loader,
          Error* const error)
@@ -186,7 +186,7 @@ allocate_units(Node* const node, Error* const error)
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   memset(node->states, 0,
-         node->n_units * node->state_stride); // touch every page here, not on the worker
+         node->n_units * node->state_stride); // touch every page here, not on the player's thread
   node_reset(node);
   return STATUS_OK;
 }
@@ -200,7 +200,7 @@ node_memory(const Node* const node)
          node->shape.data_bytes + node->n_units * state_stride(node);
 }
 
-/// Effects begin their messages with their own name; the node's says more.
+/// Skip the effect's name at the start of its message: the message names the node instead.
 static const char*
 without_prefix(const char* const text, const char* const name)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans that are made: begun by the player, freed by the builder.
+// Functions of a finished plan: the player begins it, the builder frees it.
 
 #include "plan.h"
 
@@ -136,7 +136,7 @@ static void
 begin_aim(const PlanAim* const aim)
 {
   MixLink* const mix = &aim->link->mix;
-  // What still waits to fade in goes on waiting when it gets another gain.
+  // A fade-in that is still on hold stays on hold when its gain changes.
   const uint32_t hold = aim->target > 0.0F && mix->hold > aim->hold ? mix->hold : aim->hold;
   mix->next = mix->gain;
   ramp_skip(&mix->next, hold);
@@ -145,7 +145,7 @@ begin_aim(const PlanAim* const aim)
   mix->gain = hold ? mix->gain : mix->next;
 }
 
-/// The values that were set since the document was.
+/// Take over the values that were set since the document was sent.
 static void
 take_over(const Plan* const plan, const PlanHeir* const heir)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the rack no longer has: kept in the plan until its fades and tails have ended.
+// Nodes and connections that the rack no longer has: kept in the plan until their fades and tails
+// have ended.
 
 #include "plan_graph.h"
 
@@ -9,15 +10,14 @@ is_in_plan(const Plan* const plan, const Node* const node)
   return !node || (node->plan_index < plan->n_nodes && plan->nodes[node->plan_index].node == node);
 }
 
-/// Whether something went with its device.
+/// True if the backend of a node or connection has failed.
 static bool
 is_lost(const Graph* const graph, const Backend* const backend)
 {
   return graph->request->lost && backend == graph->request->lost;
 }
 
-/// Whether something of the previous plan must still be in this one although the rack has it no
-/// longer.
+/// True if a dying part of the previous plan must stay in this one.
 static bool
 still_dies(const Graph* const graph, const Death* const old)
 {
@@ -75,7 +75,7 @@ graph_keep_dying(Graph* const graph)
   }
 }
 
-/// Frames until something dying can be left out.
+/// Frames until a dying part can be left out.
 static uint64_t
 frames_left(const Graph* const graph, const Death* const death)
 {
@@ -83,7 +83,7 @@ frames_left(const Graph* const graph, const Death* const death)
   return death->expires > now ? death->expires - now : 0U;
 }
 
-/// Frames for which something still comes through a connection that dies.
+/// Frames for which a dying connection still passes audio.
 static uint64_t
 link_sounds(const Graph* const graph, const PlanLink* const dead)
 {
@@ -94,8 +94,8 @@ link_sounds(const Graph* const graph, const PlanLink* const dead)
   return left > silent ? left - silent : 0U;
 }
 
-/// Frames that a node which dies with this plan still sounds: until its dying inputs have ended,
-/// and its tail.
+/// Frames for which a node that dies with this plan still sounds: until its dying inputs have
+/// ended, plus its tail.
 static uint64_t
 node_sounds(const Graph* const graph, const EdgeGroups* const in_edges, const uint32_t v)
 {
@@ -111,8 +111,8 @@ node_sounds(const Graph* const graph, const EdgeGroups* const in_edges, const ui
   return graph_add(input_ends, tail) < limit ? input_ends + tail : limit;
 }
 
-/// The connections from a node that sounds for so long fade when the last of it has left their
-/// delay lines; the node goes with the last of them.
+/// Fade the connections of a node that sounds for `sounds` frames when its last sample has left
+/// their delay lines; the node ends with the last of them.
 static void
 schedule_death(Graph* const graph, PlanNode* const dead, const uint64_t sounds)
 {
@@ -129,12 +129,12 @@ schedule_death(Graph* const graph, PlanNode* const dead, const uint64_t sounds)
       aim->hold = (uint32_t)sounds + link->mix.delay;
       death->expires = (uint64_t)aim->hold + graph->ramp_frames;
     }
-    const uint64_t left = frames_left(graph, death); // also of one that dies since before
+    const uint64_t left = frames_left(graph, death); // also of a connection that was already dying
     dead->death.expires = left > dead->death.expires ? left : dead->death.expires;
   }
 }
 
-/// Have what dies since an earlier plan fade now; what does so already goes on.
+/// Fade parts that die since an earlier plan now; fades that already run continue.
 static void
 end_old_tails(Graph* const graph)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   When connections fade, so that what comes and what goes cross-fade in step although the two may
-   be late by different amounts.
+  The times of fades, chosen so that old and new connections cross-fade in step although their
+  latencies differ.
 
-   A change passes through the rack as the signal does.  It reaches vertex v (a node's input, or the
-   rack's output) when[v] frames after some frame that is the same for all.  Where a vertex goes on,
-   the old way to it and the new one meet, and the change is there when it can have come along the
-   slower of the two.  From there it is computed backwards, through new nodes along the new ways,
-   through dying nodes along the old ones, to the connections that fade.  These never fade in before
-   their delay line has filled, because when[v] is at least the latency at v.
+  A change passes through the rack as the signal does.  It reaches vertex v (a node's input, or the
+  rack's output) when[v] frames after a reference frame that is the same for all.  At a vertex that
+  continues, the old path and the new path meet, and the change arrives with the slower of the two.
+  From there the times are computed backwards, through new nodes along the new paths, through dying
+  nodes along the old paths, to the connections that fade.  These never fade in before their delay
+  line has filled, because when[v] is at least the latency at v.
 */
 
 #include "plan_graph.h"
 
-/// True for a node that comes or goes with this plan.
+/// True for a node that is new or dying in this plan.
 static bool
 comes_or_goes(const Graph* const graph, const PlanNode* const plan_node)
 {
@@ -21,7 +21,7 @@ comes_or_goes(const Graph* const graph, const PlanNode* const plan_node)
                                 : !graph_is_continuing(graph, plan_node->node);
 }
 
-/// The latency at a vertex, before or after, whichever is longer.
+/// The latency at a vertex in the old or the new plan, whichever is longer.
 static uint32_t
 longer_latency(const Graph* const graph, const Node* const node, const uint32_t now)
 {
@@ -32,7 +32,7 @@ longer_latency(const Graph* const graph, const Node* const node, const uint32_t 
   return before > now ? before : now;
 }
 
-/// Reckon back from vertex v, whose time is known, to the nodes that lead to it.
+/// Compute the times of the nodes that lead to vertex v, backwards from its known time.
 static void
 compute_backwards(const Graph* const graph, const EdgeGroups* const in_edges, const uint32_t v,
                   uint32_t* const when)
@@ -68,7 +68,7 @@ compute_times(const Graph* const graph, const uint32_t* const order,
   return when;
 }
 
-/// A connection from something that lives on, to be faded out with this plan.
+/// True for a connection from a living node that fades out with this plan.
 static bool
 is_leaving(const Plan* const plan, const PlanLink* const plan_link)
 {
@@ -76,14 +76,14 @@ is_leaving(const Plan* const plan, const PlanLink* const plan_link)
   return plan_link->death.fresh && !(from && plan->nodes[from->plan_index].death.dying);
 }
 
-/// A new connection; one that is heard already and gets another gain does not wait.
+/// True for a new connection; an active one whose gain changes does not wait.
 static bool
 is_coming(const PlanAim* const aim)
 {
   return aim->link->gain == 0.0F;
 }
 
-/// Frames that every fade would wait beyond need.
+/// Frames by which all fades could start earlier.
 static uint32_t
 slack(const Plan* const plan, const uint32_t* const when)
 {

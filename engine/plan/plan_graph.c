@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// First half of planning: nodes and connections, old and new, with widths and latencies.
+// First half of planning: old and new nodes and connections, with widths and latencies.
 
 #include "plan_graph.h"
 
@@ -90,7 +90,7 @@ width_out(const Graph* const graph, const uint32_t index)
                            : graph->plan->nodes[index].node->shape.n_out;
 }
 
-/// Refuse connection `e`: `channel` is beyond the `width` channels at its end `index`.
+/// Reject connection `e`: `channel` is beyond the `width` channels at its end `index`.
 static Status
 no_channel(const Graph* const graph, const uint32_t e, const uint32_t index, const uint32_t channel,
            const uint32_t width, Error* const error)
@@ -122,7 +122,7 @@ widths_differ(const Graph* const graph, const uint32_t e, Error* const error)
   const char* const from = name_of(graph, route->from);
   const char* const to = name_of(graph, route->to);
   const uint32_t n = like->n_from < like->n_to ? like->n_from : like->n_to;
-  char given[2][RACK_NAME_BYTES + 16U]; // as the rack has them
+  char given[2][RACK_NAME_BYTES + 16U]; // as written in the rack
   print_channels(from, like->from_first, edge->from.first ? like->n_from : 0U, given[0],
                  sizeof(given[0]));
   print_channels(to, like->to_first, edge->to.first ? like->n_to : 0U, given[1], sizeof(given[1]));
@@ -137,8 +137,8 @@ widths_differ(const Graph* const graph, const uint32_t e, Error* const error)
                    is_from_wide ? given[1] : picked);
 }
 
-/// Source channels of the edges that lead to vertex v, and how wide they make it (0: nothing leads
-/// there).
+/// Resolve the source channels of the edges to vertex v, and the width that they give it (0: no
+/// edges).
 static Status
 resolve_sources(Graph* const graph, const uint32_t v, uint32_t* const width, Error* const error)
 {
@@ -159,7 +159,7 @@ resolve_sources(Graph* const graph, const uint32_t v, uint32_t* const width, Err
   return STATUS_OK;
 }
 
-/// Destination channels of the edges that lead to vertex v of that width.
+/// Resolve the destination channels of the edges to vertex v of that width.
 static Status
 resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width, Error* const error)
 {
@@ -173,7 +173,8 @@ resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width,
     like->n_to = edge->to.first ? edge->to.last - edge->to.first + 1U : width;
     if (!edge->to.first && to_the_output && like->n_from > 1U && like->n_from < width) {
       like->n_to =
-          like->n_from; // a stereo rack in an eight-channel interface plays on the first two
+          // So that a stereo rack in an eight-channel interface plays on the first two.
+          like->n_from;
     }
     if (like->to_first + like->n_to > width) {
       return no_channel(graph, e, route->to, edge->to.last, width, error);
@@ -185,7 +186,7 @@ resolve_destinations(Graph* const graph, const uint32_t v, const uint32_t width,
   return STATUS_OK;
 }
 
-/// Latency of what arrives at vertex v.
+/// Latency of the inputs of vertex v.
 static uint32_t
 latency_at(const Graph* const graph, const uint32_t v)
 {
@@ -199,7 +200,7 @@ latency_at(const Graph* const graph, const uint32_t v)
   return latency;
 }
 
-/// The node of the previous plan that can go on as this one, or a new one.
+/// The node of the previous plan that can continue as this one, or a new node.
 static Status
 find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_in,
           const Backend* const backend, Node** const out, Error* const error)
@@ -217,8 +218,8 @@ find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_
   return node_new(rack_node, n_in, request->format, backend, request->loader, out, error);
 }
 
-/// What runs a node, and why.  The engine's choice goes to the CPU for an effect without a kernel;
-/// a node's own choice is kept or refused.
+/// Choose the backend of a node and its reason.  The engine's choice falls back to the CPU for an
+/// effect without a kernel; a node's own choice is kept or rejected.
 static Status
 place_node(const Graph* const graph, const RackNode* const rack_node, const Backend** const backend,
            const char** const why, Error* const error)
@@ -246,7 +247,8 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
   return STATUS_OK;
 }
 
-/// True when connections to the rack's output have delay lines where the previous plan mixed it.
+/// True if connections to the rack's output have delay lines on the backend that mixed it in the
+/// previous plan.
 static bool
 has_delayed_output(const Plan* const previous)
 {
@@ -258,8 +260,9 @@ has_delayed_output(const Plan* const previous)
   return false;
 }
 
-/// The rack's output is mixed by a device when all nodes that lead to it are there.  It stays where
-/// it was while there are delay lines, so that what they hold is heard to its end.
+/// Choose the backend that mixes the rack's output: a device if all nodes that lead to it are
+/// there.  It does not change while there are delay lines, so that their content is played to its
+/// end.
 static const Backend*
 place_output(const Graph* const graph)
 {
@@ -288,7 +291,7 @@ resolve_nodes(Graph* const graph, Error* const error)
     if (status) {
       return status;
     }
-    n_in = n_in ? n_in : 1U; // nothing connected yet: one silent channel
+    n_in = n_in ? n_in : 1U; // without connections: one silent channel
     if (n_in > FX_MAX_CHANNELS) {
       return error_set(error, STATUS_BAD_RACK, "%s would have %u channels; a node can have %u",
                        graph->rack->nodes[v].name, n_in, FX_MAX_CHANNELS);
@@ -334,7 +337,7 @@ resolve_output(Graph* const graph, Error* const error)
   return resolve_destinations(graph, out, plan->n_out, error);
 }
 
-/// Levels of all nodes, dying ones with them, and the schedule of what dies.
+/// Compute the levels of all nodes, including dying ones, and the times of all deaths.
 static Status
 order_everything(Graph* const graph, Error* const error)
 {
@@ -394,7 +397,7 @@ take_tables(Graph* const graph, Error* const error)
   return plan->arena.failed ? error_set(error, STATUS_NO_MEM, "out of memory") : STATUS_OK;
 }
 
-/// From here on plan_free() can let go of the living nodes.
+/// From here on plan_free() releases the living nodes.
 static void
 adopt_living_nodes(Graph* const graph)
 {
@@ -450,7 +453,7 @@ graph_resolve(Graph* const graph, Plan* const plan, const PlanRequest* const req
   return status ? status : order_everything(graph, error);
 }
 
-/// Tail of what arrives at vertex v.
+/// Tail of the inputs of vertex v.
 static uint64_t
 tail_at(const Graph* const graph, const uint32_t v, const uint64_t* const tail_out)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   First half of planning: which nodes and connections the plan has, how wide they are, how late, in
-   which order.  Scratch data of one planning run. [builder]
+   First half of planning: the nodes and connections of the plan, their widths, latencies and
+   order.  Scratch data of one planning run. [builder]
 */
 #ifndef WARPRACK_ENGINE_PLAN_PLAN_GRAPH_H
 #define WARPRACK_ENGINE_PLAN_PLAN_GRAPH_H
@@ -13,12 +13,12 @@
 #define GRAPH_OUT UINT32_MAX // the rack's output, where an index of a node is expected
 #define GRAPH_IN  (UINT32_MAX - 1U)
 
-/// One rack edge with its ends as indices of rack nodes (which are the plan's living nodes), and
+/// One rack edge, with its ends as indices of rack nodes (the plan's living nodes), and its
 /// channels resolved.
 typedef struct Route {
   uint32_t from, to;
-  Link like;      ///< Template: ranges; ends are filled in once the nodes are known
-  uint32_t delay; ///< Frames of compensation
+  Link like;      ///< Template: channel ranges; the ends are set once the nodes are known
+  uint32_t delay; ///< Frames of latency compensation
 } Route;
 
 /// One planning run.
@@ -36,12 +36,11 @@ typedef struct Graph {
   uint32_t ramp_frames;
 } Graph;
 
-/// Fill plan->nodes, links, aims, latency, n_out.  What is new of the nodes and links has no memory
-/// yet.
+/// Fill plan->nodes, links, aims, latency, n_out.  New nodes and links have no large memory yet.
 NODISCARD Status graph_resolve(Graph* graph, Plan* plan, const PlanRequest* request, Arena* scratch,
                                PlanFault* fault, Error* error);
 
-/// Give them theirs, and find how long the rack sounds, which may depend on what is in files.
+/// Allocate that memory, and compute the rack's tail, which may depend on files.
 NODISCARD Status graph_load(Graph* graph, Error* error);
 
 /// Index of a link's end in the plan.
@@ -56,17 +55,17 @@ graph_add(const uint64_t a, const uint64_t b)
 
 // ---- plan_links.c ----
 
-/// True when `node` (NULL: the rack's input or output) was heard, alive, in the previous plan: then
-/// it has a past that must not jump.
+/// True if `node` (NULL: the rack's input or output) was active and not dying in the previous
+/// plan: then its signal must not jump.
 bool graph_is_continuing(const Graph* graph, const Node* node);
 
-/// Latency of what arrives at `node` (NULL: the output) in a plan.
+/// Latency of the inputs of `node` (NULL: the output) in a plan.
 uint32_t graph_latency_at(const Plan* plan, const Node* node);
 
-/// True when the connection is in the plan that is being made.
+/// True if the connection is in the new plan.
 bool graph_has_link(const Plan* plan, const Link* link);
 
-/// Have the plan fade a connection to `target`; plan_fades.c says when, if both ends take part.
+/// Fade a connection to `target` in the plan; plan_fades.c sets the time if both ends continue.
 PlanAim* graph_aim(Graph* graph, Link* link, float target);
 
 /// Make or take over the connections of the rack.
@@ -74,17 +73,17 @@ NODISCARD Status graph_make_links(Graph* graph, Error* error);
 
 // ---- plan_death.c ----
 
-/// Keep what the previous plan still has to let end.
+/// Keep the dying parts of the previous plan that have not ended.
 void graph_keep_dying(Graph* graph);
 
 /// Schedule the end of the nodes that die with this plan, in topological order: after the fade of
-/// what leads to them and their tail; then the connections from them fade.
+/// their inputs and their tail; then the connections from them fade.
 void graph_schedule_deaths(Graph* graph, const uint32_t* order, const EdgeGroups* in_edges);
 
 // ---- plan_fades.c ----
 
-/// Set when new connections fade in, and when the connections from what lives, that the rack has no
-/// longer, fade out.  False when out of memory.
+/// Set the times at which new connections fade in, and at which removed connections from living
+/// nodes fade out.  False when out of memory.
 bool graph_schedule_fades(Graph* graph, const uint32_t* order, const EdgeGroups* in_edges);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The connections of a plan: those that go on from the previous plan, and new ones that fade in.
+// The connections of a plan: those that continue from the previous plan, and new ones that fade
+// in.
 
 #include "plan_graph.h"
 
@@ -42,7 +43,7 @@ graph_latency_at(const Plan* const plan, const Node* const node)
   return index >= 0 ? plan->nodes[index].latency_in : 0U;
 }
 
-/// Order by everything that makes two connections the same.
+/// Order by all members that make two connections equal.
 static int
 compare_links(const Link* const a, const Link* const b)
 {
@@ -76,7 +77,7 @@ compare_plan_links(const void* const a, const void* const b)
   return compare_links((*(const PlanLink* const*)a)->link, (*(const PlanLink* const*)b)->link);
 }
 
-/// The previous plan's living connections, sorted, to be found again.
+/// The living connections of the previous plan, sorted for the search.
 typedef struct OldLinks {
   const PlanLink** sorted;
   uint32_t n;
@@ -101,8 +102,8 @@ old_links_new(const Graph* const graph)
   return old;
 }
 
-/// The first that is like `like` and not yet taken over: `in` and `in:1` are the same when there is
-/// one input, and still two connections.
+/// The first connection equal to `like` that is not taken over yet.  `in` and `in:1` are equal if
+/// there is one input, but still two connections.
 static Link*
 old_links_find(const OldLinks* const old, const Plan* const plan, const Link* const like)
 {
@@ -145,7 +146,8 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Er
   if (link) {
     ++link->refs;
   } else {
-    // From a node that was heard, it fades in.  A new node begins with silence: nothing to fade.
+    // From an active node, the connection fades in.  A new node starts with silence, so its
+    // connections need no fade.
     const bool fades = graph_is_continuing(graph, like->from);
     const Status status = link_new(like, fades ? 0.0F : gain, route->delay,
                                    graph->request->format->block_frames, &link, error);

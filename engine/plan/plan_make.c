@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a plan is made from a rack: plan_new(), the parts of the plan that need no graph, and the
-// check of its memory.
+// Makes a plan from a rack: plan_new(), the parts of the plan that need no graph, and the check of
+// its memory.
 
 #include "plan.h"
 
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/// The document's values, for plan_begin() to compare with what is set.
+/// List the document's values, for plan_begin() to compare with the current ones.
 static Status
 list_values(Plan* const plan, const PlanRequest* const request, Error* const error)
 {
@@ -35,7 +35,8 @@ list_values(Plan* const plan, const PlanRequest* const request, Error* const err
   return STATUS_OK;
 }
 
-/// Nodes that replace one of the same kind: the worker has set that one's values, and brings them.
+/// List the nodes that replace one of the same kind: they take over the values that the player has
+/// set there.
 static Status
 list_heirs(Plan* const plan, const PlanRequest* const request, Error* const error)
 {
@@ -84,7 +85,7 @@ plan_make_stages(Plan* const plan, Pool* const pool, Error* const error)
 
 // ---- memory ----
 
-/// The plan's own, without nodes and links.
+/// Memory of the plan, without nodes and links.
 static size_t
 table_bytes(const Plan* const plan)
 {
@@ -97,7 +98,7 @@ table_bytes(const Plan* const plan)
   return n_bytes;
 }
 
-/// Of its nodes and links: all, or those that no other plan has.
+/// Memory of the nodes and links: of all, or of those that belong to no other plan.
 static size_t
 content_bytes(const Plan* const plan, const bool all)
 {
@@ -113,7 +114,7 @@ content_bytes(const Plan* const plan, const bool all)
   return n_bytes;
 }
 
-/// False where all nodes go on from an earlier plan: the rack has become smaller, or has not
+/// False if all nodes continue from an earlier plan: the rack has become smaller, or has not
 /// changed.
 static bool
 has_new_nodes(const Plan* const plan)
@@ -125,7 +126,8 @@ has_new_nodes(const Plan* const plan)
   return has_new;
 }
 
-/// Before anything large is asked for: is there room?  What takes nodes away is never refused.
+/// Check the memory before the large allocations.  An edit that only removes nodes is never
+/// rejected.
 static Status
 check_memory(Plan* const plan, const PlanRequest* const request, const Arena* const scratch,
              Error* const error)
@@ -153,9 +155,9 @@ check_memory(Plan* const plan, const PlanRequest* const request, const Arena* co
                          needed, allowed);
 }
 
-// ---- the whole ----
+// ---- plan_new() ----
 
-/// All that needs little memory: what is new of the nodes and links is designed, but not loaded.
+/// Do all work that needs little memory: new nodes and links are designed, but not loaded.
 static Status
 resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
         Arena* const scratch, PlanFault* const fault, Error* const error)
@@ -176,7 +178,7 @@ resolve(Plan* const plan, const PlanRequest* const request, Graph* const graph,
   return status;
 }
 
-/// The rest.
+/// Do the rest.
 static Status
 load(Plan* const plan, const PlanRequest* const request, Graph* const graph, Error* const error)
 {

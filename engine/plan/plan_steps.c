@@ -2,9 +2,9 @@
 // Second half of planning: rows and steps.
 //
 // One level of the graph becomes, for each backend, one mix (connections into the inputs of its
-// nodes) and one batch per effect.  The inputs' rows serve again at the next level; a node's output
-// rows serve again after the level of its last reader.  Neighbouring steps of one backend become a
-// stage.
+// nodes) and one batch per effect.  The rows of the inputs are reused at the next level; a node's
+// output rows are reused after the level of its last reader.  Neighbouring steps of one backend
+// become a stage.
 
 #include "plan_steps.h"
 
@@ -60,7 +60,7 @@ compare_by_level(const void* const a, const void* const b, void* const plan_node
   return by_effect ? by_effect : (left > right) - (left < right);
 }
 
-/// The rows of one node input or of the rack's output, channel by channel, each with its terms.
+/// The rows of one node's input or of the rack's output, channel by channel, each with its terms.
 static void
 mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, const uint32_t n,
            MixRow* const mix)
@@ -84,7 +84,7 @@ mix_vertex(Layout* const layout, const uint32_t v, const uint32_t* const rows, c
   }
 }
 
-/// Mix into the inputs of `n` nodes, or into the rack's output when nodes is NULL.
+/// Mix into the inputs of `n` nodes, or into the rack's output if nodes is NULL.
 static void
 mix_level(Layout* const layout, const uint32_t* const nodes, const uint32_t n)
 {
@@ -300,13 +300,13 @@ steps_bind(Plan* const plan)
   }
 }
 
-// ---- what goes from stage to stage ----
+// ---- rows passed between stages ----
 
 typedef struct OutRows {
   Plan* plan;
-  uint32_t* writer; ///< [n_rows] the stage, from 1, that wrote a row last
-  uint32_t* told;   ///< [n_rows] the stage, from 1, that has the row among its out_rows
-  uint32_t stage;   ///< At hand, from 1
+  uint32_t* writer; ///< [n_rows] the stage, counted from 1, that last wrote a row
+  uint32_t* told;   ///< [n_rows] the stage, counted from 1, that has the row in its out_rows
+  uint32_t stage;   ///< The current one, counted from 1
 } OutRows;
 
 static void
@@ -339,7 +339,7 @@ follow_step(const OutRows* const out, const StageStep* const step)
   }
 }
 
-/// Which rows of a stage are read by later ones, or are the rack's output.
+/// Find the rows of each stage that later stages read, or that are the rack's output.
 static Status
 find_out_rows(Plan* const plan, const uint32_t n_rows, Arena* const scratch, Error* const error)
 {
@@ -366,7 +366,7 @@ find_out_rows(Plan* const plan, const uint32_t n_rows, Arena* const scratch, Err
   return STATUS_OK;
 }
 
-/// Runs of steps of one backend.
+/// Group consecutive steps of one backend.
 static void
 group_stages(Plan* const plan)
 {

@@ -8,17 +8,17 @@
 
 #include "plan.h"
 
-/// Fill plan->steps and stages (not yet made) from its nodes and links, which need not be loaded,
-/// and count its units and rows.
+/// Fill plan->steps and stages (the stages themselves are not made yet) from its nodes and links,
+/// which need not be loaded, and count its units and rows.
 NODISCARD Status steps_make(Plan* plan, const Format* format, Arena* scratch, Error* error);
 
 /// Memory of the rows.
 size_t steps_row_bytes(const Plan* plan);
 
-/// Take it.
+/// Allocate that memory.
 NODISCARD Status steps_take_rows(Plan* plan, Error* error);
 
-/// Point the batches to the memory of the nodes, once these are loaded.
+/// Point the batches to the memory of the nodes, once the nodes are loaded.
 void steps_bind(Plan* plan);
 
 #endif

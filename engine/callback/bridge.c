@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bridge's parts in the order of their use: history, analysis, continuation, limit.
-// BRIDGE_LANES outputs form a group, one output per lane of a vector.  Lanes never mix: the samples
-// of an output do not depend on its neighbours.
+// The parts of the bridge in the order of their use: history, analysis, continuation, limit.
+// BRIDGE_LANES outputs form a group, one output per lane of a vector.  Lanes never mix: the
+// samples of an output do not depend on its neighbours.
 
 #include "bridge.h"
 
@@ -111,7 +111,7 @@ choose_orders(Bridge* const bridge, const double usable_s)
   }
 }
 
-/// Zeroed, and ours page by page, as in period_setup.c.
+/// Zeroed memory with all pages present, as in period_setup.c.
 static void*
 make_memory(const size_t n_bytes)
 {

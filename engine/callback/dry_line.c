@@ -17,8 +17,8 @@ struct DryLine {
   float* samples;    ///< [n_channels][size + PAD_FRAMES]
 };
 
-/// Make every page ours now: calloc's appear when first written, which must not be in the callback.
-/// Volatile, because a compiler may know that the memory is zero already.
+/// Make every page present now: calloc() defers that to the first write, which must not happen in
+/// the callback.  Volatile, because the compiler knows that the memory is already zero.
 static void
 touch_pages(volatile float* const samples, const size_t n)
 {

@@ -31,7 +31,7 @@ uint32_t dry_line_channels(const DryLine* line);
 /// Write the next `n_frames` of one channel; NULL is silence. [rt]
 REALTIME void dry_line_feed(DryLine* line, uint32_t channel, const float* in, uint32_t n_frames);
 
-/// All channels have been fed `n_frames`: go on. [rt]
+/// Advance the position by `n_frames`, after all channels have been fed. [rt]
 REALTIME void dry_line_advance(DryLine* line, uint32_t n_frames);
 
 /// Read the `n_frames` frames of one channel that end `delay` frames before the last frame fed.

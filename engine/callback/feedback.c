@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The detector of feedback.  Its clock is the window; between two ends of a window it only counts.
+// The feedback detector.  It decides at the end of each window; within a window it only counts.
 
 #include "feedback.h"
 
@@ -14,16 +14,16 @@
 #define LINE_FLOATS 16U // of a cache line
 
 // In windows.
-#define PINNED_WINDOWS  5U   // before the output is turned down
+#define PINNED_WINDOWS  5U   // pinned windows before the output is attenuated
 #define COMPARED        3U   // before and after the step
-#define SETTLE_WINDOWS  3U   // the step itself, and two for the way around the loop
-#define CALM_WINDOWS    100U // until what was is forgotten
-#define HOLD_WINDOWS    10U  // the first time
+#define SETTLE_WINDOWS  3U   // for the step itself, and two for the delay of the loop
+#define CALM_WINDOWS    100U // until the output's record is cleared
+#define HOLD_WINDOWS    10U  // initial length of "hold"
 #define MAX_HOLD        640U
-#define RECOVER_WINDOWS 10U // each step back
+#define RECOVER_WINDOWS 10U // between two steps of the recovery
 
 #define PROBE_WINDOWS (SETTLE_WINDOWS + COMPARED)
-#define HISTORY       (COMPARED + PROBE_WINDOWS) // peaks that are remembered
+#define HISTORY       (COMPARED + PROBE_WINDOWS) // stored peaks
 #define FULL_PART     4U                         // a quarter of the samples
 #define FLOOR         0.001F                     // of an input's peak: -60 dBFS
 #define FOLLOWED      0.70794578F                // -3 dB
@@ -32,11 +32,12 @@ typedef enum LoopState { WATCH, PROBE, MUTE, HOLD, EXEMPT } LoopState;
 
 typedef struct Output {
   Ramp gain;
-  uint32_t n_full; ///< Samples at the ceiling in this window
+  uint32_t n_full; ///< Samples at the ceiling in the current window
   LoopState state;
-  uint32_t n_windows; ///< In this state; in WATCH, since it was last turned up
-  uint32_t n_pinned;  ///< Windows in a row that were
-  uint32_t n_calm;    ///< Windows in a row that were not; counted anew when it is turned up
+  uint32_t n_windows; ///< In this state; in WATCH, since the last step of the recovery
+  uint32_t n_pinned;  ///< Pinned windows in a row
+  uint32_t n_calm;    ///< Windows in a row that were not pinned; restarts at each step of the
+                      ///< recovery
   uint32_t n_proofs;  ///< Times that an input followed
   uint32_t hold;      ///< Windows
   _Atomic uint32_t n_steps;
@@ -46,7 +47,7 @@ struct Feedback {
   uint32_t n_in, n_out;
   uint32_t window_frames;
   uint32_t n_frames;  ///< Of this window, so far
-  uint64_t n_windows; ///< That are over
+  uint64_t n_windows; ///< Completed windows
   float* peaks;       ///< [n_in][HISTORY], by n_windows
   Output* outputs;
   float* gains; ///< [block]
@@ -68,7 +69,7 @@ feedback_new(const double rate_hz, const uint32_t n_in, const uint32_t n_out,
     free(outputs);
     return error_set(error, STATUS_NO_MEM, "no memory for the detection of feedback");
   }
-  memset(floats, 0, n_floats * sizeof(float)); // every page is ours now
+  memset(floats, 0, n_floats * sizeof(float)); // makes every page present
   *feedback = (Feedback){ .n_in = n_in,
                           .n_out = n_out,
                           .window_frames = (uint32_t)ceil(WINDOW_S * rate_hz),
@@ -94,7 +95,7 @@ feedback_free(Feedback* const feedback)
 
 // ---- in every block ----
 
-/// Peak of an input, `ago` windows before the present one.
+/// Peak of an input, `ago` windows before the current one.
 static float*
 peak_at(const Feedback* const feedback, const uint32_t channel, const uint32_t ago)
 {
@@ -126,7 +127,7 @@ feedback_play(Feedback* const feedback, const uint32_t channel, const GuardCount
 
 // ---- at the end of a window ----
 
-/// True when some input is lower by 3 dB since a step PROBE_WINDOWS ago.
+/// True if an input is 3 dB lower since a step PROBE_WINDOWS ago.
 static bool
 some_input_followed(const Feedback* const feedback)
 {
@@ -158,7 +159,7 @@ set_steps(Output* const output, const uint32_t n_steps, const uint32_t ramp_fram
   atomic_store_explicit(&output->n_steps, n_steps, memory_order_relaxed);
 }
 
-/// The output is turned down by one more step.
+/// Attenuate the output by one more step.
 static void
 step_down(Output* const output, const uint32_t ramp_frames)
 {
@@ -181,7 +182,7 @@ enter_hold(Output* const output)
   enter(output, HOLD);
 }
 
-/// Returns true when the output is now known to feed back.
+/// Returns true if the output is now known to feed back.
 static bool
 judge_probe(Output* const output, const bool followed, const uint32_t ramp_frames)
 {
@@ -220,7 +221,7 @@ watch(Output* const output, const uint32_t ramp_frames)
   }
 }
 
-/// A window is over.  Returns true when the output is now known to feed back.
+/// Update an output at the end of a window.  Returns true if it is now known to feed back.
 static bool
 judge(Output* const output, const bool is_pinned, const bool followed, const uint32_t ramp_frames)
 {
@@ -242,7 +243,7 @@ judge(Output* const output, const bool is_pinned, const bool followed, const uin
   case HOLD:
     if (output->n_windows >= output->hold) {
       enter(output, WATCH);
-      output->n_calm = 0; // silence proves nothing
+      output->n_calm = 0; // silence is no evidence
     }
     break;
   case EXEMPT:
@@ -277,7 +278,7 @@ feedback_advance(Feedback* const feedback, const uint32_t n_frames)
   return n_found;
 }
 
-// ---- the other threads ----
+// ---- other threads ----
 
 uint32_t
 feedback_steps(const Feedback* const feedback, const uint32_t channel)

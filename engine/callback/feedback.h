@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Feedback from an output of the rack to one of its inputs: found, attenuated, at last muted.
+   Detects feedback from an output of the rack to one of its inputs, attenuates the output, and
+   mutes it at last.
 
    Racks have no cycles, so the loop is closed outside: by a patch, a mixer, or loudspeaker and
-   microphone.  A loop with a gain above 1 grows until the guard of the output holds it at the
-   ceiling, and stays there.  Loud music may be at the ceiling, too; what tells the two apart is
-   that an input follows when the output is turned down.  So that is what is done, for each output
-   by itself, in windows of 100 ms:
+   microphone.  A loop with a gain above 1 grows until the guard of the output limits it to the
+   ceiling, and stays there.  Loud music may be at the ceiling, too; the difference is that in a loop
+   an input follows when the output is attenuated.  The detector tests that for each output
+   separately, in windows of 100 ms:
 
      pinned  At least a quarter of the window's samples were at the ceiling: GuardCounts.full, 0.47
              dB above it or more before the guard; for the default, above 0.17 dBFS.
-     watch   After 5 pinned windows in a row: 6 dB less, and probe.
+     watch   After 5 pinned windows in a row: attenuate by 6 dB, and probe.
      probe   6 windows later, did some input follow?  Its peak, at least -60 dBFS, must be 3 dB
              lower in each of the last 3 windows than in each of the 3 before the step.
-        no   It is no loop: up again; exempt until it has not been pinned for 10 s.
-        yes  When it is not pinned any more, hold; when it is, 6 dB less and probe once more; a
-             second yes means mute.
+        no   No loop: restore the gain; exempt until the output was not pinned for 10 s.
+        yes  If the output is no longer pinned, hold; if it is, attenuate by 6 dB more and probe
+             again; a second yes means mute.
      mute    6 dB less in each window, after -42 dB silence, and hold.
-     hold    1 s, twice as long each time that it comes back, 64 s at most; then watch again, while
-             6 dB come back every second.  A yes within 10 s after that counts as a second one.
+     hold    1 s, twice as long after each recurrence, at most 64 s; then watch again, while the
+             gain rises by 6 dB every second.  A yes within 10 s after that counts as a second one.
 
-   Loops of up to 200 ms are found so.  Every change of gain takes a window, without a corner.  What
-   is not pinned passes to the bit, and so does what is pinned, until the fifth window.
+   This finds loops with a delay of up to 200 ms.  Every change of gain takes a window, without a
+   corner.  An output that is not pinned passes to the bit, and so does a pinned one until the fifth
+   window.
 
-   Probing a signal by a change of the gain is what is known of howling suppressors that confirm a
-   howl by a notch (van Waterschoot and Moonen, "Fifty Years of Acoustic Feedback Control: State of
-   the Art and Future Challenges", Proc. IEEE 99(2), 2011, section IV); here the whole output is
-   turned down, because what is clipped is no single tone.
+   Howling suppressors also probe a signal by a change of the gain, and confirm a howl by a notch
+   (van Waterschoot and Moonen, "Fifty Years of Acoustic Feedback Control: State of the Art and
+   Future Challenges", Proc. IEEE 99(2), 2011, section IV); here the whole output is attenuated,
+   because a clipped signal is not a single tone.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_FEEDBACK_H
 #define WARPRACK_ENGINE_CALLBACK_FEEDBACK_H
@@ -50,16 +52,16 @@ NODISCARD Status feedback_new(double rate_hz, uint32_t n_in, uint32_t n_out, uin
 /// Free a detector.  Accepts NULL. [main]
 void feedback_free(Feedback* feedback);
 
-/// What the guard of an input met in this block. [rt]
+/// Record the guard counts of an input for this block. [rt]
 REALTIME void feedback_hear(Feedback* feedback, uint32_t channel, const GuardCounts* met);
 
-/// What the guard of an output met in this block; turns `out`, what it let pass, down if need be.
-/// [rt]
+/// Record the guard counts of an output for this block, and attenuate its guarded samples `out` if
+/// required. [rt]
 REALTIME void feedback_play(Feedback* feedback, uint32_t channel, const GuardCounts* met,
                             float* out, uint32_t n_frames);
 
-/// End a block of `n_frames`, after all channels.  Returns the number of outputs that
-/// were found to feed back just now. [rt]
+/// End a block of `n_frames`, after all channels.  Returns the number of outputs that were newly
+/// found to feed back. [rt]
 REALTIME uint32_t feedback_advance(Feedback* feedback, uint32_t n_frames);
 
 /// Attenuation of an output in steps of FEEDBACK_STEP_DB; FEEDBACK_MUTE: silence. [any]

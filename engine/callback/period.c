@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   The callback.  period_run(), at the end of the steps, is the list of them; everything that it may
-   touch is in Period.
+  The callback.  period_run(), at the end of the file, lists the steps; all data that it may access
+  is in Period.
 
-   Which sequence number is due is remembered per block, not computed: a block that was dropped has
-   none, and its time is played dry, so that a miss never shifts the latency.
+  Each block stores the sequence number that is due: a dropped block has none, and plays dry at its
+  time, so that a miss never shifts the latency.
 */
 
 #include "period.h"
@@ -18,25 +18,25 @@
 
 typedef enum Due {
   DUE_NOT_YET,
-  DUE_LATE, ///< Its worker will go on with the next one
-  DUE_LOST, ///< It has no sound, or is in no ring: who knows what the worker makes of the next one
+  DUE_LATE, ///< The worker continues with the next block
+  DUE_LOST, ///< It has no sound, or its ring is gone: the worker's next block may be unrelated
   DUE_READY
 } Due;
 
-/// One block's part of a period.
+/// One block of a period.
 typedef struct Slice {
   const float* const* in;
   float* const* out;
-  uint32_t first; ///< Frame of the period
+  uint32_t first; ///< Its first frame in the period
   bool wait;
-  bool is_first_of_ring; ///< What is due was in another ring, if anywhere
+  bool is_first_of_ring; ///< The block that is due was in another ring, if anywhere
   uint64_t deadline_ns;  ///< Monotonic; depth 0 waits until then
 } Slice;
 
 // ---- steps ----
 
-/// Go over to a ring that is offered.  What is in flight in the present one is lost; nothing of
-/// that ring's memory is looked at again.  Put off while the last ring waits to be collected.
+/// Switch to an offered ring.  Blocks in flight in the current one are lost, and the callback
+/// never accesses that ring's memory again.  Deferred while the last ring waits to be collected.
 static bool
 take_offer(Period* const period)
 {
@@ -47,7 +47,7 @@ take_offer(Period* const period)
   }
   Ring* const ring = atomic_exchange_explicit(&exchange->offered, NULL, memory_order_acquire);
   if (!ring) {
-    return false; // taken back
+    return false; // the offer was withdrawn
   }
   for (uint64_t b = 1; b <= period->config.depth && b <= period->n_blocks; ++b) {
     uint64_t* const sequence = &period->submitted[(period->n_blocks - b) % PERIOD_HISTORY];
@@ -60,7 +60,7 @@ take_offer(Period* const period)
   return true;
 }
 
-/// Copy `n_frames` of input channel c into `row`, cleaned, and keep them for the dry signal.
+/// Copy `n_frames` of input channel c into `row`, cleaned, and store them for the dry signal.
 static void
 take_input(Period* const period, const float* const in, const uint32_t c, float* const row,
            const uint32_t n_frames)
@@ -73,8 +73,8 @@ take_input(Period* const period, const float* const in, const uint32_t c, float*
   }
 }
 
-/// Hand the input to the worker.  With all slots in flight, or no worker, the block is dropped;
-/// time goes on.
+/// Submit the input to the worker.  If all slots are in flight, or there is no worker, the block
+/// is dropped; the frame time advances.
 static void
 submit_block(Period* const period, const Slice* const slice)
 {
@@ -102,7 +102,7 @@ submit_block(Period* const period, const Slice* const slice)
   counter_add(&period->counters.dropped, !has_room);
 }
 
-/// True when sequence number `due` is finished in time.
+/// True if sequence number `due` is finished in time.
 static bool
 is_in_time(Period* const period, const Slice* const slice)
 {
@@ -118,7 +118,7 @@ is_in_time(Period* const period, const Slice* const slice)
          ring_wait_finished(ring, period->due, slice->deadline_ns - now);
 }
 
-/// See whether the block that was submitted `depth` blocks ago is here.
+/// Check if the block that was submitted `depth` blocks ago is finished.
 static Due
 take_due_block(Period* const period, const Slice* const slice)
 {
@@ -127,13 +127,14 @@ take_due_block(Period* const period, const Slice* const slice)
     return DUE_NOT_YET;
   }
   if (slice->is_first_of_ring) {
-    // At depth 0 this one is in the new ring, but its worker knows nothing of the sound so far.
+    // At depth 0 this block is in the new ring, but its worker has not processed the audio before
+    // it.
     counter_add(&period->counters.late, period->config.depth == 0);
     return DUE_LOST;
   }
   period->due = period->submitted[(block - period->config.depth) % PERIOD_HISTORY];
   if (period->due == PERIOD_NO_BLOCK) {
-    return DUE_LOST; // counted when it was lost
+    return DUE_LOST; // counted when the block was lost
   }
   if (!is_in_time(period, slice)) {
     counter_add(&period->counters.late, 1U);
@@ -146,7 +147,7 @@ take_due_block(Period* const period, const Slice* const slice)
   return has_sound ? DUE_READY : DUE_LOST;
 }
 
-/// A block is missing.
+/// The block that is due is missing: choose the sound.
 static Sound
 miss_block(Period* const period, const Due due)
 {
@@ -160,7 +161,7 @@ miss_block(Period* const period, const Due due)
   return SOUND_FALLBACK;
 }
 
-/// The miss policy of period.h.  Whoever waits need not be careful: wet comes back at once.
+/// The miss policy of period.h.  With `wait`, wet returns at once.
 static Sound
 choose_sound(Period* const period, const Due due, const bool wait)
 {
@@ -179,7 +180,7 @@ choose_sound(Period* const period, const Due due, const bool wait)
   return period->is_wet ? SOUND_FALLBACK_TO_WET : SOUND_FALLBACK;
 }
 
-/// Compute this block's gains of the fade to silence or back; false when the level is full.
+/// Compute the gains of the fade to silence or back for this block; false at full level.
 static bool
 move_fade(Period* const period)
 {
@@ -212,7 +213,7 @@ advance_feedback(Period* const period, const uint32_t n_frames)
   counter_add(&period->counters.feedback, feedback_advance(period->feedback, n_frames));
 }
 
-/// Write the outputs: sound, level, guard, attenuation of what feeds back.
+/// Write the outputs: sound, level, guard, attenuation of outputs that feed back.
 static void
 play_block(Period* const period, const Slice* const slice, const Sound sound)
 {
@@ -236,7 +237,7 @@ play_block(Period* const period, const Slice* const slice, const Sound sound)
   counter_add(&period->counters.dry, sound >= SOUND_FALLBACK);
 }
 
-/// A period that is no multiple of the block: silence, and the pipeline starts afresh after it.
+/// A period that is not a multiple of the block: play silence, and restart the pipeline after it.
 static void
 play_odd_period(Period* const period, const float* const* const in, float* const* const out,
                 const uint32_t n_frames)
@@ -264,8 +265,8 @@ play_odd_period(Period* const period, const float* const* const in, float* const
   counter_add(&period->counters.odd_periods, 1U);
 }
 
-/// Let others read a frame time and the moment it belongs to as a pair.  The version is odd while
-/// the pair changes; a reader that met the new part of a pair acquires with it the odd version.
+/// Publish a frame time and its monotonic time as a pair.  The version is odd while the pair
+/// changes; a reader that loads a new part of the pair with acquire also sees the odd version.
 static void
 publish_clock(Period* const period, const uint64_t began, const uint32_t n_frames)
 {

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What happens in one period of the audio driver, on the driver's own thread: copy in, submit, take
-   the block that is due, decide between wet and dry, guard, copy out.
+   One period of the audio driver, on the driver's own thread: copy in, submit, take the block that
+   is due, choose between wet and dry, guard, copy out.
 
-   Latency: a block comes out `depth` periods after it went in.  depth 0 waits for its own block, up
+   Latency: a block is played `depth` periods after its input.  depth 0 waits for its own block, up
    to a deadline.  A block that is not finished when it is due is *late*, and its outputs go to
-   their *fallback*: the input, delayed by exactly the latency of the wet path, at a level of the
-   output's own, or silence (fallback.h).  The way there is a *bridge* of three blocks, 20 ms at
-   most (bridge.h): the outputs go on as they were and fade into the fallback.
+   their *fallback*: the input, delayed by exactly the latency of the wet path, at the level of the
+   output, or silence (fallback.h).  The transition is a *bridge* of three blocks, at most 20 ms
+   (bridge.h): it continues the outputs and fades into the fallback.
 
      wet ─late─▶ bridge ───────▶ fallback, until 8 blocks in a row were on time
       ▲            │ the next block is on time,      │
       │            │ and 8 were before the gap       │
       └─ one block fades to wet ◀────────────────────┘
 
-   So one late block, with eight good ones before it, is bridged, and the next one is wet again; a
-   worker that is late now and then is not heard in pieces.  Late results are dropped, never played
-   late.  A block that came back in time but without sound (a device has failed, or most of its
-   samples are NaN or Inf), as another block than the one that is due (the worker is out of step),
-   or not at all, with the ring that it was in, is treated as a late one is, but for the short way
-   back: its worker may start again.  First and
-   last in the chain, always: NaN, Inf and denormals become 0, and what leaves is limited to the
-   ceiling (guard.h); all of it is counted, in sum and for each port.
+   So one late block after eight good ones is bridged, and the next one is wet again; but a worker
+   that is often late plays the fallback without interruption.  Late results are dropped, never
+   played late.  These blocks are treated as late ones too, but without the short way back, because
+   their worker may start again: a block without sound (a device has failed, or most samples are NaN
+   or Inf), a block with the wrong sequence number (the worker is out of step), and a block that is
+   lost with its ring.  The first and the last step of the chain are guards: NaN, Inf and denormals
+   become 0, and the output is limited to the ceiling (guard.h); both are counted, in total and for
+   each port.
 
-   The worker may be another process, which may die, hang, or write anything anywhere in the ring's
-   region.  ring.h lists what that can do; here, what it made is copied away first, and what leaves
-   is guarded after that.  A dead worker's ring is abandoned at once, which plays dry, and exchanged
-   for another when there is a new worker:
+   The worker may be another process, which may die, hang, or write anything to the ring's region.
+   ring.h lists the possible effects; here, the callback copies the worker's output first and guards
+   the copy.  The ring of a dead worker is abandoned at once, which plays dry, and exchanged for
+   another ring when there is a new worker:
 
      period_abandon(period);
      old = period_collect_ring(period);                 // left by an earlier exchange, or NULL
@@ -43,7 +43,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PERIOD_GOOD_BLOCKS 8U // blocks on time, in a row, before the wet signal comes back
+#define PERIOD_GOOD_BLOCKS 8U // blocks on time, in a row, before the wet signal returns
 
 typedef struct PeriodConfig {
   Ring* ring; ///< The first one.  Borrowed until it is collected, or period_free()
@@ -52,7 +52,7 @@ typedef struct PeriodConfig {
   uint32_t depth;              ///< 0, 1 or 2
   double deadline;             ///< depth 0: fraction of the period to wait, usually 0.75
   Fallback fallback;           ///< Of every output, until period_set_fallbacks()
-  float ceiling;               ///< Largest absolute sample that leaves, linear, 1e-6..1e3; 0: none
+  float ceiling;               ///< Largest absolute output sample, linear, 1e-6..1e3; 0: no limit
   uint32_t max_latency_frames; ///< Of the rack; sizes the dry delay line
 } PeriodConfig;
 
@@ -65,67 +65,67 @@ period_new(const PeriodConfig* config, Period** out, Error* error);
 void period_free(Period* period);
 
 /**
-   One period.
+   Process one period.
 
    @param in [n_in] pointers to n_frames samples; NULL pointers are silence.
-   @param out [n_out] pointers to n_frames samples, all written.
-   @param n_frames A multiple of the ring's block is processed in slices; 0 does nothing; anything
-   else gives silence and is counted, and so do the `depth` blocks after it: the pipeline starts
-   afresh.
-   @param wait Wait for the block that is due, however long (freewheel, offline): nothing is ever
-   late or dropped, and wet comes back at once.
+   @param out [n_out] pointers to n_frames samples; all are written.
+   @param n_frames A multiple of the ring's block is processed in slices; 0 does nothing.  Any other
+   number plays silence and is counted, and the `depth` blocks after it are silent too, because the
+   pipeline restarts.
+   @param wait Wait for the block that is due, without a limit (freewheel, offline): no block is
+   late or dropped, and wet returns at once.
 
    The calling thread flushes denormals from then on.
 */
 REALTIME void // [rt]
 period_run(Period* period, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
 
-/// The rack's own latency, max_latency_frames at most: the dry signal is delayed by depth * block +
-/// this; a change cross-fades over one block. [any]
+/// Set the rack's own latency, at most max_latency_frames: the dry signal is delayed by depth *
+/// block + this; a change cross-fades over one block. [any]
 void period_set_latency(Period* period, uint32_t rack_latency_frames);
 
-/// What the first n outputs play while blocks are late.  One that follows goes on from the level
-/// that it has reached, unless the new one differs by more than 1 dB from the one set before: then
-/// the rack is another one.  [one thread at a time]
+/// Set the fallbacks of the first n outputs.  A following level continues from its current value,
+/// unless the new initial level differs by more than 1 dB from the one set before: then the rack
+/// has changed. [one thread at a time]
 void period_set_fallbacks(Period* period, const Fallback* fallbacks, uint32_t n);
 
-/// Start to fade the output to silence (over about 50 ms), or back; true once it is silent. [any]
+/// Start to fade the output to silence (in about 50 ms), or back; returns true once it is silent.
+/// [any]
 void period_fade(Period* period, bool to_silence);
 bool period_is_silent(const Period* period);
 
-/// Frame time that the next period will carry, and the monotonic time (ns) when the last one began.
-/// [any]
+/// Frame time of the next period, and the monotonic time (ns) at which the last one began. [any]
 void period_clock(const Period* period, uint64_t* next_frame, uint64_t* began_ns);
 
 PeriodCounts // [any]
 period_counts(const Period* period);
 
-/// Zeros for a channel that is not there. [any]
+/// Zeros for a channel that does not exist. [any]
 PeriodPort period_port(const Period* period, bool is_output, uint32_t channel);
 
 // ---- another ring ----
 
 /**
-   Let the callback go on with another ring, from its next period.  What is in flight in the present
-   one is lost; if that was heard, it fades to dry in that block, and wet comes back as after any
-   miss.  Frame time goes on without a gap.  Put off while a ring waits to be collected. [any but
-   rt]
+   Offer another ring to the callback, which switches to it in its next period.  Blocks in flight in
+   the current ring are lost; if the callback played wet, that block fades to dry, and wet returns as
+   after any miss.  The frame time continues without a gap.  The switch is deferred while a ring
+   waits to be collected. [any but rt]
 
-   @param ring Of the same shape; borrowed until it is collected, given back here, or period_free().
-   NULL takes an offer back.
-   @return The offer before, if the callback has not taken it: now the caller's again.  Else NULL.
+   @param ring Of the same shape; borrowed until it is collected, returned here, or period_free().
+   NULL withdraws an offer.
+   @return The previous offer, if the callback has not taken it; it belongs to the caller again.
+   Else NULL.
 */
 Ring* period_offer_ring(Period* period, Ring* ring);
 
-/// The ring that the callback has left since the last call: now the caller's again.  Else NULL.  To
-/// be called until an offer is taken: that may be put off for what was left meanwhile.
-/// [any but rt]
+/// The ring that the callback has left since the last call; it belongs to the caller again.  Else
+/// NULL.  Call it until an offer is taken: an uncollected ring defers the switch. [any but rt]
 Ring* period_collect_ring(Period* period);
 
-/// The worker behind the present ring is gone: from now on nothing is submitted to it and nothing
-/// waits for it, nor is the futex called; a wait in progress ends within a few milliseconds.  The
-/// callback plays dry until it has taken an offer.  An offer that is open stays as it is: take it
-/// back if its worker is gone, too. [any but rt]
+/// The worker of the current ring is gone: from now on the callback neither submits to the ring,
+/// nor waits for it, nor calls its futex; a wait in progress ends within a few milliseconds.  The
+/// callback plays dry until it has taken an offer.  An open offer stays; withdraw it if its worker
+/// is gone, too. [any but rt]
 void period_abandon(Period* period);
 
 #endif

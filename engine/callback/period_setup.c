@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Making a period: all memory that the callback will ever need.
+// Makes a period: all memory that the callback will ever need.
 
 #include "period_state.h"
 
@@ -37,7 +37,7 @@ check_config(const PeriodConfig* const config, Error* const error)
   return STATUS_OK;
 }
 
-/// Zeroed, and ours page by page: memory of calloc() would appear when first written.
+/// Zeroed memory with all pages present: calloc() defers them to the first write.
 static void*
 make_memory(size_t n_bytes)
 {
@@ -77,15 +77,15 @@ make_dry_line(Period* const period, Error* const error)
 {
   const RingShape* const shape = &period->shape;
   const uint32_t n_channels = shape->n_in < shape->n_out ? shape->n_in : shape->n_out;
-  // At the beginning of a gap the bridge compares what was played before this block.
+  // At the beginning of a gap the bridge compares the signals played before this block.
   return dry_line_new(n_channels,
                       period->base_latency + period->config.max_latency_frames +
                           shape->block_frames + BRIDGE_HISTORY,
                       &period->dry_line, error);
 }
 
-/// At depth 0 the callback waits before it knows that its block is late: of the remaining time one
-/// half is for the bridge, the other for the ordinary work.
+/// At depth 0 the callback waits before it knows that its block is late: half of the remaining
+/// time is for the bridge, half for the ordinary work.
 static double
 bridge_share(const PeriodConfig* const config)
 {
@@ -134,7 +134,7 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   period->base_latency = config->depth * period->shape.block_frames;
   period->frame = config->first_frame;
   atomic_init(&period->clock_frame, config->first_frame);
-  atomic_init(&period->clock_ns, time_now_ns()); // until the first period: as if one began now
+  atomic_init(&period->clock_ns, time_now_ns()); // as if a period began now, until the first one
   period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
   period->is_wet = true;
   status = make_ports(period, error);

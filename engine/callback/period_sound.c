@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The signals that a block is made of: what the worker made, the input as late as that, and the
-// fades from one to the other.
+// The signals of a block: the worker's output, the delayed input, and the fades between them.
 
 #include "period_state.h"
 
@@ -26,14 +25,14 @@ period_count_guard(Period* const period, const bool is_output, const uint32_t ch
   counter_add(&sums->clipped, met->bent);
 }
 
-/// Input channel whose dry signal output channel c plays: a mono input goes everywhere.
+/// Input channel of output channel c's dry signal: a mono input goes to all outputs.
 static uint32_t
 dry_source(const Period* const period, const uint32_t c)
 {
   return period->shape.n_in == 1U ? 0 : c;
 }
 
-/// The input, as late as the wet signal is; a change of latency fades from one tap to the other.
+/// The input with the latency of the wet signal; a change of latency cross-fades.
 static const float*
 dry_row(Period* const period, const uint32_t c)
 {
@@ -52,8 +51,8 @@ dry_row(Period* const period, const uint32_t c)
   return rows->dry;
 }
 
-/// Copy away what the worker made of this block, cleaned.  The worker may be writing there still,
-/// if it has gone mad: that none of it leaves is up to the guard behind this, which reads the copy.
+/// Copy and clean the worker's output of this block.  A faulty worker may still write there; the
+/// guard reads only the copy.
 static const float*
 take_wet_row(Period* const period, const uint32_t c)
 {
@@ -83,7 +82,7 @@ period_has_sound(Period* const period)
   return false;
 }
 
-/// See what others want an output's fallback to be. [rt]
+/// Read the fallback that other threads have set for an output. [rt]
 static void
 take_wanted(const Period* const period, PeriodFallback* const fallback)
 {
@@ -97,8 +96,8 @@ take_wanted(const Period* const period, PeriodFallback* const fallback)
   }
 }
 
-/// The dry signal of output channel c at its level.  A level that has changed since the last block
-/// is reached at the end of this one.
+/// The dry signal of output channel c at its level.  A change of level since the last block is
+/// reached at the end of this one.
 static float*
 fallback_row(Period* const period, const uint32_t c)
 {
@@ -151,7 +150,7 @@ period_begin_gap(Period* const period)
   }
 }
 
-/// What plays in place of a wet block.
+/// The sound of an output during a gap.
 static float*
 gap_row(Period* const period, const uint32_t c)
 {
@@ -162,7 +161,7 @@ gap_row(Period* const period, const uint32_t c)
   return row;
 }
 
-/// Let the level of an output follow a wet block.
+/// Update the level of an output from a wet block.
 static void
 follow(Period* const period, const uint32_t c, const float* const wet)
 {

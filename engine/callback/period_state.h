@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Everything that the callback may touch: made by period_setup.c, run by period.c with the signals
-/// of period_sound.c; what other threads may call is in period_threads.c.
+/// All data that the callback may access: made by period_setup.c, used by period.c with the
+/// signals of period_sound.c; period_threads.c has the functions for other threads.
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_STATE_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_STATE_H
 
@@ -16,15 +16,15 @@
 #include <stdatomic.h>
 
 #define PERIOD_MAX_DEPTH 2U
-#define PERIOD_HISTORY   4U         // blocks remembered, more than PERIOD_MAX_DEPTH
-#define PERIOD_NO_BLOCK  UINT64_MAX // a sequence number that is none
+#define PERIOD_HISTORY   4U         // stored blocks, more than PERIOD_MAX_DEPTH
+#define PERIOD_NO_BLOCK  UINT64_MAX // an invalid sequence number
 
-/// PeriodPort as one thread writes and others read it.
+/// PeriodPort, written by one thread and read by others.
 typedef struct PeriodPortCounters {
   _Atomic uint64_t bad, denormal, clipped;
 } PeriodPortCounters;
 
-/// Rows of [block] frames for what is computed on the way.
+/// Rows of [block] frames for intermediate signals.
 typedef struct PeriodRows {
   float *silence, *input, *wet, *mixed, *dry, *other_tap, *gains;
 } PeriodRows;
@@ -32,20 +32,20 @@ typedef struct PeriodRows {
 typedef enum Sound {
   SOUND_SILENCE,
   SOUND_WET,
-  SOUND_FALLBACK, ///< With the bridge to it, while that is open
+  SOUND_FALLBACK, ///< With the bridge to it while it is open
   SOUND_FALLBACK_TO_WET
 } Sound;
 
-/// What one output plays while its blocks are late.
+/// The fallback of one output.
 typedef struct PeriodFallback {
   _Atomic uint64_t wanted; ///< Written by others: see period_set_fallbacks()
   uint64_t taken;          ///< The last of `wanted`
-  Fallback set;            ///< [setter] As `wanted` has it
+  Fallback set;            ///< [setter] Unpacked `wanted`
   Follower follower;
-  float gain; ///< Of the dry signal, at the end of the last block that was late
+  float gain; ///< Of the dry signal, at the end of the last late block
 } PeriodFallback;
 
-/// How a ring comes and goes; see period_offer_ring().
+/// The exchange of rings; see period_offer_ring().
 typedef struct PeriodExchange {
   _Atomic(Ring*) offered; ///< From the control side, until the callback takes it
   _Atomic(Ring*) left;    ///< From the callback, until the control side collects it
@@ -55,7 +55,7 @@ typedef struct PeriodExchange {
 
 struct Period {
   PeriodConfig config;
-  Ring* ring; ///< The present one
+  Ring* ring; ///< The current one
   RingShape shape;
   uint32_t base_latency; ///< depth * block
   uint32_t fade_frames;
@@ -68,21 +68,22 @@ struct Period {
 
   uint64_t frame;                     ///< Frame time of the next slice
   uint64_t n_blocks;                  ///< Since the start or the last odd period
-  uint64_t submitted[PERIOD_HISTORY]; ///< Sequence numbers by n_blocks; none where dropped
+  uint64_t submitted[PERIOD_HISTORY]; ///< Sequence numbers by n_blocks; PERIOD_NO_BLOCK if dropped
   uint64_t due;                       ///< Sequence number of the block that is due
   bool is_wet;
-  bool is_short;          ///< Dry, but wet comes back at once if it does while the bridge is open
-  uint32_t n_good;        ///< Blocks on time in a row, PERIOD_GOOD_BLOCKS + 1 at most
-  uint32_t tap, next_tap; ///< Rack latency that the dry signal has, and gets in this block
+  bool is_short;          ///< Dry, but wet returns at once if the next block is on time while the
+                          ///< bridge is open
+  uint32_t n_good;        ///< Blocks on time in a row, at most PERIOD_GOOD_BLOCKS + 1
+  uint32_t tap, next_tap; ///< Rack latency of the dry signal, now and after this block
   uint32_t n_faded;       ///< 0: full level, fade_frames: silent
 
   GuardCurve curve;
   PeriodPortCounters* ports; ///< [n_in + n_out]
-  uint64_t past_faults;      ///< Of rings that were left
+  uint64_t past_faults;      ///< Of past rings
 
   PeriodCounters counters;
   PeriodExchange exchange;
-  // Written by others.
+  // Written by other threads.
   _Atomic uint32_t rack_latency;
   _Atomic bool fade_to_silence;
   // Written by period_run(): the clock pair is even-odd counted, see publish_clock().
@@ -94,7 +95,7 @@ struct Period {
 /// The counters of one port. [any]
 PeriodPortCounters* period_port_counters(const Period* period, bool is_output, uint32_t channel);
 
-/// Add what a guard met at a port to its counters and to the sums. [rt]
+/// Add a guard's counts to the counters of a port and to the sums. [rt]
 REALTIME void
 period_count_guard(Period* period, bool is_output, uint32_t channel, const GuardCounts* met);
 
@@ -104,14 +105,14 @@ period_count_guard(Period* period, bool is_output, uint32_t channel, const Guard
 /// word changes. [any]
 uint64_t period_pack_fallback(uint64_t version, const Fallback* fallback);
 
-/// False when most samples of the block that is due are NaN or Inf, which are counted then. [rt]
+/// False if most samples of the block that is due are NaN or Inf; these are counted then. [rt]
 REALTIME bool period_has_sound(Period* period);
 
 /// A gap in the wet signal begins with this block: open a bridge and analyse all outputs. [rt]
 REALTIME void period_begin_gap(Period* period);
 
 /// The samples of output channel c in this block, before level and guard; in private memory, valid
-/// until the next call.  Each channel is asked for once. [rt]
+/// until the next call.  Call it once for each channel. [rt]
 REALTIME const float* period_sound_row(Period* period, Sound sound, uint32_t c);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What other threads may ask of a period while the callback runs.
+// Functions for other threads while the callback runs.
 
 #include "period_state.h"
 
@@ -25,7 +25,7 @@ period_pack_fallback(const uint64_t version, const Fallback* const fallback)
   return version << 33U | (fallback->follows ? PERIOD_FOLLOWS : 0U) | level;
 }
 
-/// Whether an output has to begin anew with this fallback: what follows goes on where the rack's
+/// True if an output must restart with this fallback: a following level continues if the rack's
 /// own level has hardly changed.
 static bool
 is_news(const Fallback* const now, const Fallback* const next)
@@ -128,7 +128,8 @@ Ring*
 period_collect_ring(Period* const period)
 {
   PeriodExchange* const exchange = &period->exchange;
-  pthread_mutex_lock(&exchange->mutex); // or period_abandon() might look into it behind our back
+  // Otherwise period_abandon() might use the ring after its owner has freed it.
+  pthread_mutex_lock(&exchange->mutex);
   Ring* const left = atomic_exchange_explicit(&exchange->left, NULL, memory_order_acq_rel);
   pthread_mutex_unlock(&exchange->mutex);
   return left;

@@ -332,8 +332,8 @@ open_sockets(Control* const control, Error* const error)
   }
   if (!config->allow) {
     return error_set(error, STATUS_BAD_ARG,
-                     "%.100s can be reached from elsewhere, and there is no password: say who may "
-                     "send with --osc-allow ADDRESS[/BITS]",
+                     "other machines can reach %.100s, and there is no password: list those that "
+                     "may send with --osc-allow ADDRESS[/BITS]",
                      address);
   }
   return peer_key_is_any(&control->outlet.own) ? STATUS_OK

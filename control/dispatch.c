@@ -190,7 +190,7 @@ find_commands(Control* const control, Batch* const batch)
     Status status = command_find(message, &message->info, &error);
     if (status == STATUS_OK && batch->n_messages > 1 &&
         (message->info->kind == COMMAND_UNDO || message->info->kind == COMMAND_REDO)) {
-      status = error_set(&error, STATUS_BAD_ARG, "cannot be a part of a bundle");
+      status = error_set(&error, STATUS_BAD_ARG, "is not allowed in a bundle with other commands");
     }
     if (status != STATUS_OK) {
       ++control->counts.unknown;

@@ -8,7 +8,7 @@ syncs_add(Syncs* const syncs, const Engine* const engine, const Peer* const peer
           const Message* const message, const uint64_t now_ns, Error* const error)
 {
   if (syncs->n == SYNC_MAX) {
-    return error_set(error, STATUS_LIMIT, "%u of them wait already", SYNC_MAX);
+    return error_set(error, STATUS_LIMIT, "%u of these commands wait already", SYNC_MAX);
   }
   const double number = message_number(message, 0);
   if (number < INT32_MIN || number > INT32_MAX) {

@@ -26,7 +26,7 @@ bandpass_create(const FxSetup* const setup, FxShape* const shape, void** const n
 
 const FxInfo fx_bandpass_info = {
   .name = "bandpass",
-  .summary = "Keep what is between two frequencies",
+  .summary = "Pass only frequencies between two limits",
   .params = bandpass_params,
   .n_params = ARRAY_LEN(bandpass_params),
   .tolerance = CASCADE_TOLERANCE,

@@ -26,7 +26,7 @@ bandstop_create(const FxSetup* const setup, FxShape* const shape, void** const n
 
 const FxInfo fx_bandstop_info = {
   .name = "bandstop",
-  .summary = "Remove what is between two frequencies",
+  .summary = "Remove frequencies between two limits",
   .params = bandstop_params,
   .n_params = ARRAY_LEN(bandstop_params),
   .tolerance = CASCADE_TOLERANCE,

@@ -43,7 +43,7 @@ static const char* const detector_names[] = { "peak", "rms", NULL };
 // clang-format off
 static const FxParam compressor_params[N_PARAMS] = {
   //              id           kind          unit          min     max  initial
-  [THRESHOLD] = { "threshold", PARAM_NUMBER, UNIT_DB,   -100.0,   20.0,   -20.0,                                                .help = "Level above which the gain goes down" },
+  [THRESHOLD] = { "threshold", PARAM_NUMBER, UNIT_DB,   -100.0,   20.0,   -20.0,                                                .help = "Level above which the gain is reduced" },
   [RATIO]     = { "ratio",     PARAM_NUMBER, UNIT_NONE,    1.0, 1000.0,     4.0,                                                .help = "Decibels in for one decibel out, above the threshold" },
   [ATTACK]    = { "attack",    PARAM_NUMBER, UNIT_MS,      0.0, 1000.0,     5.0,                                                .help = "Time constant of going down" },
   [RELEASE]   = { "release",   PARAM_NUMBER, UNIT_MS,      1.0, 5000.0,   100.0,                                                .help = "Time constant of coming back" },
@@ -281,7 +281,7 @@ static const FxKernel compressor_kernel = {
 
 const FxInfo fx_compressor_info = {
   .name = "compressor",
-  .summary = "Turn down what is louder than a threshold",
+  .summary = "Reduce levels above a threshold",
   .params = compressor_params,
   .n_params = N_PARAMS,
   .tolerance = 1e-5,

@@ -187,7 +187,7 @@ static const FxKernel gate_kernel = {
 
 const FxInfo fx_gate_info = {
   .name = "gate",
-  .summary = "Turn down what is quieter than a threshold",
+  .summary = "Reduce levels below a threshold",
   .params = gate_params,
   .n_params = N_PARAMS,
   .tolerance = 1e-6,

@@ -25,7 +25,7 @@ highpass_create(const FxSetup* const setup, FxShape* const shape, void** const n
 
 const FxInfo fx_highpass_info = {
   .name = "highpass",
-  .summary = "Keep what is above a frequency",
+  .summary = "Pass only frequencies above a limit",
   .params = highpass_params,
   .n_params = ARRAY_LEN(highpass_params),
   .tolerance = CASCADE_TOLERANCE,

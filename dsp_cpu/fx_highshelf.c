@@ -32,7 +32,7 @@ highshelf_create(const FxSetup* const setup, FxShape* const shape, void** const 
 
 const FxInfo fx_highshelf_info = {
   .name = "highshelf",
-  .summary = "Raise or lower what is above a frequency",
+  .summary = "Raise or lower the level above a frequency",
   .params = highshelf_params,
   .n_params = ARRAY_LEN(highshelf_params),
   .tolerance = CASCADE_TOLERANCE,

@@ -62,8 +62,8 @@ read_list(const char* const text, const uint32_t n_channels, bool* const listed,
                        text);
     }
     if (last > n_channels) {
-      return error_set(error, STATUS_BAD_RACK, "invert: there is no channel %lu; %u come in", last,
-                       n_channels);
+      return error_set(error, STATUS_BAD_RACK,
+                       "invert: channel %lu does not exist; the input has %u", last, n_channels);
     }
     memset(listed + first - 1U, true, last - first + 1U);
     if (*at == '\0') {

@@ -25,7 +25,7 @@ lowpass_create(const FxSetup* const setup, FxShape* const shape, void** const no
 
 const FxInfo fx_lowpass_info = {
   .name = "lowpass",
-  .summary = "Keep what is below a frequency",
+  .summary = "Pass only frequencies below a limit",
   .params = lowpass_params,
   .n_params = ARRAY_LEN(lowpass_params),
   .tolerance = CASCADE_TOLERANCE,

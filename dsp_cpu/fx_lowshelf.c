@@ -32,7 +32,7 @@ lowshelf_create(const FxSetup* const setup, FxShape* const shape, void** const n
 
 const FxInfo fx_lowshelf_info = {
   .name = "lowshelf",
-  .summary = "Raise or lower what is below a frequency",
+  .summary = "Raise or lower the level below a frequency",
   .params = lowshelf_params,
   .n_params = ARRAY_LEN(lowshelf_params),
   .tolerance = CASCADE_TOLERANCE,

@@ -201,9 +201,10 @@ matrix_create(const FxSetup* const setup, FxShape* const shape, void** const nod
     status = identity(setup->n_in, &matrix, error);
   }
   if (!status && setup->n_in > matrix->n_columns) {
-    status = error_set(error, STATUS_BAD_RACK,
-                       "matrix: %u channels come in, but rows have %u coefficients; one for each",
-                       setup->n_in, matrix->n_columns);
+    status = error_set(
+        error, STATUS_BAD_RACK,
+        "matrix: the input has %u channels, but rows have %u coefficients; write one for each",
+        setup->n_in, matrix->n_columns);
   }
   if (status) {
     free(matrix);

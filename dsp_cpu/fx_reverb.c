@@ -73,7 +73,7 @@ static const FxParam reverb_params[N_PARAMS] = {
   [DAMPING]    = { "damping",    PARAM_NUMBER, UNIT_HZ,   200.0, DAMPING_OFF_HZ,  6000.0,                     .help = "Frequency at which decay is half as long; 20 kHz is off" },
   [MODULATION] = { "modulation", PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.5,                     .help = "How far the mixing of the lines moves" },
   [PREDELAY]   = { "predelay",   PARAM_NUMBER, UNIT_MS,     0.0,   MAX_PREDELAY,    10.0,                     .help = "Time before the reverberation begins" },
-  [MIX]        = { "mix",        PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.3,                     .help = "0 is the input alone, 1 the reverberation alone" },
+  [MIX]        = { "mix",        PARAM_NUMBER, UNIT_NONE,   0.0,            1.0,     0.3,                     .help = "0: only the input; 1: only the reverberation" },
 };
 // clang-format on
 

@@ -115,8 +115,7 @@ find_best(const GpuApi* const api, uint32_t* const index, GpuDeviceInfo* const i
     }
   }
   return found ? STATUS_OK
-               : error_set(error, STATUS_NO_BACKEND, "%s: the driver is there, but no device",
-                           api->name);
+               : error_set(error, STATUS_NO_BACKEND, "%s: the driver finds no device", api->name);
 }
 
 static Status
@@ -165,10 +164,11 @@ find_asked(const DeviceChoice* const choice, const GpuApi** const api, uint32_t*
     }
   }
   return error_set(error, STATUS_NO_BACKEND,
-                   "%s: left out of this build; `meson setup` says what it lacked", choice->api);
+                   "%s: not in this build; the output of meson setup names what is missing",
+                   choice->api);
 }
 
-/// The first API with a GPU.  For tests WARPRACK_AUTO_GPU=none leaves GPUs alone and =any takes
+/// The first API with a GPU.  For tests WARPRACK_AUTO_GPU=none disables GPUs and =any takes
 /// other devices for one.
 static Status
 find_gpu(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* const index,
@@ -177,7 +177,7 @@ find_gpu(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* c
   const char* const rule = getenv("WARPRACK_AUTO_GPU");
   const bool takes_any = rule && !strcmp(rule, "any");
   if (rule && !strcmp(rule, "none")) {
-    return error_set(error, STATUS_NO_BACKEND, "WARPRACK_AUTO_GPU=none leaves GPUs alone");
+    return error_set(error, STATUS_NO_BACKEND, "WARPRACK_AUTO_GPU=none disables GPUs");
   }
   if (!takes_any && !may_have_gpu()) {
     return error_set(error, STATUS_NO_BACKEND, "this machine has no GPU");
@@ -191,7 +191,7 @@ find_gpu(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* c
     }
   }
   if (choice->index != UINT32_MAX) {
-    return error_set(error, STATUS_NO_BACKEND, "neither CUDA nor OpenCL has a GPU of number %u",
+    return error_set(error, STATUS_NO_BACKEND, "neither CUDA nor OpenCL has a GPU with number %u",
                      choice->index);
   }
   return error_set(error, STATUS_NO_BACKEND, "neither CUDA nor OpenCL has a GPU");

@@ -48,7 +48,7 @@ time_of(const SwitchTrial* const trial, double* const ns, Error* const error)
       if (!status && !done && waited_ns > patience_ns) {
         atomic_store(&trial->device->late_ns, patience_ns); // and so nothing of it is freed
         atomic_fetch_add(&trial->device->n_at_work, 1U);
-        return error_set(error, STATUS_DEVICE_LOST, "%s: does not come back with an empty block",
+        return error_set(error, STATUS_DEVICE_LOST, "%s: an empty block did not finish",
                          trial->device->summary);
       }
     }

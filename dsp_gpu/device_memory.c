@@ -244,7 +244,7 @@ upload(const DeviceMemory* const memory, void* const node, Error* const error)
   const size_t n_words = memory->shape.data_words;
   uint32_t* const words = calloc(n_words, WORD_BYTES);
   if (!words) {
-    return error_set(error, STATUS_NO_MEM, "no memory for %zu words on their way to the device",
+    return error_set(error, STATUS_NO_MEM, "out of memory for %zu words to send to the device",
                      n_words);
   }
   memory->fx->kernel->data(node, words);

@@ -58,5 +58,5 @@ gpu_compile_failed(Error* const error, const char* const name, const char* const
   }
   line[length] = '\0';
   return error_set(error, STATUS_BAD_ARG, "%s does not compile: %s", name,
-                   length ? line : "the compiler does not say why");
+                   length ? line : "the compiler gives no reason");
 }

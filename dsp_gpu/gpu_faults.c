@@ -49,7 +49,7 @@ buffer_new(GpuDevice* const device, const size_t n_bytes, GpuBuffer** const buff
     atomic_store(&is_full, true);
   }
   if (atomic_load(&is_full)) {
-    return error_set(error, STATUS_NO_MEM, "%s: %zu bytes asked for, 0 left, a fault on demand",
+    return error_set(error, STATUS_NO_MEM, "%s: %zu bytes requested, 0 free, a fault on demand",
                      real->name, n_bytes);
   }
   const Status status = check(device, error);

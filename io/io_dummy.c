@@ -109,7 +109,7 @@ open_player(Dummy* const dummy, const IoConfig* const config, Error* const error
   const uint32_t n_channels = tape_player_channels(dummy->player);
   if (config->rate_hz > 0.0 && config->rate_hz != rate_hz) {
     return error_set(error, STATUS_BAD_ARG,
-                     "'%s' is at %g Hz and cannot be played at %g Hz; leave the rate away or "
+                     "'%s' is at %g Hz and cannot be played at %g Hz; omit the rate or "
                      "resample the file",
                      config->play, rate_hz, config->rate_hz);
   }

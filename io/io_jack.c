@@ -57,7 +57,7 @@ arm_for_format(Reconnect* const reconnect, Error* const error)
   const jack_nframes_t rate = jack_get_sample_rate(client);
   const jack_nframes_t frames = jack_get_buffer_size(client);
   if (!rate || !frames) {
-    return error_set(error, STATUS_AUDIO_IO, "%s tells no rate or no period", reconnect->name);
+    return error_set(error, STATUS_AUDIO_IO, "%s reports no rate or no period", reconnect->name);
   }
   return io_arm(&reconnect->io, rate, frames, error);
 }
@@ -127,12 +127,12 @@ lose_if_gone(Jack* const jack)
     jack_watch_doubted(&jack->watch);
   }
   if (found == JACK_PROBE_STANDS && jack->watch.n_probes == 1U) {
-    io_note(&jack->reconnect.io, "%s stands still: no period comes, nor does one to a new client",
+    io_note(&jack->reconnect.io, "%s hangs: neither this client nor a new one gets periods",
             jack->reconnect.name);
   } else if (found == JACK_PROBE_NO_SERVER) {
-    session_lose(&session->base, "no period comes, and no server answers");
+    session_lose(&session->base, "this client gets no periods, and no server answers");
   } else if (found == JACK_PROBE_PLAYS) {
-    session_lose(&session->base, "no period comes, though a new client gets some");
+    session_lose(&session->base, "this client gets no periods, but a new client does");
   }
   return found == JACK_PROBE_NO_SERVER || found == JACK_PROBE_PLAYS;
 }

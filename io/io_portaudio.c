@@ -209,7 +209,7 @@ arm(Reconnect* const reconnect, Error* const error)
   snprintf(reconnect->name, sizeof(reconnect->name), "PortAudio device '%s'", session->device);
   const PaStreamInfo* const info = Pa_GetStreamInfo(session->stream);
   return info ? io_arm(&reconnect->io, info->sampleRate, session->config->block_frames, error)
-              : error_set(error, STATUS_AUDIO_IO, "%s tells no rate", reconnect->name);
+              : error_set(error, STATUS_AUDIO_IO, "%s reports no rate", reconnect->name);
 }
 
 static void

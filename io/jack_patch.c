@@ -102,9 +102,9 @@ report_away(JackPatch* const patch, const Io* const io, const uint64_t now_ns)
   if (n_away) {
     const char* const from = first->from + (first->from[0] == ':');
     const char* const to = first->to + (first->to[0] == ':');
-    io_note(io, "connections that wait for their ports: %u, the first: %s → %s", n_away, from, to);
+    io_note(io, "%u connections wait for their ports, first %s → %s", n_away, from, to);
   } else {
-    io_note(io, "all connections are there again");
+    io_note(io, "all connections exist again");
   }
 }
 

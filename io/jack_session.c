@@ -121,7 +121,7 @@ on_shutdown(const jack_status_t code, const char* const reason, void* const cont
 {
   (void)code;
   JackSession* const session = context;
-  const char* const text = reason ? reason : "the server has gone";
+  const char* const text = reason ? reason : "the server has ended";
   char line[sizeof(session->base.reason)];
   snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
   session_lose(&session->base, line);

@@ -121,7 +121,7 @@ close_session(Reconnect* const reconnect)
     reconnect->kind->leave(reconnect);
   }
   if (!begin_call(reconnect, CLOSING, reconnect->kind->close)) {
-    io_note(&reconnect->io, "%s cannot be left: %s", reconnect->name, reconnect->error.text);
+    io_note(&reconnect->io, "cannot close %s: %s", reconnect->name, reconnect->error.text);
     forget_session(reconnect);
   }
   return true;
@@ -206,8 +206,8 @@ run_session(Reconnect* const reconnect)
             seconds_since(reconnect->lost_ns), reconnect->io.rate_hz, reconnect->io.block_frames,
             session->details);
   } else if (reconnect->is_open) {
-    io_note(&reconnect->io, "%s is there: %g Hz, %u frames", reconnect->name, reconnect->io.rate_hz,
-            reconnect->io.block_frames);
+    io_note(&reconnect->io, "%s is available: %g Hz, %u frames", reconnect->name,
+            reconnect->io.rate_hz, reconnect->io.block_frames);
   }
   reconnect->has_run = true;
   return true;
@@ -260,7 +260,7 @@ call_is_late(Reconnect* const reconnect)
   if (!reconnect->hang_told) {
     reconnect->hang_told = true;
     io_note(&reconnect->io,
-            abandon ? "a call to %s, which is gone, hangs and is left to itself"
+            abandon ? "%s has ended, and a call to it hangs; it is abandoned"
                     : "%s does not answer; waiting for it",
             reconnect->name);
   }

@@ -89,7 +89,8 @@ gpu_backend(const char* const name)
   char summary[sizeof(error.text)];
   uint32_t n_devices = 0;
   if (!api) {
-    snprintf(summary, sizeof(summary), "not in this build; meson setup says what it lacked");
+    snprintf(summary, sizeof(summary),
+             "not in this build; the output of meson setup names what is missing");
   } else if (api->load(&error)) {
     snprintf(summary, sizeof(summary), "%s", error.text);
   } else {

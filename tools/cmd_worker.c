@@ -96,8 +96,7 @@ player_run(const int argc, char** const argv)
   (void)argv;
   if (argc > 1 || !is_socket(PROCESS_SOCKET)) {
     fprintf(stderr, PROGRAM_NAME " worker: plans and runs the rack of a " PROGRAM_NAME
-                                 " run, which starts it by itself; there is nothing to run by "
-                                 "hand\n");
+                                 " run, which starts this process itself\n");
     return status_exit_code(STATUS_BAD_ARG);
   }
   prctl(PR_SET_NAME, PROGRAM_NAME "-worker"); // the name in ps and top, beside the server

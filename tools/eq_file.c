@@ -589,7 +589,7 @@ refuse_statement(EqFile* const file, EqLine* const line)
 {
   (void)line;
   return refuse(file, "this statement of Equalizer APO cannot be imported; leave it out, or import "
-                      "what it leads to by itself");
+                      "the file that it includes");
 }
 
 static Status

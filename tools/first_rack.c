@@ -107,7 +107,7 @@ say_loop(const FirstRack* const first)
   if (first_rack_is_muted(first->state)) {
     char text[128];
     snprintf(text, sizeof(text),
-             "start %" PRIu32 " in a row of which none has lived for %u s: muted for so long",
+             "start %" PRIu32 " in a row, none of which has run for %u s: muted for that time",
              state_starts(first->state), STATE_LIVED_S);
     live_log_event(first->log, EVENT_STATE_LOOP, text);
   }
@@ -123,7 +123,7 @@ first_rack_choose(const FirstRack* const first, Rack** const rack, Error* const 
   say_loop(first);
   Source sources[3];
   const uint32_t n = order_sources(first, sources);
-  error_set(error, STATUS_NOT_FOUND, "there is no rack to begin with");
+  error_set(error, STATUS_NOT_FOUND, "no rack can be played at the start");
   for (uint32_t s = 0; s < n; ++s) {
     Error why;
     if (sources[s] != SOURCE_GIVEN && !source_text(first, sources[s])) {

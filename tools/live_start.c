@@ -327,8 +327,8 @@ try_driver(Live* const live, const IoDriver* const driver, Error* const error)
 {
   return driver == io_find("dummy") && pipewire_runs()
              ? error_set(error, STATUS_AUDIO_IO,
-                         "beside PipeWire, --io auto does not play on the timer, which nobody "
-                         "hears; --io dummy does")
+                         "PipeWire runs, so --io auto does not play on the timer, which has no "
+                         "sound; --io dummy does")
              : open_driver(live, driver, error);
 }
 

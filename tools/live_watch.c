@@ -65,13 +65,14 @@ live_watch_look(LiveWatch* const watch, const LiveLog* const log, const EngineSt
     uint64_t count;
     const char* what;
   } rows[] = {
-    { EVENT_BLOCKS_LATE, counts->late + counts->dropped, "blocks late or not begun" },
+    { EVENT_BLOCKS_LATE, counts->late + counts->dropped, "blocks late or not submitted" },
     { EVENT_ENGINE_FAULT, counts->faults, "counters of the worker out of range" },
     { EVENT_INPUT_BAD, counts->bad_in, "input samples were NaN or infinite" },
     { EVENT_LOG_DROPPED, log_counts(log->log).dropped, "lines could not be written" },
-    { EVENT_NODE_BYPASSED, engine->n_bypassed, "nodes make NaN again and again and are bypassed" },
+    { EVENT_NODE_BYPASSED, engine->n_bypassed,
+      "nodes repeatedly produce NaN or infinity and are bypassed" },
     { EVENT_NODE_RESET, engine->worker_counts.units_reset,
-      "units made NaN or infinity and began anew" },
+      "units produced NaN or infinity and were reset" },
     { EVENT_OUTPUT_FEEDBACK, counts->feedback,
       "outputs fed back to an input and were turned down" },
   };

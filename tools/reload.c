@@ -25,7 +25,7 @@ reload_open(Reload* const reload, const Peer* const server, const char* const na
   reload->socket = socket(server->address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (reload->socket < 0 ||
       connect(reload->socket, (const struct sockaddr*)&server->address, server->n_bytes)) {
-    error_set(error, STATUS_NET, "the OSC port cannot be reached for SIGHUP: %s", strerror(errno));
+    error_set(error, STATUS_NET, "cannot reach the OSC port for SIGHUP: %s", strerror(errno));
     reload_close(reload);
     return STATUS_NET;
   }
@@ -66,7 +66,7 @@ ask(const Reload* const reload, Error* const error)
   free(bytes);
   lo_message_free(message);
   return sent ? STATUS_OK
-              : error_set(error, STATUS_NET, "%s could not be asked for: %s", reload->name,
+              : error_set(error, STATUS_NET, "cannot send the request to load %s: %s", reload->name,
                           strerror(errno));
 }
 

@@ -32,7 +32,7 @@ service_is_lost(Service* const service, Error* const why)
   const bool is_news = code && !service->was_lost;
   service->was_lost = code != 0;
   if (is_news) {
-    error_set(why, STATUS_NET, "the service manager is not told: NOTIFY_SOCKET: %s",
+    error_set(why, STATUS_NET, "cannot send to the service manager: NOTIFY_SOCKET: %s",
               strerror(code));
   }
   return is_news;

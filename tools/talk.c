@@ -24,7 +24,7 @@ static Status
 say_nobody(const TalkArgs* const args, Error* const error)
 {
   return error_set(error, STATUS_NET,
-                   "nobody listens on %.100s, UDP port %lld; start `warprack run`, or name its "
+                   "no server listens on %.100s, UDP port %lld; start `warprack run`, or name its "
                    "port with --osc-port and its machine with --host",
                    args->host, (long long)args->port);
 }
@@ -57,7 +57,7 @@ talk_open(Talk* const talk, const TalkArgs* const args, Error* const error)
   freeaddrinfo(found);
   return is_open
              ? STATUS_OK
-             : error_set(error, STATUS_NET, "no way to %.100s: %s", args->host, strerror(errno));
+             : error_set(error, STATUS_NET, "cannot reach %.100s: %s", args->host, strerror(errno));
 }
 
 void
@@ -122,7 +122,7 @@ talk_receive(Talk* const talk, const char** const address, lo_message* const mes
   uint32_t n_messages = 0;
   const GateReason reason = gate_check(talk->packet, (size_t)n, instant_now().ntp, &n_messages);
   if (reason != GATE_OK || talk->packet[0] != '/') {
-    return error_set(error, STATUS_NET, "what answers on port %lld is no warprack",
+    return error_set(error, STATUS_NET, "the program that answers on port %lld is not warprack",
                      (long long)args->port);
   }
   memset(talk->packet + n, 0, 8);

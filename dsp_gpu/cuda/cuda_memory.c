@@ -38,7 +38,7 @@ allocate(GpuBuffer* const buffer, Error* const error)
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {
     Error words;
     const Status status = cuda_check(device, result, "cuMemAlloc", &words);
-    return error_set(error, status, "%s: %zu bytes asked for, %llu left", words.text,
+    return error_set(error, status, "%s: %zu bytes requested, %llu free", words.text,
                      buffer->n_bytes, (unsigned long long)cuda_free_bytes(device));
   }
   return cuda_check_made(device, result, &buffer->d_memory, "cuMemAlloc", error);

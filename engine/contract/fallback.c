@@ -51,11 +51,11 @@ fallback_describe(const Fallbacks* const fallbacks, const uint32_t first,
                   char text[const FALLBACK_TEXT_BYTES])
 {
   static const char* const whys[] = {
-    [FALLBACK_RACK] = "the rack says so",
-    [FALLBACK_OPTION] = "--on-late says so",
+    [FALLBACK_RACK] = "set by the rack",
+    [FALLBACK_OPTION] = "set by --on-late",
     [FALLBACK_LEVEL] = "auto: the output's own level",
-    [FALLBACK_NO_INPUT] = "auto: no input of its own leads to it",
-    [FALLBACK_NO_LOWS] = "auto: it lacks its lows",
+    [FALLBACK_NO_INPUT] = "auto: its own input does not reach it",
+    [FALLBACK_NO_LOWS] = "auto: an output without lows",
     [FALLBACK_UNKNOWN] = "auto: its level could not be measured",
   };
   const Fallback* const fallback = &fallbacks->of[first];

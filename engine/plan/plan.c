@@ -108,7 +108,7 @@ plan_failure(const Plan* const plan, const Backend** const backend, Error* const
     return STATUS_OK;
   }
   *backend = stage->backend;
-  error_set(error, STATUS_DEVICE_LOST, "%s: no words", stage->backend->name);
+  error_set(error, STATUS_DEVICE_LOST, "%s: no error message", stage->backend->name);
   stage->backend->stage_error(stage->stage, error);
   return STATUS_DEVICE_LOST;
 }

@@ -234,13 +234,13 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
     return STATUS_OK;
   }
   if (!request->gpu) {
-    return error_set(error, STATUS_NO_BACKEND, "%s: backend=gpu was asked for; %s", rack_node->name,
-                     request->no_gpu ? request->no_gpu : "there is none");
+    return error_set(error, STATUS_NO_BACKEND, "%s: backend=gpu: %s", rack_node->name,
+                     request->no_gpu ? request->no_gpu : "no GPU");
   }
   if (!has_kernel) {
     return error_set(error, STATUS_NO_BACKEND,
-                     "%s: backend=gpu was asked for, but %s runs on the CPU only; use backend=auto",
-                     rack_node->name, rack_node->fx->name);
+                     "%s: backend=gpu: %s runs on the CPU only; use backend=auto", rack_node->name,
+                     rack_node->fx->name);
   }
   *backend = request->gpu;
   *why = request->gpu == &backend_cpu ? "lost" : "node";

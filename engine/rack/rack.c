@@ -298,7 +298,8 @@ check_uids(const RackUid* const uids, const uint32_t n, const RackUid next_uid, 
   }
   free(sorted);
   return is_good ? STATUS_OK
-                 : error_set(error, STATUS_BAD_ARG, "uids that are taken, reserved or yet to come");
+                 : error_set(error, STATUS_BAD_ARG,
+                             "uids that are in use, reserved or not assigned yet");
 }
 
 static RackUid

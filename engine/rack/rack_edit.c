@@ -221,7 +221,7 @@ set_backend(RackNode* const node, const char* const text, Error* const error)
     }
   }
   char hint[HINT_BYTES];
-  return error_set(error, STATUS_BAD_RACK, "backend cannot be \"%.60s\"; %s", text,
+  return error_set(error, STATUS_BAD_RACK, "backend has no choice \"%.60s\"; %s", text,
                    name_hint(hint, text, rack_backend_names, RACK_BACKEND_GPU + 1U));
 }
 

@@ -103,7 +103,7 @@ rack_check_name(const Rack* const rack, const char* const name, Error* const err
   if (!n || name[n] || name[0] == '-' || strchr(digits, name[0])) {
     return error_set(
         error, STATUS_BAD_RACK,
-        "\"%.60s\" cannot be a name; use letters, digits, _ and -, first a letter or _", name);
+        "\"%.60s\" is not a valid name; use letters, digits, _ and -, first a letter or _", name);
   }
   if (n >= RACK_NAME_BYTES) {
     return error_set(error, STATUS_LIMIT, "the name is too long; at most %u characters",

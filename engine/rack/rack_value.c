@@ -92,7 +92,7 @@ choice_error(const FxParam* const param, const char* const given, const char* co
     ++n;
   }
   char hint[HINT_BYTES];
-  return error_set(error, STATUS_BAD_RACK, "%s cannot be \"%.60s\"; %s", param->id, given,
+  return error_set(error, STATUS_BAD_RACK, "%s has no choice \"%.60s\"; %s", param->id, given,
                    name_hint(hint, given, choices, n));
 }
 

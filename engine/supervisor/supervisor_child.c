@@ -253,7 +253,7 @@ child_set(Child* const child, const ParamMessage* const messages, const uint32_t
   }
   for (uint32_t m = 0; m < n; ++m) {
     if (!keep_value(child, &messages[m])) {
-      error_set(&child->broken, STATUS_NO_MEM, "no memory for what it has missed");
+      error_set(&child->broken, STATUS_NO_MEM, "out of memory for the values that it missed");
     }
   }
 }

@@ -61,7 +61,7 @@ exchange(Supervisor* const supervisor)
   Child* const left = supervisor->worker;
   if (left) {
     snprintf(supervisor->note, sizeof(supervisor->note),
-             "worker %d takes over from worker %d, whose device hung or was lost for good",
+             "worker %d replaces worker %d, whose device hung or was lost",
              (int)process_id(supervisor->next->process), (int)process_id(left->process));
     supervisor_keep_counts(supervisor, left);
   }
@@ -183,7 +183,7 @@ arm(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   if (ring_new(&wanted.shape, &ring, &error)) {
     supervisor_lock(supervisor);
     child->arm_at_ns = now_ns + CRASH_POLICY_FIRST_REST_NS;
-    snprintf(supervisor->note, sizeof(supervisor->note), "%.240s; tried again in %.0f s",
+    snprintf(supervisor->note, sizeof(supervisor->note), "%.240s; next attempt in %.0f s",
              error.text, (double)CRASH_POLICY_FIRST_REST_NS * 1e-9);
     supervisor_unlock(supervisor);
     return;
@@ -254,7 +254,7 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
   } else if (status) {
     const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &(Loss){ 0 }, false);
     supervisor->start_at_ns = now_ns + rest_ns;
-    snprintf(supervisor->note, sizeof(supervisor->note), "%.240s; tried again in %.0f s",
+    snprintf(supervisor->note, sizeof(supervisor->note), "%.240s; next attempt in %.0f s",
              error.text, (double)rest_ns * 1e-9);
     if (!supervisor->started.is_there) {
       supervisor->started = (Answer){ true, error };

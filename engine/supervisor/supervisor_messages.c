@@ -40,9 +40,9 @@ take_facts(Supervisor* const supervisor, Child* const child, const WorkerFacts* 
   }
   supervisor_unlock(supervisor);
   if (is_far) {
-    return supervisor_is_lost(cause, "told of more plans than it can have made", false);
+    return supervisor_is_lost(cause, "reported more plans than it can have made", false);
   }
-  return can_be || supervisor_is_lost(cause, "told a latency that cannot be", false);
+  return can_be || supervisor_is_lost(cause, "reported an invalid latency", false);
 }
 
 /// The child's facts as the engine gets them: numbered over all children. [lock held]
@@ -142,8 +142,8 @@ hear_reply(Supervisor* const supervisor, Child* const child, const WireReply* co
   if (is_edit) {
     supervisor->events.replied(supervisor->events.context, message->id, &message->reply, &facts);
   } else if (!is_load || status) {
-    return supervisor_is_lost(
-        cause, is_load ? message->reply.text : "answered what it was not asked", false);
+    return supervisor_is_lost(cause, is_load ? message->reply.text : "sent a reply to no request",
+                              false);
   }
   return true;
 }
@@ -155,7 +155,7 @@ put_off_arming(Supervisor* const supervisor, Child* const child, const Error* co
   child->arm_rest_ns =
       backoff_next(child->arm_rest_ns, CRASH_POLICY_FIRST_REST_NS, CRASH_POLICY_LONGEST_REST_NS);
   child->arm_at_ns = time_now_ns() + child->arm_rest_ns;
-  snprintf(supervisor->note, sizeof(supervisor->note), "the rack cannot be planned again: %.240s",
+  snprintf(supervisor->note, sizeof(supervisor->note), "cannot plan the rack again: %.240s",
            error->text);
 }
 
@@ -220,7 +220,7 @@ hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* co
     return supervisor_is_lost(cause, "was armed without being asked", false);
   }
   if (!can_be) {
-    return supervisor_is_lost(cause, "told a latency that cannot be", false);
+    return supervisor_is_lost(cause, "reported an invalid latency", false);
   }
   // Beside a worker that plays, one that cannot is of no use.
   const bool is_useless = message->error.status && supervisor->worker && child == supervisor->next;
@@ -256,7 +256,7 @@ hear_places(Supervisor* const supervisor, Child* const child, const WirePlaces* 
 {
   EnginePlace* const places = malloc((message->n + 1U) * sizeof(EnginePlace));
   if (!places) {
-    return supervisor_is_lost(cause, "no memory for what it says", false);
+    return supervisor_is_lost(cause, "out of memory for its message", false);
   }
   memcpy(places, message->places, message->n * sizeof(EnginePlace));
   supervisor_lock(supervisor);
@@ -306,7 +306,7 @@ hear_message(Supervisor* const supervisor, Child* const child, const WireMessage
     hear_note(supervisor, child, message->note);
     return true;
   default:
-    return supervisor_is_lost(cause, "sent what is not for the server", false);
+    return supervisor_is_lost(cause, "sent a message that is not for the server", false);
   }
 }
 

@@ -79,11 +79,11 @@ refuse_edit(Supervisor* const supervisor, const char* const why)
   RackHistoryEdit* const edit = supervisor->history.first;
   const bool has_crashed = edit->losses.n_crashes >= CRASH_POLICY_CRASHES;
   error_set(&edit->refusal, STATUS_WORKER,
-            has_crashed ? "the worker crashed twice while planning it (%s)"
-                        : "three workers were lost while planning it (%s)",
+            has_crashed ? "two workers crashed while they planned it (%s)"
+                        : "three workers were lost while they planned it (%s)",
             why);
-  rack_history_refuse_followers(&supervisor->history,
-                                "the rack that it was made from cost too many workers");
+  rack_history_refuse_followers(
+      &supervisor->history, "the edit is based on a refused edit, with which workers were lost");
 }
 
 /// The rack that is heard has crashed too often.  False when it has to stay. [lock held]
@@ -95,16 +95,16 @@ quarantine(Supervisor* const supervisor, const char* const why)
     return false; // it is none, and nothing worse can be taken back
   }
   char words[SUPERVISOR_NOTE_BYTES];
-  snprintf(words, sizeof(words), "this rack has crashed the worker twice (%.180s)", why);
+  snprintf(words, sizeof(words), "this rack crashed two workers (%.180s)", why);
   if (!rack_history_quarantine(&supervisor->history, words, time_now_ns())) {
     return false;
   }
   rack_history_refuse_all(&supervisor->history,
-                          "the rack that it was made from has crashed the worker twice");
+                          "the edit is based on a rack that crashed two workers");
   ++supervisor->n_quarantined;
   snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
-           "the rack has crashed the worker twice (%.180s); %s", why,
-           has_before ? "the one before it is heard again" : "the empty one is heard");
+           "the rack crashed two workers (%.180s); %s", why,
+           has_before ? "the previous rack is active again" : "the empty rack is active");
   return true;
 }
 
@@ -159,7 +159,7 @@ give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const 
   supervisor_put_off_exchange(supervisor, time_now_ns());
   supervisor_lock(supervisor);
   snprintf(supervisor->note, sizeof(supervisor->note),
-           "worker %lld was to bring the device back: %.160s; tried again in %.0f s",
+           "worker %lld could not open the device again: %.160s; next attempt in %.0f s",
            (long long)pid, cause->text, (double)supervisor->exchange.rest_ns * 1e-9);
   child_give_edit(supervisor->worker, &supervisor->history);
   supervisor_unlock(supervisor);
@@ -170,8 +170,8 @@ supervisor_overtake(Supervisor* const supervisor)
 {
   if (!supervisor->worker || !supervisor->worker->has_edit) {
     rack_history_overtake(&supervisor->history,
-                          "a worker was lost while planning it, and a later edit takes away "
-                          "something of what it has");
+                          "a worker was lost while it planned this edit, and a later edit "
+                          "removes a part of it");
   }
 }
 

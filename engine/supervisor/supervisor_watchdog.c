@@ -149,7 +149,7 @@ finishes_blocks(Child* const child, const View* const now, const SupervisorPulse
   }
   const uint64_t limit_ns = is_due ? stall_limit(now) : WAITED_NS;
   return child->stalled_ns < limit_ns ||
-         supervisor_is_lost(cause, "finished no more blocks", false);
+         supervisor_is_lost(cause, "finished no blocks in time", false);
 }
 
 /// Note for how long it has been heard.
@@ -173,7 +173,7 @@ serves_well(const Supervisor* const supervisor, Child* const child, const View* 
     return true;
   }
   if (pulse.faults) {
-    return supervisor_is_lost(cause, "wrote what cannot be into the block ring", false);
+    return supervisor_is_lost(cause, "wrote invalid data to the block ring", false);
   }
   if (child->looked_ns < now->since_ns) { // the first look: what was before is none of its blocks
     child->pulse = child->finished = pulse;

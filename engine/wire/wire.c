@@ -177,7 +177,7 @@ flush(Wire* const wire, Error* const error)
     if (n < 0) {
       return errno == EAGAIN
                  ? STATUS_OK
-                 : error_set(error, STATUS_NET, "the other side is gone: %s", strerror(errno));
+                 : error_set(error, STATUS_NET, "the other process has ended: %s", strerror(errno));
     }
     close_if_open(&frame->fd);
     frame->n_sent += (size_t)n;
@@ -206,7 +206,7 @@ wire_send(Wire* const wire, const WireMessage* const message, Error* const error
 {
   uint32_t max_bytes = 0;
   if (wire_kind_bytes(wire->side, message->kind, &max_bytes)) {
-    return error_set(error, STATUS_BAD_ARG, "%s is not for the other side",
+    return error_set(error, STATUS_BAD_ARG, "%s is not a message for the other process",
                      wire_kind_name(message->kind));
   }
   Frame* frame = NULL;
@@ -267,7 +267,7 @@ take_descriptors(Wire* const wire, struct msghdr* const message, const bool is_h
     }
   }
   return is_good ? STATUS_OK
-                 : error_set(&wire->broken, STATUS_BAD_ARG, "a descriptor where none belongs");
+                 : error_set(&wire->broken, STATUS_BAD_ARG, "an unexpected file descriptor");
 }
 
 /// Read up to n bytes; *n_read is 0 when nothing is there.
@@ -292,11 +292,11 @@ read_some(Wire* const wire, void* const to, const size_t n, const bool is_header
   *n_read = got > 0 ? (uint32_t)got : 0U;
   if (got < 0) {
     return errno == EAGAIN ? STATUS_OK
-                           : error_set(&wire->broken, STATUS_NET, "the other side is gone: %s",
+                           : error_set(&wire->broken, STATUS_NET, "the other process has ended: %s",
                                        strerror(errno));
   }
   if (got == 0) {
-    return error_set(&wire->broken, STATUS_NET, "the other side has closed%s",
+    return error_set(&wire->broken, STATUS_NET, "the other process has closed the socket%s",
                      wire->n_header ? " in the middle of a message" : "");
   }
   return take_descriptors(wire, &message, is_header);
@@ -308,7 +308,8 @@ begin_body(Wire* const wire)
 {
   uint32_t max_bytes = 0;
   if (!wire_kind_bytes(wire->side, wire->header.kind, &max_bytes)) {
-    return error_set(&wire->broken, STATUS_BAD_ARG, "%s (kind %u) is not for this side",
+    return error_set(&wire->broken, STATUS_BAD_ARG,
+                     "%s (kind %u) is not a message for this process",
                      wire_kind_name(wire->header.kind), wire->header.kind);
   }
   if (wire->header.bytes > max_bytes) {

@@ -133,7 +133,8 @@ wire_decode(const WireSide side, const uint32_t kind, const unsigned char* const
   uint32_t max_bytes = 0;
   *message = (WireMessage){ .kind = WIRE_NONE };
   if (!wire_kind_bytes(side, kind, &max_bytes) || n_bytes > max_bytes) {
-    return error_set(error, STATUS_BAD_ARG, "%s of %u bytes (kind %u) is not for this side",
+    return error_set(error, STATUS_BAD_ARG,
+                     "%s of %u bytes (kind %u) is not a message for this process",
                      wire_kind_name(kind), n_bytes, kind);
   }
   message->kind = (WireKind)kind;

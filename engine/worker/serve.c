@@ -337,7 +337,7 @@ serve_worker(const int socket, const ServeFiles* const files, Error* const error
                     .lock = PTHREAD_MUTEX_INITIALIZER };
   if (!process_follow_parent(socket)) {
     close(socket);
-    error_set(error, STATUS_NET, "there is no server");
+    error_set(error, STATUS_NET, "the server has ended");
     return SERVE_ORPHAN;
   }
   if (wire_new(socket, WIRE_WORKER, &server.wire, error)) {

@@ -52,7 +52,7 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
   if (device_recall(worker->device, name, costs, sizeof(*costs))) {
     return STATUS_OK;
   }
-  say(worker, "measuring what effects cost on %s, once; this takes some seconds",
+  say(worker, "measuring the cost of effects on %s, once; this takes some seconds",
       device_backend_summary(worker->device));
   const uint64_t began_ns = time_now_ns();
   Error first = { STATUS_OK, "" };
@@ -70,7 +70,7 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
     return STATUS_OK; // that may be otherwise at the next start
   }
   if (!device_remember(worker->device, name, costs, sizeof(*costs))) {
-    say(worker, "the cache folder cannot be written: the next start measures again");
+    say(worker, "cannot write to the cache folder: the next start measures again");
   }
   return STATUS_OK;
 }
@@ -90,8 +90,7 @@ choose_by_cost(Worker* const worker)
     worker->costs = NULL;
     worker->why_backend = "unmeasured";
     snprintf(worker->backend_note, sizeof(worker->backend_note),
-             "effects run on the CPU: what they cost on the GPU could not be measured: %s",
-             why.text);
+             "effects run on the CPU: cannot measure their cost on the GPU: %s", why.text);
   }
   return STATUS_OK;
 }
@@ -124,7 +123,7 @@ worker_open_backend(Worker* const worker, Error* const error)
   }
   worker->why_backend = "option";
   if (worker->config.backend == ENGINE_BACKEND_CPU) {
-    strcpy(worker->no_gpu, "--backend cpu leaves GPUs alone");
+    strcpy(worker->no_gpu, "--backend cpu does not use GPUs");
     return STATUS_OK;
   }
   Error why = { STATUS_OK, "" };
@@ -157,7 +156,7 @@ worker_show_ring(Worker* const worker, const Ring* const ring)
   if (worker->device->attach(worker->device, region, n_bytes, &why)) {
     pthread_mutex_lock(&worker->told);
     snprintf(worker->backend_note, sizeof(worker->backend_note),
-             "audio is copied on its way to the device: %s", why.text);
+             "audio is copied to the device and back: %s", why.text);
     pthread_mutex_unlock(&worker->told);
   }
   device_backend_play(worker->device, true);

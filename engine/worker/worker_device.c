@@ -84,10 +84,10 @@ close_device(Worker* const worker)
     worker->retry.at_ns = UINT64_MAX;
     pthread_mutex_lock(&worker->told);
     worker->needs_new_process = true;
-    snprintf(worker->backend_note, sizeof(worker->backend_note),
-             "%.300s; effects run on the CPU, and the device, which hangs, is left alone until the "
-             "next start",
-             worker->lost_why.text);
+    snprintf(
+        worker->backend_note, sizeof(worker->backend_note),
+        "%.300s; effects run on the CPU, and the hanging device is not used until the next start",
+        worker->lost_why.text);
     pthread_mutex_unlock(&worker->told);
   }
 }

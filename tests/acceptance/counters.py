@@ -123,7 +123,7 @@ def disturb_worker(live):
         files = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (4, files[1]))
         os.kill(live.worker(), signal.SIGKILL)
-        while "tried again in 2 s" not in live.status()["worker_note"]:
+        while "next attempt in 2 s" not in live.status()["worker_note"]:
             time.sleep(0.05)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, files)
     with live.sees("blocks of the worker have other numbers", "wrong"):

@@ -63,8 +63,8 @@ def worker_lost():
             (
                 ("worker.crash@100", "SIGSEGV"),
                 ("worker.hang", "blocks"),
-                ("worker.wrong", "what cannot be"),
-                ("worker.garbage", "what cannot be"),
+                ("worker.wrong", "invalid data"),
+                ("worker.garbage", "invalid data"),
                 ("worker.stop", "stopped"),
                 ("worker.exit=3", "3"),
             )
@@ -186,7 +186,7 @@ def gpu_refused():
     """C3, C4: a kernel that does not compile, memory that runs out: the edit is refused, what was heard goes on."""
     for faults, edit, words in (
         ("gpu.build", "compressor", ".cu:"),
-        ("gpu.nomem", "delay 2s", "bytes asked for"),
+        ("gpu.nomem", "delay 2s", "bytes requested"),
         ("gpu.record", "limiter", "refused to record"),
     ):
         with playing("--backend", "opencl") as server:

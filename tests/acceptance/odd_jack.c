@@ -10,8 +10,8 @@
      hang    a port is given no property; `hanging` appears
      fail    "FUNCTION N": the N-th call of that function fails, counted from the opening of each
              client; with a third word, every call after it fails as well, no period comes any more,
-             and the client is told that the server has gone.  `failed` appears
-     end     the server has gone, at the next period; the file vanishes
+             and the client is told that the server has ended.  `failed` appears
+     end     the server has ended, at the next period; the file vanishes
 
    A call that fails is not passed on and returns what libjack does without a server: NULL, 0 or -1.
    When a client is closed, the file `calls` says how often it called which function.

@@ -207,8 +207,8 @@ TEST(fallbacks_are_described_by_ranges_of_outputs)
   const Fallbacks fallbacks =
       choose("chain in | gain -40 | out\nlate out:1-2 dry\nlate out:3 -35dB", 4);
   static const char* const texts[] = {
-    "out:1-2: the input at 0.0 dB (the rack says so)",
-    "out:3: the input at -35.0 dB (the rack says so)",
+    "out:1-2: the input at 0.0 dB (set by the rack)",
+    "out:3: the input at -35.0 dB (set by the rack)",
     "out:4: the input at -40.0 dB (auto: the output's own level)",
   };
   char text[FALLBACK_TEXT_BYTES];

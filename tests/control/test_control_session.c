@@ -472,7 +472,7 @@ TEST(undo_is_rejected_in_a_bundle)
   bundle_add(bundle, "/rack/undo", "");
   bundle_add(bundle, "/node/vol/gain", "f", -4.0);
   client_send_bundle(rig.client, bundle);
-  client_expect(rig.client, "/fail /rack/undo 1 cannot be a part of a bundle");
+  client_expect(rig.client, "/fail /rack/undo 1 is not allowed in a bundle with other commands");
   client_expect(rig.client, "/fail /node/vol/gain 1 not done*");
 }
 

@@ -176,7 +176,7 @@ TEST(silence_is_an_error)
   control_stop(rig.control);
   rig.control = NULL;
   SEND("/server/ping");
-  program_expect_end(&program, 3, "", "nobody listens on 127.0.0.1");
+  program_expect_end(&program, 3, "", "no server listens on 127.0.0.1");
   SEND("ping");
   program_expect_end(&program, 2, "", "");
   SEND("/a/");

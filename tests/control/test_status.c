@@ -41,7 +41,7 @@ TEST(keys_are_picked_by_name_and_pattern)
   control_stop(rig.control);
   rig.control = NULL;
   STATUS("late");
-  program_expect_end(&program, 3, "", "nobody listens on 127.0.0.1, UDP port");
+  program_expect_end(&program, 3, "", "no server listens on 127.0.0.1, UDP port");
 }
 
 TEST(a_host_is_a_name_or_an_address)

@@ -55,9 +55,9 @@ TEST(invalid_lists_are_rejected)
                 { "1 2", "is no list" },
                 { "1.5", "is no list" },
                 { "+1", "is no list" },
-                { "5", "no channel 5; 4" },
-                { "1-5", "no channel 5" },
-                { "99999999999999999999", "no channel" } };
+                { "5", "channel 5 does not exist; the input has 4" },
+                { "1-5", "channel 5 does not exist" },
+                { "99999999999999999999", " does not exist" } };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
     FxRig rig;
     Error error = { STATUS_OK, "" };

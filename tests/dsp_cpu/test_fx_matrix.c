@@ -123,7 +123,7 @@ TEST(invalid_rows_are_rejected_with_their_place)
     { "nan 0", "in place 1" },
     { "inf 0", "in place 1" },
     { "1e999 0", "in place 1" },
-    { "1", "2 channels come in, but rows have 1 coefficients" },
+    { "1", "the input has 2 channels, but rows have 1 coefficients" },
   };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
     FxRig rig;

@@ -141,7 +141,7 @@ TEST(out_of_memory_says_how_much)
   GpuBuffer* buffer = NULL;
   const uint32_t n_live = fake_n_live();
   char left[64];
-  snprintf(left, sizeof(left), "%zu bytes asked for, %llu left", FAKE_MEMORY_BYTES,
+  snprintf(left, sizeof(left), "%zu bytes requested, %llu free", FAKE_MEMORY_BYTES,
            (unsigned long long)gpu_cuda.free_bytes(rig.device));
   ck_assert_int_eq(gpu_cuda.buffer_new(rig.device, FAKE_MEMORY_BYTES, &buffer, &error),
                    STATUS_NO_MEM);

@@ -189,7 +189,7 @@ TEST(after_a_rest_the_device_is_used_again)
 TEST(a_hang_is_detected_and_the_device_abandoned)
 {
   start("gpu.hang@100", "--in-process"); // else the worker is replaced
-  program_expect(&program, "left alone until the next start");
+  program_expect(&program, "not used until the next start");
   await_cpu();
   size_t n_frames = 0;
   float* const out = stop(&n_frames);
@@ -202,7 +202,7 @@ TEST(rendering_ends_with_a_message_and_without_a_file)
 {
   static const char* const cases[][2] = {
     { "gpu.error@10=700", "opencl: error 700" },
-    { "gpu.nomem@1", "bytes asked for, 0 left" },
+    { "gpu.nomem@1", "bytes requested, 0 free" },
     { "gpu.build@1", "stage.cu:" },
     { "gpu.record@1", "refused to record" },
   };

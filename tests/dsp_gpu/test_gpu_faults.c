@@ -273,7 +273,7 @@ TEST(without_memory_a_plan_is_refused_and_the_sound_goes_on)
     }
     unsigned long n_bytes = 0;
     const char* const words = strstr(error.text, "opencl: ");
-    ck_assert_msg(words && sscanf(words, "opencl: %lu bytes asked for, 0 left", &n_bytes) == 1,
+    ck_assert_msg(words && sscanf(words, "opencl: %lu bytes requested, 0 free", &n_bytes) == 1,
                   "\"%s\" gives no sizes", error.text);
     ck_assert_uint_gt(n_bytes, 0);
     ck_assert(bench_free(&bench));

@@ -488,7 +488,7 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
                 "%s", fake.log);
   jackd_start(&jackd, 48000, 64);
   POLL_UNTIL(io, driver_is_running(io) && fake.periods > 10U);
-  ck_assert_ptr_nonnull(strstr(fake.log, "is there: 48000 Hz, 64 frames"));
+  ck_assert_ptr_nonnull(strstr(fake.log, "is available: 48000 Hz, 64 frames"));
   ck_assert_uint_eq(driver_status(io).reconnects, 0);
   jack_client_t* const probe = open_probe(&jackd);
   POLL_UNTIL(io, is_connected(probe, "rack:out_1", "system:playback_1")); // as at any first start

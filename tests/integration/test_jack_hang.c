@@ -106,7 +106,7 @@ TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
     hang = HANG_BEFORE;
     jackd_kill(&jackd, SIGKILL);
     POLL_UNTIL(io, n_hanging == n);
-    POLL_UNTIL(io, strstr(fake.note, "hangs and is left to itself"));
+    POLL_UNTIL(io, strstr(fake.note, "hangs; it is abandoned"));
     come_back(&jackd, io, &fake);
     ck_assert_uint_eq(n_hanging, n); // and still hang there
     ck_assert_uint_eq(driver_status(io).reconnects, n);

@@ -195,8 +195,8 @@ lose(void* const context)
 
 TEST(the_first_reason_for_which_a_session_is_lost_stays)
 {
-  static const char server[] = "the server has gone, says its library on a thread of its own";
-  static const char watch[] = "no period comes, and no server answers";
+  static const char server[] = "the server has ended, says its library on a thread of its own";
+  static const char watch[] = "this client gets no periods, and no server answers";
   Session session = { .lost = false };
   session_lose(&session, server);
   session_lose(&session, watch);

@@ -32,7 +32,7 @@ TEST(an_edit_that_crashes_two_workers_is_refused)
   for (uint32_t e = 0; e < 3U; ++e) {
     const EngineReply reply = rig_edit(&rig, edits[e].rack);
     ck_assert_int_eq(reply.status, STATUS_WORKER);
-    ck_assert_msg(strstr(reply.text, "the worker crashed twice while planning it"), "%s",
+    ck_assert_msg(strstr(reply.text, "two workers crashed while they planned it"), "%s",
                   reply.text);
     ck_assert_msg(strstr(reply.text, edits[e].why), "%s", reply.text);
     assert_it_comes_back(&rig, 2U * (e + 1U), HALF);
@@ -68,7 +68,7 @@ TEST(a_rack_that_crashes_two_workers_is_reverted)
 
   const EngineReply again = rig_edit(&rig, crashing);
   ck_assert_int_eq(again.status, STATUS_WORKER);
-  ck_assert_msg(strstr(again.text, "crashed the worker twice"), "%s", again.text);
+  ck_assert_msg(strstr(again.text, "crashed two workers"), "%s", again.text);
   const EngineReply other = rig_edit(&rig, HALVED " | gain 0dB");
   ck_assert_msg(!other.status, "%s", other.text);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 2);
@@ -102,7 +102,8 @@ TEST(an_edit_that_three_workers_are_killed_with_is_refused)
   await_level(&rig, HALF);
   const EngineReply reply = rig_edit(&rig, HALVED " | convolver kill");
   ck_assert_int_eq(reply.status, STATUS_WORKER);
-  ck_assert_msg(strstr(reply.text, "three workers were lost while planning it"), "%s", reply.text);
+  ck_assert_msg(strstr(reply.text, "three workers were lost while they planned it"), "%s",
+                reply.text);
   ck_assert_msg(strstr(reply.text, "SIGKILL"), "%s", reply.text);
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 3);
@@ -141,7 +142,7 @@ TEST(a_removal_overtakes_an_edit_that_loses_workers)
   ck_assert_int_eq(engine_edit(rig.engine, empty, 0U, keep_reply, &replies), STATUS_OK);
   await(has_both, &replies, "both replies");
   ck_assert_int_eq(replies.last[0].status, STATUS_WORKER);
-  ck_assert_msg(strstr(replies.last[0].text, "takes away"), "%s", replies.last[0].text);
+  ck_assert_msg(strstr(replies.last[0].text, "removes a part"), "%s", replies.last[0].text);
   ck_assert_msg(!replies.last[1].status, "%s", replies.last[1].text);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
   await_dry(&rig); // which the empty rack is as well
@@ -171,7 +172,7 @@ exchange_worker(const bool waits)
   ck_assert_int_ne(status.worker_pid, needy.worker_pid);
   ck_assert_uint_ge(status.worker_counts.plans,
                     needy.worker_counts.plans); // no counter falls: the new one knows of none
-  ck_assert_msg(strstr(status.worker_note, "takes over"), "%s", status.worker_note);
+  ck_assert_msg(strstr(status.worker_note, "replaces worker"), "%s", status.worker_note);
   // Out and in: the next one was ready.
   ck_assert(!waits || status.counts.dry == needy.counts.dry + 2U);
   rig_stop(&rig);

@@ -105,7 +105,7 @@ TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
   const uint64_t began = time_now_ns();
   has_no_memory = true;
   send_signal(&rig, SIGKILL);
-  for (uint32_t ms = 0; !strstr(rig_status(&rig).worker_note, "tried again"); ++ms) {
+  for (uint32_t ms = 0; !strstr(rig_status(&rig).worker_note, "next attempt"); ++ms) {
     ck_assert_msg(ms < 10000U, "%s", rig_status(&rig).worker_note);
     nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
   }
@@ -128,7 +128,7 @@ TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
   ck_assert_int_eq(rig_edit(&rig, HALVED " | convolver chatter200").status, STATUS_OK);
   assert_it_comes_back(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
-  ck_assert_msg(strstr(status.worker_note, "finished no more blocks"), "%s", status.worker_note);
+  ck_assert_msg(strstr(status.worker_note, "finished no blocks in time"), "%s", status.worker_note);
   rig_stop(&rig);
 }
 
@@ -138,7 +138,7 @@ TEST(a_worker_that_sends_invalid_messages_is_replaced)
     const char *rack, *why;
   } lies[] = {
     { HALVED " | convolver future", "more plans than it can have made" },
-    { HALVED " | convolver latent", "latency that cannot be" },
+    { HALVED " | convolver latent", "invalid latency" },
   };
   for (uint32_t l = 0; l < 2U; ++l) {
     Rig rig;

@@ -175,7 +175,7 @@ TEST(started_by_hand_the_worker_explains_its_purpose)
   Program program;
   PROGRAM_RUN(&program, "worker");
   ck_assert_int_eq(program.exit_code, 2);
-  ck_assert_ptr_nonnull(strstr(program.err, "starts it by itself"));
+  ck_assert_ptr_nonnull(strstr(program.err, "starts this process itself"));
   ck_assert_str_eq(program.out, "");
   program_clear(&program);
   PROGRAM_RUN(&program, "--help");

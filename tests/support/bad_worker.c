@@ -9,7 +9,7 @@
     slow                            half a second passes
     chatter                         all its threads hang but one, which sends notes
     future, latent                  tells, when it is armed, of plans that it cannot have made, of a
-                                    latency that cannot be
+                                    invalid latency
     needy                           says that its device needs a new process, while the rack has
                                     another node beside this one
     anything else                   nothing

@@ -111,9 +111,9 @@ TEST(a_missing_backend_is_exit_code_4)
   setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
   assert_refused_with(4, "OpenCL: ", "--backend", "opencl", "gain");
   unsetenv("OCL_ICD_VENDORS");
-  assert_refused_with(4, "a: backend=gpu was asked for; WARPRACK_AUTO_GPU=none", "--backend",
-                      "auto", "a: gain backend=gpu");
-  assert_refused_with(4, "a: backend=gpu was asked for; --backend cpu", "--backend", "cpu",
+  assert_refused_with(4, "a: backend=gpu: WARPRACK_AUTO_GPU=none", "--backend", "auto",
+                      "a: gain backend=gpu");
+  assert_refused_with(4, "a: backend=gpu: --backend cpu", "--backend", "cpu",
                       "a: gain backend=gpu");
   assert_refused_with(2, "--gpu", "--backend", "cpu", "--gpu", "0", "gain");
 }

@@ -106,7 +106,8 @@ load(const char* const name, const GpuApi** const api, Error* const error)
     }
   }
   return error_set(error, STATUS_NO_BACKEND,
-                   "%s is not in this build; meson setup says what it lacked", name);
+                   "%s is not in this build; the output of meson setup names what is missing",
+                   name);
 }
 
 static Status

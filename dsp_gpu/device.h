@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A device as a backend of the engine: an open GPU, the kernels that were compiled for it, and its
-   memory, from which nodes and delay lines get their pieces.
+   A device as a backend of the engine: an open GPU, the kernels compiled for it, and its memory,
+   which is divided among nodes and delay lines.
 
-   device.c opens, closes and compiles, device_measure.c measures, device_memory.c deals out memory,
-   stage_tables.c turns the steps of a stage into tables and launches, stage_setup.c records them,
-   stage_gpu.c runs them.  All [builder] except where another thread is named.
+   device.c opens, closes and compiles, device_measure.c measures, device_memory.c allocates
+   memory, stage_tables.c turns the steps of a stage into tables and launches, stage_setup.c
+   records them, stage_gpu.c runs them.  All [builder] except where another thread is named.
 */
 #ifndef WARPRACK_DSP_GPU_DEVICE_H
 #define WARPRACK_DSP_GPU_DEVICE_H
@@ -22,27 +22,29 @@ typedef struct SwitchTrial SwitchTrial;
 typedef struct Chunk Chunk;
 typedef struct Spare Spare;
 
-/// The base comes first: a Backend of this kind is a Device.
+/// The base is the first member: a pointer to the Backend is a pointer to the Device.
 typedef struct Device {
   Backend backend;
   const GpuApi* api;
   GpuDevice* gpu;
   GpuDeviceInfo info;
-  uint64_t deadline_ns; ///< A block that takes longer has failed
-  size_t mapped_bytes;  ///< Rows of a block up to this, in and out together, stay in mapped memory
-  void* region;         ///< Attached, or NULL
-  GpuHostMemory* h_region;    ///< The same for the device
-  GpuBuffer* d_region;        ///< Or what takes its place, see device_attach_buffer()
-  _Atomic uint64_t late_ns;   ///< Deadline that a block missed: nothing more is submitted; else 0
-  _Atomic uint32_t n_at_work; ///< Submissions that were not seen to end
-  Stage* left;                ///< Freed while a late block was at work, of whichever stage
-  struct Device* next_left;   ///< Of all devices that are stuck for good
+  uint64_t deadline_ns;    ///< A block that takes longer fails
+  size_t mapped_bytes;     ///< Up to this number of bytes, in and out together, the rows of a block
+                           ///< stay in mapped memory
+  void* region;            ///< The ring's region while it is attached, else NULL
+  GpuHostMemory* h_region; ///< The device's view of the region
+  GpuBuffer* d_region;     ///< The buffer that replaces the region, see device_attach_buffer()
+  _Atomic uint64_t late_ns;   ///< The deadline that a block missed: no block is submitted after
+                              ///< that; 0: none
+  _Atomic uint32_t n_at_work; ///< Submissions without a known end
+  Stage* left;                ///< Stages that were freed while a late block was running
+  struct Device* next_left;   ///< List of all stuck devices
   SwitchTrial*
-      stuck_trial; ///< What device_measure_switch() held when a submission did not come back
-  _Atomic uint64_t used_ns; ///< When the last submission began
-  bool keep_awake;          ///< While blocks come, see device_awake.c
-  bool is_kept_awake;       ///< Its thread runs
-  atomic_bool may_sleep;    ///< Ends it
+      stuck_trial; ///< Memory of device_measure_switch() after a submission that never ended
+  _Atomic uint64_t used_ns; ///< Start of the last submission
+  bool keep_awake;          ///< While blocks arrive, see device_awake.c
+  bool is_kept_awake;       ///< The thread of device_awake.c runs
+  atomic_bool may_sleep;    ///< Ends that thread
   pthread_t awake;
   CompiledModule* modules;
   Chunk* chunks;
@@ -51,7 +53,7 @@ typedef struct Device {
   char summary[256];
 } Device;
 
-/// A late block was not seen to come back: all that the device holds is left as it is. [builder]
+/// True if a late block never ended: nothing that the device holds may be freed. [builder]
 static inline bool
 device_is_stuck(const Device* const device)
 {
@@ -59,13 +61,13 @@ device_is_stuck(const Device* const device)
          atomic_load_explicit(&device->n_at_work, memory_order_relaxed);
 }
 
-/// A piece of a chunk: the units of a node behind its constants, or the delay lines of a
+/// A part of a chunk: the units of a node behind its constants, or the delay lines of a
 /// connection.
 struct DeviceMemory {
   Device* device;
   Chunk* chunk;
   uint32_t first_quad, n_quads;
-  uint32_t data_quads; ///< Constants in front of the units
+  uint32_t data_quads; ///< Constants before the units
   uint32_t unit_quads; ///< From one unit, or line, to the next
   uint32_t n_units;
   const FxInfo* fx;    ///< NULL for lines
@@ -82,21 +84,22 @@ device_unit_quad(const DeviceMemory* const memory, const uint32_t unit)
 /// The buffer that a chunk's quads are in.
 GpuBuffer* chunk_buffer(const Chunk* chunk);
 
-/// A kernel, compiled for a size of group and for sizes; compiled once. [builder]
+/// Get a kernel for a group size and sizes; compiled at the first request. [builder]
 NODISCARD Status device_kernel(Device* device, const char* file, const char* entry,
                                uint32_t group_size, const FxKernelSize* sizes, GpuKernel** kernel,
                                Error* error);
 
-/// Find mapped_bytes: some milliseconds. [main]
+/// Measure mapped_bytes; takes some milliseconds. [main]
 NODISCARD Status device_measure_switch(Device* device, Error* error);
 
-/// As Backend::attach, but the rack's rows are on the device: a stage reads and writes byte n of
-/// the buffer, which stays the caller's, for address `region` + n, which nobody touches.  Racks
-/// must run on the device as a whole.  For signals that stay there; Backend::detach ends it. [main]
+/// As Backend::attach, but for signals that stay on the device: where a stage would read and write
+/// the address `region` + n, it uses byte n of the buffer.  The caller keeps the buffer; nothing
+/// accesses the address range `region`.  All of the rack must run on the device.  Backend::detach
+/// ends it. [main]
 void device_attach_buffer(Device* device, void* region, GpuBuffer* buffer);
 
-// device_spares.c: memory of stages, which may hold anything; n_bytes is what was asked for.
-// [builder]
+// device_spares.c: memory of stages, not cleared; n_bytes is the same when it is taken and given
+// back. [builder]
 
 NODISCARD Status device_buffer_take(Device* device, size_t n_bytes, GpuBuffer** buffer,
                                     Error* error);
@@ -125,8 +128,8 @@ void stage_gpu_submit(Stage* stage, uint32_t n_frames, const StageEvent* events,
 bool stage_gpu_is_done(Stage* stage);
 Status stage_gpu_collect(Stage* stage, uint32_t* n_reset);
 void stage_gpu_error(const Stage* stage, Error* error);
-/// Where its kernels find the rows, for reports: "attached" (where they lie), "mapped" (the host
-/// copies them to and from memory that kernels reach), "copied" (also to the device and back).
+/// Access of the kernels to the rows, for reports: "attached" (in the ring), "mapped" (the host
+/// copies them to and from memory that kernels access), "copied" (also to the device and back).
 /// [any]
 const char* stage_gpu_rows(const Stage* stage);
 

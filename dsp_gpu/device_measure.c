@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Up to which size rows are better read and written in mapped memory than copied: a kernel that
-  reads and writes as much as a block of that size, once on the host's memory and once on the
-  device's with copies around it.
+  Measures up to which size kernels should read and write rows in mapped host memory instead of in
+  copies: a kernel moves as many bytes as a block of that size, once on the host's memory and once
+  on the device's with copies before and after.
 */
 
 #include "device.h"
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 #define SMALLEST   ((size_t)16 << 10U) // bytes, in and out together
-#define N_SIZES    9U                  // each twice the one before
+#define N_SIZES    9U                  // each twice the size before
 #define N_RUNS     15U
-#define LONGEST_NS (5U * NS_PER_S) // for the first one a driver may compile
+#define LONGEST_NS (5U * NS_PER_S) // for the first submission, in which a driver may compile
 #define GROUP      256U
 #define WORD_BYTES 4U
 
@@ -28,7 +28,7 @@ struct SwitchTrial {
   GpuRecording* recording;
 };
 
-/// The time of one submission, the median of some.
+/// Median time of one submission.
 static Status
 time_of(const SwitchTrial* const trial, double* const ns, Error* const error)
 {
@@ -43,10 +43,11 @@ time_of(const SwitchTrial* const trial, double* const ns, Error* const error)
     bool done = false;
     status = api->submit(recording, r + 1U);
     while (!status && !done) {
-      const uint64_t waited_ns = time_now_ns() - began; // before it looks, as in stage_gpu.c
+      const uint64_t waited_ns = time_now_ns() - began; // taken before the poll, as in stage_gpu.c
       status = api->poll(recording, r + 1U, &done);
       if (!status && !done && waited_ns > patience_ns) {
-        atomic_store(&trial->device->late_ns, patience_ns); // and so nothing of it is freed
+        // Marks the device as late, so that its memory is not freed.
+        atomic_store(&trial->device->late_ns, patience_ns);
         atomic_fetch_add(&trial->device->n_at_work, 1U);
         return error_set(error, STATUS_DEVICE_LOST, "%s: an empty block did not finish",
                          trial->device->summary);
@@ -62,7 +63,7 @@ time_of(const SwitchTrial* const trial, double* const ns, Error* const error)
   return STATUS_OK;
 }
 
-/// Half of n_bytes in, half out: by copies, or mapped.
+/// Time of a block with half of n_bytes in and half out, by copies or mapped.
 static Status
 measure(SwitchTrial* const trial, const size_t n_bytes, const bool copies, double* const ns,
         Error* const error)

@@ -2,9 +2,9 @@
 /*
   Memory of nodes and delay lines on the device.
 
-  A kernel can be given few buffers but many units, and OpenCL 1.2 has no pointers in memory.  So
-  units lie in few large buffers, chunks, and a launch takes the units of one chunk.  A chunk is
-  made when no other has room; pieces that are given back are dealt out again; first fit.
+  A kernel can take few buffers but many units, and OpenCL 1.2 has no pointers in memory.  So units
+  lie in few large buffers, chunks, and a launch takes the units of one chunk.  A new chunk is made
+  when no existing one has room; freed pieces are used again; first fit.
 */
 
 #include "device.h"
@@ -15,16 +15,16 @@
 
 #define WORD_BYTES    4U
 #define QUAD_BYTES    (QUAD_WORDS * WORD_BYTES)
-#define CHUNK_BYTES   ((uint64_t)256 << 20U) // of a GPU: most racks never need another while live
-#define CPU_CHUNK     ((uint64_t)8 << 20U)   // of others, whose memory is the host's
-#define CHUNK_PART    8U                     // of the device's memory: no chunk is more than that
-#define PIECE_QUADS   (GPU_ALIGNMENT / QUAD_BYTES) // pieces begin and end at multiples
+#define CHUNK_BYTES   ((uint64_t)256 << 20U) // for a GPU: most racks need only one
+#define CPU_CHUNK     ((uint64_t)8 << 20U)   // for other devices, which use the host's memory
+#define CHUNK_PART    8U                     // a chunk has at most this part of the device's memory
+#define PIECE_QUADS   (GPU_ALIGNMENT / QUAD_BYTES) // pieces begin and end at multiples of this
 #define ZEROES_WORDS  16384U
 #define UNIT_ALIGNING 4U // quads: 64 bytes
 
-/// A free stretch of a chunk.
+/// A free range of a chunk.
 typedef struct Gap {
-  struct Gap* next;  ///< Further up
+  struct Gap* next;  ///< The next one at a higher address
   uint32_t first, n; ///< Quads
 } Gap;
 
@@ -32,7 +32,7 @@ struct Chunk {
   Chunk* next;
   GpuBuffer* buffer;
   uint32_t n_quads;
-  uint32_t clean_from; ///< Quads from here on were never used
+  uint32_t clean_from; ///< Quads from here on were never used and are zero
   Gap* gaps;
 };
 
@@ -50,7 +50,7 @@ least(const uint64_t a, const uint64_t b)
   return a < b ? a : b;
 }
 
-/// Size of a chunk that nothing larger is asked for.
+/// Default size of a chunk.
 static uint64_t
 usual_bytes(const Device* const device)
 {
@@ -73,7 +73,8 @@ chunk_new(Device* const device, const uint64_t quads_needed, Chunk** const out, 
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
   Status status = device->api->buffer_new(device->gpu, n_bytes, &chunk->buffer, error);
-  if (status == STATUS_NO_MEM && n_bytes > needed) { // the rest of the device may do
+  // The remaining memory of the device may suffice.
+  if (status == STATUS_NO_MEM && n_bytes > needed) {
     n_bytes = needed;
     status = device->api->buffer_new(device->gpu, n_bytes, &chunk->buffer, error);
   }
@@ -126,8 +127,8 @@ take_from(Chunk* const chunk, const uint32_t n_quads, uint32_t* const first)
   return false;
 }
 
-/// Give a stretch back; joins its neighbours.  Without memory for the note it is lost until the
-/// chunk is freed.
+/// Free a range and merge it with its neighbours.  Without memory for the Gap, the range is lost
+/// until the chunk is freed.
 static void
 give_back(Chunk* const chunk, const uint32_t first, const uint32_t n)
 {
@@ -157,7 +158,7 @@ give_back(Chunk* const chunk, const uint32_t first, const uint32_t n)
   }
 }
 
-/// Write zeroes to a stretch.
+/// Write zeros to a range.
 static Status
 clear(const DeviceMemory* const memory, const uint32_t first, const uint32_t n, Error* const error)
 {
@@ -173,7 +174,7 @@ clear(const DeviceMemory* const memory, const uint32_t first, const uint32_t n, 
   return status;
 }
 
-/// Find memory->n_quads zeroed quads.
+/// Allocate memory->n_quads zeroed quads.
 static Status
 place(DeviceMemory* const memory, const uint64_t n_quads, Error* const error)
 {
@@ -215,7 +216,7 @@ quads_of(const uint64_t n_words)
   return (n + UNIT_ALIGNING - 1U) / UNIT_ALIGNING * UNIT_ALIGNING;
 }
 
-/// A piece for n_units units behind n_data words.
+/// Allocate n_units units behind n_data words.
 static Status
 memory_new(Device* const device, const uint64_t n_data, const uint64_t n_unit,
            const uint32_t n_units, DeviceMemory** const out, Error* const error)
@@ -305,6 +306,6 @@ device_memory_reset(DeviceMemory* const memory)
   }
   if (clear(memory, memory->first_quad + memory->data_quads, memory->n_units * memory->unit_quads,
             &error)) {
-    // The device is lost, as the next block will tell.
+    // The device is lost; the next block reports it.
   }
 }

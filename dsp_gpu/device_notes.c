@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What was measured with a device, kept beside the compiled modules (gpu_cache.h).  The key has all
-// kernels in it, so that another build measures anew.
+// Measurements of a device, stored beside the compiled modules (gpu_cache.h).  The key contains
+// all kernels, so that a different build measures again.
 
 #include "device.h"
 #include "gpu_cache.h"
@@ -12,7 +12,7 @@
 
 #define N_OWN_WORDS 7U
 
-/// The processor's name, as Linux has it; "" when it has none.
+/// The processor's name as Linux reports it, "" if there is none.
 static void
 read_processor(char* const name, const int n_bytes)
 {
@@ -26,7 +26,7 @@ read_processor(char* const name, const int n_bytes)
   }
 }
 
-/// Words of a key, to be freed; they point to `processor`.
+/// Words of a key; they point to `processor`, and the caller frees the array.
 static const char**
 make_key(const Device* const device, const char* const name, char* const processor,
          const int processor_bytes)

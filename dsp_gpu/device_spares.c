@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Buffers and pinned memory of stages that were freed, for the next ones: every plan needs some, and
-  drivers stop the device, and whoever else calls them, while they give memory back.  Sizes are
-  powers of two, so that the stages of a rack that is edited fit where others were.
+  Buffers and pinned memory of freed stages, for reuse: every plan needs some, and drivers stall the
+  device and all callers while they free memory.  Sizes are powers of two, so that the stages of an
+  edited rack fit into the memory of earlier ones.
 */
 
 #include "device.h"
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 #define LEAST_BYTES ((size_t)4096)
-#define MOST_SPARES 48U // of a few plans; more are given back
+#define MOST_SPARES 48U // enough for a few plans; more are freed
 
 struct Spare {
   Spare* next;
   size_t n_bytes;
-  GpuBuffer* buffer; ///< Or
+  GpuBuffer* buffer; ///< Or `host`
   GpuHostMemory* host;
 };
 

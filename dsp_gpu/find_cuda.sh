@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# find_cuda.sh [TOOLKIT]: prints the folder with the headers of the CUDA Toolkit; nothing, and exit
-# code 1, where there is none.  A toolkit that is named is the only one looked at.
+# find_cuda.sh [TOOLKIT]: prints the folder with the headers of the CUDA Toolkit; prints nothing and
+# exits with 1 if there is none.  If TOOLKIT is given, only that folder is searched.
 set -eu
 
 has_headers() {
   [ -f "$1/cuda.h" ] && [ -f "$1/cudaTypedefs.h" ] && [ -f "$1/nvrtc.h" ]
 }
 
-# look_in TOOLKIT...: the first with headers, and done.
+# look_in TOOLKIT...: print the first folder with headers, and exit.
 look_in() {
   for toolkit; do
     if [ -n "$toolkit" ] && has_headers "$toolkit/include"; then

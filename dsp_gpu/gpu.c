@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The implementations of the seam that this build has.
+// The implementations of GpuApi in this build.
 
 #include "gpu.h"
 
-// The build lists those that it compiles; no row at all is no array in C, hence the last.
+// The build lists the APIs that it compiles; the final NULL keeps the array valid without any.
 static const GpuApi* const apis[] = { GPU_APIS_BUILT NULL };
 
 const GpuApi* const*

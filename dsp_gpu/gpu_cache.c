@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compiled modules on disk.  A file is a header, the key's words each with its final zero, and the
-// module; numbers as this machine writes them.
+// Compiled modules on disk.  A file is a header, the words of the key, each with its final zero,
+// and the module; numbers are in the byte order of the machine.
 
 #include "gpu_cache.h"
 
@@ -16,26 +16,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT    "warprack-gpu-1"   // the number counts the formats
-#define MAX_BYTES ((off_t)256 << 20) // a file that is larger is none of ours
+#define FORMAT    "warprack-gpu-1"   // the number is the version of the format
+#define MAX_BYTES ((off_t)256 << 20) // a larger file is invalid
 
 typedef struct Header {
   char format[16];
   uint64_t key_bytes;
   uint64_t module_bytes;
-  uint64_t checksum; ///< Of all the rest
+  uint64_t checksum; ///< Of all other bytes
 } Header;
 
-/// A key in one piece.
+/// A key as one string of bytes.
 typedef struct Key {
   char* text;
   size_t n_bytes;
-  char path[512]; ///< Of its file, "" when there is no folder
+  char path[512]; ///< Of its file, "" if there is no folder
 } Key;
 
 // ---- hash ----
 
-// It guards against accidents; a program that writes to the folder on purpose could do worse.
+// The hash guards against accidents; a program that writes to the folder on purpose could do
+// worse.
 static uint64_t
 checksum(const Header* const header, const void* const key, const void* const module)
 {
@@ -46,7 +47,7 @@ checksum(const Header* const header, const void* const key, const void* const mo
 
 // ---- key ----
 
-// $XDG_CACHE_HOME counts when it is absolute, says the XDG Base Directory Specification.
+// $XDG_CACHE_HOME is valid only if it is absolute (XDG Base Directory Specification).
 static bool
 make_folder(char* const path, const size_t path_bytes)
 {
@@ -61,7 +62,7 @@ make_folder(char* const path, const size_t path_bytes)
   if (length <= 0 || (size_t)length + sizeof("/warprack") > path_bytes) {
     return false;
   }
-  mkdir(path, 0700); // may be there, or not to be had: the next one tells
+  mkdir(path, 0700); // may already exist or fail: the next mkdir() shows it
   strcpy(path + length, "/warprack");
   return !mkdir(path, 0700) || errno == EEXIST;
 }
@@ -114,7 +115,7 @@ key_clear(Key* const key)
 
 // ---- load ----
 
-// The whole file, NULL when there is none.
+// The whole file, NULL if there is none.
 static char*
 read_file(const char* const path, size_t* const n_bytes)
 {
@@ -136,7 +137,7 @@ read_file(const char* const path, size_t* const n_bytes)
   return bytes;
 }
 
-// Whether these are the bytes that were written, of whichever key.
+// True if length and checksum are right, for any key.
 static bool
 is_whole(const char* const bytes, const size_t n_bytes, Header* const header)
 {
@@ -170,7 +171,7 @@ load(const Key* const key, void** const bytes, size_t* const n_bytes)
   const char* const module = file + sizeof(header) + header.key_bytes;
   if (header.key_bytes != key->n_bytes ||
       memcmp(file + sizeof(header), key->text, key->n_bytes) != 0) {
-    free(file); // another key of the same hash
+    free(file); // another key with the same hash
     return false;
   }
   memmove(file, module, header.module_bytes);
@@ -207,7 +208,8 @@ write_all(const int file, const void* const bytes, const size_t n_bytes)
   return true;
 }
 
-// Synchronised before it gets its name: a name never stands for less than the whole file.
+// The file is synchronised before it gets its final name, so that the name never refers to a part
+// of it.
 static bool
 write_file(const int file, const Key* const key, const void* const module, const size_t n_bytes)
 {

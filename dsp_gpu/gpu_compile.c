@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The text that is compiled, and the message when it does not compile.
+// The source text for the compiler, and the message of a compile error.
 
 #include "gpu_compile.h"
 
@@ -27,7 +27,7 @@ gpu_compile_text(const char* const name, const char* const source)
   return length < 0 ? NULL : text;
 }
 
-// Where the first message begins that is an error: warnings may stand before it.
+// Start of the first error message in a log; warnings may precede it.
 static const char*
 first_error(const char* const log)
 {
@@ -43,7 +43,7 @@ gpu_compile_failed(Error* const error, const char* const name, const char* const
 {
   char line[400];
   size_t length = 0;
-  bool is_blank = true; // blanks and newlines in a row become one
+  bool is_blank = true; // several blanks and newlines become one blank
   for (const char* from = first_error(log); *from && length < sizeof(line) - 1U; ++from) {
     const bool was_blank = is_blank;
     is_blank = *from == ' ' || *from == '\n' || *from == '\t' || *from == '\r';

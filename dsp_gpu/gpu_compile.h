@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What both drivers do around a compiler: the kernels that the build embeds, the text that is
-   compiled, and the message when it does not compile.
+   Shared by both implementations: the kernels that the build embeds, the source text for the
+   compiler, and the message of a compile error.
 */
 #ifndef WARPRACK_DSP_GPU_GPU_COMPILE_H
 #define WARPRACK_DSP_GPU_GPU_COMPILE_H
@@ -23,11 +23,11 @@ extern const uint32_t gpu_n_sources;
 /// An embedded kernel file by name, NULL when there is none. [any]
 const GpuSource* gpu_source_find(const char* name);
 
-/// The dialect and a source behind it, with #line directives so that the compiler's messages name
-/// `name` and its lines.  To be freed; NULL without memory. [builder]
+/// The dialect followed by a source, with #line directives so that the compiler's messages have
+/// `name` and its line numbers.  The caller frees it; NULL without memory. [builder]
 char* gpu_compile_text(const char* name, const char* source);
 
-/// Fill `error` with the compile log from its first error on, on one line, and return
+/// Fill `error` with the compile log from its first error on, in one line, and return
 /// STATUS_BAD_ARG. [builder]
 Status gpu_compile_failed(Error* error, const char* name, const char* log);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Faults on demand in front of an implementation of the seam.
+// Injected faults, between the caller and an implementation of GpuApi.
 
 #include "gpu_faults.h"
 
@@ -30,7 +30,7 @@ last_error(GpuDevice* const device, Error* const error)
   }
 }
 
-/// STATUS_DEVICE_LOST on a device that is lost, as every call of the seam answers then.
+/// STATUS_DEVICE_LOST on a lost device, as every call returns then.
 static Status
 check(GpuDevice* const device, Error* const error)
 {
@@ -98,7 +98,7 @@ record(GpuDevice* const device, const GpuWork* const work, GpuRecording** const 
   return status ? status : real->record(device, work, recording, error);
 }
 
-/// What hangs, or fails, does not reach the driver, and so is never done.
+/// A submission that hangs or fails does not reach the driver, so it never ends.
 static Status
 submit(GpuRecording* const recording, const uint64_t sequence)
 {
@@ -115,7 +115,7 @@ submit(GpuRecording* const recording, const uint64_t sequence)
   }
   const bool fails = fault_befalls(FAULT_GPU_ERROR);
   if (fails) {
-    atomic_store(&is_lost, true); // the submission itself is good, as errors come later
+    atomic_store(&is_lost, true); // the submission itself succeeds: asynchronous errors come later
   }
   return fails || atomic_load(&hangs) ? STATUS_OK : real->submit(recording, sequence);
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  A GPU's way to run a stage: one submission for each block.
+  A stage on a GPU: one submission for each block.
 
-  What a submission does is recorded twice, for two slots of host memory that take turns:
+  The work of a submission is recorded twice, for two slots of host memory that alternate:
 
       slot in host memory:  changes ── rows in ──                  ── report ── rows out
                               │          │                               ▲
       recording:         stage_begin     └──▶ kernels of effects ──▶ stage_end ──▶ done
 
-  Small blocks are read and written where they lie, in mapped memory; when the rows of the stage are
-  the rack's and its ring is attached, they lie in the ring, and nothing is copied at all.  For
+  Kernels read and write the rows of small blocks in mapped memory; if the rows of the stage are
+  those of the rack and its ring is attached, they lie in the ring, and nothing is copied.  For
   large blocks, and where the device cannot reach host memory, the recording copies the slot to the
   device and back, and the kernels get the copies; copies of one slot run beside the kernels of the
   other.
 
-  Host nodes keep the parameters: whenever one was set, its words are packed anew and those that
-  differ from what the device has go into the slot's changes.  Connections on the move likewise.
+  Host nodes keep the parameters: after a set, the words of the node are packed again, and those
+  that differ from the device's words go into the slot's changes.  The same holds for connections
+  whose gain moves.
 
-  A block with parameter changes inside runs in parts, one submission each.
+  A block with parameter changes runs in parts, one submission each.
 */
 
 #include "stage_private.h"
@@ -30,7 +31,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_PARTS 8U // of a block; more changes than this share an eighth of it
+#define MAX_PARTS 8U // of a block; with more changes, each part has an eighth of the block
 
 // Some drivers compile when a kernel is launched for the first time.
 #define TRIAL_NS (20U * NS_PER_S)
@@ -99,7 +100,7 @@ word_in_region(const Stage* const stage, const float* const sample)
   return (uint32_t)(sample - (const float*)stage->device->region);
 }
 
-/// Rows to where the kernels look for them.
+/// Copy rows to the place where the kernels read them.
 static void
 bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uint32_t n_frames)
 {
@@ -121,7 +122,8 @@ bring_rows(Stage* const stage, Slot* const slot, const uint32_t first, const uin
   }
 }
 
-// A device that was late once gets nothing more: every stage would wait for the deadline.
+// After one late block nothing more is submitted to the device: every stage would wait for the
+// deadline.
 void
 slot_submit(Stage* const stage, Slot* const slot)
 {
@@ -161,9 +163,9 @@ slot_note_end(Stage* const stage, Slot* const slot)
   slot->is_at_work = false;
 }
 
-/// Look at a slot once; fails when it is not done in time.  The clock comes first: a thread that
-/// was kept from the processor for long looks again before it calls the device late.  The processor
-/// of a device that is the host's own is left to it for a moment.
+/// Poll a slot once; fails if it is past its deadline.  The clock is read before the poll, so that
+/// a thread that was suspended polls again before it calls the device late.  If the device is the
+/// host's own processor, the thread yields it for a moment.
 static bool
 look(Stage* const stage, Slot* const slot)
 {
@@ -200,8 +202,8 @@ slot_wait(Stage* const stage, Slot* const slot)
   }
 }
 
-/// Wait for a slot and take its rows, silence after an error.  Returns the units that were begun
-/// anew.
+/// Wait for a slot and copy its rows, silence after an error.  Returns the number of units that
+/// were reset.
 static uint32_t
 settle(Stage* const stage, Slot* const slot)
 {
@@ -238,7 +240,7 @@ is_ours(const Stage* const stage, const StageEvent* const event)
   return stage->node_place[event->node_index] != 0U;
 }
 
-/// Frames that a part has at least: 1, or so many that there are not too many parts.
+/// Minimum frames of a part: 1, or enough to limit the number of parts.
 static uint32_t
 least_part(const Stage* const stage, const uint32_t n_frames, const StageEvent* const events,
            const uint32_t n_events)

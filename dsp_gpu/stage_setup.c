@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A stage on a device is made, tried out, and freed.
+// Makes, tries and frees a stage on a device.
 
 #include "stage_private.h"
 
@@ -11,10 +11,11 @@
 
 #define N_OWN_ARGS  8U // of STAGE_ARGS
 #define BEGIN_GROUP 64U
-#define MAX_BEGINS  32U // groups that take over changes
+#define MAX_BEGINS  32U // groups that apply changes
 #define WORD_BYTES  4U
 
-#define LAST_WAIT_NS (500U * NS_PER_MS) // for a block that is late, before a device counts as stuck
+// Extra time for a late block before its device counts as stuck.
+#define LAST_WAIT_NS (500U * NS_PER_MS)
 
 // ---- memory and recordings ----
 
@@ -24,7 +25,7 @@ aligned(const size_t n_bytes)
   return (n_bytes + GPU_ALIGNMENT - 1U) / GPU_ALIGNMENT * GPU_ALIGNMENT;
 }
 
-/// A buffer for n words, which may be given.
+/// A buffer of n words, initialised from `words` unless it is NULL.
 static Status
 make_buffer(Device* const device, const size_t n_words, const uint32_t* const words,
             GpuBuffer** const buffer, Error* const error)
@@ -51,7 +52,7 @@ make_buffers(Stage* const stage, Error* const error)
   return status;
 }
 
-/// Whether kernels reach the slots, and an attached ring.
+/// True if kernels access the slots, and an attached ring, directly.
 static bool
 is_mapped(const Stage* const stage)
 {
@@ -62,7 +63,7 @@ is_mapped(const Stage* const stage)
   return device->d_region ? device->info.reaches_host : n_bytes <= device->mapped_bytes;
 }
 
-/// True when what goes to the host is the rack's output, all of it and in order.
+/// True if the rows to the host are exactly the rack's outputs, in order.
 static bool
 ends_the_rack(const StageSpec* const spec)
 {
@@ -73,7 +74,7 @@ ends_the_rack(const StageSpec* const spec)
   return ends;
 }
 
-/// Where things lie: rows in the ring if they can, the rest in the slots.
+/// Choose the place of the rows: in the ring if possible, otherwise in the slots.
 static Status
 lay_out_slot(Stage* const stage, Error* const error)
 {
@@ -96,7 +97,7 @@ lay_out_slot(Stage* const stage, Error* const error)
   return STATUS_OK;
 }
 
-/// A pointer into a slot as the kernels see it.
+/// A pointer into a slot, as an argument of a kernel.
 static GpuArg
 slot_arg(const Slot* const slot, const size_t offset)
 {
@@ -207,8 +208,8 @@ make_slot(Stage* const stage, const uint32_t index, GpuLaunch* const launches, E
   return record(stage, index, launches, error);
 }
 
-/// Submit both recordings with blocks of no frames, which change nothing: whatever a driver does
-/// at the first time is done now.
+/// Submit both recordings with empty blocks, which change nothing, so that all first-time work of
+/// the driver happens now.
 static Status
 try_out(Stage* const stage, Error* const error)
 {
@@ -296,7 +297,7 @@ stage_gpu_rows(const Stage* const stage)
 
 // ---- freed ----
 
-/// Wait for late blocks a little longer: drivers wait for ever when what still runs is freed.
+/// Wait a little longer for late blocks: drivers wait for ever when memory in use is freed.
 static void
 wait_once_more(Stage* const stage)
 {
@@ -307,7 +308,7 @@ wait_once_more(Stage* const stage)
     for (uint32_t s = 0; s < N_SLOTS; ++s) {
       Slot* const slot = &stage->slots[s];
       bool done = false;
-      // A device that is lost has nothing left that could be running.
+      // On a lost device nothing can be running.
       if (slot->is_at_work &&
           (stage->device->api->poll(slot->recording, slot->sequence, &done) || done)) {
         slot_note_end(stage, slot);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Steps to tables and launches.
+// From steps to tables and launches.
 
 #include "stage_tables.h"
 
@@ -13,9 +13,9 @@
 #define UNITY_LINK    LIVE_HEAD
 #define COPY_GROUP    128U // threads of kernels that move rows
 
-/// The unit that wrote a row: the last one of a chain, so far.
+/// The unit that wrote a row: the last one of a chain so far.
 typedef struct Writer {
-  const FxKernel* kernel; ///< NULL: no unit has
+  const FxKernel* kernel; ///< NULL: no unit wrote it
   const DeviceMemory* memory;
   uint32_t word;      ///< Its UNIT_ words
   uint32_t head_word; ///< Those of the chain's first unit
@@ -23,15 +23,16 @@ typedef struct Writer {
   uint32_t n_readers; ///< Connections that read the output
 } Writer;
 
-/// Where things are while the steps are followed.
+/// State while the steps are followed.
 typedef struct Follow {
   const StageSpec* spec;
   StageTables* tables;
   uint32_t* written;    ///< [n_rows] the row's number on the device + 1, or 0: not written yet
   Writer* writers;      ///< [n_rows]
   const MixRow** mixed; ///< [n_rows] what the row is a mix of, or NULL
-  uint32_t* n_readers;  ///< [all units + 1] connections that read the unit's output; from 1
-  uint32_t n_before;    ///< Units of the steps before the one at hand
+  uint32_t* n_readers;  ///< [all units + 1] connections that read the unit's output; [0]: of rows
+                        ///< that no unit wrote
+  uint32_t n_before;    ///< Units of the steps before the current one
   uint32_t* host_row;   ///< [n_rows] place among the rows from the host + 1, or 0
   uint32_t* input;      ///< [n_rows] word of the row's INPUT_ words when it is mixed, or 0
   uint32_t* param_word; ///< [n_nodes] word of the node's parameters, or 0
@@ -89,7 +90,8 @@ compare_links(const void* const a, const void* const b)
   return (left > right) - (left < right);
 }
 
-/// All connections of the stage, each with its words in `live`, behind the one of gain 1.
+/// List all connections of the stage, each with its words in `live`; the first is a constant gain
+/// of 1.
 static Status
 list_links(const StageSpec* const spec, StageTables* const tables, Error* const error)
 {
@@ -112,7 +114,7 @@ list_links(const StageSpec* const spec, StageTables* const tables, Error* const 
   stage_link_words(&unity, 1U, words);
   words_add(&tables->live, words, LINK_WORDS);
   for (uint32_t l = 0; l < tables->n_links; ++l) {
-    stage_link_words(&unity, 1U, words); // the first block brings the connection's own
+    stage_link_words(&unity, 1U, words); // the first block sends the current values
     tables->links[l].live = words_add(&tables->live, words, LINK_WORDS);
   }
   return STATUS_OK;
@@ -129,7 +131,7 @@ link_word(const StageTables* const tables, MixLink* const link)
 
 // ---- rows ----
 
-/// The number that kernels know a row by, as it is now.
+/// The current number of a row for the kernels.
 static uint32_t
 row_number(Follow* const follow, const uint32_t row)
 {
@@ -150,12 +152,12 @@ launch_add(StageTables* const tables)
   return &tables->launches[tables->n_launches++];
 }
 
-/// The delayed terms of a mix get rows of their own; one launch for each chunk that has lines.
+/// Give the delayed terms of a mix their own rows; one launch for each chunk that has lines.
 static void
 delay_terms(Follow* const follow, const StageStep* const step, uint32_t* const delayed)
 {
   StageTables* const tables = follow->tables;
-  const Chunk* chunk = NULL; // of the launch at hand
+  const Chunk* chunk = NULL; // of the current launch
   uint32_t t = 0;
   for (uint32_t r = 0; r < step->n_rows; ++r) {
     for (uint32_t i = 0; i < step->rows[r].n_terms; ++i, ++t) {
@@ -186,7 +188,7 @@ delay_terms(Follow* const follow, const StageStep* const step, uint32_t* const d
   }
 }
 
-/// Remember what the rows of a mix are made of.
+/// Record the terms of the rows of a mix.
 static Status
 follow_mix(Follow* const follow, const StageStep* const step, Error* const error)
 {
@@ -221,7 +223,7 @@ follow_mix(Follow* const follow, const StageStep* const step, Error* const error
   return STATUS_OK;
 }
 
-/// The INPUT_ words of a row: its mix, or the row itself.
+/// The INPUT_ words of a row: those of its mix, or the row itself.
 static void
 input_words(Follow* const follow, const uint32_t row, uint32_t* const words)
 {
@@ -239,7 +241,7 @@ input_words(Follow* const follow, const uint32_t row, uint32_t* const words)
   words[INPUT_N_TERMS] = 1U;
 }
 
-/// INPUT_ words of n rows in succession; the word of the first.
+/// Write INPUT_ words of n rows in succession; returns the word of the first.
 static uint32_t
 inputs_add(Follow* const follow, const uint32_t* const rows, const uint32_t n)
 {
@@ -257,7 +259,7 @@ inputs_add(Follow* const follow, const uint32_t* const rows, const uint32_t n)
 
 // ---- units ----
 
-/// The word of a node's parameters, which go to `live` with its first unit.
+/// The word of a node's parameters; its first unit adds them to `live`.
 static uint32_t
 params_of(Follow* const follow, const StageStep* const step, const BatchUnit* const unit)
 {
@@ -295,7 +297,7 @@ unit_words(Follow* const follow, const StageStep* const step, const uint32_t u,
   words[UNIT_OUT] = words_add(&follow->tables->table, unit->out_rows, unit->n_out);
 }
 
-/// True when the units of two nodes can share launches.
+/// True if the units of two nodes can share launches.
 static bool
 run_together(const DeviceMemory* const a, const DeviceMemory* const b)
 {
@@ -320,7 +322,7 @@ run_together(const DeviceMemory* const a, const DeviceMemory* const b)
   return true;
 }
 
-/// A unit has written a row, which kernels know by a number.
+/// Record the unit that has written a row, and the row's number for the kernels.
 static void
 note_written(Follow* const follow, const uint32_t row, const uint32_t number, const Writer writer)
 {
@@ -332,7 +334,7 @@ note_written(Follow* const follow, const uint32_t row, const uint32_t number, co
 
 // ---- launches ----
 
-/// A launch for each pass over units in the table.
+/// Add a launch for each pass over units in the table.
 static void
 launch_passes(StageTables* const tables, const FxKernel* const kernel,
               const DeviceMemory* const memory, const uint32_t first, const uint32_t n_units)
@@ -354,7 +356,7 @@ launch_passes(StageTables* const tables, const FxKernel* const kernel,
   }
 }
 
-/// The launches of all units that run together with unit `first`; marks them as done.
+/// Add the launches of all units that run together with unit `first`, and mark the units as done.
 static void
 launch_units(Follow* const follow, const StageStep* const step, const uint32_t first,
              bool* const done)
@@ -394,12 +396,12 @@ launch_units(Follow* const follow, const StageStep* const step, const uint32_t f
 
 // ---- chains ----
 
-/// How many connections read the output of each unit.  writer: [n_rows] zeroes.
+/// Count the connections that read the output of each unit. writer: [n_rows] zeros.
 static void
 count_readers(Follow* const follow, uint32_t* const writer)
 {
   const StageSpec* const spec = follow->spec;
-  uint32_t* const n_readers = follow->n_readers; // [0]: of rows that no unit wrote
+  uint32_t* const n_readers = follow->n_readers; // [0]: rows that no unit wrote
   uint32_t n_units = 0;
   for (uint32_t s = 0; s < spec->n_steps; ++s) {
     const StageStep* const step = &spec->steps[s];
@@ -424,7 +426,7 @@ count_readers(Follow* const follow, uint32_t* const writer)
   }
 }
 
-/// The writer of all that a unit reads, when the unit can run behind it in one launch; else NULL.
+/// The unit that wrote all inputs of a unit, if both can run in one launch; otherwise NULL.
 static const Writer*
 writer_before(const Follow* const follow, const StageStep* const step, const uint32_t u)
 {
@@ -443,8 +445,8 @@ writer_before(const Follow* const follow, const StageStep* const step, const uin
   return follows ? before : NULL;
 }
 
-/// Add a unit to the chain behind `before`.  The chain runs where its first unit does, when rows
-/// that the plan uses later may still be in use: so its output gets a row of its own.
+/// Add a unit to the chain behind `before`.  The chain runs at the place of its first unit, when
+/// rows that the plan uses later may still be in use: so its output gets its own row.
 static void
 chain_unit(Follow* const follow, const StageStep* const step, const uint32_t u, const Writer before)
 {

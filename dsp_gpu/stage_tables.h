@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   From the steps of a stage to what kernels read (kernels/layout.h) and to the list of launches.
+   From the steps of a stage to the tables of the kernels (kernels/layout.h) and to the list of
+   launches.
 
-   Mixes make no launch of their own: a kernel adds up the terms of its inputs as it reads them.
-   Rows keep the plan's numbers on the device; what is read before the stage has written it comes
-   from the host; delayed terms are read from further rows, which stage_delay fills.  Units that
-   follow each other and share a kernel that allows it become chains of one launch.  The last
-   launch, stage_end, adds up what goes to the host.  All [builder].
+   Mixes need no launch: a kernel sums the terms of its inputs as it reads them.  Rows keep the
+   plan's numbers on the device; a row that is read before the stage has written it comes from the
+   host; delayed terms are read from additional rows, which stage_delay fills.  Units in series with
+   the same kernel become chains of one launch, if the kernel allows it.  The last launch,
+   stage_end, sums the rows that go to the host.  All [builder].
 */
 #ifndef WARPRACK_DSP_GPU_STAGE_TABLES_H
 #define WARPRACK_DSP_GPU_STAGE_TABLES_H
@@ -15,11 +16,11 @@
 
 #include "engine/base/arena.h"
 
-/// A list of words that grows.
+/// A growing list of words.
 typedef struct Words {
   uint32_t* at; ///< [n]
   uint32_t n, capacity;
-  bool failed; ///< Out of memory on the way
+  bool failed; ///< An allocation failed
 } Words;
 
 /// A node whose parameters the host keeps.
@@ -28,8 +29,8 @@ typedef struct TableNode {
   const FxInfo* fx;
   void* node;
   const uint32_t* n_sets;
-  uint32_t seen; ///< [player] *n_sets when the parameters were packed last
-  bool is_dirty; ///< [player] To be packed: never was, or set within a block
+  uint32_t seen; ///< [player] *n_sets when the parameters were last packed
+  bool is_dirty; ///< [player] To be packed: it never was, or a parameter was set within a block
   uint32_t node_index;
   uint32_t live; ///< Word
   uint32_t n_words;
@@ -46,23 +47,24 @@ typedef struct TableLaunch {
   uint32_t group_size;
   FxKernelSize sizes[FX_KERNEL_SIZES];
   uint32_t groups[2];
-  const Chunk* chunk; ///< NULL: it uses no node's memory
+  const Chunk* chunk; ///< NULL: the launch uses no memory of nodes
   uint32_t first;     ///< Word in the table
   uint32_t n_units;
-  bool reports; ///< The kernel has one more argument: the stage's report
+  bool reports; ///< The kernel has an additional argument: the stage's report
 } TableLaunch;
 
 typedef struct StageTables {
   Arena arena;
   Words table;
-  Words live;       ///< At the start
+  Words live;       ///< Initial values
   TableNode* nodes; ///< [n_nodes]
   uint32_t n_nodes;
   TableLink* links; ///< [n_links], by address
   uint32_t n_links;
-  TableLaunch* launches; ///< [n_launches], stage_begin not among them
+  TableLaunch* launches; ///< [n_launches], without stage_begin
   uint32_t n_launches;
-  uint32_t* in_rows; ///< [n_in] rows of the plan, in their order in host memory: the rack's first
+  uint32_t* in_rows; ///< [n_in] rows of the plan, in their order in host memory: the rack's rows
+                     ///< first
   uint32_t n_in;
   uint32_t n_rows; ///< On the device
   uint32_t row_stride;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// CUDA behind the seam of gpu.h: the driver, its devices and contexts, and errors.
+// The CUDA implementation of gpu.h: driver, devices, contexts and errors.
 
 #include "cuda_private.h"
 #include "nvrtc_compile.h"
@@ -74,7 +74,7 @@ cuda_enter(GpuDevice* const device, Error* const error)
   return cuda_check(device, cuda.ctx_set_current(device->context), "cuCtxSetCurrent", error);
 }
 
-/// A driver that refuses before there is a context has lost nothing.
+/// Error of a call that fails before a context exists; the device is not lost.
 static Status
 refused(const CUresult result, const char* const call, Error* const error)
 {
@@ -107,8 +107,8 @@ count_devices(int* const n_devices, Error* const error)
 static Status
 open_driver(Error* const error)
 {
-  // Lazy loading, the default since 12.2, lets the first launch of a kernel wait for the whole
-  // context.  The driver reads this when it is initialised.
+  // With lazy loading, the default since 12.2, the first launch of a kernel waits for the whole
+  // context.  The driver reads this variable when it is initialised.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   const Status status = cuda_driver_open(cuda_library_names, &cuda, error);
   if (status) {
@@ -143,7 +143,8 @@ cuda_n_devices(void)
   return is_loaded && !count_devices(&n_devices, NULL) ? (uint32_t)n_devices : 0U;
 }
 
-/// "580.65.06 (CUDA 13.0)"; without the kernel module's version where that cannot be read.
+/// For example "580.65.06 (CUDA 13.0)"; only the CUDA version if the version of the kernel module
+/// cannot be read.
 static void
 describe_driver(char* const text, const size_t n_bytes)
 {
@@ -164,7 +165,7 @@ describe_driver(char* const text, const size_t n_bytes)
            version % 1000 / 10);
 }
 
-/// An attribute of a device, 0 when the driver cannot tell; the first failure stays in *result.
+/// An attribute of a device, 0 if the driver returns an error; the first error stays in *result.
 static uint32_t
 attribute(const CUdevice handle, const CUdevice_attribute which, CUresult* const result)
 {
@@ -207,7 +208,8 @@ cuda_describe(const uint32_t index, GpuDeviceInfo* const info, Error* const erro
   }
   GpuDeviceInfo found = { .is_gpu = true };
   CUresult result =
-      cuda.device_get_name(found.name, (int)sizeof(found.name) - 1, handle); // stays terminated
+      // The last byte stays 0.
+      cuda.device_get_name(found.name, (int)sizeof(found.name) - 1, handle);
   if (result) {
     return refused(result, "cuDeviceGetName", error);
   }
@@ -217,7 +219,7 @@ cuda_describe(const uint32_t index, GpuDeviceInfo* const info, Error* const erro
     return refused(result, "cuDeviceTotalMem", error);
   }
   found.memory_bytes = n_bytes;
-  found.largest_bytes = n_bytes; // CUDA sets no limit of its own
+  found.largest_bytes = n_bytes; // CUDA has no smaller limit for one buffer
   found.compute_units = attribute(handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &result);
   found.max_group = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &result);
   found.local_bytes = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &result);
@@ -255,14 +257,15 @@ make_lane(GpuDevice* const device, CudaLane* const lane, Error* const error)
   if (!status) {
     status = make_event(device, &lane->kernels_done, error);
   }
-  if (!status) { // so that the other lane's first submission finds it done
+  if (!status) { // so that the first submission of the other lane finds the event recorded
     status = cuda_check(device, cuda.event_record(lane->kernels_done, lane->stream),
                         "cuEventRecord", error);
   }
   return status;
 }
 
-/// All that a device needs beside its context; what was made is freed by cuda_close().
+/// Make all that a device needs besides its context; on error cuda_close() frees the parts that
+/// exist.
 static Status
 furnish(GpuDevice* const device, Error* const error)
 {
@@ -355,7 +358,7 @@ cuda_open(const uint32_t index, GpuDevice** const device, Error* const error)
     free(opened);
     return refused(result, "cuDeviceGetAttribute", error);
   }
-  // Spin: a wait that sleeps costs a wake-up of the scheduler.
+  // Spin: a sleeping wait would add the scheduler's wake-up time.
   result = cuda.ctx_create(&opened->context, CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST, handle);
   if (result || !opened->context) {
     free(opened);

@@ -32,7 +32,7 @@ open_first(const char* const* const names, const char** const name, Error* const
       *name = names[n];
       return library;
     }
-    if (n == 0U) { // the name that an installed driver has; the others are guesses
+    if (n == 0U) { // the name of an installed driver; the other names are guesses
       snprintf(first_reason, sizeof(first_reason), "%s", dlerror());
     }
   }
@@ -69,9 +69,9 @@ cuda_driver_open(const char* const* const names, CudaDriver* const driver, Error
   return STATUS_OK;
 }
 
-// Errors after which the driver answers every call of the context with the same error: cuda.h says
-// of most of them that the process has to be relaunched; of the rest that context or device is
-// gone.
+// Sticky errors: after one of them the driver returns the same error for every call on the
+// context.  For most of them cuda.h says that the process has to be relaunched; for the rest, that
+// context or device is gone.
 static const CUresult sticky_results[] = {
   CUDA_ERROR_DEINITIALIZED,
   CUDA_ERROR_INVALID_CONTEXT,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    NVIDIA's driver, opened at run time: a table of the functions of the CUDA driver API that
-   warprack calls, and the driver's errors as a Status and in words.
+   warprack calls, and the conversion of the driver's errors to Status and text.
 
    Each function is looked up under the versioned name that the driver's library exports for the
    signature in cudaTypedefs.h, so that the headers of any toolkit from 11.4 on give the same
@@ -20,8 +20,8 @@
 /// PFN_cuFuncLoad_v12040, which headers before 12.4 do not have.
 typedef CUresult(CUDAAPI* CudaFuncLoad)(CUfunction function);
 
-/// REQUIRED(member, symbol, type) for what warprack cannot do without, then OPTIONAL(member,
-/// symbol, type, capability).
+/// REQUIRED(member, symbol, type) for each required function, then OPTIONAL(member, symbol, type,
+/// capability).
 #define CUDA_FUNCTIONS(REQUIRED, OPTIONAL)                                                         \
   REQUIRED(get_error_name, "cuGetErrorName", PFN_cuGetErrorName_v6000)                             \
   REQUIRED(get_error_string, "cuGetErrorString", PFN_cuGetErrorString_v6000)                       \
@@ -70,14 +70,14 @@ typedef CUresult(CUDAAPI* CudaFuncLoad)(CUfunction function);
   REQUIRED(graph_exec_destroy, "cuGraphExecDestroy", PFN_cuGraphExecDestroy_v10000)                \
   OPTIONAL(func_load, "cuFuncLoad", CudaFuncLoad, CUDA_HAS_FUNC_LOAD)
 
-/// Loads a kernel at once, whatever CUDA_MODULE_LOADING says (12.4).
+/// Loads a kernel at once, regardless of CUDA_MODULE_LOADING (12.4).
 #define CUDA_HAS_FUNC_LOAD 0x1U
 
 #define CUDA_REQUIRED_MEMBER(member, symbol, type)             type member;
 #define CUDA_OPTIONAL_MEMBER(member, symbol, type, capability) type member;
 
 typedef struct CudaDriver {
-  uint32_t has; ///< CUDA_HAS_*: the optional functions that are there
+  uint32_t has; ///< CUDA_HAS_*: the optional functions that were found
   CUDA_FUNCTIONS(CUDA_REQUIRED_MEMBER, CUDA_OPTIONAL_MEMBER)
 } CudaDriver;
 
@@ -88,24 +88,24 @@ typedef struct CudaDriver {
 extern const char* const cuda_library_names[];
 
 /**
-   Open the first library that is there and look everything up.  The library stays for the life of
-   the process: drivers have threads and do not like to be unloaded.
+   Open the first library that exists and look all functions up.  The library stays open for the
+   life of the process: drivers start threads and may crash when they are unloaded.
 
    @param names NULL-terminated, at least one.
    @param[out] driver Untouched on error.
-   @return STATUS_NO_BACKEND with the linker's words, or the function that is missing, and what to
+   @return STATUS_NO_BACKEND with the linker's message or the missing function, and the package to
    install.
 */
 NODISCARD Status // [main]
 cuda_driver_open(const char* const* names, CudaDriver* driver, Error* error);
 
-/// The kind of an error of the driver. [any]
+/// The Status of a driver's error. [any]
 Status cuda_status(CUresult result);
 
 /// Set the error of a call that reported success but returned NULL. [any, not rt]
 Status cuda_made_nothing(const char* call, Error* error);
 
-/// "call: CUDA_ERROR_NAME: the driver's sentence", and the status of it. [any, not rt]
+/// Set the error "call: CUDA_ERROR_NAME: the driver's text" and return its Status. [any, not rt]
 Status cuda_error(const CudaDriver* driver, CUresult result, const char* call, Error* error);
 
 #endif

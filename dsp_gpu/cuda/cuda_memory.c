@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory of the device, and host memory that it reaches.  Every transfer is asynchronous, in a
+// Device memory, and host memory that the device can access.  Every transfer is asynchronous, in a
 // stream, and from or to pinned memory: an asynchronous copy of pageable memory holds the lock of
-// the context, and the worker would wait for it.
+// the context, and the player would wait for it.
 
 #include "cuda_private.h"
 
@@ -87,7 +87,7 @@ cuda_buffer_free(GpuBuffer* const buffer)
   }
 }
 
-// Copies at once: through the staging memory, piece by piece
+// Copies that block: through the staging memory, piece by piece
 
 static Status
 check_range(const GpuBuffer* const buffer, const size_t offset, const size_t n_bytes,
@@ -157,7 +157,7 @@ cuda_buffer_read(GpuBuffer* const buffer, const size_t offset, void* const to, c
 
 // Host memory
 
-/// Find the device's address of memory that is pinned already, and hand the object out.
+/// Find the device's address of pinned memory and return the object.
 static Status
 map(GpuHostMemory* const made, GpuHostMemory** const host, Error* const error)
 {
@@ -223,7 +223,7 @@ cuda_host_new(GpuDevice* const device, const size_t n_bytes, GpuHostMemory** con
                                           CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
                       &made->h_memory, "cuMemHostAlloc", error);
   if (!status) {
-    memset(made->h_memory, 0, n_bytes); // the driver promises nothing
+    memset(made->h_memory, 0, n_bytes); // the driver does not zero it
     status = map(made, host, error);
     if (status) {
       cuda.mem_free_host(made->h_memory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Kernels for the CUDA half: source through NVRTC to a cubin, a cubin into the context.
+// Kernels on CUDA: source through NVRTC to a cubin, a cubin into the context.
 
 #include "cuda_private.h"
 #include "nvrtc_compile.h"
@@ -13,7 +13,7 @@
 
 #define MAX_OPTIONS 32U
 
-/// What a cubin depends on, for gpu_cache.h: one word each.
+/// The gpu_cache.h key of a cubin, one word for each member.
 typedef struct Key {
   char target[16];
   const char* words[MAX_OPTIONS + 5U];
@@ -54,8 +54,8 @@ load_cubin(GpuModule* const module, const char* const name, const void* const cu
   return status ? error_set(error, status, "%s: %s", name, words.text) : STATUS_OK;
 }
 
-/// True when the cache has a cubin that the driver takes; one that it does not take is compiled
-/// anew and written over.
+/// Load the cubin from the cache.  Returns false if there is none or the driver rejects it; a
+/// rejected cubin is compiled again and overwritten.
 static bool
 load_from_cache(GpuModule* const module, const Key* const key)
 {
@@ -79,7 +79,8 @@ compile(GpuModule* const module, const NvrtcJob* const job, const Key* const key
     status = load_cubin(module, job->name, result.cubin, error);
   }
   if (!status) {
-    gpu_cache_store(key->words, result.cubin, result.n_bytes); // without, the next start compiles
+    // If this fails, the next start compiles again.
+    gpu_cache_store(key->words, result.cubin, result.n_bytes);
   }
   free(result.cubin);
   free(result.log);
@@ -154,7 +155,7 @@ cuda_kernel_get(GpuModule* const module, const char* const name, GpuKernel** con
     return status;
   }
   for (GpuKernel* known = module->kernels; known; known = known->next) {
-    if (!strcmp(known->name, name)) { // every plan asks for the same ones
+    if (!strcmp(known->name, name)) { // every plan requests the same kernels
       *kernel = known;
       return STATUS_OK;
     }
@@ -167,8 +168,8 @@ cuda_kernel_get(GpuModule* const module, const char* const name, GpuKernel** con
   Error words;
   status = cuda_check_made(device, cuda.module_get_function(&made->function, module->module, name),
                            &made->function, "cuModuleGetFunction", &words);
-  // With eager loading this finds the kernel loaded; it holds also where another part of the
-  // process initialised the driver before CUDA_MODULE_LOADING was set.
+  // Usually eager loading has already loaded the kernel.  This call is for a process that
+  // initialised the driver before CUDA_MODULE_LOADING was set.
   if (!status && (cuda.has & CUDA_HAS_FUNC_LOAD)) {
     status = cuda_check(device, cuda.func_load(made->function), "cuFuncLoad", &words);
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What the parts of the CUDA half share: cuda.c (driver, devices), cuda_memory.c, cuda_module.c and
-   cuda_record.c (recordings; how slots overlap is told there).
+   Shared by the files of the CUDA implementation: cuda.c (driver, devices), cuda_memory.c,
+   cuda_module.c and cuda_record.c (recordings, and how slots overlap).
 
-   Builder and worker use a device at the same time.  The worker touches only `lanes` and the atomic
-   members; the copy and compute streams, the joints and the staging memory are the builder's.
+   Builder and player use a device at the same time.  The player touches only `lanes` and the atomic
+   members; the copy and compute streams, the events that join them and the staging memory belong to
+   the builder.
 */
 #ifndef WARPRACK_DSP_GPU_CUDA_CUDA_PRIVATE_H
 #define WARPRACK_DSP_GPU_CUDA_CUDA_PRIVATE_H
@@ -16,9 +17,9 @@
 #include <stdatomic.h>
 
 #define CUDA_N_LANES     2U
-#define CUDA_SPARE_WORDS 16U // pinned memory is slow to get, and to give back stops the device
+#define CUDA_SPARE_WORDS 16U // pinned memory is slow to allocate, and freeing it stalls the device
 
-/// The way of every second submission to the device.
+/// A stream for every second submission to the device.
 typedef struct CudaLane {
   CUstream stream;      ///< Submissions of one lane run one after another
   CUevent kernels_done; ///< Recorded by each submission after its last kernel
@@ -29,25 +30,27 @@ struct GpuDevice {
   uint32_t capability; ///< 10 * major + minor
   CudaLane lanes[CUDA_N_LANES];
 
-  // The builder's: what recordings are captured from, and what copies and clears at once
+  // The builder's streams: recordings are captured from them, and they run copies and clears
   CUstream copy_in, compute, copy_out;
   CUevent copied_in, computed, marked, copied_out; ///< Join the streams of a recording
   void* h_staging;                                 ///< Pinned, CUDA_STAGING_BYTES
-  GpuHostMemory* spare_words[CUDA_SPARE_WORDS]; ///< [n_spare_words] of recordings that were freed
+  GpuHostMemory* spare_words[CUDA_SPARE_WORDS];    ///< [n_spare_words] from freed recordings
   uint32_t n_spare_words;
   GpuModule* done_module;
   GpuKernel* done_kernel; ///< Writes the done word
 
-  CUstream nudges;         ///< Waits for nothing; of the thread that keeps the device awake
+  CUstream nudges;         ///< Depends on no other stream; used by the thread that keeps the device
+                           ///< awake
   GpuKernel* nudge_kernel; ///< Does nothing
 
-  atomic_uint n_objects;          ///< Made with the functions of the seam and not yet freed
+  atomic_uint n_objects;          ///< Objects made through GpuApi and not yet freed
   atomic_int last_result;         ///< CUresult of the last failed submit() or poll()
-  _Atomic(const char*) last_call; ///< And what was called
+  _Atomic(const char*) last_call; ///< The name of that call
   atomic_bool is_lost;            ///< A sticky error has happened
 };
 
-#define CUDA_STAGING_BYTES ((size_t)1 << 20U) // a copy's fixed cost is a few percent of its time
+// Large enough that the fixed cost of a copy is a few percent of its time.
+#define CUDA_STAGING_BYTES ((size_t)1 << 20U)
 
 struct GpuBuffer {
   GpuDevice* device;
@@ -58,9 +61,9 @@ struct GpuBuffer {
 struct GpuHostMemory {
   GpuDevice* device;
   void* h_memory;
-  CUdeviceptr d_memory; ///< The same memory as the device sees it
+  CUdeviceptr d_memory; ///< The device's address of the same memory
   size_t n_bytes;
-  bool is_registered; ///< The caller's memory, else the driver's
+  bool is_registered; ///< True: the caller's memory; false: the driver's
 };
 
 struct GpuKernel {
@@ -81,7 +84,7 @@ extern CudaDriver cuda; ///< Filled by load()
 /// Make the context current in this thread; STATUS_DEVICE_LOST on a lost device. [any]
 NODISCARD Status cuda_enter(GpuDevice* device, Error* error);
 
-/// Error and status of a call on a device; notes that the device is lost.  STATUS_OK for
+/// Error and status of a call on a device; records if the device is lost.  STATUS_OK for
 /// CUDA_SUCCESS. [main, builder]
 NODISCARD Status cuda_check(GpuDevice* device, CUresult result, const char* call, Error* error);
 
@@ -90,7 +93,7 @@ NODISCARD Status cuda_check(GpuDevice* device, CUresult result, const char* call
 NODISCARD Status cuda_check_made(GpuDevice* device, CUresult result, const void* made,
                                  const char* call, Error* error);
 
-/// As cuda_check() without words, which last_error() gives later. [player]
+/// As cuda_check(), but without a text; last_error() returns it later. [player]
 Status cuda_note(GpuDevice* device, CUresult result, const char* call);
 
 // cuda_memory.c, as in GpuApi
@@ -120,7 +123,7 @@ Status cuda_poll(GpuRecording* recording, uint64_t sequence, bool* done);
 Status cuda_nudge(GpuDevice* device);
 Status cuda_finish(GpuDevice* device, Error* error);
 
-/// Source of the kernel that every recording ends with, and of one that does nothing.
+/// Source of the kernel that ends every recording, and of a kernel that does nothing.
 extern const char cuda_done_source[];
 #define CUDA_DONE_KERNEL  "warprack_done"
 #define CUDA_NUDGE_KERNEL "warprack_nudge"

@@ -8,29 +8,29 @@
       compute          └─ wait* ─ K ─ K ─ K ─┬─────────── record* ─────marked─┤
       copy_out                       computed └─ C C ─ done word ── copied_out┘
 
-  Double buffering.  A graph launched into a stream runs after all that is in the stream, so graphs
-  of one stream cannot overlap at all.  Recordings of even slots are therefore launched into one
-  stream and those of odd slots into another, the two lanes.  What has to stay in order is the
-  kernels, because they hand state from block to block.  Each lane has an event for that: the node
-  record* of a graph records its own lane's event behind the last kernel, and the node wait* in
-  front of the first kernel waits for the other lane's.  Both are external event nodes: a launch
-  acts on the events as if cuEventRecord() and cuStreamWaitEvent() were called at that moment, so
-  wait* waits for the submission before, and no graph waits for an event that it records itself.
-  Submissions to one lane in succession (one slot twice, a new plan) are in order by the stream
-  alone.  So kernels follow kernels in every order of submission, and in the usual one, even and odd
-  in turn, nothing else waits:
+  Double buffering.  A graph launched into a stream runs after everything before it in the stream,
+  so graphs of one stream never overlap.  Recordings of even slots are therefore launched into one
+  stream and those of odd slots into another, the two lanes.  Only the kernels have to stay in
+  order, because they pass state from block to block.  Each lane has an event for this order: the
+  node record* of a graph records the event of its lane behind the last kernel, and the node wait*
+  in front of the first kernel waits for the event of the other lane.  Both are external event
+  nodes: a launch acts on the events as if cuEventRecord() and cuStreamWaitEvent() were called at
+  that moment, so wait* waits for the submission before, and no graph waits for an event that it
+  records itself.  Submissions to one lane in succession (one slot twice, a new plan) are in order
+  by the stream alone.  So kernels run in the order of submission, and in the usual order, even and
+  odd slots in turn, nothing else waits:
 
       lane 0   in ── kernels ── out, done             in ── kernels ── out, done
                         └───────────┐ event 0   ┌────────┘ event 1
       lane 1            in ──────── kernels ── out, done
 
   The done word.  The last node is a kernel of one thread that copies the sequence number of the
-  block from one word of mapped host memory to another, behind a fence at system scope: whoever sees
-  the number sees the block.  A memory operation (cuStreamWriteValue64, or a graph's batch node)
-  could write it too, but its value is part of the graph: each block would need a second driver
-  call, to set the node's parameters or to write from the stream, and not every driver and device
-  has memory operations.  The kernel costs a launch inside the graph and a read over the bus, and
-  runs everywhere.
+  block from one word of mapped host memory to another, behind a fence at system scope: a thread
+  that reads the number also sees the block.  A memory operation (cuStreamWriteValue64, or a
+  graph's batch node) could write it too, but its value is part of the graph: each block would need
+  a second driver call, to set the node's parameters or to write from the stream, and not every
+  driver and device has memory operations.  The kernel costs a launch inside the graph and a read
+  over the bus, and runs everywhere.
 
   After cuda_record() a block is: store the number, cuGraphLaunch(), read the word.
 */
@@ -41,8 +41,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A stream's query costs as much as some hundred reads of the word and takes the context's lock; an
-// asynchronous error is seen this many polls late, tens of microseconds.
+// A query of a stream costs as much as some hundred reads of the word, and takes the context's
+// lock.  An asynchronous error is found at most this many polls late, tens of microseconds.
 #define POLLS_PER_QUERY 1024U
 
 #define CACHE_LINE 128U // two lines of 64 bytes: processors fetch them in pairs
@@ -59,17 +59,17 @@ const char cuda_done_source[] =
     "{\n"
     "}\n";
 
-/// Mapped memory between one recording and the host.
+/// Mapped memory shared by one recording and the host.
 typedef struct Words {
-  alignas(CACHE_LINE) _Atomic uint64_t sequence; ///< Written by the worker, read by the device
-  alignas(CACHE_LINE) _Atomic uint64_t done;     ///< Written by the device, read by the worker
+  alignas(CACHE_LINE) _Atomic uint64_t sequence; ///< Written by the player, read by the device
+  alignas(CACHE_LINE) _Atomic uint64_t done;     ///< Written by the device, read by the player
 } Words;
 
 struct GpuRecording {
   GpuDevice* device;
   CudaLane* lane;
   CUgraphExec graph;
-  GpuHostMemory* memory; ///< Of the words
+  GpuHostMemory* memory; ///< The memory of `words`
   Words* words;
   uint32_t n_polls; ///< Since the submission
 };
@@ -127,7 +127,7 @@ check_work(const GpuWork* const work, Error* const error)
 
 // Capture
 
-/// Let `later` go on from where `sooner` is.
+/// Let `later` wait for the current end of `sooner`.
 static Status
 join(GpuDevice* const device, const CUstream sooner, const CUevent event, const CUstream later,
      Error* const error)
@@ -155,7 +155,7 @@ capture_in(GpuDevice* const device, const GpuWork* const work, Error* const erro
   return status ? status : join(device, device->copy_in, device->copied_in, device->compute, error);
 }
 
-/// Kernel parameters are copied while they are captured.
+/// The driver copies kernel parameters during the capture.
 static Status
 capture_launch(GpuDevice* const device, const GpuLaunch* const launch, const CUstream cu_stream,
                Error* const error)
@@ -254,7 +254,7 @@ capture_all(const GpuRecording* const recording, const GpuWork* const work, Erro
   return status;
 }
 
-/// Capture on this thread only: the worker goes on launching meanwhile.
+/// The capture is limited to this thread, so that the player can launch meanwhile.
 static Status
 capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph* const graph,
         Error* const error)
@@ -267,7 +267,7 @@ capture(const GpuRecording* const recording, const GpuWork* const work, CUgraph*
     return status;
   }
   status = capture_all(recording, work, error);
-  // Also after an error, since the streams have to leave the capture.
+  // Also after an error, to end the capture of the streams.
   const CUresult result = cuda.stream_end_capture(device->copy_in, graph);
   return status ? status : cuda_check_made(device, result, graph, "cuStreamEndCapture", error);
 }
@@ -280,7 +280,7 @@ instantiate(GpuRecording* const recording, const CUgraph graph, Error* const err
   GpuDevice* const device = recording->device;
   Status status = cuda_check_made(device, cuda.graph_instantiate(&recording->graph, graph, 0U),
                                   &recording->graph, "cuGraphInstantiateWithFlags", error);
-  if (!status) { // now rather than with the first launch
+  if (!status) { // upload now rather than with the first launch
     status = cuda_check(device, cuda.graph_upload(recording->graph, device->copy_in),
                         "cuGraphUpload", error);
   }
@@ -289,7 +289,7 @@ instantiate(GpuRecording* const recording, const CUgraph graph, Error* const err
                              "cuStreamSynchronize", error);
 }
 
-/// Words that say nothing yet.
+/// Allocate the words of a recording, or reuse a spare; both words are 0.
 static Status
 take_library_log(GpuRecording* const recording, Error* const error)
 {
@@ -379,7 +379,7 @@ cuda_recording_free(GpuRecording* const recording)
   free(recording);
 }
 
-// The worker's part
+// The player's part
 
 Status
 cuda_submit(GpuRecording* const recording, const uint64_t sequence)

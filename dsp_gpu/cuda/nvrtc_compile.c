@@ -15,7 +15,7 @@
 #define MAX_OPTIONS 64U
 #define MAX_ARCHS   64
 
-// A larger size from NVRTC is an error: the log and the cubin of a kernel have kilobytes.
+// A larger size from NVRTC is an error: the log and the cubin of a kernel have a few kilobytes.
 #define MAX_RESULT_BYTES ((size_t)256 << 20U)
 
 #define NVRTC_FUNCTIONS(X)                                                                         \
@@ -47,8 +47,8 @@ typedef struct Symbol {
 
 static const Symbol symbols[] = { NVRTC_FUNCTIONS(ROW) };
 
-// Newest first: it knows the most architectures.  The name without a number comes with the
-// toolkit's development files and is whatever version there is.
+// Newest first: the newest supports the most architectures.  The name without a number comes with
+// the toolkit's development files and may be any version.
 static const char* const library_names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                              "libnvrtc.so", NULL };
 

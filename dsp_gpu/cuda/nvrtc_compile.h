@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   NVIDIA's run-time compiler: CUDA C to a cubin, the machine code of one architecture.  The library
-   (NVRTC, of the CUDA Toolkit) is opened when it is first needed; it needs no GPU and no driver.
+   NVIDIA's run-time compiler: CUDA C to a cubin, the machine code of one architecture.  The
+   library (NVRTC, of the CUDA Toolkit) is opened at first use; it needs no GPU and no driver.
 
-   A cubin rather than PTX: nothing is left to compile in the driver, and a driver older than the
-   compiler can still run it.
+   A cubin rather than PTX: the driver compiles nothing, and a driver older than the compiler can
+   run it.
 */
 #ifndef WARPRACK_DSP_GPU_CUDA_NVRTC_COMPILE_H
 #define WARPRACK_DSP_GPU_CUDA_NVRTC_COMPILE_H
@@ -18,30 +18,32 @@ typedef struct NvrtcJob {
   const char* name;           ///< File name in messages, e.g. "fx_gain.cu"
   const char* source;         ///< Whole text
   uint32_t capability;        ///< Of the device: 10 * major + minor
-  const char* const* options; ///< NULL-terminated, beside the architecture's
+  const char* const* options; ///< NULL-terminated, in addition to the architecture
 } NvrtcJob;
 
 typedef struct NvrtcResult {
-  void* cubin; ///< An ELF file; the caller's, free()
+  void* cubin; ///< An ELF file; the caller calls free()
   size_t n_bytes;
-  char* log; ///< The compiler's, with --ptxas-options=-v also the registers; the caller's, free()
+  char* log; ///< The compiler's log, with --ptxas-options=-v also the registers; the caller calls
+             ///< free()
 } NvrtcResult;
 
-/// Open the library.  STATUS_NO_BACKEND with what to install.  Cheap to call again. [main, builder]
+/// Open the library.  STATUS_NO_BACKEND names the package to install.  Repeated calls are cheap.
+/// [main, builder]
 NODISCARD Status nvrtc_load(Error* error);
 
 /// As nvrtc_load(), with other names of the library, NULL-terminated. [main, builder]
 NODISCARD Status nvrtc_load_from(const char* const* names, Error* error);
 
-/// "NVRTC 13.0", for keys of caches and for reports; empty before nvrtc_load(). [any]
+/// For example "NVRTC 13.0", for cache keys and reports; empty before nvrtc_load(). [any]
 const char* nvrtc_version(void);
 
 /**
-   The architecture to compile for: the device's own, else the newest older one of the same major
-   number, whose machine code the device runs as well.
+   Choose the architecture to compile for: the device's own, or else the newest older one of the
+   same major number, whose machine code the device can run.
 
    @param[out] target 10 * major + minor.  Untouched on error.
-   @return STATUS_NO_BACKEND when this NVRTC is too old or too new for the device.
+   @return STATUS_NO_BACKEND if this NVRTC is too old or too new for the device.
 */
 NODISCARD Status // [builder]
 nvrtc_target(uint32_t capability, uint32_t* target, Error* error);
@@ -50,8 +52,8 @@ nvrtc_target(uint32_t capability, uint32_t* target, Error* error);
    Compile for nvrtc_target(job->capability), as C++14 with fused multiply-add.
 
    @param[out] result Untouched on error.
-   @return STATUS_BAD_ARG with the file's name and the first errors, each with its line, when the
-   source is wrong; STATUS_NO_BACKEND without a compiler for the device; STATUS_NO_MEM.
+   @return STATUS_BAD_ARG with the file's name and the first errors, each with its line, if the
+   source has errors; STATUS_NO_BACKEND without a compiler for the device; STATUS_NO_MEM.
 */
 NODISCARD Status // [builder]
 nvrtc_compile(const NvrtcJob* job, NvrtcResult* result, Error* error);

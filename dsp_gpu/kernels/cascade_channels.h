@@ -2,12 +2,12 @@
 /*
   fx_cascade.cu with one thread for each channel: for many channels, or short blocks.
 
-  A group takes GROUP_SIZE channels in tiles of TILE_FRAMES frames.  Its threads read and write rows
-  along the frames, which is what memory likes, and filter along the frames of a channel each, out
-  of local memory: 3 tiles, 25 KB for 32 threads.  What limits it is the recursion: 50 instructions
-  for each frame and section (75 in front of another section of the same unit), of which 10 wait for
-  each other, in one thread.  A sub-group has 32 channels of that to do, so a thousand channels take
-  no longer than 32.
+  A group takes GROUP_SIZE channels in tiles of TILE_FRAMES frames.  Its threads read and write
+  rows along the frames, so that neighbours access neighbouring words, and each filters the frames
+  of one channel in local memory: 3 tiles, 25 KB for 32 threads.  The recursion limits the speed:
+  50 instructions for each frame and section (75 in front of another section of the same unit), of
+  which 10 wait for each other, in one thread.  A sub-group runs 32 channels at once, so a thousand
+  channels take no longer than 32.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_CHANNELS_H
 #define WARPRACK_DSP_GPU_KERNELS_CASCADE_CHANNELS_H
@@ -15,13 +15,13 @@
 #include "cascade.h"
 
 #define TILE_FRAMES   64
-#define TILE_STRIDE   (TILE_FRAMES + 1) // odd: threads of one frame are in banks of their own
+#define TILE_STRIDE   (TILE_FRAMES + 1) // odd: threads with the same frame use different banks
 #define TILE_WORDS    (GROUP_SIZE * TILE_STRIDE)
 #define SCRATCH_WORDS (3 * GROUP_SIZE + 1)
 
 // ---- a unit, by its thread ----
 
-// Frames [first, end) of a filter; true when an output is not finite.
+// Run frames [first, end) of a filter; returns true if an output is not finite.
 DEVICE u32
 filter_run(GLOBAL f32* const rows, const u32 n_sections, const Tiles tiles, const u32 first,
            const u32 end)
@@ -39,7 +39,7 @@ filter_run(GLOBAL f32* const rows, const u32 n_sections, const Tiles tiles, cons
   return is_bad;
 }
 
-// n frames of unit 0 of the stage; true when an output is not finite.
+// Run n frames of unit 0 of the stage; returns true if an output is not finite.
 DEVICE u32
 unit_run(const Stage stage, const Tiles tiles, const u32 n)
 {
@@ -72,8 +72,8 @@ silence(const Tiles tiles, const u32 n)
   }
 }
 
-// Frames [at, at + n) of the chain that begins with unit 0 of the stage.  silenced: a bit for each
-// of its units that had an output that is not finite; returns it with the new ones.
+// Run frames [at, at + n) of the chain that begins with unit 0 of the stage. silenced: a bit for
+// each of its units that had a non-finite output; returns it with the new bits.
 DEVICE u32
 chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silenced)
 {
@@ -102,15 +102,15 @@ chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silence
 
 // ---- a group ----
 
-// Where the group's units read and write, one word for each.
+// Rows that the group's units read and write, one word for each unit.
 typedef struct Rows {
   LOCAL_POINTER u32* from; // row of the first term
-  LOCAL_POINTER f32* gain; // of a plain input; else 0
+  LOCAL_POINTER f32* gain; // of a plain input, otherwise 0
   LOCAL_POINTER u32* to;
-  LOCAL_POINTER u32* any_moving; // one word for all: an input is not plain
+  LOCAL_POINTER u32* any_moving; // one word for the group: an input is not plain
 } Rows;
 
-// Of threads without a unit: any row, times 0.
+// Threads without a unit get any row, times 0.
 DEVICE void
 rows_find(const Stage stage, const Rows rows, const u32 first, const u32 n_rows)
 {
@@ -134,7 +134,8 @@ rows_find(const Stage stage, const Rows rows, const u32 first, const u32 n_rows)
   BARRIER();
 }
 
-// Frames [at, at + n) of n_rows inputs.  First the plain ones, all of a frame on their way at once.
+// Load frames [at, at + n) of n_rows inputs.  The plain inputs come first, with all loads of a
+// frame in flight at once.
 DEVICE void
 tile_load(const Stage stage, const Rows rows, LOCAL_POINTER f32* const tile, const u32 first,
           const u32 n_rows, const u32 at, const u32 n)
@@ -172,7 +173,7 @@ tile_store(const Stage stage, const Rows rows, LOCAL_POINTER const f32* const ti
   }
 }
 
-// The kernel.  tiles: of the group, TILE_WORDS each; scratch: SCRATCH_WORDS words.
+// The kernel. tiles: TILE_WORDS each, for the group; scratch: SCRATCH_WORDS words.
 DEVICE void
 group_run(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch)
 {
@@ -189,13 +190,13 @@ group_run(const Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch
   own.in += LOCAL_ID * TILE_STRIDE;
   own.out += LOCAL_ID * TILE_STRIDE;
   own.rest += LOCAL_ID * TILE_STRIDE;
-  Stage chain = stage; // whose unit 0 is the thread's
+  Stage chain = stage; // its unit 0 is the unit of this thread
   chain.first_unit += (first + LOCAL_ID) * UNIT_WORDS;
   u32 silenced = 0;
   for (u32 at = 0; at < stage.n_frames; at += TILE_FRAMES) {
     const u32 n = min(stage.n_frames - at, (u32)TILE_FRAMES);
     tile_load(stage, rows, tiles.in, first, n_rows, at, n);
-    BARRIER(); // the tile is complete, and the one before is stored
+    BARRIER(); // the tile is loaded, and the one before is stored
     if (LOCAL_ID < n_rows) {
       silenced = chain_run(chain, own, at, n, silenced);
     }

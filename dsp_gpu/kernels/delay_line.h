@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  A delay line: the last `size` frames that were put into it.  The kernels' half of
-  dsp_cpu/delay_line.h, with the same names; there a call moves a span, here one frame of it, so
-  that a group takes a span with one frame for each thread.
+  A delay line: the last `size` frames that were written.  The kernels' version of
+  dsp_cpu/delay_line.h, with the same names; there a call handles a span, here one frame of it, so
+  that each thread of a group handles one frame of the span.
 
-  Frame i of a span is put at, and read from, `i` frames behind `position`; delay_line_advance()
-  makes the span history.  The samples lie in a ring in memory that several channels in lock step
-  have one each of.  It needs no clearing: what was never put reads as silence.
+  Frame i of a span is written to, and read from, `i` frames behind `position`; delay_line_advance()
+  completes the span.  Each channel has a ring of samples in memory; channels that run in lock step
+  share the line.  A ring need not be cleared: frames that were never written read as silence.
 
-  Within a span, and between two barriers, a put and a get of different frames may meet in one place
-  of the ring unless size >= delay + n_frames.
+  Within a span, and between two barriers, a write and a read of different frames may use the same
+  place of the ring unless size >= delay + n_frames.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_DELAY_LINE_H
 #define WARPRACK_DSP_GPU_KERNELS_DELAY_LINE_H
@@ -21,8 +21,8 @@
 
 typedef struct DelayLine {
   u32 size;     // frames of the ring
-  u32 position; // where the next frame goes
-  u32 filled;   // frames put so far, at most `size`
+  u32 position; // place of the next frame
+  u32 filled;   // frames written so far, at most `size`
 } DelayLine;
 
 // An empty line over a ring of `size` frames, whatever the ring holds.
@@ -60,7 +60,7 @@ delay_line_put(const DelayLine line, GLOBAL f32* const ring, const u32 i, const 
   ring[at < line.size ? at : at - line.size] = x;
 }
 
-// Make n_frames <= size frames history.
+// Complete a span of n_frames <= size frames.
 DEVICE void
 delay_line_advance(DelayLine* const line, const u32 n_frames)
 {
@@ -69,8 +69,8 @@ delay_line_advance(DelayLine* const line, const u32 n_frames)
   line->filled += min(n_frames, line->size - line->filled);
 }
 
-// What was put `delay` <= size frames before frame i < size of the span.  With i >= delay that is a
-// frame of the span itself, which has to be in the ring already.
+// The frame `delay` <= size frames before frame i < size of the span.  If i >= delay it is a frame
+// of the span itself, which must already be written.
 DEVICE f32
 delay_line_get(const DelayLine line, GLOBAL const f32* const ring, const u32 delay, const u32 i)
 {
@@ -81,11 +81,12 @@ delay_line_get(const DelayLine line, GLOBAL const f32* const ring, const u32 del
   return ring[at < line.size ? at : at - line.size];
 }
 
-// A read position that moves without a click or a change of pitch: it cross-fades to the new one.
-// A target that comes during a cross-fade waits for its end, and the newest wins.
+// A read position that moves without a click or a change of pitch: it cross-fades to the new
+// position.  A target that is set during a cross-fade waits until the fade ends; then the newest
+// target is used.
 typedef struct Tap {
-  u32 now;   // delay in frames
-  u32 next;  // delay that is being faded in; == now at rest
+  u32 now;   // current delay in frames
+  u32 next;  // delay that fades in; == now without a fade
   Ramp fade; // weight of `next`, 0 to 1
 } Tap;
 
@@ -116,7 +117,7 @@ tap_store(GLOBAL f32* const words, const Tap tap)
   ramp_store(words + 2, tap.fade);
 }
 
-// Go to `target`, now or after the present cross-fade; call it before every span.
+// Move to `target`, now or after the current cross-fade; call it before every span.
 DEVICE void
 tap_aim(Tap* const tap, const u32 target, const u32 fade_frames)
 {
@@ -130,7 +131,7 @@ tap_aim(Tap* const tap, const u32 target, const u32 fade_frames)
   }
 }
 
-// The longest span of at most n_frames that stays within one cross-fade or rest.
+// The longest span of at most n_frames that lies wholly inside or wholly outside a cross-fade.
 DEVICE u32
 tap_span(const Tap tap, const u32 n_frames)
 {
@@ -138,7 +139,7 @@ tap_span(const Tap tap, const u32 n_frames)
   return left > 0 ? min(left, n_frames) : n_frames;
 }
 
-// What the tap reads at frame i of a span, `offset` frames further back than its place.
+// Read frame i of a span at the tap's delay plus `offset` frames.
 DEVICE f32
 tap_get(const Tap tap, const DelayLine line, GLOBAL const f32* const ring, const u32 offset,
         const u32 i)
@@ -151,7 +152,7 @@ tap_get(const Tap tap, const DelayLine line, GLOBAL const f32* const ring, const
   return now + ramp_ahead(tap.fade, i + 1) * (next - now);
 }
 
-// After a span: on to its end.
+// Advance the tap to the end of a span.
 DEVICE void
 tap_skip(Tap* const tap, const u32 n_frames)
 {

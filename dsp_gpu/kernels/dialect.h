@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    One language for kernels on CUDA C++ (NVRTC and nvcc) and OpenCL C 1.2.  gpu_compile.c puts this
-   text in front of every kernel file; ../README.md says what each name means and has the rules of
-   the subset that both languages understand.
+   text in front of every kernel file; ../README.md explains each name and the rules of the subset
+   that both languages understand.
 
    Every compilation defines GROUP_SIZE, the number of threads of a group: -DGROUP_SIZE=n.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_DIALECT_H
 #define WARPRACK_DSP_GPU_KERNELS_DIALECT_H
 
-// Threads that exchange values in registers on CUDA.  Elsewhere a group is cut into as many, so
-// that sums are made in the same order everywhere.
+// Number of threads that exchange values in registers on CUDA.  OpenCL divides a group into as
+// many, so that sums have the same order everywhere.
 #define SUBGROUP_SIZE 32
 
 #ifndef GROUP_SIZE
@@ -52,14 +52,14 @@ typedef float f32;
 #define F2(x, y)       ((float2)(x, y))
 #define F4(x, y, z, w) ((float4)(x, y, z, w))
 
-// One rounding where the device has the instruction; emulated it would be many times slower.
+// A fused multiply-add only if the device has the instruction; the emulation is many times slower.
 #ifdef FP_FAST_FMAF
 #define FMA(a, b, c) fma(a, b, c)
 #else
 #define FMA(a, b, c) ((a) * (b) + (c))
 #endif
 
-// A product that is rounded by itself, and what the rounding took off.
+// A rounded product and its rounding error.
 DEVICE float2
 exact_product(const f32 a, const f32 b)
 {
@@ -87,7 +87,7 @@ subgroup_shuffle(const f32 value, const u32 lane, LOCAL_POINTER f32* const scrat
   scratch[LOCAL_ID] = value;
   BARRIER();
   const f32 result = scratch[LOCAL_ID - LOCAL_ID % SUBGROUP_SIZE + lane];
-  BARRIER(); // all have read before the next exchange writes
+  BARRIER(); // all have read before the next exchange
   return result;
 }
 
@@ -122,11 +122,11 @@ typedef float f32;
 #define F2(x, y)       make_float2(x, y)
 #define F4(x, y, z, w) make_float4(x, y, z, w)
 
-// A product that is rounded by itself, and what the rounding took off.
+// A rounded product and its rounding error.
 DEVICE float2
 exact_product(const f32 a, const f32 b)
 {
-  const f32 rounded = __fmul_rn(a, b); // never contracted
+  const f32 rounded = __fmul_rn(a, b); // never contracted to a fused multiply-add
   return F2(rounded, fmaf(a, b, -rounded));
 }
 
@@ -149,7 +149,7 @@ subgroup_shuffle(const f32 value, const u32 lane, LOCAL_POINTER f32* const)
   return __shfl_sync(0xFFFFFFFFU, value, (i32)lane, SUBGROUP_SIZE);
 }
 
-// Arithmetic of vectors, which OpenCL C brings along.
+// Vector arithmetic, which OpenCL C has built in.
 #define VECTOR_OPERATOR(op)                                                                        \
   DEVICE float2 operator op(const float2 a, const float2 b)                                        \
   {                                                                                                \
@@ -194,15 +194,16 @@ FMA(const float4 a, const float4 b, const float4 c)
 
 // ---- both ----
 
-// Keeps the tails of recursions off the slow path, and equal on devices with and without denormals.
+// Flush denormals to 0: tails of recursions stay fast, and are equal on devices with and without
+// denormals.
 DEVICE f32
 flush_denormal(const f32 x)
 {
   return FABS(x) < 1.17549435e-38f ? 0.0f : x;
 }
 
-// The sum of two numbers, and what its rounding took off: D. E. Knuth, "The Art of Computer
-// Programming" 2, section 4.2.2, theorem B.
+// The sum of two numbers and its rounding error: D. E. Knuth, "The Art of Computer Programming" 2,
+// section 4.2.2, theorem B.
 DEVICE float2
 exact_sum(const f32 a, const f32 b)
 {
@@ -212,8 +213,8 @@ exact_sum(const f32 a, const f32 b)
 }
 
 // The same for |a| >= |b|, in half as many steps: T. J. Dekker, "A Floating-Point Technique for
-// Extending the Available Precision", Numerische Mathematik 18, 1971.  For a smaller `a` the second
-// number is off by no more than a rounding of b.
+// Extending the Available Precision", Numerische Mathematik 18, 1971.  For a smaller `a` the
+// second number is off by no more than a rounding of b.
 DEVICE float2
 exact_sum_ordered(const f32 a, const f32 b)
 {
@@ -221,7 +222,7 @@ exact_sum_ordered(const f32 a, const f32 b)
   return F2(sum, b - (sum - a));
 }
 
-// The value of one thread of the sub-group, in all of them.
+// Broadcast the value of one thread of the sub-group to all of them.
 DEVICE f32
 subgroup_broadcast(const f32 value, const u32 lane, LOCAL_POINTER f32* const scratch)
 {

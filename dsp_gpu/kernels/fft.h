@@ -2,10 +2,10 @@
 /*
   Fourier transforms in local memory, of a power of two of complex points, by one group.
 
-  Method: Stockham's transform, radix 4, which leaves its output in order without a pass for that;
-  as in Govindaraju et al., "High Performance Discrete Fourier Transforms on Graphics Processors",
-  SC 2008, section 4.  The points go from one array to another and back, one barrier for each pass.
-  Roots of unity come from the host.
+  Method: Stockham's transform, radix 4, whose output is in order without another pass; as in
+  Govindaraju et al., "High Performance Discrete Fourier Transforms on Graphics Processors", SC
+  2008, section 4.  The points move between two arrays, with one barrier for each pass.  The host
+  supplies the roots of unity.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_FFT_H
 #define WARPRACK_DSP_GPU_KERNELS_FFT_H
@@ -23,7 +23,7 @@ complex_over(const float2 a, const float2 b)
   return F2(FMA(a.x, b.x, a.y * b.y), FMA(a.y, b.x, -(a.x * b.y)));
 }
 
-// Each two points become a transform of their own.
+// First pass: transforms of two points each.
 DEVICE void
 fft_pairs(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to, const u32 n)
 {
@@ -36,7 +36,8 @@ fft_pairs(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to
   BARRIER();
 }
 
-// Transforms of `width` points become transforms of four times as many.  step: n / (4 width).
+// Combine transforms of `width` points to transforms of four times the length. step: n / (4
+// width).
 DEVICE void
 fft_fours(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to,
           GLOBAL const float2* const roots, const u32 n, const u32 width, const u32 step,
@@ -64,9 +65,9 @@ fft_fours(LOCAL_POINTER const float2* const from, LOCAL_POINTER float2* const to
   BARRIER();
 }
 
-// Transform n points, the same for the group and at least 4, by all threads, after a barrier and
-// with one at the end: those in a; the result is in a or in b.  roots: n times exp(-2 pi i k / n).
-// sign: 1, or -1 for the inverse, which is not scaled.
+// Transform n points, the same for the group and at least 4, with all threads.  The caller sets a
+// barrier before; one is at the end.  Input in a; returns the array with the result, a or b.
+// roots: n times exp(-2 pi i k / n). sign: 1, or -1 for the inverse, which is not scaled.
 DEVICE LOCAL_POINTER float2*
 fft(LOCAL_POINTER float2* const a, LOCAL_POINTER float2* const b, GLOBAL const float2* const roots,
     const u32 n, const f32 sign)

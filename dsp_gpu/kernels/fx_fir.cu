@@ -20,19 +20,19 @@
 
 #include "dsp_cpu/shared/fir_layout.h"
 
-#define STATE_FILLED 1 // frames of the past that are there
-#define STATE_IS_BAD 2 // an output of this block is not finite; 0 between blocks
+#define STATE_FILLED 1 // frames of the past that are valid
+#define STATE_IS_BAD 2 // 1 if an output of this block is not finite; 0 between blocks
 #define STATE_PAST   FIR_HEAD
 
-#define QUADS  (TILE / 4)           // threads that share a part of the taps
+#define QUADS  (TILE / 4)           // threads with the same part of the taps
 #define PARTS  (GROUP_SIZE / QUADS) // of the taps
 #define N_PAST FIR_MAX_DIRECT_TAPS
 
-// What a unit remembers, at the start of the launch.
+// The past of a unit, at the start of the launch.
 typedef struct Past {
   GLOBAL f32* frames; // [n_frames], the latest last
-  u32 n_frames;       // as many as there are taps, filled up to quadruples
-  u32 filled;         // of these, the latest ones
+  u32 n_frames;       // the number of taps, rounded up to a multiple of four
+  u32 filled;         // the valid ones, at the end
 } Past;
 
 DEVICE Past
@@ -46,7 +46,7 @@ past_of(const Stage stage, const u32 unit)
   return past;
 }
 
-// The frame at `time` from the block's first one, which may lie in the past.
+// The frame at `time` from the first frame of the block; a negative time is in the past.
 DEVICE f32
 frame_at(const Stage stage, const Input input, const Past past, const i32 time)
 {
@@ -56,8 +56,8 @@ frame_at(const Stage stage, const Input input, const Past past, const i32 time)
   return (u32)-time <= past.filled ? past.frames[past.n_frames - (u32)-time] : 0.0f;
 }
 
-// Remember the frames up to the end of the block, which has some: latest, [past.n_frames].  By all
-// threads, once all that read the past have done so.
+// Store the last frames up to the end of the block, which is not empty: latest, [past.n_frames].
+// By all threads, after all have read the past.
 DEVICE void
 keep(const Stage stage, const u32 unit, const Past past, LOCAL_POINTER const f32* const latest)
 {
@@ -71,8 +71,8 @@ keep(const Stage stage, const u32 unit, const Past past, LOCAL_POINTER const f32
   }
 }
 
-// a + the four outputs' products with four taps: `late` holds the frames of the outputs at the
-// first tap, `early` the four in front of them.
+// a + the products of four outputs with four taps: `late` holds the frames of the outputs at the
+// first tap, `early` the four frames before them.
 DEVICE float4
 four_taps(float4 a, const float4 taps, const float4 early, const float4 late)
 {
@@ -94,7 +94,7 @@ fx_fir(STAGE_ARGS)
   const u32 unit = GROUP_X;
   GLOBAL const f32* const data = unit_data(stage, unit);
   const Past past = past_of(stage, unit);
-  const u32 n_quads = past.n_frames / 4; // of taps, too
+  const u32 n_quads = past.n_frames / 4; // also of the taps
   const u32 filter =
       BITS_OF_F32(data[FIR_N_FILTERS]) > 1 ? unit_word(stage, unit, UNIT_CHANNEL) : 0;
   const Input input = unit_input(stage, unit, 0);
@@ -112,9 +112,9 @@ fx_fir(STAGE_ARGS)
   const u32 end_quad = has_tile ? min(first_quad + part_quads, n_quads) : first_quad;
   LOCAL_POINTER f32* const frame = (LOCAL_POINTER f32*)frames;
   u32 is_bad = 0;
-  // Once at least, for PoCL: see the rules in ../README.md.
+  // At least one iteration, for PoCL: see the rules in ../README.md.
   do {
-    BARRIER(); // all are done with the tile before
+    BARRIER(); // all have finished the tile before
     for (u32 k = LOCAL_ID; k < past.n_frames + TILE; k += GROUP_SIZE) {
       frame[k] = frame_at(stage, input, past, (i32)(first + k) - (i32)past.n_frames);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// gain: every channel times one gain.  One group for each channel.
+// gain: multiplies every channel by one gain.  One group for each channel.
 
 #include "stage.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// invert: flips the polarity of all channels, or of those that are listed.  One group for each
+// invert: flips the polarity of all channels, or of those in the list.  One group for each
 // channel, a thread for each frame; limited by memory.
 
 #include "stage.h"
@@ -9,7 +9,7 @@
 
 #define STATE_RAMP 1
 
-// Data: one bit for each channel that is listed, 32 to a word.
+// Data: one bit for each channel of the list, 32 in a word.
 
 KERNEL
 fx_invert(STAGE_ARGS)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // pan: one channel placed between two, or the balance of two.  One group for each node, a thread
-// for each frame of both outputs; limited by memory, as all that is one product per sample.
+// for each frame of both outputs; limited by memory.
 
 #include "stage.h"
 
@@ -9,7 +9,7 @@
 
 #define STATE_RAMPS 1 // left and right
 
-// Play one side; returns its ramp as it is at the start of the block.
+// Play one side; returns its ramp as of the start of the block.
 DEVICE Ramp
 pan_side(const Stage stage, const u32 unit, const u32 side, u32* const is_bad)
 {

@@ -9,14 +9,14 @@
   The first and the last share a unit among groups: the channels, and the frames of long blocks.
   Their threads read and write channels, and where 16 rows are mixed one thread has one frame.
 
-  The network is one group for each unit, since every frame of a line hears all lines.  It takes
-  tiles that are no longer than the shortest line, so that all frames of a tile may be read before
-  one is written: again one thread for one frame, but for the damping, where 16 threads go through
-  the frames of 16 lines.  That recursion limits the kernel: some 30 cycles for each frame,
-  whatever else a GPU can do; other units run beside it.
+  The network is one group for each unit, since every frame of a line depends on all lines.  Its
+  tiles are no longer than the shortest line, so that all frames of a tile may be read before one
+  is written: one thread for one frame, except for the damping, where 16 threads process the frames
+  of 16 lines.  That recursion limits the kernel to some 30 cycles for each frame on any GPU; other
+  units run beside it.
 
   - All rings of a bank have one size, so that its lines are one DelayLine.
-  - The memory of a damper is the sum of two floats: the CPU has a double there.
+  - The state of a damper is the sum of two floats, where the CPU has a double.
   - Angles come from integers, see dsp_cpu/shared/swing.h.
 */
 
@@ -28,17 +28,19 @@ typedef u64 uint64_t;
 #include "dsp_cpu/shared/reverb_words.h"
 #include "dsp_cpu/shared/swing.h"
 
-// Angles for a tile: where its first grid begins and ends, and the ends of four more at most.
+// Angles of a tile: the beginning and end of its first grid interval, and the ends of at most four
+// more.
 #define GRID_POINTS (2 + (REVERB_GRID - 1 + REVERB_TILE) / REVERB_GRID)
 #define GRID_WORDS  (2 * REVERB_PAIRS) // of a point: cosines, sines
 
 #define GROUP_TILE (REVERB_LINES * REVERB_ROWS_TILE) // words of a tile of sixteen channels
 
-#define ROW_WORDS (REVERB_TILE + 1) // in local memory: 16 threads on 16 rows meet no bank twice
+// In local memory: odd, so that 16 threads on 16 rows use different banks.
+#define ROW_WORDS (REVERB_TILE + 1)
 
 // ---- rows: one thread has the 16 values of one frame ----
 
-// As hadamard() of the CPU.
+// As hadamard() on the CPU.
 DEVICE void
 hadamard(f32* const rows)
 {
@@ -106,14 +108,14 @@ groups_of(const u32 n_channels)
   return (n_channels + REVERB_LINES - 1) / REVERB_LINES;
 }
 
-// Groups of channels in fours.
+// Number of slices, REVERB_SLICE_GROUPS groups of channels each.
 DEVICE u32
 slices_of(const u32 n_channels)
 {
   return (groups_of(n_channels) + REVERB_SLICE_GROUPS - 1) / REVERB_SLICE_GROUPS;
 }
 
-// Rows of channels from `channel` on, a tile of frames from `first` on; zeros behind the last
+// Load rows of channels from `channel` on, a tile of frames from `first` on; zeros behind the last
 // channel.
 DEVICE void
 load_channels(const Stage stage, const u32 unit, const u32 channel, const u32 n_rows,
@@ -141,7 +143,7 @@ add_group(LOCAL_POINTER const f32* const tile, const u32 i, const u32 signs, f32
   }
 }
 
-// GROUP_Y: a slice of the channels, and of the tiles one out of as many as share a slice.
+// GROUP_Y: a slice of the channels, and a share of the tiles of that slice.
 KERNEL
 fx_reverb_spread(STAGE_ARGS)
 {
@@ -162,7 +164,7 @@ fx_reverb_spread(STAGE_ARGS)
   for (u32 first = GROUP_Y / n_slices * REVERB_ROWS_TILE; first < stage.n_frames; first += step) {
     const u32 n = min((u32)REVERB_ROWS_TILE, stage.n_frames - first);
     load_channels(stage, unit, first_group * REVERB_LINES, n_groups * REVERB_LINES, first, tile);
-    BARRIER(); // the tile is there
+    BARRIER(); // the tile is loaded
     for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
       f32 sum[REVERB_LINES] = { 0.0f };
       for (u32 g = 0; g < n_groups; ++g) {
@@ -175,7 +177,7 @@ fx_reverb_spread(STAGE_ARGS)
   }
 }
 
-// ---- what all threads of the network know alike ----
+// ---- values that all threads of the network share ----
 
 // Sixteen delay lines in lock step.
 typedef struct Bank {
@@ -266,7 +268,7 @@ reverb_store(GLOBAL f32* const state, const Reverb reverb)
   ramp_store(state + REVERB_DEPTH_RAMP, reverb.depth);
 }
 
-// On by a tile in which n_grids grids began.
+// Advance by a tile in which n_grids grid intervals began.
 DEVICE void
 reverb_advance(Reverb* const reverb, const u32 n_frames, const u32 n_grids)
 {
@@ -282,7 +284,7 @@ reverb_advance(Reverb* const reverb, const u32 n_frames, const u32 n_grids)
 
 // ---- angles ----
 
-// Frames of the grid at hand that are behind, or a whole one where the next begins.
+// Frames of the current grid interval that have passed, or a whole one where the next begins.
 DEVICE u32
 grid_offset(const u64 frame)
 {
@@ -290,7 +292,8 @@ grid_offset(const u64 frame)
   return phase ? phase : REVERB_GRID;
 }
 
-// Cosine and sine of a pair at the count-th point of the grid from the start, to cosines and sines.
+// Cosine and sine of a pair at a point of the grid, the count-th from the start, to cosines and
+// sines.
 DEVICE float2
 swing_pair(GLOBAL const f32* const data, const u32 pair, const f32 depth, const u64 count)
 {
@@ -300,7 +303,7 @@ swing_pair(GLOBAL const f32* const data, const u32 pair, const f32 depth, const 
   return F2(sine_of(angle + 0x40000000U), sine_of(angle));
 }
 
-// The point where the first grid begins, for grid_make(): it lies where the last one ended.
+// The point where the first grid interval begins, for grid_make(): the end of the last one.
 DEVICE void
 grid_begin(GLOBAL f32* const state, GLOBAL const f32* const data, const f32 depth)
 {
@@ -312,7 +315,8 @@ grid_begin(GLOBAL f32* const state, GLOBAL const f32* const data, const f32 dept
   }
 }
 
-// The points of the grid that a tile needs: the last two and n_new more.  A thread makes a pair's.
+// Compute the grid points that a tile needs: the last two and n_new more.  One thread for each
+// pair.
 DEVICE void
 grid_make(GLOBAL const f32* const state, GLOBAL const f32* const data, const Reverb reverb,
           const u32 n_new, LOCAL_POINTER f32* const grid)
@@ -325,7 +329,7 @@ grid_make(GLOBAL const f32* const state, GLOBAL const f32* const data, const Rev
     to[0] = from[0];
     to[REVERB_PAIRS] = from[REVERB_PAIRS];
   } else if (point < 2 + n_new) {
-    const u64 first = reverb.frame - grid_offset(reverb.frame); // of point 0; may be below 0
+    const u64 first = reverb.frame - grid_offset(reverb.frame); // of point 0; may be negative
     const u64 count = (first + point * REVERB_GRID) / REVERB_GRID;
     const float2 cos_sin = swing_pair(data, pair, ramp_ahead(reverb.depth, point - 1), count);
     to[0] = cos_sin.x;
@@ -333,7 +337,7 @@ grid_make(GLOBAL const f32* const state, GLOBAL const f32* const data, const Rev
   }
 }
 
-// Keep the last two points for the next tile.
+// Store the last two points for the next tile.
 DEVICE void
 grid_keep(GLOBAL f32* const state, const u32 n_new, LOCAL_POINTER const f32* const grid)
 {
@@ -342,7 +346,7 @@ grid_keep(GLOBAL f32* const state, const u32 n_new, LOCAL_POINTER const f32* con
   }
 }
 
-// Turn each pair of rows, at the place-th frame from the first point of the grid.
+// Turn each pair of rows by its angle `place` frames behind the first point of the grid.
 DEVICE void
 turn_pairs(LOCAL_POINTER const f32* const grid, const u32 place, f32* const rows)
 {
@@ -394,7 +398,7 @@ damper_store(GLOBAL f32* const words, const Damper damper)
 }
 
 // y = gain x + pole y, in place, as y += gain x - (1 - pole) y, with y in two floats and only the
-// step rounded to one.  In one float a constant could come out wrong by half a unit in y's last
+// step rounded to one.  In one float a constant could have an error of half a unit in y's last
 // place over 1 - pole: 1.6e-5 of it at 192 kHz, a damping of 200 Hz and a gain of 1/2.
 DEVICE void
 damp(Damper* const damper, LOCAL_POINTER f32* const x, const u32 n_frames)
@@ -405,14 +409,14 @@ damp(Damper* const damper, LOCAL_POINTER f32* const x, const u32 n_frames)
   f32 high = damper->high;
   f32 low = damper->low;
   for (u32 i = 0; i < n_frames; ++i) {
-    if (i < n_moving) { // overshoot or not, a pass never gains
+    if (i < n_moving) { // also while a ramp overshoots, a pass never amplifies
       pole = FMIN(FMAX(ramp_ahead(damper->pole, i + 1), 0.0f), 1.0f);
       gain = FMIN(ramp_ahead(damper->gain, i + 1), 1.0f - pole);
     }
     const f32 loss = 1.0f - pole;
-    const f32 rest = 1.0f - loss - pole; // what rounding took from it
+    const f32 rest = 1.0f - loss - pole; // its rounding error
     const f32 step = (gain * x[i] - loss * high) - rest * high + pole * low;
-    const f32 sum = high + step; // D. E. Knuth's exact sum: low is what `sum` has lost
+    const f32 sum = high + step; // D.  E. Knuth's exact sum: low is the rounding error of `sum`
     const f32 added = sum - high;
     low = (high - (sum - added)) + (step - added);
     high = sum;
@@ -426,7 +430,7 @@ damp(Damper* const damper, LOCAL_POINTER f32* const x, const u32 n_frames)
 
 // ---- the network ----
 
-// The channels, spread over the lines: the sums of all slices.
+// Sum the slices: the channels, mixed into the lines.
 DEVICE void
 add_slices(GLOBAL const f32* const sums, const u32 stride, const u32 n_slices, f32* const rows)
 {
@@ -440,7 +444,8 @@ add_slices(GLOBAL const f32* const sums, const u32 stride, const u32 n_slices, f
   }
 }
 
-// Frame i goes into the first bank.  True when a channel is not finite: then no row is.
+// Write frame i to the first bank.  Returns true if a channel is not finite: then no row is
+// written.
 DEVICE u32
 enter(const Reverb reverb, const u32 i, GLOBAL const f32* const sums, const u32 stride,
       const u32 n_slices)
@@ -456,7 +461,7 @@ enter(const Reverb reverb, const u32 i, GLOBAL const f32* const sums, const u32 
   return is_bad;
 }
 
-// Frame i goes on into the second bank; what leaves the lines is heard, and goes into the tile.
+// Write frame i to the second bank; the outputs of the lines go to `wet` and into the tile.
 DEVICE void
 pass(const Reverb reverb, const u32 i, GLOBAL f32* const wet, const u32 stride,
      LOCAL_POINTER f32* const tile)
@@ -471,8 +476,8 @@ pass(const Reverb reverb, const u32 i, GLOBAL f32* const wet, const u32 stride,
   tile_set_column(tile, ROW_WORDS, i, rows);
 }
 
-// Frame i, damped, and what comes from the second bank go into the lines.  True when a line was not
-// finite: then none is.
+// Write frame i, damped, plus the output of the second bank to the lines.  Returns true if a line
+// was not finite: then none is written.
 DEVICE u32
 close_loop(const Reverb reverb, const u32 i, LOCAL_POINTER const f32* const grid,
            LOCAL_POINTER const f32* const tile)
@@ -491,18 +496,18 @@ close_loop(const Reverb reverb, const u32 i, LOCAL_POINTER const f32* const grid
   return !is_finite(rows[0]);
 }
 
-// Begin the unit anew if a thread found what is not finite; then fx_reverb_gather makes silence.
+// Reset the unit if a thread found a non-finite value; then fx_reverb_gather writes silence.
 DEVICE void
 network_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32* const flag)
 {
   if (LOCAL_ID == 0) {
     flag[0] = 0;
   }
-  BARRIER(); // the flag is down
+  BARRIER(); // the flag is cleared
   if (is_bad) {
     flag[0] = 1;
   }
-  BARRIER(); // all have had their say
+  BARRIER(); // all threads have set or left the flag
   if (LOCAL_ID == 0 && flag[0]) {
     unit_reset(stage, unit);
   }
@@ -516,7 +521,8 @@ fx_reverb_network(STAGE_ARGS)
   LOCAL_ARRAY(u32, flag, 1);
   const Stage stage = STAGE;
   const u32 unit = GROUP_X;
-  const u32 line = LOCAL_ID % REVERB_LINES; // to damp, by the first threads
+  // The line that this thread damps, if it is one of the first.
+  const u32 line = LOCAL_ID % REVERB_LINES;
   GLOBAL f32* const state = unit_state(stage, unit);
   GLOBAL const f32* const data = unit_data(stage, unit);
   const u32 n_slices = slices_of(unit_word(stage, unit, UNIT_N_IN));
@@ -537,7 +543,8 @@ fx_reverb_network(STAGE_ARGS)
     tap_aim(&reverb.predelay, unit_param(stage, unit, REVERB_PREDELAY), ramp_frames);
     n = min(stage.n_frames - first, data_word(data, REVERB_TILE_FRAMES));
     n = tap_span(reverb.predelay, n);
-    const u32 n_grids = (grid_offset(reverb.frame) + n - 1) / REVERB_GRID; // that begin in it
+    // Intervals that begin in the tile.
+    const u32 n_grids = (grid_offset(reverb.frame) + n - 1) / REVERB_GRID;
     if (n_grids > 0) {
       ramp_aim(&reverb.depth, unit_param_f32(stage, unit, REVERB_DEPTH),
                data_word(data, REVERB_DEPTH_STEPS));
@@ -545,12 +552,14 @@ fx_reverb_network(STAGE_ARGS)
     for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
       is_bad |= enter(reverb, i, sums + first + i, stride, n_slices);
     }
-    BARRIER(); // the frames are in the first bank; the last tile is done with
+    BARRIER(); // the frames are in the first bank; the last tile is finished
     for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
       pass(reverb, i, wet + first + i, stride, tile);
     }
     grid_make(state, data, reverb, n_grids, grid);
-    BARRIER(); // they are in the second; the tile is what leaves the lines; the angles are there
+    // The frames are in the second bank; the tile has the outputs of the lines; the angles are
+    // complete.
+    BARRIER();
     if (LOCAL_ID < REVERB_LINES) {
       damp(&damper, tile + line * ROW_WORDS, n);
     }
@@ -573,7 +582,8 @@ fx_reverb_network(STAGE_ARGS)
 
 // ---- gather ----
 
-// The group's share of what left the lines at frame i, into the tile: a channel in each row.
+// Mix the outputs of the lines at frame i for the group's channels into the tile, a channel in
+// each row.
 DEVICE void
 share_lines(GLOBAL const f32* const wet, const u32 stride, const u32 signs, const u32 i,
             LOCAL_POINTER f32* const tile)
@@ -586,8 +596,8 @@ share_lines(GLOBAL const f32* const wet, const u32 stride, const u32 signs, cons
   tile_set_column(tile, REVERB_ROWS_TILE, i, rows);
 }
 
-// Outputs from `channel` on: the tile mixed with the inputs, or silence without `mix`.  True when a
-// sample is not finite.
+// Write outputs from `channel` on: the tile mixed with the inputs, or silence without `mix`.
+// Returns true if a sample is not finite.
 DEVICE u32
 store_channels(const Stage stage, const u32 unit, const u32 channel, const u32 first,
                GLOBAL const f32* const mix, LOCAL_POINTER const f32* const tile)
@@ -610,7 +620,7 @@ store_channels(const Stage stage, const u32 unit, const u32 channel, const u32 f
   return is_bad;
 }
 
-// GROUP_Y: a group of channels, and of the tiles one out of as many as share a group.
+// GROUP_Y: a group of channels, and a share of the tiles of that group.
 KERNEL
 fx_reverb_gather(STAGE_ARGS)
 {
@@ -634,10 +644,10 @@ fx_reverb_gather(STAGE_ARGS)
     for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
       share_lines(wet + first, stride, signs, i, tile);
     }
-    BARRIER(); // the tile is there
+    BARRIER(); // the tile is loaded
     is_bad |= store_channels(stage, unit, group * REVERB_LINES, first, mix, tile);
     BARRIER(); // the tile has been read
   }
-  // Found before, but for a sum that is beyond what floats hold.
+  // The network found all others; this finds a sum beyond the range of float.
   unit_end(stage, unit, is_bad, flag);
 }

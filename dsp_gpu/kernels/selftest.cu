@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every name of the dialect once, for the tests of the drivers (tests/support/gpu_checks.c); and
-// kernels that measure what a submission costs and what memory can do.
+// Uses every name of the dialect once, for the tests of the drivers (tests/support/gpu_checks.c);
+// and kernels that measure the cost of a submission and the speed of memory.
 
 CONSTANT f32 powers_of_ten[4] = { 1.0f, 10.0f, 100.0f, 1000.0f };
 
@@ -10,7 +10,8 @@ table_entry(CONSTANT_POINTER const f32* const table, const u32 index)
   return table[index % 4];
 }
 
-// Sum of an array in local memory, whose length is a power of two: halves until one is left.
+// Sum of an array in local memory, whose length is a power of two: halves it until one value is
+// left.
 DEVICE f32
 local_sum(LOCAL_POINTER f32* const values)
 {
@@ -24,7 +25,7 @@ local_sum(LOCAL_POINTER f32* const values)
   return values[0];
 }
 
-// Grid in x and y; each thread writes where it stands.  out: [y groups][x groups][GROUP_SIZE]
+// Grid in x and y; each thread writes its position. out: [y groups][x groups][GROUP_SIZE]
 KERNEL
 selftest_ids(GLOBAL u32* const RESTRICT out)
 {
@@ -97,7 +98,7 @@ selftest_arithmetic(GLOBAL const float4* const RESTRICT in, GLOBAL float4* const
     numbers[11] = table_entry(powers_of_ten, index);
     numbers[12] = F32_OF_BITS(BITS_OF_F32(a.x) ^ 0x80000000U);
     const float2 product = exact_product(b.x, -c.y);
-    const float2 sum = exact_sum(b.x, product.x); // not to become a fused multiply-add
+    const float2 sum = exact_sum(b.x, product.x); // must not become a fused multiply-add
     const float2 ordered = exact_sum_ordered(a.w, b.x);
     numbers[13] = product.x;
     numbers[14] = product.y;
@@ -131,7 +132,8 @@ selftest_copy(GLOBAL const float4* const RESTRICT in, GLOBAL float4* const RESTR
   out[i] = in[i];
 }
 
-// state[i] = state[i] / 2 + in[i], and out[i] = state[i]: shows in which order submissions ran.
+// state[i] = state[i] / 2 + in[i], and out[i] = state[i]: the result shows the order of
+// submissions.
 KERNEL
 selftest_history(GLOBAL const f32* const RESTRICT in, GLOBAL f32* const RESTRICT state,
                  GLOBAL f32* const RESTRICT out)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  How the kernels of dynamics effects look at their channels and act on them: the kernels' half of
+  The detector and the gain stage of the kernels of dynamics effects: the kernels' version of
   dsp_cpu/sidechain.h.
 
-  One group takes one unit, a single channel or all channels of a linked node, in tiles of TILE
-  frames.  Levels, curves and gains are worked out with one thread for each frame of the tile, and
-  LANES threads along the channels; only what goes from frame to frame is left to one thread.  That
-  bounds a unit: seven operations that wait for each other, about 30 cycles a frame, while other
-  units use the processor.  A thread for each channel would do all the rest in that one thread too,
-  several times as much, and read its rows with a stride.
+  One group runs one unit, a single channel or all channels of a linked node, in tiles of TILE
+  frames.  One thread for each frame of the tile, and LANES threads along the channels, compute
+  levels, curves and gains; one thread runs the recursion from frame to frame.  The recursion
+  limits the speed of a unit: seven dependent operations, about 30 cycles a frame, while other
+  units use the processor.  With one thread for each channel, that thread would also do all the
+  rest, several times as much, and read its rows with a stride.
 
-  A linked node of many channels is bounded by its one group, which has BATCH loads on the way for
-  each thread.  Inputs are summed once and wait in the output rows.
+  A linked node of many channels is limited by its one group, which has BATCH loads in flight for
+  each thread.  Inputs are summed once and stored in the output rows.
 
   Kernels are compiled for TILE frames, CHANNELS, the most channels of a unit, and a GROUP_SIZE that
   is a multiple of TILE: sidechain_kernel_shape().
@@ -29,7 +29,7 @@
 
 // ---- inputs ----
 
-// The inputs of a unit, to be found once: inputs[CHANNELS].
+// Describe the inputs of a unit, once: inputs[CHANNELS].
 DEVICE void
 sidechain_begin(const Stage stage, const u32 unit, LOCAL_POINTER Input* const inputs)
 {
@@ -57,8 +57,9 @@ sidechain_read(const Stage stage, LOCAL_POINTER const Input* const inputs, const
   }
 }
 
-// at[k]: where this frame of output first + k * LANES lies, for those below n_channels.  Found
-// before anything is stored, so that the tables are not read again behind every store.
+// at[k]: address of this frame of output first + k * LANES, for channels below n_channels.  All
+// addresses are computed before the first store, so that the compiler does not read the tables
+// again after every store.
 DEVICE void
 sidechain_outs(const Stage stage, const u32 unit, const u32 n_channels, const u32 first,
                const u32 frame, GLOBAL f32** const at)
@@ -70,8 +71,8 @@ sidechain_outs(const Stage stage, const u32 unit, const u32 n_channels, const u3
 
 // ---- peaks and gains ----
 
-// The largest peak of the threads that have the same frame.  peaks: [GROUP_SIZE].  To be called
-// with another barrier before the next call.
+// The largest peak of the threads with the same frame. peaks: [GROUP_SIZE].  The caller needs
+// another barrier before the next call.
 DEVICE f32
 sidechain_loudest(f32 peak, LOCAL_POINTER f32* const peaks)
 {
@@ -83,9 +84,9 @@ sidechain_loudest(f32 peak, LOCAL_POINTER f32* const peaks)
   return peak;
 }
 
-// The largest |input| over the channels at this thread's frame; the inputs go to the outputs.  A
-// NaN does not count.  n_channels: 0 for a thread behind the end of the block.  By all threads, as
-// sidechain_loudest().
+// The largest |input| over the channels at this thread's frame, ignoring NaN; also copies the
+// inputs to the outputs. n_channels: 0 for a thread behind the end of the block.  By all threads,
+// as sidechain_loudest().
 DEVICE f32
 sidechain_peak(const Stage stage, const u32 unit, LOCAL_POINTER const Input* const inputs,
                const u32 n_channels, const u32 frame, LOCAL_POINTER f32* const peaks)
@@ -106,7 +107,8 @@ sidechain_peak(const Stage stage, const u32 unit, LOCAL_POINTER const Input* con
   return sidechain_loudest(peak, peaks);
 }
 
-// Multiply what sidechain_peak() left in the outputs.  Not 0: a result is not finite.
+// Multiply the outputs, where sidechain_peak() stored the inputs.  Returns not 0 if a result is
+// not finite.
 DEVICE u32
 sidechain_apply(const Stage stage, const u32 unit, const u32 n_channels, const u32 frame,
                 const f32 gain)
@@ -131,8 +133,8 @@ sidechain_apply(const Stage stage, const u32 unit, const u32 n_channels, const u
 
 // ---- settings ----
 
-// The ramps of a unit, n_ramps <= TILE of them in a row in memory, aimed at its first parameters:
-// ramps[n_ramps].  A ramp is there behind the next barrier.
+// Load the ramps of a unit, n_ramps <= TILE of them in a row in memory, with the unit's first
+// parameters as targets: ramps[n_ramps].  They are valid after the next barrier.
 DEVICE void
 ramps_begin(const Stage stage, const u32 unit, GLOBAL const f32* const words, const u32 has_begun,
             const u32 ramp_frames, const u32 n_ramps, LOCAL_POINTER Ramp* const ramps)
@@ -145,7 +147,7 @@ ramps_begin(const Stage stage, const u32 unit, GLOBAL const f32* const words, co
   }
 }
 
-// The other way, at the end of a block.
+// Store the ramps at the end of a block.
 DEVICE void
 ramps_end(const Stage stage, GLOBAL f32* const words, const u32 n_ramps,
           LOCAL_POINTER const Ramp* const ramps)
@@ -157,7 +159,7 @@ ramps_end(const Stage stage, GLOBAL f32* const words, const u32 n_ramps,
   }
 }
 
-// As ramp_ahead(), of a setting that is a part of a whole: a ramp that turns round may overshoot.
+// As ramp_ahead(), clamped to [0, 1]: a ramp that changes direction may overshoot.
 DEVICE f32
 part_ahead(const Ramp ramp, const u32 frames)
 {
@@ -167,10 +169,10 @@ part_ahead(const Ramp ramp, const u32 frames)
 // ---- smoothers ----
 
 /*
-  The state of a smoother, where the CPU has a double: the sum of two floats, low at most half a
-  unit in the last place of high.  A step is a part of the way to go, at 5 s and 192 kHz a
-  millionth; a float would stop when that is less than half its last place, a thirtieth of its value
-  away from the target.  48 bits stop 2^-28 of the value away.
+  The state of a smoother: the sum of two floats, low at most half a unit in the last place of high,
+  where the CPU has a double.  A step is a fraction of the distance to the target, at 5 s and 192 kHz
+  a millionth; one float would stop when the step is less than half its last place, a thirtieth of
+  its value away from the target.  48 bits stop 2^-28 of the value away.
 */
 typedef struct Smooth {
   f32 high, low;
@@ -208,9 +210,9 @@ smooth_way(const Smooth smooth, const f32 target)
   return (target - smooth.high) - smooth.low;
 }
 
-// A step of `part` of the way to the target: T. J. Dekker's sum of a float and a smaller one
-// (Numerische Mathematik 18, 1971).  A step that is larger than the state loses its own last place,
-// and no more.
+// A step of `part` of the distance to the target: T. J. Dekker's sum of a float and a smaller one
+// (Numerische Mathematik 18, 1971).  A step that is larger than the state loses only its own last
+// place.
 DEVICE Smooth
 smooth_step(const Smooth smooth, const f32 way, const f32 part)
 {

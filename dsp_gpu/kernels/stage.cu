@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The parts of a stage that belong to no effect: what changes comes in, rows go out, connections
-// delay.
+// Kernels of a stage that belong to no effect: take over changes, output rows, delay connections.
 
 #include "stage.h"
 
-// Take over the host's changes: CHANGES_HEAD words, then pairs { word, value }.  A new plan brings
-// all its words with the first block, from host memory, and they come a turn of the loop at a time:
+// Apply the host's changes: CHANGES_HEAD words, then pairs { word, value }. A new plan sends all
+// its words with the first block, from host memory, one latency for each iteration of the loop:
 // hence many groups.
 KERNEL
 stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live)
@@ -19,7 +18,8 @@ stage_begin(GLOBAL const u32* const changes, GLOBAL u32* const live)
   }
 }
 
-// One group for each line (LINE_ words instead of a unit's): rows behind the delay of a connection.
+// One group for each line (LINE_ words instead of a unit's): fill the rows behind a delayed
+// connection.
 KERNEL
 stage_delay(STAGE_ARGS)
 {
@@ -43,8 +43,8 @@ stage_delay(STAGE_ARGS)
   }
 }
 
-// One group for each row that goes to the host (INPUT_ words instead of a unit's), and one at
-// least.  report: REPORT_WORDS words.
+// One group for each row that goes to the host (INPUT_ words instead of a unit's), at least one.
+// report: REPORT_WORDS words.
 KERNEL
 stage_end(STAGE_ARGS, GLOBAL u32* const report)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  What the kernels of a stage share: where a unit is, what it reads and writes, ramps, and the guard
-  against what is not finite.  layout.h says where things lie.
+  Shared by the kernels of a stage: access to units, their inputs and outputs, ramps, and the guard
+  against non-finite values.  layout.h has the places of all words.
 
   A kernel of an effect takes STAGE_ARGS and begins with `const Stage stage = STAGE;`.  The shortest
   is fx_gain.cu.
 
   Rules:
-  - LIVE_N_FRAMES is 0 when a stage is tried out: then nothing may be stored, in states neither.
-  - A unit whose state word 0 is 0 begins: its memory may hold anything else, of which only what was
-    written since counts, and its ramps rest at the node's present parameters.
-  - Group g of a launch takes unit g, or units from g * units_per_group on; those at and behind
-    n_units do not exist, and their threads go along.
-  - Every output sample is finite, or the unit is silenced and begun anew: unit_end(),
-    unit_end_thread().  Where groups share a unit, each answers for its part: unit_end_part().
+  - LIVE_N_FRAMES is 0 while a stage is tried out: then a kernel must store nothing, not even state.
+  - A unit whose state word 0 is 0 is new: its memory has random contents, so a kernel may read only
+    words that it has written since, and its ramps rest at the node's current parameters.
+  - Group g of a launch runs unit g, or units from g * units_per_group on; units from n_units on do
+    not exist, but their threads take part in barriers.
+  - Every output sample is finite, or the unit is silenced and reset: unit_end(), unit_end_thread().
+    Where several groups share a unit, each checks its own part: unit_end_part().
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_STAGE_H
 #define WARPRACK_DSP_GPU_KERNELS_STAGE_H
@@ -91,7 +91,7 @@ unit_data(const Stage stage, const u32 unit)
   return memory_at(stage, unit_word(stage, unit, UNIT_DATA));
 }
 
-// The node's parameters, as FxKernel::pack wrote them.
+// The node's parameters, as written by FxKernel::pack.
 DEVICE u32
 unit_param(const Stage stage, const u32 unit, const u32 param)
 {
@@ -127,10 +127,10 @@ typedef struct Input {
   f32 gain;              // of the first term, while it is steady
   u32 terms;             // word in table
   u32 n_terms;
-  u32 is_plain; // one term, and it is steady
+  u32 is_plain; // 1 if there is one term, and it is steady
 } Input;
 
-// The input described at word `at` of table.
+// The input described at word `at` of the table.
 DEVICE Input
 input_of(const Stage stage, const u32 at)
 {
@@ -179,7 +179,7 @@ ramp_store(GLOBAL f32* const words, const Ramp ramp)
   words[4] = F32_OF_BITS(ramp.frames_left);
 }
 
-// The value `frames` frames from now: what the frames-th call of ramp_next() would return.
+// The value in `frames` frames: what the frames-th call of ramp_next() would return.
 DEVICE f32
 ramp_ahead(const Ramp ramp, const u32 frames)
 {
@@ -190,7 +190,7 @@ ramp_ahead(const Ramp ramp, const u32 frames)
 
 #define TERMS 4
 
-// Gain of a connection in the middle of a fade, at the frames-th frame from now, counted from 1.
+// Gain of a connection during a fade, at the frames-th frame from now, counted from 1.
 DEVICE f32
 moving_gain(const Stage stage, const u32 link, const u32 frames)
 {
@@ -205,8 +205,8 @@ moving_gain(const Stage stage, const u32 link, const u32 frames)
   return ramp_ahead(ramp, frames <= hold ? frames : frames - hold);
 }
 
-// Sample `frame` of the block.  Terms of a sum are found by way of two tables; a bus may have
-// hundreds, so TERMS of them are on their way at once.
+// Sample `frame` of the block.  Finding a term takes two table reads; a bus may have hundreds of
+// terms, so TERMS of them are in flight at once.
 DEVICE f32
 input_at(const Stage stage, const Input input, const u32 frame)
 {
@@ -247,7 +247,7 @@ is_finite(const f32 x)
   return (BITS_OF_F32(x) & 0x7FFFFFFFU) < 0x7F800000U;
 }
 
-// An output is not finite: what `state` is of begins anew.  By one thread.
+// Reset the unit that owns `state`, after a non-finite output.  By one thread.
 DEVICE void
 state_reset(const Stage stage, GLOBAL f32* const state)
 {
@@ -261,7 +261,7 @@ unit_reset(const Stage stage, const u32 unit)
   state_reset(stage, unit_state(stage, unit));
 }
 
-// Whether `is_true` is in any thread of the group.  By all threads.  flag: one word of local
+// True if `is_true` is true in any thread of the group.  By all threads. flag: one word of local
 // memory.
 DEVICE u32
 group_any(const u32 is_true, LOCAL_POINTER u32* const flag)
@@ -278,9 +278,9 @@ group_any(const u32 is_true, LOCAL_POINTER u32* const flag)
   return flag[0];
 }
 
-// The end of a kernel whose group takes outputs [first, end) of a unit, which have `state` to
-// themselves: by all threads, after their last store.  is_bad: this thread stored what is not
-// finite.  flag: one word of local memory.
+// The end of a kernel whose group writes outputs [first, end) of a unit and owns `state`: by all
+// threads, after their last store. is_bad: this thread stored a non-finite value. flag: one word
+// of local memory.
 DEVICE void
 unit_end_part(const Stage stage, const u32 unit, const u32 first, const u32 end,
               GLOBAL f32* const state, const u32 is_bad, LOCAL_POINTER u32* const flag)
@@ -298,7 +298,7 @@ unit_end_part(const Stage stage, const u32 unit, const u32 first, const u32 end,
   }
 }
 
-// The same for a group that takes one unit.
+// The same for a group that runs one whole unit.
 DEVICE void
 unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32* const flag)
 {
@@ -306,7 +306,7 @@ unit_end(const Stage stage, const u32 unit, const u32 is_bad, LOCAL_POINTER u32*
                 flag);
 }
 
-// The same for one unit of one channel that a single thread has written.
+// The same for a one-channel unit that a single thread has written.
 DEVICE void
 unit_end_thread(const Stage stage, const u32 unit, const u32 is_bad)
 {

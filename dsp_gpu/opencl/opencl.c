@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A device under OpenCL from open to close, and its errors.
+// The life of a device under OpenCL, and its errors.
 
 #include "opencl_private.h"
 
@@ -8,7 +8,7 @@
 
 // ---- errors ----
 
-// The driver's words, from whichever thread it chooses.
+// The driver's message; the driver calls this from any thread.
 static void CL_CALLBACK
 take_library_log(const char* const words, const void* const details, const size_t detail_bytes,
                  void* const data)
@@ -66,7 +66,7 @@ Status
 opencl_lose(GpuDevice* const device, Error* const error, const char* const call, const cl_int code)
 {
   pthread_mutex_lock(&device->mutex);
-  if (!device->lost_call) { // what follows the first error follows from it
+  if (!device->lost_call) { // keep the first error; later ones follow from it
     device->lost_call = call;
     device->lost_code = code;
     atomic_store(&device->is_lost, true);
@@ -113,7 +113,7 @@ close_device(GpuDevice* const device)
     return;
   }
   if (device->context) {
-    (void)finish(device, NULL); // a lost device has nothing that could be waited for
+    (void)finish(device, NULL); // fails at once on a lost device
   }
   if (device->last_nudge) {
     opencl_driver.clReleaseEvent(device->last_nudge);
@@ -192,7 +192,7 @@ static uint64_t
 free_bytes(GpuDevice* const device)
 {
   (void)device;
-  return 0; // OpenCL does not tell
+  return 0; // OpenCL does not report it
 }
 
 const GpuApi gpu_opencl = {

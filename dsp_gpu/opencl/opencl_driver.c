@@ -10,7 +10,7 @@
 
 OpenclDriver opencl_driver;
 
-/// Where each function's address goes.
+/// Where the address of each function is stored.
 static const struct {
   const char* name;
   size_t offset;
@@ -30,7 +30,7 @@ open_first(const char* const* const names, const char** const opened, Error* con
       return library;
     }
     const char* const words = dlerror();
-    if (n == 0) { // the others are second names for the same
+    if (n == 0) { // the other names are aliases of the same library
       error_set(error, STATUS_NO_BACKEND,
                 "no OpenCL: %s; install its loader (Debian: ocl-icd-libopencl1) and a driver",
                 words ? words : names[n]);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   OpenCL's ICD loader, opened at run time: a table of its functions, and its error codes in words.
+   OpenCL's ICD loader, opened at run time: a table of its functions, and the names of its error
+   codes.
 
-   The table is open to writing so that tests can stand in for single functions.
+   The table is writable so that tests can replace single functions.
 */
 #ifndef WARPRACK_DSP_GPU_OPENCL_OPENCL_DRIVER_H
 #define WARPRACK_DSP_GPU_OPENCL_OPENCL_DRIVER_H
@@ -59,12 +60,12 @@ typedef struct OpenclDriver {
 
 extern OpenclDriver opencl_driver;
 
-/// An error code of warprack's own: the driver reports success, but returns NULL.
+/// An error code of warprack: the driver reported success but returned NULL.
 #define OPENCL_RETURNED_NULL 1
 
 /**
    Fill the table from the first of the NULL-terminated libraries that can be opened; it stays open.
-   STATUS_NO_BACKEND with the loader's own words. [main]
+   STATUS_NO_BACKEND with the loader's message. [main]
 */
 Status opencl_driver_open(const char* const* library_names, Error* error);
 

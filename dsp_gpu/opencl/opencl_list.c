@@ -9,7 +9,7 @@
 
 #define MAX_DEVICES   32U
 #define MAX_PLATFORMS 16U
-#define PROBE_BYTES   4096U // a page, which is what is asked of registered memory
+#define PROBE_BYTES   4096U // a page, the alignment required for registered memory
 
 static const char* const library_names[] = { "libOpenCL.so.1", "libOpenCL.so", NULL };
 
@@ -20,12 +20,12 @@ static struct {
   OpenclFound devices[MAX_DEVICES];
 } list;
 
-// ---- what a device says of itself; 0 and "" when it says nothing ----
+// ---- queries of a device; 0 and "" without an answer ----
 
 static uint64_t
 device_number(const cl_device_id id, const cl_device_info what)
 {
-  uint64_t value = 0; // little-endian hosts only: a narrower answer fills the low bytes
+  uint64_t value = 0; // assumes a little-endian host: a narrower answer fills the low bytes
   return opencl_driver.clGetDeviceInfo(id, what, sizeof(value), &value, NULL) ? 0 : value;
 }
 
@@ -33,7 +33,7 @@ static void
 device_text(const cl_device_id id, const cl_device_info what, char* const text,
             const size_t n_bytes)
 {
-  char whole[1024] = ""; // also where a driver answers with nothing at all
+  char whole[1024] = ""; // empty if the driver returns nothing
   if (opencl_driver.clGetDeviceInfo(id, what, sizeof(whole) - 1U, whole, NULL)) {
     whole[0] = '\0';
   }
@@ -44,7 +44,7 @@ static void
 platform_text(const cl_platform_id id, const cl_platform_info what, char* const text,
               const size_t n_bytes)
 {
-  char whole[1024] = ""; // also where a driver answers with nothing at all
+  char whole[1024] = ""; // empty if the driver returns nothing
   if (opencl_driver.clGetPlatformInfo(id, what, sizeof(whole) - 1U, whole, NULL)) {
     whole[0] = '\0';
   }
@@ -66,7 +66,7 @@ is_usable(const cl_device_id id)
          device_number(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) <= GPU_ALIGNMENT * 8U; // in bits
 }
 
-// ---- does it share memory? ----
+// ---- shared memory ----
 
 static bool
 is_all(const unsigned char* const bytes, const unsigned char value)
@@ -79,7 +79,7 @@ is_all(const unsigned char* const bytes, const unsigned char value)
   return true;
 }
 
-// Whether the device sees what the host writes, and the host what the device writes.
+// True if the device sees the host's writes and the host sees the device's.
 static bool
 sees_both_ways(const cl_command_queue queue, const cl_mem shared, const cl_mem other,
                unsigned char* const host)
@@ -98,11 +98,12 @@ sees_both_ways(const cl_command_queue queue, const cl_mem shared, const cl_mem o
 }
 
 // The standard lets a device keep a copy of host memory until it is mapped.  Devices in the host's
-// own memory have no reason to; as nothing promises it, it is tried.
+// own memory need no copy, but nothing guarantees that, so this function tests it.
 static bool
 shares_memory(const cl_device_id id)
 {
-  const char* const wish = getenv("WARPRACK_OPENCL_MEMORY"); // "own": for tests without a card
+  // "own": pretend a separate memory, for tests without a card.
+  const char* const wish = getenv("WARPRACK_OPENCL_MEMORY");
   if (!device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY) || (wish && !strcmp(wish, "own"))) {
     return false;
   }
@@ -182,7 +183,7 @@ add_devices(const cl_device_type type)
 {
   cl_platform_id platforms[MAX_PLATFORMS] = {
     NULL
-  }; // also where a driver counts more than it fills
+  }; // zeroed, since a driver may count more than it fills
   cl_uint n_platforms = 0;
   if (opencl_driver.clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms)) {
     return;
@@ -192,7 +193,7 @@ add_devices(const cl_device_type type)
     cl_uint n_ids = 0;
     if (!platforms[p] ||
         opencl_driver.clGetDeviceIDs(platforms[p], type, MAX_DEVICES, ids, &n_ids)) {
-      continue; // usually CL_DEVICE_NOT_FOUND: none of this type
+      continue; // usually CL_DEVICE_NOT_FOUND: no device of this type
     }
     for (cl_uint d = 0; d < n_ids && d < MAX_DEVICES; ++d) {
       add_device(platforms[p], ids[d], type);

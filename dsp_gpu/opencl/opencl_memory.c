@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Buffers of a device, and host memory that it can reach.
+// Device buffers, and host memory that the device can access.
 
 #include "opencl_private.h"
 
@@ -30,7 +30,7 @@ no_room(GpuDevice* const device, const size_t n_bytes, const char* const why, Er
                    why);
 }
 
-// Filling also makes lazy drivers find the memory now, not at the first block.
+// Filling also makes lazy drivers allocate the memory now, not at the first block.
 static cl_int
 fill_with_zeros(GpuDevice* const device, const cl_mem memory, const size_t n_bytes)
 {
@@ -45,7 +45,7 @@ static Status
 make_buffer(GpuDevice* const device, const size_t n_bytes, cl_mem* const memory, Error* const error)
 {
   const GpuDeviceInfo* const info = &device->found->info;
-  // Drivers that swap, and PoCL, promise more than there is.
+  // Drivers that swap, and PoCL, would grant more than exists.
   if (n_bytes > info->largest_bytes || n_bytes > info->memory_bytes - used_bytes(device)) {
     return no_room(device, n_bytes, "not asked for", error);
   }
@@ -144,7 +144,7 @@ opencl_buffer_read(GpuBuffer* const buffer, const size_t offset, void* const to,
 
 // ---- host memory ----
 
-// The device works in the memory itself.
+// The device uses the host memory itself.
 static Status
 share(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
 {
@@ -161,7 +161,7 @@ share(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
   return STATUS_OK;
 }
 
-// Mapped from now on: the way in which OpenCL gives out pinned memory.
+// Pinned memory, mapped for its whole life: OpenCL has no other way to get it.
 static Status
 pin(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
 {
@@ -185,7 +185,7 @@ pin(GpuDevice* const device, GpuHostMemory* const host, Error* const error)
   return STATUS_OK;
 }
 
-// `pointer` is NULL for memory that we have to find ourselves.
+// `pointer`: the caller's memory, or NULL to allocate some.
 static Status
 make_host(GpuDevice* const device, GpuHostMemory* const host, void* const pointer,
           Error* const error)

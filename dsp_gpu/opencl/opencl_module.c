@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Source to kernels, by way of the cache.
+// Source to kernels, through the cache.
 
 #include "opencl_private.h"
 
@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BINARY_BYTES ((size_t)256 << 20U) // PoCL's have some hundred kilobytes
+#define MAX_BINARY_BYTES ((size_t)256 << 20U) // binaries of PoCL have some hundred kilobytes
 #define MAX_KERNELS      256U                 // of a module
 
-/// What is compiled, and all that its binary depends on.
+/// The source and everything else that its binary depends on.
 typedef struct Job {
   GpuDevice* device;
   const char* name;
   char* text;    ///< Dialect and source
-  char* options; ///< In one string, as OpenCL wants them
+  char* options; ///< In one string, as OpenCL requires
 } Job;
 
 enum { KEY_WORDS = 6 };
@@ -34,7 +34,7 @@ key_of(const Job* const job, const char* key[KEY_WORDS])
 
 // ---- options ----
 
-// No relaxed mathematics: recursive filters are compiled as they are written.
+// No relaxed mathematics: the compiler must not reorder the arithmetic of recursive filters.
 static char*
 join_options(const OpenclFound* const found, const char* const* const options)
 {
@@ -85,7 +85,8 @@ from_source(const Job* const job, cl_program* const program, Error* const error)
   return STATUS_OK;
 }
 
-// Whether the cache had it and the driver took it; what it does not take is not offered again.
+// True if the cache had a binary and the driver accepted it; a rejected binary is deleted from the
+// cache.
 static bool
 from_cache(const Job* const job, cl_program* const program)
 {
@@ -116,8 +117,8 @@ from_cache(const Job* const job, cl_program* const program)
   return !code;
 }
 
-// A driver that gives no binary away, or a disk that takes none, costs time at the next start only.
-// PoCL compiles every kernel again for clGetProgramInfo(CL_PROGRAM_BINARIES).
+// A driver that returns no binary, or a full disk, only costs time at the next start.  PoCL
+// compiles every kernel again for clGetProgramInfo(CL_PROGRAM_BINARIES).
 static void
 to_cache(const Job* const job, const cl_program program)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What the files of the OpenCL implementation share: opencl_list.c (which devices there are),
-   opencl.c (a device's life and its errors), opencl_memory.c, opencl_module.c, opencl_record.c
-   (what a submission needs, prepared) and opencl_submit.c (the worker's part).
+   Shared by the files of the OpenCL implementation: opencl_list.c (the list of devices), opencl.c
+   (the life of a device, errors), opencl_memory.c, opencl_module.c, opencl_record.c (prepares
+   submissions) and opencl_submit.c (the player's part).
 */
 #ifndef WARPRACK_DSP_GPU_OPENCL_OPENCL_PRIVATE_H
 #define WARPRACK_DSP_GPU_OPENCL_OPENCL_PRIVATE_H
@@ -19,24 +19,26 @@ typedef struct OpenclFound {
   cl_device_id id;
   cl_platform_id platform;
   GpuDeviceInfo info;
-  bool rounds_correctly; ///< Division and square root, when asked to
-  char toolchain[512];   ///< All versions that compiled code depends on
+  bool rounds_correctly; ///< Division and square root, if the option requests it
+  char toolchain[512];   ///< All versions that affect compiled code
 } OpenclFound;
 
-/// In-order queues.  The builder has its own, so that it waits for its own copies only.
+/// In-order queues.  The builder has its own, so that it waits only for its own copies.
 enum { QUEUE_IN, QUEUE_KERNELS, QUEUE_OUT, QUEUE_BUILDER, QUEUE_NUDGES, N_QUEUES };
 
 struct GpuDevice {
   const OpenclFound* found;
   cl_context context;
   cl_command_queue queues[N_QUEUES];
-  cl_mem nudged;         ///< Some bytes that nobody reads
-  cl_event last_nudge;   ///< Not seen to have ended, or NULL; of the thread that nudges
-  _Atomic bool is_lost;  ///< Set by whoever meets the error, read by all
-  pthread_mutex_t mutex; ///< Of what follows; the worker takes it when the device is lost only
-  const char* lost_call; ///< The function that told
+  cl_mem nudged;         ///< Some bytes that nothing reads
+  cl_event last_nudge;   ///< Event of the last nudge until it ends, else NULL; used by the thread
+                         ///< that nudges
+  _Atomic bool is_lost;  ///< Set by the thread that gets the error, read by all
+  pthread_mutex_t mutex; ///< Guards the members below; the player takes it only when the device is
+                         ///< lost
+  const char* lost_call; ///< The function that returned the error
   cl_int lost_code;
-  char words[200];     ///< The driver's own, from its callback; "" for none
+  char words[200];     ///< The driver's message, from its callback; "" for none
   uint64_t used_bytes; ///< Of buffers
 };
 
@@ -47,13 +49,13 @@ struct GpuBuffer {
 };
 
 /// On a device that shares memory, the memory itself.  Elsewhere copies of a block go through
-/// `pinned`, because a driver stages what is not its own: submit() fills it, poll() empties it.
+/// `pinned`, because drivers stage other memory: submit() fills it, poll() empties it.
 struct GpuHostMemory {
   GpuDevice* device;
   cl_mem memory;
   char* pointer; ///< The caller's, or `pinned`
-  char* pinned;  ///< What the driver copies from and to
-  void* owned;   ///< To be freed, NULL for the caller's and the driver's
+  char* pinned;  ///< Memory that the driver copies from and to
+  void* owned;   ///< To be freed, NULL for memory of the caller or the driver
   size_t n_bytes;
 };
 
@@ -77,15 +79,15 @@ typedef struct RecordedCopy {
   cl_mem buffer;
   size_t offset; ///< Into the buffer
   size_t n_bytes;
-  char* pinned; ///< Host side
-  char* staged; ///< Where that is filled from or emptied to, NULL when it is the memory itself
+  char* pinned; ///< Memory on the host side
+  char* staged; ///< Source or destination of `pinned`, NULL if `pinned` is that memory itself
 } RecordedCopy;
 
 typedef struct RecordedLaunch {
-  cl_kernel kernel; ///< Of this launch alone: it keeps the arguments
+  cl_kernel kernel; ///< Used by this launch only: it keeps the arguments
   size_t n_threads[2];
   size_t group_size[2];
-  cl_mem parts[GPU_MAX_ARGS]; ///< Buffers from an offset on, NULL for the rest
+  cl_mem parts[GPU_MAX_ARGS]; ///< Sub-buffers, NULL for other arguments
 } RecordedLaunch;
 
 struct GpuRecording {
@@ -96,8 +98,8 @@ struct GpuRecording {
   RecordedCopy* out;
   cl_event last;      ///< Of the submission in flight, else NULL
   uint64_t in_flight; ///< Its number
-  bool is_queued;     ///< Commands of it may be in the queues
-  uint64_t done;      ///< The number of the last one that was done
+  bool is_queued;     ///< Its commands may still be in the queues
+  uint64_t done;      ///< The number of the last completed submission
 };
 
 // ---- opencl_list.c ----
@@ -109,15 +111,15 @@ const OpenclFound* opencl_found(uint32_t index); ///< NULL out of range
 
 // ---- opencl.c ----
 
-/// A call failed; the device lives on. [builder]
+/// Error of a call that leaves the device usable. [builder]
 Status opencl_fail(GpuDevice* device, Error* error, const char* call, cl_int code);
-/// A call failed and left the device's queues in nobody knows which state.  Always
+/// Error of a call that leaves the device's queues in an unknown state.  Always
 /// STATUS_DEVICE_LOST. [builder, player]
 Status opencl_lose(GpuDevice* device, Error* error, const char* call, cl_int code);
-/// STATUS_DEVICE_LOST with the words of the first error, STATUS_OK before it. [builder]
+/// STATUS_DEVICE_LOST with the text of the first error, or STATUS_OK if there was none. [builder]
 Status opencl_check(GpuDevice* device, Error* error);
 
-// ---- the rest of the table, see gpu.h ----
+// ---- the other functions of GpuApi, see gpu.h ----
 
 Status opencl_buffer_new(GpuDevice* device, size_t n_bytes, GpuBuffer** buffer, Error* error);
 void opencl_buffer_free(GpuBuffer* buffer);

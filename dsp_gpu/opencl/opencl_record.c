@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A submission prepared: ranges checked, and for every launch a kernel of its own that keeps the
-// arguments, so that submitting only enqueues.
+// Prepares a submission: checks ranges, and makes for every launch its own kernel object that
+// keeps the arguments, so that submitting only enqueues.
 
 #include "opencl_private.h"
 
@@ -43,7 +43,7 @@ record_copies(const GpuCopy* const copies, const uint32_t n, RecordedCopy* const
 
 // ---- arguments ----
 
-// Memory from an offset on.  OpenCL has no pointers to add to, but parts of buffers.
+// Memory from an offset on.  OpenCL has no pointer arithmetic, but sub-buffers.
 static cl_int
 part_of(const cl_mem memory, const size_t offset, const size_t n_bytes, cl_mem* const part)
 {
@@ -167,7 +167,8 @@ fill(GpuRecording* const recording, const GpuWork* const work, Error* const erro
   recording->n_in = work->n_in;
   recording->n_launches = work->n_launches;
   recording->n_out = work->n_out;
-  recording->in = calloc(work->n_in + 1U, sizeof(recording->in[0])); // + 1: never of no bytes
+  // + 1: never an allocation of 0 bytes.
+  recording->in = calloc(work->n_in + 1U, sizeof(recording->in[0]));
   recording->launches = calloc(work->n_launches + 1U, sizeof(recording->launches[0]));
   recording->out = calloc(work->n_out + 1U, sizeof(recording->out[0]));
   if (!recording->in || !recording->launches || !recording->out) {
@@ -208,7 +209,7 @@ opencl_recording_free(GpuRecording* const recording)
   if (!recording) {
     return;
   }
-  // Whoever frees it goes on to free its memory, which commands of a lost device may still touch.
+  // The caller frees the memory next, and commands of a lost device may still access it.
   for (uint32_t q = 0; recording->is_queued && q < N_QUEUES; ++q) {
     opencl_driver.clFinish(recording->device->queues[q]);
   }

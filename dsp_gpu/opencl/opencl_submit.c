@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The worker's part of OpenCL: a recording is enqueued, and looked at until it is done.
+   The player's part of OpenCL: enqueues a recording and polls until it is done.
 
        in:       write, write ──┐
        kernels:                 └─▶ kernel, kernel ──┐
@@ -9,33 +9,34 @@
    Each queue runs in order, and only the first command of a queue waits for the one before, so that
    the writes of one slot run beside the kernels of another.
 
-   Whether the last command is done is asked, not told: a callback would come from a thread of the
-   driver's, and a flag that a kernel writes costs one more command and promises nothing about what
-   other commands wrote.  (PoCL 3.1: asking takes 20 ns, a further kernel 5 us.)
+   The player polls the state of the last command: a callback would run on a thread of the driver,
+   and a flag that a kernel writes costs one more command and guarantees nothing about the writes
+   of other commands.  (PoCL 3.1: a poll takes 20 ns, another kernel 5 us.)
 */
 
 #include "opencl_private.h"
 
 #include <string.h>
 
-/// A submission on its way into the queues.
+/// A submission while it is being enqueued.
 typedef struct Chain {
   GpuDevice* device;
-  const char* call; ///< The last one, for messages
+  const char* call; ///< The last call, for messages
   cl_int code;
-  cl_event last; ///< Of the queue before, NULL at the begin
+  cl_event last; ///< Of the previous queue, NULL for the first queue
 } Chain;
 
 // ---- the three queues ----
 
-// What a command waits for: the first of a queue for the last of the queue before.
+// The events that a command waits for: the first command of a queue waits for the last of the
+// previous queue.
 static cl_uint
 n_waits(const Chain* const chain, const uint32_t index)
 {
   return index == 0 && chain->last ? 1 : 0;
 }
 
-// The last command of a queue is what the next one waits for.
+// The next queue waits for the event of the last command of this one.
 static cl_event*
 event_of(cl_event* const event, const uint32_t index, const uint32_t n)
 {
@@ -45,7 +46,7 @@ event_of(cl_event* const event, const uint32_t index, const uint32_t n)
 static void
 pass_on(Chain* const chain, const uint32_t queue, const cl_event event)
 {
-  chain->code = opencl_made(event, chain->code); // else the next queue would wait for nothing
+  chain->code = opencl_made(event, chain->code); // otherwise the next queue would wait for nothing
   if (chain->last) {
     opencl_driver.clReleaseEvent(chain->last);
   }
@@ -75,7 +76,7 @@ enqueue_in(Chain* const chain, const GpuRecording* const recording)
   }
 }
 
-// Without kernels a marker: what comes after runs after the kernels of earlier submissions.
+// Without kernels, enqueue a marker: later commands run after the kernels of earlier submissions.
 static cl_event
 enqueue_marker(Chain* const chain)
 {
@@ -128,7 +129,7 @@ opencl_submit(GpuRecording* const recording, const uint64_t sequence)
     return STATUS_DEVICE_LOST;
   }
   if (recording->last) {
-    return STATUS_BAD_ARG; // in flight: its memory is not ours
+    return STATUS_BAD_ARG; // in flight: its memory is in use
   }
   recording->is_queued = true;
   Chain chain = { device, "", CL_SUCCESS, NULL };
@@ -141,11 +142,11 @@ opencl_submit(GpuRecording* const recording, const uint64_t sequence)
   }
   recording->last = chain.last;
   recording->in_flight = sequence;
-  // A part of the work may be in the queues, and nothing takes it out again.
+  // A part of the work may be in the queues, and OpenCL cannot remove it.
   return chain.code ? opencl_lose(device, NULL, chain.call, chain.code) : STATUS_OK;
 }
 
-// ---- done? ----
+// ---- completion ----
 
 static void
 settle(GpuRecording* const recording)
@@ -162,7 +163,7 @@ settle(GpuRecording* const recording)
   recording->done = recording->in_flight;
 }
 
-// The state of the work: CL_COMPLETE, something above it, or an error below.
+// The state of the work: CL_COMPLETE, a larger value while it runs, or an error (negative).
 static cl_int
 ask(const cl_event event, const char** const call)
 {
@@ -174,12 +175,12 @@ ask(const cl_event event, const char** const call)
     *call = code ? *call : "while the block was running";
     return code ? code : state;
   }
-  // Asking synchronises nothing (OpenCL 1.2, 5.9); waiting does, and there is nothing to wait for.
+  // A query does not synchronise (OpenCL 1.2, 5.9), a wait does; here the wait returns at once.
   *call = "clWaitForEvents";
   return opencl_driver.clWaitForEvents(1, &event);
 }
 
-// A failure loses nothing: no block depends on it.
+// An error here is not fatal: no block depends on it.
 Status
 opencl_nudge(GpuDevice* const device)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a rack would take here: it is run offline, on noise, and timed.
+// Predicts the cost of a rack: runs it offline, on noise, and measures the time.
 
 #include "engine_private.h"
 
@@ -50,7 +50,7 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
   return status;
 }
 
-/// What ran the blocks.
+/// Store the backends that ran the blocks.
 static void
 name_backends(const Engine* const engine, EnginePrediction* const prediction)
 {
@@ -63,7 +63,7 @@ name_backends(const Engine* const engine, EnginePrediction* const prediction)
   prediction->gpu = worker_gpu(engine->worker);
 }
 
-/// What the outputs would play while blocks are late.
+/// Compute the fallbacks of the outputs.
 static Status
 choose_fallbacks(const Engine* const engine, const Rack* const rack, Fallbacks* const fallbacks,
                  Error* const error)

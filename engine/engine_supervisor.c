@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a worker in another process needs of the engine: its rings come and go while audio runs.
+// SupervisorHost of the engine: rings of a worker process are exchanged while audio runs.
 
 #include "engine_private.h"
 
@@ -29,7 +29,8 @@ offer(void* const context, Ring* const ring, const ParamMessage* const messages,
   Engine* const engine = context;
   Period* const period = atomic_load(&engine->period);
   Ring** const place = engine_ring_place(engine);
-  if (!period || !place || !ring_send(ring, messages, n)) { // sent last: it may be offered again
+  // Sent last, since the ring may be offered again.
+  if (!period || !place || !ring_send(ring, messages, n)) {
     return false;
   }
   *place = ring;
@@ -57,7 +58,8 @@ lost(void* const context)
   engine->ring = NULL;
   engine->is_lost = true;
   if (period) {
-    engine_drop_ring(engine, period_offer_ring(period, NULL)); // nobody is behind that one, too
+    // The offered ring has no worker either.
+    engine_drop_ring(engine, period_offer_ring(period, NULL));
     period_abandon(period);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Crashes counted, rests doubled.
+// Counts crashes and computes the wait before the next start.
 
 #include "crash_policy.h"
 
@@ -28,7 +28,7 @@ crash_policy_loss(CrashPolicy* const policy, const Loss* const loss, EditLosses*
     policy->n_crashes = 0;
   }
   if (loss->had_edit) {
-    // The kernel, out of memory, kills from outside, too.
+    // The kernel's out-of-memory kill comes from outside, too.
     edit->n_losses++;
     edit->n_crashes += !loss->from_outside;
     return edit->n_crashes >= CRASH_POLICY_CRASHES || edit->n_losses >= CRASH_POLICY_LOSSES

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   When a worker is lost: who is to blame, and how long to wait before the next one.  Plain
-   arithmetic on times that are given; no threads.
+   Decides after the loss of a worker whether an edit or the rack caused it, and how long to wait
+   before the next start.  Pure arithmetic on given times; no threads.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_CRASH_POLICY_H
 #define WARPRACK_ENGINE_SUPERVISOR_CRASH_POLICY_H
@@ -13,44 +13,46 @@
 
 #define CRASH_POLICY_FIRST_REST_NS   NS_PER_S
 #define CRASH_POLICY_LONGEST_REST_NS (60U * NS_PER_S)
-#define CRASH_POLICY_OUTSIDE_REST_NS NS_PER_S // the longest after a kill from outside
+#define CRASH_POLICY_OUTSIDE_REST_NS NS_PER_S // longest wait after a kill from outside
 #define CRASH_POLICY_CRASHES         2U
-#define CRASH_POLICY_LOSSES          3U // of workers with the same edit, crashes and kills together
-#define CRASH_POLICY_TRIAL_NS        (10U * NS_PER_S) // heard for longer, a rack is not to blame
+// Lost workers with the same edit, crashes and kills together.
+#define CRASH_POLICY_LOSSES 3U
+// A rack that has played for longer is not blamed.
+#define CRASH_POLICY_TRIAL_NS (10U * NS_PER_S)
 
 /// How a worker was lost.
 typedef struct Loss {
-  bool from_outside; ///< By somebody's signal
+  bool from_outside; ///< Killed by a signal from outside
   bool was_healthy;  ///< It had played
-  bool had_edit;     ///< An edit was on its way
-  bool had_rack;     ///< It had been given the rack
+  bool had_edit;     ///< It had received an edit without a reply yet
+  bool had_rack;     ///< It had received the rack
 } Loss;
 
 typedef enum Verdict { VERDICT_NONE, VERDICT_EDIT, VERDICT_RACK } Verdict;
 
-/// What an edit has cost so far.
+/// Losses caused by an edit so far.
 typedef struct EditLosses {
-  uint32_t n_losses;  ///< Workers that were lost while they planned it
-  uint32_t n_crashes; ///< Of these, by their own doing
+  uint32_t n_losses;  ///< Workers lost while they planned it
+  uint32_t n_crashes; ///< Of these, crashes
 } EditLosses;
 
 typedef struct CrashPolicy {
-  uint64_t rest_ns;   ///< Before the next start, when this one fails as well
-  uint64_t heard_ns;  ///< When the rack was first heard of the present worker; 0: not yet
-  uint32_t n_crashes; ///< Of workers that had the present rack, in a row
+  uint64_t rest_ns;   ///< Wait before the next start if this one fails, too
+  uint64_t heard_ns;  ///< When the rack first played in the current worker; 0: not yet
+  uint32_t n_crashes; ///< Crashes in a row of workers with the current rack
 } CrashPolicy;
 
-/// Another rack is heard, which has crashed so many workers as an edit.
+/// Another rack plays; as an edit it has caused n_crashes.
 void crash_policy_new_rack(CrashPolicy* policy, uint32_t n_crashes, uint64_t now_ns);
 
-/// A worker has begun to be heard.
+/// A worker has begun to play.
 void crash_policy_heard(CrashPolicy* policy, uint64_t now_ns);
 
-/// A worker is lost.  `edit` counts those of the edit on its way.  Returns whether that was once
-/// too often for the edit or for the rack.
+/// Record a loss.  `edit` counts the losses of the edit in progress.  Returns whether the edit or
+/// the rack has now caused too many.
 Verdict crash_policy_loss(CrashPolicy* policy, const Loss* loss, EditLosses* edit, uint64_t now_ns);
 
-/// For how long to wait before the next start. `cured`: what was to blame has been taken away.
+/// The wait before the next start.  `cured`: the edit or rack that was blamed has been removed.
 uint64_t crash_policy_rest(CrashPolicy* policy, const Loss* loss, bool cured);
 
 #endif

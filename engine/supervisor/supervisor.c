@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A supervisor worker as the engine calls it: what is wanted is written down, the worker is told if
-// there is one, and the supervisor thread sees to the rest.
+// WorkerCalls of a supervisor: each call stores the request, sends it to the worker if there is
+// one, and leaves the rest to the supervisor thread.
 
 #include "supervisor.h"
 
@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define ARM_LIMIT_S 10 // then the engine goes on dry, and the worker may still come
+#define ARM_LIMIT_S 10 // then the engine continues dry, and the worker may still be armed later
 
 void
 supervisor_lock(const Supervisor* const supervisor)
@@ -33,7 +33,7 @@ void
 supervisor_wake(const Supervisor* const supervisor)
 {
   const uint64_t one = 1;
-  // It can only fail when the supervisor thread has not looked 2^64 - 2 times.
+  // Fails only if the supervisor thread has not read the counter 2^64 - 2 times.
   (void)!write(supervisor->wake, &one, sizeof(one));
 }
 
@@ -53,7 +53,7 @@ ready_worker(const Supervisor* const supervisor)
   return worker && !worker->broken.status ? worker : NULL;
 }
 
-/// Until the worker has answered, or is lost, or the time is over. [lock held]
+/// Wait until the worker has answered or is lost, or for ARM_LIMIT_S. [lock held]
 static void
 await_armed(Supervisor* const supervisor)
 {
@@ -70,8 +70,8 @@ supervisor_arm(void* const self, const WorkerStart* const start, WorkerFacts* co
                Error* const error)
 {
   Supervisor* const supervisor = self;
-  // In one piece for the supervisor thread: whom it lost before is not this worker, and whom it
-  // loses from here on is.
+  // Under hold(), so that the supervisor thread reports only losses after this call as losses of
+  // this worker.
   supervisor->host.hold(supervisor->host.context);
   supervisor_lock(supervisor);
   supervisor->wanted = (Wanted){ .armed = true,
@@ -135,7 +135,7 @@ supervisor_edit(void* const self, const uint64_t id, const Rack* const rack,
   return status;
 }
 
-/// Its ring is the one that parameters go through, or will be before this lock is free again.
+/// True if parameters go through the worker's ring, or will before this lock is free again.
 static bool
 is_served(const Child* const child)
 {
@@ -169,7 +169,8 @@ supervisor_sent(void* const self, const ParamMessage* const messages, const uint
   rack_history_note(&supervisor->history, messages, n);
   if (supervisor->worker) {
     supervisor->worker->n_sent += n;
-    child_set(supervisor->worker, messages, n); // what is in the ring is lost if it is not armed
+    // Messages in the ring are lost if the worker is not armed.
+    child_set(supervisor->worker, messages, n);
   }
   if (supervisor->next) {
     child_set(supervisor->next, messages, n);
@@ -214,13 +215,13 @@ reset_load(void* const self)
   Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
   if (supervisor->worker && !supervisor->worker->broken.status) {
-    // One that cannot be told is found by the supervisor thread.
+    // The supervisor thread detects a failed send.
     (void)!wire_send(supervisor->worker->wire, &(WireMessage){ .kind = WIRE_RESET_LOAD }, NULL);
   }
   supervisor_unlock(supervisor);
 }
 
-/// A device that fails is not the end of a live run: WorkerStatus tells of it.
+/// A device that fails does not end a live run; WorkerStatus reports it.
 static Status
 tell_failure(const void* const self, Error* const error)
 {
@@ -293,7 +294,7 @@ init_locks(Supervisor* const supervisor)
   time_cond_init(&supervisor->changed);
 }
 
-/// Start the supervisor thread, and wait for what becomes of its first worker.
+/// Start the supervisor thread, and wait until its first worker is ready or has failed.
 static Status
 start_link(Supervisor* const supervisor, Error* const error)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A child is lost: it is taken out of sight and killed, whose fault it was is judged, and when the
-// next one comes.
+// A lost child: hide and kill it, find the cause, and schedule the next one.
 
 #include "supervisor_private.h"
 
@@ -31,8 +30,8 @@ supervisor_is_own_signal(const int number)
   return false;
 }
 
-/// Kill it.  Where it had been dying by its own doing, as a process that takes long to write its
-/// core, that is the cause.
+/// Kill the child.  If it was already crashing, for example writing its core, that crash is the
+/// cause.
 static void
 end(const Child* const child, Cause* const cause)
 {
@@ -50,7 +49,7 @@ supervisor_keep_counts(Supervisor* const supervisor, const Child* const child)
   counters_add(worker_counters, N_WORKER_COUNTERS, supervisor->past.of, child->status.counts.of);
 }
 
-/// Take it out of sight; from here on it is the supervisor thread's alone.
+/// Hide the child from other threads; from here on only the supervisor thread uses it.
 static Loss
 unlink_child(Supervisor* const supervisor, const Child* const child)
 {
@@ -61,7 +60,7 @@ unlink_child(Supervisor* const supervisor, const Child* const child)
   supervisor_keep_counts(supervisor, child);
   if (child == supervisor->worker) {
     supervisor->worker = NULL;
-    supervisor->armed.is_there = true; // who waits for that waits no longer
+    supervisor->armed.is_there = true; // wakes the caller of arm()
   } else {
     supervisor->next = NULL;
   }
@@ -70,9 +69,9 @@ unlink_child(Supervisor* const supervisor, const Child* const child)
   return loss;
 }
 
-// ---- whose fault ----
+// ---- blame ----
 
-/// The edit on its way has cost too many workers. [lock held]
+/// The edit in progress has caused too many losses: reject it. [lock held]
 static void
 refuse_edit(Supervisor* const supervisor, const char* const why)
 {
@@ -86,13 +85,14 @@ refuse_edit(Supervisor* const supervisor, const char* const why)
       &supervisor->history, "the edit is based on a refused edit, with which workers were lost");
 }
 
-/// The rack that is heard has crashed too often.  False when it has to stay. [lock held]
+/// The playing rack has crashed too often: put it into quarantine.  False if it must stay. [lock
+/// held]
 static bool
 quarantine(Supervisor* const supervisor, const char* const why)
 {
   const bool has_before = supervisor->history.before != NULL;
   if (!has_before && !supervisor->history.heard->n_nodes) {
-    return false; // it is none, and nothing worse can be taken back
+    return false; // the empty rack cannot be reverted
   }
   char words[SUPERVISOR_NOTE_BYTES];
   snprintf(words, sizeof(words), "this rack crashed two workers (%.180s)", why);
@@ -108,7 +108,7 @@ quarantine(Supervisor* const supervisor, const char* const why)
   return true;
 }
 
-/// Judge a loss; true when what was to blame has been taken away. [lock held]
+/// Find the cause of a loss; true if the blamed edit or rack has been removed. [lock held]
 static bool
 judge(Supervisor* const supervisor, const Loss* const loss, const char* const why)
 {
@@ -126,9 +126,9 @@ judge(Supervisor* const supervisor, const Loss* const loss, const char* const wh
   return false;
 }
 
-// ---- and then ----
+// ---- next start ----
 
-/// Say what was lost, and when the next one comes. [lock held]
+/// Record the loss, and schedule the next start. [lock held]
 static void
 note_loss(Supervisor* const supervisor, const int64_t pid, const char* const why,
           const uint64_t rest_ns)
@@ -148,7 +148,7 @@ supervisor_put_off_exchange(Supervisor* const supervisor, const uint64_t now_ns)
                now_ns);
 }
 
-/// The next one will not do, and the worker plays on.
+/// The next worker cannot take over; the current one plays on.
 static void
 give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a child does: answers in time, blocks finished, counters that can be.
+// Checks a child's health: replies in time, blocks finished, valid counters.
 
 #include "supervisor_private.h"
 
@@ -9,30 +9,32 @@
 #include <string.h>
 
 #define START_LIMIT_NS (60U * NS_PER_S) // until READY, while a device is opened
-// Until READY or ARMED in all, once it has said that it is busy, as it compiles and times all
-// kernels, which takes minutes on a slow machine.
+// Limit in all until READY or ARMED once the child has reported that it is busy: compiling and
+// timing all kernels takes minutes on a slow machine.
 #define BUSY_LIMIT_NS (600U * NS_PER_S)
 #define LOAD_LIMIT_NS (10U * NS_PER_S)
-#define ARM_LIMIT_NS  (60U * NS_PER_S) // kernels are compiled, at worst
-#define IDLE_LIMIT_NS (60U * NS_PER_S) // to DISARM; it may have to finish an edit first
-#define EDIT_LIMIT_NS (60U * NS_PER_S) // beside the time that it is stamped for
-#define STOPPED_NS    (NS_PER_S / 2U)  // an answer overdue for so long: is the process stopped?
-#define STALL_NS      (NS_PER_S / 2U)  // no block finished for so long, and for STALL_BLOCKS
-#define STALL_BLOCKS  8U
-// The same without real-time priority: it may just not be its turn.
+#define ARM_LIMIT_NS  (60U * NS_PER_S) // at worst, kernels are compiled
+#define IDLE_LIMIT_NS (60U * NS_PER_S) // for the reply to DISARM; an edit may have to finish first
+#define EDIT_LIMIT_NS (60U * NS_PER_S) // in addition to the time for which the edit is scheduled
+// If a reply is overdue by this, check if the process is stopped.
+#define STOPPED_NS   (NS_PER_S / 2U)
+#define STALL_NS     (NS_PER_S / 2U) // no block finished for this time and for STALL_BLOCKS
+#define STALL_BLOCKS 8U
+// The same without real-time priority: the scheduler may delay the process.
 #define STARVED_NS (2U * NS_PER_S)
-// The same while an edit is planned beside a device: a driver that compiles may hold blocks up.
+// The same while an edit is planned on a device: a compiling driver may delay blocks.
 #define COMPILE_NS (10U * NS_PER_S)
-#define WAITED_NS  (10U * NS_PER_S) // the same, where the callback waits for each block
-#define LOOK_NS    (NS_PER_S / 10U) // more between two looks, and this thread was kept waiting
-#define HEALTHY_NS (NS_PER_S / 2U)  // heard for so long
-#define AGE_NS     (10U * NS_PER_S) // or alive, where no audio runs
+#define WAITED_NS  (10U * NS_PER_S) // the same, if the callback waits for each block
+// A longer time between two checks means that this thread was suspended.
+#define LOOK_NS    (NS_PER_S / 10U)
+#define HEALTHY_NS (NS_PER_S / 2U)  // playing for so long
+#define AGE_NS     (10U * NS_PER_S) // or alive for so long, without audio
 
 // ---- answers ----
 
-/// What the supervisor thread looks at, and others may change.
+/// A snapshot of the state that other threads may change.
 typedef struct View {
-  uint64_t now_ns; ///< Never before the others
+  uint64_t now_ns; ///< Read after the others
   ChildState state;
   bool is_ready, is_asked, has_edit;
   uint64_t since_ns, busy_ns, asked_ns, edit_ns;
@@ -60,7 +62,7 @@ view(Supervisor* const supervisor, const Child* const child)
   return view;
 }
 
-/// When a worker that plans began to be silent; only so late that it has BUSY_LIMIT_NS in all.
+/// When a planning worker became silent; bounded so that it has BUSY_LIMIT_NS in all.
 static uint64_t
 silent_since(const View* const now)
 {
@@ -69,10 +71,10 @@ silent_since(const View* const now)
   return busy_ns > now->since_ns ? busy_ns : now->since_ns;
 }
 
-/// What is waited for now.
+/// The pending reply.
 typedef struct Wait {
-  uint64_t since_ns, limit_ns; ///< No limit, 0: nothing is
-  const char* text;            ///< What is to say when it is over
+  uint64_t since_ns, limit_ns; ///< No limit, 0: none is pending
+  const char* text;            ///< Error text for the timeout
 } Wait;
 
 static Wait
@@ -80,7 +82,7 @@ awaited(const View* const now)
 {
   switch (now->state) {
   case CHILD_STARTING:
-    if (now->is_ready) { // it is we who have it wait
+    if (now->is_ready) { // it waits for the supervisor
       return (Wait){ 0 };
     }
     return (Wait){ now->since_ns, now->busy_ns ? BUSY_LIMIT_NS : START_LIMIT_NS,
@@ -118,7 +120,7 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
 
 // ---- blocks ----
 
-/// For how long no block may be finished, where some are due.
+/// The longest time without a finished block, while some are due.
 static uint64_t
 stall_limit(const View* const now)
 {
@@ -152,7 +154,7 @@ finishes_blocks(Child* const child, const View* const now, const SupervisorPulse
          supervisor_is_lost(cause, "finished no blocks in time", false);
 }
 
-/// Note for how long it has been heard.
+/// Update the time for which the child has played.
 static void
 update_health(Child* const child, const SupervisorPulse* const pulse, const uint64_t now_ns)
 {
@@ -175,7 +177,7 @@ serves_well(const Supervisor* const supervisor, Child* const child, const View* 
   if (pulse.faults) {
     return supervisor_is_lost(cause, "wrote invalid data to the block ring", false);
   }
-  if (child->looked_ns < now->since_ns) { // the first look: what was before is none of its blocks
+  if (child->looked_ns < now->since_ns) { // the first check: earlier blocks are not the child's
     child->pulse = child->finished = pulse;
     child->looked_ns = now->since_ns;
     child->stalled_ns = 0;

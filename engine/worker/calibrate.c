@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Measuring what effects cost.  Six sizes give the six numbers of a PlacementCost.
+// Measures the costs of effects.  Six sizes give the six numbers of a PlacementCost.
 
 #include "calibrate.h"
 
@@ -17,20 +17,20 @@
 #define SHORT_BLOCK 64U
 #define LONG_BLOCK  256U
 #define WIDTH       2U  // channels of a node
-#define MANY_NODES  64U // enough for a GPU's channels to cost something
+#define MANY_NODES  64U // enough nodes for a measurable cost per channel on a GPU
 #define SHORT_TAPS  512U
 #define LONG_TAPS   65536U
 #define WARM_BLOCKS 4U
 #define MAX_BLOCKS  64U
 #define MIN_BLOCKS  12U
-#define MAX_NS      (20U * NS_PER_MS) // a size takes this long, but at least MIN_BLOCKS
+#define MAX_NS      (20U * NS_PER_MS) // time for a size; at least MIN_BLOCKS
 #define TEXT_BYTES  16384U
 
 /// One rack to measure: nodes of one effect side by side, or none.
 typedef struct Size {
   uint32_t block_frames;
   uint32_t n_nodes;
-  uint32_t n_taps; ///< Of files, where the effect takes one
+  uint32_t n_taps; ///< Of the file, if the effect uses one
 } Size;
 
 static const Size few_size = { SHORT_BLOCK, 1U, SHORT_TAPS };
@@ -45,7 +45,7 @@ typedef struct Trial {
   const FxInfo* fx; ///< NULL: an empty rack
   const Backend* backend;
   Size size;
-  bool has_file; ///< The nodes are given one
+  bool has_file; ///< The nodes get a file
   uint32_t n_channels;
   char text[TEXT_BYTES]; ///< Of the rack
 } Trial;
@@ -216,7 +216,7 @@ positive(const double x)
   return fmax(x, 0.0);
 }
 
-/// What the model says, but for taps.
+/// The cost by the model, without taps.
 static double
 modelled_ns(const PlacementCost* const cost, const Size* const size)
 {
@@ -236,8 +236,9 @@ measure_alone(const FxInfo* const fx, const Backend* const backend,
   return status;
 }
 
-/// The four numbers that every cost has, from the corners of channels and frames.  `stage` is taken
-/// off; zeros for the stage's own.  Where noise or caches bend the plane, the large sizes count.
+/// Compute the four numbers of every cost from the corners of channels and frames.  `stage` is
+/// subtracted; zeros for the stage's own cost.  Where noise or caches bend the plane, the large
+/// sizes count.
 static Status
 fit_sizes(const FxInfo* const fx, const Backend* const backend, const PlacementCost* const stage,
           const bool has_file, PlacementCost* const cost, Error* const error)
@@ -273,7 +274,7 @@ fit_sizes(const FxInfo* const fx, const Backend* const backend, const PlacementC
   return STATUS_OK;
 }
 
-/// What the length of an impulse response adds.
+/// Compute the cost per tap of an impulse response.
 static Status
 fit_taps(const FxInfo* const fx, const Backend* const backend, const PlacementCost* const stage,
          PlacementCost* const cost, Error* const error)
@@ -301,7 +302,7 @@ static Status
 fit_effect(const FxInfo* const fx, const Backend* const backend, const PlacementCost* const stage,
            PlacementCost* const cost, Error* const error)
 {
-  // A file may be an impulse response, or something else that noise cannot be (a matrix).
+  // A file may be an impulse response, or something that noise cannot replace (a matrix).
   const bool may_have_file = file_param(fx) >= 0;
   if (may_have_file && !fit_sizes(fx, backend, stage, true, cost, error)) {
     return fit_taps(fx, backend, stage, cost, error);

@@ -3,10 +3,10 @@
    Measures the costs for placement.h: every effect by itself, on one core of the CPU and on a
    device, a few blocks each of a few sizes.
 
-   The nodes of a measurement have two channels, side by side, and their parameters' initial values;
-   what takes an impulse response gets noise of two lengths.  Blocks follow each other without a
-   pause, so that a GPU is at its best; what a real one loses by idling between blocks comes on top
-   for both, and is what PLACEMENT margins are for.
+   The nodes of a measurement are side by side, with two channels and the initial values of their
+   parameters; effects with an impulse response get noise of two lengths.  Blocks follow each other
+   without a pause, so that a GPU is at its fastest; the margins of placement.c cover the cost of
+   idling between real blocks.
 */
 #ifndef WARPRACK_ENGINE_WORKER_CALIBRATE_H
 #define WARPRACK_ENGINE_WORKER_CALIBRATE_H
@@ -20,7 +20,8 @@
 
 #define CALIBRATE_NAME_BYTES 2048U
 
-/// The name by which costs are kept (device_remember()): they belong to a table of effects. [any]
+/// The name under which costs are stored (device_remember()): they belong to a table of effects.
+/// [any]
 void calibrate_name(char name[CALIBRATE_NAME_BYTES]);
 
 /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   How long blocks took in the last 10 to 20 s, as a share of the time there is for one: a histogram
-   that one thread writes and any may read.  It has two halves; the older one is forgotten when a
-   block comes and the newer one is 10 s old.  While none comes, the queries return the last ones.
+   The processing time of the blocks of the last 10 to 20 s, as a share of their period: a
+   histogram that one thread writes and any may read.  It has two halves; a block replaces the
+   older one when the newer one is 10 s old.  Without blocks, the queries return the last values.
 */
 #ifndef WARPRACK_ENGINE_WORKER_LOAD_H
 #define WARPRACK_ENGINE_WORKER_LOAD_H
@@ -26,13 +26,13 @@ typedef struct LoadHalf {
 typedef struct Load {
   LoadHalf halves[2];
   uint32_t newer;    ///< [player]
-  uint64_t began_ns; ///< When that was begun [player]
+  uint64_t began_ns; ///< When the newer half began [player]
 } Load;
 
-/// One block, which has ended now, took `share` of its period. [player]
+/// Record a block that has ended now and took `share` of its period. [player]
 REALTIME void load_add(Load* load, uint64_t now_ns, double share);
 
-/// Forget everything.  A block that is counted at the same moment may be lost. [any]
+/// Clear the histogram.  A block recorded at the same moment may be lost. [any]
 void load_reset(Load* load);
 
 /// The share that a fraction `quantile` of the blocks did not exceed (upper edge of its bin; never

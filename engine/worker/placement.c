@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The cost model of a block, and the choice by it.
+// The cost model of a block, and the choice of a side.
 
 #include "placement.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_MARGIN  1.25 // near a draw the CPU is the choice: it has no driver that may fail
-#define CHANGE_MARGIN 2.0  // each change fades from new nodes to old ones, without their memory
+#define FIRST_MARGIN 1.25 // at about equal cost the CPU is chosen: it has no driver that may fail
+// Each change fades to new nodes, which do not have the memory of the old ones.
+#define CHANGE_MARGIN 2.0
 
 // As POOL_PAYS_NS of dsp_cpu/stage_cpu.c.
 #define SPREAD_NS 40000.0
@@ -85,7 +86,7 @@ placement_decide(const bool has_past, const PlacementSide now, const double cpu_
                  const double gpu_ns)
 {
   if (!isfinite(cpu_ns) || !isfinite(gpu_ns)) {
-    return has_past ? now : PLACEMENT_CPU; // nothing to choose by
+    return has_past ? now : PLACEMENT_CPU; // no costs to compare
   }
   if (!has_past) {
     return gpu_ns * FIRST_MARGIN < cpu_ns ? PLACEMENT_GPU : PLACEMENT_CPU;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   On which side the nodes run that leave the choice: a model of what a block costs on the CPU and
-   on a GPU, and the rule that chooses by it.  Pure arithmetic: engine/worker/calibrate.h measures
+   Chooses the side of the nodes without a fixed backend: a model of the cost of a block on the CPU
+   and on a GPU, and the rule of the choice.  Pure arithmetic: engine/worker/calibrate.h measures
    the numbers.
 
-   The nodes of one rack that leave the choice go to one side together, so that a rack has as few
-   stages as its own backend= words ask for.  The time of a block is the sum of
+   These nodes of a rack go to one side together, so that only the rack's own backend= statements
+   split it into more stages.  The time of a block is the sum of
 
      - per stage (a run of levels on one side): what an empty one takes, with the rack's channels
      - per batch (one effect, one level):
@@ -26,7 +26,7 @@
 
 #define PLACEMENT_MAX_EFFECTS 64U
 
-/// What a batch, or an empty stage, takes; all in ns.
+/// The cost of a batch, or of an empty stage, in ns.
 typedef struct PlacementCost {
   bool is_known;
   double base;
@@ -49,8 +49,8 @@ typedef struct PlacementNode {
   uint32_t level;
   uint32_t n_channels;
   uint64_t n_taps;    ///< Of each channel
-  bool is_free;       ///< It leaves the choice, and the effect has a kernel
-  PlacementSide side; ///< Where it is when it is not free
+  bool is_free;       ///< Without a fixed backend, and the effect has a kernel
+  PlacementSide side; ///< Its side if it is not free
 } PlacementNode;
 
 /// What the time depends on beside the nodes.

@@ -65,7 +65,7 @@ collect(Player* const player, const PlanStage* const stage, BegunBlock* const bl
   }
 }
 
-/// Wait for the stage that a block has left at work.
+/// Wait for the stage that is still running for a block.
 static void
 settle(Player* const player, BegunBlock* const block)
 {
@@ -149,8 +149,8 @@ heap_pop(Player* const player)
   return first;
 }
 
-/// Move messages from the ring to the heap; what does not fit stays in the ring.  What comes late
-/// is for `frame`, the next one that is played, and so in the order in which it was sent.
+/// Move messages from the ring to the heap; messages that do not fit stay in the ring.  A late
+/// message applies at `frame`, the next one to be played, so late messages keep their order.
 static void
 receive(Player* const player, Ring* const messages, const uint64_t frame)
 {
@@ -161,7 +161,7 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
   }
 }
 
-/// The living node that a message is for, checked: the sender may be another process.
+/// The living node for a message; checks the message, because the sender may be another process.
 static int
 addressee(Player* const player, const ParamMessage* const message)
 {
@@ -193,7 +193,7 @@ accept(Player* const player, const WaitingMessage* const entry)
   return index;
 }
 
-/// The changes that fall into this block, in order.
+/// Collect the changes within this block, in order.
 static uint32_t
 collect_events(Player* const player, const uint64_t frame, const uint32_t n_frames)
 {

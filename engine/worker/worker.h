@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    The half of an engine that can crash: it makes plans and runs blocks.  Builder, player, helper
-   cores and device belong to it; the audio callback, the ring's making and everything that listens
+   cores and device belong to it; the audio callback, the creation of the ring and all network code
    do not.
 
-   The other half (engine.c) asks it by the calls of WorkerCalls and hears from it by WorkerEvents,
-   and does not know in which process it is:
+   The other half (engine.c) calls it through WorkerCalls and gets its events through WorkerEvents,
+   and does not depend on the process in which it runs:
 
-     worker_calls   here: a Worker in this process
-     supervisor_calls   supervisor.h: a Worker in a process of its own, which is started, watched
-   and started again
+     worker_calls       here: a Worker in this process
+     supervisor_calls   supervisor.h: a Worker in another process, which the supervisor starts,
+                        watches and restarts
 
-   Racks go over as documents, parameters through the ring while there is one, blocks through the
-   ring only.
+   Racks are sent as documents, parameters through the ring while there is one, blocks only through
+   the ring.
 */
 #ifndef WARPRACK_ENGINE_WORKER_WORKER_H
 #define WARPRACK_ENGINE_WORKER_WORKER_H
@@ -27,22 +27,22 @@ typedef struct Worker Worker;
 
 extern const WorkerCalls worker_calls;
 
-/// Make a worker and open its device; STATUS_NO_BACKEND in the driver's words when one was asked
-/// for and is not there. [main]
+/// Make a worker and open its device; STATUS_NO_BACKEND with the driver's text if the requested
+/// one is not available. [main]
 NODISCARD Status worker_new(const EngineConfig* config, const WorkerEvents* events, Worker** out,
                             Error* error);
 
 // Offline [main]
 
-/// One block, on this thread: engine_process() of an offline engine.  Adds to `counts` what
-/// happened.
+/// Process one block on this thread: engine_process() of an offline engine.  Adds to `counts`.
+/// [main]
 void worker_process(Worker* worker, const float* const* in, float* const* out, uint32_t n_frames,
                     PeriodCounts* counts);
 
 /// As engine_finish_pass().
 NODISCARD Status worker_finish_pass(Worker* worker, bool* again, Error* error);
 
-/// API of the device that is open; ENGINE_BACKEND_CPU when none is.
+/// API of the open device; ENGINE_BACKEND_CPU if none is open.
 EngineBackend worker_gpu(const Worker* worker);
 
 #endif

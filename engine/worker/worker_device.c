@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  A device that fails: noticed by the builder, told, left for the CPU, tried again after a rest.
+  A device that fails: the builder detects and reports it, plans on the CPU, and tries the device
+  again after a wait.
 
       player: a block has no output ─▶ the plan is marked, the period plays dry
       builder, within 50 ms: takes the words ─▶ plans anew on the CPU ─▶ closes the device ─▶ rests
                                           … 1 s, 2 s, 4 s … 60 s later: opens it, plans anew on it
 
-  In this process that helps against what comes and goes.  A device that hangs is never tried again,
-  and some errors of CUDA outlive every context of a process: then opening it goes on failing, and
-  WorkerStatus::needs_new_process says so to whoever can replace the process (supervisor_loop.c).
+  In this process that helps against temporary errors.  A device that hangs is never tried again,
+  and some errors of CUDA outlive every context of a process: then opening it keeps failing, and
+  WorkerStatus::needs_new_process requests a new process (supervisor_loop.c).
 */
 
 #include "worker_private.h"
@@ -20,8 +21,8 @@
 #define FIRST_REST_NS   NS_PER_S
 #define LONGEST_REST_NS (60U * NS_PER_S)
 
-// A block that takes longer has failed.  No GPU is that late; the host's processor, as a device,
-// can be for as long as other programs keep it.
+// A block that takes longer fails.  No GPU is that slow; the host's processor, as a device, can be
+// while other programs use it.
 #define GPU_DEADLINE_NS (NS_PER_S / 10U)
 #define CPU_DEADLINE_NS NS_PER_S
 #define DEADLINE_BLOCKS 8U // and no device before so many periods
@@ -63,7 +64,7 @@ worker_note_failure(Worker* const worker, const Plan* const plan)
   }
 }
 
-/// Set when the device is tried again: each time later, unless it has worked for long meanwhile.
+/// Schedule the next attempt on the device: the wait grows, unless the device has worked for long.
 static void
 rest(Worker* const worker)
 {
@@ -92,7 +93,7 @@ close_device(Worker* const worker)
   }
 }
 
-/// Plan anew on the CPU, and close the device.  Without memory for that the dry signal goes on, and
+/// Plan on the CPU, and close the device.  Without memory for that the dry signal plays on, and
 /// the next round tries again.
 static void
 leave_device(Worker* const worker)
@@ -103,7 +104,7 @@ leave_device(Worker* const worker)
   }
 }
 
-/// Open the device again and plan anew on it.
+/// Open the device again and plan on it.
 static void
 try_device(Worker* const worker)
 {
@@ -147,7 +148,7 @@ worker_take_loss(Worker* const worker, const Status status, const Error* const w
 {
   if (status != STATUS_DEVICE_LOST || worker->is_lost || !worker->has_format ||
       worker->config.offline) {
-    return false; // at the start it is an error, and in a file
+    return false; // an error at the start, and offline
   }
   counter_add(&worker->player.counts.device_errors, 1U);
   take_library_log(worker, why);

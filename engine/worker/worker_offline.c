@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Blocks of a file, on the thread that asks for them.  With depth 1 a block comes back when the
-// next one has been begun, so that a device works on both.
+// Offline blocks, on the caller's thread.  With depth 1 a block is returned when the next one has
+// begun, so that a device runs both.
 
 #include "worker_private.h"
 
@@ -29,7 +29,7 @@ worker_end_offline(Worker* const worker)
   }
 }
 
-/// Take note of a block that has no sound.
+/// Record a block without sound.
 static void
 note_block(Worker* const worker, const bool has_sound, PeriodCounts* const counts)
 {
@@ -47,7 +47,7 @@ rows_of(const Worker* const worker, const uint32_t turn)
   return worker->offline_rows + turn * n_rows * worker->format.block_frames;
 }
 
-/// Begin a block, and give out the one before; nothing at first.
+/// Begin a block, and return the one before; silence at first.
 static void
 run_ahead(Worker* const worker, const uint64_t frame, float* const* const in,
           float* const* const out, const uint32_t n_frames, PeriodCounts* const counts)
@@ -120,7 +120,7 @@ worker_finish_pass(Worker* const worker, bool* const again, Error* const error)
   *again = false;
   worker_end_offline(worker);
   const Plan* const plan = worker->player.plan;
-  // In the order of the signal: what a node measures behind one that changes does not count.
+  // In signal order: a measurement of a node behind one that still changes is invalid.
   for (uint32_t level = 0; !status && level < plan->n_levels && !*again; ++level) {
     status = finish_level(plan, level, again, error);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The player's thread: blocks from the ring, one after the other, the next one begun while a device
-// is at work on the last.
+// The player's thread: runs the blocks of the ring in order, and begins the next one while a
+// device runs the last.
 
 #include "worker_private.h"
 
@@ -8,9 +8,10 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 
-// A helper's block is often this close; longer would starve other threads of a small machine.
+// A helper's block often follows within this time; a longer spin would starve other threads of a
+// small machine.
 #define SPIN_NS  50000U
-#define SLEEP_NS (100U * NS_PER_MS) // the player looks up this often even when nobody wakes it
+#define SLEEP_NS (100U * NS_PER_MS) // the player wakes up this often without a wake
 
 static void
 begin_slot(Worker* const worker, const uint64_t sequence)
@@ -29,7 +30,7 @@ begin_slot(Worker* const worker, const uint64_t sequence)
   worker_faults_begin(worker->player.plan, worker->ring);
 }
 
-/// Until the oldest block has come back, and begin the next one meanwhile if it comes.
+/// Wait for the oldest block; begin the next one meanwhile if it comes.
 static void
 end_slot(Worker* const worker)
 {
@@ -56,7 +57,8 @@ player_main(void* const context)
   Worker* const worker = context;
   rt_flush_denormals();
   if (worker->config.realtime) {
-    (void)rt_become_realtime(worker->config.priority, NULL); // said when the worker was made
+    // The worker reported an error when it was made.
+    (void)rt_become_realtime(worker->config.priority, NULL);
   }
   while (!atomic_load_explicit(&worker->player_stops, memory_order_acquire)) {
     uint64_t sequence = 0;

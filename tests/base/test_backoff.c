@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rests double from the first to the longest, and begin anew after a long time without a failure.
+// Rests double from the first to the longest, and restart after a long time without a failure.
 
 #include "engine/base/backoff.h"
 #include "tests/support/suite.h"
@@ -13,7 +13,7 @@ TEST(rests_double_up_to_the_longest)
     backoff_fail(&backoff, 10, 70, now_ns);
     ck_assert_uint_eq(backoff.rest_ns, rests_ns[i]);
     ck_assert_uint_eq(backoff.at_ns, now_ns + rests_ns[i]);
-    now_ns = backoff.at_ns + 70; // as late as counts in a row
+    now_ns = backoff.at_ns + 70; // the latest time that counts as in a row
   }
 }
 

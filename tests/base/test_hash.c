@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Hashes are those that the authors of FNV-1a publish, and go on from one piece of the bytes to the
-// next.
+// Hashes equal those published by the authors of FNV-1a, and continue from one piece of the bytes
+// to the next.
 
 #include "engine/base/hash.h"
 #include "tests/support/suite.h"

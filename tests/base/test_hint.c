@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A wrong word is answered with the name that was meant, or with all there are.
+// The hint for a wrong word is the intended name, or the list of all names.
 
 #include "engine/base/hint.h"
 #include "engine/base/status.h"

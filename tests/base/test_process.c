@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A child begins with nothing of its parent but its socket and stderr; its end is noticed, with the
-// reason; it does not outlive its parent.  This program is its own child: its argument says what to
-// do.
+// A child inherits only its socket and stderr from its parent; its end is reported with the
+// reason; it does not outlive its parent.  This program is its own child: its argument is the
+// role.
 
 #include "engine/base/process.h"
 #include "tests/support/scratch.h"
@@ -27,9 +27,9 @@
 #include <unistd.h>
 
 #define OWN_PROGRAM "/proc/self/exe"
-#define WAIT_MS     20000 // for what must happen at once
+#define WAIT_MS     20000 // limit for events that must happen at once
 #define WAIT_NS     20000000000ULL
-#define CORE_BYTES  ((size_t)256 << 20U) // so many take a while to be written
+#define CORE_BYTES  ((size_t)256 << 20U) // large enough that writing takes a while
 
 // ---- children ----
 
@@ -54,7 +54,7 @@ is_descriptor(const struct dirent* const entry)
   return entry->d_name[0] != '.';
 }
 
-/// What a child finds, as one text.
+/// The environment that a child finds, as one text.
 static int
 look_around(void)
 {
@@ -63,7 +63,7 @@ look_around(void)
   struct dirent** entries = NULL;
   int n_entries = scandir("/proc/self/fd", &entries, is_descriptor, by_number);
   n += (size_t)snprintf(text, sizeof(text), "descriptors");
-  for (int i = 0; i < n_entries - 1; ++i) { // the last one is scandir()'s own
+  for (int i = 0; i < n_entries - 1; ++i) { // the last one is scandir()'s descriptor
     n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", entries[i]->d_name);
   }
   while (n_entries > 0) {
@@ -93,7 +93,7 @@ look_around(void)
   return EXIT_SUCCESS;
 }
 
-/// This program in a role; *socket is the parent's end.  NULL when it cannot be.
+/// Start this program in a role; *socket is the parent's end.  NULL on failure.
 static Process*
 try_start(const char* const role, int* const socket)
 {
@@ -112,7 +112,7 @@ try_start(const char* const role, int* const socket)
   return process;
 }
 
-/// Starts a child of its own, and passes on its id.
+/// Start a child, and pass on its id.
 static int
 be_parent(const char* const role_of_child)
 {
@@ -128,7 +128,7 @@ be_parent(const char* const role_of_child)
   return EXIT_FAILURE;
 }
 
-/// Die with a core file in the present folder, where the machine has it so.
+/// Die with a core file in the current folder, if the machine writes core files.
 static void
 dump_core(void)
 {
@@ -255,10 +255,10 @@ TEST(a_program_that_cannot_be_started_is_an_error)
             STATUS_FILE);
   ck_assert_ptr_null(process);
   ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/nothing worker"));
-  ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD); // nothing is left of it
+  ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD); // no child is left
 }
 
-/// Start the one that looks around, and compare.
+/// Start the child that reports its environment, and compare.
 static void
 expect_clean_child(void)
 {
@@ -300,13 +300,13 @@ TEST(a_child_inherits_no_descriptor_signal_state_or_priority)
   sigprocmask(SIG_SETMASK, &all, NULL);
   signal(SIGPIPE, SIG_IGN);
   const struct sched_param lowest = { .sched_priority = 1 };
-  (void)sched_setscheduler(0, SCHED_FIFO, &lowest); // where that is allowed
+  (void)sched_setscheduler(0, SCHED_FIFO, &lowest); // if permitted
   expect_clean_child();
 }
 
 TEST(a_parent_without_standard_descriptors_has_a_child_with_them)
 {
-  for (int fd = 0; fd < 3; ++fd) { // the socket comes to lie where they were
+  for (int fd = 0; fd < 3; ++fd) { // so that the socket gets one of these numbers
     close(fd);
     expect_clean_child();
   }
@@ -329,13 +329,13 @@ TEST(a_stopped_child_is_distinguished_from_a_running_one)
   ck_assert_int_eq(waitid(P_PID, (id_t)process_id(process), &change, WCONTINUED | WNOWAIT), 0);
   ck_assert(!process_is_stopped(process));
   kill(process_id(process), SIGSTOP);
-  ck_assert(process_kill(process, WAIT_NS, reason)); // stopped or not
+  ck_assert(process_kill(process, WAIT_NS, reason)); // both for a stopped and a running child
   ck_assert_str_eq(reason, "killed by SIGKILL");
   process_free(process);
   close(socket);
 }
 
-/// Whether the kernel writes its core just now.
+/// True while the kernel writes its core.
 static bool
 is_dumping(const Process* const process)
 {
@@ -364,7 +364,7 @@ TEST(a_child_killed_while_its_core_is_written_has_crashed)
   ck_assert_int_eq(fchdir(back), 0);
   close(back);
   hear(socket, text, sizeof(text));
-  // Where there are no core files, it ends of the same by itself.
+  // Without core files, the child ends by the same signal.
   while (!is_dumping(process) && !process_has_ended(process, reason)) {
     usleep(1000);
   }
@@ -410,7 +410,7 @@ TEST(a_child_reaped_by_other_code_has_ended)
   close(socket);
 }
 
-/// Kill a parent; the pidfd of its child, which is ours from then on.
+/// Kill a parent; returns the pidfd of its child, which this process reaps.
 static int
 orphan(const char* const role_of_parent, pid_t* const id)
 {
@@ -438,7 +438,7 @@ TEST(a_child_that_follows_dies_with_its_parent)
   ck_assert_int_eq(waitpid(id, &status, 0), id);
   ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   close(end.fd);
-  end.fd = orphan("parent of stayer", &id); // the control: it would have lived
+  end.fd = orphan("parent of stayer", &id); // the control: this child would have lived
   ck_assert_int_eq(poll(&end, 1, 100), 0);
   kill(id, SIGKILL);
   ck_assert_int_eq(waitpid(id, &status, 0), id);
@@ -451,7 +451,7 @@ TEST(a_child_whose_parent_has_ended_ends_at_once)
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
   for (int generations = 1; generations <= 2; ++generations) {
     pid_t child = fork();
-    if (!child && generations == 2) { // whose parent is not the maker of the socket
+    if (!child && generations == 2) { // its parent is not the creator of the socket
       child = fork();
       int status = 0;
       if (child) {

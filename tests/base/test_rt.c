@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Audio threads get what they ask for or say why not; the futex sleeps and wakes as it should.
+// Audio threads get their privileges or report why not; the futex sleeps and wakes correctly.
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
@@ -32,7 +32,7 @@ static void*
 look_around(void* const context)
 {
   Seen* const seen = context;
-  while (strcmp(seen->name, "test-thread") != 0) { // the name is set right after the start
+  while (strcmp(seen->name, "test-thread") != 0) { // the name is set shortly after the start
     pthread_getname_np(pthread_self(), seen->name, sizeof(seen->name));
   }
   pthread_sigmask(SIG_BLOCK, NULL, &seen->mask);
@@ -78,7 +78,7 @@ TEST(memory_is_locked_or_refused_with_a_reason)
 TEST(a_futex_does_not_sleep_on_a_changed_word)
 {
   _Atomic uint32_t word = 1;
-  rt_futex_wait(&word, 2, UINT64_MAX); // returns, or the test runs into its time limit
+  rt_futex_wait(&word, 2, UINT64_MAX); // must return, or the test times out
 }
 
 TEST(a_futex_sleeps_until_its_time_is_over)

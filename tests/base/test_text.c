@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is printed is UTF-8 without orders to a terminal, wherever it came from.
+// Printed text is valid UTF-8 without terminal control characters, from any source.
 
 #include "engine/base/status.h"
 #include "engine/base/text.h"
@@ -18,7 +18,7 @@ TEST(unprintable_characters_become_question_marks)
     { "plain ~ text", "plain ~ text" },
     { "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x8E\x9B", "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x8E\x9B" },
     { "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D",
-      "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D" }, // right to left as such
+      "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D" }, // right to left without control characters
     { "a\tb\r\nc", "a?b??c" },
     { "\x1B[2J\x07\x7F", "?[2J??" },
     { "\xC2\x9B"
@@ -28,7 +28,7 @@ TEST(unprintable_characters_become_question_marks)
     { "a\xE2\x80\xAEgpj", "a???gpj" }, // right-to-left override
     { "\xE2\x80\xAA\xE2\x80\xAB\xE2\x80\xAC\xE2\x80\xAD", "????????????" },
     { "\xE2\x81\xA6\xE2\x81\xA9", "??????" },                   // isolates
-    { "\xE2\x81\xA5\xE2\x81\xAA", "\xE2\x81\xA5\xE2\x81\xAA" }, // beside them
+    { "\xE2\x81\xA5\xE2\x81\xAA", "\xE2\x81\xA5\xE2\x81\xAA" }, // their neighbours
     { "\xE2\x80\x8E\xE2\x80\x8F\xD8\x9C", "????????" },         // marks
     { "\xE2\x80\xA8\xE2\x80\xA9", "??????" }, // separators of lines and paragraphs
     { "\xF3\xA0\x81\x81", "????" },           // an invisible tag letter
@@ -36,8 +36,8 @@ TEST(unprintable_characters_become_question_marks)
     { "\xC3", "?" }, // cut off
     { "\xE2\x82", "??" },
     { "\xF0\x9F\x8E", "???" },
-    { "\xC0\xAF\xE0\x80\xAF", "?????" }, // longer than needed
-    { "\xED\xA0\x80", "???" },           // half of a pair
+    { "\xC0\xAF\xE0\x80\xAF", "?????" }, // overlong
+    { "\xED\xA0\x80", "???" },           // half of a surrogate pair
     { "\xF4\x90\x80\x80", "????" },      // beyond Unicode
   };
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The clock is the monotonic one; a sleep is as long as asked for; a condition's deadline is on
+// The clock is the monotonic one; a sleep has the requested length; a condition's deadline uses
 // that clock.
 
 #include "engine/base/time.h"

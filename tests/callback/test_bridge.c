@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A bridge continues the signal of an output, ends at its fallback, is never louder than the louder
-// of the two, and adds nothing where they are equal.  Its cost stays within its share of the
+// A bridge continues the signal of an output, ends at its fallback, is never louder than the
+// louder of the two, and adds nothing if they are equal.  Its cost stays within its share of the
 // period.
 
 #include "engine/base/rt.h"
@@ -17,10 +17,10 @@
 
 #define RATE   48000.0
 #define BLOCK  256U
-#define BEFORE 1024U // frames that were heard before the gap
+#define BEFORE 1024U // frames played before the gap
 #define AFTER  2048U
 
-/// A gap of one output: what was heard before it, the fallback throughout, and what played in it.
+/// A gap of one output: the output before it, the fallback throughout, and the output during it.
 typedef struct Gap {
   float heard[BEFORE];
   float fallback[BEFORE + AFTER];
@@ -87,7 +87,7 @@ play(Gap* const gap, const uint32_t block_frames)
   return play_last(gap, block_frames, 1);
 }
 
-/// Infinite when a sample is NaN.
+/// Infinite if a sample is NaN.
 static double
 peak(const float* const samples, const uint32_t n)
 {

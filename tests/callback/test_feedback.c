@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A loop that is closed outside the rack is turned down until it is gone, comes back softly, and is
-// muted when it insists; music, however loud, is left alone; and nobody else hears of it.
+// A loop that is closed outside the rack is attenuated until it is gone, returns softly, and is
+// muted if it recurs; loud music and other outputs stay unchanged.
 //
-// The loops run through a whole period with a worker that amplifies, so that what is tested is what
-// protects the loudspeakers.
+// The loops run through a whole period with a worker that amplifies, so that the tests cover all of
+// the code that protects the loudspeakers.
 
 #include "engine/callback/feedback.h"
 #include "engine/callback/period.h"
@@ -26,10 +26,10 @@ typedef struct Loop {
   float rack_gain;       ///< Of the worker
   float outer_gain;      ///< From output 1 back to input 1; 0: open
   uint32_t delay_blocks; ///< Of the way back, 1..MAX_DELAY
-  bool is_dry;           ///< The worker is late all the time
+  bool is_dry;           ///< The worker is always late
   float (*source)(uint32_t channel, uint64_t frame, double rate_hz);
   uint64_t n_blocks;
-  float* memory; ///< [MAX_DELAY][block]: what came out of output 1
+  float* memory; ///< [MAX_DELAY][block] of output 1
   float *in[CHANNELS], *out[CHANNELS];
 } Loop;
 
@@ -64,7 +64,7 @@ full_square(const uint32_t channel, const uint64_t frame, const double rate_hz)
   return frame / half % 2U ? 1.0F : -1.0F;
 }
 
-/// A constant: what a broken converter sends.
+/// A constant, as from a broken converter.
 static float
 constant(const uint32_t channel, const uint64_t frame, const double rate_hz)
 {
@@ -74,7 +74,7 @@ constant(const uint32_t channel, const uint64_t frame, const double rate_hz)
   return 1.0F;
 }
 
-/// White noise driven into a clipper at 0 dBFS: as dense as music gets.
+/// White noise clipped at 0 dBFS: the densest possible music.
 static float
 dense(const uint32_t channel, const uint64_t frame, const double rate_hz)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The level of an output is the energy of wet over dry in the last half second, never above 1; it
-// begins where the plan was measured, and neither silence nor a tail moves it.
+// The level of an output is the energy of wet over dry in the last half second, at most 1; it
+// starts at the plan's measurement, and neither silence nor a tail changes it.
 
 #include "engine/callback/follower.h"
 #include "tests/support/suite.h"
@@ -10,7 +10,7 @@
 #define RATE  48000.0
 #define BLOCK 480U // 10 ms
 
-/// So many blocks of signals with these levels, in dB.
+/// Record blocks of signals with these levels, in dB.
 static void
 hear(Follower* const follower, const double wet_db, const double dry_db, const uint32_t n_blocks)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One period: the wet signal comes out with a constant latency, and so does the dry one; nothing
-// that is not a proper sample leaves; other threads see a clock that fits.
+// One period: wet and dry signals have a constant latency; all output samples are finite and
+// within the ceiling; other threads read a consistent clock.
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The callback trusts nobody: a ring whose worker dies, hangs, is out of step or writes over the
-// shared region costs the wet signal and nothing else, and another ring takes its place without a
-// gap in time.
+// The callback trusts no worker: one that dies, hangs, is out of step or overwrites the shared
+// region only costs the wet signal, and another ring replaces its ring without a gap in time.
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
@@ -34,7 +33,7 @@ TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
   *finished = 1000; // not submitted yet
   period_rig_run(&rig);
   expect_miss(&rig, BLOCK);
-  *finished = right - 1U; // seen before: now backwards
+  *finished = right - 1U; // already seen: now backwards
   period_rig_run(&rig);
   expect_fallback(&rig, BLOCK);
   const PeriodCounts counts = period_counts(rig.period);
@@ -77,7 +76,7 @@ TEST(a_block_that_was_never_submitted_is_not_played)
     for (uint32_t k = 0; k < 2U * SLOTS; ++k) { // old results lie in every slot
       period_rig_run_served(&rig);
     }
-    header_of(&rig)->finished = ring_next(rig.ring); // in range, and a lie about the last one
+    header_of(&rig)->finished = ring_next(rig.ring); // in range, but the last block is not finished
     for (uint32_t k = 0; k < depth; ++k) {
       period_rig_run(&rig);
     }
@@ -100,14 +99,14 @@ TEST(a_block_that_is_finished_twice_is_played_once)
     header_of(&rig)->finished = header_of(&rig)->finished;
   }
   period_rig_run(&rig);
-  expect_miss(&rig, BLOCK); // goes on from what was heard, not from what lies there now
+  expect_miss(&rig, BLOCK); // continues the audio played before, not the data in the ring
   ck_assert_uint_eq(period_counts(rig.period).faults, 0);
   period_rig_free(&rig);
 }
 
 // ---- another ring ----
 
-/// The rig goes on with a new ring; the old one is offered, left, collected and unmapped.
+/// Exchange the rig's ring; the old one is left, collected and unmapped.
 static void
 exchange(PeriodRig* const rig)
 {
@@ -392,7 +391,7 @@ TEST(an_open_offer_is_not_abandoned)
   period_rig_free(&rig);
 }
 
-// ---- a worker gone mad ----
+// ---- a faulty worker ----
 
 #define MAD_ROUNDS  8U
 #define MAD_PERIODS 100U

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The real-time trap counts each forbidden call in a section exactly once, allows the wake, and
-// finds nothing in the callback, the worker's side of the ring and the pool.
+// finds none in the callback, the worker's side of the ring and the pool.
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"

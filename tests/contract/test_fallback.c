@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What each output plays while blocks are late is chosen from the rack's response to an impulse:
-// the level that it has, silence where it has no input of its own or lacks its lows, and whatever
-// the rack or the option says.
+// The fallback of each output is chosen from the rack's response to an impulse: the level of the
+// output, silence if it has no input of its own or no low frequencies, or the setting of the rack
+// or the option.
 
 #include "engine/engine.h"
 #include "engine/worker/fallback_choose.h"

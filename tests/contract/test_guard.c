@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What passes a guard is finite, normal and within the ceiling; what is below the knee passes to
-// the bit; between the two the curve is the one of guard.h, smooth and monotone.
+// The output of a guard is finite, normal and within the ceiling; below the knee samples pass to
+// the bit; above it the curve is that of guard.h, smooth and monotone.
 
 #include "engine/base/rt.h"
 #include "engine/contract/guard.h"
@@ -27,7 +27,7 @@ limit(const float x, const GuardCurve* const curve)
   return y;
 }
 
-/// The curve as guard.h states it.
+/// The curve as defined in guard.h.
 static double
 reference(const double x, const double ceiling)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The pool runs every job exactly once, on several threads, and has nothing left when it returns.
+// The pool runs every job exactly once, on several threads, and all jobs are done when it returns.
 
 #include "engine/base/rt.h"
 #include "engine/contract/pool.h"
@@ -176,7 +176,7 @@ TEST(helpers_flush_denormals)
   pool_free(pool);
 }
 
-/// Whether both helpers of a pool sleep, as the kernel has it.
+/// True if both helpers of a pool sleep, by the kernel's state.
 static bool
 both_sleep(void* const context)
 {

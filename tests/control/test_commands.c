@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of commands is complete, and control/README.md tells the truth about it and the codes.
+// The table of commands is complete, and control/README.md describes it and the codes correctly.
 
 #include "control/commands.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The server from outside: what each address does and answers, to whom, and what is refused.
+// The server from outside: the effect and the reply of each address, their receivers, and rejected
+// messages.
 
 #include "control/net/clock.h"
 #include "control/net/sources.h"

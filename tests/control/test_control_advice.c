@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Warnings: which ones are new, how many fit into a message, and how much work that takes.
+// Warnings: the new ones, the number that fits into a message, and the work to find them.
 
 #include "control/advice.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Out of memory: an answer is sent with all its arguments, or not at all.
+// Out of memory: a reply is sent with all its arguments, or not at all.
 
 #include "control/control_private.h"
 #include "control/queries.h"

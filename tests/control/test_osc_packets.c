@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Each packet of data/packets.txt, sent to a server over UDP: what is refused is said and counted
-// with its reason, what is good is counted and answered, and the rack is as it was.
+// Each packet of data/packets.txt, sent to a server over UDP: bad packets are rejected, reported
+// and counted with their reason, good ones are counted and answered, and the rack does not change.
 
 #include "control/net/clock.h"
 #include "tests/support/control_rig.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Address patterns match as OSC 1.0 says, and take no longer for hostile ones.
+// Address patterns match as in OSC 1.0, and hostile ones take no longer.
 
 #include "control/net/pattern.h"
 #include "tests/support/suite.h"

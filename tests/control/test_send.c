@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack send: types as typed, answers as they come, an exit code that a script can use.
+// warprack send: types as typed, replies as they arrive, an exit code for scripts.
 
 #include "tests/support/control_rig.h"
 #include "tests/support/program.h"

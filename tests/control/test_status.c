@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack status: keys and values in columns, those that were asked for, as JSON, and what becomes
-// of a key or a server that is not there.
+// warprack status: keys and values in columns, selected keys, JSON, and the errors for unknown
+// keys and missing servers.
 
 #include "tests/support/control_rig.h"
 #include "tests/support/program.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Filters give the same bits however the frames and channels are grouped, in every instruction set
-// the same signal, change without clicks, and end in exact silence.
+// Filters give the same bits for any grouping of frames and channels, the same signal in every
+// instruction set, change without clicks, and end in exact silence.
 
 #include "dsp_cpu/cascade_kernel.h"
 #include "tests/support/fx_rig.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The fast decibels agree with libm over their whole range, to the errors that the header states.
+// The fast decibels agree with libm over their whole range, within the errors in the header.
 
 #include "dsp_cpu/shared/decibel.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Transforms are the sums that the header states, along rows and down columns; plans are shared and
+// Transforms equal the sums in the header, along rows and down columns; plans are shared and
 // counted; fast sizes are the next ones without large factors.
 
 #include "dsp_cpu/fft.h"

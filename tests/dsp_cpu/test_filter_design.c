@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every family keeps the promise of its name at every order: what its edges, passband and stopband
-// are, and that no section inside the cascade is far louder than the whole.
+// Every family has its defining properties at every order: edges, passband, stopband; and no
+// section of the cascade is far louder than the whole.
 
 #include "dsp_cpu/filter_design.h"
 #include "tests/support/signals.h"
@@ -32,7 +32,7 @@ gain_db(const Section* const sections, const uint32_t n, const double frequency_
   return decibels(cabs(h));
 }
 
-/// Attenuation at the edge that each family promises, in dB.
+/// Attenuation at the edge by the definition of each family, in dB.
 static double
 edge_db(const FilterType type)
 {
@@ -48,7 +48,7 @@ edge_db(const FilterType type)
   }
 }
 
-/// Run `check` for every filter that there is.
+/// Run `check` for every valid filter.
 static void
 for_every_filter(void (*const check)(const FilterSpec* spec, const Section* sections, uint32_t n))
 {

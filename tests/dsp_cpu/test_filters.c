@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every filter effect gives what SciPy's double-precision design and filter give, to -120 dB of
-// full scale, for every family, order and rate; and says how long it rings.
+// Every filter effect gives the output of SciPy's double-precision design and filter, to -120 dB
+// of full scale, for every family, order and rate; and reports the length of its ringing.
 
 #include "tests/support/fx_rig.h"
 #include "tests/support/signals.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The rules for channels of a response, and what cannot be; mix, gain and predelay; tails; changes
-// without clicks; silence, denormals, NaN.
+// Channel rules of a response, and invalid ones; mix, gain and predelay; tails; changes without
+// clicks; silence, denormals, NaN.
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// dcblock takes out what is constant, leaves the rest, is 3 dB down at its frequency, and a change
-// of it neither clicks nor gains.
+// dcblock removes the DC offset, keeps the rest, is 3 dB down at its frequency, and a change of
+// the frequency neither clicks nor amplifies.
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"

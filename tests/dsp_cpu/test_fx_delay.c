@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Echoes come at k * delay with feedback^(k-1), plain and ping-pong; tone is 3 dB down where it
-  says; a new time cross-fades, in order; the tail is honest; the sum of it all follows a
+  Echoes come at k * delay with feedback^(k-1), plain and ping-pong; tone is 3 dB down at its
+  frequency; a new time cross-fades, in order; the tail covers all echoes; the output follows a
   double-precision model (tests/data/make_delay.py).
 */
 

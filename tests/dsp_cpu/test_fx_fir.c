@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Designed filters, short and long, are their taps; latency is declared as asked; coefficients come
-// from files; what cannot be is refused with the way out; silence, denormals, NaN.
+// Designed filters, short and long, equal their taps; latency is declared as requested;
+// coefficients come from files; invalid designs are rejected with advice; silence, denormals, NaN.
 
 #include "dsp_cpu/fir_design.h"
 #include "dsp_cpu/shared/fir_layout.h"
@@ -129,7 +129,7 @@ TEST(one_number_per_line_is_one_filter_for_all_channels)
   free(in);
 }
 
-/// The error must name what is wrong and the way out.
+/// The error must name the problem and the solution.
 #define assert_refused(n_in, first, second, ...)                                                   \
   do {                                                                                             \
     const RigArg args[] = { __VA_ARGS__ };                                                         \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// invert flips exactly the channels that are listed, and can be switched without a click.
+// invert flips exactly the channels of its list, and can be switched without a click.
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  No sample exceeds the ceiling, whatever comes in and however it is split; below the ceiling
-  samples pass unchanged, late by exactly the latency declared; the gain is smooth, down in time,
-  and comes back with the release; all of it follows a double-precision model
-  (tests/data/make_dynamics.py).
+  No sample exceeds the ceiling, for any input and any split into blocks; below the ceiling samples
+  pass unchanged with exactly the declared latency; the gain is smooth, falls in time, and rises with
+  the release; the output follows a double-precision model (tests/data/make_dynamics.py).
 */
 
 #include "dsp_cpu/lookahead.h"

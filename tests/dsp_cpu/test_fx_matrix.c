@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// matrix multiplies by the rows given, from text or file, and refuses rows that are none.
+// matrix multiplies by the given rows, from text or file, and rejects invalid rows.
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"

@@ -256,7 +256,7 @@ parse_late(Parser* const parser)
   return failed ? parser_pass_on(parser, offset, &cause) : STATUS_OK;
 }
 
-/// Index of the statement that begins here, or N_STATEMENTS.
+/// Index of the statement that begins here, or the number of statements if none does.
 static uint32_t
 statement_here(const Parser* const parser)
 {

@@ -79,13 +79,13 @@ all_are_sets(const Batch* const batch)
   return true;
 }
 
-/// True when a batch's values can be set at once, past the edit in flight: all are parameters that
-/// are heard, and that this edit keeps.
+/// True when the values of a batch of sets can be set at once, past the edit in flight: all are
+/// parameters that are heard, and that this edit keeps.
 static bool
-is_live(const Session* const session, const Batch* const batch)
+is_live(const Session* const session, const Batch* const batch, const Targets* const targets)
 {
-  return all_are_sets(batch) && values_kind(session->committed, batch) == VALUES_LIVE &&
-         (!session->candidate || values_agree(session->committed, session->candidate, batch));
+  return !targets->missing && !targets->is_structural &&
+         (!session->candidate || values_agree(session->candidate, batch, targets));
 }
 
 // ---- edits ----
@@ -266,12 +266,12 @@ start_edit(Session* const session, Batch* const batch)
 
 /// Set a batch's values and answer; false when it failed, and is gone.
 static bool
-do_values(Session* const session, Batch* const batch, const uint64_t now_ns)
+do_values(Session* const session, Batch* const batch, Targets* const targets, const uint64_t now_ns)
 {
   const SessionEvents* const events = &session->config.events;
   const Message* failing = NULL;
   Error error;
-  if (session_set_values(session, batch, now_ns, &failing, &error) != STATUS_OK) {
+  if (session_set_values(session, batch, targets, now_ns, &failing, &error) != STATUS_OK) {
     fail(session, batch, failing, &error);
     return false;
   }
@@ -281,14 +281,30 @@ do_values(Session* const session, Batch* const batch, const uint64_t now_ns)
 
 /// Values that overtook edits are set again behind them, where they still can be.
 static void
-do_echo(Session* const session, Batch* const batch, const uint64_t now_ns)
+do_echo(Session* const session, Batch* const batch, Targets* const targets, const uint64_t now_ns)
 {
   const Message* failing = NULL;
-  if (values_kind(session->committed, batch) == VALUES_LIVE &&
-      session_set_values(session, batch, now_ns, &failing, NULL) != STATUS_OK) {
+  if (is_live(session, batch, targets) &&
+      session_set_values(session, batch, targets, now_ns, &failing, NULL) != STATUS_OK) {
     ++session->counts.values_lost;
   }
   batch_free(batch);
+}
+
+/// Run a batch of sets: values, or an edit where one is structural.
+static void
+carry_out_sets(Session* const session, Batch* const batch, const uint64_t now_ns)
+{
+  Targets targets;
+  values_find(session->committed, batch, &targets);
+  if (batch->is_echo) {
+    do_echo(session, batch, &targets, now_ns);
+  } else if (targets.is_structural && !targets.missing) {
+    start_edit(session, batch);
+  } else if (do_values(session, batch, &targets, now_ns)) {
+    batch_free(batch);
+  }
+  changes_clear(&targets.changes);
 }
 
 /// Run a batch.  No edit is in flight, and no batch waits before this one.
@@ -296,14 +312,10 @@ static void
 carry_out(Session* const session, Batch* const batch, const uint64_t now_ns)
 {
   const SessionEvents* const events = &session->config.events;
-  if (batch->is_echo) {
-    do_echo(session, batch, now_ns);
-  } else if (batch->messages[0].info->kind == COMMAND_BEHIND) {
+  if (batch->messages[0].info->kind == COMMAND_BEHIND) {
     events->turn(events->context, batch);
-  } else if (all_are_sets(batch) && values_kind(session->committed, batch) != VALUES_STRUCTURAL) {
-    if (do_values(session, batch, now_ns)) {
-      batch_free(batch);
-    }
+  } else if (all_are_sets(batch)) {
+    carry_out_sets(session, batch, now_ns);
   } else {
     start_edit(session, batch);
   }
@@ -380,9 +392,9 @@ append_echo(Session* const session, Batch* const batch)
 
 /// Values that are heard overtake what waits.
 static void
-overtake(Session* const session, Batch* const batch, const uint64_t now_ns)
+overtake(Session* const session, Batch* const batch, Targets* const targets, const uint64_t now_ns)
 {
-  if (do_values(session, batch, now_ns)) {
+  if (do_values(session, batch, targets, now_ns)) {
     if (session->first) {
       append_echo(session, batch);
     } else {
@@ -404,37 +416,59 @@ wait_behind(Session* const session, Batch* const batch)
   }
 }
 
+static void
+submit_sets_behind(Session* const session, Batch* const batch, const uint64_t now_ns)
+{
+  Targets targets;
+  values_find(session->committed, batch, &targets);
+  if (is_live(session, batch, &targets)) {
+    overtake(session, batch, &targets, now_ns);
+  } else {
+    wait_behind(session, batch);
+  }
+  changes_clear(&targets.changes);
+}
+
 void
 session_submit(Session* const session, Batch* const batch, const uint64_t now_ns)
 {
   if (!session->flight && !session->first) {
     carry_out(session, batch, now_ns);
-  } else if (is_live(session, batch)) {
-    overtake(session, batch, now_ns);
+  } else if (all_are_sets(batch)) {
+    submit_sets_behind(session, batch, now_ns);
   } else {
     wait_behind(session, batch);
   }
 }
 
+/// Send the values of a batch to the engine, stamped with its frame.  They are written down only to
+/// be checked and converted: the document changes in time.
+static SessionAhead
+send_ahead(Session* const session, const Batch* const batch, Targets* const targets)
+{
+  const Message* failing = NULL;
+  Status status = values_set(session->committed, targets, &failing, NULL);
+  if (status == STATUS_OK) {
+    status = session_send_values(session, &targets->changes, batch->frame, NULL);
+    values_revert(session->committed, &targets->changes);
+  }
+  return status == STATUS_OK ? AHEAD_SENT : AHEAD_LATER;
+}
+
 SessionAhead
 session_ahead(Session* const session, const Batch* const batch)
 {
-  if (!all_are_sets(batch) || values_kind(session->committed, batch) == VALUES_STRUCTURAL) {
+  if (!all_are_sets(batch)) {
     return AHEAD_SUBMIT;
   }
-  if (!is_live(session, batch)) {
-    return AHEAD_LATER;
+  Targets targets;
+  values_find(session->committed, batch, &targets);
+  SessionAhead ahead = targets.is_structural && !targets.missing ? AHEAD_SUBMIT : AHEAD_LATER;
+  if (is_live(session, batch, &targets)) {
+    ahead = send_ahead(session, batch, &targets);
   }
-  // The values are written down only to be checked and converted: the document changes in time.
-  Changes changes = { NULL, 0, 0, 0 };
-  const Message* failing = NULL;
-  Status status = values_set(session->committed, batch, &changes, &failing, NULL);
-  if (status == STATUS_OK) {
-    status = session_send_values(session, &changes, batch->frame, NULL);
-    values_revert(session->committed, &changes);
-  }
-  changes_clear(&changes);
-  return status == STATUS_OK ? AHEAD_SENT : AHEAD_LATER;
+  changes_clear(&targets.changes);
+  return ahead;
 }
 
 const Batch*

@@ -32,7 +32,7 @@ NODISCARD Status session_send_values(Session* session, const Changes* changes, u
 
 /// Set a batch's values, all of them parameters that are heard: in the engine, in the documents, in
 /// the history.  On error nothing has been set.
-NODISCARD Status session_set_values(Session* session, const Batch* batch, uint64_t now_ns,
-                                    const Message** failing, Error* error);
+NODISCARD Status session_set_values(Session* session, const Batch* batch, Targets* targets,
+                                    uint64_t now_ns, const Message** failing, Error* error);
 
 #endif

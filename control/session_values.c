@@ -127,21 +127,20 @@ give_values(Session* const session, const Batch* const batch, const Changes* con
 }
 
 Status
-session_set_values(Session* const session, const Batch* const batch, const uint64_t now_ns,
-                   const Message** const failing, Error* const error)
+session_set_values(Session* const session, const Batch* const batch, Targets* const targets,
+                   const uint64_t now_ns, const Message** const failing, Error* const error)
 {
-  Changes changes = { NULL, 0, 0, 0 };
-  Status status = values_set(session->committed, batch, &changes, failing, error);
-  const bool is_needed = !batch->is_echo || changes_anything(&changes); // else no edit came between
-  if (status == STATUS_OK && is_needed) {
-    status = give_values(session, batch, &changes, error);
-    if (status != STATUS_OK) {
-      values_revert(session->committed, &changes);
-    }
+  const Changes* const changes = &targets->changes;
+  Status status = values_set(session->committed, targets, failing, error);
+  const bool is_needed = !batch->is_echo || changes_anything(changes); // else no edit came between
+  if (status != STATUS_OK || !is_needed) {
+    return status;
   }
-  if (status == STATUS_OK && is_needed) {
-    spread_values(session, &changes, &batch->peer, now_ns);
+  status = give_values(session, batch, changes, error);
+  if (status == STATUS_OK) {
+    spread_values(session, changes, &batch->peer, now_ns);
+  } else {
+    values_revert(session->committed, changes);
   }
-  changes_clear(&changes);
   return status;
 }

@@ -53,7 +53,9 @@ add_param(Changes* const changes, const RackNode* const node, const uint32_t par
           Error* const error)
 {
   const RackValue value = node->values[param];
-  return add_change(changes, &(Change){ node->uid, param, value, value }, error);
+  return add_change(changes,
+                    &(Change){ .uid = node->uid, .param = param, .before = value, .after = value },
+                    error);
 }
 
 /// Split "/node/<node>/<param>", or "<node>.<param>" of /rack/set, where patterns mean themselves.
@@ -192,78 +194,64 @@ values_read(const Rack* const rack, Message* const message, Changes* const found
              : status;
 }
 
-static bool
-is_structural(const FxParam* const param)
-{
-  return param->structural || param->kind == PARAM_FILE || param->kind == PARAM_TEXT;
-}
-
-/// The node of "<node>.backend", else NULL.  "backend" is no parameter of the effect, but every
+/// Append the parameters that a message sets.  "backend" is no parameter of the effect, but every
 /// node's choice of hardware: an edit.
-static RackNode*
-find_backend(const Rack* const rack, const Target* const target)
-{
-  return strcmp(target->param, "backend") == 0 ? rack_lookup(rack, target->node, NULL) : NULL;
-}
-
-/// The parameters that a message of a change means.
 static Status
 find_values(const Rack* const rack, const Message* const message, Changes* const found,
             Error* const error)
 {
   Target target;
-  const Status status = read_target(message, &target, error);
-  return status == STATUS_OK ? find_target(rack, &target, found, error) : status;
+  const uint32_t first = found->n;
+  Status status = read_target(message, &target, error);
+  if (status == STATUS_OK) {
+    const RackNode* const node =
+        strcmp(target.param, "backend") == 0 ? rack_find(rack, target.node) : NULL;
+    status =
+        node ? add_change(found, &(Change){ .uid = node->uid, .param = node->fx->n_params }, error)
+             : find_target(rack, &target, found, error);
+  }
+  found->n = status == STATUS_OK ? found->n : first;
+  for (uint32_t c = first; c < found->n; ++c) {
+    found->items[c].message = message;
+  }
+  return status;
 }
 
-/// All parameters of a batch; false when one is missing.
 static bool
-find_all(const Rack* const rack, const Batch* const batch, Changes* const found)
+is_structural(const Rack* const rack, const Change* const change)
 {
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    if (find_values(rack, &batch->messages[m], found, NULL) != STATUS_OK) {
-      return false;
-    }
-  }
-  return true;
+  const FxInfo* const fx = rack_find_uid(rack, change->uid)->fx;
+  const FxParam* const param = change->param < fx->n_params ? &fx->params[change->param] : NULL;
+  return !param || param->structural || param->kind == PARAM_FILE || param->kind == PARAM_TEXT;
 }
 
-ValuesKind
-values_kind(const Rack* const rack, const Batch* const batch)
+void
+values_find(const Rack* const rack, const Batch* const batch, Targets* const targets)
 {
-  Changes found = { NULL, 0, 0, 0 };
-  ValuesKind kind = VALUES_LIVE;
-  for (uint32_t m = 0; m < batch->n_messages && kind != VALUES_STRUCTURAL; ++m) {
-    Target target;
-    if (read_target(&batch->messages[m], &target, NULL) != STATUS_OK) {
-      kind = VALUES_MISSING;
-    } else if (find_backend(rack, &target)) {
-      kind = VALUES_STRUCTURAL;
-    } else if (kind == VALUES_LIVE && find_target(rack, &target, &found, NULL) != STATUS_OK) {
-      kind = VALUES_MISSING;
+  *targets = (Targets){ .changes = { NULL, 0, 0, 0 } };
+  Changes* const found = &targets->changes;
+  for (uint32_t m = 0; m < batch->n_messages && !targets->missing; ++m) {
+    if (find_values(rack, &batch->messages[m], found, &targets->error) != STATUS_OK) {
+      targets->missing = &batch->messages[m];
     }
   }
-  for (uint32_t c = 0; c < found.n && kind == VALUES_LIVE; ++c) {
-    const RackNode* const node = rack_find_uid(rack, found.items[c].uid);
-    if (is_structural(&node->fx->params[found.items[c].param])) {
-      kind = VALUES_STRUCTURAL;
-    }
+  for (uint32_t c = 0; c < found->n; ++c) {
+    targets->is_structural |= is_structural(rack, &found->items[c]);
   }
-  changes_clear(&found);
-  return kind;
 }
 
 bool
-values_agree(const Rack* const a, const Rack* const b, const Batch* const batch)
+values_agree(const Rack* const rack, const Batch* const batch, const Targets* const targets)
 {
-  Changes in_a = { NULL, 0, 0, 0 };
-  Changes in_b = { NULL, 0, 0, 0 };
-  bool agree = find_all(a, batch, &in_a) && find_all(b, batch, &in_b) && in_a.n == in_b.n;
-  for (uint32_t c = 0; c < in_a.n && agree; ++c) {
-    agree = in_a.items[c].uid == in_b.items[c].uid && in_a.items[c].param == in_b.items[c].param;
+  Targets other;
+  values_find(rack, batch, &other);
+  const Changes* const a = &targets->changes;
+  const Changes* const b = &other.changes;
+  bool agree = !targets->missing && !other.missing && a->n == b->n;
+  for (uint32_t c = 0; c < a->n && agree; ++c) {
+    agree = a->items[c].uid == b->items[c].uid && a->items[c].param == b->items[c].param;
   }
-  changes_clear(&in_a);
-  changes_clear(&in_b);
+  changes_clear(&other.changes);
   return agree;
 }
 
@@ -273,65 +261,49 @@ node_of(Rack* const rack, const RackUid uid)
   return (RackNode*)rack_find_uid(rack, uid); // the rack is ours to change
 }
 
+/// Give one parameter the value that its message has.
 static Status
-set_found(Rack* const rack, const Message* const message, Changes* const changes,
-          const uint32_t first, Error* const error)
+set_change(Rack* const rack, const Change* const change, Error* const error)
 {
-  for (uint32_t c = first; c < changes->n; ++c) {
-    Change* const change = &changes->items[c];
-    RackNode* const node = node_of(rack, change->uid);
-    change->before = node->values[change->param];
-    const Status status = edit_value(node, change->param, message, value_argument(message), error);
-    if (status != STATUS_OK) {
-      changes->n = c; // those before have been made
-      return status;
-    }
-    change->after = node->values[change->param];
-  }
-  return STATUS_OK;
+  return edit_value(node_of(rack, change->uid), change->param, change->message,
+                    value_argument(change->message), error);
 }
 
 Status
-values_set(Rack* const rack, const Batch* const batch, Changes* const changes,
-           const Message** const failing, Error* const error)
+values_set(Rack* const rack, Targets* const targets, const Message** const failing,
+           Error* const error)
 {
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    const Message* const message = &batch->messages[m];
-    const uint32_t first = changes->n;
-    Status status = find_values(rack, message, changes, error);
-    if (status == STATUS_OK) {
-      status = set_found(rack, message, changes, first, error);
-    } else {
-      changes->n = first;
-    }
+  Changes* const changes = &targets->changes;
+  changes->n = targets->is_structural ? 0U : changes->n; // then only the missing one is reported
+  Status status = STATUS_OK;
+  for (uint32_t c = 0; c < changes->n && status == STATUS_OK; ++c) {
+    Change* const change = &changes->items[c];
+    RackValue* const value = &node_of(rack, change->uid)->values[change->param];
+    change->before = *value;
+    status = set_change(rack, change, error);
+    change->after = *value;
     if (status != STATUS_OK) {
-      values_revert(rack, changes);
-      changes->n = 0;
-      *failing = message;
-      return status;
+      *failing = change->message;
+      changes->n = c; // those before have been made
     }
   }
-  return STATUS_OK;
+  if (status == STATUS_OK && targets->missing) {
+    *failing = targets->missing;
+    status = error_set(error, targets->error.status, "%s", targets->error.text);
+  }
+  if (status != STATUS_OK) {
+    values_revert(rack, changes);
+  }
+  return status;
 }
 
 Status
 values_set_any(Rack* const rack, const Message* const message, Error* const error)
 {
-  Target target;
-  Status status = read_target(message, &target, error);
-  if (status != STATUS_OK) {
-    return status;
-  }
-  RackNode* const node = find_backend(rack, &target);
-  if (node) {
-    return edit_value(node, node->fx->n_params, message, value_argument(message), error);
-  }
   Changes found = { NULL, 0, 0, 0 };
-  status = find_target(rack, &target, &found, error);
+  Status status = find_values(rack, message, &found, error);
   for (uint32_t c = 0; c < found.n && status == STATUS_OK; ++c) {
-    const Change* const change = &found.items[c];
-    status = edit_value(node_of(rack, change->uid), change->param, message, value_argument(message),
-                        error);
+    status = set_change(rack, &found.items[c], error);
   }
   changes_clear(&found);
   return status;

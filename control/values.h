@@ -20,7 +20,8 @@
 /// One parameter, with its value before and after a change.
 typedef struct Change {
   RackUid uid;
-  uint32_t param;
+  uint32_t param;          ///< The effect's n_params for "backend"
+  const Message* message;  ///< That sets it, while its batch lives
   RackValue before, after; ///< Numbers only
 } Change;
 
@@ -33,34 +34,38 @@ typedef struct Changes {
 
 void changes_clear(Changes* changes);
 
-typedef enum ValuesKind {
-  VALUES_LIVE,       ///< All can be changed while they are heard
-  VALUES_STRUCTURAL, ///< At least one makes a new plan
-  VALUES_MISSING     ///< At least one is not in this rack
-} ValuesKind;
+/// The parameters that a batch of COMMAND_SET messages sets in one rack; zeroed is empty.
+typedef struct Targets {
+  Changes changes;        ///< In the order of the messages, up to the missing one
+  bool is_structural;     ///< At least one of them makes a new plan
+  const Message* missing; ///< The first message whose parameters are not in the rack; NULL: none
+  Error error;            ///< What is missing
+} Targets;
 
 /// Find the parameters that a message's address (or, for /rack/set, its first argument) means, and
 /// append them; `before` is their present value.  STATUS_NOT_FOUND names the nearest.  A pattern is
 /// a step at a time: Message::is_unfinished says that there is another one.
 NODISCARD Status values_read(const Rack* rack, Message* message, Changes* found, Error* error);
 
-/// What setting a batch of COMMAND_SET messages would be. [any]
-ValuesKind values_kind(const Rack* rack, const Batch* batch);
+/// Find the parameters of a batch of COMMAND_SET messages.  They are valid until the rack gets
+/// other nodes.  Free them with changes_clear(&targets->changes). [any]
+void values_find(const Rack* rack, const Batch* batch, Targets* targets);
 
-/// True when a batch of COMMAND_SET means the same nodes and parameters in both racks. [any]
-bool values_agree(const Rack* a, const Rack* b, const Batch* batch);
+/// True when the batch sets the same parameters of the same nodes in this rack as in the one where
+/// `targets` were found. [any]
+bool values_agree(const Rack* rack, const Batch* batch, const Targets* targets);
 
 /**
-   Set the parameters of every message of a batch (all of them COMMAND_SET), all or none.
+   Set the parameters that values_find() has found in this rack, all or none.  Where one is
+   structural another one must be missing, and nothing is set.
 
-   @param[out] changes What was changed, in order.
-   @param[out] failing The message that could not be done; set only on error, with the rack as it
-   was.
+   @param[in,out] targets The changes get their values before and after.
+   @param[out] failing The first message that failed; set only on error, with the rack as it was.
 */
-NODISCARD Status values_set(Rack* rack, const Batch* batch, Changes* changes,
-                            const Message** failing, Error* error);
+NODISCARD Status values_set(Rack* rack, Targets* targets, const Message** failing, Error* error);
 
-/// Set the parameters of one message, structural ones too.  On error the rack may be half changed.
+/// Find and set the parameters of one message, structural ones too.  On error the rack may be half
+/// changed.
 NODISCARD Status values_set_any(Rack* rack, const Message* message, Error* error);
 
 /// Put the old values back, the last first; nodes that have gone are passed over.

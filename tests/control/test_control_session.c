@@ -451,6 +451,19 @@ TEST(a_bundle_of_values_is_one_group_or_nothing)
   control_rig_expect_rack("frequency=200Hz\nadd vol gain gain=-3dB");
 }
 
+TEST(a_text_survives_its_bundle_failing_at_a_later_message)
+{
+  client_send(rig.client, "/rack/add", "ssss", "m", "matrix", "rows", "1 0 0 1 0 0");
+  client_expect(rig.client, "/done /rack/add*");
+  const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  bundle_add(bundle, "/node/m/rows", "s", "0 1 0 0 1 0");
+  bundle_add(bundle, "/node/nobody/gain", "f", -3.0);
+  client_send_bundle(rig.client, bundle);
+  client_expect(rig.client, "/fail /node/m/rows 3 not done, because /node/nobody/gain*");
+  client_expect(rig.client, "/fail /node/nobody/gain 3 no node*");
+  control_rig_expect_rack("add m matrix rows=\"1 0 0 1 0 0\"");
+}
+
 TEST(reads_and_saves_in_a_bundle_follow_its_changes)
 {
   const lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);

@@ -13,35 +13,11 @@ graph_index(const Node* const node, const uint32_t if_none)
   return node ? node->plan_index : if_none;
 }
 
-static int
-compare_rack_uids(const void* const a, const void* const b, void* const rack_nodes)
-{
-  const RackNode* const nodes = rack_nodes;
-  const RackUid left = nodes[*(const uint32_t*)a].uid;
-  const RackUid right = nodes[*(const uint32_t*)b].uid;
-  return (left > right) - (left < right);
-}
-
 static uint32_t
-find_rack_index(const Graph* const graph, const RackUid uid)
+find_rack_index(const Rack* const rack, const RackUid uid)
 {
-  if (uid == RACK_UID_IN) {
-    return GRAPH_IN;
-  }
-  uint32_t low = 0;
-  for (uint32_t high = graph->rack->n_nodes; uid != RACK_UID_OUT && low < high;) {
-    const uint32_t middle = low + (high - low) / 2U;
-    const uint32_t index = graph->by_uid[middle];
-    if (graph->rack->nodes[index].uid == uid) {
-      return index;
-    }
-    if (graph->rack->nodes[index].uid < uid) {
-      low = middle + 1U;
-    } else {
-      high = middle;
-    }
-  }
-  return GRAPH_OUT;
+  const RackNode* const node = rack_find_uid(rack, uid);
+  return node ? (uint32_t)(node - rack->nodes) : uid == RACK_UID_IN ? GRAPH_IN : GRAPH_OUT;
 }
 
 static Status
@@ -51,20 +27,15 @@ find_routes(Graph* const graph, Error* const error)
   uint32_t* const from = arena_take(graph->scratch, rack->n_edges, sizeof(uint32_t));
   uint32_t* const to = arena_take(graph->scratch, rack->n_edges, sizeof(uint32_t));
   uint32_t* const level = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
-  graph->by_uid = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
   graph->routes = arena_take(graph->scratch, rack->n_edges, sizeof(Route));
   graph->order = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
   graph->latency_out = arena_take(graph->scratch, rack->n_nodes, sizeof(uint32_t));
   if (graph->scratch->failed) {
     return error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  for (uint32_t n = 0; n < rack->n_nodes; ++n) {
-    graph->by_uid[n] = n;
-  }
-  qsort_r(graph->by_uid, rack->n_nodes, sizeof(uint32_t), compare_rack_uids, rack->nodes);
   for (uint32_t e = 0; e < rack->n_edges; ++e) {
-    graph->routes[e].from = from[e] = find_rack_index(graph, rack->edges[e].from.uid);
-    graph->routes[e].to = find_rack_index(graph, rack->edges[e].to.uid);
+    graph->routes[e].from = from[e] = find_rack_index(rack, rack->edges[e].from.uid);
+    graph->routes[e].to = find_rack_index(rack, rack->edges[e].to.uid);
     to[e] = graph->routes[e].to == GRAPH_OUT ? rack->n_nodes : graph->routes[e].to;
   }
   graph->in_edges = edges_group(graph->scratch, rack->n_nodes + 1U, to, rack->n_edges);

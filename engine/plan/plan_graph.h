@@ -28,7 +28,6 @@ typedef struct Graph {
   PlanFault* fault;
   Arena* scratch;
   const Rack* rack;
-  uint32_t* by_uid;      ///< [n_nodes] rack nodes sorted by uid
   Route* routes;         ///< [rack->n_edges]
   EdgeGroups in_edges;   ///< Routes by `to`; those to the output are group n_nodes
   uint32_t* order;       ///< [n_nodes]

@@ -91,11 +91,12 @@ static const FxInfo late_fx = {
   .run = late_run,
 };
 
+static const char* const names[] = { "a", "g", "h", "late", "late2" };
+
 /// The same uid for the same name in every rack.
 static RackUid
 uid_of(const char* const name)
 {
-  static const char* const names[] = { "a", "g", "h", "late", "late2" };
   for (uint32_t i = 0; i < ARRAY_LEN(names); ++i) {
     if (!strcmp(names[i], name)) {
       return RACK_UID_FIRST + i;
@@ -105,13 +106,6 @@ uid_of(const char* const name)
   return RACK_UID_NONE;
 }
 
-static RackUid
-renumber(const Rack* const rack, const RackUid uid)
-{
-  const RackNode* const node = rack_find_uid(rack, uid);
-  return node ? uid_of(node->name) : uid;
-}
-
 /// The rack of `text`, in which nodes named late... are the test's effect.
 static Rack*
 rack_of(const char* const text)
@@ -119,19 +113,19 @@ rack_of(const char* const text)
   Rack* rack = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(rack_parse(text, "rack", NULL, &rack, &error) == STATUS_OK, "%s", error.text);
-  for (uint32_t e = 0; e < rack->n_edges; ++e) {
-    rack->edges[e].from.uid = renumber(rack, rack->edges[e].from.uid);
-    rack->edges[e].to.uid = renumber(rack, rack->edges[e].to.uid);
-  }
+  RackUid uids[ARRAY_LEN(names)];
   for (uint32_t n = 0; n < rack->n_nodes; ++n) {
     RackNode* const node = &rack->nodes[n];
-    node->uid = uid_of(node->name);
+    uids[n] = uid_of(node->name);
     if (strstr(node->name, "late")) {
       node->fx = &late_fx;
       free(node->values);
       node->values = calloc(late_fx.n_params, sizeof(RackValue));
     }
   }
+  const RackUid next = RACK_UID_FIRST + ARRAY_LEN(names);
+  const Status status = rack_set_uids(rack, uids, rack->n_nodes, next, &error);
+  ck_assert_msg(status == STATUS_OK, "%s", error.text);
   return rack;
 }
 

@@ -75,25 +75,31 @@ edge_at(const Rack* const rack, const RackUid uid, const bool incoming)
 }
 
 static Status
+set_number(RackNode* const node, const char* const id, const double number, Error* const error)
+{
+  uint32_t param = 0;
+  const Status status = rack_find_param(node->fx, id, &param, error);
+  return status ? status : rack_set_param_number(node, param, number, error);
+}
+
+static Status
 set_value(RandomEdits* const edits, Error* const error)
 {
-  const RackNode* const node = &edits->rack->nodes[random_below(edits, edits->rack->n_nodes)];
+  RackNode* const node = &edits->rack->nodes[random_below(edits, edits->rack->n_nodes)];
   const Toy* const toy = toy_of(node);
-  return rack_set_number(edits->rack, node->name, toy->param,
-                         random_between(edits, toy->min, toy->max), error);
+  return set_number(node, toy->param, random_between(edits, toy->min, toy->max), error);
 }
 
 static Status
 set_structure(RandomEdits* const edits, Error* const error)
 {
-  const RackNode* const node = &edits->rack->nodes[random_below(edits, edits->rack->n_nodes)];
+  RackNode* const node = &edits->rack->nodes[random_below(edits, edits->rack->n_nodes)];
   const Toy* const toy = toy_of(node);
   if (!toy->structure) {
     return set_value(edits, error);
   }
   const uint32_t n = (uint32_t)(toy->structure_max - toy->structure_min) + 1U;
-  return rack_set_number(edits->rack, node->name, toy->structure,
-                         toy->structure_min + random_below(edits, n), error);
+  return set_number(node, toy->structure, toy->structure_min + random_below(edits, n), error);
 }
 
 static Status

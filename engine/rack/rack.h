@@ -192,12 +192,6 @@ NODISCARD Status rack_find_param(const FxInfo* fx, const char* id, uint32_t* par
 NODISCARD Status rack_set_param(RackNode* node, uint32_t param, const char* text, Error* error);
 NODISCARD Status rack_set_param_number(RackNode* node, uint32_t param, double number, Error* error);
 
-/// The same for a node and a parameter given by their names.
-NODISCARD Status rack_set_text(Rack* rack, const char* name, const char* param, const char* text,
-                               Error* error);
-NODISCARD Status rack_set_number(Rack* rack, const char* name, const char* param, double number,
-                                 Error* error);
-
 /// Set the fallback of an end of outputs ("out", "out:1-2"): "auto", "dry", "silence" or a level
 /// ("-20dB").
 NODISCARD Status rack_late(Rack* rack, const char* end, const char* fallback, Error* error);

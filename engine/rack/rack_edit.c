@@ -255,26 +255,6 @@ rack_set_param_number(RackNode* const node, const uint32_t param, const double n
   return status;
 }
 
-Status
-rack_set_text(Rack* const rack, const char* const name, const char* const param,
-              const char* const text, Error* const error)
-{
-  RackNode* const node = rack_lookup(rack, name, error);
-  uint32_t p = 0;
-  const Status status = node ? rack_find_param(node->fx, param, &p, error) : STATUS_NOT_FOUND;
-  return status ? status : rack_set_param(node, p, text, error);
-}
-
-Status
-rack_set_number(Rack* const rack, const char* const name, const char* const param,
-                const double number, Error* const error)
-{
-  RackNode* const node = rack_lookup(rack, name, error);
-  uint32_t p = 0;
-  const Status status = node ? rack_find_param(node->fx, param, &p, error) : STATUS_NOT_FOUND;
-  return status ? status : rack_set_param_number(node, p, number, error);
-}
-
 void
 rack_set_value(const Rack* const rack, const RackUid uid, const uint32_t param, const double number)
 {

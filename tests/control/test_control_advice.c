@@ -2,6 +2,7 @@
 // Warnings: the new ones, the number that fits into a message, and the work to find them.
 
 #include "control/advice.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -74,7 +75,7 @@ TEST(only_new_lines_are_reported_as_warnings)
   static const char* const names[] = { "b", "c", "a" };
   for (uint32_t i = 0; i < ARRAY_LEN(names); ++i) {
     ck_assert(!rack_add(rack, names[i], "highpass", NULL));
-    ck_assert(!rack_set_number(rack, names[i], "frequency", 19000.0, NULL));
+    ck_assert(!set_number_by_name(rack, names[i], "frequency", 19000.0, NULL));
     ck_assert(advice_update(&advice, rack, 1U + i, 20000.0, &fresh));
     char start[16];
     snprintf(start, sizeof(start), "%s.frequency", names[i]);
@@ -97,11 +98,11 @@ TEST(many_warnings_are_not_compared_pairwise)
     char name[16];
     snprintf(name, sizeof(name), "n%04u", i);
     ck_assert(!rack_add(rack, name, "highpass", NULL));
-    ck_assert(!rack_set_number(rack, name, "frequency", 19000.0, NULL));
+    ck_assert(!set_number_by_name(rack, name, "frequency", 19000.0, NULL));
   }
   ck_assert(advice_update(&advice, rack, 1, 20000.0, &fresh));
   free(fresh);
-  ck_assert(!rack_set_number(rack, "n0000", "frequency", 18000.0, NULL));
+  ck_assert(!set_number_by_name(rack, "n0000", "frequency", 18000.0, NULL));
   n_looks = 0;
   ck_assert(advice_update(&advice, rack, 2, 20000.0, &fresh));
   const uint64_t n_done = n_looks;

@@ -13,6 +13,7 @@
 #include "control/session.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/peers.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -559,7 +560,7 @@ rack_of_gains(const uint32_t n, const Rack* const previous, const double gain_db
     char name[16];
     snprintf(name, sizeof(name), "g%u", i);
     ck_assert(previous || !rack_add(rack, name, "gain", NULL));
-    ck_assert(!rack_set_number(rack, name, "gain", gain_db, NULL));
+    ck_assert(!set_number_by_name(rack, name, "gain", gain_db, NULL));
   }
   return rack;
 }

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/plan/plan.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
@@ -199,7 +200,7 @@ TEST(a_value_set_since_the_document_wins_over_it)
     driver.in[0][i] = 1.0F;
   }
   driver_play(&driver, 10);
-  ck_assert_int_eq(rack_set_number(rack, "g", "gain", -6.0, NULL), STATUS_OK);
+  ck_assert_int_eq(set_number_by_name(rack, "g", "gain", -6.0, NULL), STATUS_OK);
   ck_assert_int_eq(engine_edit(driver.engine, rack, 100U * BLOCK, NULL, NULL), STATUS_OK);
   const EngineParam newer = { rack->nodes[0].uid, 0, -20.0 };
   ck_assert_int_eq(engine_set(driver.engine, &newer, 1, 0), STATUS_OK);

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "tests/support/made_files.h"
 #include "tests/support/rt_trap.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -158,7 +159,7 @@ set_texts(Rack* const rack, const char* const node, const char* const effect,
   Status status = STATUS_OK;
   for (size_t t = 0; !status && t < ARRAY_LEN(texts); ++t) {
     if (!strcmp(texts[t].effect, effect)) {
-      status = rack_set_text(rack, node, texts[t].param, texts[t].texts[alternative], error);
+      status = set_text_by_name(rack, node, texts[t].param, texts[t].texts[alternative], error);
     }
   }
   return status;
@@ -257,7 +258,7 @@ set_in_rack(Storm* const storm, Rack* const rack, Error* const error)
   const FxParam* const param = &node->fx->params[below(storm, node->fx->n_params)];
   return param->kind == PARAM_FILE || param->kind == PARAM_TEXT
              ? set_texts(rack, node->name, node->fx->name, below(storm, 2U), error)
-             : rack_set_number(rack, node->name, param->id, random_value(storm, param), error);
+             : set_number_by_name(rack, node->name, param->id, random_value(storm, param), error);
 }
 
 static Status

@@ -3,6 +3,7 @@
 // keep their identity through every edit that keeps their name and effect.
 
 #include "engine/rack/rack_private.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -52,9 +53,9 @@ TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
   ck_assert_int_eq(rack_disconnect(rack, "in", "out", &error), STATUS_OK);
   ck_assert_int_eq(rack_add(rack, "low", "highpass", &error), STATUS_OK);
   ck_assert_int_eq(rack_add(rack, "hall", "convolver", &error), STATUS_OK);
-  ck_assert_int_eq(rack_set_text(rack, "hall", "ir", "my hall.wav", &error), STATUS_OK);
-  ck_assert_int_eq(rack_set_number(rack, "low", "frequency", 80.0, &error), STATUS_OK);
-  ck_assert_int_eq(rack_set_text(rack, "low", "backend", "gpu", &error), STATUS_OK);
+  ck_assert_int_eq(set_text_by_name(rack, "hall", "ir", "my hall.wav", &error), STATUS_OK);
+  ck_assert_int_eq(set_number_by_name(rack, "low", "frequency", 80.0, &error), STATUS_OK);
+  ck_assert_int_eq(set_text_by_name(rack, "low", "backend", "gpu", &error), STATUS_OK);
   ck_assert_int_eq(rack_connect(rack, "in:1-2", "low", 0.0, &error), STATUS_OK);
   ck_assert_int_eq(rack_connect(rack, "low", "hall:2", -6.5, &error), STATUS_OK);
   ck_assert_int_eq(rack_connect(rack, "hall", "out", 0.0, &error), STATUS_OK);
@@ -424,7 +425,7 @@ TEST(a_copy_is_equal_and_independent)
   Rack* const copy = rack_copy(rack);
   ck_assert(rack_equal(rack, copy));
   ck_assert_uint_eq(uid_of(rack, "delay"), uid_of(copy, "delay"));
-  ck_assert_int_eq(rack_set_text(copy, "convolver", "ir", "room.wav", &error), STATUS_OK);
+  ck_assert_int_eq(set_text_by_name(copy, "convolver", "ir", "room.wav", &error), STATUS_OK);
   ck_assert_int_eq(rack_remove(copy, "delay", &error), STATUS_OK);
   ck_assert_int_eq(rack_late(copy, "out", "dry", &error), STATUS_OK);
   ck_assert(rack_find_fallback(rack, 2)->level_db == -20.0 && !rack_find_fallback(rack, 1));

@@ -3,6 +3,7 @@
 
 #include "engine/rack/rack.h"
 #include "tests/support/failing_alloc.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -81,7 +82,7 @@ edit(Rack* const rack, const uint32_t kind)
   case 1:
     return rack_connect(rack, "a", "b", -3.0, &error);
   case 2:
-    return rack_set_text(rack, "convolver", "ir", "another.wav", &error);
+    return set_text_by_name(rack, "convolver", "ir", "another.wav", &error);
   case 3:
     return rack_apply(rack, "chain x: gain | convolver room.wav", "t", &error);
   case 4:

@@ -3,6 +3,7 @@
 // and column, canonical text reads back to an equal rack, and no text whatever does harm.
 
 #include "engine/rack/rack.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -336,7 +337,7 @@ set_randomly(Rack* const rack, const RackNode* const node, const uint32_t p, uin
     }
     text[below(state, 32)] = '\0';
     text[31] = '\0';
-    ck_assert_int_eq(rack_set_text(rack, node->name, param->id, text, &error), STATUS_OK);
+    ck_assert_int_eq(set_text_by_name(rack, node->name, param->id, text, &error), STATUS_OK);
     return;
   case PARAM_INTEGER:
     number = (double)(int)number;
@@ -350,7 +351,7 @@ set_randomly(Rack* const rack, const RackNode* const node, const uint32_t p, uin
   default:
     break;
   }
-  ck_assert_int_eq(rack_set_number(rack, node->name, param->id, number, &error), STATUS_OK);
+  ck_assert_int_eq(set_number_by_name(rack, node->name, param->id, number, &error), STATUS_OK);
 }
 
 static Rack*

@@ -3,6 +3,7 @@
 // same double, and refused with what would be right.
 
 #include "engine/rack/rack_private.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -78,7 +79,7 @@ TEST(numbers_are_read_with_units_and_printed_in_the_tables_unit)
   for (size_t i = 0; i < ARRAY_LEN(good_numbers); ++i) {
     const RackNode* const node = node_of(good_numbers[i].effect);
     const int p = fx_param_find(node->fx, good_numbers[i].param);
-    ck_assert_msg(!rack_set_text(rack, "n", good_numbers[i].param, good_numbers[i].text, &error),
+    ck_assert_msg(!set_text_by_name(rack, "n", good_numbers[i].param, good_numbers[i].text, &error),
                   "%s: %s", good_numbers[i].text, error.text);
     ck_assert_msg(rack_number(node, (uint32_t)p, 48000.0) == good_numbers[i].number, "%s is %.17g",
                   good_numbers[i].text, rack_number(node, (uint32_t)p, 48000.0));
@@ -145,7 +146,8 @@ TEST(invalid_values_are_rejected_with_the_valid_range_and_change_nothing)
   for (size_t i = 0; i < ARRAY_LEN(bad_values); ++i) {
     node_of(bad_values[i].effect);
     Rack* const before = rack_copy(rack);
-    const Status status = rack_set_text(rack, "n", bad_values[i].param, bad_values[i].text, &error);
+    const Status status =
+        set_text_by_name(rack, "n", bad_values[i].param, bad_values[i].text, &error);
     ck_assert_msg(status == bad_values[i].status && strstr(error.text, bad_values[i].message),
                   "%s: %s", bad_values[i].text, error.text);
     ck_assert(rack_equal(before, rack));
@@ -173,7 +175,7 @@ TEST(numbers_from_programs_are_held_to_the_same_ranges)
   };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
     const RackNode* const node = node_of(cases[i].effect);
-    const Status status = rack_set_number(rack, "n", cases[i].param, cases[i].number, &error);
+    const Status status = set_number_by_name(rack, "n", cases[i].param, cases[i].number, &error);
     ck_assert_msg((status == STATUS_OK) == cases[i].good, "%s %g", cases[i].param, cases[i].number);
     if (cases[i].good) {
       const int p = fx_param_find(node->fx, cases[i].param);
@@ -187,7 +189,7 @@ TEST(numbers_from_programs_are_held_to_the_same_ranges)
 TEST(frames_become_milliseconds_once_the_rate_is_known)
 {
   const RackNode* const node = node_of("delay");
-  ck_assert_int_eq(rack_set_text(rack, "n", "time", "480frames", &error), STATUS_OK);
+  ck_assert_int_eq(set_text_by_name(rack, "n", "time", "480frames", &error), STATUS_OK);
   ck_assert(rack_number(node, 0, 48000.0) == 10.0);
   ck_assert(rack_number(node, 0, 96000.0) == 5.0);
   char text[32];
@@ -209,12 +211,12 @@ TEST(texts_have_defaults_and_an_empty_text_means_the_default)
 {
   const RackNode* node = node_of("delay");
   ck_assert_str_eq(rack_text(node, 3), "1/4");
-  ck_assert_int_eq(rack_set_text(rack, "n", "note", "1/8 dotted", &error), STATUS_OK);
+  ck_assert_int_eq(set_text_by_name(rack, "n", "note", "1/8 dotted", &error), STATUS_OK);
   ck_assert_str_eq(rack_text(node, 3), "1/8 dotted");
   ck_assert(rack_number(node, 3, 48000.0) == 0.0);
   char text[32];
   ck_assert_str_eq(rack_print_value(node, 3, text, sizeof(text)), "\"1/8 dotted\"");
-  ck_assert_int_eq(rack_set_text(rack, "n", "note", "", &error), STATUS_OK);
+  ck_assert_int_eq(set_text_by_name(rack, "n", "note", "", &error), STATUS_OK);
   ck_assert_str_eq(rack_text(node, 3), "1/4");
   node = node_of("convolver");
   ck_assert_ptr_null(rack_text(node, 0));
@@ -226,7 +228,7 @@ TEST(texts_have_defaults_and_an_empty_text_means_the_default)
 TEST(a_printed_value_is_cut_at_the_end_of_its_buffer)
 {
   const RackNode* const node = node_of("matrix");
-  ck_assert_int_eq(rack_set_text(rack, "n", "rows", "1 0 0 1 0 0", &error), STATUS_OK);
+  ck_assert_int_eq(set_text_by_name(rack, "n", "rows", "1 0 0 1 0 0", &error), STATUS_OK);
   char text[8] = "xxxxxxx";
   rack_print_value(node, 0, text, 5);
   ck_assert_str_eq(text, "1 0 ");

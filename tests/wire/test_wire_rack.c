@@ -3,6 +3,7 @@
 // be is refused.
 
 #include "engine/wire/wire.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_samples.h"
@@ -42,30 +43,30 @@ set_randomly(Rack* const random, const char* const node, const FxParam* const pa
   case PARAM_NUMBER:
     if (param->unit == UNIT_MS && choice % 2U) {
       snprintf(text, sizeof(text), "%uframes", (unsigned)(choice % 20000U) + 500U);
-      status = rack_set_text(random, node, param->id, text, NULL);
+      status = set_text_by_name(random, node, param->id, text, NULL);
       ck_assert(!status || status == STATUS_BAD_RACK); // not every table takes as many
       return;
     }
-    status = rack_set_number(random, node, param->id, number, NULL);
+    status = set_number_by_name(random, node, param->id, number, NULL);
     break;
   case PARAM_INTEGER:
-    status = rack_set_number(random, node, param->id, floor(number), NULL);
+    status = set_number_by_name(random, node, param->id, floor(number), NULL);
     break;
   case PARAM_SWITCH:
-    status = rack_set_number(random, node, param->id, (double)(choice % 2U), NULL);
+    status = set_number_by_name(random, node, param->id, (double)(choice % 2U), NULL);
     break;
   case PARAM_CHOICE: {
     uint32_t n = 0;
     while (param->choices[n]) {
       ++n;
     }
-    status = rack_set_number(random, node, param->id, (double)(choice % n), NULL);
+    status = set_number_by_name(random, node, param->id, (double)(choice % n), NULL);
     break;
   }
   case PARAM_FILE:
   case PARAM_TEXT:
     random_text(text, state);
-    status = rack_set_text(random, node, param->id, text, NULL);
+    status = set_text_by_name(random, node, param->id, text, NULL);
     break;
   }
   ck_assert(!status);

@@ -3,6 +3,7 @@
 // and never takes memory without bound; no descriptor is lost.
 
 #include "engine/wire/wire.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 #include "tests/support/wire_samples.h"
@@ -184,7 +185,7 @@ large_rack(const uint32_t n_texts)
     char name[16];
     snprintf(name, sizeof(name), "n%u", i);
     ck_assert(!rack_add(rack, name, "matrix", &error));
-    ck_assert_msg(!rack_set_text(rack, name, "rows", text, &error), "%s", error.text);
+    ck_assert_msg(!set_text_by_name(rack, name, "rows", text, &error), "%s", error.text);
   }
   return rack;
 }

@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define RING_SLOTS      8U
@@ -36,13 +35,12 @@ withdraw_period(Engine* const engine)
 {
   Period* const period = atomic_load(&engine->period);
   if (period) {
-    atomic_store(&engine->is_leaving, true);
-    while (atomic_load(&engine->in_process)) {
+    period_gate_shut(&engine->gate, PERIOD_GATE_ENGINE);
+    while (period_gate_is_occupied(&engine->gate)) {
       usleep(PROCESS_POLL_US);
     }
     pthread_mutex_lock(&engine->pointers);
     atomic_store(&engine->period, NULL);
-    atomic_store(&engine->is_leaving, false);
     atomic_store(&engine->next_frame,
                  engine_period_frame(period)); // its last block may just have begun
     const PeriodCounts counts = period_counts(period);
@@ -152,7 +150,8 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
                                 .fallback = first_fallback(&engine->config.on_late),
                                 .ceiling = engine->config.ceiling,
                                 .max_latency_frames =
-                                    (uint32_t)(LATENCY_LIMIT_SECONDS * format->rate_hz) };
+                                    (uint32_t)(LATENCY_LIMIT_SECONDS * format->rate_hz),
+                                .is_silent = engine->is_faded };
   return period_new(&config, period, error);
 }
 
@@ -171,6 +170,7 @@ publish(Engine* const engine, const WorkerStart* const start, Period* const peri
     tell_period(engine, period);
     atomic_store(&engine->process_out, start->format.n_out);
     atomic_store(&engine->period, period);
+    period_gate_open(&engine->gate, PERIOD_GATE_ENGINE);
   }
   pthread_mutex_unlock(&engine->pointers);
   engine->armed = true;
@@ -283,6 +283,7 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   engine->config = *config;
   engine->config.memory_bytes = config->memory_bytes ? config->memory_bytes : memory_share();
   atomic_init(&engine->process_out, config->n_out);
+  period_gate_shut(&engine->gate, PERIOD_GATE_ENGINE);
   pthread_mutex_init(&engine->arming, NULL);
   pthread_mutex_init(&engine->edits, NULL);
   pthread_mutex_init(&engine->pointers, NULL);
@@ -316,20 +317,24 @@ engine_free(Engine* const engine)
 // ---- processing ----
 
 static void
-silence(const Engine* const engine, float* const* const out, const uint32_t n_frames)
-{
-  const uint32_t n_out = atomic_load_explicit(&engine->process_out, memory_order_relaxed);
-  for (uint32_t c = 0; c < n_out; ++c) {
-    memset(out[c], 0, n_frames * sizeof(float));
-  }
-}
-
-static void
 process_offline(Engine* const engine, const float* const* const in, float* const* const out,
                 const uint32_t n_frames)
 {
   atomic_fetch_add(&engine->next_frame, n_frames);
   worker_process(engine->worker, in, out, n_frames, &engine->past);
+}
+
+PeriodGate*
+engine_gate(Engine* const engine)
+{
+  return &engine->gate;
+}
+
+void
+engine_run(void* const engine, const float* const* const in, float* const* const out,
+           const uint32_t n_frames, const bool wait)
+{
+  period_run(atomic_load(&((Engine*)engine)->period), in, out, n_frames, wait);
 }
 
 void
@@ -340,20 +345,14 @@ engine_process(Engine* const engine, const float* const* const in, float* const*
     process_offline(engine, in, out, n_frames);
     return;
   }
-  // Sequentially consistent, as in withdraw_period(): either it sees in_process, or this sees
-  // is_leaving.
-  if (atomic_exchange(&engine->in_process, true)) {
-    silence(engine, out,
-            n_frames); // a second audio thread: the driver's fault, never ours to crash on
-    return;
-  }
-  Period* const period = atomic_load(&engine->is_leaving) ? NULL : atomic_load(&engine->period);
-  if (period) {
-    period_run(period, in, out, n_frames, wait);
-  } else {
-    silence(engine, out, n_frames);
-  }
-  atomic_store(&engine->in_process, false);
+  const PeriodCall call = {
+    .in = in,
+    .out = out,
+    .n_out = atomic_load_explicit(&engine->process_out, memory_order_relaxed),
+    .n_frames = n_frames,
+    .wait = wait,
+  };
+  period_gate_pass(&engine->gate, &call, engine_run, engine);
 }
 
 // ---- offline ----

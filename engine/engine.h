@@ -12,6 +12,7 @@
 
 #include "engine/base/status.h"
 #include "engine/contract/counters.h"
+#include "engine/contract/period_gate.h"
 #include "engine/rack/rack.h"
 #include "engine/wire/config.h"
 #include "engine/wire/worker_calls.h"
@@ -42,7 +43,14 @@ NODISCARD Status engine_arm(Engine* engine, double rate_hz, uint32_t block_frame
 /// Stop the worker; engine_process() plays silence until the next engine_arm(). [main]
 void engine_disarm(Engine* engine);
 
-/// One period of the driver; see period_run(). [rt]
+/// The gate that is open while the engine is armed; a driver shuts it, too. [any]
+PeriodGate* engine_gate(Engine* engine);
+
+/// One period that has passed the gate, as a PeriodFunction; see period_run(). [rt]
+REALTIME void
+engine_run(void* engine, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
+
+/// One period of a caller that is no driver: through the gate to engine_run(), or offline. [rt]
 REALTIME void engine_process(Engine* engine, const float* const* in, float* const* out,
                              uint32_t n_frames, bool wait);
 
@@ -148,7 +156,8 @@ uint32_t engine_places(const Engine* engine, EnginePlace* places, uint32_t max);
 
 void engine_reset_load(Engine* engine);
 
-/// Fade the output out (about 50 ms) before a stop, or back in; true once silent.
+/// Fade the output out (about 50 ms), or back in; true once silent.  It lasts when the engine is
+/// armed again: what was faded out begins silent. [main]
 void engine_fade(Engine* engine, bool to_silence);
 bool engine_is_silent(const Engine* engine);
 

@@ -56,10 +56,10 @@ struct Engine {
   WorkerFacts facts;             ///< The newest
   PeriodCounts past;             ///< Counters of periods that are over; offline, of all blocks
 
+  PeriodGate gate;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
   _Atomic(Period*) period;      ///< NULL while disarmed, and offline; taken away under `pointers`
-  _Atomic bool is_leaving;      ///< engine_process() begins no more with that period
-  _Atomic bool in_process;      ///< The driver's thread is inside engine_process()
+  bool is_faded;                ///< engine_fade(): to silence [main]
   _Atomic uint64_t next_frame;  ///< Offline, and while disarmed
 };
 

@@ -207,6 +207,7 @@ void
 engine_fade(Engine* const engine, const bool to_silence)
 {
   lock_pointers(engine);
+  engine->is_faded = to_silence;
   Period* const period = atomic_load(&engine->period);
   if (period) {
     period_fade(period, to_silence);

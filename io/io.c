@@ -48,13 +48,20 @@ io_open(const IoDriver* const driver, const IoConfig* const config, const IoEven
     return error_set(error, STATUS_BAD_ARG, "a block of %u frames is too long; at most %u",
                      config->block_frames, FX_MAX_BLOCK);
   }
+  period_gate_shut(events->gate, PERIOD_GATE_DRIVER);
   return driver->open(config, events, io, error);
+}
+
+static uint64_t
+count_overlaps(const Io* const io)
+{
+  return atomic_load_explicit(&io->events.gate->overlaps, memory_order_relaxed);
 }
 
 static void
 tell_overlaps(Io* const io)
 {
-  const uint64_t overlaps = atomic_load_explicit(&io->overlaps, memory_order_relaxed);
+  const uint64_t overlaps = count_overlaps(io);
   const uint64_t now_ns = time_now_ns();
   if (overlaps != io->told_overlaps && now_ns - io->told_ns >= TELL_NS) {
     io_note(io, "two audio threads called at once: %llu periods were silenced so far",
@@ -75,7 +82,7 @@ void
 io_status(const Io* const io, IoStatus* const status)
 {
   io->driver->status(io, status);
-  status->overlaps = atomic_load_explicit(&io->overlaps, memory_order_relaxed);
+  status->overlaps = count_overlaps(io);
 }
 
 void
@@ -91,38 +98,13 @@ io_close(Io* const io)
 }
 
 void
-io_silence(const Io* const io, float* const* const out, const uint32_t n_frames)
-{
-  for (uint32_t c = 0; c < io->n_out; ++c) {
-    memset(out[c], 0, n_frames * sizeof(float));
-  }
-}
-
-/// The gate of io_driver.h.
-static void
-pass_gate(Io* const io, const float* const* const in, float* const* const out,
-          const uint32_t n_frames, const bool wait)
-{
-  if (atomic_exchange(&io->inside, true)) {
-    atomic_fetch_add_explicit(&io->overlaps, 1U, memory_order_relaxed);
-    io_silence(io, out, n_frames);
-    return;
-  }
-  if (atomic_load(&io->open)) {
-    io->events.process(io->events.context, in, out, n_frames, wait);
-  } else {
-    io_silence(io, out, n_frames);
-  }
-  atomic_store(&io->inside, false);
-}
-
-void
-io_process(Io* const io, const float* const* const in, float* const* const out,
-           const uint32_t n_frames, const bool wait)
+io_process(Io* const io, const void* const caller, const float* const* const in,
+           float* const* const out, const uint32_t n_frames, const bool wait)
 {
   if (n_frames == 0) {
     return;
   }
+  const PeriodCall call = { caller, in, out, io->n_out, n_frames, wait };
   // libjack may cancel its thread at any instruction (JackPosixThread.h); a thread cancelled
   // inside the gate would leave it occupied for ever.
   int cancel_state;
@@ -130,7 +112,7 @@ io_process(Io* const io, const float* const* const in, float* const* const out,
   if (!wait) {
     rt_section_enter();
   }
-  pass_gate(io, in, out, n_frames, wait);
+  period_gate_pass(io->events.gate, &call, io->events.process, io->events.context);
   if (!wait) {
     rt_section_leave();
   }
@@ -140,8 +122,8 @@ io_process(Io* const io, const float* const* const in, float* const* const out,
 Status
 io_shut(Io* const io, Error* const error)
 {
-  atomic_store(&io->open, false);
-  for (unsigned n = 0; atomic_load(&io->inside); ++n) {
+  period_gate_shut(io->events.gate, PERIOD_GATE_DRIVER);
+  for (unsigned n = 0; period_gate_is_occupied(io->events.gate); ++n) {
     if (n == SHUT_TRIES) {
       return error_set(error, STATUS_AUDIO_IO, "the audio thread hangs in a period");
     }
@@ -151,7 +133,8 @@ io_shut(Io* const io, Error* const error)
 }
 
 Status
-io_arm(Io* const io, const double rate_hz, const uint32_t block_frames, Error* const error)
+io_arm(Io* const io, const void* const caller, const double rate_hz, const uint32_t block_frames,
+       Error* const error)
 {
   Status status = io_shut(io, error);
   if (!status) {
@@ -160,7 +143,8 @@ io_arm(Io* const io, const double rate_hz, const uint32_t block_frames, Error* c
   if (!status) {
     io->rate_hz = rate_hz;
     io->block_frames = block_frames;
-    atomic_store(&io->open, true);
+    period_gate_admit(io->events.gate, caller);
+    period_gate_open(io->events.gate, PERIOD_GATE_DRIVER);
   }
   return status;
 }

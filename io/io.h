@@ -12,6 +12,7 @@
 #define WARPRACK_IO_IO_H
 
 #include "engine/base/status.h"
+#include "engine/contract/period_gate.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -38,6 +39,8 @@ typedef struct IoConfig {
 /// thread, never while `process` runs.
 typedef struct IoEvents {
   void* context;
+  /// Of the engine.  The driver shuts it while the format changes and while no session runs.
+  PeriodGate* gate;
   /// One period; it must write all of `out`. n_frames is the block size given to `format`, unless
   /// a server changes it without notice; never 0.  `wait`: no block may be late (freewheel,
   /// --fast).

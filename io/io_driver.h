@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Shared by the drivers: the beginning of every Io, and the gate before IoEvents::process.
-
-   The gate keeps the promise of io.h that `process` never runs while `format` does, without a lock
-   on the audio thread:
-
-       audio thread, each period             main thread
-       inside = true, was it? silence        open = false
-       open? process : silence               wait while inside
-       inside = false                        format ... open = true
-
-   All accesses are sequentially consistent: either the main thread sees `inside`, or the audio
-   thread sees the gate shut.  If a second audio thread enters meanwhile, the audio library is at
-   fault; the thread gets silence and its period is counted.
+   Shared by the drivers: the beginning of every Io, and the way through the gate to
+   IoEvents::process.  The gate (period_gate.h) keeps the promise of io.h that `process` never runs
+   while `format` does, without a lock on the audio thread.
 */
 #ifndef WARPRACK_IO_IO_DRIVER_H
 #define WARPRACK_IO_IO_DRIVER_H
@@ -27,30 +17,27 @@ struct Io {
   uint32_t n_in, n_out;
   double rate_hz;                ///< Of the last io_arm()
   _Atomic uint32_t block_frames; ///< The same
-  atomic_bool open;
-  atomic_bool inside;
-  _Atomic uint64_t overlaps; ///< Periods silenced because another one was inside
-  uint64_t told_overlaps;    ///< Main thread: the overlaps in the last report, at told_ns
+  uint64_t told_overlaps;        ///< PeriodGate::overlaps in the last report, at told_ns [main]
   uint64_t told_ns;
 };
 
 #define IO_DRIVER_DECLARED(name) extern const IoDriver io_##name;
 IO_DRIVERS(IO_DRIVER_DECLARED)
 
-/// One period of any length; 0 does nothing.  Calls `process`, or writes silence if the gate is
-/// shut or another thread is inside.  Any thread may call it, a different one each time. [rt]
-REALTIME void
-io_process(Io* io, const float* const* in, float* const* out, uint32_t n_frames, bool wait);
-
-/// Write silence to all outputs. [rt]
-REALTIME void io_silence(const Io* io, float* const* out, uint32_t n_frames);
+/// One period of any length; 0 does nothing.  Calls `process`, or writes silence if the gate does
+/// not admit `caller`: a session, or NULL in a driver without sessions.  Any thread may call it, a
+/// different one each time. [rt]
+REALTIME void io_process(Io* io, const void* caller, const float* const* in, float* const* out,
+                         uint32_t n_frames, bool wait);
 
 /// Shut the gate and wait until no period is inside.  STATUS_AUDIO_IO if one does not leave within
 /// a second. [main]
 NODISCARD Status io_shut(Io* io, Error* error);
 
-/// Shut the gate, call `format`, open the gate.  On an error the gate stays shut. [main]
-NODISCARD Status io_arm(Io* io, double rate_hz, uint32_t block_frames, Error* error);
+/// Shut the gate, call `format`, open the gate for the periods of `caller`.  On an error the gate
+/// stays shut. [main]
+NODISCARD Status io_arm(Io* io, const void* caller, double rate_hz, uint32_t block_frames,
+                        Error* error);
 
 /// One line for the log. [main]
 void io_note(const Io* io, const char* format, ...) PRINTF_LIKE(2, 3);

@@ -51,7 +51,7 @@ run_period(Dummy* const dummy, const uint64_t frames_left)
   if (dummy->player) {
     tape_player_read(dummy->player, dummy->in, n);
   }
-  io_process(&dummy->io, (const float* const*)dummy->in, dummy->out, n, dummy->fast);
+  io_process(&dummy->io, NULL, (const float* const*)dummy->in, dummy->out, n, dummy->fast);
   if (dummy->recorder) {
     recorder_write(dummy->recorder, (const float* const*)dummy->out,
                    frames_left < n ? (uint32_t)frames_left : n);
@@ -158,7 +158,7 @@ start(Dummy* const dummy, const IoConfig* const config, Error* const error)
   if (!status) {
     // Subtract a millionth of a frame, because 1.1 s at 48 kHz is 52800.00000000001 in binary.
     dummy->total_frames = (uint64_t)ceil(fmax(0.0, config->duration_s * dummy->rate_hz - 1e-6));
-    status = io_arm(&dummy->io, dummy->rate_hz, dummy->block_frames, error);
+    status = io_arm(&dummy->io, NULL, dummy->rate_hz, dummy->block_frames, error);
   }
   if (!status) {
     status = rt_thread_start("dummy", run_periods, dummy, &dummy->thread, error);

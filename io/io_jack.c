@@ -59,7 +59,7 @@ arm_for_format(Reconnect* const reconnect, Error* const error)
   if (!rate || !frames) {
     return error_set(error, STATUS_AUDIO_IO, "%s reports no rate or no period", reconnect->name);
   }
-  return io_arm(&reconnect->io, rate, frames, error);
+  return io_arm(&reconnect->io, reconnect->session, rate, frames, error);
 }
 
 static Status
@@ -166,8 +166,8 @@ has_other_format(const Reconnect* const reconnect)
   const jack_nframes_t rate = jack_get_sample_rate(client);
   const jack_nframes_t frames = jack_get_buffer_size(client);
   return rate && frames &&
-         (!atomic_load(&reconnect->io.open) || frames != reconnect->io.block_frames ||
-          rate != reconnect->io.rate_hz);
+         (period_gate_is_shut(reconnect->io.events.gate, PERIOD_GATE_DRIVER) ||
+          frames != reconnect->io.block_frames || rate != reconnect->io.rate_hz);
 }
 
 static bool

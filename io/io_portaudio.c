@@ -60,7 +60,7 @@ on_period(const void* const in, void* const out, const unsigned long n_frames,
   if ((in || !io->n_in) && (out || !io->n_out)) {
     session_process(&session->base, in, (float* const*)out, (uint32_t)n_frames, false);
   } else if (out) {
-    io_silence(io, (float* const*)out, (uint32_t)n_frames);
+    period_gate_silence((float* const*)out, io->n_out, (uint32_t)n_frames);
   }
   return paContinue;
 }
@@ -208,7 +208,8 @@ arm(Reconnect* const reconnect, Error* const error)
   PaSession* const session = (PaSession*)reconnect->session;
   snprintf(reconnect->name, sizeof(reconnect->name), "PortAudio device '%s'", session->device);
   const PaStreamInfo* const info = Pa_GetStreamInfo(session->stream);
-  return info ? io_arm(&reconnect->io, info->sampleRate, session->config->block_frames, error)
+  return info ? io_arm(&reconnect->io, session, info->sampleRate, session->config->block_frames,
+                       error)
               : error_set(error, STATUS_AUDIO_IO, "%s reports no rate", reconnect->name);
 }
 

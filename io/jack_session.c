@@ -40,10 +40,8 @@ get_buffers(JackSession* const session, const uint32_t n_frames)
     session->out[c] = jack_port_get_buffer(session->ports[n_in + c], n_frames);
     has_all &= session->out[c] != NULL;
   }
-  for (uint32_t c = 0; c < n_out && !has_all; ++c) {
-    if (session->out[c]) {
-      memset(session->out[c], 0, n_frames * sizeof(float));
-    }
+  if (!has_all) {
+    period_gate_silence(session->out, n_out, n_frames);
   }
   return has_all;
 }
@@ -75,9 +73,10 @@ static int
 on_buffer_size(const jack_nframes_t n_frames, void* const context)
 {
   Session* const session = context;
-  Io* const io = session->io;
-  if (n_frames != atomic_load(&io->block_frames) && !atomic_load(&session->retired)) {
-    atomic_store(&io->open, false);
+  const Io* const io = session->io;
+  PeriodGate* const gate = io->events.gate;
+  if (n_frames != atomic_load(&io->block_frames) && period_gate_admits(gate, session)) {
+    period_gate_shut(gate, PERIOD_GATE_DRIVER);
   }
   return 0;
 }

@@ -82,11 +82,7 @@ session_process(Session* const session, const float* const* const in, float* con
                 const uint32_t n_frames, const bool wait)
 {
   atomic_fetch_add_explicit(&session->periods, 1U, memory_order_relaxed);
-  if (atomic_load_explicit(&session->retired, memory_order_acquire)) {
-    io_silence(session->io, out, n_frames);
-  } else {
-    io_process(session->io, in, out, n_frames, wait);
-  }
+  io_process(session->io, session, in, out, n_frames, wait);
 }
 
 void
@@ -103,9 +99,6 @@ static void
 retire(Reconnect* const reconnect)
 {
   Error error;
-  if (reconnect->session) {
-    atomic_store_explicit(&reconnect->session->retired, true, memory_order_release);
-  }
   if (io_shut(&reconnect->io, &error)) {
     io_note(&reconnect->io, "%s", error.text);
   }
@@ -362,7 +355,8 @@ void
 reconnect_status(const Reconnect* const reconnect, IoStatus* const status)
 {
   const Io* const io = &reconnect->io;
-  const bool runs = reconnect->phase == RUNNING && atomic_load(&io->open);
+  const bool runs =
+      reconnect->phase == RUNNING && !period_gate_is_shut(io->events.gate, PERIOD_GATE_DRIVER);
   *status = (IoStatus){ .state = runs ? IO_STATE_RUNNING : IO_STATE_WAITING,
                         .rate_hz = io->rate_hz,
                         .block_frames = io->block_frames,

@@ -32,7 +32,6 @@ typedef struct Session {
                             ///< ""
   atomic_bool is_losing;    ///< Set by the thread that writes `reason`, before it writes
   atomic_bool lost;         ///< It is over (release: after `reason`)
-  atomic_bool retired;      ///< Its periods are silent: it is being closed, or was abandoned
   char reason[128];         ///< Text
   _Atomic uint64_t periods; ///< Number of periods so far
   _Atomic uint64_t xruns;
@@ -85,8 +84,7 @@ struct Reconnect {
   Reconnect* next; ///< List of closed drivers that are never freed, see `leaks`
 };
 
-/// One period of a session; silence if it is retired, because an abandoned session may continue
-/// beside its successor. [rt]
+/// One period of a session; silence unless this session is the one that runs. [rt]
 REALTIME void session_process(Session* session, const float* const* in, float* const* out,
                               uint32_t n_frames, bool wait);
 

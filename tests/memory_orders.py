@@ -85,6 +85,20 @@ FUNCTIONS = {
             ("store", RELEASE, "even: all is written"),
         ],
     },
+    "period_gate.c": {
+        "period_gate_admits": [("load", ONE_ORDER, "`caller`, read after `inside` was written")],
+        "may_enter": [("load", ONE_ORDER, "`shut`, the same")],
+        "enter": [
+            ("exchange", ONE_ORDER, "`inside`, written before `shut` is read again"),
+            ("fetch_add", RELAXED, "a counter"),
+            ("store", ONE_ORDER, "`inside`, no longer"),
+        ],
+        "period_gate_pass": [("store", ONE_ORDER, "`inside`, no longer: what the period wrote is read")],
+        "period_gate_shut": [("fetch_or", ONE_ORDER, "`shut`, written before `inside` is read")],
+        "period_gate_is_occupied": [("load", ONE_ORDER, "`inside`, read after `shut` was written")],
+        "period_gate_open": [("fetch_and", RELEASE, "`shut`: what changed meanwhile is read")],
+        "period_gate_admit": [("store", RELEASE, "`caller`, before the gate opens")],
+    },
     "pool.c": {
         "spin_while": [("load", ACQUIRE, "what was written before the word changed is read")],
         "finish_job": [
@@ -164,7 +178,7 @@ def accesses(name, commands, source=None):
         begin = re.match(r"^[\w\s*]*?\b(\w+) \(", line)
         if begin and not line.startswith(" "):
             function = begin[1]
-        access = re.search(r"__atomic_(load|store|exchange|fetch_add|fetch_sub|compare_exchange)\w* \((.*)\)", line)
+        access = re.search(r"__atomic_(load|store|exchange|fetch_add|fetch_sub|fetch_or|fetch_and|compare_exchange)\w* \((.*)\)", line)
         if access:
             found.setdefault(function, []).append((access[1], int(access[2].split(", ")[-1])))
     return found

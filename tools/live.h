@@ -2,7 +2,7 @@
 /**
    A live run from start to end: one engine between one audio driver and one OSC port.
 
-       driver's thread ── IoEvents::process ──▶ engine_process()
+       driver's thread ── IoEvents::process ──▶ engine_run()
        control's thread ── edits, parameters ─▶ engine
                         └─ what is heard ─────▶ state's thread ──▶ disk
        main thread: signals, io_poll() every 50 ms, events ──▶ log's thread ──▶ stdout, stderr

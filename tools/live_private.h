@@ -33,7 +33,7 @@ typedef struct Live {
   IoState io_state;  ///< At the last poll
   char io_note[640]; ///< The driver's last note; "" once it is logged
   Reload reload;     ///< Open if the rack came from a file
-  atomic_bool muted; ///< [main] writes, [rt] reads: the output is silent
+  atomic_bool muted; ///< [main] writes, [control] reads: the engine is faded out
   uint64_t muted_until_ns;
   atomic_bool quit;            ///< [control] writes, [main] reads
   atomic_bool latency_changed; ///< [any] sets, [main] clears

@@ -21,13 +21,7 @@ static void
 on_process(void* const context, const float* const* const in, float* const* const out,
            const uint32_t n_frames, const bool wait)
 {
-  const Live* const live = context;
-  engine_process(live->engine, in, out, n_frames, wait);
-  if (atomic_load_explicit(&live->muted, memory_order_relaxed)) {
-    for (uint32_t c = 0; c < live->config->io.n_out; ++c) {
-      memset(out[c], 0, n_frames * sizeof(float));
-    }
-  }
+  engine_run(((const Live*)context)->engine, in, out, n_frames, wait);
 }
 
 static Status
@@ -35,10 +29,8 @@ on_format(void* const context, const double rate_hz, const uint32_t block_frames
           Error* const error)
 {
   const Live* const live = context;
-  const Status status = engine_arm(live->engine, rate_hz, block_frames, live->config->io.n_in,
-                                   live->config->io.n_out, error);
-  engine_fade(live->engine, atomic_load(&live->muted)); // so that the start fades in from silence
-  return status;
+  return engine_arm(live->engine, rate_hz, block_frames, live->config->io.n_in,
+                    live->config->io.n_out, error);
 }
 
 static uint32_t
@@ -265,7 +257,9 @@ start_engine(Live* const live, Error* const error)
                             .log = &live->log,
                             .plan = try_rack,
                             .context = live };
-  atomic_store(&live->muted, !first.fresh && first_rack_is_muted(live->state));
+  const bool is_muted = !first.fresh && first_rack_is_muted(live->state);
+  atomic_store(&live->muted, is_muted);
+  engine_fade(live->engine, is_muted);
   return first_rack_choose(&first, &live->first, error);
 }
 
@@ -303,6 +297,7 @@ static Status
 open_driver(Live* const live, const IoDriver* const driver, Error* const error)
 {
   const IoEvents events = { .context = live,
+                            .gate = engine_gate(live->engine),
                             .process = on_process,
                             .format = on_format,
                             .latency = on_latency,

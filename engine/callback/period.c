@@ -13,8 +13,7 @@
 
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
-
-#include <string.h>
+#include "engine/contract/period_gate.h"
 
 typedef enum Due {
   DUE_NOT_YET,
@@ -251,8 +250,8 @@ play_odd_period(Period* const period, const float* const* const in, float* const
     dry_line_advance(period->dry_line, n);
     advance_feedback(period, n);
   }
+  period_gate_silence(out, period->shape.n_out, n_frames);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
-    memset(out[c], 0, n_frames * sizeof(float));
     bridge_hear(period->bridge, c, NULL, n_frames);
   }
   bridge_advance(period->bridge, n_frames);

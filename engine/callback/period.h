@@ -54,6 +54,7 @@ typedef struct PeriodConfig {
   Fallback fallback;           ///< Of every output, until period_set_fallbacks()
   float ceiling;               ///< Largest absolute output sample, linear, 1e-6..1e3; 0: no limit
   uint32_t max_latency_frames; ///< Of the rack; sizes the dry delay line
+  bool is_silent;              ///< Begin as after period_fade(…, true)
 } PeriodConfig;
 
 typedef struct Period Period;

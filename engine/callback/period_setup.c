@@ -136,6 +136,9 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
   atomic_init(&period->clock_frame, config->first_frame);
   atomic_init(&period->clock_ns, time_now_ns()); // as if a period began now, until the first one
   period->fade_frames = (uint32_t)ceil(FADE_S * config->rate_hz);
+  period->n_faded = config->is_silent ? period->fade_frames : 0U;
+  atomic_init(&period->fade_to_silence, config->is_silent);
+  atomic_init(&period->is_silent, config->is_silent);
   period->is_wet = true;
   status = make_ports(period, error);
   if (!status) {

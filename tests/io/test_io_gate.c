@@ -21,16 +21,16 @@ TEST(a_period_before_the_format_is_silent_and_one_of_another_length_is_passed_on
   const float* const ins[] = { in };
   float* const outs[] = { out };
   out[0] = 7.0F;
-  io_process(&io, ins, outs, 64, false); // not armed yet
+  io_process(&io, NULL, ins, outs, 64, false); // not armed yet
   ck_assert(out[0] == 0.0F);
-  ck_assert_int_eq(io_arm(&io, 48000.0, 64, NULL), STATUS_OK);
-  io_process(&io, ins, outs, 64, false);
+  ck_assert_int_eq(io_arm(&io, NULL, 48000.0, 64, NULL), STATUS_OK);
+  io_process(&io, NULL, ins, outs, 64, false);
   ck_assert(out[0] == 1.0F);
   out[0] = 7.0F;
-  io_process(&io, ins, outs, 0, false); // nothing to do
+  io_process(&io, NULL, ins, outs, 0, false); // nothing to do
   ck_assert(out[0] == 7.0F);
   ck_assert_uint_eq(fake.periods, 1);
-  io_process(&io, ins, outs, 63, false);
+  io_process(&io, NULL, ins, outs, 63, false);
   ck_assert_uint_eq(fake.last_frames, 63);
 }
 
@@ -44,7 +44,7 @@ process_for_ever(void* const context)
   float out[64];
   float* const outs[] = { out };
   while (keep_going) {
-    io_process(context, ins, outs, 64, false);
+    io_process(context, NULL, ins, outs, 64, false);
   }
   return NULL;
 }
@@ -57,7 +57,7 @@ TEST(the_format_never_changes_inside_a_period)
   keep_going = true;
   ck_assert_int_eq(pthread_create(&thread, NULL, process_for_ever, &io), 0);
   for (unsigned n = 0; n < 200U || (!fake.periods && n < 100000U); ++n) {
-    ck_assert_int_eq(io_arm(&io, 48000.0, 64, NULL), STATUS_OK);
+    ck_assert_int_eq(io_arm(&io, NULL, 48000.0, 64, NULL), STATUS_OK);
     usleep(10);
   }
   keep_going = false;
@@ -104,7 +104,7 @@ lingering_io(FakeEvents* const fake)
   Io io = { .driver = &driver, .events = fake_events(fake, 0, 1), .n_out = 1 };
   io.events.process = linger;
   is_inside = let_go = false;
-  ck_assert_int_eq(io_arm(&io, 48000.0, 64, NULL), STATUS_OK);
+  ck_assert_int_eq(io_arm(&io, NULL, 48000.0, 64, NULL), STATUS_OK);
   return io;
 }
 
@@ -114,7 +114,7 @@ process_once(void* const context)
   float out[64];
   float* const outs[] = { out };
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL); // as libjack's thread
-  io_process(context, NULL, outs, 64, false);
+  io_process(context, NULL, NULL, outs, 64, false);
   return out[0] == 64.0F ? context : NULL;
 }
 
@@ -131,15 +131,21 @@ send_inside(Io* const io)
 
 /// What a period of this thread sounds.
 static float
-process_here(Io* const io)
+process_as(Io* const io, const void* const caller)
 {
   float out[64];
   float* const outs[] = { out };
   out[0] = 7.0F;
   out[63] = 0.0F;
-  io_process(io, NULL, outs, 64, false);
+  io_process(io, caller, NULL, outs, 64, false);
   ck_assert(out[63] == 0.0F);
   return out[0];
+}
+
+static float
+process_here(Io* const io)
+{
+  return process_as(io, NULL);
 }
 
 TEST(a_second_thread_gets_silence_and_is_counted_and_reported)
@@ -150,7 +156,7 @@ TEST(a_second_thread_gets_silence_and_is_counted_and_reported)
   for (unsigned n = 0; n < 3U; ++n) {
     ck_assert(process_here(&io) == 0.0F);
   }
-  ck_assert(atomic_load(&io.inside)); // the first one is still in there
+  ck_assert(atomic_load(&fake.gate.inside)); // the first one is still in there
   ck_assert_uint_eq(driver_status(&io).overlaps, 3);
   io_poll(&io);
   ck_assert_ptr_nonnull(strstr(fake.note, "3 periods were silenced"));
@@ -178,6 +184,26 @@ TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
   ck_assert_ptr_ne(result, &io); // it ended when it left the gate
   ck_assert(process_here(&io) == 64.0F);
   ck_assert_int_eq(io_shut(&io, NULL), STATUS_OK);
+}
+
+TEST(a_session_that_was_left_is_silent_beside_its_successor)
+{
+  const Session left = { .lost = true };
+  const Session next = { .lost = false };
+  FakeEvents fake = { 0 };
+  Io io = lingering_io(&fake);
+  let_go = true;
+  ck_assert_int_eq(io_arm(&io, &left, 48000.0, 64, NULL), STATUS_OK);
+  ck_assert(process_as(&io, &left) == 64.0F && process_as(&io, &next) == 0.0F);
+  ck_assert_int_eq(io_arm(&io, &next, 48000.0, 64, NULL), STATUS_OK);
+  ck_assert(process_as(&io, &left) == 0.0F && process_as(&io, &next) == 64.0F);
+  ck_assert_int_eq(io_arm(&io, NULL, 48000.0, 64, NULL), STATUS_OK);
+  is_inside = let_go = false;
+  const pthread_t thread = send_inside(&io);
+  ck_assert(process_as(&io, &left) == 0.0F);
+  let_go = true;
+  pthread_join(thread, NULL);
+  ck_assert_uint_eq(driver_status(&io).overlaps, 0); // it did not come in the way of the other one
 }
 
 typedef struct Loser {

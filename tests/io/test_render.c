@@ -174,13 +174,6 @@ TEST(an_endless_tail_is_cut_and_reported)
   scratch_remove(&scratch);
 }
 
-static void
-process_engine(void* const context, const float* const* const in, float* const* const out,
-               const uint32_t n_frames, const bool wait)
-{
-  engine_process(context, in, out, n_frames, wait);
-}
-
 static Status
 arm_engine(void* const context, const double rate_hz, const uint32_t block, Error* const error)
 {
@@ -218,7 +211,8 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
                             .record = scratch_path(scratch, "live.wav"),
                             .duration_s = 1.0 };
   const IoEvents events = { .context = engine,
-                            .process = process_engine,
+                            .gate = engine_gate(engine),
+                            .process = engine_run,
                             .format = arm_engine,
                             .latency = engine_frames_of_latency };
   Io* io = NULL;

@@ -9,6 +9,7 @@
 
 typedef struct FakeEvents {
   uint32_t n_in, n_out;
+  PeriodGate gate;
   _Atomic uint64_t periods, frames, waited; ///< Calls of `process`, their frames, those with `wait`
   _Atomic uint32_t last_frames;             ///< Length of the last period
   atomic_bool inside, overlapped;           ///< `format` was called while `process` ran

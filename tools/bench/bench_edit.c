@@ -59,7 +59,7 @@ static void
 on_process(void* const context, const float* const* const in, float* const* const out,
            const uint32_t n_frames, const bool wait)
 {
-  engine_process(((Run*)context)->engine, in, out, n_frames, wait);
+  engine_run(((Run*)context)->engine, in, out, n_frames, wait);
 }
 
 static Status
@@ -118,6 +118,7 @@ start(Run* const run, const bool fast, Error* const error)
                           .n_out = n,
                           .fast = fast };
     const IoEvents events = { .context = run,
+                              .gate = engine_gate(run->engine),
                               .process = on_process,
                               .format = on_format,
                               .latency = on_latency,

@@ -306,8 +306,8 @@ put_counters(lo_message* const to, const CounterInfo* const infos, const size_t 
 /// Add " in:CHANNEL=N" or " out:…" for the channels where a guard changed N samples, while there is
 /// room.
 static void
-list_guarded(char* const text, const size_t n_bytes, const Engine* const engine,
-             const bool is_output, const uint32_t n_channels)
+list_guarded(char* const text, const size_t n_bytes, Engine* const engine, const bool is_output,
+             const uint32_t n_channels)
 {
   for (uint32_t c = 0; c < n_channels; ++c) {
     const PeriodPort port = engine_port(engine, is_output, c);
@@ -322,7 +322,7 @@ list_guarded(char* const text, const size_t n_bytes, const Engine* const engine,
 
 /// Add " out:CHANNEL=-NdB" or " out:CHANNEL=muted" for the outputs that feed back, likewise.
 static void
-list_attenuated(char* const text, const size_t n_bytes, const Engine* const engine,
+list_attenuated(char* const text, const size_t n_bytes, Engine* const engine,
                 const uint32_t n_channels)
 {
   for (uint32_t c = 0; c < n_channels; ++c) {
@@ -338,7 +338,7 @@ list_attenuated(char* const text, const size_t n_bytes, const Engine* const engi
 }
 
 static void
-put_ports(lo_message* const to, const Engine* const engine, const EngineStatus* const status)
+put_ports(lo_message* const to, Engine* const engine, const EngineStatus* const status)
 {
   char guarded[512] = "";
   char attenuated[512] = "";

@@ -4,7 +4,7 @@
 #include "sync.h"
 
 Status
-syncs_add(Syncs* const syncs, const Engine* const engine, const Peer* const peer,
+syncs_add(Syncs* const syncs, Engine* const engine, const Peer* const peer,
           const Message* const message, const uint64_t now_ns, Error* const error)
 {
   if (syncs->n == SYNC_MAX) {
@@ -28,7 +28,7 @@ syncs_add(Syncs* const syncs, const Engine* const engine, const Peer* const peer
 }
 
 bool
-syncs_take(Syncs* const syncs, const Engine* const engine, const uint64_t now_ns, Sync* const sync,
+syncs_take(Syncs* const syncs, Engine* const engine, const uint64_t now_ns, Sync* const sync,
            Status* const status)
 {
   const uint64_t frame = engine_frame_now(engine);

@@ -34,10 +34,10 @@ typedef struct Syncs {
 } Syncs;
 
 /// Begin to wait.  STATUS_LIMIT when too many wait.
-NODISCARD Status syncs_add(Syncs* syncs, const Engine* engine, const Peer* peer,
-                           const Message* message, uint64_t now_ns, Error* error);
+NODISCARD Status syncs_add(Syncs* syncs, Engine* engine, const Peer* peer, const Message* message,
+                           uint64_t now_ns, Error* error);
 
 /// Take out one that is answered: STATUS_OK, or STATUS_AUDIO_IO when it was given up.
-bool syncs_take(Syncs* syncs, const Engine* engine, uint64_t now_ns, Sync* sync, Status* status);
+bool syncs_take(Syncs* syncs, Engine* engine, uint64_t now_ns, Sync* sync, Status* status);
 
 #endif

@@ -368,7 +368,7 @@ engine_finish_pass(Engine* const engine, bool* const again, Error* const error)
 }
 
 Status
-engine_failure(const Engine* const engine, Error* const error)
+engine_failure(Engine* const engine, Error* const error)
 {
   return engine->calls->failure(engine->worker, error);
 }

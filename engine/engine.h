@@ -88,13 +88,13 @@ NODISCARD Status engine_set(Engine* engine, const EngineParam* params, uint32_t 
 /// A copy of the rack that is heard, for the caller to free: what to go on with when
 /// EngineStatus::quarantined has grown.  NULL when out of memory, and in this process, where no
 /// rack is ever taken back. [any but rt]
-Rack* engine_rack(const Engine* engine);
+Rack* engine_rack(Engine* engine);
 
 // ---- offline [main] ----
 
 /// Whether a device has failed: STATUS_DEVICE_LOST and its words.  What was processed since is not
 /// the rack's sound. [any]
-Status engine_failure(const Engine* engine, Error* error);
+Status engine_failure(Engine* engine, Error* error);
 
 /// Set `again` while effects ask for another pass over the whole signal; units have been
 /// initialised again.  Fails when an effect could not measure the pass.
@@ -103,18 +103,18 @@ NODISCARD Status engine_finish_pass(Engine* engine, bool* again, Error* error);
 // ---- queries [any but rt] ----
 
 /// Frame time of the next block to be submitted, and of the monotonic time `ns` by the same clock.
-uint64_t engine_frame_now(const Engine* engine);
-uint64_t engine_frame_at(const Engine* engine, uint64_t monotonic_ns);
+uint64_t engine_frame_now(Engine* engine);
+uint64_t engine_frame_at(Engine* engine, uint64_t monotonic_ns);
 
 /// Latency of the rack, and of the whole way: depth * block + rack.
-uint32_t engine_rack_latency(const Engine* engine);
-uint32_t engine_latency(const Engine* engine);
+uint32_t engine_rack_latency(Engine* engine);
+uint32_t engine_latency(Engine* engine);
 
 /// Longest tail of the rack in frames, UINT64_MAX when unbounded.
-uint64_t engine_tail(const Engine* engine);
+uint64_t engine_tail(Engine* engine);
 
 /// Channels that the rack makes from n_in inputs.
-uint32_t engine_n_out(const Engine* engine);
+uint32_t engine_n_out(Engine* engine);
 
 typedef struct EngineStatus {
   bool armed;
@@ -144,22 +144,22 @@ typedef struct EngineStatus {
   char late_note[512];             ///< "" or what is wrong with what plays while blocks are late
 } EngineStatus;
 
-void engine_status(const Engine* engine, EngineStatus* status);
+void engine_status(Engine* engine, EngineStatus* status);
 
 /// Counters of a port of the rack since the audio server was joined, or came back with another
 /// format; zeros for one that is not there. [any but rt]
-PeriodPort engine_port(const Engine* engine, bool is_output, uint32_t channel);
+PeriodPort engine_port(Engine* engine, bool is_output, uint32_t channel);
 
 /// All nodes of the rack that is heard, in its order; at most `max` of them are written.  Returns
 /// how many there are.
-uint32_t engine_places(const Engine* engine, EnginePlace* places, uint32_t max);
+uint32_t engine_places(Engine* engine, EnginePlace* places, uint32_t max);
 
 void engine_reset_load(Engine* engine);
 
 /// Fade the output out (about 50 ms), or back in; true once silent.  It lasts when the engine is
 /// armed again: what was faded out begins silent. [main]
 void engine_fade(Engine* engine, bool to_silence);
-bool engine_is_silent(const Engine* engine);
+bool engine_is_silent(Engine* engine);
 
 /// Run `n_blocks` of quiet noise through a plan of `rack` that is never heard, and measure it (for
 /// `check`). [main]

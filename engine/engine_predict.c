@@ -52,7 +52,7 @@ time_blocks(Engine* const engine, const uint32_t n_blocks, EnginePrediction* con
 
 /// Store the backends that ran the blocks.
 static void
-name_backends(const Engine* const engine, EnginePrediction* const prediction)
+name_backends(Engine* const engine, EnginePrediction* const prediction)
 {
   EngineStatus status;
   engine_status(engine, &status);
@@ -65,7 +65,7 @@ name_backends(const Engine* const engine, EnginePrediction* const prediction)
 
 /// Compute the fallbacks of the outputs.
 static Status
-choose_fallbacks(const Engine* const engine, const Rack* const rack, Fallbacks* const fallbacks,
+choose_fallbacks(Engine* const engine, const Rack* const rack, Fallbacks* const fallbacks,
                  Error* const error)
 {
   const EngineConfig* const config = &engine->config;

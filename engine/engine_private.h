@@ -7,7 +7,8 @@
    Locks, none of which an audio thread ever takes, in the order in which they may be nested:
      arming    who arms or disarms, or sets parameters without a ring; held long
      edits     the edits that wait for a reply
-     pointers  the rest that more than one thread sees; held for an instant
+     pointers  the rest that more than one thread sees; held for an instant.  Queries look at the
+            period under it, so that disarming does not free the period meanwhile
    The last two are taken by what the worker calls, and so not held when it is called, but for
    WorkerCalls::sent, which belongs to the message in the ring.
 */
@@ -83,7 +84,7 @@ Ring** engine_ring_place(Engine* engine);
 NODISCARD Status engine_start_supervisor(Engine* engine, const WorkerEvents* events, Error* error);
 
 /// Fill the supervisor's part of an EngineStatus. [any but rt]
-void engine_tell_supervisor(const Engine* engine, EngineStatus* status);
+void engine_tell_supervisor(Engine* engine, EngineStatus* status);
 
 // ---- engine_edits.c ----
 

@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Queries look at the period under this lock, so that disarming does not free it meanwhile.
-static void
-lock_pointers(const Engine* const engine)
-{
-  pthread_mutex_lock((pthread_mutex_t*)&engine->pointers);
-}
-
-static void
-unlock_pointers(const Engine* const engine)
-{
-  pthread_mutex_unlock((pthread_mutex_t*)&engine->pointers);
-}
-
 // ---- clock ----
 
 static uint64_t
@@ -32,18 +19,18 @@ clock_frame(const Engine* const engine)
 }
 
 uint64_t
-engine_frame_now(const Engine* const engine)
+engine_frame_now(Engine* const engine)
 {
-  lock_pointers(engine);
+  pthread_mutex_lock(&engine->pointers);
   const uint64_t frame = clock_frame(engine);
-  unlock_pointers(engine);
+  pthread_mutex_unlock(&engine->pointers);
   return frame;
 }
 
 uint64_t
-engine_frame_at(const Engine* const engine, const uint64_t monotonic_ns)
+engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 {
-  lock_pointers(engine);
+  pthread_mutex_lock(&engine->pointers);
   uint64_t frame = clock_frame(engine);
   const Period* const period = atomic_load(&engine->period);
   if (period) {
@@ -52,23 +39,23 @@ engine_frame_at(const Engine* const engine, const uint64_t monotonic_ns)
     const double ahead = ((double)monotonic_ns - (double)began_ns) * 1e-9 * engine->format.rate_hz;
     frame += ahead > 0.0 ? (uint64_t)llrint(ahead) : 0U;
   }
-  unlock_pointers(engine);
+  pthread_mutex_unlock(&engine->pointers);
   return frame;
 }
 
 // ---- what follows from the rack ----
 
 static WorkerFacts
-facts_of(const Engine* const engine)
+facts_of(Engine* const engine)
 {
-  lock_pointers(engine);
+  pthread_mutex_lock(&engine->pointers);
   const WorkerFacts facts = engine->facts;
-  unlock_pointers(engine);
+  pthread_mutex_unlock(&engine->pointers);
   return facts;
 }
 
 uint32_t
-engine_rack_latency(const Engine* const engine)
+engine_rack_latency(Engine* const engine)
 {
   return facts_of(engine).rack_latency_frames;
 }
@@ -81,34 +68,34 @@ whole_latency(const Engine* const engine)
 }
 
 uint32_t
-engine_latency(const Engine* const engine)
+engine_latency(Engine* const engine)
 {
-  lock_pointers(engine);
+  pthread_mutex_lock(&engine->pointers);
   const uint32_t latency = whole_latency(engine);
-  unlock_pointers(engine);
+  pthread_mutex_unlock(&engine->pointers);
   return latency;
 }
 
 uint64_t
-engine_tail(const Engine* const engine)
+engine_tail(Engine* const engine)
 {
   return facts_of(engine).tail_frames;
 }
 
 uint32_t
-engine_n_out(const Engine* const engine)
+engine_n_out(Engine* const engine)
 {
   return facts_of(engine).n_out;
 }
 
 uint32_t
-engine_places(const Engine* const engine, EnginePlace* const places, const uint32_t max)
+engine_places(Engine* const engine, EnginePlace* const places, const uint32_t max)
 {
   return engine->calls->places(engine->worker, places, max);
 }
 
 Rack*
-engine_rack(const Engine* const engine)
+engine_rack(Engine* const engine)
 {
   return engine->supervisor ? supervisor_rack(engine->supervisor) : NULL;
 }
@@ -161,11 +148,11 @@ put_fallbacks(EngineStatus* const status, const Fallbacks* const fallbacks)
 }
 
 void
-engine_status(const Engine* const engine, EngineStatus* const status)
+engine_status(Engine* const engine, EngineStatus* const status)
 {
   WorkerStatus worker;
   engine->calls->status(engine->worker, &worker);
-  lock_pointers(engine);
+  pthread_mutex_lock(&engine->pointers);
   *status = (EngineStatus){ .armed = engine->armed,
                             .rate_hz = engine->format.rate_hz,
                             .block_frames = engine->format.block_frames,
@@ -177,7 +164,7 @@ engine_status(const Engine* const engine, EngineStatus* const status)
                             .edits_refused = atomic_load(&engine->edits_refused),
                             .counts = all_counts(engine),
                             .worker = "in-process" };
-  unlock_pointers(engine);
+  pthread_mutex_unlock(&engine->pointers);
   if (engine->supervisor) {
     engine_tell_supervisor(engine, status);
   }
@@ -186,12 +173,12 @@ engine_status(const Engine* const engine, EngineStatus* const status)
 }
 
 PeriodPort
-engine_port(const Engine* const engine, const bool is_output, const uint32_t channel)
+engine_port(Engine* const engine, const bool is_output, const uint32_t channel)
 {
-  lock_pointers(engine);
+  pthread_mutex_lock(&engine->pointers);
   const Period* const period = atomic_load(&engine->period);
   const PeriodPort port = period ? period_port(period, is_output, channel) : (PeriodPort){ 0 };
-  unlock_pointers(engine);
+  pthread_mutex_unlock(&engine->pointers);
   return port;
 }
 
@@ -206,21 +193,21 @@ engine_reset_load(Engine* const engine)
 void
 engine_fade(Engine* const engine, const bool to_silence)
 {
-  lock_pointers(engine);
+  pthread_mutex_lock(&engine->pointers);
   engine->is_faded = to_silence;
   Period* const period = atomic_load(&engine->period);
   if (period) {
     period_fade(period, to_silence);
   }
-  unlock_pointers(engine);
+  pthread_mutex_unlock(&engine->pointers);
 }
 
 bool
-engine_is_silent(const Engine* const engine)
+engine_is_silent(Engine* const engine)
 {
-  lock_pointers(engine);
+  pthread_mutex_lock(&engine->pointers);
   const Period* const period = atomic_load(&engine->period);
   const bool silent = !period || period_is_silent(period);
-  unlock_pointers(engine);
+  pthread_mutex_unlock(&engine->pointers);
   return silent;
 }

@@ -103,7 +103,7 @@ engine_start_supervisor(Engine* const engine, const WorkerEvents* const events, 
 }
 
 void
-engine_tell_supervisor(const Engine* const engine, EngineStatus* const status)
+engine_tell_supervisor(Engine* const engine, EngineStatus* const status)
 {
   SupervisorStatus supervisor;
   supervisor_status(engine->supervisor, &supervisor);

@@ -18,15 +18,15 @@
 #define ARM_LIMIT_S 10 // then the engine continues dry, and the worker may still be armed later
 
 void
-supervisor_lock(const Supervisor* const supervisor)
+supervisor_lock(Supervisor* const supervisor)
 {
-  pthread_mutex_lock((pthread_mutex_t*)&supervisor->lock);
+  pthread_mutex_lock(&supervisor->lock);
 }
 
 void
-supervisor_unlock(const Supervisor* const supervisor)
+supervisor_unlock(Supervisor* const supervisor)
 {
-  pthread_mutex_unlock((pthread_mutex_t*)&supervisor->lock);
+  pthread_mutex_unlock(&supervisor->lock);
 }
 
 void
@@ -181,9 +181,9 @@ supervisor_sent(void* const self, const ParamMessage* const messages, const uint
 // ---- queries ----
 
 static void
-tell_status(const void* const self, WorkerStatus* const status)
+tell_status(void* const self, WorkerStatus* const status)
 {
-  const Supervisor* const supervisor = self;
+  Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
   *status = supervisor->worker ? supervisor->worker->status : (WorkerStatus){ 0 };
   status->facts = supervisor->facts;
@@ -195,9 +195,9 @@ tell_status(const void* const self, WorkerStatus* const status)
 }
 
 static uint32_t
-tell_places(const void* const self, EnginePlace* const places, const uint32_t max)
+tell_places(void* const self, EnginePlace* const places, const uint32_t max)
 {
-  const Supervisor* const supervisor = self;
+  Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
   const Child* const worker = supervisor->worker;
   const uint32_t n = worker ? worker->n_places : 0U;
@@ -223,7 +223,7 @@ reset_load(void* const self)
 
 /// A device that fails does not end a live run; WorkerStatus reports it.
 static Status
-tell_failure(const void* const self, Error* const error)
+tell_failure(void* const self, Error* const error)
 {
   (void)self;
   (void)error;
@@ -240,7 +240,7 @@ state_word(const Supervisor* const supervisor)
 }
 
 void
-supervisor_status(const Supervisor* const supervisor, SupervisorStatus* const status)
+supervisor_status(Supervisor* const supervisor, SupervisorStatus* const status)
 {
   supervisor_lock(supervisor);
   const Child* const child = supervisor->worker ? supervisor->worker : supervisor->next;
@@ -254,7 +254,7 @@ supervisor_status(const Supervisor* const supervisor, SupervisorStatus* const st
 }
 
 Rack*
-supervisor_rack(const Supervisor* const supervisor)
+supervisor_rack(Supervisor* const supervisor)
 {
   supervisor_lock(supervisor);
   Rack* const rack = rack_copy(supervisor->history.heard);

@@ -85,9 +85,9 @@ extern const WorkerCalls supervisor_calls; ///< For a Supervisor
 NODISCARD Status supervisor_new(const EngineConfig* config, const WorkerEvents* events,
                                 const SupervisorHost* host, Supervisor** out, Error* error);
 
-void supervisor_status(const Supervisor* supervisor, SupervisorStatus* status); // [any but rt]
+void supervisor_status(Supervisor* supervisor, SupervisorStatus* status); // [any but rt]
 
 /// A copy of the rack that is heard; NULL when out of memory. [any but rt]
-Rack* supervisor_rack(const Supervisor* supervisor);
+Rack* supervisor_rack(Supervisor* supervisor);
 
 #endif

@@ -212,8 +212,8 @@ bool supervisor_takes_edits(const Supervisor* supervisor);
 // ---- supervisor.c ----
 
 /// Supervisor::lock. [any but rt]
-void supervisor_lock(const Supervisor* supervisor);
-void supervisor_unlock(const Supervisor* supervisor);
+void supervisor_lock(Supervisor* supervisor);
+void supervisor_unlock(Supervisor* supervisor);
 
 /// Wake the supervisor. [any]
 void supervisor_wake(const Supervisor* supervisor);

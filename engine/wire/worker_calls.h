@@ -102,12 +102,12 @@ typedef struct WorkerCalls {
   bool (*set)(void* worker, const ParamMessage* messages, uint32_t n);
   /// These went through the ring, whose writer's lock is held.  May be NULL. [control]
   void (*sent)(void* worker, const ParamMessage* messages, uint32_t n);
-  void (*status)(const void* worker, WorkerStatus* status); // [any but rt]
+  void (*status)(void* worker, WorkerStatus* status); // [any but rt]
   /// As engine_places(). [any but rt]
-  uint32_t (*places)(const void* worker, EnginePlace* places, uint32_t max);
-  void (*reset_load)(void* worker);                    // [any but rt]
-  Status (*failure)(const void* worker, Error* error); ///< As engine_failure() [any]
-  void (*free)(void* worker);                          // [main]
+  uint32_t (*places)(void* worker, EnginePlace* places, uint32_t max);
+  void (*reset_load)(void* worker);              // [any but rt]
+  Status (*failure)(void* worker, Error* error); ///< As engine_failure() [any]
+  void (*free)(void* worker);                    // [main]
 } WorkerCalls;
 
 #endif

@@ -16,23 +16,11 @@
 
 // ---- facts ----
 
-static void
-lock_told(const Worker* const worker)
-{
-  pthread_mutex_lock((pthread_mutex_t*)&worker->told);
-}
-
-static void
-unlock_told(const Worker* const worker)
-{
-  pthread_mutex_unlock((pthread_mutex_t*)&worker->told);
-}
-
 void
 worker_publish_facts(Worker* const worker)
 {
   const Plan* const plan = worker->player.plan;
-  lock_told(worker);
+  pthread_mutex_lock(&worker->told);
   worker->facts = (WorkerFacts){ .serial = worker->facts.serial + 1U,
                                  .rack_latency_frames = plan->latency_frames,
                                  .n_out = plan->n_out,
@@ -43,15 +31,15 @@ worker_publish_facts(Worker* const worker)
                                  .memory_bytes = plan->n_bytes,
                                  .making_bytes = plan->making_bytes,
                                  .fallbacks = worker->fallbacks };
-  unlock_told(worker);
+  pthread_mutex_unlock(&worker->told);
 }
 
 WorkerFacts
-worker_facts(const Worker* const worker)
+worker_facts(Worker* const worker)
 {
-  lock_told(worker);
+  pthread_mutex_lock(&worker->told);
   const WorkerFacts facts = worker->facts;
-  unlock_told(worker);
+  pthread_mutex_unlock(&worker->told);
   return facts;
 }
 
@@ -373,17 +361,17 @@ worker_new(const EngineConfig* const config, const WorkerEvents* const events, W
 // ---- queries ----
 
 static void
-worker_status(const void* const context, WorkerStatus* const status)
+worker_status(void* const context, WorkerStatus* const status)
 {
-  const Worker* const worker = context;
-  lock_told(worker);
+  Worker* const worker = context;
+  pthread_mutex_lock(&worker->told);
   *status = (WorkerStatus){ .facts = worker->facts,
                             .load_p50 = load_quantile(&worker->player.load, 0.5),
                             .load_p99 = load_quantile(&worker->player.load, 0.99),
                             .load_max = load_largest(&worker->player.load) };
   counters_read(worker->player.counts.of, N_WORKER_COUNTERS, status->counts.of);
   worker_tell_backend(worker, status);
-  unlock_told(worker);
+  pthread_mutex_unlock(&worker->told);
   memcpy(status->realtime_note, worker->realtime_note, sizeof(status->realtime_note));
 }
 

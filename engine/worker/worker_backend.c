@@ -213,11 +213,10 @@ worker_gpu(const Worker* const worker)
 }
 
 uint32_t
-worker_places(const void* const context, EnginePlace* const places, const uint32_t max)
+worker_places(void* const context, EnginePlace* const places, const uint32_t max)
 {
-  const Worker* const worker = context;
-  pthread_mutex_t* const told = (pthread_mutex_t*)&worker->told;
-  pthread_mutex_lock(told);
+  Worker* const worker = context;
+  pthread_mutex_lock(&worker->told);
   const uint32_t n = worker->shown ? worker->shown->n_living : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
     const PlanNode* const from = &worker->shown->nodes[i];
@@ -225,7 +224,7 @@ worker_places(const void* const context, EnginePlace* const places, const uint32
     places[i] = (EnginePlace){ from->node->uid, from->node->backend->name,
                                is_bypassed ? "bypassed" : from->why };
   }
-  pthread_mutex_unlock(told);
+  pthread_mutex_unlock(&worker->told);
   return n;
 }
 

@@ -168,15 +168,14 @@ worker_update_device(Worker* const worker)
 }
 
 Status
-worker_failure(const void* const context, Error* const error)
+worker_failure(void* const context, Error* const error)
 {
-  const Worker* const worker = context;
-  pthread_mutex_t* const told = (pthread_mutex_t*)&worker->told;
-  pthread_mutex_lock(told);
+  Worker* const worker = context;
+  pthread_mutex_lock(&worker->told);
   const bool is_lost = worker->is_lost;
   if (is_lost && error) {
     *error = worker->lost_why;
   }
-  pthread_mutex_unlock(told);
+  pthread_mutex_unlock(&worker->told);
   return is_lost ? STATUS_DEVICE_LOST : STATUS_OK;
 }

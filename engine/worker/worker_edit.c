@@ -261,7 +261,7 @@ plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const
 // ---- the builder ----
 
 static void
-reply_to(const Worker* const worker, const Edit* const edit, const Status status,
+reply_to(Worker* const worker, const Edit* const edit, const Status status,
          const Error* const error, const uint32_t refused_edge, const uint64_t frame)
 {
   const WorkerFacts facts = worker_facts(worker);

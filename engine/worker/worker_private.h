@@ -93,7 +93,7 @@ struct Worker {
 /// Update and report the facts of the plan that is heard. [planning held]
 void worker_publish_facts(Worker* worker);
 
-WorkerFacts worker_facts(const Worker* worker);
+WorkerFacts worker_facts(Worker* worker);
 
 /// Choose the fallbacks of a rack before its measurement.  Returns true if an output is `auto`.
 /// [planning held]
@@ -169,7 +169,7 @@ void worker_show_plan(Worker* worker, const Plan* plan);
 void worker_tell_backend(const Worker* worker, WorkerStatus* status);
 
 /// WorkerCalls::places.
-uint32_t worker_places(const void* worker, EnginePlace* places, uint32_t max);
+uint32_t worker_places(void* worker, EnginePlace* places, uint32_t max);
 
 // ---- worker_place.c ----
 
@@ -197,6 +197,6 @@ void worker_begin_lost(Worker* worker, const Error* why);
 void worker_update_device(Worker* worker);
 
 /// WorkerCalls::failure.
-Status worker_failure(const void* worker, Error* error);
+Status worker_failure(void* worker, Error* error);
 
 #endif

@@ -129,7 +129,7 @@ TEST(edits_in_two_steps_that_were_not_accepted_do_not_wait)
 /// Memory was short only for the copy of the rack that measures the fallbacks, and the engine says
 /// so.
 static bool
-lacks_only_a_copy(const Engine* const engine)
+lacks_only_a_copy(Engine* const engine)
 {
   static EngineStatus status;
   engine_status(engine, &status);

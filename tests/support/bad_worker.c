@@ -72,14 +72,14 @@ set(void* const worker, const ParamMessage* const messages, const uint32_t n)
 }
 
 static void
-tell_status(const void* const worker, WorkerStatus* const status)
+tell_status(void* const worker, WorkerStatus* const status)
 {
   worker_calls.status(worker, status);
   status->needs_new_process = is_needy && status->facts.n_nodes > 1U;
 }
 
 static uint32_t
-tell_places(const void* const worker, EnginePlace* const places, const uint32_t max)
+tell_places(void* const worker, EnginePlace* const places, const uint32_t max)
 {
   return worker_calls.places(worker, places, max);
 }

@@ -83,11 +83,11 @@ fake_engine_take_back(Engine* const engine, const Rack* const rack, const char* 
 }
 
 Rack*
-engine_rack(const Engine* const engine)
+engine_rack(Engine* const engine)
 {
-  pthread_mutex_lock((pthread_mutex_t*)&engine->lock);
+  pthread_mutex_lock(&engine->lock);
   Rack* const rack = rack_copy(engine->good);
-  pthread_mutex_unlock((pthread_mutex_t*)&engine->lock);
+  pthread_mutex_unlock(&engine->lock);
   return rack;
 }
 
@@ -255,7 +255,7 @@ fake_engine_advance(Engine* const engine, const uint64_t n_frames)
 }
 
 uint64_t
-engine_frame_now(const Engine* const engine)
+engine_frame_now(Engine* const engine)
 {
   Engine* const own = (Engine*)engine;
   pthread_mutex_lock(&own->lock);
@@ -266,14 +266,14 @@ engine_frame_now(const Engine* const engine)
 
 /// As if audio had begun with the machine.
 uint64_t
-engine_frame_at(const Engine* const engine, const uint64_t monotonic_ns)
+engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 {
   (void)engine;
   return (uint64_t)((double)monotonic_ns * 1e-9 * FAKE_RATE_HZ);
 }
 
 uint32_t
-engine_rack_latency(const Engine* const engine)
+engine_rack_latency(Engine* const engine)
 {
   Engine* const own = (Engine*)engine;
   pthread_mutex_lock(&own->lock);
@@ -283,13 +283,13 @@ engine_rack_latency(const Engine* const engine)
 }
 
 uint32_t
-engine_latency(const Engine* const engine)
+engine_latency(Engine* const engine)
 {
   return FAKE_DEPTH * FAKE_BLOCK_FRAMES + engine_rack_latency(engine);
 }
 
 uint32_t
-engine_places(const Engine* const engine, EnginePlace* const places, const uint32_t max)
+engine_places(Engine* const engine, EnginePlace* const places, const uint32_t max)
 {
   Engine* const own = (Engine*)engine;
   pthread_mutex_lock(&own->lock);
@@ -302,9 +302,9 @@ engine_places(const Engine* const engine, EnginePlace* const places, const uint3
 }
 
 void
-engine_status(const Engine* const engine, EngineStatus* const status)
+engine_status(Engine* const engine, EngineStatus* const status)
 {
-  pthread_mutex_lock((pthread_mutex_t*)&engine->lock);
+  pthread_mutex_lock(&engine->lock);
   *status = engine->worker;
   status->armed = true;
   status->rate_hz = FAKE_RATE_HZ;
@@ -316,11 +316,11 @@ engine_status(const Engine* const engine, EngineStatus* const status)
   status->latency_frames = FAKE_DEPTH * FAKE_BLOCK_FRAMES + engine->latency_frames;
   memcpy(status->backend, engine->backend, sizeof(engine->backend));
   memcpy(status->backend_note, engine->backend_note, sizeof(engine->backend_note));
-  pthread_mutex_unlock((pthread_mutex_t*)&engine->lock);
+  pthread_mutex_unlock(&engine->lock);
 }
 
 PeriodPort
-engine_port(const Engine* const engine, const bool is_output, const uint32_t channel)
+engine_port(Engine* const engine, const bool is_output, const uint32_t channel)
 {
   (void)engine;
   if (is_output) {

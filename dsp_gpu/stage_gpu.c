@@ -187,7 +187,8 @@ look(Stage* const stage, Slot* const slot)
     const struct timespec nap = { 0, CPU_NAP_NS };
     nanosleep(&nap, NULL);
   }
-  const uint64_t deadline_ns = stage->is_trial ? TRIAL_NS : device->deadline_ns;
+  const uint64_t deadline_ns =
+      stage->is_trial && device->deadline_ns < TRIAL_NS ? TRIAL_NS : device->deadline_ns;
   if (waited_ns > deadline_ns) {
     atomic_store_explicit(&device->late_ns, deadline_ns, memory_order_relaxed);
     fail(stage, STATUS_DEVICE_LOST);

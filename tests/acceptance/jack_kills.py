@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""jackd dies and returns N times (argument, default 20): audio is back, connected as before, and nothing piles up.
+"""jackd dies and returns N times (argument, default 10): audio is back, connected as before, and nothing piles up.
 
 Each round kills jackd (SIGKILL, every fourth time SIGTERM) and starts it again after a pause of a random length.  A bare client
 that tries every 2 ms says when the server accepts clients; it is also the rack's peer, so that what it hears has gone through a
@@ -13,7 +13,7 @@ from common import *
 
 need("jackd", "jack_lsp", "jack_connect")
 
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
 PEER = os.environ.get("WARPRACK_JACK_PEER", os.path.join(os.path.dirname(PROGRAM), "tests", "jack_peer"))
 PROMISE_MS = 500.0
 GAIN_DB = -6.0

@@ -2,14 +2,15 @@
 """A rack that plays live on a device is edited by OSC, and its nodes are moved between CPU and device.
 
 Nothing clicks, the latency stays what it was, every move is told by /server/nodes, and edits that cannot be are refused while
-the sound goes on.  WARPRACK_TEST_BACKEND names the device's API, WARPRACK_TEST_SECONDS how long it plays.
+the sound goes on.  WARPRACK_TEST_BACKEND names the device's API, WARPRACK_TEST_SECONDS for how long it plays at
+least; each edit is made once.
 """
 
 from common import *
 
 RATE, BLOCK, FREQUENCY = 48000, 256, 997.0
 DEVICE = os.environ.get("WARPRACK_TEST_BACKEND", "opencl")
-SECONDS = float(os.environ.get("WARPRACK_TEST_SECONDS", "30"))
+SECONDS = float(os.environ.get("WARPRACK_TEST_SECONDS", "10"))
 RACK = "a: gain -3dB | eq: peaking 1000 3dB | echo: delay 30ms mix=0.4 feedback=40% | z: gain -1dB"
 
 EDITS = [
@@ -43,7 +44,7 @@ if probe.returncode == 4:
     sys.exit(77)
 
 with scratch():
-    t = np.arange(int(RATE * (SECONDS + 60))) / RATE
+    t = np.arange(int(RATE * (SECONDS + 150))) / RATE
     write_wav("sine.wav", RATE, 0.25 * np.sin(2 * np.pi * FREQUENCY * t))
     with Server(
         "--io", "dummy", "--block", str(BLOCK), "--depth", "2", "--rate", str(RATE), "--channels", "1:1",
@@ -55,7 +56,8 @@ with scratch():
         first = server.status()
         assert DEVICE in first["backend"] and DEVICE in first["gpu"] and first["gpu_nodes"] > 0, first
         assert places(osc)["a"] == (DEVICE, "option"), places(osc)
-        while time.monotonic() - began < SECONDS or not marks.marks:
+        # Once more where the machine stalled during most edits.
+        while (played_s := time.monotonic() - began) < SECONDS or marks.n_judged() < len(EDITS) / 2 and played_s < SECONDS + 60:
             for name, address, arguments in EDITS:
                 with marks.mark(name):
                     osc.do(address, *arguments)
@@ -68,11 +70,11 @@ with scratch():
                 osc.do(f"/node/{name}/backend", "auto")
             reply, values = osc.ask("/node/a/backend", "cuda")
             assert reply == "/fail", (reply, values)
+        marks.check_machine()
         last = server.status()
         server.stop()
     assert last["latency_frames"] == first["latency_frames"], (first, last)
     assert last["units_reset"] == last["device_errors"] == 0, last
     out = read_wav("out.wav")[1][:, 0]
-    judged, failed = marks.judge(out, last["latency_frames"])
     assert np.max(np.abs(out[RATE:-RATE])) > 0.01
-    sys.exit(int(failed > 0 or judged < len(marks.marks) / 4))
+    sys.exit(marks.exit_code(out, last["latency_frames"]))

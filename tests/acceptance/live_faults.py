@@ -35,6 +35,15 @@ def playing(*options, rack=RACK, env=None, patience_s=10.0):
     assert lowest >= LOWEST_DB, "it fell silent"
 
 
+def wait_for(server, has_happened, limit_s=60.0):
+    """Until a status shows it; returns that status."""
+    deadline = time.monotonic() + limit_s
+    while not has_happened(status := server.status()):
+        assert time.monotonic() < deadline, (status, server.output())
+        time.sleep(0.02)
+    return status
+
+
 def another_rack(server, number):
     """As loud; what has crashed with one rack is not the next one's fault."""
     server.osc.do("/rack/chain", f"{RACK} | n{number}: highpass 10")
@@ -83,11 +92,9 @@ def worker_late():
     with playing() as server:
         pid = server.arm("worker.late@1+10=16")
         before = server.status()
-        time.sleep(1.5)
-        after = server.status()
+        wait_for(server, lambda now: now["late"] - before["late"] >= 10 and now["dry"] > before["dry"])
         server.command(pid, "disarm")
         server.wait_until_wet()
-        assert after["late"] - before["late"] >= 10 and after["dry"] > before["dry"], (before, after)
         assert server.worker() == pid
 
 
@@ -97,11 +104,9 @@ def worker_nan():
         for faults in ("worker.nan@1+", "worker.nan@1+2"):
             before = server.status()
             pid = server.arm(faults)
-            time.sleep(0.5)
+            wait_for(server, lambda now: all(now[key] > before[key] for key in ("bad_out", "failed", "dry")))
             server.command(pid, "disarm")
             server.wait_until_wet()
-            after = server.status()
-            assert all(after[key] > before[key] for key in ("bad_out", "failed", "dry")), (before, after)
             assert server.worker() == pid
 
 
@@ -111,10 +116,8 @@ def too_heavy():
         pid = server.worker()
         for n_reverbs in (25, 50, 100, 200, 400):  # no more than it takes: a worker that is very far behind counts as hung
             server.osc.do("/rack/chain", " | ".join([RACK] + [f"r{number}: reverb mix=0%" for number in range(n_reverbs)]))
-            before = after = server.status()
-            while after["blocks"] < before["blocks"] + RATE // BLOCK:
-                time.sleep(0.05)
-                after = server.status()
+            before = server.status()
+            after = wait_for(server, lambda now: now["blocks"] >= before["blocks"] + RATE // BLOCK)
             n_dry, n_late = (after[key] - before[key] for key in ("dry", "late"))
             if n_dry > RATE // BLOCK // 2 and n_late:
                 break
@@ -156,11 +159,7 @@ def crashing_rack():
         assert server.command(server.process.pid, "inherit worker:worker.crash-plays@20+=bad") == "done"
         server.arm("worker.crash-plays@20+=bad")
         server.osc.do("/rack/chain", f"{RACK} | bad: highpass 10")
-        deadline = time.monotonic() + 20.0
-        while not server.status()["quarantined"]:
-            assert time.monotonic() < deadline, server.output()
-            time.sleep(0.05)
-        print(f"  {server.status()['quarantine_note']}")
+        print(f"  {wait_for(server, lambda now: now['quarantined'])['quarantine_note']}")
         server.wait_until_wet()
         assert "bad" not in str(server.osc.ask("/rack/get"))
 
@@ -191,7 +190,7 @@ def gpu_refused():
     ):
         with playing("--backend", "opencl") as server:
             pid = server.arm(faults)
-            reply, values = server.osc.ask("/rack/chain", f"{RACK} | {edit}", timeout=30.0)
+            reply, values = server.osc.ask("/rack/chain", f"{RACK} | {edit}", timeout=120.0)
             assert reply == "/fail" and words in values[2], (faults, reply, values)
             assert server.n_failed(faults, pid) == 1
             assert server.status()["nodes"] == 1 and server.worker() == pid
@@ -202,8 +201,8 @@ def gpu_hang():
     """C6: a submission that is never done: the process that waits for it is replaced."""
     with playing("--backend", "opencl") as server:
         old = server.arm("gpu.hang@20")
-        server.worker(other_than=old, limit_s=20.0)
-        server.wait_until_wet(limit_s=20.0)
+        server.worker(other_than=old, limit_s=60.0)
+        server.wait_until_wet(limit_s=60.0)
         assert not os.path.exists(f"/proc/{old}"), "it was left behind"
         print(f"  {server.status()['worker_note']}")
 
@@ -228,23 +227,18 @@ def gpu_lost():
     """C9: an error that ends a context, of a process that lives on: it is not used again, so that there is one error."""
     with playing("--backend", "opencl") as server:
         server.arm("gpu.error@20=700")
-        deadline = time.monotonic() + 20.0
-        while not server.status()["device_errors"]:
-            assert time.monotonic() < deadline, server.output()
-            time.sleep(0.02)
-        server.wait_until_wet(limit_s=20.0)
+        wait_for(server, lambda now: now["device_errors"])
+        server.wait_until_wet(limit_s=60.0)
         assert server.status()["device_errors"] == 1
 
 
 def gpu_late():
-    """C7: a submission that is 40 ms late."""
+    """C7: a submission that is 40 ms late, now and then: a stall of the machine may hide one of them."""
     with playing("--backend", "opencl") as server:
         dry = server.status()["dry"]
-        pid = server.arm("gpu.late@20=40")
-        deadline = time.monotonic() + 10.0
-        while server.status()["dry"] == dry:
-            assert time.monotonic() < deadline, server.output()
-            time.sleep(0.02)
+        pid = server.arm("gpu.late@20+200=40")
+        wait_for(server, lambda now: now["dry"] > dry)
+        server.command(pid, "disarm")
         server.wait_until_wet()
         assert server.worker() == pid
 
@@ -256,7 +250,7 @@ def cold_caches():
         pid = server.worker()
         for effect in ("compressor 0dB", "gate -90dB"):
             dry = server.status()["dry"]
-            reply, values = server.osc.ask("/rack/chain", f"{RACK} | {effect}", timeout=60.0)
+            reply, values = server.osc.ask("/rack/chain", f"{RACK} | {effect}", timeout=120.0)
             assert reply == "/done", values
             # PoCL compiles under a lock that its blocks need as well: dry, the CPU after a second, and PoCL again when it is tried.
             deadline = time.monotonic() + 60.0
@@ -267,7 +261,7 @@ def cold_caches():
             print(f"  {effect}: {server.status()['dry'] - dry} blocks dry, {status['device_errors']} errors so far")
             shutil.rmtree(ours)
         shutil.rmtree(pocl)
-        reply, values = server.osc.ask("/rack/chain", f"{RACK} | limiter", timeout=60.0)
+        reply, values = server.osc.ask("/rack/chain", f"{RACK} | limiter", timeout=120.0)
         assert reply == "/fail" and "does not compile" in values[2], (reply, values)
         server.wait_until_wet(60.0)
         assert server.worker() == pid and server.status()["nodes"] == 2
@@ -335,7 +329,7 @@ def suspended():
     """F10: everything stands still, but for the clock: what was missed is not played, and nobody is blamed."""
     # Harder than a suspended machine, whose CLOCK_MONOTONIC, by which all timers go, stands still as well.
     with playing() as server:
-        before = server.status()
+        before, began = server.status(), time.monotonic()
         both = (server.process.pid, server.worker())
         for pid in both:
             os.kill(pid, signal.SIGSTOP)
@@ -345,7 +339,8 @@ def suspended():
         server.wait_until_wet()
         after = server.status()
         assert after["latency_frames"] == before["latency_frames"] and after["faults"] == 0, after
-        assert after["blocks"] - before["blocks"] < STANDSTILL_S * RATE / BLOCK, "it makes up for what it has missed"
+        played_s = time.monotonic() - began - STANDSTILL_S / 2  # what it stood still for, or half of it, is missing
+        assert after["blocks"] - before["blocks"] < played_s * RATE / BLOCK, "it makes up for what it has missed"
         server.osc.do("/node/g/gain", -3.5)
         assert server.worker() == both[1], after["worker_note"]
         print(f"  {STANDSTILL_S} s: {after['xruns'] - before['xruns']} xruns")

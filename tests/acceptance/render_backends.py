@@ -2,8 +2,8 @@
 """The same rack rendered on the CPU, on a device, and on both gives the same samples.
 
 Ten varied racks, at two block sizes: `--backend cpu` against `--backend opencl` (or WARPRACK_TEST_BACKEND=cuda) and against
-the same rack with every other node on the other side (backend=cpu, backend=gpu), to -120 dB of full scale.  Effects
-without a kernel run on the CPU meanwhile, and the report says so.
+the same rack with every other node on the other side (backend=cpu, backend=gpu), to -120 dB of full scale, for
+WARPRACK_TEST_SECONDS.  Effects without a kernel run on the CPU meanwhile, and the report says so.
 """
 
 import json
@@ -11,7 +11,7 @@ import re
 
 from common import *
 
-RATE, SECONDS = 48000, 2
+RATE, SECONDS = 48000, int(os.environ.get("WARPRACK_TEST_SECONDS", "1"))
 LIMIT_DB = -120.0
 DEVICE = os.environ.get("WARPRACK_TEST_BACKEND", "opencl")
 
@@ -56,7 +56,7 @@ def mixed(rack, with_kernel):
 
 
 def run(rack, target, *options):
-    done = render(rack, "in.wav", target, "--quiet", "--tail", "1", "--json", *options)
+    done = render(rack, "in.wav", target, "--quiet", "--tail", "0.5", "--json", *options)
     assert done.returncode == 0, (rack, options, done.stderr)
     return json.loads(done.stdout), read_wav(target)[1]
 

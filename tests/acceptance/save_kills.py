@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """kill -9 while a server saves its rack, again and again: the file is always a whole rack.
 
-    save_kills.py PROGRAM [N]        N kills, default 50
+    save_kills.py PROGRAM [N]        N kills, default 20
 
 A client turns a knob and saves, as fast as it is answered, until the server is killed at a random moment.  The file must then be
 one of the racks that were sent, whole, not older than the last save that was answered; and the next server starts with it.
@@ -13,7 +13,7 @@ import threading
 
 from common import *
 
-N_KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+N_KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 N_NODES = 200  # a text of several pages
 LONGEST_S = 0.06  # from the first save to the kill
 VALUE = re.compile(r"(add n0 gain gain=)(\S+)dB")

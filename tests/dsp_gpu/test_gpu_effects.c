@@ -250,7 +250,8 @@ static const char* only; ///< Effect to test, NULL: all
 static EffectCase cases[MOST_CASES]; ///< [n_cases] All of special_cases, and the plain ones
 static size_t n_cases;
 
-/// Frames to play: some blocks, and enough for ramps to end.
+/// Frames to play: some blocks, and enough for ramps to end, except for many channels in blocks of
+/// one.
 static uint32_t
 frames_for(const EffectCase* const effect_case, const uint32_t block, const uint32_t n_channels)
 {
@@ -258,7 +259,10 @@ frames_for(const EffectCase* const effect_case, const uint32_t block, const uint
     return (uint32_t)(effect_case->seconds * RATE_HZ);
   }
   const uint32_t least = n_channels > 64U ? 2000U : 3000U;
-  return block == 1U ? 1200U : 3U * block > least ? 3U * block : least;
+  if (block == 1U) {
+    return n_channels > 64U ? 400U : 1200U;
+  }
+  return 3U * block > least ? 3U * block : least;
 }
 
 /// How a case is played.

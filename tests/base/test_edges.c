@@ -3,6 +3,7 @@
 // the vertices behind them.
 
 #include "engine/base/edges.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #define NO_VERTEX UINT32_MAX
@@ -13,7 +14,7 @@ static const uint32_t to[] = { 1, 0, 1, 4, 5 };
 
 TEST(edges_are_grouped_by_either_end)
 {
-  Arena arena = { 0 };
+  SCOPED(arena_clear) Arena arena = { 0 };
   const EdgeGroups by_target = edges_group(&arena, 6, to, 5);
   ck_assert_uint_eq(by_target.first[1], 1);
   ck_assert_uint_eq(by_target.first[2] - by_target.first[1], 2);
@@ -21,12 +22,11 @@ TEST(edges_are_grouped_by_either_end)
   ck_assert_uint_eq(by_target.list[by_target.first[1] + 1U], 2);
   const EdgeGroups by_source = edges_group(&arena, 5, from, 5);
   ck_assert_uint_eq(by_source.first[5], 4); // the edge from outside is in no group
-  arena_clear(&arena);
 }
 
 TEST(the_order_is_topological_and_stable)
 {
-  Arena arena = { 0 };
+  SCOPED(arena_clear) Arena arena = { 0 };
   uint32_t level[5];
   uint32_t order[5];
   const EdgeGroups by_target = edges_group(&arena, 6, to, 5);
@@ -37,20 +37,18 @@ TEST(the_order_is_topological_and_stable)
     ck_assert_uint_eq(order[v], orders[v]);
     ck_assert_uint_eq(level[v], levels[v]);
   }
-  arena_clear(&arena);
 }
 
 TEST(a_cycle_and_the_vertices_behind_it_have_no_place)
 {
   static const uint32_t sources[] = { 0, 1, 2, 2 };
   static const uint32_t targets[] = { 1, 2, 1, 3 };
-  Arena arena = { 0 };
+  SCOPED(arena_clear) Arena arena = { 0 };
   uint32_t level[4];
   uint32_t order[4];
   const EdgeGroups by_target = edges_group(&arena, 4, targets, 4);
   ck_assert_uint_eq(edges_order(&arena, 4, &by_target, sources, level, order), 1);
   ck_assert_uint_eq(order[0], 0);
-  arena_clear(&arena);
 }
 
 SUITE_MAIN("edges")

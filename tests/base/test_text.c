@@ -3,6 +3,7 @@
 
 #include "engine/base/status.h"
 #include "engine/base/text.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -41,11 +42,10 @@ TEST(unprintable_characters_become_question_marks)
     { "\xF4\x90\x80\x80", "????" },      // beyond Unicode
   };
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    char* const copy = text_printable_copy(rows[r].text);
+    SCOPED_MEMORY char* const copy = text_printable_copy(rows[r].text);
     ck_assert_str_eq(copy, rows[r].shown);
     ck_assert(text_is_printable(copy));
     ck_assert(text_is_printable(rows[r].text) == !strcmp(rows[r].text, rows[r].shown));
-    free(copy);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/callback/feedback.h"
 #include "engine/callback/period.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -231,8 +232,8 @@ expect_untouched(Loop* const loop, const uint32_t channel, const double seconds)
   const uint32_t n_frames = loop->block_frames;
   const GuardCurve curve = guard_curve((float)pow(10.0, CEILING_DB / 20.0));
   const uint64_t n_blocks = (uint64_t)(seconds * loop->rate_hz / n_frames);
-  float* const before = malloc(n_frames * sizeof(float));
-  float* const wanted = malloc(n_frames * sizeof(float));
+  SCOPED_MEMORY float* const before = malloc(n_frames * sizeof(float));
+  SCOPED_MEMORY float* const wanted = malloc(n_frames * sizeof(float));
   run_block(loop);
   for (uint64_t k = 0; k < n_blocks; ++k) {
     for (uint32_t i = 0; i < n_frames; ++i) {
@@ -245,8 +246,6 @@ expect_untouched(Loop* const loop, const uint32_t channel, const double seconds)
                    (unsigned long long)loop->n_blocks);
     }
   }
-  free(before);
-  free(wanted);
 }
 
 // ---- loops ----
@@ -265,7 +264,7 @@ TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
     { 48000.0, 1024, 6, 1.0F, 1.3F, false }, // 150 ms around
   };
   for (uint32_t k = 0; k < ARRAY_LEN(cases); ++k) {
-    Loop loop;
+    SCOPED(loop_free) Loop loop;
     loop_new(&loop, cases[k].rate_hz, cases[k].block_frames);
     loop.rack_gain = cases[k].rack_gain;
     loop.outer_gain = cases[k].outer_gain;
@@ -293,13 +292,12 @@ TEST(a_loop_is_found_turned_down_and_muted_when_it_comes_back)
     if (loop.rack_gain == 1.0F) {
       expect_untouched(&loop, 0, 2.0);
     }
-    loop_free(&loop);
   }
 }
 
 TEST(a_loop_never_passes_the_ceiling_and_is_loud_for_a_small_part_of_the_time)
 {
-  Loop loop;
+  SCOPED(loop_free) Loop loop;
   loop_new(&loop, 48000.0, 256);
   loop.outer_gain = 1.5F;
   const float ceiling = (float)pow(10.0, CEILING_DB / 20.0);
@@ -324,34 +322,31 @@ TEST(a_loop_never_passes_the_ceiling_and_is_loud_for_a_small_part_of_the_time)
   ck_assert_uint_gt(n_loud, 0);
   ck_assert_uint_ge(n_mutes, 3);
   ck_assert_uint_lt(n_loud, n_blocks / 10U); // 6 % were seen
-  loop_free(&loop);
 }
 
 TEST(a_violent_loop_is_muted_within_seconds)
 {
-  Loop loop;
+  SCOPED(loop_free) Loop loop;
   loop_new(&loop, 48000.0, 128);
   loop.rack_gain = 300.0F;
   loop.outer_gain = 1.0F;
   run_until(&loop, is_pinned, 1.0);
   run_until(&loop, is_muted, 3.0);
   ck_assert_uint_eq(period_counts(loop.period).feedback, 1);
-  loop_free(&loop);
 }
 
 TEST(a_loop_with_a_gain_below_1_is_no_feedback)
 {
-  Loop loop;
+  SCOPED(loop_free) Loop loop;
   loop_new(&loop, 48000.0, 256);
   loop.outer_gain = 0.95F;
   expect_untouched(&loop, 0, 20.0);
   ck_assert_uint_eq(period_counts(loop.period).feedback, 0);
-  loop_free(&loop);
 }
 
 TEST(other_outputs_are_left_alone)
 {
-  Loop loop;
+  SCOPED(loop_free) Loop loop;
   loop_new(&loop, 48000.0, 256);
   loop.source = nothing;
   loop.outer_gain = 1.5F;
@@ -361,7 +356,6 @@ TEST(other_outputs_are_left_alone)
   expect_untouched(&loop, 1U, 10.0);
   ck_assert_uint_gt(attenuation(&loop, 0), 0);
   ck_assert_uint_eq(attenuation(&loop, 1U), 0);
-  loop_free(&loop);
 }
 
 // ---- music ----
@@ -370,13 +364,12 @@ TEST(loud_music_is_left_alone)
 {
   float (*const sources[])(uint32_t, uint64_t, double) = { full_square, constant, dense, beat };
   for (uint32_t s = 0; s < ARRAY_LEN(sources); ++s) {
-    Loop loop;
+    SCOPED(loop_free) Loop loop;
     loop_new(&loop, 48000.0, 256);
     loop.source = sources[s];
     expect_untouched(&loop, 0, 30.0);
     ck_assert_uint_eq(period_counts(loop.period).feedback, 0);
     ck_assert_uint_gt(period_counts(loop.period).clipped, 0);
-    loop_free(&loop);
   }
 }
 
@@ -384,7 +377,7 @@ TEST(an_overdriven_rack_is_tried_once_and_then_left_alone)
 {
   float (*const sources[])(uint32_t, uint64_t, double) = { full_square, constant, dense, beat };
   for (uint32_t s = 0; s < ARRAY_LEN(sources); ++s) {
-    Loop loop;
+    SCOPED(loop_free) Loop loop;
     loop_new(&loop, 48000.0, 256);
     loop.rack_gain = 4.0F;
     loop.source = sources[s];
@@ -402,13 +395,12 @@ TEST(an_overdriven_rack_is_tried_once_and_then_left_alone)
     ck_assert_uint_le(most, 6);
     ck_assert_double_le((double)n_down * 256.0 / 48000.0, 0.8);
     expect_untouched(&loop, 0, 5.0);
-    loop_free(&loop);
   }
 }
 
 TEST(a_change_of_gain_has_no_corner)
 {
-  Loop loop;
+  SCOPED(loop_free) Loop loop;
   loop_new(&loop, 48000.0, 64);
   loop.rack_gain = 4.0F;
   loop.source = full_square;
@@ -429,12 +421,11 @@ TEST(a_change_of_gain_has_no_corner)
   // A cubic over half the range bends by 6 / length² of that at most; a float by 1e-7.
   ck_assert_double_le(largest, 6.0 * 0.5 / (window_frames * window_frames) + 4e-7);
   ck_assert_double_gt(largest, 1e-8);
-  loop_free(&loop);
 }
 
 TEST(without_a_ceiling_nothing_is_found)
 {
-  Loop loop;
+  SCOPED(loop_free) Loop loop;
   loop_new(&loop, 48000.0, 256);
   period_free(loop.period);
   const PeriodConfig config = { .ring = loop.ring, .rate_hz = 48000.0, .depth = 1 };
@@ -442,7 +433,6 @@ TEST(without_a_ceiling_nothing_is_found)
   loop.outer_gain = 1.1F;
   run_seconds(&loop, 2.0);
   ck_assert_uint_eq(attenuation(&loop, 0), 0);
-  loop_free(&loop);
 }
 
 SUITE_MAIN("feedback")

@@ -5,6 +5,7 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 #include "tests/support/period_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 TEST(a_block_comes_out_depth_periods_later_to_the_bit)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
-    PeriodRig rig;
+    SCOPED(period_rig_free) PeriodRig rig;
     period_rig_new(&rig, (PeriodConfig){ .depth = depth });
     for (uint32_t k = 0; k < 50U; ++k) {
       period_rig_run_served(&rig);
@@ -26,13 +27,12 @@ TEST(a_block_comes_out_depth_periods_later_to_the_bit)
     ck_assert_uint_eq(counts.late + counts.dropped + counts.dry + counts.clipped + counts.bad_in +
                           counts.bad_out + counts.odd_periods + counts.faults,
                       0);
-    period_rig_free(&rig);
   }
 }
 
 TEST(depth_0_waits_for_its_own_block)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   PeriodWorker worker;
   period_rig_new(&rig, (PeriodConfig){ .deadline = 1e5 }); // half a minute: never late
   period_worker_start(&worker, &rig, 0);
@@ -42,12 +42,11 @@ TEST(depth_0_waits_for_its_own_block)
   }
   period_worker_stop(&worker);
   ck_assert_uint_eq(period_counts(rig.period).late, 0);
-  period_rig_free(&rig);
 }
 
 TEST(depth_0_gives_up_at_its_deadline)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .deadline = 10.0 });
   const uint64_t began = time_now_ns();
   period_rig_run(&rig);
@@ -56,12 +55,11 @@ TEST(depth_0_gives_up_at_its_deadline)
   expect_miss(&rig, 0); // nothing wet was heard before
   period_rig_run_served(&rig);
   expect_fallback(&rig, 0);
-  period_rig_free(&rig);
 }
 
 TEST(a_period_of_several_blocks_is_processed_in_slices)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   PeriodWorker worker;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   period_worker_start(&worker, &rig, 0);
@@ -74,13 +72,12 @@ TEST(a_period_of_several_blocks_is_processed_in_slices)
     expect_frames(&rig, wet_at, BLOCK, n_frames);
   }
   period_worker_stop(&worker);
-  period_rig_free(&rig);
 }
 
 TEST(a_callback_that_waits_misses_no_block)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
-    PeriodRig rig;
+    SCOPED(period_rig_free) PeriodRig rig;
     PeriodWorker worker;
     period_rig_new(&rig, (PeriodConfig){ .depth = depth });
     period_worker_start(&worker, &rig, 500);
@@ -93,7 +90,6 @@ TEST(a_callback_that_waits_misses_no_block)
     const PeriodCounts counts = period_counts(rig.period);
     ck_assert_uint_eq(counts.late + counts.dropped + counts.dry, 0);
     ck_assert_uint_eq(counts.callback_ns_max, 0);
-    period_rig_free(&rig);
   }
 }
 
@@ -101,7 +97,7 @@ TEST(a_callback_that_waits_misses_no_block)
 
 TEST(the_dry_signal_has_the_latency_of_the_rack)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 100 });
   period_set_latency(rig.period, 37);
   period_rig_run_served(&rig);
@@ -119,7 +115,6 @@ TEST(the_dry_signal_has_the_latency_of_the_rack)
   period_set_latency(rig.period, 5000); // cut to the largest
   period_rig_run(&rig);
   expect_fallback(&rig, BLOCK + 100U);
-  period_rig_free(&rig);
 }
 
 /// Play a gap, behind its bridge: the level of the dry signal in an output.
@@ -142,7 +137,7 @@ level_in_gap(PeriodRig* const rig, const uint32_t c)
 TEST(each_output_has_a_level_of_its_own_and_may_be_silent)
 {
   static const Fallback levels[] = { { .level = 0.25F }, { .level = 0.0F }, { .level = 1.0F } };
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   period_set_fallbacks(rig.period, levels, CHANNELS);
   period_rig_run_served(&rig);
@@ -160,7 +155,6 @@ TEST(each_output_has_a_level_of_its_own_and_may_be_silent)
     ck_assert_double_eq_tol(rig.out[0][i], wanted * dry, 1e-6);
   }
   ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.5, 1e-6);
-  period_rig_free(&rig);
 }
 
 TEST(a_following_level_tracks_the_wet_signal_and_restarts_with_another_rack)
@@ -168,7 +162,7 @@ TEST(a_following_level_tracks_the_wet_signal_and_restarts_with_another_rack)
   static const Fallback quiet[] = { { .level = 0.01F, .follows = true } };
   static const Fallback hardly_other[] = { { .level = 0.0105F, .follows = true } };
   static const Fallback louder[] = { { .level = 0.1F, .follows = true } };
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, 1);
   period_set_fallbacks(rig.period, quiet, 1U);
   for (uint32_t k = 0; k < 4U; ++k) {
@@ -183,7 +177,6 @@ TEST(a_following_level_tracks_the_wet_signal_and_restarts_with_another_rack)
   ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.8, 0.01);
   period_set_fallbacks(rig.period, louder, 1U);
   ck_assert_double_eq_tol(level_in_gap(&rig, 0), 0.1, 1e-6);
-  period_rig_free(&rig);
 }
 
 TEST(a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent)
@@ -219,7 +212,7 @@ TEST(a_mono_input_is_dry_everywhere_and_missing_inputs_are_silent)
 
 TEST(an_odd_period_is_silent_and_restarts_the_pipeline)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 64 });
   period_set_latency(rig.period, 50);
   for (uint32_t k = 0; k < 5U; ++k) {
@@ -240,7 +233,6 @@ TEST(an_odd_period_is_silent_and_restarts_the_pipeline)
   expect_miss(&rig, BLOCK + 50U); // the dry line has heard the odd periods too
   period_rig_run(&rig);
   expect_fallback(&rig, BLOCK + 50U);
-  period_rig_free(&rig);
 }
 
 TEST(an_odd_period_takes_an_input_that_is_missing_as_silence)
@@ -249,7 +241,7 @@ TEST(an_odd_period_takes_an_input_that_is_missing_as_silence)
   static float sound[FRAMES] = { [3] = NAN, [BLOCK + 1] = NAN };
   float out[2][FRAMES];
   float* const outs[] = { out[0], out[1] };
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 2, 2);
   for (uint32_t c = 0; c < 2U; ++c) {
     const float* ins[2] = { NULL };
@@ -258,14 +250,13 @@ TEST(an_odd_period_takes_an_input_that_is_missing_as_silence)
     ck_assert_uint_eq(period_port(rig.period, false, c).bad, 2);
     ck_assert_uint_eq(period_port(rig.period, false, 1).bad, 2U * c);
   }
-  period_rig_free(&rig);
 }
 
 // ---- level and guards ----
 
 TEST(the_output_fades_to_silence_and_back)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   period_rig_run_served(&rig);
   const uint32_t fade_frames = (uint32_t)(0.05 * RATE);
@@ -284,7 +275,6 @@ TEST(the_output_fades_to_silence_and_back)
   }
   expect(&rig, wet_at, BLOCK);
   ck_assert(!period_is_silent(rig.period));
-  period_rig_free(&rig);
 }
 
 /// One channel in and out, the worker's block given as samples.
@@ -327,7 +317,7 @@ TEST(the_output_is_finite_and_within_the_ceiling)
 
 TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 2, 2);
   float left[BLOCK] = { NAN, 0.25F, INFINITY, -INFINITY, 2e20F, 1e-40F };
   float out[2][BLOCK];
@@ -343,14 +333,13 @@ TEST(bad_input_samples_reach_neither_worker_nor_dry_signal)
   memset(left, 0, sizeof(left));
   period_run(rig.period, ins, outs, BLOCK, false); // late
   ck_assert(out[0][1] == 0.25F && out[0][0] == 0.0F && out[0][2] == 0.0F);
-  period_rig_free(&rig);
 }
 
 TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
 {
   const float ceiling = (float)pow(10.0, -0.3 / 20.0);
   for (int late = 0; late <= 1; ++late) {
-    PeriodRig rig;
+    SCOPED(period_rig_free) PeriodRig rig;
     period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = ceiling }, 1, 1);
     float in[BLOCK] = { 0.5F, 0.5F, 1000.0F, -1000.0F, 0.5F };
     float out[BLOCK];
@@ -364,13 +353,12 @@ TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
     }
     ck_assert(out[1] == 0.5F && out[2] == ceiling && out[3] == -ceiling && out[4] == 0.5F);
     ck_assert_uint_gt(period_counts(rig.period).clipped, 0);
-    period_rig_free(&rig);
   }
 }
 
 TEST(each_port_has_its_own_counters)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.5F }, 2, 3);
   float in[2][BLOCK] = { { 0.0F }, { NAN, NAN, 1e-40F } };
   float out[3][BLOCK];
@@ -408,14 +396,13 @@ TEST(each_port_has_its_own_counters)
   ck_assert_uint_eq(counts.bad_out, middle.bad);
   ck_assert_uint_eq(counts.denormal_out, middle.denormal);
   ck_assert_uint_eq(counts.clipped, 2);
-  period_rig_free(&rig);
 }
 
 // ---- other threads ----
 
 TEST(the_clock_has_the_frame_of_the_next_period)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   uint64_t before = time_now_ns();
   period_rig_new(&rig, (PeriodConfig){ .depth = 1, .first_frame = 1000 });
   uint64_t frame = 1;
@@ -433,7 +420,6 @@ TEST(the_clock_has_the_frame_of_the_next_period)
   ck_assert_uint_le(ns, time_now_ns());
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_gt(counts.callback_ns_max, 0);
-  period_rig_free(&rig);
 }
 
 typedef struct ClockReader {
@@ -465,7 +451,7 @@ read_clock(void* const context)
 
 TEST(others_read_the_clock_as_a_pair_while_audio_runs)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .max_latency_frames = 64 }, 1, 1);
   ClockReader reader = { .rig = &rig };
   pthread_t thread;
@@ -476,13 +462,12 @@ TEST(others_read_the_clock_as_a_pair_while_audio_runs)
   atomic_store(&reader.stop, true);
   pthread_join(thread, NULL);
   ck_assert_uint_eq(reader.n_wrong, 0);
-  period_rig_free(&rig);
 }
 
 TEST(a_wrong_configuration_is_refused)
 {
   const RingShape shape = { 1, 1, BLOCK, SLOTS, 16 };
-  Ring* ring = NULL;
+  SCOPED_RING Ring* ring = NULL;
   ck_assert(ring_new(&shape, &ring, NULL) == STATUS_OK);
   const PeriodConfig wrong[] = {
     { .ring = ring, .rate_hz = RATE, .depth = 3 },
@@ -502,7 +487,6 @@ TEST(a_wrong_configuration_is_refused)
     ck_assert(!period && error.text[0]);
   }
   period_free(NULL);
-  ring_free(ring);
 }
 
 SUITE_MAIN("period")

@@ -9,6 +9,7 @@
 #include "engine/contract/effect.h"
 #include "engine/ring/ring_private.h"
 #include "tests/support/period_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -19,7 +20,7 @@
 
 TEST(the_wet_signal_returns_at_once_when_the_callback_starts_to_wait)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   PeriodWorker worker;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   for (uint32_t k = 0; k < 20U; ++k) {
@@ -34,7 +35,6 @@ TEST(the_wet_signal_returns_at_once_when_the_callback_starts_to_wait)
   period_rig_run_frames(&rig, BLOCK, true);
   expect(&rig, wet_at, BLOCK);
   period_worker_stop(&worker);
-  period_rig_free(&rig);
 }
 
 // ---- misses ----
@@ -59,7 +59,7 @@ TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
     for (uint32_t n_late = 1; n_late <= 2U; ++n_late) {
-      PeriodRig rig;
+      SCOPED(period_rig_free) PeriodRig rig;
       const uint32_t latency = depth * BLOCK;
       period_rig_new(&rig, (PeriodConfig){ .depth = depth });
       for (uint32_t k = 0; k < depth + PERIOD_GOOD_BLOCKS; ++k) {
@@ -79,14 +79,13 @@ TEST(a_gap_that_ends_before_its_bridge_is_followed_by_the_wet_signal)
         expect_miss(&rig, latency);
         expect_way_back(&rig, latency);
       }
-      period_rig_free(&rig);
     }
   }
 }
 
 TEST(a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   for (uint32_t k = 0; k < 20U; ++k) {
     period_rig_run_served(&rig);
@@ -96,12 +95,11 @@ TEST(a_gap_that_outlasts_its_bridge_ends_after_eight_good_blocks)
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.late, 3);
   ck_assert_uint_eq(counts.dry, 3U + PERIOD_GOOD_BLOCKS + 1U);
-  period_rig_free(&rig);
 }
 
 TEST(a_block_without_sound_is_a_late_one)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   for (uint32_t k = 0; k < 10U; ++k) {
     period_rig_run_served(&rig);
@@ -123,7 +121,6 @@ TEST(a_block_without_sound_is_a_late_one)
   ck_assert_uint_eq(counts.failed, 2);
   ck_assert_uint_eq(counts.late, 1);
   ck_assert_uint_eq(counts.dropped, 0);
-  period_rig_free(&rig);
 }
 
 /// Blocks that come back with so many samples that are not finite, in the last channels.  What
@@ -147,7 +144,7 @@ spoil_served(const PeriodRig* const rig, uint32_t n_bad)
 TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
 {
   const uint32_t n_half = CHANNELS * BLOCK / 2U;
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   period_rig_run_served(&rig);
   spoil_served(&rig, n_half);
@@ -172,12 +169,11 @@ TEST(a_block_that_is_mostly_not_finite_is_a_late_one)
   ck_assert_uint_eq(counts.failed, 1U + 3U * PERIOD_GOOD_BLOCKS);
   ck_assert_uint_eq(counts.bad_out, 2U * n_half + 1U + 3U * PERIOD_GOOD_BLOCKS * CHANNELS * BLOCK);
   ck_assert_uint_eq(period_port(rig.period, true, 0).bad, 3U * PERIOD_GOOD_BLOCKS * BLOCK);
-  period_rig_free(&rig);
 }
 
 TEST(the_good_blocks_must_follow_each_other)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   for (uint32_t k = 0; k < 3U; ++k) {
     period_rig_run_served(&rig);
@@ -192,12 +188,11 @@ TEST(the_good_blocks_must_follow_each_other)
     expect_fallback(&rig, BLOCK);
   }
   ck_assert_uint_eq(period_counts(rig.period).late, 1U + 3U);
-  period_rig_free(&rig);
 }
 
 TEST(a_miss_while_fading_back_fades_to_dry_again)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   period_rig_run_served(&rig);
   period_rig_run(&rig);
@@ -207,12 +202,11 @@ TEST(a_miss_while_fading_back_fades_to_dry_again)
   expect_back(&rig, BLOCK);
   period_rig_run(&rig);
   expect_miss(&rig, BLOCK);
-  period_rig_free(&rig);
 }
 
 TEST(dropped_blocks_never_shift_the_latency)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 2 });
   for (uint32_t k = 0; k < 5U; ++k) {
     period_rig_run_served(&rig);
@@ -240,13 +234,12 @@ TEST(dropped_blocks_never_shift_the_latency)
   }
   counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.dropped, 11U - (SLOTS - 1U));
-  period_rig_free(&rig);
 }
 
 TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts)
 {
   for (uint32_t good = PERIOD_GOOD_BLOCKS - 1U; good <= PERIOD_GOOD_BLOCKS; ++good) {
-    PeriodRig rig;
+    SCOPED(period_rig_free) PeriodRig rig;
     period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
     period_rig_run_served(&rig);
     period_rig_run(&rig);
@@ -258,7 +251,6 @@ TEST(a_miss_in_the_place_of_the_eighth_good_block_or_of_the_fade_back_counts)
     period_rig_run(&rig);
     expect_fallback(&rig, BLOCK);
     expect_way_back(&rig, BLOCK);
-    period_rig_free(&rig);
   }
 }
 
@@ -276,7 +268,7 @@ slice_of(const PeriodRig* const rig, const uint32_t b, const uint32_t n)
 
 TEST(blocks_of_one_period_are_missed_one_by_one)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 2 });
   period_rig_run_served(&rig);
   period_rig_run_served(&rig);
@@ -306,7 +298,6 @@ TEST(blocks_of_one_period_are_missed_one_by_one)
   expect_back(&back, 2U * BLOCK);
   const PeriodRig wet = slice_of(&rig, 1U, 2U);
   expect(&wet, wet_at, 2U * BLOCK);
-  period_rig_free(&rig);
 }
 
 // ---- any pattern, against the rule in closed form ----
@@ -462,7 +453,7 @@ TEST(any_pattern_of_misses_follows_the_rule)
 
 TEST(a_miss_does_not_click)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1 }, 1, 1);
   float heard[60U * BLOCK];
   for (uint32_t k = 0; k < 60U; ++k) {
@@ -480,7 +471,6 @@ TEST(a_miss_does_not_click)
   const double curvature = 0.5 * 0.11 * 0.11;
   const double bound = 6.0 / (BLOCK * BLOCK) * (0.5 + 0.4) + 2.0 * 1.5 / BLOCK * slopes + curvature;
   ck_assert_double_le(max_second_difference(settled, 58U * BLOCK), bound);
-  period_rig_free(&rig);
 }
 
 // ---- cost ----

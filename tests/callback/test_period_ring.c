@@ -6,6 +6,7 @@
 #include "engine/base/time.h"
 #include "engine/ring/ring_private.h"
 #include "tests/support/period_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -24,7 +25,7 @@ header_of(const PeriodRig* const rig)
 
 TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   _Atomic uint64_t* const finished = &header_of(&rig)->finished;
   period_rig_run_served(&rig);
@@ -42,12 +43,11 @@ TEST(a_counter_out_of_range_is_a_miss_and_a_fault)
   *finished = right;
   period_rig_run_served(&rig);
   ck_assert_uint_eq(period_counts(rig.period).faults, counts.faults);
-  period_rig_free(&rig);
 }
 
 TEST(a_block_with_the_wrong_sequence_number_is_a_miss_and_a_fault)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   static const int64_t off[] = { -1, 1, -(int64_t)SLOTS, INT64_MAX, INT64_MIN + 1 };
   for (uint32_t o = 0; o < ARRAY_LEN(off); ++o) {
@@ -65,13 +65,12 @@ TEST(a_block_with_the_wrong_sequence_number_is_a_miss_and_a_fault)
   }
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.late + counts.failed + counts.dropped, 0);
-  period_rig_free(&rig);
 }
 
 TEST(a_block_that_was_never_submitted_is_not_played)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
-    PeriodRig rig;
+    SCOPED(period_rig_free) PeriodRig rig;
     period_rig_new(&rig, (PeriodConfig){ .depth = depth });
     for (uint32_t k = 0; k < 2U * SLOTS; ++k) { // old results lie in every slot
       period_rig_run_served(&rig);
@@ -82,13 +81,12 @@ TEST(a_block_that_was_never_submitted_is_not_played)
     }
     ck_assert_uint_eq(period_counts(rig.period).wrong, 1);
     expect_miss(&rig, depth * BLOCK);
-    period_rig_free(&rig);
   }
 }
 
 TEST(a_block_that_is_finished_twice_is_played_once)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   for (uint32_t k = 0; k < 20U; ++k) {
     period_rig_run_served(&rig);
@@ -101,7 +99,6 @@ TEST(a_block_that_is_finished_twice_is_played_once)
   period_rig_run(&rig);
   expect_miss(&rig, BLOCK); // continues the audio played before, not the data in the ring
   ck_assert_uint_eq(period_counts(rig.period).faults, 0);
-  period_rig_free(&rig);
 }
 
 // ---- another ring ----
@@ -110,20 +107,19 @@ TEST(a_block_that_is_finished_twice_is_played_once)
 static void
 exchange(PeriodRig* const rig)
 {
-  Ring* const old = rig->ring;
+  SCOPED_RING Ring* const old = rig->ring;
   rig->ring = period_rig_new_ring(rig);
   ck_assert_ptr_null(period_offer_ring(rig->period, rig->ring));
   ck_assert_ptr_null(period_collect_ring(rig->period));
   period_rig_run(rig);
   ck_assert_ptr_eq(period_collect_ring(rig->period), old);
   ck_assert_ptr_null(period_collect_ring(rig->period));
-  ring_free(old);
 }
 
 TEST(another_ring_takes_over_without_a_gap_in_time)
 {
   for (uint32_t depth = 1; depth <= 2U; ++depth) {
-    PeriodRig rig;
+    SCOPED(period_rig_free) PeriodRig rig;
     const uint32_t latency = depth * BLOCK;
     period_rig_new(&rig, (PeriodConfig){ .depth = depth });
     for (uint32_t k = 0; k < 7U; ++k) {
@@ -146,13 +142,12 @@ TEST(another_ring_takes_over_without_a_gap_in_time)
       period_clock(rig.period, &frame, &ns);
       ck_assert_uint_eq(frame, rig.frame);
     }
-    period_rig_free(&rig);
   }
 }
 
 TEST(at_depth_0_the_first_block_of_another_ring_is_not_waited_for)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   PeriodWorker worker;
   period_rig_new(&rig, (PeriodConfig){ .deadline = 1e5 });
   period_worker_start(&worker, &rig, 0);
@@ -170,12 +165,11 @@ TEST(at_depth_0_the_first_block_of_another_ring_is_not_waited_for)
   expect_back(&rig, 0);
   period_worker_stop(&worker);
   ck_assert_uint_eq(period_counts(rig.period).late, 1);
-  period_rig_free(&rig);
 }
 
 TEST(faults_of_a_ring_that_was_left_stay_counted)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   header_of(&rig)->finished = 99;
   period_rig_run(&rig);
@@ -184,12 +178,11 @@ TEST(faults_of_a_ring_that_was_left_stay_counted)
   exchange(&rig);
   period_rig_run(&rig);
   ck_assert_uint_eq(period_counts(rig.period).faults, before);
-  period_rig_free(&rig);
 }
 
 TEST(rings_can_be_exchanged_during_a_miss_or_an_odd_period)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   period_rig_run_served(&rig);
   period_rig_run_served(&rig);
@@ -219,12 +212,11 @@ TEST(rings_can_be_exchanged_during_a_miss_or_an_odd_period)
   expect(&rig, silence_at, 0);
   period_rig_run_served(&rig);
   expect(&rig, wet_at, BLOCK);
-  period_rig_free(&rig);
 }
 
 TEST(a_period_of_several_blocks_exchanges_once_at_its_start)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   period_rig_run_served(&rig);
   period_rig_run_served(&rig);
@@ -239,12 +231,11 @@ TEST(a_period_of_several_blocks_exchanges_once_at_its_start)
   ck_assert_uint_eq(period_counts(rig.period).late, 1U + 2U); // one lost, two not served
   rig.gap = rig.frame - 3U * BLOCK;
   expect_way_back(&rig, BLOCK);
-  period_rig_free(&rig);
 }
 
 TEST(an_offer_can_be_replaced_or_taken_back)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   Ring* const second = period_rig_new_ring(&rig);
   Ring* const third = period_rig_new_ring(&rig);
@@ -272,7 +263,6 @@ TEST(an_offer_can_be_replaced_or_taken_back)
   ring_free(second);
   ring_free(rig.ring);
   rig.ring = third;
-  period_rig_free(&rig);
 }
 
 // ---- a ring without a worker ----
@@ -280,7 +270,7 @@ TEST(an_offer_can_be_replaced_or_taken_back)
 TEST(an_abandoned_ring_is_left_alone)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
-    PeriodRig rig;
+    SCOPED(period_rig_free) PeriodRig rig;
     period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 1e5 }); // half a minute
     const uint32_t latency = depth * BLOCK;
     for (uint32_t k = 0; depth && k < 5U; ++k) {
@@ -316,7 +306,6 @@ TEST(an_abandoned_ring_is_left_alone)
     if (depth) {
       expect_way_back(&rig, latency);
     }
-    period_rig_free(&rig);
   }
 }
 
@@ -344,7 +333,7 @@ TEST(a_wait_in_progress_ends_when_its_ring_is_abandoned)
       if (depth && !waits) {
         continue; // never waits
       }
-      PeriodRig rig;
+      SCOPED(period_rig_free) PeriodRig rig;
       period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 1e5 }); // half a minute
       Undertaker undertaker = { .rig = &rig };
       ck_assert(rt_thread_start("test-abandon", abandon_when_asleep, &undertaker,
@@ -357,14 +346,13 @@ TEST(a_wait_in_progress_ends_when_its_ring_is_abandoned)
       ck_assert_uint_eq(period_counts(rig.period).late, 1);
       expect_miss(&rig, depth * BLOCK);
       pthread_join(undertaker.thread, NULL);
-      period_rig_free(&rig);
     }
   }
 }
 
 TEST(an_open_offer_is_not_abandoned)
 {
-  PeriodRig rig;
+  SCOPED(period_rig_free) PeriodRig rig;
   period_rig_new(&rig, (PeriodConfig){ .depth = 1 });
   Ring* const second = period_rig_new_ring(&rig);
   period_offer_ring(rig.period, second);
@@ -388,7 +376,6 @@ TEST(an_open_offer_is_not_abandoned)
   ring_free(second);
   period_rig_run_served(&rig);
   ck_assert_uint_eq(ring_next(rig.ring), 2);
-  period_rig_free(&rig);
 }
 
 // ---- a faulty worker ----
@@ -502,7 +489,7 @@ serve_garbage(const PeriodRig* const rig, uint64_t* const random)
 TEST(garbage_anywhere_in_the_region_only_costs_the_wet_signal)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
-    PeriodRig rig;
+    SCOPED(period_rig_free) PeriodRig rig;
     period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 0.1, .ceiling = CEILING });
     uint64_t random = depth;
     uint64_t n_bad = 0;
@@ -539,7 +526,6 @@ TEST(garbage_anywhere_in_the_region_only_costs_the_wet_signal)
       }
       expect_way_back(&rig, depth * BLOCK);
     }
-    period_rig_free(&rig);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/worker/fallback_choose.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 
@@ -19,13 +20,12 @@ choose_for(const char* const text, const uint32_t n_in, const RackFallback on_la
            const double rate_hz, const uint32_t block_frames)
 {
   static EnginePrediction prediction;
-  Rack* rack = NULL;
+  SCOPED_RACK Rack* rack = NULL;
   Error error = { STATUS_OK, "" };
   const EngineConfig config = { .n_in = n_in, .on_late = on_late, .backend = ENGINE_BACKEND_CPU };
   ck_assert_msg(!rack_parse(text, "t", NULL, &rack, &error), "%s", error.text);
   ck_assert_msg(!engine_predict(&config, rack, rate_hz, block_frames, 1, &prediction, &error), "%s",
                 error.text);
-  rack_free(rack);
   return prediction.fallbacks;
 }
 
@@ -168,12 +168,11 @@ TEST(before_a_measurement_statements_apply_and_auto_keeps_its_last_choice)
   bool is_any_auto[ARRAY_LEN(racks)];
   fallback_outdate(4U, &measured);
   for (uint32_t r = 0; r < ARRAY_LEN(racks); ++r) {
-    Rack* const rack = driver_rack(racks[r]);
+    SCOPED_RACK Rack* const rack = driver_rack(racks[r]);
     is_any_auto[r] = fallback_choose(rack, option, &measured, &fallbacks[r]);
     for (uint32_t c = 0; c < 4U; ++c) {
       ck_assert_float_eq(fallbacks[r].of[c].response, 0.0F); // no warning before the measurement
     }
-    rack_free(rack);
   }
   ck_assert(is_any_auto[0] && !is_any_auto[1] && is_any_auto[2]);
   for (uint32_t r = 0; r < 2U; ++r) {
@@ -192,14 +191,13 @@ TEST(before_a_measurement_statements_apply_and_auto_keeps_its_last_choice)
 
 TEST(without_a_measurement_auto_starts_with_silence_and_follows)
 {
-  Rack* const rack = driver_rack("chain gain -40\nlate out:2 -20dB");
+  SCOPED_RACK Rack* const rack = driver_rack("chain gain -40\nlate out:2 -20dB");
   Fallbacks measured = { .n = 0U };
   Fallbacks fallbacks;
   fallback_outdate(2U, &measured);
   ck_assert(fallback_choose(rack, (RackFallback){ 0 }, &measured, &fallbacks));
   expect_silence(&fallbacks, 1, FALLBACK_LEVEL);
   expect(&fallbacks, 2, FALLBACK_RACK, -20.0, 1e-4);
-  rack_free(rack);
 }
 
 TEST(fallbacks_are_described_by_ranges_of_outputs)
@@ -218,11 +216,10 @@ TEST(fallbacks_are_described_by_ranges_of_outputs)
     ck_assert_str_eq(text, texts[t]);
   }
   ck_assert_uint_eq(next, 4);
-  char* const warnings = fallback_warnings(&fallbacks);
+  SCOPED_MEMORY char* const warnings = fallback_warnings(&fallbacks);
   ck_assert_str_eq(warnings,
                    "while blocks are late out:1-2 plays the input at 0.0 dB, and the rack "
                    "makes it -40.0 dB; write: late out:1-2 auto\n");
-  free(warnings);
 }
 
 SUITE_MAIN("fallback")

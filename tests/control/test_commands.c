@@ -2,6 +2,7 @@
 // The table of commands is complete, and control/README.md describes it and the codes correctly.
 
 #include "control/commands.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ TEST(every_row_can_be_carried_out)
 
 TEST(the_readme_lists_every_address)
 {
-  char* const readme = read_readme();
+  SCOPED_MEMORY char* const readme = read_readme();
   for (uint32_t c = 0; c < n_commands; ++c) {
     const CommandInfo* const info = &command_table[c];
     char types[32];
@@ -50,18 +51,16 @@ TEST(the_readme_lists_every_address)
     }
     ck_assert_msg(strstr(readme, row) != NULL, "control/README.md lacks the row\n%s", row);
   }
-  free(readme);
 }
 
 TEST(the_readme_lists_every_code)
 {
-  char* const readme = read_readme();
+  SCOPED_MEMORY char* const readme = read_readme();
   for (int s = 1; s < STATUS_N_STATUSES; ++s) {
     char row[128];
     snprintf(row, sizeof(row), "| %d | %s |", s, status_text((Status)s));
     ck_assert_msg(strstr(readme, row) != NULL, "control/README.md lacks the row\n%s", row);
   }
-  free(readme);
 }
 
 SUITE_MAIN("commands")

@@ -5,6 +5,7 @@
 #include "control/net/clock.h"
 #include "control/net/sources.h"
 #include "tests/support/control_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <arpa/inet.h>
@@ -30,13 +31,12 @@ TEST(a_port_in_use_is_named_with_a_way_out)
   Control* second = NULL;
   Error error;
   const ControlConfig config = { .engine = rig.engine, .port = control_port(rig.control) };
-  Rack* const rack = rack_new();
+  SCOPED_RACK Rack* const rack = rack_new();
   ck_assert_int_eq(control_start(&config, rack, &second, &error), STATUS_NET);
   ck_assert_ptr_null(second);
   char port[16];
   snprintf(port, sizeof(port), "%u", control_port(rig.control));
   ck_assert_msg(strstr(error.text, port) && strstr(error.text, "--osc-port"), "%s", error.text);
-  rack_free(rack);
 }
 
 TEST(a_bad_address_or_folder_is_refused)
@@ -56,12 +56,11 @@ TEST(a_bad_address_or_folder_is_refused)
 
 TEST(only_loopback_is_listened_on_by_default)
 {
-  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  SCOPED_FD const int fd = socket(AF_INET, SOCK_DGRAM, 0);
   const struct sockaddr_in any = { .sin_family = AF_INET,
                                    .sin_port = htons(control_port(rig.control)),
                                    .sin_addr.s_addr = htonl(0x7F000002) };  // 127.0.0.2
   ck_assert_int_eq(bind(fd, (const struct sockaddr*)&any, sizeof(any)), 0); // still free
-  close(fd);
 }
 
 TEST(unknown_addresses_and_wrong_arguments_are_explained)
@@ -451,7 +450,7 @@ take_reports(OscClient* const client)
 TEST(only_a_sender_that_floods_gets_a_report_once_a_second)
 {
   size_t n_bytes = 0;
-  void* const bundle = make_costly_bundle(&n_bytes);
+  SCOPED_MEMORY void* const bundle = make_costly_bundle(&n_bytes);
   client_ask(rig.other, "/done /server/answers", "/server/answers", "s", "failures");
   const uint64_t begin_ns = instant_now().monotonic_ns;
   for (uint32_t n_reports = 0; n_reports < 2; n_reports += take_reports(rig.other)) {
@@ -460,7 +459,6 @@ TEST(only_a_sender_that_floods_gets_a_report_once_a_second)
   ck_assert_uint_ge(instant_now().monotonic_ns - begin_ns, SOURCES_REPORT_NS);
   ck_assert_double_gt(control_rig_status("osc_dropped"), 0.0);
   client_expect_nothing(rig.client);
-  free(bundle);
 }
 
 TEST(quit_is_answered_before_it_is_done)
@@ -472,19 +470,19 @@ TEST(quit_is_answered_before_it_is_done)
 
 TEST(a_long_rack_is_read_in_parts)
 {
-  char* const chain = malloc(65536);
+  SCOPED_MEMORY char* const chain = malloc(65536);
   strcpy(chain, "n0: gain");
   for (int i = 1; i < 600; ++i) {
     sprintf(chain + strlen(chain), " | node-number-%d: gain -%d.5dB", i, i % 90);
   }
   client_ask(rig.client, "/done*", "/rack/chain", "s", chain);
-  char* const whole = fake_engine_newest(rig.engine, NULL);
+  SCOPED_MEMORY char* const whole = fake_engine_newest(rig.engine, NULL);
   client_send(rig.client, "/rack/get", "");
   size_t n = 0;
   int part = 0;
   int n_parts = 1;
   while (part < n_parts) {
-    char* const answer = strdup(client_receive(rig.client));
+    SCOPED_MEMORY char* const answer = strdup(client_receive(rig.client));
     char* const text = answer + strlen("/rack/get ");
     char* end = strrchr(text, ' ');
     n_parts = atoi(end + 1);
@@ -494,15 +492,12 @@ TEST(a_long_rack_is_read_in_parts)
     *end = 0;
     ck_assert_int_eq(strncmp(whole + n, text, strlen(text)), 0);
     n += strlen(text);
-    free(answer);
   }
   ck_assert_int_gt(n_parts, 1);
   ck_assert_uint_eq(n, strlen(whole));
   client_ask(rig.client, "/rack/get *", "/rack/get", "i", n_parts);
   client_ask(rig.client, "/fail /rack/get 1 the text has parts 1 to *", "/rack/get", "i",
              n_parts + 1);
-  free(whole);
-  free(chain);
 }
 
 TEST(racks_are_saved_and_loaded_inside_the_folder)

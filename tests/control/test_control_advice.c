@@ -2,6 +2,7 @@
 // Warnings: the new ones, the number that fits into a message, and the work to find them.
 
 #include "control/advice.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
@@ -69,8 +70,8 @@ TEST(more_warnings_than_a_message_holds_are_counted)
 
 TEST(only_new_lines_are_reported_as_warnings)
 {
-  Rack* const rack = rack_new();
-  Advice advice = { .text = NULL };
+  SCOPED_RACK Rack* const rack = rack_new();
+  SCOPED(advice_clear) Advice advice = { .text = NULL };
   char* fresh = NULL;
   static const char* const names[] = { "b", "c", "a" };
   for (uint32_t i = 0; i < ARRAY_LEN(names); ++i) {
@@ -84,15 +85,13 @@ TEST(only_new_lines_are_reported_as_warnings)
     free(fresh);
   }
   ck_assert(!advice_update(&advice, rack, 9U, 20000.0, &fresh));
-  advice_clear(&advice);
-  rack_free(rack);
 }
 
 TEST(many_warnings_are_not_compared_pairwise)
 {
   enum { N_NODES = 2048 };
-  Rack* const rack = rack_new();
-  Advice advice = { .text = NULL };
+  SCOPED_RACK Rack* const rack = rack_new();
+  SCOPED(advice_clear) Advice advice = { .text = NULL };
   char* fresh = NULL;
   for (uint32_t i = 0; i < N_NODES; ++i) {
     char name[16];
@@ -112,8 +111,6 @@ TEST(many_warnings_are_not_compared_pairwise)
   // To sort and to search, n log n: 11 steps each, of 3 looks; each with each is 1,000 and more.
   ck_assert_uint_lt(n_done, 80U * N_NODES);
   free(fresh);
-  advice_clear(&advice);
-  rack_free(rack);
 }
 
 SUITE_MAIN("control_advice")

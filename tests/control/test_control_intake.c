@@ -7,6 +7,7 @@
 #include "control/net/sources.h"
 #include "control/schedule.h"
 #include "tests/support/peers.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
@@ -276,13 +277,12 @@ TEST(packets_of_one_sender_stay_in_order)
   }
   Source* const source = sources_turn(&sources);
   for (uint32_t i = 0; i < 1000; ++i) {
-    Packet* const packet = sources_take(&sources, source);
+    SCOPED_MEMORY Packet* const packet = sources_take(&sources, source);
     uint32_t number = 0;
     memcpy(&number, packet->bytes, sizeof(number));
     ck_assert_uint_eq(number, i);
     ck_assert_uint_eq(packet->n_bytes, sizeof(number));
     ck_assert_mem_eq(packet->bytes + sizeof(number), "\0\0\0\0\0\0\0", 8);
-    free(packet);
   }
   ck_assert_ptr_null(sources_take(&sources, source));
   end();
@@ -544,7 +544,7 @@ TEST(a_batch_that_waited_for_its_time_is_not_dropped)
 
 TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
 {
-  Schedule schedule = { NULL, 0, 0 };
+  SCOPED(schedule_clear) Schedule schedule = { NULL, 0, 0 };
   Batch* batches[SCHEDULE_MAX_BATCHES];
   Error error;
   for (uint32_t b = 0; b < SCHEDULE_MAX_BATCHES; ++b) {
@@ -566,12 +566,11 @@ TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
   schedule_release(&schedule, batches[0]);
   ck_assert_int_eq(schedule_add(&schedule, more, &error), STATUS_OK);
   batch_free(batches[0]);
-  schedule_clear(&schedule);
 }
 
 TEST(large_bundles_of_one_sender_leave_room_in_the_schedule)
 {
-  Schedule schedule = { NULL, 0, 0 };
+  SCOPED(schedule_clear) Schedule schedule = { NULL, 0, 0 };
   Error error;
   Batch* batches[6];
   for (uint32_t b = 0; b < ARRAY_LEN(batches); ++b) {
@@ -585,7 +584,6 @@ TEST(large_bundles_of_one_sender_leave_room_in_the_schedule)
   ck_assert_str_eq(error.text, "2048 KiB of bundles already wait for their time, 2048 KiB of them "
                                "from this sender; send bundles closer to their time");
   batch_free(batches[4]);
-  schedule_clear(&schedule);
 }
 
 static bool

@@ -13,6 +13,7 @@
 #include "control/session.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/peers.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
@@ -159,7 +160,7 @@ TEST(undo_forgets_the_oldest_document_at_its_bound)
 
 TEST(a_gesture_ends_by_rest_or_by_an_edit)
 {
-  History history;
+  SCOPED(history_clear) History history;
   memset(&history, 0, sizeof(history));
   Change change = { .uid = 20, .param = 1 };
   const Changes changes = { &change, 1, 1, 0 };
@@ -173,7 +174,6 @@ TEST(a_gesture_ends_by_rest_or_by_an_edit)
   ck_assert(!history_is_gesture(&history, &changes, now_ns));
   change.param = 2;
   ck_assert(!history_is_gesture(&history, &changes, now_ns));
-  history_clear(&history);
 }
 
 // ---- a session without a server ----
@@ -243,7 +243,7 @@ on_rack_changed(void* const context, const Rack* const before, const Batch* cons
 static Session*
 new_session(Said* const said, Engine* const engine)
 {
-  Rack* rack = NULL;
+  SCOPED_RACK Rack* rack = NULL;
   Session* session = NULL;
   Error error;
   *said = (Said){ 0 };
@@ -257,7 +257,6 @@ new_session(Said* const said, Engine* const engine)
                                              .value_changed = on_value_changed,
                                              .rack_changed = on_rack_changed } };
   ck_assert_int_eq(session_new(&config, rack, &session, &error), STATUS_OK);
-  rack_free(rack);
   return session;
 }
 
@@ -572,8 +571,8 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   notify.say = note_told;
   notify.context = &told;
   const uint32_t n = 2U * NOTIFY_BATCH + 20U;
-  Rack* const before = rack_of_gains(n, NULL, -1.0);
-  Rack* const now = rack_of_gains(n, before, -2.0);
+  SCOPED_RACK Rack* const before = rack_of_gains(n, NULL, -1.0);
+  SCOPED_RACK Rack* const now = rack_of_gains(n, before, -2.0);
   const Peer watcher = peer_of("127.0.0.1", 1);
   const Peer maker = peer_of("127.0.0.1", 2);
   uint64_t now_ns = 1000000000U;
@@ -596,7 +595,7 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   ck_assert_uint_eq(told.n, NOTIFY_BATCH + n); // those told before have changed once more
 
   // What another one has changed as well is told to both; what has gone is told to nobody.
-  Rack* const empty = rack_new();
+  SCOPED_RACK Rack* const empty = rack_new();
   told.n = 0;
   notify_replaced(&notify, before, now, &maker);
   notify_replaced(&notify, before, now, &watcher);
@@ -615,9 +614,6 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   notify_flush(&notify, now_ns);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
   ck_assert_uint_eq(told.n, 2U * NOTIFY_BATCH);
-  rack_free(empty);
-  rack_free(now);
-  rack_free(before);
   notify_clear(&notify);
 }
 

@@ -3,6 +3,7 @@
 
 #include "control/net/clock.h"
 #include "tests/support/control_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -242,11 +243,10 @@ TEST(the_last_value_wins_over_edits_that_waited)
 static void
 take_back(const char* const text)
 {
-  Rack* rack = NULL;
+  SCOPED_RACK Rack* rack = NULL;
   Error error;
   ck_assert_msg(!rack_parse(text, "test", NULL, &rack, &error), "%s", error.text);
   fake_engine_take_back(rig.engine, rack, "it crashed twice");
-  rack_free(rack);
 }
 
 TEST(a_rack_that_is_taken_back_is_as_an_undo)

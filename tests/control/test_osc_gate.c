@@ -6,6 +6,7 @@
 #include "control/net/gate.h"
 #include "control/net/message.h"
 #include "tests/support/osc_corpus.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -39,7 +40,7 @@ can_be_read(const uint8_t* const bytes, const size_t n_bytes)
 
 TEST(every_packet_gets_the_expected_verdict)
 {
-  OscCorpus corpus = read_corpus();
+  SCOPED(osc_corpus_clear) OscCorpus corpus = read_corpus();
   uint32_t n_of[GATE_N_REASONS] = { 0 };
   for (uint32_t i = 0; i < corpus.n; ++i) {
     const OscPacket* const packet = &corpus.packets[i];
@@ -57,12 +58,11 @@ TEST(every_packet_gets_the_expected_verdict)
     ck_assert_msg(n_of[reason] > 0, "no packet is refused with \"%s\"",
                   gate_word((GateReason)reason));
   }
-  osc_corpus_clear(&corpus);
 }
 
 TEST(no_two_packets_are_the_same)
 {
-  OscCorpus corpus = read_corpus();
+  SCOPED(osc_corpus_clear) OscCorpus corpus = read_corpus();
   for (uint32_t i = 0; i < corpus.n; ++i) {
     for (uint32_t k = 0; k < i; ++k) {
       const OscPacket* const a = &corpus.packets[i];
@@ -71,31 +71,29 @@ TEST(no_two_packets_are_the_same)
                     "lines %u and %u of packets.txt are the same packet", b->line, a->line);
     }
   }
-  osc_corpus_clear(&corpus);
 }
 
 /// What cutting may make of a good packet: less of it, never another whole one, unless a bundle is
 /// cut between two of its elements.
 TEST(a_good_packet_that_is_cut_short_is_refused)
 {
-  OscCorpus corpus = read_corpus();
+  SCOPED(osc_corpus_clear) OscCorpus corpus = read_corpus();
   for (uint32_t i = 0; i < corpus.n; ++i) {
     const OscPacket* const packet = &corpus.packets[i];
     if (packet->reason != GATE_OK || packet->n_bytes > 2000U) {
       continue;
     }
     for (size_t n_bytes = 0; n_bytes < packet->n_bytes; ++n_bytes) {
-      uint8_t* const cut = malloc(n_bytes + !n_bytes); // of exactly this size, for a sanitizer
+      SCOPED_MEMORY uint8_t* const cut =
+          malloc(n_bytes + !n_bytes); // of exactly this size, for a sanitizer
       memcpy(cut, packet->bytes, n_bytes);
       uint32_t n_messages = 0;
       const GateReason reason = gate_check(cut, n_bytes, NOW, &n_messages);
       ck_assert_msg(reason != GATE_OK || (cut[0] == '#' && can_be_read(cut, n_bytes)),
                     "packets.txt:%u passes with %zu of its %zu bytes", packet->line, n_bytes,
                     packet->n_bytes);
-      free(cut);
     }
   }
-  osc_corpus_clear(&corpus);
 }
 
 TEST(every_reason_has_words)
@@ -219,17 +217,17 @@ mutate(uint8_t* const bytes, size_t n_bytes, const uint64_t seed)
 
 TEST(mutated_packets_never_crash)
 {
-  OscCorpus corpus = read_corpus();
+  SCOPED(osc_corpus_clear) OscCorpus corpus = read_corpus();
   uint32_t n_passed = 0;
   for (uint64_t seed = 0; seed < 100000; ++seed) {
     const OscPacket* const origin = &corpus.packets[seed % corpus.n];
     if (origin->n_bytes > 2000U) {
       continue; // a few changes are lost in so many bytes
     }
-    uint8_t* const scratch = malloc(origin->n_bytes + 1U);
+    SCOPED_MEMORY uint8_t* const scratch = malloc(origin->n_bytes + 1U);
     memcpy(scratch, origin->bytes, origin->n_bytes);
     const size_t n_bytes = mutate(scratch, origin->n_bytes, seed + 1U);
-    uint8_t* const exact = malloc(n_bytes + !n_bytes);
+    SCOPED_MEMORY uint8_t* const exact = malloc(n_bytes + !n_bytes);
     memcpy(exact, scratch, n_bytes);
     uint32_t n_messages = 0;
     if (gate_check(exact, n_bytes, NOW, &n_messages) == GATE_OK) {
@@ -237,12 +235,9 @@ TEST(mutated_packets_never_crash)
                     (unsigned long)seed);
       ++n_passed;
     }
-    free(exact);
-    free(scratch);
   }
   ck_assert_uint_gt(n_passed, 1000); // else the mutations are too wild to test anything
   ck_assert_uint_lt(n_passed, 60000);
-  osc_corpus_clear(&corpus);
 }
 
 SUITE_MAIN("osc_gate")

@@ -5,6 +5,7 @@
 #include "control/net/clock.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/osc_corpus.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ n_refused(const GateReason reason)
 
 TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
 {
-  OscCorpus corpus = read_corpus();
+  SCOPED(osc_corpus_clear) OscCorpus corpus = read_corpus();
   uint32_t n_sent[GATE_N_REASONS] = { 0 };
   for (uint32_t i = 0; i < corpus.n; ++i) {
     const OscPacket* const packet = &corpus.packets[i];
@@ -53,12 +54,11 @@ TEST(each_bad_packet_is_answered_and_counted_with_its_reason)
   ck_assert_double_eq(control_rig_status("osc_dropped"), 0.0);
   ck_assert_double_eq(control_rig_status("osc_lost"), 0.0);
   control_rig_expect_rack("lowcut");
-  osc_corpus_clear(&corpus);
 }
 
 TEST(each_good_packet_is_accepted)
 {
-  OscCorpus corpus = read_corpus();
+  SCOPED(osc_corpus_clear) OscCorpus corpus = read_corpus();
   uint32_t n_packets = 0;
   uint32_t n_messages = 0;
   for (uint32_t i = 0; i < corpus.n; ++i) {
@@ -84,7 +84,6 @@ TEST(each_good_packet_is_accepted)
     ck_assert_double_eq(n_refused((GateReason)reason), 0.0);
   }
   ck_assert_double_eq(control_rig_status("osc_dropped"), 0.0);
-  osc_corpus_clear(&corpus);
 }
 
 TEST(slow_queries_do_not_delay_other_senders)

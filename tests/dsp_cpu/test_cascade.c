@@ -4,6 +4,7 @@
 
 #include "dsp_cpu/cascade_kernel.h"
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -68,12 +69,11 @@ TEST(any_split_gives_the_same_bits)
 {
   fill_noise();
   for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
-    FxRig rig = elliptic_rig(3);
+    SCOPED(rig_free) FxRig rig = elliptic_rig(3);
     run_with_changes(&rig, split == RIG_BLOCKS ? reference : out, (RigSplit)split);
     for (uint32_t c = 0; c < 3U && split != RIG_BLOCKS; ++c) {
       ck_assert_int_eq(memcmp(out[c], reference[c], sizeof(out[c])), 0);
     }
-    rig_free(&rig);
   }
 }
 
@@ -82,10 +82,9 @@ TEST(any_number_of_channels_gives_the_bits_of_one)
   fill_noise();
   const uint32_t counts[] = { 1, 2, 3, 31, 64 };
   for (uint32_t i = 0; i < ARRAY_LEN(counts); ++i) {
-    FxRig rig = elliptic_rig(counts[i]);
+    SCOPED(rig_free) FxRig rig = elliptic_rig(counts[i]);
     run_with_changes(&rig, i ? out : reference, RIG_BLOCKS);
     ck_assert(i == 0 || !memcmp(out[0], reference[0], sizeof(out[0])));
-    rig_free(&rig);
   }
   for (uint32_t c = 0; c < MAX_CHANNELS; ++c) { // each of the 64, alone
     FxRig rig = elliptic_rig(1);
@@ -210,7 +209,7 @@ TEST(a_tail_ends_in_exact_zero_before_it_is_denormal)
 
 TEST(silence_gives_silence_and_denormals_are_harmless)
 {
-  FxRig rig = elliptic_rig(1);
+  SCOPED(rig_free) FxRig rig = elliptic_rig(1);
   memset(in[0], 0, sizeof(in[0]));
   run_with_changes(&rig, out, RIG_BLOCKS);
   for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -223,13 +222,12 @@ TEST(silence_gives_silence_and_denormals_are_harmless)
   for (uint32_t i = 0; i < FRAMES; ++i) {
     ck_assert(fabsf(out[0][i]) < FLT_MIN);
   }
-  rig_free(&rig);
 }
 
 TEST(a_reset_unit_has_no_nan_left)
 {
   fill_noise();
-  FxRig rig = elliptic_rig(1);
+  SCOPED(rig_free) FxRig rig = elliptic_rig(1);
   run_part(&rig, reference, 0, FRAMES, RIG_BLOCKS);
   rig_reset(&rig);
   in[0][100] = NAN;
@@ -239,7 +237,6 @@ TEST(a_reset_unit_has_no_nan_left)
   signal_noise(in[0], FRAMES, 0);
   run_part(&rig, out, 0, FRAMES, RIG_BLOCKS);
   ck_assert_int_eq(memcmp(out[0], reference[0], sizeof(out[0])), 0);
-  rig_free(&rig);
 }
 
 TEST(the_last_of_many_changes_wins)

@@ -3,6 +3,7 @@
 // of full scale, for every family, order and rate; and reports the length of its ringing.
 
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -166,7 +167,7 @@ TEST(an_impulse_decays_by_the_end_of_the_tail_and_not_long_before)
   memset(in, 0, sizeof(in));
   in[0] = 1.0F;
   for (uint32_t k = 0; k < ARRAY_LEN(ringing); ++k) {
-    FxRig rig = rig_of(&ringing[k]);
+    SCOPED(rig_free) FxRig rig = rig_of(&ringing[k]);
     const uint64_t tail = rig.fx->tail(rig.node);
     ck_assert_uint_lt(tail, MAX_FRAMES);
     ck_assert_uint_eq(rig.shape.latency_frames, 0);
@@ -179,17 +180,15 @@ TEST(an_impulse_decays_by_the_end_of_the_tail_and_not_long_before)
                   (uint32_t)tail);
     ck_assert_msg(5U * last + 100U > tail, "%s %u: over at %u, tail %u", ringing[k].effect, k, last,
                   (uint32_t)tail);
-    rig_free(&rig);
   }
 }
 
 TEST(the_tail_follows_the_parameters)
 {
-  FxRig rig = rig_of(&ringing[ARRAY_LEN(ringing) - 1U]);
+  SCOPED(rig_free) FxRig rig = rig_of(&ringing[ARRAY_LEN(ringing) - 1U]);
   const uint64_t before = rig.fx->tail(rig.node);
   rig_set(&rig, "q", 100.0);
   ck_assert_uint_gt(rig.fx->tail(rig.node), 8U * before);
-  rig_free(&rig);
 }
 
 TEST(the_edges_of_a_band_may_change_places)

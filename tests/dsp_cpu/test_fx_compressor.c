@@ -8,6 +8,7 @@
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
 #include "tests/support/reference.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -57,7 +58,7 @@ TEST(the_settled_gain_is_on_the_static_curve)
                                         { -30.0, 1.0, 6.0 },   { 20.0, 20.0, 3.0 } };
   for (size_t s = 0; s < ARRAY_LEN(settings); ++s) {
     const double* const set = settings[s];
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = set[0] },
             { .id = "ratio", .number = set[1] }, { .id = "knee", .number = set[2] },
             { .id = "attack", .number = 0.0 });
@@ -70,7 +71,6 @@ TEST(the_settled_gain_is_on_the_static_curve)
       const double expected = curve_db(level, set[0], set[1], set[2]) - level;
       ck_assert_double_eq_tol(gain_db(0, k * 64U + 5U), expected, 2e-5);
     }
-    rig_free(&rig);
   }
 }
 
@@ -80,7 +80,7 @@ TEST(attack_and_release_take_their_time)
   for (size_t r = 0; r < ARRAY_LEN(rates); ++r) {
     const uint32_t attack = (uint32_t)lrint(rates[r] * 0.002);
     const uint32_t release = (uint32_t)lrint(rates[r] * 0.010);
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "compressor", rates[r], 1, 64, { .id = "threshold", .number = -20.0 },
             { .id = "ratio", .number = 2.0 }, { .id = "knee", .number = 0.0 },
             { .id = "attack", .number = 2.0 }, { .id = "release", .number = 10.0 });
@@ -92,7 +92,6 @@ TEST(attack_and_release_take_their_time)
     ck_assert_double_eq_tol(gain_db(0, 9999), -10.0, 1e-4);
     ck_assert_double_eq_tol(gain_db(0, 10000U + release - 1U),
                             -10.0 * exp(-(double)release / (0.010 * rates[r])), 1e-4);
-    rig_free(&rig);
   }
 }
 
@@ -115,7 +114,7 @@ TEST(a_long_release_at_a_high_rate_still_arrives)
 
 TEST(rms_reads_a_sine_3_dB_below_its_peak)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   signal_sine(in[0], FRAMES, 1000.0, RATE, 1.0, 0.0);
   rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -23.0103 },
           { .id = "ratio", .number = 2.0 }, { .id = "knee", .number = 0.0 },
@@ -123,7 +122,6 @@ TEST(rms_reads_a_sine_3_dB_below_its_peak)
           { .id = "detector", .text = "rms" });
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_eq_tol(gain_db(0, FRAMES - 36U), -10.0, 0.05); // frame of a peak
-  rig_free(&rig);
 }
 
 TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
@@ -134,7 +132,7 @@ TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
     in[1][i] *= 0.01F;
   }
   for (int link = 0; link < 2; ++link) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "compressor", RATE, 2, 64, { .id = "link", .number = link });
     ck_assert_int_eq(rig.shape.coupled, link);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
@@ -144,7 +142,6 @@ TEST(linked_channels_share_one_gain_and_unlinked_ones_do_not)
       ck_assert(in[0][i] == 0.0F || fabsf(out[1][i] - expected) < 1e-8F);
     }
     ck_assert_double_lt(gain_db(0, FRAMES - 1U), -5.0);
-    rig_free(&rig);
   }
 }
 
@@ -153,11 +150,10 @@ TEST(without_mix_or_ratio_samples_pass_unchanged)
   static const RigArg idle[] = { { .id = "mix", .number = 0.0 }, { .id = "ratio", .number = 1.0 } };
   signal_noise(in[0], FRAMES, 1);
   for (size_t a = 0; a < ARRAY_LEN(idle); ++a) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "compressor", RATE, 1, 64, idle[a]);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     ck_assert_double_le(max_difference(in[0], out[0], FRAMES, NULL), 0.0);
-    rig_free(&rig);
   }
 }
 
@@ -202,7 +198,7 @@ TEST(changes_do_not_click)
                   { "makeup", 12.0 },     { "mix", 0.0 },   { "release", 1000.0 } };
   signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
   for (size_t c = 0; c < ARRAY_LEN(changes); ++c) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -10.0 },
             { .id = "attack", .number = 1.0 }, { .id = "release", .number = 500.0 });
     run_part(&rig, 0, FRAMES / 2U);
@@ -212,7 +208,6 @@ TEST(changes_do_not_click)
     const double after = max_second_difference(out[0] + FRAMES - 2400U, 2400);
     ck_assert_double_le(max_second_difference(out[0] + 4800, FRAMES - 4800U),
                         1.1 * fmax(before, after));
-    rig_free(&rig);
   }
 }
 
@@ -221,7 +216,7 @@ TEST(an_attack_of_0_sets_in_without_a_step)
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 1.0F;
   }
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -40.0 },
           { .id = "attack", .number = 1000.0 });
   run_part(&rig, 0, 1000);
@@ -232,7 +227,6 @@ TEST(an_attack_of_0_sets_in_without_a_step)
   for (uint32_t i = 1000; i < FRAMES; ++i) {
     ck_assert_msg(out[0][i - 1U] - out[0][i] < 0.05F * way, "a step at frame %u", i);
   }
-  rig_free(&rig);
 }
 
 TEST(the_compressor_never_raises_the_level)
@@ -240,7 +234,7 @@ TEST(the_compressor_never_raises_the_level)
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 1.0F;
   }
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "compressor", RATE, 1, 64, { .id = "threshold", .number = -100.0 },
           { .id = "attack", .number = 0.0 }, { .id = "release", .number = 1.0 });
   // Turned round at these frames, a ramp passes its targets by a tenth.
@@ -253,7 +247,6 @@ TEST(the_compressor_never_raises_the_level)
       ck_assert_msg(out[0][i] <= 1.00001F, "%g at frame %u", (double)out[0][i], i);
     }
   }
-  rig_free(&rig);
 }
 
 TEST(rms_recovers_from_any_sample)
@@ -261,7 +254,7 @@ TEST(rms_recovers_from_any_sample)
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 0.5F;
   }
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "compressor", RATE, 1, 64, { .id = "detector", .text = "rms" });
   run_part(&rig, 0, FRAMES);
   const float before = out[0][FRAMES - 1U];
@@ -271,7 +264,6 @@ TEST(rms_recovers_from_any_sample)
     in[0][100] = 0.5F;
   }
   ck_assert_float_eq_tol(out[0][FRAMES - 1U], before, 1e-4F);
-  rig_free(&rig);
 }
 
 TEST(the_contract_holds_for_every_shape)

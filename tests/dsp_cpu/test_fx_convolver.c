@@ -4,6 +4,7 @@
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -45,11 +46,11 @@ static void
 check_rule(const uint32_t n_ir, const uint32_t n_in, const uint32_t n_out, const int* const ir_of)
 {
   const FxFile ir = noise_ir(n_ir);
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, n_in, 64, { .id = "ir", .text = "hall.wav", .file = &ir });
   ck_assert_uint_eq(rig.shape.n_out, n_out);
-  float** const in = planar_noise(n_in, FRAMES, 1, 1.0);
-  float** const out = planar_silence(n_out, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(n_in, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(n_out, FRAMES);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t o = 0; o < n_out; ++o) {
     for (size_t frame = 0; frame < FRAMES; frame += 97U) {
@@ -63,9 +64,6 @@ check_rule(const uint32_t n_ir, const uint32_t n_in, const uint32_t n_out, const
                     o, frame, (double)out[o][frame], sum);
     }
   }
-  free(out);
-  free(in);
-  rig_free(&rig);
 }
 
 TEST(one_response_serves_every_channel)
@@ -123,11 +121,10 @@ TEST(a_text_makes_twice_as_many_channels_at_most)
   assert_refused(&nine, 2, STATUS_BAD_RACK, "10 rows of 500 numbers", "one number per line");
   assert_refused(&commas, 2, STATUS_BAD_RACK, "3 rows of 2 numbers", "behind a point");
   for (uint32_t i = 0; i < 2U; ++i) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "convolver", RATE, 2, 64,
             { .id = "ir", .text = "x", .file = i ? &audio : &twice });
     ck_assert_uint_eq(rig.shape.n_out, i ? 5 : 4);
-    rig_free(&rig);
   }
 }
 
@@ -135,32 +132,29 @@ TEST(one_number_per_line_is_one_response)
 {
   static const float taps[] = { 0.5F, 0.0F, -0.25F };
   const FxFile file = { "taps.txt", 3, 1, taps, false, 0 };
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, 2, 64, { .id = "ir", .text = "taps.txt", .file = &file });
   ck_assert_uint_eq(rig.shape.n_out, 2);
-  float** const in = planar_noise(2, FRAMES, 1, 1.0);
-  float** const out = planar_silence(2, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t c = 0; c < 2U; ++c) {
     for (uint32_t i = 2; i < FRAMES; ++i) {
       ck_assert_double_eq_tol(out[c][i], 0.5 * in[c][i] - 0.25 * in[c][i - 2U], 1e-6);
     }
   }
-  free(out);
-  free(in);
-  rig_free(&rig);
 }
 
 TEST(mix_gain_and_predelay_apply_to_the_right_part)
 {
   static const float one = 0.5F;
   const FxFile ir = { "half.wav", 1, 1, &one, true, 0 };
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, 1, 100, { .id = "ir", .text = "half.wav", .file = &ir },
           { .id = "mix", .number = 0.25 }, { .id = "gain", .number = 6.0 },
           { .id = "predelay", .number = 10.0 });
-  float** const in = planar_noise(1, FRAMES, 1, 1.0);
-  float** const out = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t i = 0; i < FRAMES; ++i) {
     const double late = i < 480U ? 0.0 : 0.5 * pow(10.0, 6.0 / 20.0) * in[0][i - 480U];
@@ -168,25 +162,19 @@ TEST(mix_gain_and_predelay_apply_to_the_right_part)
   }
   ck_assert_uint_eq(rig.shape.tail_frames, 481);
   ck_assert_uint_eq(rig.shape.latency_frames, 0);
-  free(out);
-  free(in);
-  rig_free(&rig);
 }
 
 TEST(a_single_input_is_mixed_to_every_output)
 {
   const FxFile ir = noise_ir(2);
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, 1, 64, { .id = "ir", .text = "hall.wav", .file = &ir },
           { .id = "mix", .number = 0.0 });
-  float** const in = planar_noise(1, FRAMES, 1, 1.0);
-  float** const out = planar_silence(2, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
   ck_assert(max_difference(out[0], in[0], FRAMES, NULL) == 0.0);
   ck_assert(max_difference(out[1], in[0], FRAMES, NULL) == 0.0);
-  free(out);
-  free(in);
-  rig_free(&rig);
 }
 
 TEST(zeros_at_the_end_of_a_response_cost_nothing)
@@ -194,19 +182,16 @@ TEST(zeros_at_the_end_of_a_response_cost_nothing)
   static float samples[2][1000]; // channel 0 sounds for 300 frames, channel 1 not at all
   samples[0][299] = 1.0F;
   const FxFile ir = { "short.wav", 2, 1000, samples[0], true, 0 };
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "convolver", RATE, 2, 64, { .id = "ir", .text = "short.wav", .file = &ir });
   ck_assert_uint_eq(rig.shape.tail_frames, 300);
-  float** const in = planar_noise(2, FRAMES, 1, 1.0);
-  float** const out = planar_noise(2, FRAMES, 9, 1.0);
+  SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_noise(2, FRAMES, 9, 1.0);
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_le(max_difference(out[0] + 299, in[0], FRAMES - 299U, NULL), rig.fx->tolerance);
   for (uint32_t i = 0; i < FRAMES; ++i) {
     ck_assert(out[1][i] == 0.0F);
   }
-  free(out);
-  free(in);
-  rig_free(&rig);
 }
 
 TEST(a_change_of_mix_or_gain_does_not_click)
@@ -219,11 +204,11 @@ TEST(a_change_of_mix_or_gain_does_not_click)
   const FxFile ir = { "one.wav", 1, 1, &one, true, 0 };
   const uint32_t half = FRAMES / 2U;
   for (size_t c = 0; c < ARRAY_LEN(changes); ++c) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "convolver", RATE, 1, 64, { .id = "ir", .text = "one.wav", .file = &ir },
             { .id = changes[c].id, .number = changes[c].from });
-    float** const in = planar_silence(1, FRAMES);
-    float** const out = planar_silence(1, FRAMES);
+    SCOPED_MEMORY float** const in = planar_silence(1, FRAMES);
+    SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
     signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
     rig_run(&rig, (const float* const*)in, out, half, RIG_BLOCKS, 0);
     rig_set(&rig, changes[c].id, changes[c].to);
@@ -234,30 +219,25 @@ TEST(a_change_of_mix_or_gain_does_not_click)
                         1.05 * max_second_difference(in[0], FRAMES));
     const float last = changes[c].to < 0.0 ? 0.0F : in[0][FRAMES - 1U];
     ck_assert_double_eq_tol(out[0][FRAMES - 1U], last, rig.fx->tolerance);
-    free(out);
-    free(in);
-    rig_free(&rig);
   }
 }
 
 TEST(divisions_into_runs_agree_to_the_tolerance)
 {
   const FxFile ir = noise_ir(4);
-  float** const in = planar_noise(2, FRAMES, 1, 0.5);
+  SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 0.5);
   float** const out[2] = { planar_silence(2, FRAMES), planar_silence(2, FRAMES) };
   for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "convolver", RATE, 2, 64, { .id = "ir", .text = "hall.wav", .file = &ir });
     float** const now = out[split == RIG_BLOCKS ? 0 : 1];
     rig_run(&rig, (const float* const*)in, now, FRAMES, (RigSplit)split, 3);
     for (uint32_t c = 0; c < 2U; ++c) {
       ck_assert_double_le(max_difference(now[c], out[0][c], FRAMES, NULL), rig.fx->tolerance);
     }
-    rig_free(&rig);
   }
   free(out[0]);
   free(out[1]);
-  free(in);
 }
 
 TEST(silence_denormals_and_faults)

@@ -5,6 +5,7 @@
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
 #include "tests/support/reference.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -29,12 +30,11 @@ TEST(it_is_the_first_order_high_pass_that_scipy_designs)
   }
   float* outs[3];
   for (uint32_t c = 0; c < 3U; ++c) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "dcblock", cases[c].rate_hz, 1, 64,
             { .id = "frequency", .number = cases[c].frequency });
     outs[c] = out[c];
     rig_run(&rig, ins, &outs[c], FRAMES, RIG_BLOCKS, 0);
-    rig_free(&rig);
   }
   ck_assert_double_lt(reference_difference("dcblock", outs, 3, FRAMES), 5e-7);
 }
@@ -46,7 +46,7 @@ TEST(a_constant_decays_by_the_stated_time_constant_to_nothing)
   for (uint32_t i = 0; i < 96000U; ++i) {
     constant[i] = 1.0F;
   }
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "dcblock", RATE, 1, 256, { .id = "frequency", .number = 5.0 });
   const float* const constants[] = { constant };
   float* const rests[] = { rest };
@@ -58,17 +58,15 @@ TEST(a_constant_decays_by_the_stated_time_constant_to_nothing)
   ck_assert_double_le(fabs((double)rest[tail]), 1.1e-6); // -120 dB when the tail ends
   ck_assert_double_ge(fabs((double)rest[tail - tail / 100U]), 1e-6);
   ck_assert_double_le(fabs((double)rest[95999]), 1e-12); // and on: no limit cycle
-  rig_free(&rig);
 }
 
 TEST(the_tail_follows_the_frequency)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "dcblock", RATE, 1, 256, { .id = "frequency", .number = 5.0 });
   const uint64_t before = rig.fx->tail(rig.node);
   rig_set(&rig, "frequency", 1.0);
   ck_assert_double_eq_tol((double)rig.fx->tail(rig.node) / (double)before, 5.0, 0.01);
-  rig_free(&rig);
 }
 
 TEST(a_change_of_frequency_does_not_click)
@@ -77,7 +75,7 @@ TEST(a_change_of_frequency_does_not_click)
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[i] += 0.25F;
   }
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "dcblock", RATE, 1, 64, { .id = "frequency", .number = 1.0 });
   float* const outs[] = { out[0] };
   rig_run(&rig, ins, outs, FRAMES / 2U, RIG_BLOCKS, 0);
@@ -88,7 +86,6 @@ TEST(a_change_of_frequency_does_not_click)
   // The first frames are the step from nothing to the signal.
   ck_assert_double_le(max_second_difference(out[0] + 2, FRAMES - 2U),
                       1.5 * max_second_difference(in, FRAMES));
-  rig_free(&rig);
 }
 
 TEST(changes_without_end_do_not_add_up)
@@ -97,7 +94,7 @@ TEST(changes_without_end_do_not_add_up)
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[i] = 0.5F * in[i] + 0.5F;
   }
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "dcblock", RATE, 1, 64, { .id = "frequency", .number = 1.0 });
   // A pole that is ramped goes beyond 1 with this sequence, and the output past 30.
   const double frequencies[] = { 1.0, 1000.0, 1.1, 1.2 };
@@ -111,7 +108,6 @@ TEST(changes_without_end_do_not_add_up)
   for (uint32_t i = 0; i < FRAMES; ++i) {
     ck_assert_msg(fabsf(out[0][i]) <= 1.5F, "%g at frame %u", (double)out[0][i], i);
   }
-  rig_free(&rig);
 }
 
 TEST(it_keeps_the_rules_of_every_effect)

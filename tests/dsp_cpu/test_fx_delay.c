@@ -8,6 +8,7 @@
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
 #include "tests/support/reference.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -51,20 +52,19 @@ TEST(echoes_have_the_time_and_level_asked_for)
   static const double times_ms[] = { 10.0, 2.5, 1.0 / 48.0, 100.0 };
   for (size_t f = 0; f < ARRAY_LEN(feedbacks); ++f) {
     for (size_t t = 0; t < ARRAY_LEN(times_ms); ++t) {
-      FxRig rig;
+      SCOPED(rig_free) FxRig rig;
       rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = times_ms[t] },
               { .id = "feedback", .number = feedbacks[f] }, { .id = "mix", .number = 1.0 });
       impulse();
       rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
       assert_echoes(0, (uint32_t)lrint(times_ms[t] * 48.0), 1, 1, 1.0, feedbacks[f]);
-      rig_free(&rig);
     }
   }
 }
 
 TEST(mix_goes_from_the_input_to_the_echoes)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
           { .id = "feedback", .number = 0.5 }, { .id = "mix", .number = 0.25 });
   impulse();
@@ -72,12 +72,11 @@ TEST(mix_goes_from_the_input_to_the_echoes)
   ck_assert_double_eq_tol(out[0][0], 0.75, 1e-6);
   out[0][0] = 0.0F;
   assert_echoes(0, 480, 1, 1, 0.25, 0.5);
-  rig_free(&rig);
 }
 
 TEST(ping_pong_alternates_between_the_channels)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "delay", RATE, 2, 64, { .id = "time", .number = 10.0 },
           { .id = "feedback", .number = 0.8 }, { .id = "mix", .number = 1.0 },
           { .id = "pingpong", .number = 1.0 });
@@ -86,7 +85,6 @@ TEST(ping_pong_alternates_between_the_channels)
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   assert_echoes(0, 480, 1, 2, 0.5, 0.8);
   assert_echoes(1, 480, 2, 2, 0.5, 0.8);
-  rig_free(&rig);
 }
 
 TEST(tempo_and_note_give_the_time)
@@ -103,7 +101,7 @@ TEST(tempo_and_note_give_the_time)
   float* const sinks[] = { long_out };
   long_in[0] = 1.0F;
   for (size_t c = 0; c < ARRAY_LEN(cases); ++c) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "delay", RATE, 1, 64, { .id = "bpm", .number = cases[c].bpm },
             { .id = "note", .text = cases[c].note }, { .id = "mix", .number = 1.0 });
     rig_run(&rig, sources, sinks, ARRAY_LEN(long_in), RIG_BLOCKS, 0);
@@ -112,7 +110,6 @@ TEST(tempo_and_note_give_the_time)
       ++first;
     }
     ck_assert_msg(first == cases[c].frames, "%s: %u", cases[c].note, first);
-    rig_free(&rig);
   }
 }
 
@@ -123,7 +120,7 @@ TEST(each_repetition_is_3_dB_down_at_tone)
   for (size_t c = 0; c < ARRAY_LEN(rates) * ARRAY_LEN(tones); ++c) {
     const double rate = rates[c / ARRAY_LEN(tones)];
     const double tone = tones[c % ARRAY_LEN(tones)];
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "delay", rate, 1, 64, { .id = "time", .number = 4800.0 * 1000.0 / rate },
             { .id = "feedback", .number = 0.99 }, { .id = "mix", .number = 1.0 },
             { .id = "tone", .number = tone });
@@ -136,7 +133,6 @@ TEST(each_repetition_is_3_dB_down_at_tone)
       im += out[0][i] * sin(2.0 * M_PI * tone / rate * i);
     }
     ck_assert_double_eq_tol(decibels(hypot(re, im) / 0.99), decibels(sqrt(0.5)), 0.01);
-    rig_free(&rig);
   }
 }
 
@@ -170,7 +166,7 @@ run_part(FxRig* const rig, const uint32_t first, const uint32_t end)
 
 TEST(new_times_cross_fade_one_after_the_other)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   signal_noise(in[0], FRAMES, 1);
   rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
           { .id = "feedback", .number = 0.5 }, { .id = "tone", .number = 3000.0 },
@@ -183,12 +179,11 @@ TEST(new_times_cross_fade_one_after_the_other)
   rig_set(&rig, "time", 5.0);
   run_part(&rig, 7400, FRAMES);
   ck_assert_double_lt(reference_difference("delay_change", outs, 1, FRAMES), 1e-6);
-  rig_free(&rig);
 }
 
 TEST(a_flurry_of_changes_does_not_click)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   signal_sine(in[0], FRAMES, 440.0, RATE, 0.5, 0.0);
   rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
           { .id = "feedback", .number = 0.0 }, { .id = "mix", .number = 1.0 });
@@ -201,12 +196,11 @@ TEST(a_flurry_of_changes_does_not_click)
   }
   ck_assert_double_le(max_second_difference(out[0] + 960, FRAMES - 960U),
                       1.5 * max_second_difference(in[0], FRAMES));
-  rig_free(&rig);
 }
 
 TEST(the_tail_ends_where_the_echoes_fall_below_120_dB)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "delay", RATE, 1, 64, { .id = "time", .number = 10.0 },
           { .id = "feedback", .number = 0.5 }, { .id = "mix", .number = 1.0 });
   impulse();
@@ -221,7 +215,6 @@ TEST(the_tail_ends_where_the_echoes_fall_below_120_dB)
   ck_assert_uint_gt(last + 3U * 480U + 960U, tail);
   rig_set(&rig, "feedback", 0.99);
   ck_assert_uint_eq(rig.fx->tail(rig.node), 1376U * 480U + 960U);
-  rig_free(&rig);
 }
 
 TEST(odd_ping_pong_is_refused)
@@ -240,18 +233,17 @@ TEST(a_node_can_be_created_with_any_value_that_can_be_set)
     double value, seconds;
   } cases[] = { { "time", 2001.0, 2.001 }, { "bpm", 20.0, 3.0 }, { "bpm", 1e-9, 60.0 } };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "delay", 1000.0, 1, 64, { .id = cases[i].id, .number = cases[i].value },
             { .id = "feedback", .number = 0.0 });
     ck_assert_uint_eq(rig.fx->tail(rig.node),
                       (uint64_t)lrint(1000.0 * (cases[i].seconds + FX_RAMP_SECONDS)));
-    rig_free(&rig);
   }
 }
 
 TEST(a_time_set_beyond_max_time_stays_at_max_time)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "delay", RATE, 1, 64, { .id = "max_time", .number = 100.0 },
           { .id = "time", .number = 10.0 }, { .id = "mix", .number = 1.0 },
           { .id = "feedback", .number = 0.0 });
@@ -260,7 +252,6 @@ TEST(a_time_set_beyond_max_time_stays_at_max_time)
   impulse();
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   assert_echoes(0, 4800, 1, 1, 1.0, 0.0);
-  rig_free(&rig);
 }
 
 TEST(the_contract_holds_for_every_shape)

@@ -6,6 +6,7 @@
 #include "dsp_cpu/shared/fir_layout.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -32,14 +33,14 @@ TEST(a_designed_filter_is_its_taps_short_or_long)
   static const uint32_t lengths[] = { 3, 63, 127, 129, 2001 }; // both sides of the switch
   static const uint32_t blocks[] = { 1, 64, 100, 1024 };
   static double taps[2001];
-  float** const in = planar_noise(1, FRAMES, 1, 1.0);
-  float** const out = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
   for (size_t l = 0; l < ARRAY_LEN(lengths); ++l) {
     const FirDesign design = { FIR_BANDPASS, 500.0 / 24000.0, 3000.0 / 24000.0,
                                lengths[l],   FIR_BLACKMAN,    0.0 };
     fir_design(&design, taps);
     for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
-      FxRig rig;
+      SCOPED(rig_free) FxRig rig;
       rig_new(&rig, "fir", RATE, 1, blocks[b], { .id = "band", .text = "bandpass" },
               { .id = "frequency", .number = 500.0 }, { .id = "high", .number = 3000.0 },
               { .id = "taps", .number = lengths[l] }, { .id = "window", .text = "blackman" });
@@ -50,11 +51,8 @@ TEST(a_designed_filter_is_its_taps_short_or_long)
         ck_assert_double_eq_tol(out[0][frame], direct_sum(taps, lengths[l], in[0], frame),
                                 rig.fx->tolerance);
       }
-      rig_free(&rig);
     }
   }
-  free(out);
-  free(in);
 }
 
 TEST(latency_is_declared_for_designs_unless_compensation_is_off)
@@ -84,8 +82,8 @@ TEST(coefficients_come_from_a_file_for_all_or_for_each_channel)
     rows[i] *= 0.1F;
     exact[i / TAPS][i % TAPS] = rows[i];
   }
-  float** const in = planar_noise(2, FRAMES, 1, 1.0);
-  float** const out = planar_silence(2, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   for (uint32_t n_rows = 1; n_rows <= ROWS; ++n_rows) {
     for (uint32_t n_taps = 20; n_taps <= TAPS; n_taps += TAPS - 20U) {
       float packed[ROWS * TAPS];
@@ -93,7 +91,7 @@ TEST(coefficients_come_from_a_file_for_all_or_for_each_channel)
         memcpy(packed + r * n_taps, rows + r * TAPS, n_taps * sizeof(float));
       }
       const FxFile file = { "taps.txt", n_rows, n_taps, packed, false, 0 };
-      FxRig rig;
+      SCOPED(rig_free) FxRig rig;
       rig_new(&rig, "fir", RATE, 2, 64, { .id = "file", .text = "taps.txt", .file = &file });
       rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_RANDOM, 5);
       for (uint32_t c = 0; c < 2U; ++c) {
@@ -102,20 +100,17 @@ TEST(coefficients_come_from_a_file_for_all_or_for_each_channel)
           ck_assert_double_eq_tol(out[c][frame], expected, 2.0 * rig.fx->tolerance);
         }
       }
-      rig_free(&rig);
     }
   }
-  free(out);
-  free(in);
 }
 
 TEST(one_number_per_line_is_one_filter_for_all_channels)
 {
   static const float taps[] = { 0.5F, 0.0F, -0.25F };
   const FxFile file = { "taps.txt", 3, 1, taps, false, 0 };
-  float** const in = planar_noise(2, FRAMES, 1, 1.0);
-  float** const out = planar_silence(2, FRAMES);
-  FxRig rig;
+  SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "fir", RATE, 2, 64, { .id = "file", .text = "taps.txt", .file = &file });
   rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_RANDOM, 5);
   for (uint32_t c = 0; c < 2U; ++c) {
@@ -124,9 +119,6 @@ TEST(one_number_per_line_is_one_filter_for_all_channels)
                               2.0 * rig.fx->tolerance);
     }
   }
-  rig_free(&rig);
-  free(out);
-  free(in);
 }
 
 /// The error must name the problem and the solution.
@@ -165,13 +157,13 @@ TEST(invalid_designs_are_rejected_with_advice)
 
 TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
 {
-  float** const in = planar_noise(1, FRAMES, 1, 1.0);
-  float** const first = planar_silence(1, FRAMES);
-  float** const other = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const first = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float** const other = planar_silence(1, FRAMES);
   static const double lengths[] = { 101.0, 128.0 }; // up to the longest short one
   for (size_t l = 0; l < ARRAY_LEN(lengths); ++l) {
     for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
-      FxRig rig;
+      SCOPED(rig_free) FxRig rig;
       rig_new(&rig, "fir", RATE, 1, 200, { .id = "taps", .number = lengths[l] },
               { .id = "compensate", .number = 0.0 });
       rig_run(&rig, (const float* const*)in, split == RIG_BLOCKS ? first : other, FRAMES,
@@ -179,12 +171,8 @@ TEST(short_filters_give_the_same_bits_for_any_division_into_runs)
       if (split != RIG_BLOCKS) {
         ck_assert(max_difference(first[0], other[0], FRAMES, NULL) == 0.0);
       }
-      rig_free(&rig);
     }
   }
-  free(other);
-  free(first);
-  free(in);
 }
 
 /// The first kernel that a device runs for a filter.

@@ -2,6 +2,7 @@
 // gain multiplies by the decibels given, exactly silent at the bottom, and ramps without a click.
 
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -19,26 +20,24 @@ static float* const outs[] = { out };
 
 TEST(gain_is_in_decibels)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "gain", RATE, 1, 64, { .id = "gain", .number = -6.0 });
   signal_noise(in, FRAMES, 1);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t i = 0; i < FRAMES; ++i) {
     ck_assert_double_eq_tol(out[i], in[i] * pow(10.0, -6.0 / 20.0), rig.fx->tolerance);
   }
-  rig_free(&rig);
 }
 
 TEST(the_bottom_of_the_range_is_silence)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "gain", RATE, 1, 64, { .id = "gain", .number = -120.0 });
   signal_noise(in, FRAMES, 1);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t i = 0; i < FRAMES; ++i) {
     ck_assert(out[i] == 0.0F);
   }
-  rig_free(&rig);
 }
 
 TEST(a_change_does_not_click_and_does_not_depend_on_the_split)
@@ -46,7 +45,7 @@ TEST(a_change_does_not_click_and_does_not_depend_on_the_split)
   static float reference[FRAMES];
   signal_sine(in, FRAMES, 1000.0, RATE, 0.5, 0.0);
   for (int split = RIG_BLOCKS; split <= RIG_SINGLE; ++split) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "gain", RATE, 1, 64, { .id = "gain", .number = -20.0 });
     rig_run(&rig, ins, outs, FRAMES / 2U, (RigSplit)split, 7);
     rig_set(&rig, "gain", 0.0);
@@ -61,7 +60,6 @@ TEST(a_change_does_not_click_and_does_not_depend_on_the_split)
     } else {
       ck_assert_double_le(max_difference(out, reference, FRAMES, NULL), 0.0);
     }
-    rig_free(&rig);
   }
 }
 

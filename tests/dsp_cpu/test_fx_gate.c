@@ -8,6 +8,7 @@
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
 #include "tests/support/reference.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -40,7 +41,7 @@ gain(const uint32_t channel, const uint32_t frame)
 
 TEST(it_opens_at_the_threshold_and_not_below)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = -30.0 },
           { .id = "attack", .number = 0.1 }, { .id = "range", .number = -40.0 });
   square(0, 0, 7200, -30.01);
@@ -51,12 +52,11 @@ TEST(it_opens_at_the_threshold_and_not_below)
   }
   ck_assert_double_gt(gain(0, 7200), 0.15); // 1 - e^-0.21 of the way at once
   ck_assert_double_eq_tol(gain(0, 7300), 1.0, 1e-6);
-  rig_free(&rig);
 }
 
 TEST(hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = -30.0 },
           { .id = "hysteresis", .number = 6.0 }, { .id = "attack", .number = 0.1 },
           { .id = "hold", .number = 25.0 }, { .id = "release", .number = 1.0 });
@@ -71,7 +71,6 @@ TEST(hysteresis_keeps_it_open_and_hold_closes_it_on_the_frame)
   for (uint32_t k = 0; k < 48; ++k) {
     ck_assert_double_eq_tol(gain(0, 9000U + 1200U + k), pow(pole, k + 1.0), 1e-5);
   }
-  rig_free(&rig);
 }
 
 TEST(attack_and_release_take_their_time)
@@ -80,7 +79,7 @@ TEST(attack_and_release_take_their_time)
   for (size_t r = 0; r < ARRAY_LEN(rates); ++r) {
     const uint32_t attack = (uint32_t)lrint(rates[r] * 0.002);
     const uint32_t release = (uint32_t)lrint(rates[r] * 0.005);
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "gate", rates[r], 1, 64, { .id = "threshold", .number = -30.0 },
             { .id = "attack", .number = 2.0 }, { .id = "hold", .number = 0.0 },
             { .id = "release", .number = 5.0 });
@@ -89,20 +88,18 @@ TEST(attack_and_release_take_their_time)
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     ck_assert_double_eq_tol(gain(0, attack - 1U), 1.0 - exp(-1.0), 0.001);
     ck_assert_double_eq_tol(gain(0, 9000U + release - 1U), exp(-1.0), 0.001);
-    rig_free(&rig);
   }
 }
 
 TEST(the_bottom_of_the_range_is_silence)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = 0.0 });
   square(0, 0, FRAMES, -0.1);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   for (uint32_t i = 0; i < FRAMES; ++i) {
     ck_assert(out[0][i] == 0.0F);
   }
-  rig_free(&rig);
 }
 
 TEST(a_linked_gate_opens_for_the_loudest_channel)
@@ -110,20 +107,19 @@ TEST(a_linked_gate_opens_for_the_loudest_channel)
   square(0, 0, FRAMES, -10.0);
   square(1, 0, FRAMES, -50.0);
   for (int link = 0; link < 2; ++link) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "gate", RATE, 2, 64, { .id = "threshold", .number = -30.0 },
             { .id = "range", .number = -20.0 }, { .id = "link", .number = link });
     ck_assert_int_eq(rig.shape.coupled, link);
     rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
     ck_assert_double_eq_tol(gain(0, FRAMES - 1U), 1.0, 1e-6);
     ck_assert_double_eq_tol(gain(1, FRAMES - 1U), link ? 1.0 : 0.1, 1e-6);
-    rig_free(&rig);
   }
 }
 
 TEST(the_output_follows_the_double_precision_model)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   signal_bursts(in[0], FRAMES, 1, 1.0F);
   signal_bursts(in[1], FRAMES, 2, 1.0F);
   rig_new(&rig, "gate", RATE, 2, 64, { .id = "threshold", .number = -12.0 },
@@ -132,7 +128,6 @@ TEST(the_output_follows_the_double_precision_model)
           { .id = "range", .number = -40.0 });
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_lt(reference_difference("gate", outs, 2, FRAMES), 1e-6);
-  rig_free(&rig);
 }
 
 TEST(a_change_of_range_does_not_click)
@@ -140,7 +135,7 @@ TEST(a_change_of_range_does_not_click)
   static const double ranges_db[] = { 0.0, -120.0 };
   signal_sine(in[0], FRAMES, 100.0, RATE, 0.1, 0.5 * M_PI); // the change comes at a crest
   for (size_t r = 0; r < ARRAY_LEN(ranges_db); ++r) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "gate", RATE, 1, 64, { .id = "threshold", .number = 0.0 },
             { .id = "range", .number = -20.0 }, { .id = "release", .number = 1.0 });
     const float* const late_in[] = { in[0] + FRAMES / 2U };
@@ -151,7 +146,6 @@ TEST(a_change_of_range_does_not_click)
     const double before = max_second_difference(out[0], FRAMES / 2U);
     const double after = max_second_difference(late_out[0] + FRAMES / 4U, FRAMES / 4U);
     ck_assert_double_le(max_second_difference(out[0], FRAMES), 1.5 * fmax(before, after));
-    rig_free(&rig);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -21,10 +22,10 @@ TEST(the_listed_channels_are_flipped_exactly_and_the_others_pass)
                 { "2-3", "0110" },    { "1-4", "1111" },
                 { "3,1-2", "1110" },  { " 1 , 3 - 4 ", "1011" },
                 { "2,2,2-2", "0100" } };
-  float** const in = planar_noise(4, FRAMES, 1, 1.0);
-  float** const out = planar_silence(4, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(4, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(4, FRAMES);
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "invert", RATE, 4, 64, { .id = "channels", .text = cases[i].list });
     rig_run(&rig, (const float* const*)in, out, FRAMES, RIG_BLOCKS, 0);
     for (uint32_t c = 0; c < 4U; ++c) {
@@ -35,10 +36,7 @@ TEST(the_listed_channels_are_flipped_exactly_and_the_others_pass)
       }
       ck_assert_msg(!n_wrong, "\"%s\", channel %u", cases[i].list, c);
     }
-    rig_free(&rig);
   }
-  free(out);
-  free(in);
 }
 
 TEST(invalid_lists_are_rejected)
@@ -74,7 +72,7 @@ TEST(switching_does_not_click)
   signal_sine(in, 2U * FRAMES, 1000.0, RATE, 0.5, 0.3);
   const float* const ins[] = { in, in + FRAMES };
   float* const outs[] = { out, out + FRAMES };
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "invert", RATE, 1, 64, { .id = "on", .number = 0.0 });
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_le(max_difference(in, out, FRAMES, NULL), 0.0);
@@ -83,7 +81,6 @@ TEST(switching_does_not_click)
   ck_assert(out[2U * FRAMES - 1U] == -in[2U * FRAMES - 1U]);
   ck_assert_double_le(max_second_difference(out, 2U * FRAMES),
                       1.1 * max_second_difference(in, 2U * FRAMES));
-  rig_free(&rig);
 }
 
 TEST(it_keeps_the_rules_of_every_effect)

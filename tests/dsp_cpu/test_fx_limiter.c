@@ -9,6 +9,7 @@
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
 #include "tests/support/reference.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -89,7 +90,7 @@ TEST(nothing_exceeds_the_ceiling)
   uint64_t state = 1;
   for (uint32_t k = 0; k < 240; ++k) {
     const double ceiling = k % 7U ? -20.0 * random_unit(&state) : 0.0;
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "limiter", rates[k % 3U], 2, 200, { .id = "ceiling", .number = ceiling },
             { .id = "lookahead", .number = lookaheads_ms[k % 5U] },
             { .id = "release", .number = k % 2U ? 1.0 : 300.0 },
@@ -100,13 +101,12 @@ TEST(nothing_exceeds_the_ceiling)
     for (uint32_t c = 0; c < 2; ++c) {
       ck_assert_double_le(largest(out[c], FRAMES), pow(10.0, ceiling / 20.0));
     }
-    rig_free(&rig);
   }
 }
 
 TEST(a_moving_ceiling_holds_too)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   uint64_t state = 5;
   rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = -6.0 });
   for (uint32_t k = 0; k < 40; ++k) {
@@ -124,12 +124,11 @@ TEST(a_moving_ceiling_holds_too)
     ck_assert_double_le(top, 1.0);
     ck_assert_double_le(largest(out[0] + 960U + 960U + 72U, 80), pow(10.0, ceiling / 20.0));
   }
-  rig_free(&rig);
 }
 
 TEST(a_ceiling_that_turns_round_does_not_overshoot)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   for (uint32_t i = 0; i < FRAMES; ++i) {
     in[0][i] = 4.0F;
   }
@@ -140,7 +139,6 @@ TEST(a_ceiling_that_turns_round_does_not_overshoot)
   rig_set(&rig, "ceiling", -0.5);
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_le(largest(out[0], FRAMES), pow(10.0, -0.5 / 20.0));
-  rig_free(&rig);
 }
 
 TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
@@ -148,7 +146,7 @@ TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
   static const double lookaheads_ms[] = { 0.0, 0.1, 1.5, 20.0 };
   signal_noise(in[0], FRAMES, 1);
   for (size_t a = 0; a < ARRAY_LEN(lookaheads_ms); ++a) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = 0.0 },
             { .id = "lookahead", .number = lookaheads_ms[a] });
     const uint32_t latency = rig.shape.latency_frames;
@@ -156,13 +154,12 @@ TEST(below_the_ceiling_samples_pass_unchanged_after_the_latency)
     rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 1);
     ck_assert_double_le(largest(out[0], latency), 0.0);
     ck_assert_double_le(max_difference(in[0], out[0] + latency, FRAMES - latency, NULL), 0.0);
-    rig_free(&rig);
   }
 }
 
 TEST(the_gain_is_down_in_time_and_comes_back_with_the_release)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = 0.0 },
           { .id = "release", .number = 20.0 }, { .id = "lookahead", .number = 2.0 });
   for (uint32_t i = 0; i < FRAMES; ++i) {
@@ -176,7 +173,6 @@ TEST(the_gain_is_down_in_time_and_comes_back_with_the_release)
   // is 48.
   const double later = 1.0 - 0.75 * exp(-1.0);
   ck_assert_double_eq_tol((double)out[0][4896U + 48U + 960U] / 0.5, later, 0.002);
-  rig_free(&rig);
 }
 
 TEST(a_linked_limiter_turns_all_channels_down_alike)
@@ -184,7 +180,7 @@ TEST(a_linked_limiter_turns_all_channels_down_alike)
   signal_bursts(in[0], FRAMES, 1, 8.0F);
   signal_noise(in[1], FRAMES, 2);
   for (int link = 0; link < 2; ++link) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "limiter", RATE, 2, 64, { .id = "ceiling", .number = 0.0 },
             { .id = "link", .number = link });
     ck_assert_int_eq(rig.shape.coupled, link);
@@ -195,25 +191,23 @@ TEST(a_linked_limiter_turns_all_channels_down_alike)
           fmin(quietest, in[1][i - 72U] == 0.0F ? 1.0 : (double)(out[1][i] / in[1][i - 72U]));
     }
     ck_assert_double_eq_tol(quietest, link ? 0.125 : 1.0, 0.005);
-    rig_free(&rig);
   }
 }
 
 TEST(the_output_follows_the_double_precision_model)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   signal_bursts(in[0], FRAMES, 1, 30.0F);
   signal_bursts(in[1], FRAMES, 2, 8.0F);
   rig_new(&rig, "limiter", RATE, 2, 64, { .id = "ceiling", .number = -1.0 },
           { .id = "release", .number = 20.0 });
   rig_run(&rig, ins, outs, FRAMES, RIG_BLOCKS, 0);
   ck_assert_double_lt(reference_difference("limiter", outs, 2, FRAMES), 1e-6);
-  rig_free(&rig);
 }
 
 TEST(a_change_of_ceiling_does_not_click)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
   rig_new(&rig, "limiter", RATE, 1, 64, { .id = "ceiling", .number = 0.0 });
   const float* const late_in[] = { in[0] + FRAMES / 2U };
@@ -223,7 +217,6 @@ TEST(a_change_of_ceiling_does_not_click)
   rig_run(&rig, late_in, late_out, FRAMES / 2U, RIG_BLOCKS, 0);
   ck_assert_double_le(max_second_difference(out[0] + 72, FRAMES - 72U),
                       1.05 * max_second_difference(in[0], FRAMES));
-  rig_free(&rig);
 }
 
 TEST(a_look_ahead_beyond_the_sums_is_refused)

@@ -3,6 +3,7 @@
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -19,8 +20,9 @@ static void
 check_product(FxRig* const rig, const double* const coefficients, const uint32_t n_columns)
 {
   const uint32_t n_out = rig->shape.n_out;
-  float** const in = planar_noise(rig->n_in, FRAMES, 1, 1.0);
-  float** const out = planar_noise(n_out, FRAMES, 99, 1.0); // whatever was there is overwritten
+  SCOPED_MEMORY float** const in = planar_noise(rig->n_in, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out =
+      planar_noise(n_out, FRAMES, 99, 1.0); // whatever was there is overwritten
   rig_run(rig, (const float* const*)in, out, FRAMES, RIG_RANDOM, 3);
   double worst = 0.0;
   for (uint32_t r = 0; r < n_out; ++r) {
@@ -33,8 +35,6 @@ check_product(FxRig* const rig, const double* const coefficients, const uint32_t
     }
   }
   ck_assert_double_le(worst, rig->fx->tolerance);
-  free(out);
-  free(in);
 }
 
 TEST(rows_are_outputs_and_columns_are_inputs)
@@ -55,12 +55,11 @@ TEST(rows_are_outputs_and_columns_are_inputs)
     { "", 2, 2, 2, { 1, 0, 0, 1 } },
   };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "matrix", RATE, cases[i].n_in, 64, { .id = "rows", .text = cases[i].rows });
     ck_assert_uint_eq(rig.shape.n_out, cases[i].n_out);
     ck_assert(rig.shape.coupled);
     check_product(&rig, cases[i].coefficients, cases[i].n_columns);
-    rig_free(&rig);
   }
 }
 
@@ -77,11 +76,10 @@ TEST(every_input_reaches_every_output_by_its_own_coefficient)
       coefficients[k] = 0.25 + 0.001 * ((k * 89U) % 293U);
       at += sprintf(text + at, "%s%.3f", k == 0U ? "" : k % n_in ? " " : ";", coefficients[k]);
     }
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "matrix", RATE, n_in, 64, { .id = "rows", .text = text });
     ck_assert_uint_eq(rig.shape.n_out, n_out);
     check_product(&rig, coefficients, n_in);
-    rig_free(&rig);
   }
 }
 
@@ -186,12 +184,12 @@ TEST(a_device_finds_each_coefficient_in_its_words)
     const FxFile file = {
       .name = "m.txt", .n_channels = n_rows, .n_frames = COLUMNS, .samples = samples
     };
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     FxKernelShape shape;
     rig_new(&rig, "matrix", RATE, COLUMNS, 64, { .id = "file", .text = "m.txt", .file = &file });
     rig.fx->kernel->shape(rig.node, &shape);
     const uint32_t n_tiles = shape.passes[0].groups_per_unit; // of rows; one of 64 frames
-    uint32_t* const words = calloc(shape.data_words, sizeof(uint32_t));
+    SCOPED_MEMORY uint32_t* const words = calloc(shape.data_words, sizeof(uint32_t));
     rig.fx->kernel->data(rig.node, words);
     ck_assert_uint_eq(n_tiles, (n_rows + 7U) / 8U);
     ck_assert_uint_eq(words[n_tiles], COLUMNS * n_tiles - 1U);
@@ -201,8 +199,6 @@ TEST(a_device_finds_each_coefficient_in_its_words)
       ck_assert_double_eq(device_coefficient(words, n_tiles, k / COLUMNS, k % COLUMNS),
                           (double)samples[k]);
     }
-    free(words);
-    rig_free(&rig);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -130,12 +131,12 @@ TEST(every_mode_reaches_its_target_and_keeps_the_balance)
                 { "r128", -14.0, loudness_lufs } };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
     for (uint32_t n = 1; n <= 3U; ++n) {
-      float** const in = planar_noise(n, FRAMES, 1, 0.05);
-      float** const out = planar_silence(n, FRAMES);
+      SCOPED_MEMORY float** const in = planar_noise(n, FRAMES, 1, 0.05);
+      SCOPED_MEMORY float** const out = planar_silence(n, FRAMES);
       for (uint32_t f = 0; f < FRAMES; ++f) {
         in[n - 1U][f] *= 0.25F;
       }
-      FxRig rig;
+      SCOPED(rig_free) FxRig rig;
       normalize_new(&rig, cases[i].mode, cases[i].target_db, n);
       ck_assert(pass(&rig, in, out, FRAMES));
       ck_assert_double_le(max_difference(in[0], out[0], FRAMES, NULL), 0.0); // measures only
@@ -149,17 +150,14 @@ TEST(every_mode_reaches_its_target_and_keeps_the_balance)
       }
       ck_assert_double_le(worst, 1e-6);
       ck_assert(!finish(&rig)); // and that is all
-      rig_free(&rig);
-      free(out);
-      free(in);
     }
   }
 }
 
 TEST(a_full_scale_sine_has_its_textbook_levels)
 {
-  float** const in = planar_silence(2, FRAMES);
-  float** const out = planar_silence(2, FRAMES);
+  SCOPED_MEMORY float** const in = planar_silence(2, FRAMES);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   signal_sine(in[0], FRAMES, 997.0, RATE, 1.0, 0.0);
   signal_sine(in[1], FRAMES, 997.0, RATE, 1.0, 0.0);
   const struct {
@@ -169,21 +167,18 @@ TEST(a_full_scale_sine_has_its_textbook_levels)
                 { "rms", -3.0103, 1e-3 },
                 { "r128", 0.0, 0.1 } }; // EBU Tech 3341: 0 dBFS at 1 kHz on both is 0 LUFS
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     normalize_new(&rig, cases[i].mode, -30.0, 2);
     ck_assert(pass(&rig, in, out, FRAMES));
     ck_assert(!pass(&rig, in, out, FRAMES));
     const double gain_db = decibels((double)out[0][12] / (double)in[0][12]);
     ck_assert_double_eq_tol(gain_db, -30.0 - cases[i].level_db, cases[i].tolerance);
-    rig_free(&rig);
   }
-  free(out);
-  free(in);
 }
 
 TEST(silence_stays_silent_and_needs_no_second_pass)
 {
-  float** const in = planar_silence(2, FRAMES);
+  SCOPED_MEMORY float** const in = planar_silence(2, FRAMES);
   const char* const modes[] = { "peak", "rms", "r128" };
   for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
     for (uint32_t n_frames = 0; n_frames <= FRAMES; n_frames += FRAMES / 2U) { // an empty file too
@@ -196,38 +191,34 @@ TEST(silence_stays_silent_and_needs_no_second_pass)
       free(out);
     }
   }
-  free(in);
 }
 
 TEST(silence_around_the_signal_does_not_change_its_power)
 {
-  float** const in = planar_silence(1, FRAMES);
-  float** const out = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float** const in = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
   signal_noise(in[0] + 10000, 20000, 4);
   in[0][10000] = in[0][29999] = 0.5F;             // what counts begins and ends here
   memset(in[0] + 15000, 0, 1000 * sizeof(float)); // a pause inside counts
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   normalize_new(&rig, "rms", -20.0, 1);
   ck_assert(pass(&rig, in, out, FRAMES));
   ck_assert(!pass(&rig, in, out, FRAMES));
   float* signal[] = { out[0] + 10000 };
   ck_assert_double_eq_tol(rms_db(signal, 1, 20000), -20.0, 1e-4);
-  rig_free(&rig);
-  free(out);
-  free(in);
 }
 
 TEST(a_pass_that_was_not_finished_does_not_count)
 {
   // As when a node before this one asks for another pass: only the last one is to be measured.
   const char* const modes[] = { "peak", "rms", "r128" };
-  float** const loud = planar_noise(2, FRAMES, 1, 1.0);
-  float** const quiet = planar_noise(2, FRAMES, 2, 0.01);
-  float** const out = planar_silence(2, FRAMES);
+  SCOPED_MEMORY float** const loud = planar_noise(2, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const quiet = planar_noise(2, FRAMES, 2, 0.01);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
     float sample[2];
     for (uint32_t k = 0; k < 2U; ++k) {
-      FxRig rig;
+      SCOPED(rig_free) FxRig rig;
       normalize_new(&rig, modes[i], -20.0, 2);
       if (k) {
         rig_run(&rig, (const float* const*)loud, out, FRAMES, RIG_BLOCKS, 0);
@@ -236,33 +227,26 @@ TEST(a_pass_that_was_not_finished_does_not_count)
       ck_assert(pass(&rig, quiet, out, FRAMES));
       ck_assert(!pass(&rig, quiet, out, FRAMES));
       sample[k] = out[0][100];
-      rig_free(&rig);
     }
     ck_assert(sample[0] == sample[1]);
   }
-  free(out);
-  free(quiet);
-  free(loud);
 }
 
 TEST(samples_that_are_no_numbers_count_as_silence)
 {
-  float** const in = planar_noise(1, FRAMES, 1, 0.1);
-  float** const out = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 0.1);
+  SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
   in[0][5] = NAN;
   in[0][6] = -INFINITY;
   const char* const modes[] = { "peak", "rms", "r128" };
   for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     normalize_new(&rig, modes[i], -20.0, 1);
     ck_assert(pass(&rig, in, out, FRAMES));
     ck_assert(!pass(&rig, in, out, FRAMES));
     ck_assert(out[0][5] == 0.0F && out[0][6] == 0.0F);
     ck_assert(isfinite(out[0][7]) && out[0][7] != 0.0F);
-    rig_free(&rig);
   }
-  free(out);
-  free(in);
 }
 
 TEST(a_second_normalize_measures_the_output_of_the_first)
@@ -270,7 +254,7 @@ TEST(a_second_normalize_measures_the_output_of_the_first)
   static const char document[] = // in the order against the signal
       "add last normalize rms -20\nadd first normalize peak -30\n"
       "connect in first\nconnect first last\nconnect last out\n";
-  Rack* rack = NULL;
+  SCOPED_RACK Rack* rack = NULL;
   Engine* engine = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(!rack_parse(document, "t", NULL, &rack, &error), "%s", error.text);
@@ -296,15 +280,14 @@ TEST(a_second_normalize_measures_the_output_of_the_first)
   free(out);
   free(in);
   engine_free(engine);
-  rack_free(rack);
 }
 
 TEST(without_memory_to_measure_a_pass_fails)
 {
-  float** const in = planar_noise(2, FRAMES, 1, 0.1);
-  float** const out = planar_silence(2, FRAMES);
+  SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 0.1);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   for (failing = INIT; failing <= LOUDNESS; ++failing) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     bool again = false;
     Error error = { STATUS_OK, "" };
     normalize_new(&rig, "r128", -23.0, 2);
@@ -312,41 +295,34 @@ TEST(without_memory_to_measure_a_pass_fails)
     ck_assert_int_eq(rig.fx->finish_pass(rig.node, rig.states[0], &again, &error), STATUS_NO_MEM);
     ck_assert_str_eq(error.text, "normalize: out of memory");
     ck_assert(!again);
-    rig_free(&rig);
   }
-  free(out);
-  free(in);
 }
 
 TEST(a_mean_level_that_must_clip_is_refused)
 {
   const char* const modes[] = { "rms", "r128" };
   for (size_t i = 0; i < ARRAY_LEN(modes); ++i) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     Error error = { STATUS_OK, "" };
     const RigArg args[] = { { .id = "mode", .text = modes[i] } }; // the initial target: for peaks
     ck_assert_int_eq(rig_try(&rig, "normalize", RATE, 2, 64, true, args, 1, &error),
                      STATUS_BAD_RACK);
     normalize_new(&rig, modes[i], -3.0, 2);
-    rig_free(&rig);
   }
 }
 
 TEST(it_is_for_rendering_and_for_as_many_channels_as_the_meter_takes)
 {
   ck_assert(fx_find("normalize")->offline_only);
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   Error error = { STATUS_OK, "" };
   const RigArg args[] = { { .id = "mode", .text = "r128" } };
   ck_assert_int_eq(rig_try(&rig, "normalize", RATE, 65, 64, true, args, 1, &error),
                    STATUS_BAD_RACK);
   normalize_new(&rig, "r128", -20.0, 64);
-  float** const in = planar_noise(64, 24000, 1, 0.1);
-  float** const out = planar_silence(64, 24000);
+  SCOPED_MEMORY float** const in = planar_noise(64, 24000, 1, 0.1);
+  SCOPED_MEMORY float** const out = planar_silence(64, 24000);
   ck_assert(pass(&rig, in, out, 24000));
-  rig_free(&rig);
-  free(out);
-  free(in);
 }
 
 SUITE_MAIN("normalize")

@@ -3,6 +3,7 @@
 
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -23,7 +24,7 @@ static const char* const laws[] = { "-3dB", "-4.5dB", "-6dB" };
 static void
 gains(const uint32_t n_in, const char* const law, const double position, double result[const 2])
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "pan", RATE, n_in, 64, { .id = "position", .number = position },
           { .id = "law", .text = law });
   ck_assert_uint_eq(rig.shape.n_out, 2);
@@ -37,7 +38,6 @@ gains(const uint32_t n_in, const char* const law, const double position, double 
     ck_assert_double_le(max_difference(out[c], out[c] + 50, 50, NULL), 0.0); // from the first frame
     result[c] = out[c][99];
   }
-  rig_free(&rig);
 }
 
 TEST(one_channel_is_placed_by_the_law)
@@ -89,14 +89,13 @@ TEST(two_channels_are_balanced_with_nothing_lost_at_the_centre)
 
 TEST(each_side_keeps_its_own_channel)
 {
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "pan", RATE, 2, 64, { .id = "position", .number = 0.0 });
   signal_noise(in[0], FRAMES, 1);
   signal_noise(in[1], FRAMES, 2);
   rig_run(&rig, ins, outs, FRAMES, RIG_RANDOM, 5);
   ck_assert_double_le(max_difference(in[0], out[0], FRAMES, NULL), 0.0);
   ck_assert_double_le(max_difference(in[1], out[1], FRAMES, NULL), 0.0);
-  rig_free(&rig);
 }
 
 TEST(more_than_two_channels_are_refused)
@@ -110,7 +109,7 @@ TEST(more_than_two_channels_are_refused)
 TEST(moving_and_another_law_do_not_click)
 {
   signal_sine(in[0], FRAMES, 1000.0, RATE, 0.5, 0.0);
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "pan", RATE, 1, 64, { .id = "position", .number = -1.0 });
   const struct {
     const char* id;
@@ -127,7 +126,6 @@ TEST(moving_and_another_law_do_not_click)
                         1.05 * max_second_difference(in[0], FRAMES));
     ck_assert_double_eq_tol(out[side][FRAMES - 1U], 0.5 * in[0][FRAMES - 1U], rig.fx->tolerance);
   }
-  rig_free(&rig);
 }
 
 TEST(it_keeps_the_rules_of_every_effect)

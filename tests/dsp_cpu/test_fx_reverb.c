@@ -9,6 +9,7 @@
 #include "tests/support/fx_checks.h"
 #include "tests/support/fx_rig.h"
 #include "tests/support/reference.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -63,7 +64,7 @@ energy(const float* const x, const uint32_t n_frames)
 static double
 rt60(const double* const power, const uint32_t n_frames)
 {
-  double* const left = calloc(n_frames + 1U, sizeof(double));
+  SCOPED_MEMORY double* const left = calloc(n_frames + 1U, sizeof(double));
   for (uint32_t i = n_frames; i > 0U; --i) {
     left[i - 1U] = left[i] + power[i - 1U];
   }
@@ -78,19 +79,17 @@ rt60(const double* const power, const uint32_t n_frames)
       xy += i * level;
     }
   }
-  free(left);
   return -60.0 * (n * xx - x * x) / (n * xy - x * y);
 }
 
 static double
 rt60_of(const float* const h, const uint32_t n_frames)
 {
-  double* const power = calloc(n_frames, sizeof(double));
+  SCOPED_MEMORY double* const power = calloc(n_frames, sizeof(double));
   for (uint32_t i = 0; i < n_frames; ++i) {
     power[i] = (double)h[i] * (double)h[i];
   }
   const double result = rt60(power, n_frames);
-  free(power);
   return result;
 }
 
@@ -98,7 +97,7 @@ rt60_of(const float* const h, const uint32_t n_frames)
 static double
 rt60_at(const float* const h, const uint32_t n_frames, const double frequency_hz)
 {
-  double* const power = calloc(n_frames, sizeof(double));
+  SCOPED_MEMORY double* const power = calloc(n_frames, sizeof(double));
   const double pole = exp(-2.0 * M_PI * 300.0 / RATE);
   double complex band[4] = { 0 };
   for (uint32_t i = 0; i < n_frames; ++i) {
@@ -109,15 +108,14 @@ rt60_at(const float* const h, const uint32_t n_frames, const double frequency_hz
     power[i] = creal(x * conj(x));
   }
   const double result = rt60(power, n_frames);
-  free(power);
   return result;
 }
 
 TEST(a_stereo_reverb_follows_the_double_precision_model)
 {
-  FxRig rig;
-  float** const in = planar_noise(2, FRAMES, 1, 1.0);
-  float** const out = planar_silence(2, FRAMES);
+  SCOPED(rig_free) FxRig rig;
+  SCOPED_MEMORY float** const in = planar_noise(2, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
   rig_new(&rig, "reverb", RATE, 2, 64, { .id = "size", .number = 0.2 },
           { .id = "decay", .number = 500.0 }, { .id = "damping", .number = 4000.0 },
           { .id = "modulation", .number = 0.8 }, { .id = "predelay", .number = 5.0 },
@@ -126,16 +124,13 @@ TEST(a_stereo_reverb_follows_the_double_precision_model)
   rig_set(&rig, "decay", 3000.0);
   run_part(&rig, in, out, FRAMES / 2U, FRAMES);
   ck_assert_double_lt(reference_difference("reverb_stereo", out, 2, FRAMES), 1e-6);
-  rig_free(&rig);
-  free(out);
-  free(in);
 }
 
 TEST(a_reverb_of_the_greatest_width_follows_it_too)
 {
-  FxRig rig;
-  float** const in = planar_silence(FX_MAX_CHANNELS, FRAMES);
-  float** const out = planar_silence(FX_MAX_CHANNELS, FRAMES);
+  SCOPED(rig_free) FxRig rig;
+  SCOPED_MEMORY float** const in = planar_silence(FX_MAX_CHANNELS, FRAMES);
+  SCOPED_MEMORY float** const out = planar_silence(FX_MAX_CHANNELS, FRAMES);
   for (uint32_t group = 0; group < FX_MAX_CHANNELS / 16U; ++group) {
     signal_noise(in[16U * group + group % 16U], FRAMES, 1U + group);
   }
@@ -146,9 +141,6 @@ TEST(a_reverb_of_the_greatest_width_follows_it_too)
   run(&rig, in, out, FRAMES);
   float* const kept[] = { out[0], out[85], out[600], out[1023] };
   ck_assert_double_lt(reference_difference("reverb_many", kept, 4, FRAMES), 1e-6);
-  rig_free(&rig);
-  free(out);
-  free(in);
 }
 
 TEST(rt60_is_the_decay_at_every_size_and_rate)
@@ -164,11 +156,10 @@ TEST(rt60_is_the_decay_at_every_size_and_rate)
             { .id = "decay", .number = decay }, { .id = "damping", .number = 20000.0 },
             { .id = "modulation", .number = k % 3U ? 1.0 : 0.0 }, { .id = "mix", .number = 1.0 });
     const uint32_t n_frames = (uint32_t)(rate * (decay * 1.2e-3 + 0.1));
-    float** const h = impulse_response(&rig, n_frames);
+    SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
     const double measured = rt60_of(h[0], n_frames) / rate * 1000.0;
     ck_assert_msg(fabs(measured / decay - 1.0) < 0.02, "%g Hz, size %g, decay %g ms: %g ms", rate,
                   sizes[k / 2U % 4U], decay, measured);
-    free(h);
   }
 }
 
@@ -180,11 +171,10 @@ TEST(the_decay_is_half_at_the_damping_frequency)
     rig_new(&rig, "reverb", RATE, 1, 64, { .id = "decay", .number = 2000.0 },
             { .id = "damping", .number = dampings_hz[d] }, { .id = "mix", .number = 1.0 });
     const uint32_t n_frames = 120000;
-    float** const h = impulse_response(&rig, n_frames);
+    SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
     const double half = rt60_at(h[0], n_frames, dampings_hz[d]) / RATE;
     ck_assert_msg(fabs(half - 1.0) < 0.1, "%g Hz: %g s", dampings_hz[d], half); // of a band
     ck_assert_double_eq_tol(rt60_at(h[0], n_frames, 60.0) / RATE, 2.0, 0.2);
-    free(h);
   }
 }
 
@@ -200,14 +190,13 @@ TEST(the_level_depends_on_neither_size_nor_decay_nor_width)
     rig_new(&rig, "reverb", RATE, n, 256, { .id = "size", .number = sizes[k / 3U % 3U] },
             { .id = "decay", .number = decays_ms[k / 9U] }, { .id = "damping", .number = 20000.0 },
             { .id = "mix", .number = 1.0 });
-    float** const h = impulse_response(&rig, n_frames);
+    SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
     double total = 0.0;
     for (uint32_t c = 0; c < n; ++c) {
       total += energy(h[c], n_frames);
     }
     ck_assert_msg(fabs(0.5 * decibels(total)) < 0.6, "size %g, decay %g, %u wide: %g dB",
                   sizes[k / 3U % 3U], decays_ms[k / 9U], n, 0.5 * decibels(total));
-    free(h);
   }
 }
 
@@ -216,7 +205,7 @@ TEST(outputs_are_uncorrelated)
   FxRig rig;
   rig_new(&rig, "reverb", RATE, 40, 64, { .id = "mix", .number = 1.0 });
   const uint32_t n_frames = 48000;
-  float** const h = impulse_response(&rig, n_frames);
+  SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
   for (uint32_t a = 0; a < 40; ++a) {
     for (uint32_t b = 0; b < a; ++b) {
       double product = 0.0;
@@ -228,7 +217,6 @@ TEST(outputs_are_uncorrelated)
                     product);
     }
   }
-  free(h);
 }
 
 TEST(the_default_is_dense_as_noise_within_a_tenth_of_a_second)
@@ -237,7 +225,7 @@ TEST(the_default_is_dense_as_noise_within_a_tenth_of_a_second)
   rig_new(&rig, "reverb", RATE, 1, 64, { .id = "mix", .number = 1.0 });
   const uint32_t n_frames = 24000;
   const uint32_t window = 1920; // 40 ms
-  float** const h = impulse_response(&rig, n_frames);
+  SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
   for (uint32_t first = 4800; first + window <= n_frames; first += window / 2U) {
     // Gaussian noise has 31.7 % of its samples beyond one standard deviation (J. S. Abel,
     // P. Huang, "A Simple, Robust Measure of Reverberation Echo Density", AES 121, 2006).
@@ -249,7 +237,6 @@ TEST(the_default_is_dense_as_noise_within_a_tenth_of_a_second)
     const double density = n_beyond / (0.3173 * window);
     ck_assert_msg(density > 0.8 && density < 1.2, "%g at frame %u", density, first);
   }
-  free(h);
 }
 
 TEST(it_begins_after_the_predelay_and_ends_with_the_tail)
@@ -262,7 +249,7 @@ TEST(it_begins_after_the_predelay_and_ends_with_the_tail)
   ck_assert_uint_ge(tail, 4800U + 19200U);
   ck_assert_uint_lt(tail, 4800U + 19200U + 2000U);
   const uint32_t n_frames = (uint32_t)tail + 4800U;
-  float** const h = impulse_response(&rig, n_frames);
+  SCOPED_MEMORY float** const h = impulse_response(&rig, n_frames);
   uint32_t first = 0;
   while (h[0][first] == 0.0F) {
     ++first;
@@ -273,17 +260,16 @@ TEST(it_begins_after_the_predelay_and_ends_with_the_tail)
   ck_assert_double_lt(decibels(after), -120.0);
   ck_assert_double_gt(decibels(sqrt(energy(h[0] + tail - 4800, 4800) / energy(h[0], n_frames))),
                       -135.0); // and not much too long
-  free(h);
 }
 
 TEST(the_longest_decay_at_every_extreme_only_decays)
 {
   static const double ends[][2] = { { 0.0, 1.0 }, { 200.0, 20000.0 }, { 0.0, 1.0 } };
-  float** const in = planar_noise(2, 24000, 1, 1.0);
-  float** const silence = planar_silence(2, 24000);
-  float** const out = planar_silence(2, 24000);
+  SCOPED_MEMORY float** const in = planar_noise(2, 24000, 1, 1.0);
+  SCOPED_MEMORY float** const silence = planar_silence(2, 24000);
+  SCOPED_MEMORY float** const out = planar_silence(2, 24000);
   for (uint32_t k = 0; k < 8; ++k) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "reverb", RATE, 2, 256, { .id = "decay", .number = 60000.0 },
             { .id = "size", .number = ends[0][k & 1U] },
             { .id = "damping", .number = ends[1][k >> 1U & 1U] },
@@ -299,11 +285,7 @@ TEST(the_longest_decay_at_every_extreme_only_decays)
                     now); // fluctuates by beats, falls by 2 dB in two seconds
       last = now;
     }
-    rig_free(&rig);
   }
-  free(out);
-  free(silence);
-  free(in);
 }
 
 TEST(a_flurry_of_changes_stays_bounded)
@@ -316,9 +298,9 @@ TEST(a_flurry_of_changes_stays_bounded)
                  { "modulation", 0.0, 1.0 },
                  { "predelay", 0.0, 200.0 },
                  { "mix", 0.0, 1.0 } };
-  float** const in = planar_noise(2, 48, 1, 1.0);
-  float** const out = planar_silence(2, 48);
-  FxRig rig;
+  SCOPED_MEMORY float** const in = planar_noise(2, 48, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(2, 48);
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "reverb", RATE, 2, 64, { .id = "size", .number = 0.0 });
   uint64_t random = 1;
   double peak = 0.0;
@@ -333,9 +315,6 @@ TEST(a_flurry_of_changes_stays_bounded)
     }
   }
   ck_assert_double_lt(peak, 30.0);
-  rig_free(&rig);
-  free(out);
-  free(in);
 }
 
 TEST(changes_do_not_click)
@@ -346,12 +325,12 @@ TEST(changes_do_not_click)
   } changes[] = { { "mix", 0.0 },        { "mix", 1.0 },       { "decay", 100.0 },
                   { "decay", 60000.0 },  { "damping", 200.0 }, { "damping", 20000.0 },
                   { "modulation", 1.0 }, { "predelay", 100.0 } };
-  float** const in = planar_silence(2, 96000);
-  float** const out = planar_silence(2, 96000);
+  SCOPED_MEMORY float** const in = planar_silence(2, 96000);
+  SCOPED_MEMORY float** const out = planar_silence(2, 96000);
   signal_sine(in[0], 96000, 400.0, RATE, 0.5, 0.0);
   signal_sine(in[1], 96000, 400.0, RATE, 0.5, 0.0);
   for (size_t c = 0; c < ARRAY_LEN(changes); ++c) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     rig_new(&rig, "reverb", RATE, 2, 64, { .id = "decay", .number = 1000.0 },
             { .id = "modulation", .number = 0.0 }, { .id = "mix", .number = 0.5 });
     run_part(&rig, in, out, 0, 48000);
@@ -364,18 +343,15 @@ TEST(changes_do_not_click)
       ck_assert_msg(between <= 1.5 * fmax(before, after), "%s %g: %g between %g and %g",
                     changes[c].id, changes[c].value, between, before, after);
     }
-    rig_free(&rig);
   }
-  free(out);
-  free(in);
 }
 
 TEST(modulation_sets_in_without_corners)
 {
-  float** const in = planar_silence(1, 144000);
-  float** const out = planar_silence(1, 144000);
+  SCOPED_MEMORY float** const in = planar_silence(1, 144000);
+  SCOPED_MEMORY float** const out = planar_silence(1, 144000);
   signal_sine(in[0], 144000, 50.0, RATE, 0.5, 0.0);
-  FxRig rig;
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "reverb", RATE, 1, 64, { .id = "decay", .number = 1000.0 },
           { .id = "modulation", .number = 0.0 }, { .id = "mix", .number = 1.0 });
   run_part(&rig, in, out, 0, 72000);
@@ -386,24 +362,18 @@ TEST(modulation_sets_in_without_corners)
   const double between = max_second_difference(out[0] + 72000 - 2, 36000);
   ck_assert_msg(between <= 1.5 * fmax(before, after), "%g between %g and %g", between, before,
                 after);
-  rig_free(&rig);
-  free(out);
-  free(in);
 }
 
 TEST(without_mix_samples_pass_unchanged)
 {
-  float** const in = planar_noise(3, FRAMES, 1, 1.0);
-  float** const out = planar_silence(3, FRAMES);
-  FxRig rig;
+  SCOPED_MEMORY float** const in = planar_noise(3, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(3, FRAMES);
+  SCOPED(rig_free) FxRig rig;
   rig_new(&rig, "reverb", RATE, 3, 64, { .id = "mix", .number = 0.0 });
   run(&rig, in, out, FRAMES);
   for (uint32_t c = 0; c < 3; ++c) {
     ck_assert_double_le(max_difference(in[c], out[c], FRAMES, NULL), 0.0);
   }
-  rig_free(&rig);
-  free(out);
-  free(in);
 }
 
 TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
@@ -411,13 +381,12 @@ TEST(a_device_has_a_group_of_threads_for_each_tile_of_a_block_up_to_eight)
   static const uint32_t blocks[] = { 1, 64, 65, 128, 129, 512, 4096 };
   static const uint32_t tiles[] = { 1, 1, 2, 2, 3, 8, 8 };
   for (size_t b = 0; b < ARRAY_LEN(blocks); ++b) {
-    FxRig rig;
+    SCOPED(rig_free) FxRig rig;
     FxKernelShape kernel;
     rig_new(&rig, "reverb", RATE, 80, blocks[b], { .id = "mix", .number = 1.0 });
     rig.fx->kernel->shape(rig.node, &kernel);
     ck_assert_uint_eq(kernel.passes[0].groups_per_unit, 2U * tiles[b]); // 64 channels, and 16
     ck_assert_uint_eq(kernel.passes[2].groups_per_unit, 5U * tiles[b]); // 16 channels each
-    rig_free(&rig);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "dsp_cpu/partition.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/reference.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -86,10 +87,9 @@ convolve_with(float* const taps, const uint64_t n_taps, const uint32_t number,
               const uint32_t block, const Split split)
 {
   Partition* const partition = new_partition((PartitionSize){ n_taps, 1, 1, block }, &taps);
-  void* const state = new_state(partition, number);
+  SCOPED_MEMORY void* const state = new_state(partition, number);
   convolve(partition, state, in, 1, out, 1, n_frames, block, split);
   partition_free(partition);
-  free(state);
 }
 
 static double
@@ -123,16 +123,13 @@ static void
 check_size(const uint64_t n_taps, const uint32_t block, const Split split)
 {
   const uint32_t n_frames = (uint32_t)n_taps + 2U * block + 2000U;
-  float* const taps = response(n_taps, 2);
-  float** const in = planar_noise(1, n_frames, 1, 1.0);
-  float** const out = planar_silence(1, n_frames);
+  SCOPED_MEMORY float* const taps = response(n_taps, 2);
+  SCOPED_MEMORY float** const in = planar_noise(1, n_frames, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(1, n_frames);
   convolve_with(taps, n_taps, block % 5U, in, out, n_frames, block, split);
   const double worst = worst_error(taps, n_taps, in[0], out[0], n_frames);
   ck_assert_msg(worst < LIMIT, "%llu taps, block %u, split %d: %.1f dB", (unsigned long long)n_taps,
                 block, (int)split, decibels(worst));
-  free(out);
-  free(in);
-  free(taps);
 }
 
 static const uint32_t blocks[] = {
@@ -176,18 +173,15 @@ TEST(the_output_agrees_with_scipy)
                 { 48000, 60000, 40000 },
                 { 500000, 520000, 500000 } };
   for (size_t c = 0; c < ARRAY_LEN(cases); ++c) {
-    float* const taps = response(cases[c].n_taps, 2);
-    float** const in = planar_noise(1, cases[c].n_frames, 1, 1.0);
-    float** const out = planar_silence(1, cases[c].n_frames);
+    SCOPED_MEMORY float* const taps = response(cases[c].n_taps, 2);
+    SCOPED_MEMORY float** const in = planar_noise(1, cases[c].n_frames, 1, 1.0);
+    SCOPED_MEMORY float** const out = planar_silence(1, cases[c].n_frames);
     convolve_with(taps, cases[c].n_taps, 0, in, out, cases[c].n_frames, 64, SPLIT_BLOCKS);
     char name[64];
     snprintf(name, sizeof(name), "convolution_%u", cases[c].n_taps);
     float* const kept[] = { out[0] + cases[c].first };
     const double worst = reference_difference(name, kept, 1, cases[c].n_frames - cases[c].first);
     ck_assert_msg(worst < LIMIT, "%u taps: %.1f dB", cases[c].n_taps, decibels(worst));
-    free(out);
-    free(in);
-    free(taps);
   }
 }
 
@@ -230,15 +224,15 @@ check_rest(const uint32_t rest)
 {
   enum { TAPS = 5000, BLOCK = 64, SOUND = 15040, PASSAGE = 20032 };
   const uint32_t n_frames = rest + PASSAGE;
-  float* const taps = response(TAPS, 2);
-  float** const sound = planar_noise(1, PASSAGE, 3, 1.0);
-  float** const late = planar_silence(1, n_frames);
-  float** const fresh_out = planar_silence(1, PASSAGE);
-  float** const late_out = planar_noise(1, n_frames, 1, 1.0);
+  SCOPED_MEMORY float* const taps = response(TAPS, 2);
+  SCOPED_MEMORY float** const sound = planar_noise(1, PASSAGE, 3, 1.0);
+  SCOPED_MEMORY float** const late = planar_silence(1, n_frames);
+  SCOPED_MEMORY float** const fresh_out = planar_silence(1, PASSAGE);
+  SCOPED_MEMORY float** const late_out = planar_noise(1, n_frames, 1, 1.0);
   memset(sound[0] + SOUND, 0, (PASSAGE - SOUND) * sizeof(float));
   memcpy(late[0] + rest, sound[0], PASSAGE * sizeof(float));
   Partition* const partition = new_partition((PartitionSize){ TAPS, 1, 1, BLOCK }, &taps);
-  void* const fresh = new_state(partition, 1);
+  SCOPED_MEMORY void* const fresh = new_state(partition, 1);
   convolve(partition, fresh, sound, 1, fresh_out, 1, PASSAGE, BLOCK, SPLIT_BLOCKS);
   convolve(partition, fresh, late, 1, late_out, 1, n_frames, BLOCK, SPLIT_BLOCKS);
   if (rest > 20U * TAPS) {
@@ -247,17 +241,10 @@ check_rest(const uint32_t rest)
   for (uint32_t i = TAPS; i < rest; ++i) {
     ck_assert(late_out[0][i] == 0.0F);
   }
-  void* const waiting = new_state(partition, 1);
+  SCOPED_MEMORY void* const waiting = new_state(partition, 1);
   convolve(partition, waiting, late, 1, late_out, 1, n_frames, BLOCK, SPLIT_BLOCKS);
   ck_assert(max_difference(late_out[0] + rest, fresh_out[0], PASSAGE, NULL) == 0.0);
   partition_free(partition);
-  free(waiting);
-  free(fresh);
-  free(late_out);
-  free(fresh_out);
-  free(late);
-  free(sound);
-  free(taps);
 }
 
 TEST(the_same_sound_gives_the_same_bits_after_any_rest)
@@ -269,15 +256,12 @@ TEST(the_same_sound_gives_the_same_bits_after_any_rest)
 TEST(an_impulse_gives_the_response)
 {
   enum { TAPS = 3000, FRAMES = 4096 };
-  float* const taps = response(TAPS, 2);
-  float** const in = planar_silence(1, FRAMES);
-  float** const out = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float* const taps = response(TAPS, 2);
+  SCOPED_MEMORY float** const in = planar_silence(1, FRAMES);
+  SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
   in[0][37] = 1.0F;
   convolve_with(taps, TAPS, 0, in, out, FRAMES, 100, SPLIT_BLOCKS);
   ck_assert_double_le(max_difference(out[0] + 37, taps, TAPS, NULL), 1e-7);
-  free(out);
-  free(in);
-  free(taps);
 }
 
 /// Noise through a response that begins late: what a new state holds must add nothing before.
@@ -285,19 +269,16 @@ TEST(before_the_response_begins_the_output_is_exactly_zero)
 {
   enum { TAPS = 9000, FRAMES = 8192 };
   static const uint32_t sizes[] = { 64, 100 };
-  float* const taps = calloc(TAPS, sizeof(float));
+  SCOPED_MEMORY float* const taps = calloc(TAPS, sizeof(float));
   taps[TAPS - 1] = 1.0F;
   for (size_t b = 0; b < ARRAY_LEN(sizes); ++b) {
-    float** const in = planar_noise(1, FRAMES, 1, 1.0);
-    float** const out = planar_noise(1, FRAMES, 2, 1.0);
+    SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
+    SCOPED_MEMORY float** const out = planar_noise(1, FRAMES, 2, 1.0);
     convolve_with(taps, TAPS, 3, in, out, FRAMES, sizes[b], SPLIT_BLOCKS);
     for (uint32_t i = 0; i < FRAMES / 2U; ++i) { // then the last partition's rounding begins
       ck_assert_msg(out[0][i] == 0.0F, "block %u, frame %u: %g", sizes[b], i, (double)out[0][i]);
     }
-    free(out);
-    free(in);
   }
-  free(taps);
 }
 
 SUITE_MAIN("partition")

@@ -7,6 +7,7 @@
 
 #include "dsp_cpu/partition_kernel.h"
 #include "dsp_cpu/shared/partition_layout.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -111,7 +112,7 @@ check_bin(const uint32_t* const words, const float* const taps, const uint64_t n
 TEST(spectra_are_the_transforms_of_the_taps)
 {
   enum { BLOCK = 32, PERIOD = 512, TAPS = 2500, IN = 2, OUT = 3, HEAD = 32, TAIL = 3 };
-  float* const taps = calloc((size_t)IN * OUT * TAPS, sizeof(float));
+  SCOPED_MEMORY float* const taps = calloc((size_t)IN * OUT * TAPS, sizeof(float));
   ck_assert_ptr_nonnull(taps);
   signal_noise(taps, (size_t)IN * OUT * TAPS, 1);
   const PartitionKernelSpec spec = { taps, TAPS, IN, OUT, 1, 1, BLOCK };
@@ -146,7 +147,6 @@ TEST(spectra_are_the_transforms_of_the_taps)
   }
   free(words);
   partition_kernel_free(kernel);
-  free(taps);
 }
 
 TEST(sizes_beyond_32_bits_are_rejected)

@@ -14,6 +14,7 @@
 #include "tests/support/device_suite.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/rack_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 
 #include <math.h>
@@ -30,12 +31,11 @@ static float**
 play(const Backend* const backend, const char* const rack, const Format* const format,
      float** const in, const uint32_t n_frames)
 {
-  RackRig rig;
+  SCOPED(rack_rig_free) RackRig rig;
   rack_rig_new(&rig, backend, NULL, rack, format, NULL, 0U);
   float** const out = planar_silence(rack_rig_n_out(&rig), n_frames);
   rack_rig_run(&rig, (const float* const*)in, out, n_frames, RIG_BLOCKS, 0U);
   ck_assert_uint_eq(rig.player.counts.units_reset, 0);
-  rack_rig_free(&rig);
   return out;
 }
 
@@ -148,9 +148,9 @@ check_hard(const Hard* const filter, const uint32_t block_frames, const double m
   const Format format = { .rate_hz = filter->rate_hz,
                           .block_frames = block_frames,
                           .n_in = HARD_SIGNALS };
-  float** const in = hard_signals(filter, n_frames);
-  float** const out = play(device, filter->rack, &format, in, n_frames);
-  float** const cpu = play(&backend_cpu, filter->rack, &format, in, n_frames);
+  SCOPED_MEMORY float** const in = hard_signals(filter, n_frames);
+  SCOPED_MEMORY float** const out = play(device, filter->rack, &format, in, n_frames);
+  SCOPED_MEMORY float** const cpu = play(&backend_cpu, filter->rack, &format, in, n_frames);
   long double* const exact = calloc(n_frames, sizeof(long double));
   ck_assert_ptr_nonnull(exact);
   Section sections[CASCADE_MAX_SECTIONS];
@@ -177,9 +177,6 @@ check_hard(const Hard* const filter, const uint32_t block_frames, const double m
   ck_assert_double_le(worst, TOLERANCE * fmax(1.0, peak));
   ck_assert_double_le(worst_cpu, TOLERANCE * fmax(1.0, peak));
   free(exact);
-  free(in);
-  free(out);
-  free(cpu);
 }
 
 TEST(the_hardest_filters_stay_within_120_db_of_extended_precision)
@@ -205,14 +202,13 @@ play_changes(const char* const rack, const char* const param, const double* cons
   signal_sine(in[1], FRAMES, 1000.0, 48000.0, 0.25, 0.0);
   float** outs[2];
   for (uint32_t r = 0; r < 2U; ++r) {
-    RackRig rig;
+    SCOPED(rack_rig_free) RackRig rig;
     rack_rig_new(&rig, r ? &backend_cpu : device, NULL, rack, &format, NULL, 0U);
     outs[r] = planar_silence(CHANNELS, FRAMES);
     for (uint32_t v = 0; v < n_values; ++v) {
       rack_rig_set(&rig, "x", param, values[v], 1000U + v * step_frames);
     }
     rack_rig_run(&rig, (const float* const*)in, outs[r], FRAMES, RIG_RANDOM, 8U);
-    rack_rig_free(&rig);
   }
   double worst = 0.0;
   for (uint32_t c = 0; c < CHANNELS; ++c) {
@@ -255,7 +251,7 @@ static uint32_t
 count_launches(const char* const rack, const uint32_t n_channels)
 {
   const Format format = { .rate_hz = 48000.0, .block_frames = 64U, .n_in = n_channels };
-  RackRig rig;
+  SCOPED(rack_rig_free) RackRig rig;
   rack_rig_new(&rig, device, NULL, rack, &format, NULL, 0U);
   const Plan* const plan = rig.player.plan;
   ck_assert_uint_eq(plan->n_stages, 1);
@@ -269,12 +265,10 @@ count_launches(const char* const rack, const uint32_t n_channels)
                            .out_rows = plan->stages[0].out_rows,
                            .n_out_rows = plan->stages[0].n_out_rows,
                            .n_nodes = plan->n_nodes };
-  StageTables tables;
+  SCOPED(stage_tables_clear) StageTables tables;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(!stage_tables_new(&spec, &tables, &error), "%s", error.text);
   const uint32_t n_launches = tables.n_launches - 1U;
-  stage_tables_clear(&tables);
-  rack_rig_free(&rig);
   return n_launches;
 }
 
@@ -307,9 +301,8 @@ TEST(filters_in_a_row_are_one_launch)
   // A gain in between has a kernel of its own.
   ck_assert_uint_eq(count_launches("a: lowpass | b: peaking | g: gain | c: notch | d: peaking", 2U),
                     3);
-  char* const longest = row_of_filters(40U);
+  SCOPED_MEMORY char* const longest = row_of_filters(40U);
   ck_assert_uint_eq(count_launches(longest, 2U), 2); // 32 and 8
-  free(longest);
 }
 
 typedef struct Chained {

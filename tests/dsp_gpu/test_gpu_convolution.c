@@ -13,6 +13,7 @@
 #include "tests/support/device_suite.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/rack_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 
 #include <math.h>
@@ -83,13 +84,12 @@ play_on(const Play* const play, const uint32_t which)
   const Case* const c = play->c;
   const Format format = { .rate_hz = RATE_HZ, .block_frames = c->block, .n_in = c->n_in };
   const RackRigFile file = { "ir", &play->file };
-  RackRig rig;
+  SCOPED(rack_rig_free) RackRig rig;
   rack_rig_new(&rig, which ? &backend_cpu : device, NULL, c->chain, &format, &file, 1U);
   ck_assert_uint_eq(rack_rig_n_out(&rig), c->n_out);
   rack_rig_run(&rig, (const float* const*)play->in, play->out[which], play->n_frames, c->split,
                c->block);
   const uint64_t n_reset = rig.player.counts.units_reset;
-  rack_rig_free(&rig);
   return n_reset;
 }
 
@@ -142,7 +142,7 @@ worst_difference(const Play* const play)
 static void
 check(const Case* const c)
 {
-  Play play = play_new(c);
+  SCOPED(play_free) Play play = play_new(c);
   ck_assert_uint_eq(play_on(&play, 0U), 0U);
   ck_assert_uint_eq(play_on(&play, 1U), 0U);
   const double error = worst_error(&play);
@@ -153,7 +153,6 @@ check(const Case* const c)
   fflush(stdout);
   ck_assert_double_le(error, TOLERANCE);
   ck_assert_double_le(difference, TOLERANCE);
-  play_free(&play);
 }
 
 TEST(a_response_of_any_length_is_convolved)
@@ -226,7 +225,7 @@ TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
   const uint32_t from = 3000;
   const uint32_t to = 313U * 64U; // within a block, rounding would come before the sound
   const Case c = { "x: convolver ir", 2, 2, 4, 4500, 64, RIG_BLOCKS, 30000 };
-  Play play = play_new(&c);
+  SCOPED(play_free) Play play = play_new(&c);
   for (uint32_t i = 0; i < c.n_in; ++i) {
     memset(play.in[i] + from, 0, (to - from) * sizeof(float));
   }
@@ -240,44 +239,39 @@ TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
       ck_assert_msg(play.out[0][o][k] == 0.0F, "frame %u is %g", k, (double)play.out[0][o][k]);
     }
   }
-  play_free(&play);
 }
 
 TEST(an_exchanged_response_fades_in_as_on_the_cpu)
 {
   const Case first = { "x: convolver ir", 2, 2, 1, 5000, 64, RIG_BLOCKS, 12000 };
   const Case second = { "x: convolver other", 2, 2, 4, 700, 64, RIG_BLOCKS, 12000 };
-  Play play = play_new(&first);
-  Play other = play_new(&second);
+  SCOPED(play_free) Play play = play_new(&first);
+  SCOPED(play_free) Play other = play_new(&second);
   const RackRigFile files[] = { { "ir", &play.file }, { "other", &other.file } };
   const Format format = { .rate_hz = RATE_HZ, .block_frames = first.block, .n_in = first.n_in };
   const uint32_t half = 6016;
   for (uint32_t which = 0; which < 2U; ++which) {
-    RackRig rig;
+    SCOPED(rack_rig_free) RackRig rig;
     rack_rig_new(&rig, which ? &backend_cpu : device, NULL, first.chain, &format, files, 2U);
     rack_rig_run(&rig, (const float* const*)play.in, play.out[which], half, RIG_BLOCKS, 0U);
     rack_rig_edit(&rig, second.chain);
     const float* const in[] = { play.in[0] + half, play.in[1] + half };
     float* const out[] = { play.out[which][0] + half, play.out[which][1] + half };
     rack_rig_run(&rig, in, out, play.n_frames - half, RIG_BLOCKS, 0U);
-    rack_rig_free(&rig);
   }
   ck_assert_double_le(worst_difference(&play), TOLERANCE);
-  play_free(&other);
-  play_free(&play);
 }
 
 /// One input is not finite at one frame.
 static void
 check_fault(const Case* const c, const uint32_t frame, const float fault, const uint64_t n_reset)
 {
-  Play play = play_new(c);
+  SCOPED(play_free) Play play = play_new(c);
   play.in[c->n_in - 1U][frame] = fault;
   const uint64_t n_device = play_on(&play, 0U);
   ck_assert_uint_eq(n_device, n_reset);
   ck_assert_uint_eq(play_on(&play, 1U), n_reset);
   ck_assert_double_le(worst_difference(&play), TOLERANCE);
-  play_free(&play);
 }
 
 TEST(a_unit_restarts_after_a_non_finite_output)

@@ -6,6 +6,7 @@
 #include "tests/support/fake_cuda/cuda_rig.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/fake_cuda/fake_nvrtc.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <pthread.h>
@@ -24,7 +25,7 @@ find(const uint32_t launch, const FakeKind kind, const char* const kernel)
 
 TEST(the_driver_is_set_up_for_real_time)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   ck_assert_str_eq(fake_module_loading(), "EAGER");
   ck_assert_uint_eq(fake_context_flags(), CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST);
   ck_assert_str_eq(fake_loaded_kernel(), KERNEL);
@@ -41,7 +42,6 @@ TEST(the_driver_is_set_up_for_real_time)
   }
   ck_assert_str_eq(fake_nvrtc_options(),
                    "--gpu-architecture=sm_90 --std=c++14 --fmad=true -DGROUP_SIZE=64");
-  cuda_rig_free(&rig);
 }
 
 TEST(a_device_is_described)
@@ -65,7 +65,7 @@ TEST(memory_is_zeroed_and_copied_in_pieces)
   enum { N_BYTES = 3 * 1024 * 1024 + 5 }; // several pieces of the staging memory, and a rest
   static char bytes[N_BYTES];
   static char back[N_BYTES];
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   GpuBuffer* buffer = NULL;
   Error error = { 0 };
   const uint64_t n_free = gpu_cuda.free_bytes(rig.device);
@@ -83,12 +83,11 @@ TEST(memory_is_zeroed_and_copied_in_pieces)
   ck_assert_int_eq(gpu_cuda.buffer_write(buffer, 8, bytes, N_BYTES, &error), STATUS_BAD_ARG);
   ck_assert_int_eq(gpu_cuda.buffer_read(buffer, SIZE_MAX, back, 2, &error), STATUS_BAD_ARG);
   gpu_cuda.buffer_free(buffer);
-  cuda_rig_free(&rig);
 }
 
 TEST(host_memory_is_mapped_and_zeroed)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   GpuHostMemory* host = NULL;
   Error error = { 0 };
   ck_assert(!gpu_cuda.host_new(rig.device, 1000, &host, &error));
@@ -103,12 +102,11 @@ TEST(host_memory_is_mapped_and_zeroed)
     }
   }
   gpu_cuda.host_free(host);
-  cuda_rig_free(&rig);
 }
 
 TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   float samples[RIG_FRAMES];
   Error error;
   for (uint64_t block = 1; block <= 8; ++block) {
@@ -134,12 +132,11 @@ TEST(every_transfer_is_asynchronous_pinned_and_in_its_stream)
   ck_assert_ptr_ne(streams[FAKE_COPY_IN], streams[FAKE_KERNEL]);
   ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_KERNEL]);
   ck_assert_ptr_ne(streams[FAKE_COPY_OUT], streams[FAKE_COPY_IN]);
-  cuda_rig_free(&rig);
 }
 
 TEST(samples_and_state_go_through_all_slots)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   float expected = 0.0F;
   for (uint64_t block = 1; block <= 12; ++block) {
     const uint32_t slot = (uint32_t)(block % RIG_SLOTS);
@@ -150,12 +147,11 @@ TEST(samples_and_state_go_through_all_slots)
     ck_assert_float_eq(cuda_rig_out(&rig, slot)[0], expected);
     ck_assert_float_eq(cuda_rig_out(&rig, slot)[RIG_FRAMES - 1U], expected);
   }
-  cuda_rig_free(&rig);
 }
 
 TEST(done_is_written_after_everything_else)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   fake_hold(true);
   cuda_rig_submit(&rig, 0, 1, 3.0F);
   const uint32_t copy_in = find(1, FAKE_COPY_IN, NULL);
@@ -170,12 +166,11 @@ TEST(done_is_written_after_everything_else)
   fake_run(done);
   ck_assert(cuda_rig_is_done(&rig, 0, 1));
   ck_assert_float_eq(cuda_rig_out(&rig, 0)[0], 3.0F);
-  cuda_rig_free(&rig);
 }
 
 TEST(copies_of_one_block_overlap_kernels_of_another)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   fake_hold(true);
   for (uint64_t block = 1; block <= 4; ++block) { // block k + 1 is enqueued, and k waits to run
     cuda_rig_submit(&rig, (uint32_t)(block - 1U), block, 1.0F);
@@ -201,7 +196,6 @@ TEST(copies_of_one_block_overlap_kernels_of_another)
     ck_assert(cuda_rig_is_done(&rig, slot, slot + 1U));
     ck_assert_float_eq(cuda_rig_out(&rig, slot)[0], 2.0F - 1.0F / (float)(1U << slot));
   }
-  cuda_rig_free(&rig);
 }
 
 TEST(kernels_keep_the_order_of_submission)
@@ -213,7 +207,7 @@ TEST(kernels_keep_the_order_of_submission)
     { 2, 1, 0, 3, 3, 3, 0, 1 },
   };
   for (size_t o = 0; o < ARRAY_LEN(orders); ++o) {
-    CudaRig rig = cuda_rig();
+    SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
     fake_hold(true);
     for (uint32_t block = 1; block <= 8; ++block) {
       cuda_rig_submit(&rig, orders[o][block - 1U], block, 1.0F);
@@ -226,14 +220,13 @@ TEST(kernels_keep_the_order_of_submission)
             sooner);
       }
     }
-    cuda_rig_free(&rig);
   }
 }
 
 TEST(a_block_costs_one_launch_and_nothing_that_stalls)
 {
   enum { N_BLOCKS = 200, N_POLLS = 5000 };
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   fake_forget_calls();
   uint32_t n_polls = 0;
   for (uint32_t block = 1; block <= N_BLOCKS; ++block) {
@@ -256,12 +249,11 @@ TEST(a_block_costs_one_launch_and_nothing_that_stalls)
   ck_assert_uint_eq(n_polls, N_POLLS);
   ck_assert_uint_gt(fake_n_calls("cuStreamQuery"), 0);
   ck_assert_uint_le(fake_n_calls("cuStreamQuery"), N_POLLS / 1000);
-  cuda_rig_free(&rig);
 }
 
 TEST(kernels_reach_mapped_memory_without_copies)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   Error error = { 0 };
   GpuKernel* scale = NULL;
   GpuRecording* recording = NULL;
@@ -288,12 +280,11 @@ TEST(kernels_reach_mapped_memory_without_copies)
   ck_assert_float_eq(cuda_rig_out(&rig, 0)[3], 2.0F);
   ck_assert_float_eq(cuda_rig_out(&rig, 0)[RIG_FRAMES - 1U], 5.0F); // behind `length`
   gpu_cuda.recording_free(recording);
-  cuda_rig_free(&rig);
 }
 
 TEST(finish_waits_for_both_lanes)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   Error error = { 0 };
   fake_hold(true);
   cuda_rig_submit(&rig, 0, 1, 1.0F);
@@ -301,7 +292,6 @@ TEST(finish_waits_for_both_lanes)
   ck_assert(!gpu_cuda.finish(rig.device, &error));
   ck_assert(cuda_rig_is_done(&rig, 0, 1) && cuda_rig_is_done(&rig, 1, 2));
   ck_assert_uint_eq(fake_n_calls("cuCtxSynchronize"), 0);
-  cuda_rig_free(&rig);
 }
 
 // Builder and worker on one device at once: a thread submits while another allocates and records.
@@ -321,7 +311,7 @@ play(void* const argument)
 
 TEST(a_plan_is_built_while_another_plays)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   pthread_t worker;
   ck_assert(!pthread_create(&worker, NULL, play, &rig));
   for (uint32_t plan = 0; plan < 50; ++plan) {
@@ -336,7 +326,6 @@ TEST(a_plan_is_built_while_another_plays)
     gpu_cuda.buffer_free(buffer);
   }
   pthread_join(worker, NULL);
-  cuda_rig_free(&rig);
 }
 
 SUITE_MAIN("gpu_cuda")

@@ -8,6 +8,7 @@
 #include "tests/support/fake_cuda/cuda_rig.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/fake_cuda/fake_nvrtc.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -136,7 +137,7 @@ TEST(errors_carry_the_drivers_words)
 
 TEST(out_of_memory_says_how_much)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   Error error = { 0 };
   GpuBuffer* buffer = NULL;
   const uint32_t n_live = fake_n_live();
@@ -150,12 +151,11 @@ TEST(out_of_memory_says_how_much)
   ck_assert(!buffer && fake_n_live() == n_live);
   ck_assert(!gpu_cuda.buffer_new(rig.device, 1024, &buffer, &error)); // less is still to be had
   gpu_cuda.buffer_free(buffer);
-  cuda_rig_free(&rig);
 }
 
 TEST(invalid_work_is_not_recorded)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   Error error = { 0 };
   GpuRecording* recording = NULL;
   GpuKernel* kernel = NULL;
@@ -181,14 +181,13 @@ TEST(invalid_work_is_not_recorded)
                    STATUS_NOT_FOUND);
   assert_says(&error,
               "kernel no_such_kernel of selftest.cu: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND");
-  cuda_rig_free(&rig);
 }
 
 // Compilation
 
 TEST(compile_errors_name_file_and_line)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   Error error = { 0 };
   GpuModule* module = NULL;
   static const char* const options[] = { "-DGROUP_SIZE=64", NULL };
@@ -200,7 +199,6 @@ TEST(compile_errors_name_file_and_line)
   assert_says(&error, "fx_x.cu does not compile: fx_x.cu(7): error: identifier \"z\" is undefined");
   ck_assert_uint_eq(fake_n_live(), n_live);
   fake_nvrtc_refuse(NULL);
-  cuda_rig_free(&rig);
 }
 
 TEST(a_compiler_error_without_words_is_reported_by_its_number)
@@ -238,28 +236,25 @@ TEST(the_architecture_is_one_that_the_device_runs)
 static uint32_t
 n_compilations(void)
 {
-  CudaRig rig;
+  SCOPED(cuda_rig_free) CudaRig rig;
   Error error = { 0 };
   fake_forget_calls();
   ck_assert_msg(!cuda_rig_new(&rig, &error), "%s", error.text);
-  cuda_rig_free(&rig);
   return fake_n_calls("nvrtcCompileProgram");
 }
 
 TEST(modules_come_from_the_cache_unless_the_driver_refuses)
 {
   cuda_rig_prepare();
-  Scratch home = scratch_new();
+  SCOPED(scratch_remove) Scratch home = scratch_new();
   setenv("XDG_CACHE_HOME", home.directory, 1);
   ck_assert_uint_eq(n_compilations(), 2); // the kernels, and what writes the done word
   ck_assert_uint_eq(n_compilations(), 0);
   fake_fail("cuModuleLoadData", 0, CUDA_ERROR_INVALID_IMAGE);
   ck_assert_uint_eq(n_compilations(), 1);
   ck_assert_uint_eq(n_compilations(), 0);
-  Scratch folder;
+  SCOPED(scratch_remove) Scratch folder;
   snprintf(folder.directory, sizeof(folder.directory), "%.100s/warprack", home.directory);
-  scratch_remove(&folder);
-  scratch_remove(&home);
 }
 
 // Failure of any call
@@ -277,8 +272,7 @@ may_fail(const char* const name)
 static void
 load_all(void)
 {
-  CudaRig rig = cuda_rig();
-  cuda_rig_free(&rig);
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
 }
 
 /// Let call number `n_good` + 1 from open to record fail.  False when there are no so many.
@@ -443,7 +437,7 @@ TEST(an_asynchronous_error_is_found_by_polling_and_stays)
 
 TEST(a_refused_launch_is_reported_and_the_next_one_works)
 {
-  CudaRig rig = cuda_rig();
+  SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
   Error error = { 0 };
   gpu_cuda.last_error(rig.device, &error);
   ck_assert_int_eq(error.status, STATUS_OK);
@@ -453,7 +447,6 @@ TEST(a_refused_launch_is_reported_and_the_next_one_works)
   ck_assert_str_eq(error.text, "cuGraphLaunch: CUDA_ERROR_OUT_OF_MEMORY: out of memory");
   cuda_rig_submit(&rig, 0, 2, 1.0F);
   ck_assert(cuda_rig_is_done(&rig, 0, 2));
-  cuda_rig_free(&rig);
 }
 
 SUITE_MAIN("gpu_cuda_errors")

@@ -15,6 +15,7 @@
 #include "tests/support/fx_checks.h"
 #include "tests/support/rack_rig.h"
 #include "tests/support/reference.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 
 #include <math.h>
@@ -291,10 +292,10 @@ play(const EffectCase* const effect_case, const Backend* const backend, const Pl
   const Format format = { .rate_hz = effect_case->rate_hz > 0.0 ? effect_case->rate_hz : RATE_HZ,
                           .block_frames = how->block,
                           .n_in = how->n_channels };
-  RackRig rig;
+  SCOPED(rack_rig_free) RackRig rig;
   rack_rig_new(&rig, backend, NULL, effect_case->chain, &format, files, ARRAY_LEN(files));
   *n_out = rack_rig_n_out(&rig);
-  float** const in = planar_noise(how->n_channels, how->n_frames, 1U, how->level);
+  SCOPED_MEMORY float** const in = planar_noise(how->n_channels, how->n_frames, 1U, how->level);
   float** const out = planar_silence(*n_out, how->n_frames);
   for (size_t s = 0; s < MOST_SETS && effect_case->sets[s].param; ++s) {
     const EffectSet* const set = &effect_case->sets[s];
@@ -313,8 +314,6 @@ play(const EffectCase* const effect_case, const Backend* const backend, const Pl
   rack_rig_run(&rig, (const float* const*)in, out, how->n_frames, split,
                how->block + how->n_channels);
   ck_assert_int_eq(rig.player.counts.units_reset > 0, how->bad_frame > 0);
-  rack_rig_free(&rig);
-  free(in);
   return out;
 }
 
@@ -336,16 +335,14 @@ compare(const EffectCase* const effect_case, const Play* const how)
 {
   uint32_t n_out = 0;
   uint32_t n_out_cpu = 0;
-  float** const out = play(effect_case, device, how, &n_out);
-  float** const cpu = play(effect_case, &backend_cpu, how, &n_out_cpu);
+  SCOPED_MEMORY float** const out = play(effect_case, device, how, &n_out);
+  SCOPED_MEMORY float** const cpu = play(effect_case, &backend_cpu, how, &n_out_cpu);
   ck_assert_uint_eq(n_out, n_out_cpu);
   double worst = 0.0;
   for (uint32_t c = 0; c < n_out; ++c) {
     worst = fmax(worst, max_difference(out[c], cpu[c], how->n_frames, NULL));
     check_ceiling(effect_case, out[c], how->n_frames);
   }
-  free(out);
-  free(cpu);
   return worst;
 }
 
@@ -501,7 +498,7 @@ follow_reference(const char* const name, const char* const chain, float* const* 
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 64U, .n_in = n_channels };
   RackRig rig;
-  float** const out = planar_silence(n_channels, REFERENCE_FRAMES);
+  SCOPED_MEMORY float** const out = planar_silence(n_channels, REFERENCE_FRAMES);
   float* channels[4];
   rack_rig_new(&rig, device, NULL, chain, &format, NULL, 0U);
   rack_rig_set(&rig, "x", "decay", decay_ms, REFERENCE_FRAMES / 2U);
@@ -513,7 +510,6 @@ follow_reference(const char* const name, const char* const chain, float* const* 
   const double difference = reference_difference(name, channels, n_kept, REFERENCE_FRAMES);
   printf("%-60s worst %.3g (%.1f dB), allowed 1e-06\n", name, difference, decibels(difference));
   ck_assert_double_lt(difference, 1e-6);
-  free(out);
 }
 
 TEST(a_reverb_follows_the_double_precision_model)
@@ -561,10 +557,10 @@ distance_from_reference(const size_t index, const Backend* const backend)
                      .n_frames = REFERENCE_FRAMES,
                      .level = 1.0 };
   uint32_t n_out = 0;
-  float** const out = play(&delay_references[index].effect_case, backend, &how, &n_out);
+  SCOPED_MEMORY float** const out =
+      play(&delay_references[index].effect_case, backend, &how, &n_out);
   const double distance =
       reference_difference(delay_references[index].name, out, n_out, how.n_frames);
-  free(out);
   return distance;
 }
 
@@ -622,8 +618,8 @@ static double
 model_difference(const ModelCase* const model, const Backend* const backend)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 64, .n_in = model->n_channels };
-  float** const in = planar_silence(model->n_channels, REFERENCE_FRAMES);
-  float** const out = planar_silence(model->n_channels, REFERENCE_FRAMES);
+  SCOPED_MEMORY float** const in = planar_silence(model->n_channels, REFERENCE_FRAMES);
+  SCOPED_MEMORY float** const out = planar_silence(model->n_channels, REFERENCE_FRAMES);
   for (uint32_t c = 0; c < model->n_channels; ++c) {
     signal_bursts(in[c], REFERENCE_FRAMES, c + 1U, model->loud[c]);
   }
@@ -636,8 +632,6 @@ model_difference(const ModelCase* const model, const Backend* const backend)
   rack_rig_free(&rig);
   const double difference =
       reference_difference(model->name, out, model->n_channels, REFERENCE_FRAMES);
-  free(in);
-  free(out);
   return difference;
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/base/status.h"
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -88,11 +89,10 @@ ask_status(char* const text, const size_t n_bytes)
   char port[8] = "";
   ck_assert_int_eq(
       sscanf(strstr(program_peek(&program), "\"osc_port\":"), "\"osc_port\":%7[0-9]", port), 1);
-  Program sender;
+  SCOPED(program_clear) Program sender;
   PROGRAM_RUN(&sender, "send", "--osc-port", port, "/server/status");
   ck_assert_msg(sender.exit_code == 0, "%s", sender.err);
   snprintf(text, n_bytes, "%s", sender.out);
-  program_clear(&sender);
 }
 
 /// Until the CPU has played for a while.

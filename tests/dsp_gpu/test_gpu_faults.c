@@ -12,6 +12,7 @@
 #include "engine/base/time.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/rack_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -139,6 +140,7 @@ TEST(the_rack_continues_on_the_cpu_with_its_values)
 {
   char faults[64];
   snprintf(faults, sizeof(faults), "gpu.error@%u=700", N_TRIALS + 60U);
+  SCOPED(bench_free)
   Bench bench = bench_new(faults, PATIENT_NS, "x: gain -20dB backend=gpu | y: gain 6dB");
   rack_rig_set(&bench.rig, "x", "gain", -6.0, 0);
   ck_assert(play(&bench, 59));
@@ -151,7 +153,6 @@ TEST(the_rack_continues_on_the_cpu_with_its_values)
   ck_assert(play(&bench, 60)); // ramps and fades end
   assert_gain(&bench, 0.501187234F);
   ck_assert_uint_eq(bench.rig.player.counts.device_errors, 1);
-  bench_free(&bench);
 }
 
 TEST(nodes_on_the_cpu_keep_their_state)

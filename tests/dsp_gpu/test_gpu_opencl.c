@@ -8,6 +8,7 @@
 #include "dsp_gpu/gpu_compile.h"
 #include "dsp_gpu/opencl/opencl_driver.h"
 #include "tests/support/gpu_checks.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -133,7 +134,7 @@ TEST(other_options_are_another_module)
       "KERNEL\nput(GLOBAL u32* const out)\n{\n  out[LOCAL_ID] = N;\n}\n";
   static const char* const options[2][3] = { { "-DGROUP_SIZE=32", "-DN=7" },
                                              { "-DGROUP_SIZE=32", "-DN=8" } };
-  GpuRig rig = gpu_rig_open(api);
+  SCOPED(gpu_rig_close) GpuRig rig = gpu_rig_open(api);
   for (uint32_t i = 0; i < 4; ++i) {
     Error error = { STATUS_OK, "" };
     GpuModule* module = NULL;
@@ -153,7 +154,6 @@ TEST(other_options_are_another_module)
     api->buffer_free(out);
     api->module_free(module);
   }
-  gpu_rig_close(&rig);
 }
 
 TEST(a_damaged_cache_is_compiled_anew)
@@ -209,7 +209,7 @@ wrong_launch(const GpuRig* const rig, const GpuLaunch* const launch)
 
 TEST(a_launch_that_does_not_fit_its_kernel_is_refused)
 {
-  GpuRig rig = gpu_rig_open(api);
+  SCOPED(gpu_rig_close) GpuRig rig = gpu_rig_open(api);
   GpuBuffer* const buffer = gpu_rig_buffer(&rig, 4096);
   const GpuLaunch right = { .kernel = gpu_rig_kernel(&rig, "selftest_scale"),
                             .groups = { 1, 1 },
@@ -237,19 +237,17 @@ TEST(a_launch_that_does_not_fit_its_kernel_is_refused)
   wrong.args[0].offset = 4096;
   assert_contains(wrong_launch(&rig, &wrong), "argument 0 (offset 4096)");
   api->buffer_free(buffer);
-  gpu_rig_close(&rig);
 }
 
 TEST(a_recording_in_flight_is_not_submitted_again)
 {
-  GpuRig rig = gpu_rig_open(api);
+  SCOPED(gpu_rig_close) GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 4096, 2.0f);
   ck_assert_int_eq(api->submit(trip.recording, 1), STATUS_OK);
   ck_assert_int_eq(api->submit(trip.recording, 2), STATUS_BAD_ARG);
   gpu_rig_await(&rig, trip.recording, 1);
   gpu_rig_run(&rig, trip.recording, 2);
   gpu_trip_free(&rig, &trip);
-  gpu_rig_close(&rig);
 }
 
 // ---- three queues ----
@@ -319,7 +317,7 @@ seen_finish(const cl_command_queue queue)
 
 TEST(copies_of_one_slot_wait_for_no_kernel_of_another)
 {
-  GpuRig rig = gpu_rig_open(api);
+  SCOPED(gpu_rig_close) GpuRig rig = gpu_rig_open(api);
   GpuTrip trips[2] = { gpu_trip_new(&rig, 4096, 2.0f), gpu_trip_new(&rig, 4096, 3.0f) };
   opencl_driver.clEnqueueWriteBuffer = seen_write;
   opencl_driver.clEnqueueNDRangeKernel = seen_kernel;
@@ -346,7 +344,6 @@ TEST(copies_of_one_slot_wait_for_no_kernel_of_another)
     gpu_rig_await(&rig, trips[t].recording, 1U + t);
     gpu_trip_free(&rig, &trips[t]);
   }
-  gpu_rig_close(&rig);
 }
 
 // ---- errors ----
@@ -522,7 +519,7 @@ TEST(a_delayed_block_is_not_done_and_blocks_no_caller)
 
 TEST(memory_that_the_driver_refuses_is_reported_with_sizes_and_code)
 {
-  GpuRig rig = gpu_rig_open(api);
+  SCOPED(gpu_rig_close) GpuRig rig = gpu_rig_open(api);
   GpuTrip trip = gpu_trip_new(&rig, 1024, 2.0f); // 8192 bytes of buffers
   GpuBuffer* buffer = NULL;
   Error error = { STATUS_OK, "" };
@@ -535,7 +532,6 @@ TEST(memory_that_the_driver_refuses_is_reported_with_sizes_and_code)
   ck_assert_ptr_null(buffer);
   gpu_rig_run(&rig, trip.recording, 1); // nothing else is wrong
   gpu_trip_free(&rig, &trip);
-  gpu_rig_close(&rig);
 }
 
 TEST(the_driver_s_message_is_passed_on)

@@ -10,6 +10,7 @@
 #include "tests/support/device_suite.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/rack_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 
 #include <math.h>
@@ -114,10 +115,10 @@ play(const Case* const c, const Backend* const backend, const uint32_t bad_frame
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = c->block, .n_in = c->n_channels };
   const uint32_t n_frames = c->block * c->n_blocks;
-  RackRig rig;
+  SCOPED(rack_rig_free) RackRig rig;
   rack_rig_new(&rig, backend, NULL, c->chain, &format, files, ARRAY_LEN(files));
   *n_out = rack_rig_n_out(&rig);
-  float** const in = planar_noise(c->n_channels, n_frames, 1U, 0.5);
+  SCOPED_MEMORY float** const in = planar_noise(c->n_channels, n_frames, 1U, 0.5);
   float** const out = planar_silence(*n_out, n_frames);
   if (c->param) {
     rack_rig_set(&rig, "x", c->param, c->value, c->block + c->block / 2U);
@@ -126,8 +127,6 @@ play(const Case* const c, const Backend* const backend, const uint32_t bad_frame
     in[0][bad_frame] = NAN;
   }
   rack_rig_run(&rig, (const float* const*)in, out, n_frames, RIG_RANDOM, c->block);
-  rack_rig_free(&rig);
-  free(in);
   return out;
 }
 
@@ -136,17 +135,15 @@ check(const Case* const c, const uint32_t bad_frame)
 {
   const uint32_t n_before = checked_n_faults();
   uint32_t n_out = 0;
-  float** const out = play(c, device, bad_frame, &n_out);
+  SCOPED_MEMORY float** const out = play(c, device, bad_frame, &n_out);
   ck_assert_msg(checked_n_faults() == n_before, "%s, %u channels, blocks of %u: %u faults",
                 c->chain, c->n_channels, c->block, checked_n_faults() - n_before);
-  float** const cpu = play(c, &backend_cpu, bad_frame, &n_out);
+  SCOPED_MEMORY float** const cpu = play(c, &backend_cpu, bad_frame, &n_out);
   double worst = 0.0;
   for (uint32_t o = 0; o < n_out && !bad_frame; ++o) {
     worst = fmax(worst, max_difference(out[o], cpu[o], c->block * c->n_blocks, NULL));
   }
   ck_assert_msg(worst <= TOLERANCE, "%s: %g from the CPU", c->chain, worst);
-  free(out);
-  free(cpu);
 }
 
 TEST(no_kernel_races)

@@ -11,6 +11,7 @@
 #include "tests/support/device_suite.h"
 #include "tests/support/fx_checks.h"
 #include "tests/support/rack_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 
 #include <math.h>
@@ -108,20 +109,19 @@ pair_free(Pair* const pair)
 
 TEST(changes_within_a_block_are_heard_at_their_frames)
 {
-  Pair pair = pair_new("x: gain", &stereo);
+  SCOPED(pair_free) Pair pair = pair_new("x: gain", &stereo);
   for (uint32_t e = 0; e < 7U; ++e) { // in one block, at odd places
     pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + 9U * e + 1U);
   }
   pair_play(&pair, 0U, FRAMES);
   ck_assert_double_le(pair_difference(&pair), TOLERANCE);
-  pair_free(&pair);
 }
 
 TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
 {
   // The values go up and down by turns, so that a change that is lost or late would be heard; with
   // all of them the gain ends where the CPU's ends.
-  Pair pair = pair_new("x: gain", &stereo);
+  SCOPED(pair_free) Pair pair = pair_new("x: gain", &stereo);
   for (uint32_t e = 0; e < 40U; ++e) {
     pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + e);
   }
@@ -133,12 +133,11 @@ TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
                                        FRAMES - settled, NULL),
                         TOLERANCE);
   }
-  pair_free(&pair);
 }
 
 TEST(two_blocks_at_once_sound_like_one_after_the_other)
 {
-  Pair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);
+  SCOPED(pair_free) Pair pair = pair_new("x: gain -3dB | y: gain -3dB", &stereo);
   pair_play(&pair, 0U, BLOCK);
   Player* const worker = &pair.rigs[0].player;
   for (uint32_t b = 1; b < N_BLOCKS; ++b) {
@@ -160,7 +159,6 @@ TEST(two_blocks_at_once_sound_like_one_after_the_other)
   rack_rig_set(&pair.rigs[1], "x", "gain", 6.0, 30U * BLOCK);
   rack_rig_run(&pair.rigs[1], in, out, FRAMES - BLOCK, RIG_BLOCKS, 0U);
   ck_assert_double_le(pair_difference(&pair), TOLERANCE);
-  pair_free(&pair);
 }
 
 TEST(kernels_work_in_an_attached_ring)
@@ -168,7 +166,7 @@ TEST(kernels_work_in_an_attached_ring)
   const RingShape shape = {
     .n_in = 2, .n_out = 2, .block_frames = BLOCK, .n_slots = 4, .n_messages = 4
   };
-  Ring* ring = NULL;
+  SCOPED_RING Ring* ring = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(ring_new(&shape, &ring, &error) == STATUS_OK, "%s", error.text);
   size_t n_bytes = 0;
@@ -200,7 +198,6 @@ TEST(kernels_work_in_an_attached_ring)
   ck_assert_double_le(pair_difference(&pair), TOLERANCE);
   pair_free(&pair);
   device->detach(device);
-  ring_free(ring);
 }
 
 TEST(rows_may_stay_on_the_device)
@@ -279,13 +276,12 @@ static const char* const mixed_racks[] = {
 TEST(mixed_racks_sound_like_the_cpu)
 {
   for (size_t r = 0; r < ARRAY_LEN(mixed_racks); ++r) {
-    Pair pair = pair_new(mixed_racks[r], &stereo);
+    SCOPED(pair_free) Pair pair = pair_new(mixed_racks[r], &stereo);
     pair_play(&pair, 0U, FRAMES / 2U);
     pair_set(&pair, "x", r < 4U ? "gain" : r == 4U ? "ceiling" : "gain", -9.0, FRAMES / 2U + 7U);
     pair_play(&pair, FRAMES / 2U, FRAMES / 2U);
     ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%s: %g apart", mixed_racks[r],
                   pair_difference(&pair));
-    pair_free(&pair);
   }
 }
 
@@ -293,7 +289,7 @@ TEST(mixed_racks_sound_like_the_cpu)
 
 TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
 {
-  char* text = NULL;
+  SCOPED_MEMORY char* text = NULL;
   size_t n_bytes = 0;
   FILE* const stream = open_memstream(&text, &n_bytes);
   ck_assert_ptr_nonnull(stream);
@@ -302,11 +298,9 @@ TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
             g);
   }
   ck_assert_int_eq(fclose(stream), 0);
-  Pair pair = pair_new(text, &stereo);
+  SCOPED(pair_free) Pair pair = pair_new(text, &stereo);
   pair_play(&pair, 0U, 2U * BLOCK);
   ck_assert_msg(pair_difference(&pair) <= TOLERANCE, "%g apart", pair_difference(&pair));
-  pair_free(&pair);
-  free(text);
 }
 
 TEST(edits_keep_state_and_fade_like_the_cpu)
@@ -318,7 +312,7 @@ TEST(edits_keep_state_and_fade_like_the_cpu)
     "(y: gain -2dB + z: limiter -6dB lookahead=3ms)",
     "connect in out gain=-10dB",
   };
-  Pair pair = pair_new(racks[0], &stereo);
+  SCOPED(pair_free) Pair pair = pair_new(racks[0], &stereo);
   const size_t part = FRAMES / ARRAY_LEN(racks);
   for (size_t r = 0; r < ARRAY_LEN(racks); ++r) {
     if (r) {
@@ -327,12 +321,11 @@ TEST(edits_keep_state_and_fade_like_the_cpu)
     pair_play(&pair, r * part, part);
   }
   ck_assert_double_le(pair_difference(&pair), TOLERANCE);
-  pair_free(&pair);
 }
 
 TEST(non_finite_outputs_are_silenced_counted_and_reset)
 {
-  Pair pair = pair_new("x: gain 6dB", &stereo);
+  SCOPED(pair_free) Pair pair = pair_new("x: gain 6dB", &stereo);
   pair.in[1][3U * BLOCK + 5U] = NAN;
   pair.in[0][7U * BLOCK + 5U] = INFINITY;
   pair_play(&pair, 0U, FRAMES);
@@ -342,13 +335,12 @@ TEST(non_finite_outputs_are_silenced_counted_and_reset)
   for (uint32_t i = 0; i < BLOCK; ++i) {
     ck_assert(pair.outs[0][1][3U * BLOCK + i] == 0.0F && pair.outs[0][0][3U * BLOCK + i] != 0.0F);
   }
-  pair_free(&pair);
 }
 
 TEST(coupled_channels_are_silenced_together)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = 40 };
-  Pair pair = pair_new("x: reverb size=0 predelay=0 mix=0.5", &format);
+  SCOPED(pair_free) Pair pair = pair_new("x: reverb size=0 predelay=0 mix=0.5", &format);
   pair.in[33][9U * BLOCK + 5U] = NAN;
   pair.in[2][30U * BLOCK + 5U] = INFINITY;
   pair_play(&pair, 0U, FRAMES);
@@ -362,16 +354,14 @@ TEST(coupled_channels_are_silenced_together)
     }
     ck_assert(pair.outs[0][c][10U * BLOCK] != 0.0F);
   }
-  pair_free(&pair);
 }
 
 TEST(an_empty_rack_passes_through_the_device)
 {
-  Pair pair = pair_new("connect in out", &stereo);
+  SCOPED(pair_free) Pair pair = pair_new("connect in out", &stereo);
   ck_assert_str_eq(pair.rigs[0].player.plan->out_backend->name, device->name);
   pair_play(&pair, 0U, FRAMES);
   ck_assert(pair_difference(&pair) == 0.0);
-  pair_free(&pair);
 }
 
 TEST(freed_memory_is_reused_as_silence)
@@ -379,7 +369,7 @@ TEST(freed_memory_is_reused_as_silence)
   // Nodes come and go a hundred times, with what they hold: were it not cleared, ramps would begin
   // where the last owner's ended.
   for (uint32_t round = 0; round < 100U; ++round) {
-    RackRig rig;
+    SCOPED(rack_rig_free) RackRig rig;
     rack_rig_new(&rig, device, NULL, round % 2U ? "x: gain -40dB | y: gain 40dB" : "x: gain 0dB",
                  &stereo, NULL, 0U);
     float* const in[] = { (float[BLOCK]){ 1.0F }, (float[BLOCK]){ 1.0F } };
@@ -388,7 +378,6 @@ TEST(freed_memory_is_reused_as_silence)
     float* const out[] = { left, right };
     rack_rig_run(&rig, (const float* const*)in, out, BLOCK, RIG_BLOCKS, 0U);
     ck_assert(fabsf(left[0] - 1.0F) < 1e-6F && left[1] == 0.0F);
-    rack_rig_free(&rig);
   }
 }
 

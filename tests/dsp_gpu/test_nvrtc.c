@@ -10,6 +10,7 @@
 #include "dsp_gpu/cuda/nvrtc_compile.h"
 #include "dsp_gpu/gpu_compile.h"
 #include "engine/contract/effect.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <elf.h>
@@ -167,10 +168,9 @@ compile(const char* const name, const char* const source, const char* const* con
     ck_assert_uint_lt(o, 10);
     all[o + 1U] = options[o];
   }
-  char* const text = gpu_compile_text(name, source);
+  SCOPED_MEMORY char* const text = gpu_compile_text(name, source);
   const NvrtcJob job = { .name = name, .source = text, .capability = capability, .options = all };
   const Status status = nvrtc_compile(&job, result, error);
-  free(text);
   return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/plan/plan.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -24,7 +25,7 @@
 TEST(the_empty_rack_passes_everything_through_exactly)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
-    TestDriver driver = driver_new("", 2, 2, depth, false, 100U * BLOCK);
+    SCOPED(driver_free) TestDriver driver = driver_new("", 2, 2, depth, false, 100U * BLOCK);
     signal_noise(driver.in[0], driver.n_frames, 1);
     signal_noise(driver.in[1], driver.n_frames, 2);
     driver_play(&driver, 100);
@@ -34,7 +35,6 @@ TEST(the_empty_rack_passes_everything_through_exactly)
       ck_assert(!memcmp(driver.out[c] + latency, driver.in[c],
                         (driver.n_frames - latency) * sizeof(float)));
     }
-    driver_free(&driver);
   }
 }
 
@@ -60,7 +60,7 @@ TEST(live_and_offline_give_the_same_samples)
 TEST(offline_with_depth_1_the_output_starts_with_silence)
 {
   const EngineConfig config = { .n_in = 1, .depth = 1, .offline = true }; // as wide as the rack
-  TestDriver driver = driver_from(&config, "gain 0dB", 3U * BLOCK);
+  SCOPED(driver_free) TestDriver driver = driver_from(&config, "gain 0dB", 3U * BLOCK);
   signal_noise(driver.in[0], driver.n_frames, 8);
   memset(driver.out[0], 0xFF, driver.n_frames * sizeof(float)); // not a number
   driver_play(&driver, 3);
@@ -68,13 +68,12 @@ TEST(offline_with_depth_1_the_output_starts_with_silence)
     ck_assert(driver.out[0][i] == 0.0F);
   }
   ck_assert(!memcmp(driver.out[0] + BLOCK, driver.in[0], 2U * BLOCK * sizeof(float)));
-  driver_free(&driver);
 }
 
 TEST(a_parameter_changes_at_its_frame)
 {
-  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
   for (size_t i = 0; i < driver.n_frames; ++i) {
     driver.in[0][i] = 1.0F;
   }
@@ -86,8 +85,6 @@ TEST(a_parameter_changes_at_its_frame)
   ck_assert(driver.out[0][at + BLOCK - 1U] == 1.0F);
   ck_assert(driver.out[0][at + BLOCK] < 1.0F);
   ck_assert(driver.out[0][at + BLOCK + 2000U] == 0.0F);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(edits_do_not_click)
@@ -109,8 +106,9 @@ TEST(edits_do_not_click)
   };
   static const double frequencies[] = { 200.0, 440.0, 3000.0 };
   for (uint32_t f = 0; f < ARRAY_LEN(frequencies); ++f) {
+    SCOPED(driver_free)
     TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 400U * BLOCK * ARRAY_LEN(racks));
-    Rack* rack = driver_rack(racks[0]);
+    SCOPED_RACK Rack* rack = driver_rack(racks[0]);
     signal_sine(driver.in[0], driver.n_frames, frequencies[f], RATE, 0.5, 0.0);
     driver_play(&driver, 100);
     for (uint32_t r = 1; r < ARRAY_LEN(racks); ++r) {
@@ -128,8 +126,6 @@ TEST(edits_do_not_click)
       ck_assert_msg(largest <= allowed + 1e-6, "%g Hz: to \"%s\": %g, allowed %g", frequencies[f],
                     racks[r], largest, allowed);
     }
-    rack_free(rack);
-    driver_free(&driver);
   }
 }
 
@@ -138,9 +134,9 @@ TEST(a_node_that_is_renamed_keeps_its_memory)
   static const char text[] = "d: delay 100ms mix=100% feedback=50% | r: reverb mix=50%";
   static const char* const edits[] = { "rename d echo", "rename r d\nrename echo r",
                                        "rename d x\nrename r d\nrename x r" };
-  TestDriver renamed = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
-  TestDriver left_alone = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
-  Rack* rack = driver_rack(text);
+  SCOPED(driver_free) TestDriver renamed = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
+  SCOPED(driver_free) TestDriver left_alone = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
+  SCOPED_RACK Rack* rack = driver_rack(text);
   signal_noise(renamed.in[0], 50U * BLOCK, 4);
   memcpy(left_alone.in[0], renamed.in[0], 50U * BLOCK * sizeof(float));
   for (uint32_t e = 0; e < ARRAY_LEN(edits); ++e) {
@@ -152,15 +148,13 @@ TEST(a_node_that_is_renamed_keeps_its_memory)
   driver_play(&left_alone, renamed.position / BLOCK);
   ck_assert(left_alone.out[0][renamed.position - 1U] != 0.0F);
   ck_assert(!memcmp(renamed.out[0], left_alone.out[0], renamed.position * sizeof(float)));
-  rack_free(rack);
-  driver_free(&left_alone);
-  driver_free(&renamed);
 }
 
 TEST(a_removed_node_leaves_a_chain_that_sounds)
 {
+  SCOPED(driver_free)
   TestDriver driver = driver_new("g: gain -6dB | h: gain -6dB", 1, 1, 1, false, 200U * BLOCK);
-  Rack* rack = driver_rack("g: gain -6dB | h: gain -6dB");
+  SCOPED_RACK Rack* rack = driver_rack("g: gain -6dB | h: gain -6dB");
   signal_noise(driver.in[0], driver.n_frames, 5);
   Error error = { STATUS_OK, "" };
   ck_assert_msg(driver_apply(&driver, &rack, "remove g", &error) == STATUS_OK, "%s", error.text);
@@ -168,14 +162,12 @@ TEST(a_removed_node_leaves_a_chain_that_sounds)
   for (size_t i = driver.position - BLOCK; i < driver.position; ++i) {
     ck_assert_double_eq_tol(driver.out[0][i], 0.5011872336 * (double)driver.in[0][i - BLOCK], 1e-6);
   }
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(a_refused_edit_changes_nothing)
 {
-  TestDriver driver = driver_new("g: gain -6dB", 2, 2, 1, false, 100U * BLOCK);
-  Rack* rack = driver_rack("g: gain -6dB");
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain -6dB", 2, 2, 1, false, 100U * BLOCK);
+  SCOPED_RACK Rack* rack = driver_rack("g: gain -6dB");
   signal_noise(driver.in[0], driver.n_frames, 5);
   driver_play(&driver, 20);
   Error error = { STATUS_OK, "" };
@@ -188,14 +180,12 @@ TEST(a_refused_edit_changes_nothing)
   EngineStatus status;
   engine_status(driver.engine, &status);
   ck_assert_uint_eq(status.edits_refused, 1);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(a_value_set_since_the_document_wins_over_it)
 {
-  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
   for (size_t i = 0; i < driver.n_frames; ++i) {
     driver.in[0][i] = 1.0F;
   }
@@ -214,17 +204,15 @@ TEST(a_value_set_since_the_document_wins_over_it)
                    STATUS_OK); // a newer document, with -6 dB
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5011872, 1e-6);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
 {
   static const char narrow[] = "add g gain 0dB\nconnect in:1 g\nconnect g out:1\n";
   static const char wide[] = "add g gain -6dB\nconnect in g\nconnect g out\n"; // needs another node
-  TestDriver driver = driver_new(narrow, 2, 2, 1, false, 400U * BLOCK);
-  Rack* const before = driver_rack(narrow);
-  Rack* after = NULL;
+  SCOPED(driver_free) TestDriver driver = driver_new(narrow, 2, 2, 1, false, 400U * BLOCK);
+  SCOPED_RACK Rack* const before = driver_rack(narrow);
+  SCOPED_RACK Rack* after = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(!rack_parse(wide, "test", before, &after, &error), "%s", error.text);
   for (size_t i = 0; i < driver.n_frames; ++i) {
@@ -241,15 +229,12 @@ TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
   ck_assert_msg(!engine_edit_wait(driver.engine, before, &error), "%s", error.text); // newer again
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 1.0, 1e-6);
-  rack_free(before);
-  rack_free(after);
-  driver_free(&driver);
 }
 
 TEST(a_new_format_keeps_the_rack_and_its_values)
 {
-  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
-  Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 400U * BLOCK);
+  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
   for (size_t i = 0; i < driver.n_frames; ++i) {
     driver.in[0][i] = 1.0F;
   }
@@ -263,13 +248,11 @@ TEST(a_new_format_keeps_the_rack_and_its_values)
   driver_play(&driver, 10);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
   ck_assert_uint_eq(engine_latency(driver.engine), 32);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(mono_feeds_all_channels_and_invalid_widths_are_rejected)
 {
-  TestDriver driver = driver_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain", 1, 2, 1, false, 100U * BLOCK);
   signal_noise(driver.in[0], driver.n_frames, 6);
   driver_play(&driver, 20);
   ck_assert(!memcmp(driver.out[0], driver.out[1], 20U * BLOCK * sizeof(float)));
@@ -286,7 +269,7 @@ TEST(mono_feeds_all_channels_and_invalid_widths_are_rejected)
     { "add a gain\nconnect in a\nconnect a:2 out", "a:2 does not exist" },
     { "connect in out:3", "out:3 does not exist: out has 2 channels" },
   };
-  Rack* rack = driver_rack("g: gain");
+  SCOPED_RACK Rack* rack = driver_rack("g: gain");
   for (uint32_t i = 0; i < ARRAY_LEN(bad); ++i) {
     Error error = { STATUS_OK, "" };
     ck_assert_int_eq(driver_edit(&driver, &rack, bad[i].rack, &error),
@@ -294,21 +277,19 @@ TEST(mono_feeds_all_channels_and_invalid_widths_are_rejected)
     ck_assert_msg(strstr(error.text, bad[i].reason), "%s", error.text);
     ck_assert_msg(!strstr(error.text, ":1-1"), "%s", error.text); // one channel is no range
   }
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
 {
   size_t size = 0;
-  char* text = NULL;
+  SCOPED_MEMORY char* text = NULL;
   FILE* const stream = open_memstream(&text, &size);
   for (uint32_t n = 0; n < 1000U; ++n) {
     fprintf(stream, "%sg%u: gain", n ? " | " : "", n);
   }
   fclose(stream);
-  TestDriver driver = driver_new("", 1, 1, 1, false, 2000U * BLOCK);
-  Rack* rack = rack_new();
+  SCOPED(driver_free) TestDriver driver = driver_new("", 1, 1, 1, false, 2000U * BLOCK);
+  SCOPED_RACK Rack* rack = rack_new();
   signal_noise(driver.in[0], driver.n_frames, 7);
   driver_play(&driver, 10);
   Error error = { STATUS_OK, "" };
@@ -327,9 +308,6 @@ TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
     engine_status(driver.engine, &status);
   } while (status.n_levels);
   ck_assert_uint_eq(status.n_units, 0);
-  rack_free(rack);
-  free(text);
-  driver_free(&driver);
 }
 
 TEST(the_widest_rack_keeps_its_channels_apart)
@@ -341,7 +319,7 @@ TEST(the_widest_rack_keeps_its_channels_apart)
     in[c] = samples[0][c];
     out[c] = samples[1][c];
   }
-  Rack* const rack = driver_rack("gain -6dB");
+  SCOPED_RACK Rack* const rack = driver_rack("gain -6dB");
   const float gain = (float)pow(10.0, -6.0 / 20.0);
   for (uint32_t offline = 0; offline < 2U; ++offline) {
     const EngineConfig config = {
@@ -364,7 +342,6 @@ TEST(the_widest_rack_keeps_its_channels_apart)
     }
     engine_free(engine);
   }
-  rack_free(rack);
 }
 
 /// As a user without privileges; for this test's process.

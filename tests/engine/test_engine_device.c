@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/worker/calibrate.h"
 #include "engine/worker/placement.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
@@ -103,9 +104,10 @@ TEST(edits_and_moves_between_backends_do_not_click)
     "",
   };
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
+    SCOPED(driver_free)
     TestDriver driver =
         driver_on_device(device_backend(), NULL, racks[0], depth, 1000U * ARRAY_LEN(racks));
-    Rack* rack = driver_rack(racks[0]);
+    SCOPED_RACK Rack* rack = driver_rack(racks[0]);
     signal_sine(driver.in[0], driver.n_frames, 440.0, DRIVER_RATE_HZ, 0.5, 0.0);
     driver_play(&driver, 100);
     for (uint32_t r = 1; r < ARRAY_LEN(racks); ++r) {
@@ -128,8 +130,6 @@ TEST(edits_and_moves_between_backends_do_not_click)
     const EngineStatus status = status_of(&driver);
     ck_assert_uint_eq(status.counts.late, 0);
     ck_assert_uint_eq(status.worker_counts.units_reset, 0);
-    rack_free(rack);
-    driver_free(&driver);
   }
 }
 
@@ -159,16 +159,14 @@ TEST(mixed_racks_play_what_the_cpu_plays)
 TEST(the_status_reports_the_backend_of_each_node_and_its_reason)
 {
   const char* const text = "a: gain | b: gain backend=cpu | c: gain backend=gpu";
-  TestDriver driver = driver_on_device(device_backend(), NULL, text, 1, 10U);
-  Rack* const rack = driver_rack(text);
+  SCOPED(driver_free) TestDriver driver = driver_on_device(device_backend(), NULL, text, 1, 10U);
+  SCOPED_RACK Rack* const rack = driver_rack(text);
   assert_place(&driver, rack, "a", api, "option");
   assert_place(&driver, rack, "b", "cpu", "node");
   assert_place(&driver, rack, "c", api, "node");
   const EngineStatus status = status_of(&driver);
   ck_assert_uint_eq(status.n_gpu_nodes, 2);
   ck_assert_msg(strstr(status.device, api) == status.device, "%s", status.device);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
@@ -181,16 +179,15 @@ TEST(without_a_gpu_a_node_that_asks_for_one_is_refused_with_the_reason)
                 { ENGINE_BACKEND_AUTO, "no-gpu", "WARPRACK_AUTO_GPU=none disables GPUs" } };
   setenv("WARPRACK_AUTO_GPU", "none", 1);
   for (uint32_t c = 0; c < ARRAY_LEN(cases); ++c) {
+    SCOPED(driver_free)
     TestDriver driver = driver_on_device(cases[c].backend, NULL, "g: gain", 1, 200U);
-    Rack* rack = driver_rack("g: gain");
+    SCOPED_RACK Rack* rack = driver_rack("g: gain");
     driver_play(&driver, 10);
     assert_place(&driver, rack, "g", "cpu", cases[c].why);
     Error error = { STATUS_OK, "" };
     ck_assert_int_eq(driver_edit(&driver, &rack, "g: gain backend=gpu", &error), STATUS_NO_BACKEND);
     ck_assert_msg(strstr(error.text, "g: backend=gpu: ") && strstr(error.text, cases[c].reason),
                   "%s", error.text);
-    rack_free(rack);
-    driver_free(&driver);
   }
   setenv("WARPRACK_AUTO_GPU", "any", 1);
 }
@@ -233,8 +230,9 @@ TEST(a_free_choice_goes_to_the_faster_backend_and_does_not_flap)
   } steps[] = { { 2, false }, { 15, false }, { 19, false }, { 22, true },
                 { 9, true },  { 6, true },   { 4, false },  { 12, false } };
   const PlacementCosts costs = gain_costs();
+  SCOPED(driver_free)
   TestDriver driver = driver_on_device(ENGINE_BACKEND_AUTO, &costs, gains(2), 1, 600U);
-  Rack* rack = driver_rack(gains(2));
+  SCOPED_RACK Rack* rack = driver_rack(gains(2));
   driver_play(&driver, 10);
   for (uint32_t s = 0; s < ARRAY_LEN(steps); ++s) {
     Error error = { STATUS_OK, "" };
@@ -250,23 +248,20 @@ TEST(a_free_choice_goes_to_the_faster_backend_and_does_not_flap)
     ck_assert_double_eq(status.cost_us[PLACEMENT_GPU], 10.0);
   }
   assert_place(&driver, rack, "g0", "cpu", "cost");
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
 {
   const PlacementCosts costs = gain_costs();
+  SCOPED(driver_free)
   TestDriver driver = driver_on_device(ENGINE_BACKEND_AUTO, &costs, gains(13), 1, 100U);
-  Rack* const rack = driver_rack(gains(13));
+  SCOPED_RACK Rack* const rack = driver_rack(gains(13));
   signal_noise(driver.in[0], driver.n_frames, 1);
   driver_play(&driver, 100);
   ck_assert(!memcmp(driver.out[0] + BLOCK, driver.in[0], 99U * BLOCK * sizeof(float)));
   char chosen[8] = ""; // of CUDA and OpenCL the first that has a device
   sscanf(status_of(&driver).device, "%7s", chosen);
   assert_place(&driver, rack, "g12", chosen, "cost");
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(costs_are_measured_and_kept)

@@ -3,6 +3,7 @@
 // hangs: the link finds that the process is no good, the callback goes on, and so does all else.
 
 #include "engine/engine_private.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
 
@@ -29,7 +30,7 @@ stop_worker(const Rig* const rig)
 
 TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   clocked_wait(rig.audio);
   await_health(&rig, HALF);
@@ -40,7 +41,6 @@ TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
   rig_arm(&rig); // the worker was found to be stopped before, or, disarmed in time, is by this
   await_level(&rig, HALF);
   await_restarts(&rig, 1U);
-  rig_stop(&rig);
 }
 
 SUITE_MAIN("engine_disarm")

@@ -4,6 +4,7 @@
 
 #include "engine/base/time.h"
 #include "engine/plan/plan.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
@@ -44,9 +45,10 @@ fill(float* const x, const size_t n, const float value)
 
 TEST(the_gain_of_a_connection_comes_back)
 {
+  SCOPED(driver_free)
   TestDriver driver =
       driver_new("add g gain\nconnect in g\nconnect g out", 1, 1, 1, false, 400U * BLOCK);
-  Rack* rack = driver_rack("add g gain\nconnect in g\nconnect g out");
+  SCOPED_RACK Rack* rack = driver_rack("add g gain\nconnect in g\nconnect g out");
   fill(driver.in[0], driver.n_frames, 1.0F);
   driver_play(&driver, 10);
   static const struct {
@@ -62,15 +64,13 @@ TEST(the_gain_of_a_connection_comes_back)
     driver_play(&driver, 30);
     ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], steps[s].level, 1e-6);
   }
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(connections_that_come_to_the_same_stay_two)
 {
   const char* const text = "add g gain\nconnect in g\nconnect in:1 g gain=-20dB\nconnect g out";
-  TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
-  Rack* rack = driver_rack(text);
+  SCOPED(driver_free) TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
+  SCOPED_RACK Rack* rack = driver_rack(text);
   fill(driver.in[0], driver.n_frames, 0.5F);
   driver_play(&driver, 10);
   for (uint32_t s = 0; s < 3U; ++s) {
@@ -78,8 +78,6 @@ TEST(connections_that_come_to_the_same_stay_two)
     driver_play(&driver, 30);
     ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5 * 1.1, 1e-6);
   }
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 /// Edit from one to the other and back while a sine plays: no click, and never louder than before
@@ -90,8 +88,9 @@ check_cross_fades(const char* const a, const char* const b, const uint32_t n_cha
 {
   static const double frequencies[] = { 100.0, 1000.0 };
   for (uint32_t f = 0; f < ARRAY_LEN(frequencies); ++f) {
+    SCOPED(driver_free)
     TestDriver driver = driver_new(a, n_channels, n_channels, 1, false, 3000U * BLOCK);
-    Rack* rack = driver_rack(a);
+    SCOPED_RACK Rack* rack = driver_rack(a);
     for (uint32_t c = 0; c < n_channels; ++c) {
       signal_sine(driver.in[c], driver.n_frames, frequencies[f], RATE, 0.4, 0.0);
     }
@@ -116,8 +115,6 @@ check_cross_fades(const char* const a, const char* const b, const uint32_t n_cha
       ck_assert_msg(largest <= allowed, "%g Hz: to \"%s\": second difference %g, allowed %g",
                     frequencies[f], text, largest, allowed);
     }
-    rack_free(rack);
-    driver_free(&driver);
   }
 }
 
@@ -154,8 +151,8 @@ TEST(an_edit_does_not_advance_edits_that_wait)
   static const char* const before = "(l: limiter 0dB lookahead=10ms) + g: gain";
   static const char* const after = "(l: limiter 0dB lookahead=20ms) + g: gain";
   for (uint32_t n_between = 1; n_between < 40U; n_between += 3U) {
-    TestDriver driver = driver_new(before, 1, 1, 1, false, 400U * BLOCK);
-    Rack* rack = driver_rack(before);
+    SCOPED(driver_free) TestDriver driver = driver_new(before, 1, 1, 1, false, 400U * BLOCK);
+    SCOPED_RACK Rack* rack = driver_rack(before);
     signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
     driver_play(&driver, 100);
     must_edit(&driver, &rack, after);
@@ -170,8 +167,6 @@ TEST(an_edit_does_not_advance_edits_that_wait)
     const double largest = max_second_difference(driver.out[0] + 50U * BLOCK, 200U * BLOCK);
     ck_assert_msg(largest <= 1.5 * steady, "%u blocks between: %g, steady %g", n_between, largest,
                   steady);
-    rack_free(rack);
-    driver_free(&driver);
   }
 }
 
@@ -183,8 +178,8 @@ TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
                                        "g: gain | l: limiter 0dB lookahead=9ms",
                                        "g: gain | l: limiter 0dB lookahead=19ms", "h: gain" };
   for (uint32_t n_between = 1; n_between < 12U; ++n_between) {
-    TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 1000U * BLOCK);
-    Rack* rack = driver_rack(racks[0]);
+    SCOPED(driver_free) TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 1000U * BLOCK);
+    SCOPED_RACK Rack* rack = driver_rack(racks[0]);
     signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
     driver_play(&driver, 100);
     for (uint32_t r = 1; r < 2U * ARRAY_LEN(racks); ++r) {
@@ -199,8 +194,6 @@ TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
     // A corner in the middle of one fade alone would be 18 times as much as the sine's.
     ck_assert_msg(largest <= 4.0 * steady, "%u blocks between: %g, steady %g", n_between, largest,
                   steady);
-    rack_free(rack);
-    driver_free(&driver);
   }
 }
 
@@ -208,8 +201,8 @@ TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
 {
   static const char* const text = "(l: limiter 0dB lookahead=20ms) + g: gain";
   for (uint32_t n_between = 10; n_between < 24U; ++n_between) {
-    TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
-    Rack* rack = driver_rack(text);
+    SCOPED(driver_free) TestDriver driver = driver_new(text, 1, 1, 1, false, 400U * BLOCK);
+    SCOPED_RACK Rack* rack = driver_rack(text);
     signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
     driver_play(&driver, 100);
     must_edit(&driver, &rack, "g: gain"); // the late way from g dies
@@ -221,16 +214,14 @@ TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
     const double largest = max_second_difference(driver.out[0] + 50U * BLOCK, 150U * BLOCK);
     ck_assert_msg(largest <= 2.0 * steady, "%u blocks between: %g, steady %g", n_between, largest,
                   steady);
-    rack_free(rack);
-    driver_free(&driver);
   }
 }
 
 TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
 {
   static const char* const ringing = "(a: gain | b: gain -1dB) + r: reverb decay=4s mix=1";
-  TestDriver driver = driver_new(ringing, 2, 2, 1, false, 1000U * BLOCK);
-  Rack* rack = driver_rack(ringing);
+  SCOPED(driver_free) TestDriver driver = driver_new(ringing, 2, 2, 1, false, 1000U * BLOCK);
+  SCOPED_RACK Rack* rack = driver_rack(ringing);
   for (uint32_t c = 0; c < 2U; ++c) {
     signal_sine(driver.in[c], driver.n_frames, 200.0, RATE, 0.4, 0.0);
   }
@@ -247,16 +238,14 @@ TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
   const double steady = max_second_difference(driver.out[0] + 480U * BLOCK, 20U * BLOCK);
   const double largest = max_second_difference(driver.out[0] + 300U * BLOCK, 200U * BLOCK);
   ck_assert_msg(largest <= 1.5 * steady, "%g, steady %g", largest, steady);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(a_storm_of_removals_does_not_pile_up_tails)
 {
   static const char* const racks[] = { "r: reverb decay=10s size=0.3",
                                        "r: reverb decay=10s size=0.4" };
-  TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 40000U * BLOCK);
-  Rack* rack = driver_rack(racks[0]);
+  SCOPED(driver_free) TestDriver driver = driver_new(racks[0], 1, 1, 1, false, 40000U * BLOCK);
+  SCOPED_RACK Rack* rack = driver_rack(racks[0]);
   signal_noise(driver.in[0], driver.n_frames, 9);
   driver_play(&driver, 10);
   EngineStatus status;
@@ -268,14 +257,12 @@ TEST(a_storm_of_removals_does_not_pile_up_tails)
   }
   ck_assert_uint_gt(most, 50);
   ck_assert_uint_le(most, 2U * TAIL_LIMIT_NODES);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(late_messages_keep_their_order)
 {
-  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 200U * BLOCK);
-  Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 200U * BLOCK);
+  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
   fill(driver.in[0], driver.n_frames, 1.0F);
   driver_play(&driver, 50);
   const EngineParam first = { rack->nodes[0].uid, 0, -40.0 };
@@ -284,13 +271,11 @@ TEST(late_messages_keep_their_order)
   ck_assert_int_eq(engine_set(driver.engine, &second, 1, 0), STATUS_OK);
   driver_play(&driver, 50);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(frames_go_on_when_audio_comes_back)
 {
-  TestDriver driver = driver_new("", 1, 1, 1, false, 200U * BLOCK);
+  SCOPED(driver_free) TestDriver driver = driver_new("", 1, 1, 1, false, 200U * BLOCK);
   driver_play(&driver, 100);
   Error error = { STATUS_OK, "" };
   for (uint32_t i = 0; i < 3U; ++i) { // a server that is back and gone again before it plays
@@ -302,13 +287,13 @@ TEST(frames_go_on_when_audio_comes_back)
   }
   driver_play(&driver, 1);
   ck_assert_uint_eq(engine_frame_now(driver.engine), 101U * BLOCK);
-  driver_free(&driver);
 }
 
 TEST(an_edit_for_later_waits_between_long_periods)
 {
+  SCOPED(driver_free)
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 10U * FX_MAX_BLOCK);
-  Rack* const rack = driver_rack("g: gain -20dB");
+  SCOPED_RACK Rack* const rack = driver_rack("g: gain -20dB");
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(engine_arm(driver.engine, 8000.0, FX_MAX_BLOCK, 1, 1, &error), STATUS_OK);
   fill(driver.in[0], driver.n_frames, 1.0F);
@@ -320,19 +305,17 @@ TEST(an_edit_for_later_waits_between_long_periods)
   driver_play(&driver, 4);
   ck_assert_float_eq(driver.out[0][4U * FX_MAX_BLOCK - 1U], 1.0F);
   ck_assert_double_eq_tol(driver.out[0][5U * FX_MAX_BLOCK - 1U], 0.1, 1e-6);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 TEST(too_much_latency_is_refused_at_any_rate)
 {
   static const char* const text = "f: fir lowpass 100 taps=65535";
+  SCOPED(driver_free)
   TestDriver driver = driver_new(text, 1, 1, 1, false, 10U * BLOCK); // 0.7 s at 48 kHz
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(engine_arm(driver.engine, 8000.0, BLOCK, 1, 1, &error), STATUS_LIMIT);
   ck_assert_msg(strstr(error.text, "latency"), "%s", error.text);
   ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
-  driver_free(&driver);
 }
 
 /// Loads a short impulse response, as often as `context` says.
@@ -370,8 +353,8 @@ TEST(an_edit_that_fails_in_its_second_step_changes_nothing)
                                 .load_file = load_some,
                                 .free_file = unload,
                                 .file_context = &n_good };
-  TestDriver driver = driver_from(&config, text, 400U * BLOCK);
-  Rack* rack = driver_rack(text);
+  SCOPED(driver_free) TestDriver driver = driver_from(&config, text, 400U * BLOCK);
+  SCOPED_RACK Rack* rack = driver_rack(text);
   fill(driver.in[0], driver.n_frames, 1.0F);
   driver_play(&driver, 10);
   Error error = { STATUS_OK, "" };
@@ -380,8 +363,6 @@ TEST(an_edit_that_fails_in_its_second_step_changes_nothing)
   ck_assert_msg(strstr(error.text, "is gone"), "%s", error.text);
   driver_play(&driver, 40);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.5011872, 1e-6);
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 SUITE_MAIN("engine_edges")

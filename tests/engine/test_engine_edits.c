@@ -4,6 +4,7 @@
 
 #include "engine/callback/period_state.h"
 #include "engine/engine_private.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 
@@ -106,8 +107,9 @@ level_of(TestDriver* const driver)
 
 TEST(documents_and_messages_keep_their_order_through_a_new_start)
 {
+  SCOPED(driver_free)
   TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 100U * DRIVER_BLOCK);
-  Rack* const rack = driver_rack("g: gain 0dB");
+  SCOPED_RACK Rack* const rack = driver_rack("g: gain 0dB");
   const EngineParam down = { rack->nodes[0].uid, 0U, -20.0 };
   Error error = { STATUS_OK, "" };
   ck_assert_float_eq(level_of(&driver), 1.0F);
@@ -122,8 +124,6 @@ TEST(documents_and_messages_keep_their_order_through_a_new_start)
   ck_assert_int_eq(engine_edit(driver.engine, rack, soon, NULL, NULL), STATUS_OK);
   ck_assert_int_eq(engine_set(driver.engine, &down, 1U, 0U), STATUS_OK);
   ck_assert_double_eq_tol(level_of(&driver), 0.1, 1e-6); // and this message than the document
-  rack_free(rack);
-  driver_free(&driver);
 }
 
 /// By which the period delays the dry signal.
@@ -135,6 +135,7 @@ dry_latency(const TestDriver* const driver)
 
 TEST(late_reports_of_a_worker_are_ignored)
 {
+  SCOPED(driver_free)
   TestDriver driver = driver_new("l: limiter lookahead=1ms", 1, 1, 1, false, 1000U);
   const uint32_t latency_frames = engine_rack_latency(driver.engine);
   ck_assert_uint_gt(latency_frames, 0U);
@@ -153,12 +154,11 @@ TEST(late_reports_of_a_worker_are_ignored)
   engine_take_facts(driver.engine, &facts);
   ck_assert_uint_eq(engine_rack_latency(driver.engine), 7U);
   ck_assert_uint_eq(dry_latency(&driver), 7U);
-  driver_free(&driver);
 }
 
 TEST(an_unexpected_reply_is_ignored)
 {
-  TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
   const EngineReply reply = { .status = STATUS_LIMIT };
   const WorkerFacts facts = { 0 };
   engine_replied(driver.engine, 0U, &reply, &facts); // the id of a free place
@@ -166,12 +166,11 @@ TEST(an_unexpected_reply_is_ignored)
   EngineStatus status;
   engine_status(driver.engine, &status);
   ck_assert_uint_eq(status.edits_refused, 0U);
-  driver_free(&driver);
 }
 
 TEST(the_status_describes_the_worker)
 {
-  TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
+  SCOPED(driver_free) TestDriver driver = driver_new("g: gain", 1, 1, 1, false, 1000U);
   driver_play(&driver, 3);
   EngineStatus status;
   do { // the last block comes back while the callback has left
@@ -183,7 +182,6 @@ TEST(the_status_describes_the_worker)
   ck_assert_uint_eq(status.worker_restarts, 0U);
   ck_assert_uint_eq(status.quarantined, 0U);
   ck_assert_str_eq(status.worker_note, "");
-  driver_free(&driver);
 }
 
 TEST(only_files_leave_the_outputs_to_the_rack)

@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 #include "tests/support/failing_alloc.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -28,11 +29,10 @@ playing(const char* const text, const bool offline)
 {
   const EngineConfig config = { .n_in = 2, .n_out = 2, .depth = 1, .offline = offline };
   Engine* engine = NULL;
-  Rack* const rack = parsed(text, NULL);
+  SCOPED_RACK Rack* const rack = parsed(text, NULL);
   ck_assert(engine_new(&config, &engine, &error) == STATUS_OK);
   ck_assert(engine_edit_wait(engine, rack, &error) == STATUS_OK);
   ck_assert(engine_arm(engine, RATE, BLOCK, 2, 2, &error) == STATUS_OK);
-  rack_free(rack);
   return engine;
 }
 
@@ -75,8 +75,8 @@ static void
 check_edit(const char* const text, const bool offline)
 {
   Engine* const engine = playing(before, offline);
-  Rack* const old = parsed(before, NULL);
-  Rack* const rack = parsed(text, old);
+  SCOPED_RACK Rack* const old = parsed(before, NULL);
+  SCOPED_RACK Rack* const rack = parsed(text, old);
   const float heard = level(engine);
   uint32_t n = 0;
   for (bool done = false; !done; ++n) {
@@ -89,8 +89,6 @@ check_edit(const char* const text, const bool offline)
   }
   ck_assert_uint_gt(n, 10);
   engine_free(engine);
-  rack_free(rack);
-  rack_free(old);
 }
 
 TEST(an_edit_without_memory_changes_nothing)
@@ -109,7 +107,7 @@ TEST(an_edit_without_memory_changes_nothing)
 TEST(edits_that_were_not_accepted_do_not_wait)
 {
   Engine* const engine = playing(before, false);
-  Rack* const rack = parsed(before, NULL);
+  SCOPED_RACK Rack* const rack = parsed(before, NULL);
   for (uint32_t n = 0; n < 1000U; ++n) { // more than may wait
     failing_alloc_arm(0);
     const Status status = engine_edit(engine, rack, 0U, NULL, NULL);
@@ -118,7 +116,6 @@ TEST(edits_that_were_not_accepted_do_not_wait)
   }
   ck_assert_int_eq(engine_edit_wait(engine, rack, &error), STATUS_OK);
   engine_free(engine);
-  rack_free(rack);
 }
 
 TEST(edits_in_two_steps_that_were_not_accepted_do_not_wait)

@@ -6,6 +6,7 @@
 */
 
 #include "engine/base/faults.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -160,8 +161,8 @@ TEST(the_program_has_faults_only_when_it_is_built_so)
   };
   size_t n_usual = 0;
   size_t n_faults = 0;
-  char* const usual = read_program("WARPRACK_PROGRAM", &n_usual);
-  char* const faults = read_program("WARPRACK_FAULTS_PROGRAM", &n_faults);
+  SCOPED_MEMORY char* const usual = read_program("WARPRACK_PROGRAM", &n_usual);
+  SCOPED_MEMORY char* const faults = read_program("WARPRACK_FAULTS_PROGRAM", &n_faults);
   for (uint32_t w = 0; w < ARRAY_LEN(words); ++w) {
     const size_t length = strlen(words[w]);
     ck_assert_msg(memmem(faults, n_faults, words[w], length) != NULL, "\"%s\" is nowhere",
@@ -169,8 +170,6 @@ TEST(the_program_has_faults_only_when_it_is_built_so)
     ck_assert_msg((memmem(usual, n_usual, words[w], length) != NULL) == expected,
                   "\"%s\" in the program", words[w]);
   }
-  free(usual);
-  free(faults);
 }
 
 SUITE_MAIN("faults")

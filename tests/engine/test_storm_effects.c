@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "tests/support/made_files.h"
 #include "tests/support/rt_trap.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -200,7 +201,7 @@ static Status
 remove_node(Storm* const storm, Rack* const rack, Error* const error)
 {
   const RackNode node = *any_node(storm, rack);
-  Rack* const before = rack_copy(rack);
+  SCOPED_RACK Rack* const before = rack_copy(rack);
   ck_assert_ptr_nonnull(before);
   Status status = rack_remove(rack, node.name, error);
   for (uint32_t i = 0; !status && i < before->n_edges; ++i) {
@@ -211,7 +212,6 @@ remove_node(Storm* const storm, Rack* const rack, Error* const error)
       }
     }
   }
-  rack_free(before);
   return status;
 }
 

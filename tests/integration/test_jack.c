@@ -6,6 +6,7 @@
 #include "io/io.h"
 #include "tests/support/fake_events.h"
 #include "tests/support/jackd.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <jack/jack.h>
@@ -92,7 +93,7 @@ wait_for_end(jack_client_t* const probe)
 
 TEST(ports_have_names_order_and_physical_connections)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 3, true);
@@ -123,12 +124,11 @@ TEST(ports_have_names_order_and_physical_connections)
   io_close(io);
   wait_for_end(probe);
   jack_client_close(probe);
-  jackd_stop(&jackd);
 }
 
 TEST(without_connect_nothing_is_connected)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 44100, 256);
   Io* const io = open_jack(&jackd, &fake, 1, 1, false);
@@ -139,7 +139,6 @@ TEST(without_connect_nothing_is_connected)
   ck_assert_uint_eq(driver_status(io).block_frames, 256);
   jack_client_close(probe);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 static jack_latency_range_t
@@ -169,7 +168,7 @@ latency_is(jack_client_t* const probe, const uint32_t own)
 
 TEST(latency_is_reported_in_both_directions_and_after_each_change)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { .latency = 100 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 2, true);
@@ -187,13 +186,12 @@ TEST(latency_is_reported_in_both_directions_and_after_each_change)
                      latency(probe, "rack:out_1", JackCaptureLatency).min);
   jack_client_close(probe);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 TEST(the_period_may_change_to_any_length)
 {
   static const uint32_t periods[] = { 1024, 17, 128, 64 };
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { .latency = 10 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 2, true);
@@ -217,12 +215,11 @@ TEST(the_period_may_change_to_any_length)
   POLL_UNTIL(io, is_connected(probe, "rack:out_2", "system:playback_2"));
   jack_client_close(probe);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 TEST(freewheel_waits_for_every_block)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 1, 1, false);
@@ -240,12 +237,11 @@ TEST(freewheel_waits_for_every_block)
   ck_assert_uint_eq(fake.waited, waited);
   jack_client_close(probe);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 TEST(xruns_are_counted)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 1, 1, false);
@@ -255,7 +251,6 @@ TEST(xruns_are_counted)
   kill(jackd.pid, SIGCONT);
   POLL_UNTIL(io, driver_status(io).xruns > before);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 /// jack_connect or jack_disconnect, until it says that it has done so: a server refuses a client
@@ -314,7 +309,7 @@ static void
 die_and_return(const int signal_number, const unsigned rate_hz, const unsigned period,
                const useconds_t settle_us)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 2, true);
@@ -366,7 +361,6 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   io_close(io);
   kill(peer, SIGKILL);
   waitpid(peer, NULL, 0);
-  jackd_stop(&jackd);
 }
 
 TEST(connections_are_restored_after_the_server_was_killed)
@@ -408,7 +402,7 @@ open_late_peer(const Jackd* const jackd)
 
 TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 1, 1, false);
@@ -437,7 +431,6 @@ TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
   POLL_UNTIL(io, is_connected(peer, "rack:out_1", "late:in"));
   jack_client_close(peer);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 TEST(no_server_is_an_error_in_words_and_prints_nothing)
@@ -499,7 +492,7 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
 
 TEST(a_format_that_is_refused_is_not_waited_for)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { .refuse = STATUS_LIMIT };
   jackd_start(&jackd, 48000, 64);
   const IoConfig config = { .server_name = jackd.name, .n_out = 1, .wait = true };
@@ -508,12 +501,11 @@ TEST(a_format_that_is_refused_is_not_waited_for)
   const IoEvents events = fake_events(&fake, 0, 1);
   ck_assert_int_eq(io_open(io_find("jack"), &config, &events, &io, &error), STATUS_LIMIT);
   ck_assert_str_eq(error.text, "refused by the test");
-  jackd_stop(&jackd);
 }
 
 TEST(a_taken_client_name_is_reported)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents first = { 0 };
   FakeEvents second = { 0 };
   jackd_start(&jackd, 48000, 64);
@@ -523,12 +515,11 @@ TEST(a_taken_client_name_is_reported)
   ck_assert_msg(strstr(second.log, "'rack' is taken"), "%s", second.log);
   io_close(a);
   io_close(b);
-  jackd_stop(&jackd);
 }
 
 TEST(a_server_that_hangs_blocks_no_thread_of_ours)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 2, true);
@@ -549,7 +540,6 @@ TEST(a_server_that_hangs_blocks_no_thread_of_ours)
   jack_client_t* const probe = open_probe(&jackd); // the call that was left to itself returns
   wait_for_end(probe);
   jack_client_close(probe);
-  jackd_stop(&jackd);
 }
 
 static atomic_bool release_call;

@@ -5,6 +5,7 @@
 #include "io/io.h"
 #include "tests/support/fake_events.h"
 #include "tests/support/jackd.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <dlfcn.h>
@@ -97,7 +98,7 @@ come_back(Jackd* const jackd, Io* const io, FakeEvents* const fake)
 
 TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake);
@@ -120,14 +121,13 @@ TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
   clock_gettime(CLOCK_MONOTONIC, &after);
   printf("closing while the close hangs took %.2f s\n",
          (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec));
-  jackd_stop(&jackd);
 }
 
 // libjack opens no client while it closes one (JackGlobals::fOpenMutex), so that nobody can go on;
 // but nobody else hangs either, and the moment it returns all goes on.
 TEST(a_close_that_returns_late_is_followed_by_a_new_client_at_once)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake);
@@ -148,7 +148,6 @@ TEST(a_close_that_returns_late_is_followed_by_a_new_client_at_once)
   POLL_UNTIL(io, is_connected(&jackd, "system:capture_1", "rack:in_1"));
   io_close(io);
   ck_assert_uint_eq(n_closed, 2);
-  jackd_stop(&jackd);
 }
 
 int

@@ -6,6 +6,7 @@
 #include "engine/base/status.h"
 #include "tests/support/osc_client.h"
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -126,14 +127,13 @@ TEST(values_of_a_bundle_begin_at_one_frame)
     sync_with(2);
     usleep(300000); // and the one after
     size_t n = 0;
-    float* const out = stop(&n);
+    SCOPED_MEMORY float* const out = stop(&n);
     const size_t begin = LATENCY + RATE / 10U;
     const size_t left = first_change(out, n, 0, begin, 0.5F);
     ck_assert_uint_eq(left, first_change(out, n, 1, begin, 0.5F));
     ck_assert_double_eq_tol(out[2U * (left + RATE / 20U)], 0.5 * pow(10.0, -6.0 / 20.0), 1e-6);
     ck_assert_double_eq_tol(out[2U * (left + RATE / 20U) + 1U], 0.5 * pow(10.0, -12.0 / 20.0),
                             1e-6);
-    free(out);
   }
 }
 

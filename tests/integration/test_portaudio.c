@@ -5,6 +5,7 @@
 #include "io/io.h"
 #include "tests/support/fake_events.h"
 #include "tests/support/jackd.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -62,7 +63,7 @@ use_null_devices(const Scratch* const scratch)
 TEST(blocks_have_the_length_that_was_asked_for)
 {
   static const uint32_t blocks[] = { 64, 128, 100 };
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
   for (unsigned b = 0; b < ARRAY_LEN(blocks); ++b) {
     const IoConfig config = {
@@ -79,12 +80,11 @@ TEST(blocks_have_the_length_that_was_asked_for)
     ck_assert_ptr_nonnull(strstr(driver_status(io).device, JACK_API ": system"));
     ck_assert_int_eq(io_close(io), STATUS_OK);
   }
-  jackd_stop(&jackd);
 }
 
 TEST(a_device_that_falls_silent_is_opened_anew)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
   const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
   FakeEvents fake = { 0 };
@@ -103,13 +103,12 @@ TEST(a_device_that_falls_silent_is_opened_anew)
   ck_assert(!fake.overlapped);
   ck_assert_ptr_nonnull(strstr(fake.log, "is back"));
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 static void
 die_and_return(const int signal_number)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
   const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
   FakeEvents fake = { 0 };
@@ -133,7 +132,6 @@ die_and_return(const int signal_number)
   ck_assert_msg(!strstr(fake.log, "does not answer"), "%s", fake.log);
   ck_assert(!fake.overlapped);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 TEST(a_server_that_is_killed_is_missed_at_once_and_comes_back)
@@ -168,7 +166,7 @@ TEST(a_device_that_is_not_there_yet_can_be_waited_for)
 TEST(the_server_may_change_its_period_and_blocks_stay_as_they_are)
 {
   static const char* const periods[] = { "1024", "17", "64" };
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
   const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 2, .n_out = 2 };
   FakeEvents fake = { 0 };
@@ -182,14 +180,13 @@ TEST(the_server_may_change_its_period_and_blocks_stay_as_they_are)
   }
   ck_assert(!fake.overlapped);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 TEST(a_stream_on_alsa_survives_the_death_of_a_jack_server)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   use_null_devices(&scratch);
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
   const IoConfig config = {
     .host_api = "ALSA", .device = "silent_too", .rate_hz = 32000.0, .block_frames = 256, .n_out = 2
@@ -206,13 +203,11 @@ TEST(a_stream_on_alsa_survives_the_death_of_a_jack_server)
   ck_assert_uint_eq(fake.notes, 0);
   io_close(io);
   jackd_start(&jackd, 48000, 64); // takes the dead one's place among JACK's eight, and leaves it
-  jackd_stop(&jackd);
-  scratch_remove(&scratch);
 }
 
 TEST(xruns_are_counted)
 {
-  Jackd jackd = { "", 0 };
+  SCOPED(jackd_stop) Jackd jackd = { "", 0 };
   start_jackd(&jackd, 64);
   const IoConfig config = { .host_api = "JACK", .block_frames = 64, .n_in = 1, .n_out = 1 };
   FakeEvents fake = { 0 };
@@ -224,12 +219,11 @@ TEST(xruns_are_counted)
   kill(jackd.pid, SIGCONT);
   POLL_UNTIL(io, driver_status(io).xruns > before);
   io_close(io);
-  jackd_stop(&jackd);
 }
 
 TEST(alsa_devices_are_found_by_name_part_and_index)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   use_null_devices(&scratch);
   json_t* const devices = io_find("portaudio")->devices();
   size_t i;
@@ -265,12 +259,11 @@ TEST(alsa_devices_are_found_by_name_part_and_index)
     ck_assert_ptr_nonnull(strstr(driver_status(io).device, "ALSA: silent_too"));
     io_close(io);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(a_missing_device_is_reported_with_the_available_ones)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   use_null_devices(&scratch);
   IoConfig config = { .host_api = "CoreAudio", .n_out = 2 };
   refuses(&config, "no host API 'CoreAudio'; there is ALSA");
@@ -282,7 +275,6 @@ TEST(a_missing_device_is_reported_with_the_available_ones)
   refuses(&config, "no device '99'");
   config = (IoConfig){ .device = "silence", .n_out = 1000 };
   refuses(&config, "0 and 1000 are wanted");
-  scratch_remove(&scratch);
 }
 
 TEST(nothing_is_printed)

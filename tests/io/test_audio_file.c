@@ -2,6 +2,7 @@
 // Files come in whole or with a reason.
 
 #include "io/file/audio_file.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -60,7 +61,7 @@ quotes_nothing(const char* const path)
 
 TEST(a_loaded_file_is_planar_and_exact)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_noise();
   scratch_write_wav(&scratch, "a.wav", channels, 3, FRAMES, 44100);
   FxFile* const file = load(scratch_path(&scratch, "a.wav"), 44100.0);
@@ -71,7 +72,6 @@ TEST(a_loaded_file_is_planar_and_exact)
     ck_assert_mem_eq(file->samples + c * FRAMES, noise[c], sizeof(noise[c]));
   }
   audio_file_free(NULL, file);
-  scratch_remove(&scratch);
 }
 
 // sum h[n] e^(-j 2 pi f n / rate): what an impulse response does to a sine.
@@ -90,7 +90,7 @@ magnitude(const float* const h, const uint64_t n, const double f, const double r
 TEST(a_resampled_impulse_response_keeps_its_frequency_response)
 {
   static const double rates[] = { 22050.0, 48000.0, 96000.0, 192000.0 };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   float response[2000];
   for (unsigned i = 0; i < ARRAY_LEN(response); ++i) { // a decaying 1 kHz tone, rounded off
     const double t = i / 44100.0;
@@ -109,7 +109,6 @@ TEST(a_resampled_impulse_response_keeps_its_frequency_response)
     }
     audio_file_free(NULL, file);
   }
-  scratch_remove(&scratch);
 }
 
 /// A text is read at this rate as a table of two columns.
@@ -117,7 +116,7 @@ static void
 expect_table(const char* const text, const double rate_hz, const float* const expected,
              const uint32_t n_rows)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "m.txt", text, strlen(text));
   FxFile* const file = load(scratch_path(&scratch, "m.txt"), rate_hz);
   ck_assert(!file->is_audio);
@@ -125,7 +124,6 @@ expect_table(const char* const text, const double rate_hz, const float* const ex
   ck_assert_uint_eq(file->n_frames, n_rows);
   ck_assert_mem_eq(file->samples, expected, 2U * n_rows * sizeof(*expected));
   audio_file_free(NULL, file);
-  scratch_remove(&scratch);
 }
 
 TEST(text_is_rows_of_numbers)
@@ -150,7 +148,7 @@ TEST(text_of_other_programs_is_read)
       "4.3E-4 // Peak value before normalisation\n\n1.0\n0.25\n",
       2, 0.25F },
   };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   for (unsigned t = 0; t < ARRAY_LEN(texts); ++t) {
     scratch_write(&scratch, "t.txt", texts[t].text, strlen(texts[t].text));
     FxFile* const file = load(scratch_path(&scratch, "t.txt"), 48000.0);
@@ -162,13 +160,12 @@ TEST(text_of_other_programs_is_read)
     ck_assert_float_eq(response.samples[texts[t].n_rows - 1U], texts[t].last);
     audio_file_free(NULL, file);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(a_text_with_a_rate_is_resampled)
 {
   enum { TAPS = 2000 };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   float response[TAPS];
   static char text[TAPS * 20U + 200U];
   size_t n = (size_t)snprintf(text, sizeof(text),
@@ -194,7 +191,6 @@ TEST(a_text_with_a_rate_is_resampled)
     }
     audio_file_free(NULL, file);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(a_table_with_a_rate_is_not_resampled)
@@ -222,7 +218,7 @@ TEST(files_that_cannot_be_loaded_are_rejected_with_the_reason)
     { "* IR\n1e-9 // Sample interval (seconds)\n1\n", "sample interval is not" },
     { "* IR\nsecret // Sample interval (seconds)\n1\n", "line 2: the sample interval" },
   };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   refuses(scratch_path(&scratch, "missing.wav"), "No such file or directory");
   refuses(scratch.directory, "directory");
   scratch_write(&scratch, "empty.wav", "", 0);
@@ -244,7 +240,6 @@ TEST(files_that_cannot_be_loaded_are_rejected_with_the_reason)
   noise[1][77] = NAN;
   scratch_write_wav(&scratch, "nan.wav", channels, 2, FRAMES, 44100);
   refuses(scratch_path(&scratch, "nan.wav"), "channel 2, frame 77");
-  scratch_remove(&scratch);
 }
 
 TEST(a_file_of_more_than_a_gibibyte_of_samples_is_refused)
@@ -260,17 +255,16 @@ TEST(a_file_of_more_than_a_gibibyte_of_samples_is_refused)
   memcpy(header + 20, format, sizeof(format));
   memcpy(header + 36, "data", 4);
   memcpy(header + 40, &sizes[2], 4);
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "long.wav");
   scratch_write(&scratch, "long.wav", header, sizeof(header));
   ck_assert_int_eq(truncate(path, HEADER_BYTES + 2LL * FRAMES_OF_TWO), 0);
   refuses(path, "134217729 frames of 2 channels are over 1 GiB");
-  scratch_remove(&scratch);
 }
 
 TEST(a_truncated_file_is_corrupt_and_not_short)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "whole.flac");
   const AudioFormat format = { AUDIO_FLAC, AUDIO_PCM16 };
   AudioWriter* writer = NULL;
@@ -280,12 +274,11 @@ TEST(a_truncated_file_is_corrupt_and_not_short)
   ck_assert_int_eq(audio_writer_commit(writer, NULL), STATUS_OK);
   ck_assert_int_eq(truncate(path, 9000), 0);
   refuses(path, "corrupt");
-  scratch_remove(&scratch);
 }
 
 TEST(a_file_may_get_the_descriptor_zero)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_noise();
   scratch_write_wav(&scratch, "a.wav", channels, 1, FRAMES, 48000);
   close(STDIN_FILENO);
@@ -295,7 +288,6 @@ TEST(a_file_may_get_the_descriptor_zero)
                 "%s", error.text);
   ck_assert_uint_eq(file->n_frames, FRAMES);
   audio_file_free(NULL, file);
-  scratch_remove(&scratch);
 }
 
 TEST(too_many_open_files_are_no_fault_of_the_file)
@@ -322,7 +314,7 @@ TEST(too_many_open_files_are_no_fault_of_the_file)
 
 TEST(a_reader_reads_in_any_steps_and_again)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_noise();
   scratch_write_wav(&scratch, "a.wav", channels, 3, FRAMES, 48000);
   AudioReader* reader = NULL;
@@ -353,7 +345,6 @@ TEST(a_reader_reads_in_any_steps_and_again)
     ck_assert_int_eq(audio_reader_rewind(reader, NULL), STATUS_OK);
   }
   audio_reader_close(reader);
-  scratch_remove(&scratch);
 }
 
 SUITE_MAIN("audio_file")

@@ -4,6 +4,7 @@
 // Of a file with more frames than were reported it reads those that were.
 
 #include "io/file/audio_file.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -49,14 +50,13 @@ load(Error* const error)
 {
   static float silence[N_FRAMES];
   const float* const samples[] = { silence, silence };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   FxFile* file = NULL;
   scratch_write_wav(&scratch, "x.wav", samples, 2, N_FRAMES, 48000);
   const Status status =
       audio_file_load(NULL, scratch_path(&scratch, "x.wav"), 44100.0, &file, error);
   ck_assert(!status == !!file);
   audio_file_free(NULL, file);
-  scratch_remove(&scratch);
   return status;
 }
 
@@ -109,7 +109,7 @@ TEST(frames_behind_those_of_the_header_are_left)
     rows[0][i] = 0.25F;
     rows[1][i] = -0.25F;
   }
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   FxFile* file = NULL;
   Error error = { STATUS_OK, "" };
   scratch_write_wav(&scratch, "x.wav", samples, 2, ALL, 48000);
@@ -122,7 +122,6 @@ TEST(frames_behind_those_of_the_header_are_left)
     ck_assert_msg(file->samples[i] == 0.25F && file->samples[SOME + i] == -0.25F, "frame %u", i);
   }
   audio_file_free(NULL, file);
-  scratch_remove(&scratch);
 }
 
 SUITE_MAIN("audio_odd")

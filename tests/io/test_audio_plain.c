@@ -4,6 +4,7 @@
 
 #include "io/file/audio_file.h"
 #include "io/file/audio_plain.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -61,7 +62,7 @@ TEST(plain_audio_is_read)
   static const int codings[] = { SF_FORMAT_PCM_S8, SF_FORMAT_PCM_U8, SF_FORMAT_PCM_16,
                                  SF_FORMAT_PCM_24, SF_FORMAT_PCM_32, SF_FORMAT_FLOAT,
                                  SF_FORMAT_DOUBLE };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   unsigned n_read = 0;
   for (unsigned c = 0; c < ARRAY_LEN(containers) * ARRAY_LEN(codings); ++c) {
     const SF_INFO info = { .samplerate = 48000,
@@ -75,7 +76,6 @@ TEST(plain_audio_is_read)
     }
   }
   ck_assert_uint_ge(n_read, 50);
-  scratch_remove(&scratch);
 }
 
 TEST(audio_that_has_to_be_decoded_is_refused)
@@ -92,7 +92,7 @@ TEST(audio_that_has_to_be_decoded_is_refused)
     SF_FORMAT_PAF | SF_FORMAT_PCM_24,    SF_FORMAT_SVX | SF_FORMAT_PCM_16,
     SF_FORMAT_MAT5 | SF_FORMAT_DOUBLE,   SF_FORMAT_SDS | SF_FORMAT_PCM_16,
   };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   for (unsigned f = 0; f < ARRAY_LEN(formats); ++f) {
     write_as(&scratch, "coded", formats[f]);
     const int fd = open(scratch_path(&scratch, "coded"), O_RDONLY | O_CLOEXEC);
@@ -100,7 +100,6 @@ TEST(audio_that_has_to_be_decoded_is_refused)
     close(fd);
     refuses(scratch_path(&scratch, "coded"));
   }
-  scratch_remove(&scratch);
 }
 
 // What stands in front is stepped over as libsndfile does, also where its length is odd.
@@ -132,12 +131,11 @@ TEST(the_format_chunk_may_follow_other_chunks)
                                      "data\xF3\xAC\xD3\x11\x8C\xD1\0\xC0\x4F\x8E\xDB\x8A"
                                      "\x1C\0\0\0\0\0\0\0"
                                      "\0\x40\0\0";
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "late.wav", riff, sizeof(riff) - 1U);
   reads_one_half(scratch_path(&scratch, "late.wav"));
   scratch_write(&scratch, "late.w64", w64, sizeof(w64) - 1U);
   reads_one_half(scratch_path(&scratch, "late.w64"));
-  scratch_remove(&scratch);
 }
 
 // libsndfile goes by the last of two.
@@ -154,10 +152,9 @@ TEST(a_header_that_contradicts_itself_is_refused)
                                        "SSND\0\0\0\x0C"
                                        "\0\0\0\0\0\0\0\0"
                                        "\1\2\3\4";
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "two.aiff", bytes, sizeof(bytes) - 1U);
   refuses(scratch_path(&scratch, "two.aiff"));
-  scratch_remove(&scratch);
 }
 
 static uint64_t
@@ -187,7 +184,7 @@ TEST(a_file_that_is_shorter_than_its_header_says_is_found)
                 { SF_FORMAT_AIFF | SF_FORMAT_PCM_S8, 1 },
                 { SF_FORMAT_AU | SF_FORMAT_PCM_16, 2 },
                 { SF_FORMAT_CAF | SF_FORMAT_PCM_16, 2 } };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "cut");
   for (unsigned k = 0; k < ARRAY_LEN(kinds); ++k) {
     write_as(&scratch, "cut", kinds[k].format);
@@ -206,7 +203,6 @@ TEST(a_file_that_is_shorter_than_its_header_says_is_found)
       ck_assert_int_eq(kinds[k].format & SF_FORMAT_TYPEMASK, SF_FORMAT_CAF);
     }
   }
-  scratch_remove(&scratch);
 }
 
 /// Programs that write into a pipe do not know the length that the header has to say.
@@ -215,7 +211,7 @@ TEST(an_unknown_length_is_not_checked)
   static const unsigned char unknown[][4] = {
     { 0xFF, 0xFF, 0xFF, 0xFF }, { 0x00, 0xF0, 0xFF, 0x7F }, { 0x00, 0x00, 0x00, 0x80 }, { 0 }
   };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "pipe.wav");
   for (unsigned u = 0; u < ARRAY_LEN(unknown); ++u) {
     write_as(&scratch, "pipe.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16);
@@ -226,7 +222,6 @@ TEST(an_unknown_length_is_not_checked)
     ck_assert_uint_eq(missing_frames(path), 0);
     reads_one_half(path);
   }
-  scratch_remove(&scratch);
 }
 
 SUITE_MAIN("audio_plain")

@@ -4,6 +4,7 @@
 
 #include "io/file/audio_file.h"
 #include "io/file/audio_tags.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -65,7 +66,7 @@ TEST(tags_are_kept_between_formats)
                               SF_FORMAT_WAVEX | SF_FORMAT_FLOAT,
                               SF_FORMAT_AIFF | SF_FORMAT_PCM_16 };
   static const char* const to[] = { "b.wav", "b.rf64", "b.flac", "b.w64" };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   for (unsigned f = 0; f < ARRAY_LEN(from) * ARRAY_LEN(to); ++f) {
     const char* const in = scratch_path(&scratch, "a");
     const char* const out = scratch_path(&scratch, to[f % ARRAY_LEN(to)]);
@@ -90,7 +91,6 @@ TEST(tags_are_kept_between_formats)
     sf_close(file);
     sf_close(source);
   }
-  scratch_remove(&scratch);
 }
 
 static AudioTags
@@ -98,9 +98,8 @@ scan(const Scratch* const scratch, const char* const bytes, const size_t n_bytes
 {
   scratch_write(scratch, "bytes", bytes, n_bytes);
   AudioTags tags = { { NULL }, 0 };
-  const int fd = open(scratch_path(scratch, "bytes"), O_RDONLY | O_CLOEXEC);
+  SCOPED_FD const int fd = open(scratch_path(scratch, "bytes"), O_RDONLY | O_CLOEXEC);
   ck_assert_int_eq(audio_tags_scan(fd, &tags, NULL), STATUS_OK);
-  close(fd);
   return tags;
 }
 
@@ -118,7 +117,7 @@ TEST(flac_has_tags_under_other_names)
 {
   static const char* const comments[] = { "description=hey", "Track=7", "MOOD=", "comment=two",
                                           "x" };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   char bytes[256] = "fLaC\0\0\0\4info\x84\0\0";
   size_t n = 16;
   n += put_text(bytes + n, "encoder of this test");
@@ -143,7 +142,6 @@ TEST(flac_has_tags_under_other_names)
     audio_tags_clear(&tags);
     bytes[at] = (char)~bytes[at];
   }
-  scratch_remove(&scratch);
 }
 
 TEST(info_has_tags_under_other_names_and_in_latin_1)
@@ -156,7 +154,7 @@ TEST(info_has_tags_under_other_names_and_in_latin_1)
                              "7\0"
                              "ITCH\3\0\0\0me\0\0"
                              "ICMT\0\0\0\0";
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const size_t n = sizeof(wave) - 1U;
   AudioTags tags = scan(&scratch, wave, n);
   ck_assert_str_eq(tags.texts[SF_STR_TITLE], "T\xC3\xA4nze");
@@ -168,7 +166,6 @@ TEST(info_has_tags_under_other_names_and_in_latin_1)
     tags = scan(&scratch, wave, cut);
     audio_tags_clear(&tags);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(a_tag_of_any_length_leaves_a_file_that_can_be_read)
@@ -176,7 +173,7 @@ TEST(a_tag_of_any_length_leaves_a_file_that_can_be_read)
   enum { LONG = 300000 };
   static char text[LONG + 64U];
   static const char* const to[] = { "b.wav", "b.rf64", "b.flac" };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const in = scratch_path(&scratch, "a.wav");
   write_tagged(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16);
   memset(text, 'x', sizeof(text));
@@ -194,7 +191,6 @@ TEST(a_tag_of_any_length_leaves_a_file_that_can_be_read)
     ck_assert_uint_eq(audio_reader_frames(reader), 2000);
     audio_reader_close(reader);
   }
-  scratch_remove(&scratch);
 }
 
 SUITE_MAIN("audio_tags")

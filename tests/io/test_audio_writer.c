@@ -3,6 +3,7 @@
 
 #include "io/file/audio_file.h"
 #include "tests/support/fx_checks.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -69,8 +70,8 @@ TEST(a_wav_has_the_header_that_its_encoding_asks_for)
                 { "c.wav", "float", 3, 18, 58, 4 },
                 { "d.rf64", "float", 3, 18, 94, 4 } };
   enum { ODD = 77 };
-  const Scratch scratch = scratch_new();
-  float** const noise = planar_noise(3, FRAMES, 1, 1.0);
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  SCOPED_MEMORY float** const noise = planar_noise(3, FRAMES, 1, 1.0);
   for (unsigned k = 0; k < ARRAY_LEN(kinds); ++k) {
     uint64_t clipped = 0;
     const char* const path = scratch_path(&scratch, kinds[k].name);
@@ -98,8 +99,6 @@ TEST(a_wav_has_the_header_that_its_encoding_asks_for)
     ck_assert_mem_eq(data, "data", 4);
     ck_assert_uint_eq(little(data + 4), is_rf64 ? UINT32_MAX : data_bytes);
   }
-  free(noise);
-  scratch_remove(&scratch);
 }
 
 TEST(every_container_and_encoding_reads_back)
@@ -119,8 +118,8 @@ TEST(every_container_and_encoding_reads_back)
     { "g.flac", NULL, 0x1p-24, SF_FORMAT_FLAC | SF_FORMAT_PCM_24 },
     { "h.flac", "16", 0x1p-16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16 },
   };
-  const Scratch scratch = scratch_new();
-  float** const noise = planar_noise(3, FRAMES, 1, 1.0);
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  SCOPED_MEMORY float** const noise = planar_noise(3, FRAMES, 1, 1.0);
   for (unsigned t = 0; t < ARRAY_LEN(cases); ++t) {
     const char* const path = scratch_path(&scratch, cases[t].name);
     uint64_t clipped = 0;
@@ -146,15 +145,13 @@ TEST(every_container_and_encoding_reads_back)
     free(samples);
     ck_assert_uint_eq(scratch_count(&scratch), t + 1U);
   }
-  free(noise);
-  scratch_remove(&scratch);
 }
 
 TEST(whole_numbers_survive_reading_and_writing)
 {
   static float steps[65536];
   float* const only[] = { steps };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "all.wav");
   for (int i = 0; i < 65536; ++i) {
     steps[i] = (float)(i - 32768) / 32768.0F;
@@ -170,7 +167,6 @@ TEST(whole_numbers_survive_reading_and_writing)
   for (int i = 0; i < 65536; ++i) {
     ck_assert_int_eq(numbers[i], i - 32768);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(samples_beyond_full_scale_are_limited_and_counted)
@@ -179,7 +175,7 @@ TEST(samples_beyond_full_scale_are_limited_and_counted)
   static const float kept[] = { 1.0F, -1.0F, 1.0F, -1.0F, 1.0F, 0.0F, 0.25F };
   float* const only[] = { loud };
   static const char* const encodings[] = { "16", "24", "32" };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   for (unsigned e = 0; e < ARRAY_LEN(encodings); ++e) {
     const char* const path = scratch_path(&scratch, "loud.wav");
     uint64_t clipped = 0;
@@ -188,19 +184,17 @@ TEST(samples_beyond_full_scale_are_limited_and_counted)
     unsigned n_channels = 0;
     size_t n_frames = 0;
     int rate_hz = 0;
-    float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
+    SCOPED_MEMORY float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
     for (unsigned i = 0; i < ARRAY_LEN(kept); ++i) {
       ck_assert_double_le(fabs((double)samples[i] - (double)kept[i]), 0x1p-15);
     }
-    free(samples);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(the_same_samples_make_the_same_bytes)
 {
-  const Scratch scratch = scratch_new();
-  float** const noise = planar_noise(3, FRAMES, 1, 1.0);
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  SCOPED_MEMORY float** const noise = planar_noise(3, FRAMES, 1, 1.0);
   char* bytes[2] = { NULL, NULL };
   size_t sizes[2] = { 0, 0 };
   for (unsigned t = 0; t < 2U; ++t) {
@@ -216,8 +210,6 @@ TEST(the_same_samples_make_the_same_bytes)
   ck_assert_mem_eq(bytes[0], bytes[1], sizes[0]);
   free(bytes[0]);
   free(bytes[1]);
-  free(noise);
-  scratch_remove(&scratch);
 }
 
 // Write until it fails; nothing may be left but what was there before.
@@ -228,7 +220,7 @@ fill(const Scratch* const scratch, const char* const name, const char* const rea
   AudioWriter* writer = NULL;
   Error error = { STATUS_OK, "" };
   const char* const path = scratch_path(scratch, name);
-  float** const noise = planar_noise(3, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const noise = planar_noise(3, FRAMES, 1, 1.0);
   ck_assert_int_eq(audio_format_from(path, NULL, &format, &error), STATUS_OK);
   ck_assert_int_eq(audio_writer_open(path, format, 48000.0, 3, &writer, &error), STATUS_OK);
   Status status = STATUS_OK;
@@ -240,7 +232,6 @@ fill(const Scratch* const scratch, const char* const name, const char* const rea
   ck_assert_msg(strstr(error.text, reason), "%s", error.text);
   ck_assert_int_eq(audio_writer_commit(writer, &error), STATUS_FILE); // remembers
   ck_assert_uint_eq(scratch_count(scratch), 0);
-  free(noise);
 }
 
 static void
@@ -284,8 +275,8 @@ TEST(a_full_disk_leaves_nothing_behind)
 // FLAC keeps its last block until it is closed: the failure comes after the last write.
 TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
 {
-  const Scratch scratch = scratch_new();
-  float** const noise = planar_noise(3, FRAMES, 1, 1.0);
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
+  SCOPED_MEMORY float** const noise = planar_noise(3, FRAMES, 1, 1.0);
   uint64_t clipped = 0;
   write_file(scratch_path(&scratch, "whole.flac"), NULL, noise, 3, FRAMES, &clipped);
   struct stat info;
@@ -293,8 +284,6 @@ TEST(a_disk_that_is_full_at_the_very_end_leaves_nothing_behind)
   ck_assert_int_eq(unlink(scratch_path(&scratch, "whole.flac")), 0);
   signal(SIGXFSZ, SIG_IGN);
   fill_to_the_last_byte(&scratch, "short.flac", noise, (rlim_t)info.st_size - 1U);
-  free(noise);
-  scratch_remove(&scratch);
 }
 
 TEST(an_invalid_output_is_rejected)
@@ -302,7 +291,7 @@ TEST(an_invalid_output_is_rejected)
   AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
   AudioWriter* writer = NULL;
   Error error;
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   ck_assert_int_eq(audio_format_from("x.mp3", NULL, &format, &error), STATUS_BAD_ARG);
   ck_assert_int_eq(audio_format_from("x", NULL, &format, &error), STATUS_BAD_ARG);
   ck_assert_int_eq(audio_format_from("x.wav", "12", &format, &error), STATUS_BAD_ARG);
@@ -323,16 +312,15 @@ TEST(an_invalid_output_is_rejected)
   ck_assert_ptr_nonnull(strstr(error.text, "9 channels"));
   ck_assert_ptr_null(writer);
   ck_assert_uint_eq(scratch_count(&scratch), 1);
-  scratch_remove(&scratch);
 }
 
 TEST(an_abandoned_file_leaves_the_old_one_as_it_was)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "a.wav");
   const AudioFormat format = { AUDIO_WAV, AUDIO_FLOAT };
   AudioWriter* writer = NULL;
-  float** const noise = planar_noise(3, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const noise = planar_noise(3, FRAMES, 1, 1.0);
   scratch_write(&scratch, "a.wav", "old", 3);
   ck_assert_int_eq(audio_writer_open(path, format, 48000.0, 1, &writer, NULL), STATUS_OK);
   ck_assert_int_eq(audio_writer_write(writer, (const float* const*)noise, FRAMES, NULL), STATUS_OK);
@@ -342,8 +330,6 @@ TEST(an_abandoned_file_leaves_the_old_one_as_it_was)
   ck_assert_int_eq(stat(path, &info), 0);
   ck_assert_int_eq(info.st_size, 3);
   ck_assert_uint_eq(scratch_count(&scratch), 1);
-  free(noise);
-  scratch_remove(&scratch);
 }
 
 SUITE_MAIN("audio_writer")

@@ -6,6 +6,7 @@
 #include "io/file/frame_ring.h"
 #include "io/io.h"
 #include "tests/support/fake_events.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -54,7 +55,7 @@ check_record(const char* const path, const size_t expected_frames, const int exp
   unsigned n_channels = 0;
   size_t n_frames = 0;
   int rate_hz = 0;
-  float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
+  SCOPED_MEMORY float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
   ck_assert_uint_eq(n_channels, 3);
   ck_assert_uint_eq(n_frames, expected_frames);
   ck_assert_int_eq(rate_hz, expected_rate_hz);
@@ -64,7 +65,6 @@ check_record(const char* const path, const size_t expected_frames, const int exp
       ck_assert_msg(samples[i * 3U + c] == expected, "channel %u, frame %zu", c, i);
     }
   }
-  free(samples);
 }
 
 TEST(fast_and_live_runs_play_and_record_every_frame)
@@ -78,7 +78,7 @@ TEST(fast_and_live_runs_play_and_record_every_frame)
     { true, 64, 0.5, 22050 },  { true, 17, 1.1, 48510 },  { true, 1024, 1e-9, 1 },
     { true, 8192, 0.2, 8820 }, { false, 64, 0.5, 22050 }, { false, 441, 0.10001, 4411 },
   };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, "in.wav", 44100);
   for (unsigned t = 0; t < ARRAY_LEN(cases); ++t) {
     const char* const record = scratch_path(&scratch, "out.wav");
@@ -101,12 +101,11 @@ TEST(fast_and_live_runs_play_and_record_every_frame)
     ck_assert_msg(!strstr(fake.log, "too slow"), "%s", fake.log);
     ck_assert_uint_eq(scratch_count(&scratch), 2);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(a_run_that_is_closed_early_keeps_what_was_recorded)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, "in.wav", 48000);
   const char* const record = scratch_path(&scratch, "out.w64");
   const IoConfig config = { .n_in = 2,
@@ -120,7 +119,6 @@ TEST(a_run_that_is_closed_early_keeps_what_was_recorded)
   ck_assert_int_eq(state_of(io), IO_STATE_RUNNING);
   ck_assert_int_eq(io_close(io), STATUS_OK);
   check_record(record, fake.frames, 48000);
-  scratch_remove(&scratch);
 }
 
 TEST(the_timer_keeps_its_rate)
@@ -157,7 +155,7 @@ refuses(const IoConfig* const config, const Status expected, const char* const r
 
 TEST(files_that_cannot_be_played_or_recorded_fail_before_the_start)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, "in.wav", 44100);
   const char* const in = scratch_path(&scratch, "in.wav");
   IoConfig config = { .n_in = 2, .n_out = 2, .rate_hz = 48000.0, .play = in };
@@ -175,12 +173,11 @@ TEST(files_that_cannot_be_played_or_recorded_fail_before_the_start)
   config = (IoConfig){ .n_in = 1025 };
   refuses(&config, STATUS_BAD_ARG, "too many");
   ck_assert_uint_eq(scratch_count(&scratch), 1);
-  scratch_remove(&scratch);
 }
 
 TEST(a_refused_format_refuses_to_open_and_leaves_no_file)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const IoConfig config = { .n_out = 1, .record = scratch_path(&scratch, "x.wav") };
   FakeEvents fake = { .refuse = STATUS_LIMIT };
   Io* io = NULL;
@@ -190,7 +187,6 @@ TEST(a_refused_format_refuses_to_open_and_leaves_no_file)
   ck_assert_str_eq(error.text, "refused by the test");
   ck_assert_uint_eq(fake.periods, 0);
   ck_assert_uint_eq(scratch_count(&scratch), 0);
-  scratch_remove(&scratch);
 }
 
 static void
@@ -208,7 +204,7 @@ write_flac(const char* const path)
 
 TEST(a_damaged_file_is_reported_once_and_audio_continues)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   for (int fast = 0; fast < 2; ++fast) {
     const char* const flac = scratch_path(&scratch, "in.flac");
     write_flac(flac);
@@ -225,12 +221,11 @@ TEST(a_damaged_file_is_reported_once_and_audio_continues)
     ck_assert_ptr_eq(strstr(strstr(fake.log, "corrupt") + 1, "corrupt"), NULL);
     ck_assert_int_eq(io_close(io), STATUS_FILE);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(a_full_disk_ends_the_recording_and_not_the_audio)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const struct rlimit limit = { 20000, 20000 };
   signal(SIGXFSZ, SIG_IGN);
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -247,7 +242,6 @@ TEST(a_full_disk_ends_the_recording_and_not_the_audio)
     ck_assert_int_eq(io_close(io), STATUS_FILE);
     ck_assert_uint_eq(scratch_count(&scratch), 0);
   }
-  scratch_remove(&scratch);
 }
 
 static void*
@@ -271,7 +265,7 @@ write_count(void* const context)
 
 TEST(a_frame_ring_loses_and_repeats_nothing)
 {
-  FrameRing ring;
+  SCOPED(frame_ring_clear) FrameRing ring;
   pthread_t thread;
   ck_assert_int_eq(frame_ring_init(&ring, 2, 100), STATUS_OK);
   ck_assert_uint_eq(frame_ring_space(&ring), 128);
@@ -290,7 +284,6 @@ TEST(a_frame_ring_loses_and_repeats_nothing)
     }
   }
   pthread_join(thread, NULL);
-  frame_ring_clear(&ring);
 }
 
 SUITE_MAIN("io_dummy")

@@ -4,6 +4,7 @@
 
 #include "io/jack_links.h"
 #include "tests/support/played_jack.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -77,10 +78,9 @@ begin(void)
 static uint32_t
 restore(void)
 {
-  JackLinks todo = { NULL, 0 };
+  SCOPED(jack_links_clear) JackLinks todo = { NULL, 0 };
   ck_assert(jack_links_add_lost(&todo, &links));
   const uint32_t n = jack_links_restore(&todo, NULL);
-  jack_links_clear(&todo);
   return n;
 }
 

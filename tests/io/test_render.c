@@ -6,6 +6,7 @@
 #include "io/file/render_tail.h"
 #include "io/io.h"
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -92,7 +93,7 @@ render_rack(const Scratch* const scratch, const char* const text, const uint32_t
 TEST(an_empty_rack_copies_every_frame)
 {
   static const uint32_t blocks[] = { 1, 17, 64, 1024, 8192 };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 44100);
   for (unsigned b = 0; b < ARRAY_LEN(blocks); ++b) {
     const RenderReport report = render_rack(&scratch, "", blocks[b], RENDER_TAIL_AUTO);
@@ -109,13 +110,12 @@ TEST(an_empty_rack_copies_every_frame)
     free(out.samples);
     ck_assert_uint_eq(scratch_count(&scratch), 2);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(latency_is_cut_off_so_that_the_output_is_aligned)
 {
   static const uint32_t blocks[] = { 13, 256, 4096 };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   for (unsigned b = 0; b < ARRAY_LEN(blocks); ++b) {
     const RenderReport report =
@@ -129,12 +129,11 @@ TEST(latency_is_cut_off_so_that_the_output_is_aligned)
     }
     free(out.samples);
   }
-  scratch_remove(&scratch);
 }
 
 TEST(an_automatic_tail_ends_with_the_last_sound)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 8000);
   // One echo after 12 s of silence: nothing is heard for long, and still not over.
   RenderReport report =
@@ -157,12 +156,11 @@ TEST(an_automatic_tail_ends_with_the_last_sound)
   report = render_rack(&scratch, "delay 100 feedback=0.5", 333, RENDER_TAIL_AUTO);
   ck_assert_uint_ge(report.frames_out, FRAMES + 15U * 800U); // 0.25 * 0.5 * 2^-15 > 1e-6
   ck_assert_uint_le(report.frames_out, FRAMES + 19U * 800U);
-  scratch_remove(&scratch);
 }
 
 TEST(an_endless_tail_is_cut_and_reported)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const float click[] = { 1.0F, 0.0F };
   const float* const only[] = { click };
   scratch_write_wav(&scratch, "in.wav", only, 1, 2, 1000);
@@ -171,7 +169,6 @@ TEST(an_endless_tail_is_cut_and_reported)
                   RENDER_TAIL_AUTO);
   ck_assert(report.cut);
   ck_assert_uint_eq(report.frames_out, 2U + 600000U);
-  scratch_remove(&scratch);
 }
 
 static Status
@@ -198,7 +195,7 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
                                 .load_file = audio_file_load,
                                 .free_file = audio_file_free };
   Engine* engine = NULL;
-  Rack* rack = NULL;
+  SCOPED_RACK Rack* rack = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(rack_parse(text, "test", NULL, &rack, &error), STATUS_OK);
   ck_assert_int_eq(engine_new(&config, &engine, &error), STATUS_OK);
@@ -225,14 +222,13 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
   const uint32_t latency = engine_latency(engine);
   ck_assert_int_eq(io_close(io), STATUS_OK);
   engine_free(engine);
-  rack_free(rack);
   return latency;
 }
 
 TEST(a_live_run_gives_the_same_samples)
 {
   static const char text[] = "highpass 80 order=4 | limiter -1dB | delay 20ms";
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 44100);
   const uint32_t latency = run_live(&scratch, text, 96);
   render_rack(&scratch, text, 96, 0.0);
@@ -246,12 +242,11 @@ TEST(a_live_run_gives_the_same_samples)
   ck_assert_mem_eq(live + 2U * latency, rendered.samples, 2U * FRAMES * sizeof(float));
   free(live);
   free(rendered.samples);
-  scratch_remove(&scratch);
 }
 
 TEST(non_finite_samples_are_silenced_and_counted)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   noise[0][100] = NAN;
   noise[1][200] = INFINITY;
@@ -263,7 +258,6 @@ TEST(non_finite_samples_are_silenced_and_counted)
   ck_assert(out.samples[200] == 0.0F && out.samples[401] == 0.0F);
   ck_assert(out.samples[601] == 3e38F);
   free(out.samples);
-  scratch_remove(&scratch);
 }
 
 static void
@@ -280,7 +274,7 @@ refuses(const Scratch* const scratch, RenderConfig config, const char* const tex
 
 TEST(invalid_renders_fail_and_leave_no_file)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   const RenderConfig good = config_for(&scratch, 256, 0.0);
 
@@ -306,12 +300,11 @@ TEST(invalid_renders_fail_and_leave_no_file)
   const struct rlimit limit = { 30000, 30000 };
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
   refuses(&scratch, good, "", STATUS_FILE, "File too large");
-  scratch_remove(&scratch);
 }
 
 TEST(effects_that_measure_first_get_the_file_twice)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   double peak = 0.0;
   for (unsigned i = 0; i < 2U * FRAMES; ++i) {
@@ -330,7 +323,6 @@ TEST(effects_that_measure_first_get_the_file_twice)
   }
   free(out.samples);
   ck_assert_uint_eq(scratch_count(&scratch), 2);
-  scratch_remove(&scratch);
 }
 
 static bool meter_fails;
@@ -345,7 +337,7 @@ __wrap_ebur128_init(const unsigned n_channels, const unsigned long rate_hz, cons
 
 TEST(an_effect_without_memory_to_measure_leaves_no_file)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   meter_fails = true;
   RenderConfig config = config_for(&scratch, 300, RENDER_TAIL_AUTO);
@@ -356,7 +348,6 @@ TEST(an_effect_without_memory_to_measure_leaves_no_file)
   ck_assert_str_eq(error.text, "normalize: out of memory");
   meter_fails = false;
   ck_assert_uint_eq(scratch_count(&scratch), 1);
-  scratch_remove(&scratch);
 }
 
 typedef struct Watch {
@@ -377,7 +368,7 @@ watch(void* const context, const RenderProgress* const progress)
 
 TEST(a_cancelled_render_leaves_the_old_file_as_it_was)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 48000);
   scratch_write(&scratch, "out.wav", "old", 3);
   Watch watched = { .calls = 0 };
@@ -397,7 +388,6 @@ TEST(a_cancelled_render_leaves_the_old_file_as_it_was)
   ck_assert_uint_eq(fread(kept, 1, 4, file), 3);
   fclose(file);
   ck_assert_str_eq(kept, "old");
-  scratch_remove(&scratch);
 }
 
 TEST(the_command_reports_warns_and_ends_with_the_documented_code)
@@ -476,7 +466,7 @@ TEST(a_truncated_input_is_reported_and_rejected_by_strict)
 TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
 {
   static const int signals[] = { SIGINT, SIGTERM };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 8000);
   const char* const out = scratch_path(&scratch, "out.wav");
   for (unsigned s = 0; s < ARRAY_LEN(signals); ++s) {
@@ -496,7 +486,6 @@ TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
     ck_assert_uint_eq(scratch_count(&scratch), 1);
     program_clear(&program);
   }
-  scratch_remove(&scratch);
 }
 
 SUITE_MAIN("render")

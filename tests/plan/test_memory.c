@@ -6,6 +6,7 @@
 #include "engine/base/memory.h"
 #include "engine/plan/plan.h"
 #include "tests/support/counted_alloc.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -109,7 +110,7 @@ check_ratio(const char* const what, const char* const text, const double predict
 static void
 check_rack(const char* const text, const Format* const format)
 {
-  Rack* const rack = rack_of(text, NULL);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
   Plan* made = NULL;
   Error error = { STATUS_OK, "" };
   counted_alloc_begin();
@@ -133,7 +134,6 @@ check_rack(const char* const text, const Format* const format)
   plan_free(made);
   ck_assert_msg(counted_alloc_now() == 0 || status, "%.200s: %ld bytes are left", text,
                 counted_alloc_now());
-  rack_free(rack);
 }
 
 /// The effect with its values at one end of their ranges, or as they are by default.
@@ -179,7 +179,7 @@ TEST(the_predicted_memory_is_the_allocated_memory)
 
 TEST(many_nodes_are_predicted_as_well_as_one)
 {
-  char* const text = malloc(200000);
+  SCOPED_MEMORY char* const text = malloc(200000);
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
   int at = 0;
   for (uint32_t n = 0; n < 1500U; ++n) {
@@ -192,7 +192,6 @@ TEST(many_nodes_are_predicted_as_well_as_one)
   }
   sprintf(text + at, ")"); // the gains wait for the limiters in delay lines
   check_rack(text, &format);
-  free(text);
 }
 
 TEST(a_rack_that_is_too_large_is_refused_at_once)
@@ -202,7 +201,7 @@ TEST(a_rack_that_is_too_large_is_refused_at_once)
   for (uint32_t n = 1; n < 20U; ++n) {
     strcat(text, " | delay 60s max_time=60s");
   }
-  Rack* const rack = rack_of(text, NULL);
+  SCOPED_RACK Rack* const rack = rack_of(text, NULL);
   Plan* made = NULL;
   Error error = { STATUS_OK, "" };
   counted_alloc_begin();
@@ -212,13 +211,12 @@ TEST(a_rack_that_is_too_large_is_refused_at_once)
                     strstr(error.text, "--memory"),
                 "%s", error.text);
   ck_assert_int_lt(counted_alloc_peak(), 1L << 20U);
-  rack_free(rack);
 }
 
 TEST(a_file_counts_before_it_is_read)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
-  Rack* const rack = rack_of("convolver 2", NULL);
+  SCOPED_RACK Rack* const rack = rack_of("convolver 2", NULL);
   Plan* made = NULL;
   Error error = { STATUS_OK, "" };
   file_frames = UINT64_C(60) * 48000;
@@ -227,17 +225,17 @@ TEST(a_file_counts_before_it_is_read)
   ck_assert(plan(rack, &format, NULL, 60U << 20U, &made, &error) == STATUS_LIMIT);
   ck_assert_uint_eq(n_reads, 0U);
   ck_assert_int_lt(counted_alloc_peak(), 1L << 20U);
-  rack_free(rack);
 }
 
 TEST(the_rack_that_plays_counts_while_the_next_one_is_planned)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
-  Rack* const first = rack_of("add a delay 60s\nconnect in a\nconnect a out", NULL);
-  Rack* const second = rack_of("add a delay 60s\nadd b delay 60s\nconnect in a\nconnect a b\n"
-                               "connect b out",
-                               first);
-  Rack* const other = rack_of("add c delay 60s\nconnect in c\nconnect c out", first);
+  SCOPED_RACK Rack* const first = rack_of("add a delay 60s\nconnect in a\nconnect a out", NULL);
+  SCOPED_RACK Rack* const second =
+      rack_of("add a delay 60s\nadd b delay 60s\nconnect in a\nconnect a b\n"
+              "connect b out",
+              first);
+  SCOPED_RACK Rack* const other = rack_of("add c delay 60s\nconnect in c\nconnect c out", first);
   Plan* plays = NULL;
   Plan* next = NULL;
   Error error = { STATUS_OK, "" };
@@ -255,19 +253,17 @@ TEST(the_rack_that_plays_counts_while_the_next_one_is_planned)
                 error.text);
   plan_free(next);
   plan_free(plays);
-  rack_free(other);
-  rack_free(second);
-  rack_free(first);
 }
 
 TEST(an_edit_that_only_removes_nodes_is_never_rejected)
 {
   const Format format = { .rate_hz = RATE_HZ, .block_frames = 256, .n_in = 2 };
-  Rack* const rack = rack_of("add a delay 60s\nadd b limiter\nconnect in a\nconnect a b\n"
-                             "connect in b\nconnect b out",
-                             NULL);
-  Rack* const one = rack_of("add b limiter\nconnect in b\nconnect b out", rack);
-  Rack* const none = rack_of("connect in out", rack);
+  SCOPED_RACK Rack* const rack =
+      rack_of("add a delay 60s\nadd b limiter\nconnect in a\nconnect a b\n"
+              "connect in b\nconnect b out",
+              NULL);
+  SCOPED_RACK Rack* const one = rack_of("add b limiter\nconnect in b\nconnect b out", rack);
+  SCOPED_RACK Rack* const none = rack_of("connect in out", rack);
   Plan* plays = NULL;
   Plan* next = NULL;
   Error error = { STATUS_OK, "" };
@@ -278,9 +274,6 @@ TEST(an_edit_that_only_removes_nodes_is_never_rejected)
   ck_assert_msg(!plan(none, &format, plays, 1U, &next, &error), "%s", error.text);
   plan_free(next);
   plan_free(plays);
-  rack_free(none);
-  rack_free(one);
-  rack_free(rack);
 }
 
 // ---- what there is ----

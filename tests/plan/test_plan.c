@@ -5,6 +5,7 @@
 
 #include "engine/plan/plan.h"
 #include "engine/worker/player.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -209,11 +210,10 @@ TEST(inserting_and_removing_latency_in_one_path_does_not_click)
   Bench bench = bench_new(1);
   signal_sine(in, FRAMES, 100.0, 48000.0, 0.5, 0.0);
   for (uint32_t r = 0; r < ARRAY_LEN(racks); ++r) {
-    Rack* const next = rack_of(racks[r]);
+    SCOPED_RACK Rack* const next = rack_of(racks[r]);
     const Plan* const plan = bench_plan(&bench, next);
     ck_assert_uint_eq(plan->latency_frames, r == 1U ? LATE : 0U);
     bench_play(&bench, in + r * 30U * BLOCK, out + r * 30U * BLOCK, 30U * BLOCK);
-    rack_free(next);
   }
   const double steady = max_second_difference(in, FRAMES);
   ck_assert_double_le(max_second_difference(out, 90U * BLOCK), 1.5 * steady);

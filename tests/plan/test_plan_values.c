@@ -2,6 +2,7 @@
 // A value that a message sets is not lost to a plan that was made before it came.
 
 #include "tests/support/rack_rig.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static void
 plan_across_message(const bool is_heard, const uint64_t stamp, const float wanted)
 {
   const Format format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = 1, .n_out = 1 };
-  RackRig rig;
+  SCOPED(rack_rig_free) RackRig rig;
   rack_rig_new(&rig, &backend_cpu, NULL, "g: gain 0dB", &format, NULL, 0);
   Plan* const heard = rig.player.plan;
   const PlanRequest request = { .rack = rig.rack,
@@ -48,7 +49,6 @@ plan_across_message(const bool is_heard, const uint64_t stamp, const float wante
   player_idle(&rig.player);
   plan_free(player_collect(&rig.player));
   ck_assert_float_eq_tol(level(&rig), wanted, 1e-6F);
-  rack_rig_free(&rig);
 }
 
 TEST(a_message_that_comes_while_a_plan_is_made_is_kept)

@@ -3,6 +3,7 @@
 // keep their identity through every edit that keeps their name and effect.
 
 #include "engine/rack/rack_private.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
@@ -23,9 +24,8 @@ parsed(const char* const text)
 static void
 check_text(const Rack* const rack, const char* const text)
 {
-  char* const printed = rack_print(rack);
+  SCOPED_MEMORY char* const printed = rack_print(rack);
   ck_assert_str_eq(printed, text);
-  free(printed);
 }
 
 static RackUid
@@ -38,18 +38,17 @@ uid_of(const Rack* const rack, const char* const name)
 
 TEST(the_empty_rack_connects_in_to_out)
 {
-  Rack* const rack = rack_new();
+  SCOPED_RACK Rack* const rack = rack_new();
   check_text(rack, "connect in out\n");
   ck_assert_uint_eq(rack->n_nodes, 0);
   ck_assert_int_eq(rack_disconnect(rack, "in", "out", &error), STATUS_OK);
   check_text(rack, "disconnect in out\n");
-  rack_free(rack);
   rack_free(NULL);
 }
 
 TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
 {
-  Rack* const rack = rack_new();
+  SCOPED_RACK Rack* const rack = rack_new();
   ck_assert_int_eq(rack_disconnect(rack, "in", "out", &error), STATUS_OK);
   ck_assert_int_eq(rack_add(rack, "low", "highpass", &error), STATUS_OK);
   ck_assert_int_eq(rack_add(rack, "hall", "convolver", &error), STATUS_OK);
@@ -72,20 +71,18 @@ TEST(edits_one_by_one_make_the_rack_that_the_document_describes)
                    "connect in:1-2 hall:2 gain=3dB\nconnect hall out\n");
   ck_assert_ptr_null(rack_find(rack, "low"));
   ck_assert_ptr_nonnull(rack_find(rack, "hall"));
-  rack_free(rack);
 }
 
 TEST(an_end_without_channels_disconnects_all_channels)
 {
-  Rack* const rack = parsed("add a gain\nadd b gain\nconnect a b\nconnect a:1 b:2\n"
-                            "connect a:1-2 b\nconnect b out");
+  SCOPED_RACK Rack* const rack = parsed("add a gain\nadd b gain\nconnect a b\nconnect a:1 b:2\n"
+                                        "connect a:1-2 b\nconnect b out");
   ck_assert_int_eq(rack_disconnect(rack, "a:1", "b", &error), STATUS_OK);
   ck_assert_uint_eq(rack->n_edges, 3);
   ck_assert_int_eq(rack_disconnect(rack, "a", "b", &error), STATUS_OK);
   ck_assert_uint_eq(rack->n_edges, 1);
   ck_assert_int_eq(rack_disconnect(rack, "a", "b", &error), STATUS_NOT_FOUND);
   ck_assert_ptr_nonnull(strstr(error.text, "no connection from a to b"));
-  rack_free(rack);
 }
 
 /// Statements that must fail on the rack of the next test.
@@ -159,8 +156,9 @@ static const struct {
 
 TEST(a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was)
 {
-  Rack* const rack = parsed("chain a: gain -3 | b: delay 1s note=\"1/8\" | c: convolver hall.wav");
-  Rack* const before = rack_copy(rack);
+  SCOPED_RACK Rack* const rack =
+      parsed("chain a: gain -3 | b: delay 1s note=\"1/8\" | c: convolver hall.wav");
+  SCOPED_RACK Rack* const before = rack_copy(rack);
   for (size_t i = 0; i < ARRAY_LEN(refused); ++i) {
     const Status status = rack_apply(rack, refused[i].statement, "e", &error);
     ck_assert_msg(status == refused[i].status && error.status == status &&
@@ -174,13 +172,11 @@ TEST(a_refused_edit_says_where_and_why_and_leaves_the_rack_as_it_was)
   ck_assert(rack_equal(rack, before));
   ck_assert_int_eq(rack_connect(rack, "a", "c", 99.0, &error), STATUS_BAD_RACK);
   ck_assert(rack_equal(rack, before));
-  rack_free(before);
-  rack_free(rack);
 }
 
 TEST(a_statement_edits_a_rack_that_is_there)
 {
-  Rack* const rack = parsed("chain a: gain");
+  SCOPED_RACK Rack* const rack = parsed("chain a: gain");
   const char* const statements[] = { "add b delay 10frames", "connect a b gain=-6dB",
                                      "connect b out", "disconnect a out", "set b.feedback 50%" };
   for (size_t i = 0; i < ARRAY_LEN(statements); ++i) {
@@ -191,12 +187,11 @@ TEST(a_statement_edits_a_rack_that_is_there)
   ck_assert_int_eq(rack_apply(rack, "chain in:2 | gain | out:2", "e", &error), STATUS_OK);
   ck_assert_uint_eq(rack->n_nodes, 3);
   ck_assert_uint_eq(rack->n_edges, 5);
-  rack_free(rack);
 }
 
 TEST(several_statements_are_one_edit_and_each_sees_the_ones_before)
 {
-  Rack* const rack = parsed("chain a: gain");
+  SCOPED_RACK Rack* const rack = parsed("chain a: gain");
   ck_assert_msg(!rack_apply(rack,
                             "\n# then\nadd b gain\nconnect a b\n\ndisconnect a out\nconnect b out",
                             "e", &error),
@@ -205,7 +200,6 @@ TEST(several_statements_are_one_edit_and_each_sees_the_ones_before)
   ck_assert_int_eq(rack_apply(rack, "remove a\nremove b\nchain c: gain", "e", &error), STATUS_OK);
   check_text(rack, "add c gain\nconnect in c\nconnect c out\n"); // the rack was empty by then
   ck_assert_int_eq(rack_apply(rack, "# nothing\n\n", "e", &error), STATUS_BAD_RACK);
-  rack_free(rack);
 }
 
 /// Racks, the node that is removed, and what is left.
@@ -259,13 +253,11 @@ static const struct {
 TEST(removing_a_node_joins_a_chain_and_takes_a_branch_away)
 {
   for (size_t i = 0; i < ARRAY_LEN(removals); ++i) {
-    Rack* const rack = parsed(removals[i].rack);
+    SCOPED_RACK Rack* const rack = parsed(removals[i].rack);
     ck_assert_int_eq(rack_remove(rack, removals[i].removed, &error), STATUS_OK);
-    char* const left = rack_print(rack);
+    SCOPED_MEMORY char* const left = rack_print(rack);
     ck_assert_msg(!strcmp(left, removals[i].left), "%s\nwithout %s:\n%s", removals[i].rack,
                   removals[i].removed, left);
-    free(left);
-    rack_free(rack);
   }
 }
 
@@ -294,7 +286,7 @@ static const struct {
 TEST(a_node_is_inserted_into_the_connections_of_an_end)
 {
   for (size_t i = 0; i < ARRAY_LEN(insertions); ++i) {
-    Rack* const rack = parsed(insertions[i].rack);
+    SCOPED_RACK Rack* const rack = parsed(insertions[i].rack);
     ck_assert_msg(!rack_apply(rack, insertions[i].statement, "e", &error), "%s", error.text);
     ck_assert_int_eq(rack_check(rack, &error), STATUS_OK);
     char expected[256] = "connect ";
@@ -303,11 +295,9 @@ TEST(a_node_is_inserted_into_the_connections_of_an_end)
       snprintf(expected + n, sizeof(expected) - n, *at == ',' ? "\nconnect" : "%c", *at);
     }
     strcat(expected, "\n");
-    char* const text = rack_print(rack);
+    SCOPED_MEMORY char* const text = rack_print(rack);
     ck_assert_msg(!strcmp(strstr(text, "connect"), expected), "%s\n%s", insertions[i].statement,
                   text);
-    free(text);
-    rack_free(rack);
   }
 }
 
@@ -317,21 +307,19 @@ TEST(an_inserted_node_takes_values_and_is_inserted_as_osc_does_it)
   check_text(a, "add g gain\nadd x delay time=250ms feedback=0.2\nadd gain gain\nconnect in x\n"
                 "connect g out\nconnect x g\nconnect in gain\nconnect gain out\n");
   rack_free(a);
-  Rack* const b = rack_new();
+  SCOPED_RACK Rack* const b = rack_new();
   ck_assert_int_eq(rack_insert(b, "x", "gain", "before", "out", &error), STATUS_OK);
   check_text(b, "add x gain\nconnect in x\nconnect x out\n");
-  Rack* const before = rack_copy(b);
+  SCOPED_RACK Rack* const before = rack_copy(b);
   ck_assert_int_eq(rack_insert(b, "y", "gain", "before", "out:2", &error), STATUS_NOT_FOUND);
   ck_assert_int_eq(rack_insert(b, "y", "gain", "at", "out", &error), STATUS_BAD_RACK);
   ck_assert_int_eq(rack_insert(b, "y", "gain", "after", "z", &error), STATUS_NOT_FOUND);
   ck_assert(rack_equal(b, before));
-  rack_free(before);
-  rack_free(b);
 }
 
 TEST(a_renamed_node_keeps_its_uid_its_place_and_its_connections)
 {
-  Rack* const rack = parsed("a: gain 3 | b: gain | c: gain");
+  SCOPED_RACK Rack* const rack = parsed("a: gain 3 | b: gain | c: gain");
   const RackUid uid = uid_of(rack, "a");
   ck_assert_int_eq(rack_rename(rack, "a", "first", &error), STATUS_OK);
   check_text(rack, "add first gain gain=3dB\nadd b gain\nadd c gain\n"
@@ -342,7 +330,6 @@ TEST(a_renamed_node_keeps_its_uid_its_place_and_its_connections)
   ck_assert_int_eq(rack_apply(rack, "rename b x\nrename c b\nrename x c", "e", &error), STATUS_OK);
   check_text(rack, "add first gain gain=3dB\nadd c gain\nadd b gain\n"
                    "connect in first\nconnect first c\nconnect c b\nconnect b out\n");
-  rack_free(rack);
 }
 
 TEST(a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_does_not)
@@ -359,13 +346,13 @@ TEST(a_chain_takes_the_place_of_the_empty_racks_connection_and_an_added_node_doe
 
 TEST(nodes_keep_their_uid_while_name_and_effect_stay)
 {
-  Rack* const first = parsed("chain a: gain | b: delay | c: gain");
+  SCOPED_RACK Rack* const first = parsed("chain a: gain | b: delay | c: gain");
   const RackUid a = uid_of(first, "a");
   const RackUid b = uid_of(first, "b");
   const RackUid c = uid_of(first, "c");
   ck_assert(a >= RACK_UID_FIRST && a != b && b != c && a != c);
 
-  Rack* second = NULL;
+  SCOPED_RACK Rack* second = NULL;
   ck_assert_int_eq(
       rack_parse("chain c: gain -3 | b: gain | a: gain 6 | d: gain", "t", first, &second, &error),
       STATUS_OK);
@@ -378,20 +365,18 @@ TEST(nodes_keep_their_uid_while_name_and_effect_stay)
   ck_assert_ptr_null(rack_find_uid(second, b));
   ck_assert_ptr_null(rack_find_uid(second, RACK_UID_IN));
 
-  Rack* const third = rack_copy(second);
+  SCOPED_RACK Rack* const third = rack_copy(second);
   ck_assert_int_eq(rack_remove(third, "a", &error), STATUS_OK);
   ck_assert_int_eq(rack_add(third, "a", "gain", &error), STATUS_OK);
   ck_assert_uint_ge(uid_of(third, "a"), second->next_uid); // removed and added: another node
   ck_assert_int_eq(rack_apply(third, "set c.gain 1", "e", &error), STATUS_OK);
   ck_assert_uint_eq(uid_of(third, "c"), c);
-  rack_free(third);
-  rack_free(second);
-  rack_free(first);
 }
 
 TEST(racks_are_equal_whatever_their_order_and_uids)
 {
-  Rack* const a = parsed("add x gain 3\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out");
+  SCOPED_RACK Rack* const a =
+      parsed("add x gain 3\nadd y delay\nconnect in x\nconnect x y\nconnect y:1 out");
   const struct {
     const char* text;
     bool equal;
@@ -411,18 +396,16 @@ TEST(racks_are_equal_whatever_their_order_and_uids)
     { "add x gain 3\nadd y delay\nadd z gain\nconnect in x\nconnect x y\nconnect y:1 out", false },
   };
   for (size_t i = 0; i < ARRAY_LEN(others); ++i) {
-    Rack* const b = parsed(others[i].text);
+    SCOPED_RACK Rack* const b = parsed(others[i].text);
     ck_assert_msg(rack_equal(a, b) == others[i].equal && rack_equal(b, a) == others[i].equal, "%s",
                   others[i].text);
-    rack_free(b);
   }
-  rack_free(a);
 }
 
 TEST(a_copy_is_equal_and_independent)
 {
   Rack* const rack = parsed("chain convolver hall.wav | delay\nlate out:2 -20dB");
-  Rack* const copy = rack_copy(rack);
+  SCOPED_RACK Rack* const copy = rack_copy(rack);
   ck_assert(rack_equal(rack, copy));
   ck_assert_uint_eq(uid_of(rack, "delay"), uid_of(copy, "delay"));
   ck_assert_int_eq(set_text_by_name(copy, "convolver", "ir", "room.wav", &error), STATUS_OK);
@@ -434,7 +417,6 @@ TEST(a_copy_is_equal_and_independent)
   ck_assert_ptr_nonnull(rack_find(rack, "delay"));
   rack_free(rack);
   ck_assert_str_eq(rack_text(rack_find(copy, "convolver"), 0), "room.wav");
-  rack_free(copy);
 }
 
 TEST(a_rack_that_differs_in_values_only_is_known)
@@ -448,14 +430,12 @@ TEST(a_rack_that_differs_in_values_only_is_known)
                 { "disconnect gain delay", false }, { "connect gain out gain=-3dB", false },
                 { "late out silence", false } };
   for (size_t i = 0; i < ARRAY_LEN(edits); ++i) {
-    Rack* const rack = parsed("chain gain | delay 1ms | convolver a.wav");
-    Rack* const edited = rack_copy(rack);
+    SCOPED_RACK Rack* const rack = parsed("chain gain | delay 1ms | convolver a.wav");
+    SCOPED_RACK Rack* const edited = rack_copy(rack);
     ck_assert(rack_differs_in_values(rack, edited));
     ck_assert_msg(rack_apply(edited, edits[i].edit, "edit", &error) == STATUS_OK, "%s", error.text);
     ck_assert_msg(rack_differs_in_values(rack, edited) == edits[i].only_values, "%s",
                   edits[i].edit);
-    rack_free(edited);
-    rack_free(rack);
   }
 }
 
@@ -470,18 +450,17 @@ TEST(connections_that_dangle_are_found)
     { .from = { RACK_UID_IN, 0, 0 }, .to = { RACK_UID_OUT, 1, FX_MAX_CHANNELS + 1U } },
   };
   for (size_t i = 0; i < ARRAY_LEN(wrong); ++i) {
-    Rack* const rack = rack_new();
+    SCOPED_RACK Rack* const rack = rack_new();
     ck_assert_int_eq(rack_check(rack, &error), STATUS_OK);
     rack->edges[0] = wrong[i];
     ck_assert_int_eq(rack_check(rack, &error), STATUS_BAD_RACK);
     ck_assert_ptr_nonnull(strstr(error.text, "dangles"));
-    rack_free(rack);
   }
 }
 
 TEST(the_number_of_nodes_is_bounded)
 {
-  Rack* const rack = rack_new();
+  SCOPED_RACK Rack* const rack = rack_new();
   char name[32];
   for (uint32_t n = 0; n < RACK_MAX_NODES; ++n) {
     snprintf(name, sizeof(name), "n%u", n);
@@ -501,7 +480,6 @@ TEST(the_number_of_nodes_is_bounded)
     ck_assert_str_eq(node->name, name);
     ck_assert_ptr_eq(rack_find_uid(rack, node->uid), node);
   }
-  rack_free(rack);
 }
 
 SUITE_MAIN("rack")

@@ -3,6 +3,7 @@
 
 #include "engine/rack/rack.h"
 #include "tests/support/failing_alloc.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 
@@ -44,32 +45,28 @@ TEST(parsing_without_memory_leaves_nothing)
 
 TEST(copying_and_printing_without_memory_leave_nothing)
 {
-  Rack* const rack = parsed();
+  SCOPED_RACK Rack* const rack = parsed();
   bool copied = false;
   for (uint32_t n = 0; !copied; ++n) {
     failing_alloc_arm(n);
-    Rack* const copy = rack_copy(rack);
+    SCOPED_RACK Rack* const copy = rack_copy(rack);
     copied = !failing_alloc_disarm();
     ck_assert(copied == (copy != NULL));
-    rack_free(copy);
   }
   bool printed = false;
   for (uint32_t n = 0; !printed; ++n) {
     failing_alloc_arm(n);
-    char* const text = rack_print(rack);
+    SCOPED_MEMORY char* const text = rack_print(rack);
     printed = !failing_alloc_disarm();
     ck_assert(printed == (text != NULL));
-    free(text);
   }
   bool made = false;
   for (uint32_t n = 0; !made; ++n) {
     failing_alloc_arm(n);
-    Rack* const empty = rack_new();
+    SCOPED_RACK Rack* const empty = rack_new();
     made = !failing_alloc_disarm();
     ck_assert(made == (empty != NULL));
-    rack_free(empty);
   }
-  rack_free(rack);
 }
 
 /// One of the edits.
@@ -96,31 +93,28 @@ edit(Rack* const rack, const uint32_t kind)
 
 TEST(an_edit_without_memory_leaves_the_rack_as_it_was)
 {
-  Rack* const before = parsed();
+  SCOPED_RACK Rack* const before = parsed();
   for (uint32_t kind = 0; kind < 7U; ++kind) {
     bool done = false;
     for (uint32_t n = 0; !done; ++n) {
-      Rack* const rack = parsed();
+      SCOPED_RACK Rack* const rack = parsed();
       failing_alloc_arm(n);
       const Status status = edit(rack, kind);
       done = !failing_alloc_disarm();
       ck_assert_msg(status == (done ? STATUS_OK : STATUS_NO_MEM), "edit %u, allocation %u: %s",
                     kind, n, error.text);
       ck_assert(rack_equal(rack, before) == !done);
-      rack_free(rack);
     }
   }
-  rack_free(before);
 }
 
 TEST(a_wrong_name_is_reported_even_without_memory_for_the_hint)
 {
-  Rack* const rack = parsed();
+  SCOPED_RACK Rack* const rack = parsed();
   failing_alloc_arm(0);
   ck_assert_int_eq(rack_add(rack, "new", "dleay", &error), STATUS_NOT_FOUND);
   ck_assert(failing_alloc_disarm());
   ck_assert_ptr_nonnull(strstr(error.text, "no effect \"dleay\""));
-  rack_free(rack);
 }
 
 SUITE_MAIN("rack_memory")

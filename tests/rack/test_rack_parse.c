@@ -3,6 +3,7 @@
 // and column, canonical text reads back to an equal rack, and no text whatever does harm.
 
 #include "engine/rack/rack.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -115,17 +116,14 @@ static const struct {
 TEST(every_form_gives_the_graph_that_it_stands_for)
 {
   for (size_t i = 0; i < ARRAY_LEN(good); ++i) {
-    Rack* rack = NULL;
+    SCOPED_RACK Rack* rack = NULL;
     ck_assert_msg(!rack_parse(good[i].document, "t", NULL, &rack, &error), "%s: %s",
                   good[i].document, error.text);
-    char* const text = rack_print(rack);
+    SCOPED_MEMORY char* const text = rack_print(rack);
     ck_assert_msg(!strcmp(text, good[i].canonical), "%s gives\n%s", good[i].document, text);
-    Rack* again = NULL;
+    SCOPED_RACK Rack* again = NULL;
     ck_assert_int_eq(rack_parse(text, "t", NULL, &again, &error), STATUS_OK);
     ck_assert(rack_equal(rack, again));
-    free(text);
-    rack_free(again);
-    rack_free(rack);
   }
 }
 
@@ -299,20 +297,16 @@ TEST(bounds_are_kept)
     { "gain ", "1", "dB", 500, STATUS_BAD_RACK },
   };
   for (size_t i = 0; i < ARRAY_LEN(cases); ++i) {
-    char* const text = repeated(cases[i].before, cases[i].text, cases[i].n, cases[i].after);
-    Rack* rack = NULL;
+    SCOPED_MEMORY char* const text =
+        repeated(cases[i].before, cases[i].text, cases[i].n, cases[i].after);
+    SCOPED_RACK Rack* rack = NULL;
     ck_assert_msg(rack_parse(text, "t", NULL, &rack, &error) == cases[i].status, "%zu: %s", i,
                   error.text);
-    rack_free(rack);
-    free(text);
   }
-  char* const open = repeated("", "(", RACK_MAX_DEPTH, "gain");
-  char* const closed = repeated(open, ")", RACK_MAX_DEPTH, "");
-  Rack* rack = NULL;
+  SCOPED_MEMORY char* const open = repeated("", "(", RACK_MAX_DEPTH, "gain");
+  SCOPED_MEMORY char* const closed = repeated(open, ")", RACK_MAX_DEPTH, "");
+  SCOPED_RACK Rack* rack = NULL;
   ck_assert_int_eq(rack_parse(closed, "t", NULL, &rack, &error), STATUS_OK);
-  rack_free(rack);
-  free(closed);
-  free(open);
 }
 
 static uint32_t
@@ -390,21 +384,17 @@ TEST(canonical_text_reads_back_to_an_equal_rack)
 {
   uint64_t state = 7;
   for (uint32_t i = 0; i < 1000U; ++i) {
-    Rack* const rack = random_rack(&state);
+    SCOPED_RACK Rack* const rack = random_rack(&state);
     ck_assert_int_eq(rack_check(rack, &error), STATUS_OK);
-    char* const text = rack_print(rack);
-    Rack* again = NULL;
+    SCOPED_MEMORY char* const text = rack_print(rack);
+    SCOPED_RACK Rack* again = NULL;
     ck_assert_msg(!rack_parse(text, "t", rack, &again, &error), "%s\n%s", error.text, text);
     ck_assert_msg(rack_equal(rack, again), "%s", text);
-    char* const text_again = rack_print(again);
+    SCOPED_MEMORY char* const text_again = rack_print(again);
     ck_assert_str_eq(text, text_again);
     for (uint32_t n = 0; n < rack->n_nodes; ++n) {
       ck_assert_uint_eq(rack->nodes[n].uid, again->nodes[n].uid);
     }
-    free(text_again);
-    free(text);
-    rack_free(again);
-    rack_free(rack);
   }
 }
 
@@ -445,14 +435,14 @@ TEST(mutated_documents_are_read_or_refused_and_do_no_harm)
 {
   uint64_t state = 11;
   uint32_t n_read = 0;
-  Rack* const base = rack_new();
+  SCOPED_RACK Rack* const base = rack_new();
   for (uint32_t i = 0; i < 20000U; ++i) {
     char text[512];
     snprintf(text, sizeof(text), "%s",
              i % 3U ? good[below(&state, ARRAY_LEN(good))].document
                     : bad[below(&state, ARRAY_LEN(bad))].document);
     mutate(text, sizeof(text), &state);
-    Rack* rack = NULL;
+    SCOPED_RACK Rack* rack = NULL;
     error.text[0] = '\0';
     if (rack_parse(text, "t", base, &rack, &error)) {
       ck_assert(!rack && !strncmp(error.text, "t:", 2U));
@@ -460,17 +450,13 @@ TEST(mutated_documents_are_read_or_refused_and_do_no_harm)
       continue;
     }
     ++n_read;
-    char* const printed = rack_print(rack);
-    Rack* again = NULL;
+    SCOPED_MEMORY char* const printed = rack_print(rack);
+    SCOPED_RACK Rack* again = NULL;
     ck_assert_msg(!rack_parse(printed, "t", NULL, &again, &error), "%s\n%s", text, error.text);
     ck_assert_msg(rack_equal(rack, again), "%s", text);
-    free(printed);
-    rack_free(again);
-    rack_free(rack);
   }
   ck_assert_uint_gt(n_read, 1000); // both ways were taken
   ck_assert_uint_lt(n_read, 19000);
-  rack_free(base);
 }
 
 SUITE_MAIN("rack_parse")

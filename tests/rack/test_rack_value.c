@@ -3,6 +3,7 @@
 // same double, and refused with what would be right.
 
 #include "engine/rack/rack_private.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -145,13 +146,12 @@ TEST(invalid_values_are_rejected_with_the_valid_range_and_change_nothing)
 {
   for (size_t i = 0; i < ARRAY_LEN(bad_values); ++i) {
     node_of(bad_values[i].effect);
-    Rack* const before = rack_copy(rack);
+    SCOPED_RACK Rack* const before = rack_copy(rack);
     const Status status =
         set_text_by_name(rack, "n", bad_values[i].param, bad_values[i].text, &error);
     ck_assert_msg(status == bad_values[i].status && strstr(error.text, bad_values[i].message),
                   "%s: %s", bad_values[i].text, error.text);
     ck_assert(rack_equal(before, rack));
-    rack_free(before);
   }
   rack_free(rack);
   rack = NULL;

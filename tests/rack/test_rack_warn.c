@@ -2,6 +2,7 @@
 // What is probably not meant in a rack is told, and nothing else is.
 
 #include "engine/rack/rack.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -21,12 +22,10 @@ rack_of(const char* const text)
 static void
 expect(const char* const document, const double rate_hz, const char* const lines)
 {
-  Rack* const rack = rack_of(document);
-  char* const warnings = rack_warnings(rack, rate_hz);
+  SCOPED_RACK Rack* const rack = rack_of(document);
+  SCOPED_MEMORY char* const warnings = rack_warnings(rack, rate_hz);
   ck_assert_msg(warnings && !strcmp(warnings, lines), "%s\ngives\n%sexpected\n%s", document,
                 warnings, lines);
-  free(warnings);
-  rack_free(rack);
 }
 
 #define NO_OUT "nothing reaches out, so the rack is silent; connect a node to out\n"
@@ -56,14 +55,11 @@ TEST(summed_chains_are_reported_unless_they_use_other_channels)
   expect("chain in:1 | gain | out:1\nchain in:2 | gain | out:2", 48000.0, "");
   expect("chain in:1 | gain | out\nchain in:2 | gain | out", 48000.0, ""); // a mixing desk
   expect("chain gain + highpass", 48000.0, "");                            // as written
-  Rack* const rack = rack_of("gain");
+  SCOPED_RACK Rack* const rack = rack_of("gain");
   ck_assert_int_eq(rack_apply(rack, "chain highpass", "t", &error), STATUS_OK);
-  Rack* const copy = rack_copy(rack);
-  char* const warnings = rack_warnings(copy, 48000.0);
+  SCOPED_RACK Rack* const copy = rack_copy(rack);
+  SCOPED_MEMORY char* const warnings = rack_warnings(copy, 48000.0);
   ck_assert_str_eq(warnings, "2" SUMMED);
-  free(warnings);
-  rack_free(copy);
-  rack_free(rack);
 }
 
 TEST(a_frequency_above_nyquist_is_reported)
@@ -80,11 +76,9 @@ TEST(a_short_time_without_a_unit_is_reported)
   expect("delay 1 | delay 1.5", 48000.0, "");
   expect("delay 1500us", 48000.0, "");
   expect("phaser 0.5 | delay feedback=0.5", 48000.0, "");
-  Rack* const rack = rack_of("d: delay 0.002s");
-  char* warnings = rack_warnings(rack, 48000.0);
+  SCOPED_RACK Rack* const rack = rack_of("d: delay 0.002s");
+  SCOPED_MEMORY char* warnings = rack_warnings(rack, 48000.0);
   ck_assert_str_eq(warnings, "");
-  free(warnings);
-  rack_free(rack);
 }
 
 SUITE_MAIN("rack_warn")

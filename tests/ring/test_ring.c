@@ -5,6 +5,7 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 #include "engine/ring/ring.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 
@@ -58,7 +59,7 @@ TEST(rows_are_aligned_and_do_not_overlap)
   static const RingShape shapes[] = { { 2, 3, 10, 4, 8 }, { 0, 1, 1, 4, 1 }, { 5, 0, 17, 8, 2 } };
   for (uint32_t s = 0; s < ARRAY_LEN(shapes); ++s) {
     const RingShape shape = shapes[s];
-    Ring* const ring = new_ring(&shape);
+    SCOPED_RING Ring* const ring = new_ring(&shape);
     const uint32_t n_rows = shape.n_in + shape.n_out;
     const ParamMessage message = { 1, 2, 3, 4.0 };
     while (ring_send(ring, &message, 1)) {
@@ -88,7 +89,6 @@ TEST(rows_are_aligned_and_do_not_overlap)
     while (ring_receive(ring, &received)) {
       ck_assert(memcmp(&received, &message, sizeof(message)) == 0);
     }
-    ring_free(ring);
   }
 }
 
@@ -123,7 +123,7 @@ TEST(another_view_sees_the_same_blocks)
 
 TEST(a_new_view_goes_on_where_the_last_one_stopped)
 {
-  Ring* const server = new_ring(&small_shape);
+  SCOPED_RING Ring* const server = new_ring(&small_shape);
   uint64_t sequence = 0;
   for (uint32_t k = 0; k < 10U; ++k) { // also past the first round
     Ring* worker = NULL;
@@ -134,7 +134,6 @@ TEST(a_new_view_goes_on_where_the_last_one_stopped)
     ring_finish(worker);
     ring_free(worker);
   }
-  ring_free(server);
 }
 
 /// A sealed memory file with these bytes.
@@ -151,20 +150,18 @@ forge(const void* const bytes, const size_t n_bytes, const int seals)
 static Status
 try_attach(const void* const bytes, const size_t n_bytes, const int seals)
 {
-  const int fd = forge(bytes, n_bytes, seals);
-  Ring* ring = NULL;
+  SCOPED_FD const int fd = forge(bytes, n_bytes, seals);
+  SCOPED_RING Ring* ring = NULL;
   Error error = { STATUS_OK, "" };
   const Status status = ring_attach(fd, &ring, &error);
   ck_assert((status == STATUS_OK) == (ring != NULL));
   ck_assert((status == STATUS_OK) == (error.text[0] == 0));
-  ring_free(ring);
-  close(fd);
   return status;
 }
 
 TEST(a_forged_region_is_refused_field_by_field)
 {
-  Ring* const ring = new_ring(&small_shape);
+  SCOPED_RING Ring* const ring = new_ring(&small_shape);
   size_t n_bytes = 0;
   const void* const memory = ring_memory(ring, &n_bytes);
   uint32_t* const copy = malloc(n_bytes);
@@ -195,7 +192,6 @@ TEST(a_forged_region_is_refused_field_by_field)
   Ring* other = NULL;
   ck_assert(ring_attach(STDERR_FILENO, &other, NULL) == STATUS_BAD_ARG);
   ck_assert(ring_attach(-1, &other, NULL) == STATUS_BAD_ARG);
-  ring_free(ring);
 }
 
 /// Index of the 64-bit word of the region that differs from `before`.
@@ -215,10 +211,10 @@ changed_word(const Ring* const ring, const uint64_t* const before)
 
 TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
 {
-  Ring* const ring = new_ring(&small_shape);
+  SCOPED_RING Ring* const ring = new_ring(&small_shape);
   size_t n_bytes = 0;
   uint64_t* const words = ring_memory(ring, &n_bytes);
-  uint64_t* const before = malloc(n_bytes);
+  SCOPED_MEMORY uint64_t* const before = malloc(n_bytes);
   memcpy(before, words, n_bytes);
   ring_submit(ring);
   const size_t submitted = changed_word(ring, before);
@@ -243,19 +239,15 @@ TEST(counters_out_of_range_are_faults_and_are_refused_on_attach)
   words[submitted] = 0; // less than is finished
   ck_assert(!ring_take(ring, 0U, &sequence));
   ck_assert_uint_eq(ring_faults(ring), 4);
-  Ring* other = NULL;
+  SCOPED_RING Ring* other = NULL;
   ck_assert(ring_attach(ring_fd(ring), &other, NULL) == STATUS_BAD_ARG);
   words[submitted] = 1;
   ck_assert(ring_attach(ring_fd(ring), &other, NULL) == STATUS_OK);
-
-  ring_free(other);
-  free(before);
-  ring_free(ring);
 }
 
 TEST(a_block_returns_with_its_sequence_number)
 {
-  Ring* const ring = new_ring(&small_shape);
+  SCOPED_RING Ring* const ring = new_ring(&small_shape);
   for (uint64_t s = 0; s < 3U * small_shape.n_slots; ++s) {
     ck_assert_uint_eq(ring_n_submitted(ring), s);
     ring_submit(ring);
@@ -268,12 +260,11 @@ TEST(a_block_returns_with_its_sequence_number)
     ck_assert(ring_result(ring, s) == (s % 3U ? RING_SOUND : RING_NO_SOUND));
     ck_assert_uint_eq(ring_faults(ring), s + 1U);
   }
-  ring_free(ring);
 }
 
 TEST(an_abandoned_ring_accepts_finishes_and_awaits_no_block)
 {
-  Ring* const ring = new_ring(&small_shape);
+  SCOPED_RING Ring* const ring = new_ring(&small_shape);
   ring_submit(ring);
   ring_submit(ring);
   ring_finish(ring);
@@ -286,14 +277,13 @@ TEST(an_abandoned_ring_accepts_finishes_and_awaits_no_block)
   ring_finish(ring);
   ck_assert(!ring_is_finished(ring, 1));
   ck_assert_uint_eq(ring_faults(ring), 0);
-  ring_free(ring);
 }
 
 // ---- blocks ----
 
 TEST(blocks_come_in_order_until_the_ring_is_full)
 {
-  Ring* const ring = new_ring(&small_shape);
+  SCOPED_RING Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 99;
   for (uint64_t round = 0; round < 5U; ++round) {
     ck_assert(!ring_take(ring, 0U, &sequence));
@@ -316,7 +306,6 @@ TEST(blocks_come_in_order_until_the_ring_is_full)
       ck_assert(ring_can_submit(ring));
     }
   }
-  ring_free(ring);
 }
 
 #define STRESS_BLOCKS 200000U
@@ -403,7 +392,7 @@ consumer_main(void* const ring)
 
 TEST(threads_exchange_every_block_whole_and_lose_no_wake_up)
 {
-  Ring* const ring = new_ring(&stress_shape);
+  SCOPED_RING Ring* const ring = new_ring(&stress_shape);
   pthread_t thread;
   ck_assert(rt_thread_start("test-consumer", consumer_main, ring, &thread, NULL) == STATUS_OK);
   ck_assert_uint_eq(produce(ring, STRESS_BLOCKS, true), 0);
@@ -411,12 +400,11 @@ TEST(threads_exchange_every_block_whole_and_lose_no_wake_up)
   pthread_join(thread, &n_wrong);
   ck_assert_ptr_null(n_wrong);
   ck_assert_uint_eq(ring_faults(ring), 0);
-  ring_free(ring);
 }
 
 TEST(processes_exchange_blocks_through_the_file)
 {
-  Ring* const ring = new_ring(&stress_shape);
+  SCOPED_RING Ring* const ring = new_ring(&stress_shape);
   const pid_t child = fork();
   ck_assert_int_ge(child, 0);
   if (child == 0) {
@@ -428,14 +416,13 @@ TEST(processes_exchange_blocks_through_the_file)
   int result = -1;
   ck_assert_int_eq(waitpid(child, &result, 0), child);
   ck_assert_int_eq(result, 0);
-  ring_free(ring);
 }
 
 // ---- sleeping ----
 
 TEST(waits_end_at_their_timeout)
 {
-  Ring* const ring = new_ring(&small_shape);
+  SCOPED_RING Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 0;
   uint64_t began = time_now_ns();
   ck_assert(!ring_wait_take(ring, 0, 3000000U, &sequence));
@@ -447,18 +434,16 @@ TEST(waits_end_at_their_timeout)
   ck_assert(!ring_wait_finished(ring, 0, 0));
   ring_finish(ring);
   ck_assert(ring_wait_finished(ring, 0, 0));
-  ring_free(ring);
 }
 
 TEST(a_wake_ends_the_next_wait_once)
 {
-  Ring* const ring = new_ring(&small_shape);
+  SCOPED_RING Ring* const ring = new_ring(&small_shape);
   uint64_t sequence = 0;
   ring_wake(ring); // nobody sleeps yet
   ck_assert(!ring_wait_take(ring, 0, UINT64_MAX, &sequence));
   ring_submit(ring);
   ck_assert(ring_wait_take(ring, 0, UINT64_MAX, &sequence));
-  ring_free(ring);
 }
 
 typedef struct Sleeper {
@@ -499,7 +484,7 @@ TEST(a_sleeping_consumer_is_woken_each_time)
 
 TEST(messages_come_in_order_until_the_ring_is_full)
 {
-  Ring* const ring = new_ring(&small_shape);
+  SCOPED_RING Ring* const ring = new_ring(&small_shape);
   ParamMessage message = { 0, 0, 0, 0.0 };
   uint64_t sent = 0;
   uint64_t received = 0;
@@ -518,12 +503,11 @@ TEST(messages_come_in_order_until_the_ring_is_full)
     ck_assert_uint_eq(received, sent);
   }
   ck_assert_uint_eq(ring_faults(ring), 0);
-  ring_free(ring);
 }
 
 TEST(a_group_of_messages_is_sent_whole_or_not_at_all)
 {
-  Ring* const ring = new_ring(&small_shape); // of 8 messages
+  SCOPED_RING Ring* const ring = new_ring(&small_shape); // of 8 messages
   ParamMessage group[9] = { { 0, 0, 0, 0.0 } };
   ParamMessage message;
   for (uint32_t i = 0; i < 9U; ++i) {
@@ -545,7 +529,6 @@ TEST(a_group_of_messages_is_sent_whole_or_not_at_all)
     ck_assert(ring_receive(ring, &message));
     ck_assert_uint_eq(message.frame, i);
   }
-  ring_free(ring);
 }
 
 #define N_MESSAGES 200000U
@@ -564,7 +547,7 @@ send_messages(void* const ring)
 
 TEST(a_thread_sends_messages_whole_and_in_order)
 {
-  Ring* const ring = new_ring(&stress_shape);
+  SCOPED_RING Ring* const ring = new_ring(&stress_shape);
   pthread_t thread;
   ck_assert(rt_thread_start("test-sender", send_messages, ring, &thread, NULL) == STATUS_OK);
   uint64_t n_wrong = 0;
@@ -578,7 +561,6 @@ TEST(a_thread_sends_messages_whole_and_in_order)
   }
   ck_assert_uint_eq(n_wrong, 0);
   pthread_join(thread, NULL);
-  ring_free(ring);
 }
 
 SUITE_MAIN("ring")

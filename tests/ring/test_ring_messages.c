@@ -4,6 +4,7 @@
 
 #include "engine/ring/ring.h"
 #include "engine/ring/ring_private.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -124,10 +125,9 @@ TEST(a_view_of_invalid_counters_is_rejected)
   atomic_store(&pair.header->received, 2U);
   for (uint32_t s = 0; s < ARRAY_LEN(n_sent); ++s) {
     const Status wanted = s < 2U ? STATUS_OK : STATUS_BAD_ARG;
-    Ring* other = NULL;
+    SCOPED_RING Ring* other = NULL;
     atomic_store(&pair.header->sent, n_sent[s]);
     ck_assert(ring_attach(ring_fd(pair.sender), &other, NULL) == wanted);
-    ring_free(other);
   }
   free_pair(&pair);
 }

@@ -6,6 +6,7 @@
 #include "engine/callback/period_state.h"
 #include "engine/ring/ring.h"
 #include "engine/worker/player.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/steps.h"
 #include "tests/support/suite.h"
@@ -193,7 +194,7 @@ look_as_worker(void* const context)
 
 TEST(a_block_that_the_player_takes_is_complete)
 {
-  Blocks blocks;
+  SCOPED(blocks_free) Blocks blocks;
   blocks_new(&blocks);
   for (uint32_t round = 0; round < 6U; ++round) { // also past the last slot
     blocks.sequence = round;
@@ -207,7 +208,6 @@ TEST(a_block_that_the_player_takes_is_complete)
     ck_assert(blocks.n_before && blocks.n_after);
     ring_finish(blocks.view);
   }
-  blocks_free(&blocks);
 }
 
 static void
@@ -247,7 +247,7 @@ look_as_callback(void* const context)
 
 TEST(a_block_that_the_callback_collects_is_complete)
 {
-  Blocks blocks;
+  SCOPED(blocks_free) Blocks blocks;
   blocks_new(&blocks);
   for (uint32_t round = 0; round < 6U; ++round) {
     blocks.sequence = round;
@@ -262,7 +262,6 @@ TEST(a_block_that_the_callback_collects_is_complete)
     ck_assert(blocks.n_before && blocks.n_after);
   }
   ck_assert_uint_eq(ring_faults(blocks.ring), 0);
-  blocks_free(&blocks);
 }
 
 // ---- messages ----
@@ -297,7 +296,7 @@ look_as_receiver(void* const context)
 
 TEST(messages_that_are_sent_as_one_arrive_as_one)
 {
-  Blocks blocks;
+  SCOPED(blocks_free) Blocks blocks;
   blocks_new(&blocks);
   for (uint32_t round = 0; round < 6U; ++round) {
     blocks.n_after = 0;
@@ -308,7 +307,6 @@ TEST(messages_that_are_sent_as_one_arrive_as_one)
     ck_assert(!blocks.fails);
     ck_assert_uint_eq(blocks.n_after, ARRAY_LEN(messages));
   }
-  blocks_free(&blocks);
 }
 
 // ---- rings, and the clock ----

@@ -3,6 +3,7 @@
 // their order, what is taken back is banned for its time and not longer.
 
 #include "engine/supervisor/rack_history.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -37,22 +38,19 @@ static RackUid
 add(const uint64_t id, const char* const text)
 {
   static RackUid next_uid = RACK_UID_FIRST;
-  Rack* const rack = read_rack(text, history.heard);
+  SCOPED_RACK Rack* const rack = read_rack(text, history.heard);
   rack->next_uid = next_uid = rack->next_uid > next_uid ? rack->next_uid : next_uid;
   ck_assert_int_eq(rack_history_add(&history, id, rack, 0, 1), STATUS_OK);
   const RackUid uid = rack->n_nodes ? rack->nodes[0].uid : RACK_UID_NONE;
-  rack_free(rack);
   return uid;
 }
 
 static void
 assert_is(const Rack* const rack, const char* const text)
 {
-  Rack* const expected = read_rack(text, NULL);
-  char* const is = rack_print(rack);
+  SCOPED_RACK Rack* const expected = read_rack(text, NULL);
+  SCOPED_MEMORY char* const is = rack_print(rack);
   ck_assert_msg(rack_equal(rack, expected), "%s, not %s", is, text);
-  free(is);
-  rack_free(expected);
 }
 
 static void

@@ -4,6 +4,7 @@
 // over with the rack and every value that was set.
 
 #include "engine/ring/ring.h"
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
@@ -76,7 +77,7 @@ TEST(a_program_that_is_no_worker_is_rejected)
 
 TEST(an_invalid_rack_is_rejected_as_in_this_process)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_level(&rig, HALF);
   const EngineReply reply = rig_edit(&rig, "g: convolver no_such_file.wav");
@@ -90,12 +91,11 @@ TEST(an_invalid_rack_is_rejected_as_in_this_process)
   ck_assert_uint_eq(widths.refused_edge, 3); // the third connection
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).edits_refused, 2);
-  rig_stop(&rig);
 }
 
 TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_level(&rig, HALF);
   clocked_faults(rig.audio);
@@ -109,7 +109,6 @@ TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
     ck_assert_str_eq(status.worker, "running");
     ck_assert_msg(strstr(status.worker_note, "SIGKILL"), "%s", status.worker_note);
   }
-  rig_stop(&rig);
 }
 
 /// Of a process, or -9999.
@@ -149,7 +148,7 @@ TEST(when_memory_runs_out_the_worker_is_killed_before_its_server)
 
 TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_level(&rig, HALF);
   clocked_faults(rig.audio);
@@ -157,13 +156,12 @@ TEST(a_worker_that_is_stopped_is_replaced_without_a_silent_block)
   assert_it_comes_back(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
-  rig_stop(&rig);
 }
 
 TEST(a_callback_that_waits_for_its_blocks_is_not_left_waiting)
 {
   const int signals[] = { SIGKILL, SIGSTOP };
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_level(&rig, HALF);
   clocked_wait(rig.audio);
@@ -173,7 +171,6 @@ TEST(a_callback_that_waits_for_its_blocks_is_not_left_waiting)
     send_signal(&rig, signals[s]);
     assert_it_comes_back(&rig, s + 1U, HALF);
   }
-  rig_stop(&rig);
 }
 
 /// A view of the ring that the worker has mapped.
@@ -189,10 +186,9 @@ ring_of_worker(const pid_t pid)
     char target[64] = "";
     snprintf(name, sizeof(name), "/proc/%d/fd/%s", (int)pid, entry->d_name);
     if (readlink(name, target, sizeof(target) - 1U) > 0 && strstr(target, "memfd:warprack-ring")) {
-      const int fd = open(name, O_RDWR | O_CLOEXEC);
+      SCOPED_FD const int fd = open(name, O_RDWR | O_CLOEXEC);
       Error error;
       ck_assert_msg(!ring_attach(fd, &ring, &error), "%s", error.text);
-      close(fd);
     }
   }
   closedir(fds);
@@ -202,10 +198,10 @@ ring_of_worker(const pid_t pid)
 
 TEST(a_worker_that_writes_invalid_data_to_the_ring_is_replaced)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_level(&rig, HALF);
-  Ring* const ring = ring_of_worker(rig_status(&rig).worker_pid);
+  SCOPED_RING Ring* const ring = ring_of_worker(rig_status(&rig).worker_pid);
   clocked_faults(rig.audio);
   while (!strcmp(rig_status(&rig).worker_note, "")) { // blocks that were never submitted
     for (uint32_t i = 0; i < 100U; ++i) {
@@ -215,13 +211,11 @@ TEST(a_worker_that_writes_invalid_data_to_the_ring_is_replaced)
   assert_it_comes_back(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "block ring"), "%s", status.worker_note);
-  ring_free(ring);
-  rig_stop(&rig);
 }
 
 TEST(values_are_kept_whenever_they_are_set)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_level(&rig, HALF);
   set_gain(&rig, QUARTER_DB); // while it plays
@@ -238,13 +232,12 @@ TEST(values_are_kept_whenever_they_are_set)
   await_restarts(&rig, 2);
   set_gain(&rig, QUARTER_DB);
   await_level(&rig, HALF / 2.0F);
-  rig_stop(&rig);
 }
 
 TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
 {
   enum { N_NODES = 40 };
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   char rack[N_NODES * 16 + 32] = "";
   for (uint32_t n = 0; n < N_NODES; ++n) {
     strcat(rack, "gain | ");
@@ -259,12 +252,11 @@ TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
   }
   await_restarts(&rig, 1);
   await_level(&rig, CLOCKED_INPUT * powf(10.0F, -0.5F * N_NODES / 20.0F));
-  rig_stop(&rig);
 }
 
 TEST(an_edit_during_the_outage_is_heard_after_it)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_level(&rig, HALF);
   send_signal(&rig, SIGKILL);
@@ -272,12 +264,11 @@ TEST(an_edit_during_the_outage_is_heard_after_it)
   ck_assert_msg(!reply.status, "%s", reply.text);
   await_level(&rig, HALF / 2.0F);
   ck_assert_uint_eq(rig_status(&rig).n_nodes, 2);
-  rig_stop(&rig);
 }
 
 TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_level(&rig, HALF);
   for (uint32_t round = 0; round < 3U; ++round) {
@@ -290,7 +281,6 @@ TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
     await_health(&rig, HALF);
   }
   ck_assert(rig_status(&rig).armed);
-  rig_stop(&rig);
 }
 
 static uint32_t
@@ -307,7 +297,7 @@ count_entries(const char* const name)
 
 TEST(workers_that_come_and_go_leave_nothing_behind)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   uint32_t n_fds = 0;
   uint32_t n_threads = 0;
@@ -327,7 +317,6 @@ TEST(workers_that_come_and_go_leave_nothing_behind)
   }
   ck_assert_uint_eq(count_entries("/proc/self/fd"), n_fds);
   ck_assert_uint_eq(count_entries("/proc/self/task"), n_threads);
-  rig_stop(&rig);
 }
 
 SUITE_MAIN("supervisor")

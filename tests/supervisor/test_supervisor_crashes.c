@@ -3,6 +3,7 @@
 // is taken back and refused from then on, a program that does not even start is tried again with
 // rests.
 
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
@@ -25,7 +26,7 @@ TEST(an_edit_that_crashes_two_workers_is_refused)
     { HALVED " | convolver abort", "killed by SIGABRT" },
     { HALVED " | convolver exit", "exited with 3" },
   };
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
   await_level(&rig, HALF);
   clocked_faults(rig.audio);
@@ -40,12 +41,11 @@ TEST(an_edit_that_crashes_two_workers_is_refused)
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
   const EngineReply good = rig_edit(&rig, HALVED " | convolver fine");
   ck_assert_msg(!good.status, "%s", good.text);
-  rig_stop(&rig);
 }
 
 TEST(a_rack_that_crashes_two_workers_is_reverted)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
   await_level(&rig, HALF);
   clocked_faults(rig.audio);
@@ -72,14 +72,13 @@ TEST(a_rack_that_crashes_two_workers_is_reverted)
   const EngineReply other = rig_edit(&rig, HALVED " | gain 0dB");
   ck_assert_msg(!other.status, "%s", other.text);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 2);
-  rig_stop(&rig);
 }
 
 TEST(without_an_earlier_good_rack_the_empty_one_is_used)
 {
   const char* const argv[] = { bad_worker(), NULL };
   const EngineConfig config = rig_config(argv);
-  Rig rig = { .engine = NULL };
+  SCOPED(rig_stop) Rig rig = { .engine = NULL };
   Error error;
   ck_assert_int_eq(engine_new(&config, &rig.engine, &error), STATUS_OK);
   rig.rack = driver_rack("gain -6dB | convolver segv"); // crashes when it is armed
@@ -92,12 +91,11 @@ TEST(without_an_earlier_good_rack_the_empty_one_is_used)
   ck_assert_uint_eq(rig_status(&rig).n_nodes, 0);
   ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
   await_level(&rig, HALF);
-  rig_stop(&rig);
 }
 
 TEST(an_edit_that_three_workers_are_killed_with_is_refused)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
   await_level(&rig, HALF);
   const EngineReply reply = rig_edit(&rig, HALVED " | convolver kill");
@@ -108,7 +106,6 @@ TEST(an_edit_that_three_workers_are_killed_with_is_refused)
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 3);
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
-  rig_stop(&rig);
 }
 
 typedef struct Replies {
@@ -132,11 +129,11 @@ has_both(void* const context)
 
 TEST(a_removal_overtakes_an_edit_that_loses_workers)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
   await_level(&rig, HALF);
-  Rack* const deadly = driver_rack(HALVED " | convolver kill");
-  Rack* const empty = rack_new();
+  SCOPED_RACK Rack* const deadly = driver_rack(HALVED " | convolver kill");
+  SCOPED_RACK Rack* const empty = rack_new();
   Replies replies = { .n = 0 };
   ck_assert_int_eq(engine_edit(rig.engine, deadly, 0U, keep_reply, &replies), STATUS_OK);
   ck_assert_int_eq(engine_edit(rig.engine, empty, 0U, keep_reply, &replies), STATUS_OK);
@@ -146,16 +143,13 @@ TEST(a_removal_overtakes_an_edit_that_loses_workers)
   ck_assert_msg(!replies.last[1].status, "%s", replies.last[1].text);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
   await_dry(&rig); // which the empty rack is as well
-  rack_free(empty);
-  rack_free(deadly);
-  rig_stop(&rig);
 }
 
 /// The callback waits for its blocks, or does not.
 static void
 exchange_worker(const bool waits)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
   if (waits) {
     clocked_wait(rig.audio);
@@ -175,7 +169,6 @@ exchange_worker(const bool waits)
   ck_assert_msg(strstr(status.worker_note, "replaces worker"), "%s", status.worker_note);
   // Out and in: the next one was ready.
   ck_assert(!waits || status.counts.dry == needy.counts.dry + 2U);
-  rig_stop(&rig);
 }
 
 TEST(a_worker_that_needs_a_new_process_is_replaced_during_playback)
@@ -186,7 +179,7 @@ TEST(a_worker_that_needs_a_new_process_is_replaced_during_playback)
 
 TEST(kills_from_outside_blame_nothing)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, bad_worker(), HALVED); // warprack's own heeds no SIGTERM
   for (uint64_t n = 1; n <= 3U; ++n) {   // each well within the time that a rack is on trial
     await_health(&rig, HALF);
@@ -195,7 +188,6 @@ TEST(kills_from_outside_blame_nothing)
   }
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
-  rig_stop(&rig);
 }
 
 static void

@@ -4,6 +4,7 @@
 
 #include "engine/supervisor/supervisor.h"
 #include "engine/supervisor/supervisor_private.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
 #include "tests/support/test_driver.h"
@@ -171,7 +172,7 @@ arm(const Host* const host, Ring* const ring)
 static bool
 arm_and_disarm(Host* const host)
 {
-  Ring* const ring = new_ring(64);
+  SCOPED_RING Ring* const ring = new_ring(64);
   arm(host, ring);
   hold(host);
   const bool is_lost = host->is_lost;
@@ -180,20 +181,18 @@ arm_and_disarm(Host* const host)
   ck_assert_int_eq(supervisor_calls.set(host->supervisor, &message, 1U),
                    is_lost); // else by the ring
   supervisor_calls.disarm(host->supervisor);
-  ring_free(ring);
   return !is_lost;
 }
 
 TEST(a_worker_lost_before_the_next_is_armed_is_not_confused_with_it)
 {
-  Host host;
+  SCOPED(host_stop) Host host;
   host_start(&host);
   ck_assert(arm_and_disarm(&host));
   host.kills_first = true;
   ck_assert(arm_and_disarm(&host));
   ck_assert(!host.kills_first);
   ck_assert_uint_eq(supervisor_now(&host).n_starts, 1);
-  host_stop(&host);
 }
 
 /// While the link makes a ring for the next worker, another format is wanted.
@@ -227,7 +226,7 @@ TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
 {
   Host host;
   host_start(&host);
-  Ring* const ring = new_ring(64);
+  SCOPED_RING Ring* const ring = new_ring(64);
   other.ring = new_ring(128);
   arm(&host, ring);
   other.host = &host;
@@ -240,7 +239,6 @@ TEST(a_ring_for_the_format_before_is_not_given_to_a_worker)
   supervisor_calls.disarm(host.supervisor);
   host_stop(&host);
   ring_free(other.ring);
-  ring_free(ring);
 }
 
 static bool
@@ -259,7 +257,7 @@ TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
 {
   Host host;
   host_start(&host);
-  Rack* const rack = driver_rack(HALVED);
+  SCOPED_RACK Rack* const rack = driver_rack(HALVED);
   ck_assert_int_eq(supervisor_calls.edit(host.supervisor, 1U, rack, 0U, 0U), STATUS_OK);
   await(has_reply, &host, "a reply");
   const ParamMessage message = { .uid = rack->nodes[0].uid, .value = QUARTER_DB };
@@ -271,7 +269,6 @@ TEST(a_value_sent_before_a_worker_is_known_to_be_armed_is_set)
   supervisor_calls.disarm(host.supervisor);
   host_stop(&host);
   ring_free(bench.ring);
-  rack_free(rack);
 }
 
 TEST(a_device_that_does_not_come_back_is_tried_for_at_longer_and_longer_intervals)

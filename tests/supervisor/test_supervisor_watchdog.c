@@ -3,6 +3,7 @@
 // talks instead of working, it tells what cannot be.
 
 #include "engine/base/time.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
 
@@ -15,7 +16,7 @@
 
 TEST(an_idle_worker_that_is_stopped_is_replaced)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_health(&rig, HALF);
   engine_disarm(rig.engine);
@@ -27,12 +28,11 @@ TEST(an_idle_worker_that_is_stopped_is_replaced)
   rig_arm(&rig);
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
-  rig_stop(&rig);
 }
 
 TEST(a_worker_started_while_the_driver_has_stopped_is_kept)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_health(&rig, HALF);
   clocked_stop(rig.audio);
@@ -43,12 +43,11 @@ TEST(a_worker_started_while_the_driver_has_stopped_is_kept)
   rig.audio = clocked_start(rig.engine);
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
-  rig_stop(&rig);
 }
 
 TEST(a_worker_that_played_for_a_moment_is_not_yet_healthy)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   // The second such loss in a row is followed by a rest.  More than two, because a machine that
   // stands still for half a second makes a worker healthy.
@@ -62,12 +61,11 @@ TEST(a_worker_that_played_for_a_moment_is_not_yet_healthy)
     send_signal(&rig, SIGKILL);
     await_restarts(&rig, n);
   }
-  rig_stop(&rig);
 }
 
 TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED " | limiter lookahead=960frames"); // 20 ms, the most
   await_level(&rig, HALF);
   Error error;
@@ -78,7 +76,6 @@ TEST(a_rack_that_cannot_be_planned_for_a_new_format_is_dry_until_an_edit)
   ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK);
   await_level(&rig, HALF);
   ck_assert_uint_eq(rig_status(&rig).worker_restarts, 0);
-  rig_stop(&rig);
 }
 
 static atomic_bool has_no_memory; // to share
@@ -99,7 +96,7 @@ __wrap_memfd_create(const char* const name, const unsigned flags)
 
 TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
   await_health(&rig, HALF);
   const uint64_t began = time_now_ns();
@@ -116,12 +113,11 @@ TEST(a_worker_without_memory_to_share_is_dry_and_says_why)
   const uint32_t seconds = (uint32_t)((time_now_ns() - began) / 1000000000U);
   ck_assert_msg(n >= 1U && n <= 1U + seconds, "%u tries in %u s", n, seconds);
   await_level(&rig, HALF);
-  rig_stop(&rig);
 }
 
 TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
 {
-  Rig rig;
+  SCOPED(rig_stop) Rig rig;
   rig_start(&rig, bad_worker(), HALVED);
   await_health(&rig, HALF);
   clocked_faults(rig.audio);
@@ -129,7 +125,6 @@ TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
   assert_it_comes_back(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "finished no blocks in time"), "%s", status.worker_note);
-  rig_stop(&rig);
 }
 
 TEST(a_worker_that_sends_invalid_messages_is_replaced)
@@ -141,7 +136,7 @@ TEST(a_worker_that_sends_invalid_messages_is_replaced)
     { HALVED " | convolver latent", "invalid latency" },
   };
   for (uint32_t l = 0; l < 2U; ++l) {
-    Rig rig;
+    SCOPED(rig_stop) Rig rig;
     rig_start(&rig, bad_worker(), HALVED);
     await_level(&rig, HALF);
     ck_assert_int_eq(rig_edit(&rig, lies[l].rack).status, STATUS_OK);
@@ -150,7 +145,6 @@ TEST(a_worker_that_sends_invalid_messages_is_replaced)
     const EngineStatus status = rig_status(&rig);
     ck_assert_msg(strstr(status.quarantine_note, lies[l].why), "%s", status.quarantine_note);
     await_level(&rig, HALF); // of the rack before
-    rig_stop(&rig);
   }
 }
 

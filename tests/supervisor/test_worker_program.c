@@ -5,6 +5,7 @@
 #include "engine/base/process.h"
 #include "engine/ring/ring.h"
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
@@ -146,20 +147,19 @@ TEST(files_are_opened_below_the_root_or_where_the_servers_own_rack_has_them)
 TEST(the_worker_ignores_termination_signals)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE };
-  Rig rig;
+  SCOPED(stop) Rig rig;
   start(&rig, ".", "");
   for (uint32_t s = 0; s < ARRAY_LEN(signals); ++s) {
     ck_assert_int_eq(kill(process_id(rig.worker), signals[s]), 0);
     ck_assert(!edit(&rig, s % 2U ? "chain a: invert" : "chain b: invert"));
   }
-  stop(&rig);
 }
 
 TEST(the_worker_process_has_its_own_name)
 {
   char path[64];
   char name[32] = "";
-  Rig rig;
+  SCOPED(stop) Rig rig;
   start(&rig, ".", "");
   snprintf(path, sizeof(path), "/proc/%d/comm", (int)process_id(rig.worker));
   FILE* const file = fopen(path, "r");
@@ -167,7 +167,6 @@ TEST(the_worker_process_has_its_own_name)
   ck_assert_ptr_nonnull(fgets(name, sizeof(name), file));
   fclose(file);
   ck_assert_str_eq(name, "warprack-worker\n");
-  stop(&rig);
 }
 
 TEST(started_by_hand_the_worker_explains_its_purpose)

@@ -4,6 +4,7 @@
 
 #include "dsp_gpu/gpu.h"
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tools/bench/bench_report.h"
@@ -46,7 +47,7 @@ n_fields(const char** const line)
 static void
 check_csv(const char* const path, const char* const columns, const size_t n_rows)
 {
-  char* const text = read_text(path);
+  SCOPED_MEMORY char* const text = read_text(path);
   const char* line = text;
   assert_contains(text, "bench,api,gpu,device,driver,");
   assert_contains(text, columns);
@@ -56,7 +57,6 @@ check_csv(const char* const path, const char* const columns, const size_t n_rows
     ck_assert_uint_eq(n_fields(&line), n);
   }
   ck_assert_uint_eq(n_lines, n_rows);
-  free(text);
 }
 
 static double
@@ -99,7 +99,7 @@ n_rows_with(const json_t* const rows, const char* const key, const char* const t
 static json_t*
 run_bench(const char* const name, const char* const columns, const char* const words[4])
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const csv = scratch_path(&scratch, "rows.csv");
   Program program;
   PROGRAM_RUN(&program, "bench", name, "--quick", "--json", "--csv", csv, "--backend", "opencl",
@@ -111,7 +111,6 @@ run_bench(const char* const name, const char* const columns, const char* const w
   program_clear(&program);
   ck_assert_str_eq(json_string_value(json_object_get(report, "bench")), name);
   check_csv(csv, columns, json_array_size(json_object_get(report, "rows")));
-  scratch_remove(&scratch);
   return report;
 }
 
@@ -170,7 +169,7 @@ TEST(a_device_that_takes_copies_only_has_no_rows_of_mapped_memory)
 
 TEST(people_get_the_device_and_a_table)
 {
-  Program program;
+  SCOPED(program_clear) Program program;
   PROGRAM_RUN(&program, "bench", "gpu-fixed", "--quick", "--backend", "opencl", "--part",
               "completion");
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
@@ -178,7 +177,6 @@ TEST(people_get_the_device_and_a_table)
   assert_contains(program.out, "64 frames at 48000 Hz: a period is 1333.3 us");
   assert_contains(program.out, "p99.9 us");
   assert_contains(program.out, "finish()");
-  program_clear(&program);
 }
 
 TEST(a_block_goes_through_a_device_and_the_cpu)
@@ -267,7 +265,7 @@ TEST(long_signals_go_three_ways_on_a_device_and_one_on_the_cpu)
 TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
 {
   // Paced, 100000 blocks take two minutes; a row's warm-up alone takes 27 ms.
-  Program program;
+  SCOPED(program_clear) Program program;
   PROGRAM_RUN(&program, "bench", "gpu-fixed", "--json", "--backend", "opencl", "--part", "kernels",
               "--limit", "0.01", "--minutes", "0.001");
   ck_assert_msg(program.exit_code == 0, "%s", program.err);
@@ -284,7 +282,6 @@ TEST(rows_end_at_a_limit_and_are_left_out_when_time_is_up)
     ck_assert_double_ge(number(row, "blocks"), 1.0);
   }
   json_decref(report);
-  program_clear(&program);
 }
 
 TEST(errors_have_a_message_and_an_exit_code)
@@ -332,7 +329,7 @@ TEST(csv_keeps_commas_and_quotes_in_texts)
 {
   static const Bench bench = { .name = "bench test" };
   static const BenchColumn columns[] = { { "what", "what", -4 }, { "us_p50", "p50", 6 } };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   const char* const path = scratch_path(&scratch, "rows.csv");
   BenchReport report;
   Error error = { STATUS_OK, "" };
@@ -344,10 +341,8 @@ TEST(csv_keeps_commas_and_quotes_in_texts)
   bench_row_times(row, &(BenchTimes){ .ns = { .p50 = 1500.0 } });
   bench_report_row(&report, row);
   ck_assert_int_eq(bench_report_end(&report, NULL), 0);
-  char* const text = read_text(path);
+  SCOPED_MEMORY char* const text = read_text(path);
   ck_assert_str_eq(text, "device,is_gpu,what,us_p50\n\"a \"\"b\"\", c\",true,\"x\",1.5\n");
-  free(text);
-  scratch_remove(&scratch);
 }
 
 int

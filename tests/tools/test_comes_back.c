@@ -3,6 +3,7 @@
 // full disk refuses saves and nothing else.
 
 #include "tests/support/live_run.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -118,13 +119,12 @@ peak_of(const char* const path)
   unsigned n_channels = 0;
   size_t n_frames = 0;
   int rate_hz = 0;
-  float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
+  SCOPED_MEMORY float* const samples = scratch_read(path, &n_channels, &n_frames, &rate_hz);
   float peak = 0.0f;
   for (size_t i = 0; i < n_frames * n_channels; ++i) {
     peak = samples[i] > peak ? samples[i] : peak;
   }
   ck_assert_uint_gt(n_frames, 0);
-  free(samples);
   return peak;
 }
 

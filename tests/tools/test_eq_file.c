@@ -3,6 +3,7 @@
 // with its line.  acceptance/import_eq.py compares how the racks sound.
 
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tools/eq_curve.h"
@@ -30,21 +31,19 @@ static char*
 import(const char* const text)
 {
   char* rack = NULL;
-  Rack* parsed = NULL;
+  SCOPED_RACK Rack* parsed = NULL;
   Error error = { STATUS_OK, "" };
   notes[0] = '\0';
   ck_assert_msg(!eq_file_to_rack(text, "eq.txt", keep_note, NULL, &rack, &error), "%s", error.text);
   ck_assert_msg(!rack_parse(rack, "made", NULL, &parsed, &error), "%s: %s", error.text, rack);
-  rack_free(parsed);
   return rack;
 }
 
 static void
 imports(const char* const text, const char* const expected)
 {
-  char* const rack = import(text);
+  SCOPED_MEMORY char* const rack = import(text);
   ck_assert_str_eq(rack, expected);
-  free(rack);
 }
 
 TEST(the_preamp_comes_first_and_filters_follow_with_their_numbers)

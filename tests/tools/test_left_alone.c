@@ -4,6 +4,7 @@
 // that give it little.
 
 #include "tests/support/live_run.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
@@ -305,13 +306,12 @@ TEST(a_thread_that_hangs_does_not_prevent_the_end)
 static void
 find_port(void)
 {
-  const int probe = socket(AF_INET, SOCK_DGRAM, 0);
+  SCOPED_FD const int probe = socket(AF_INET, SOCK_DGRAM, 0);
   struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
   socklen_t n_bytes = sizeof(address);
   ck_assert_int_eq(bind(probe, (struct sockaddr*)&address, n_bytes), 0);
   getsockname(probe, (struct sockaddr*)&address, &n_bytes);
   snprintf(live_port, sizeof(live_port), "%u", ntohs(address.sin_port));
-  close(probe);
 }
 
 /// A pipe that takes nothing any more.

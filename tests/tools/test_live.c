@@ -3,6 +3,7 @@
 // within a moment and with exit code 0, and refuses what cannot be with the documented code.
 
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -114,7 +115,7 @@ TEST(the_recording_is_the_played_file_through_the_rack)
   unsigned n_channels = 0;
   size_t n_frames = 0;
   int rate_hz = 0;
-  float* const out = scratch_read(out_path, &n_channels, &n_frames, &rate_hz);
+  SCOPED_MEMORY float* const out = scratch_read(out_path, &n_channels, &n_frames, &rate_hz);
   ck_assert_uint_eq(n_channels, 2);
   ck_assert_int_eq(rate_hz, RATE);
   ck_assert_uint_ge(n_frames, FRAMES);
@@ -123,7 +124,6 @@ TEST(the_recording_is_the_played_file_through_the_rack)
     ck_assert_double_eq_tol(out[2U * i], gain * left[i - 64U], 1e-6);
     ck_assert_double_eq_tol(out[2U * i + 1U], gain * right[i - 64U], 1e-6);
   }
-  free(out);
   program_clear(&program);
   scratch_remove(&scratch);
 }
@@ -221,7 +221,7 @@ TEST(failed_drivers_are_named_in_one_line)
 
 TEST(a_file_that_a_rack_misses_is_named)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "convolver no/hall.wav");
   assert_refused(5, "no/hall.wav");
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--in-process",
@@ -230,12 +230,11 @@ TEST(a_file_that_a_rack_misses_is_named)
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--state",
               scratch_path(&scratch, "state"), "convolver no/hall.wav");
   assert_refused(5, "no/hall.wav");
-  scratch_remove(&scratch);
 }
 
 TEST(a_busy_port_is_refused_with_the_way_out)
 {
-  const int taken = socket(AF_INET, SOCK_DGRAM, 0);
+  SCOPED_FD const int taken = socket(AF_INET, SOCK_DGRAM, 0);
   struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
   socklen_t n_bytes = sizeof(address);
   ck_assert_int_eq(bind(taken, (struct sockaddr*)&address, n_bytes), 0);
@@ -244,7 +243,6 @@ TEST(a_busy_port_is_refused_with_the_way_out)
   snprintf(port, sizeof(port), "%u", ntohs(address.sin_port));
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", port, "gain");
   assert_refused(3, port);
-  close(taken);
 }
 
 SUITE_MAIN("live")

@@ -6,6 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/contract/effect.h"
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tools/bench/bench.h"
@@ -37,7 +38,7 @@ assert_contains(const char* const text, const char* const part)
 
 TEST(help_lists_every_subcommand)
 {
-  Program program;
+  SCOPED(program_clear) Program program;
   PROGRAM_RUN(&program, "--help");
   ck_assert_int_eq(program.exit_code, 0);
   uint32_t n = 0;
@@ -48,7 +49,6 @@ TEST(help_lists_every_subcommand)
     ck_assert_msg(i == 0 || strcmp(commands[i - 1]->name, commands[i]->name) < 0, "%s",
                   commands[i]->name);
   }
-  program_clear(&program);
 }
 
 TEST(every_subcommand_and_benchmark_has_help)
@@ -117,7 +117,7 @@ TEST(no_argument_returns_terminal_control_characters)
   for (unsigned l = 0; l < ARRAY_LEN(lines); ++l) {
     const char* words[6] = { NULL };
     memcpy(words, lines[l], sizeof(lines[l]));
-    Program program;
+    SCOPED(program_clear) Program program;
     program_start(&program, words);
     program_wait(&program);
     ck_assert_int_ne(program.exit_code, 0);
@@ -125,18 +125,16 @@ TEST(no_argument_returns_terminal_control_characters)
     ck_assert_msg(end && !end[1], "more than a line: %s", program.err);
     *end = '\0';
     ck_assert_msg(text_is_printable(program.err), "%u: %s", l, program.err);
-    program_clear(&program);
   }
 }
 
 TEST(a_rack_that_cannot_be_planned_is_refused_at_the_start)
 {
-  Program program;
+  SCOPED(program_clear) Program program;
   PROGRAM_RUN(&program, "run", "--io", "dummy", "--osc-port", "0", "--duration", "1",
               "convolver nowhere.wav");
   ck_assert_int_eq(program.exit_code, 5);
   ck_assert_ptr_nonnull(strstr(program.err, "nowhere.wav"));
-  program_clear(&program);
 }
 
 /// With few descriptors a command does what it is for, or ends with 6; with fewer the system cannot
@@ -149,7 +147,7 @@ TEST(too_few_open_files_end_with_6)
     "render -q gain in.wav out.wav",
     "run --io dummy --fast -t 0.01 -p 0 gain",
   };
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   static const float half[] = { 0.5F };
   const float* const samples[] = { half };
   scratch_write_wav(&scratch, "in.wav", samples, 1, 1, 48000);
@@ -169,7 +167,6 @@ TEST(too_few_open_files_end_with_6)
     }
   }
   ck_assert_uint_ge(n_short, ARRAY_LEN(commands));
-  scratch_remove(&scratch);
 }
 
 TEST(list_effects_is_the_table)
@@ -209,12 +206,11 @@ TEST(info_describes_every_parameter)
 
 TEST(info_reads_well)
 {
-  Program program;
+  SCOPED(program_clear) Program program;
   PROGRAM_RUN(&program, "info", "gain");
   ck_assert_int_eq(program.exit_code, 0);
   assert_contains(program.out, "-120 to 40 dB");
   assert_contains(program.out, "default 0");
-  program_clear(&program);
 }
 
 /// Exit code of the program in a shell, where its words can be redirected.
@@ -243,7 +239,7 @@ TEST(a_failed_print_is_an_error_but_never_ends_playback)
 
 TEST(json_is_json_whatever_a_file_is_called)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "ta\xffps.txt", "1 0.5\n", 6);
   char rack[256];
   snprintf(rack, sizeof(rack), "fir file=\"%s\"", scratch_path(&scratch, "ta\xffps.txt"));
@@ -251,7 +247,6 @@ TEST(json_is_json_whatever_a_file_is_called)
   RUN_JSON(report, "check", "--json", rack);
   assert_contains(json_string_value(json_object_get(report, "rack")), "ta?ps.txt");
   json_decref(report);
-  scratch_remove(&scratch);
 }
 
 /// Devices of an API in this build; 0 where it has no driver or was left out.

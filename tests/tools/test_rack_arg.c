@@ -2,6 +2,7 @@
 // A RACK on a command line is a chain or a file; what cannot be read is refused with its place. The
 // files that it names may be anywhere; any others are loaded from below its root, or not at all.
 
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tools/rack_arg.h"
@@ -68,7 +69,7 @@ TEST(an_existing_file_needs_no_ending)
 
 TEST(mistakes_are_reported_with_their_place)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "wrong.rack", "# one\nchain gian\n", 17);
   const char* const path = scratch_path(&scratch, "wrong.rack");
   char place[256];
@@ -76,19 +77,17 @@ TEST(mistakes_are_reported_with_their_place)
   assert_refused(path, 2, place);
   assert_refused("gian", 2, "rack:1:1: ");
   assert_refused("gian", 2, "gain");
-  scratch_remove(&scratch);
 }
 
 TEST(files_that_cannot_be_read_are_refused)
 {
   assert_refused("no/such.rack", 5, "no/such.rack: cannot be opened: No such file");
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   scratch_write(&scratch, "binary.rack", "gain\0gain", 9);
   const char* const path = scratch_path(&scratch, "binary.rack");
   assert_refused(path, 5, "not a text file");
   assert_refused(scratch.directory, 5, "no such file; a RACK is a file or a chain in quotes");
   assert_refused("no/such.wav", 5, "no/such.wav: no such file");
-  scratch_remove(&scratch);
 }
 
 /// A folder with a rack file, some audio, and names that lead elsewhere.

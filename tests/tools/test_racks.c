@@ -4,6 +4,7 @@
 
 #include "engine/base/status.h"
 #include "tests/support/program.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -63,7 +64,7 @@ render_rack(const char* const name)
   unsigned n_channels = 0;
   size_t n_frames = 0;
   int rate_hz = 0;
-  float* const out =
+  SCOPED_MEMORY float* const out =
       scratch_read(scratch_path(&scratch, "out.wav"), &n_channels, &n_frames, &rate_hz);
   ck_assert_msg(n_channels == (strcmp(name, "crossover.rack") ? 2U : 4U), "%s: %u channels", name,
                 n_channels);
@@ -74,7 +75,6 @@ render_rack(const char* const name)
     sum += (double)out[i] * (double)out[i];
   }
   ck_assert_msg(sum / (double)(FRAMES * n_channels) > 1e-3, "%s: almost silent", name);
-  free(out);
 }
 
 TEST(every_rack_renders)
@@ -114,14 +114,13 @@ TEST(the_crossover_adds_up_flat)
   unsigned n_channels = 0;
   size_t n_frames = 0;
   int rate_hz = 0;
-  float* const out =
+  SCOPED_MEMORY float* const out =
       scratch_read(scratch_path(&scratch, "out.wav"), &n_channels, &n_frames, &rate_hz);
   double energy = 0.0; // an allpass keeps the energy of an impulse
   for (size_t i = 0; i < n_frames; ++i) {
     energy += (double)out[i] * (double)out[i];
   }
   ck_assert_double_eq_tol(energy, 1.0, 1e-5);
-  free(out);
   scratch_remove(&scratch);
 }
 

@@ -2,6 +2,7 @@
 // Random edits stay racks that can be played, stay within their bounds, and are the same for a
 // seed.
 
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tools/random_edits.h"
 
@@ -11,7 +12,7 @@
 
 TEST(every_edit_leaves_a_good_rack)
 {
-  RandomEdits edits;
+  SCOPED(random_edits_clear) RandomEdits edits;
   Error error;
   uint32_t most = 0;
   ck_assert_msg(!random_edits_new(&edits, 1, &error), "%s", error.text);
@@ -24,7 +25,6 @@ TEST(every_edit_leaves_a_good_rack)
     most = edits.rack->n_nodes > most ? edits.rack->n_nodes : most;
   }
   ck_assert_uint_eq(most, RANDOM_EDITS_MAX);
-  random_edits_clear(&edits);
 }
 
 TEST(a_seed_gives_the_same_edits)

@@ -5,6 +5,7 @@
 #include "engine/base/status.h"
 #include "tests/support/program.h"
 #include "tests/support/rt_trap.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 
 #include <signal.h>
@@ -44,7 +45,7 @@ n_times(const char* const in, const char* const text)
 static void
 play(const char* const processes, const uint32_t n_processes)
 {
-  Program server;
+  SCOPED(program_clear) Program server;
   char port[16];
   const char* const words[] = { "run",     "--io", "dummy",   "--osc-port", "0",
                                 "--block", "128",  processes, "gain -6dB",  NULL };
@@ -54,10 +55,9 @@ play(const char* const processes, const uint32_t n_processes)
   unsetenv("LD_PRELOAD");
   read_port(&server, port, sizeof(port));
   for (uint32_t e = 0; e < 12U; ++e) {
-    Program edit;
+    SCOPED(program_clear) Program edit;
     PROGRAM_RUN(&edit, "send", "--osc-port", port, "/rack/chain", chains[e % ARRAY_LEN(chains)]);
     ck_assert_msg(edit.exit_code == 0, "%s", edit.err);
-    program_clear(&edit);
   }
   ck_assert_int_eq(kill(server.pid, SIGTERM), 0);
   program_wait(&server);
@@ -66,7 +66,6 @@ play(const char* const processes, const uint32_t n_processes)
   ck_assert_msg(n_reports >= n_processes, "%s", server.err);
   ck_assert_msg(n_times(server.err, " violations=0 ") == n_reports, "%s", server.err);
   ck_assert_msg(!strstr(server.err, "rt_trap: sections=0 "), "%s", server.err); // they have looked
-  program_clear(&server);
 }
 
 TEST(edits_in_one_process_cause_no_real_time_violation)

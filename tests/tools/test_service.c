@@ -2,6 +2,7 @@
 // A service manager hears that the run is ready, alive and at its end, in the words of
 // sd_notify(3); the watchdog is fed at half of its time, and only when every part has done work.
 
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tools/service.h"
@@ -138,13 +139,12 @@ TEST(no_text_adds_an_assignment_of_its_own)
 
 TEST(a_socket_may_be_a_file)
 {
-  const Scratch scratch = scratch_new();
+  SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   listen_at(scratch_path(&scratch, "notify"));
   ck_assert(!service_open(&service, &error));
   ck_assert(notify_socket_send(&service.socket, "READY=1"));
   ck_assert_str_eq(heard(), "READY=1");
   close_service();
-  scratch_remove(&scratch);
 }
 
 TEST(an_invalid_socket_is_rejected)

@@ -3,6 +3,7 @@
 // and tried again; damaged files are as if they were not there.
 
 #include "control/folder.h"
+#include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tools/state.h"
@@ -334,10 +335,9 @@ static void
 fill(void)
 {
   char page[4096] = { 0 };
-  const int fd = open(scratch_path(&scratch, "state/filler"), O_WRONLY | O_CREAT, 0666);
+  SCOPED_FD const int fd = open(scratch_path(&scratch, "state/filler"), O_WRONLY | O_CREAT, 0666);
   while (write(fd, page, sizeof(page)) > 0) {
   }
-  close(fd);
 }
 
 TEST(a_full_disk_is_reported_and_retried_and_leaves_the_old_rack)
@@ -440,13 +440,12 @@ TEST(files_of_the_folder_are_replaced_as_a_whole)
 static void*
 write_often(void* const name)
 {
-  Folder folder;
+  SCOPED(folder_close) Folder folder;
   Error why;
   intptr_t n_failed = folder_open(&folder, scratch.directory, &why) != STATUS_OK;
   for (int i = 0; i < N_WRITES; ++i) {
     n_failed += folder_write(&folder, name, name, &why) != STATUS_OK;
   }
-  folder_close(&folder);
   return (void*)n_failed;
 }
 

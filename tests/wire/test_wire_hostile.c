@@ -3,6 +3,7 @@
 // descriptor left open.
 
 #include "engine/wire/wire.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 #include "tests/support/wire_samples.h"
@@ -40,16 +41,15 @@ TEST(an_invalid_header_ends_the_connection_before_the_body)
     { WIRE_WORKER, { WIRE_CONFIG, 5U << 20U } },
   };
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
-    const WireEnds pair = wire_ends_half(rows[r].side);
+    SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(rows[r].side);
     ck_assert_int_eq(write(pair.by_hand, rows[r].header, 8), 8);
     expect_broken(pair.server ? pair.server : pair.worker);
-    wire_ends_free(&pair);
   }
 }
 
 TEST(nothing_is_received_after_invalid_data)
 {
-  const WireEnds pair = wire_ends_half(WIRE_SERVER);
+  SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(WIRE_SERVER);
   const uint32_t wrong[] = { WIRE_NOTE, 4, 77 }; // a text of 77 bytes that does not come
   const WireMessage note = wire_sample(WIRE_NOTE);
   unsigned char bytes[WIRE_FRAME_BYTES];
@@ -57,7 +57,6 @@ TEST(nothing_is_received_after_invalid_data)
   ck_assert_int_eq(write(pair.by_hand, wrong, sizeof(wrong)), sizeof(wrong));
   ck_assert_int_eq(write(pair.by_hand, bytes, n), (ssize_t)n);
   expect_broken(pair.server);
-  wire_ends_free(&pair);
 }
 
 /// Send bytes with n_fds descriptors beside their first.
@@ -137,9 +136,8 @@ TEST(a_descriptor_belongs_to_its_own_message)
     send_with_descriptors(pair.by_hand, bytes, n, 1);
   }
   for (uint32_t i = 0; i < 6U; ++i) {
-    WireMessage message = wire_next(pair.worker);
+    SCOPED(wire_message_clear) WireMessage message = wire_next(pair.worker);
     ck_assert_uint_eq(message.kind, i % 2U ? WIRE_ARM : WIRE_SET);
-    wire_message_clear(&message);
   }
   wire_ends_free(&pair);
   wire_samples_clear();

@@ -4,6 +4,7 @@
 
 #include "engine/wire/wire.h"
 #include "tests/support/failing_alloc.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 #include "tests/support/wire_samples.h"
@@ -77,7 +78,7 @@ TEST(a_message_without_memory_is_not_sent)
 TEST(receiving_without_memory_ends_the_connection)
 {
   const WireMessage note = wire_sample(WIRE_NOTE);
-  const WireEnds ends = wire_ends_new();
+  SCOPED(wire_ends_free) const WireEnds ends = wire_ends_new();
   ck_assert(!wire_send(ends.worker, &note, &error));
   WireMessage received;
   failing_alloc_arm(0);
@@ -85,7 +86,6 @@ TEST(receiving_without_memory_ends_the_connection)
   ck_assert(failing_alloc_disarm());
   ck_assert_int_eq(status, STATUS_NO_MEM);
   ck_assert_int_eq(wire_receive(ends.server, &received, &error), STATUS_NO_MEM);
-  wire_ends_free(&ends);
 }
 
 TEST(counts_take_no_memory_before_their_bytes_are_there)

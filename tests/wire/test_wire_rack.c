@@ -3,6 +3,7 @@
 // be is refused.
 
 #include "engine/wire/wire.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
@@ -118,21 +119,19 @@ TEST(a_rack_arrives_with_its_uids_its_order_and_every_bit)
   uint64_t state = 1;
   uint32_t most = 0;
   for (uint32_t i = 0; i < 1500U; ++i) {
-    Rack* const rack = random_rack(&state);
+    SCOPED_RACK Rack* const rack = random_rack(&state);
     most = rack->n_nodes > most ? rack->n_nodes : most;
     const WireMessage sent = { .kind = WIRE_EDIT, .edit = { .rack = rack } };
     unsigned char* body = NULL;
     uint32_t n_body = 0;
     ck_assert(!wire_encode(&sent, &body, &n_body, NULL));
-    WireMessage received;
+    SCOPED(wire_message_clear) WireMessage received;
     Error error = { STATUS_OK, "" };
     ck_assert_msg(!wire_decode(WIRE_WORKER, WIRE_EDIT, body, n_body, -1, &received, &error),
                   "rack %u: %s:\n%s", i, error.text, rack_print(rack));
     ck_assert_msg(wire_racks_equal(rack, received.edit.rack), "rack %u differs:\n%s", i,
                   rack_print(rack));
-    wire_message_clear(&received);
     free(body);
-    rack_free(rack);
   }
   ck_assert_uint_gt(most, 8U);
 }

@@ -3,6 +3,7 @@
 // and never takes memory without bound; no descriptor is lost.
 
 #include "engine/wire/wire.h"
+#include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
@@ -31,13 +32,12 @@ TEST(every_kind_of_message_is_transmitted)
     const WireMessage sent = wire_sample(kind);
     const bool is_up = wire_sample_side(kind) == WIRE_WORKER;
     ck_assert(!wire_send(is_up ? pair.server : pair.worker, &sent, &error));
-    WireMessage received = wire_next(is_up ? pair.worker : pair.server);
+    SCOPED(wire_message_clear) WireMessage received = wire_next(is_up ? pair.worker : pair.server);
     ck_assert_msg(wire_messages_equal(&sent, &received), "kind %u differs", kind);
     if (kind == WIRE_ARM) {
       ck_assert_int_ne(received.arm.ring_fd, sent.arm.ring_fd);
       ck_assert(fcntl(received.arm.ring_fd, F_GETFD) & FD_CLOEXEC);
     }
-    wire_message_clear(&received);
   }
   wire_ends_free(&pair);
   wire_samples_clear();
@@ -71,14 +71,13 @@ TEST(a_message_that_comes_byte_by_byte_is_whole_at_its_last)
       const WireMessage sent = wire_sample(kind);
       unsigned char bytes[WIRE_FRAME_BYTES];
       const size_t n = wire_frame(&sent, bytes);
-      WireMessage received = { .kind = WIRE_NONE };
+      SCOPED(wire_message_clear) WireMessage received = { .kind = WIRE_NONE };
       for (size_t i = 0; i < n; ++i) {
         ck_assert_uint_eq(received.kind, WIRE_NONE);
         ck_assert_int_eq(write(pair.by_hand, bytes + i, 1), 1);
         ck_assert(!wire_receive(pair.server, &received, &error));
       }
       ck_assert(wire_messages_equal(&sent, &received));
-      wire_message_clear(&received);
     }
   }
   wire_ends_free(&pair);
@@ -87,25 +86,23 @@ TEST(a_message_that_comes_byte_by_byte_is_whole_at_its_last)
 
 TEST(a_message_that_comes_in_two_pieces_is_whole)
 {
-  const WireEnds pair = wire_ends_half(WIRE_SERVER);
+  SCOPED(wire_ends_free) const WireEnds pair = wire_ends_half(WIRE_SERVER);
   const WireMessage sent = wire_sample(WIRE_NOTE);
   unsigned char bytes[WIRE_FRAME_BYTES];
   const size_t n = wire_frame(&sent, bytes);
   for (size_t cut = 1; cut < n; ++cut) {
-    WireMessage received = { .kind = WIRE_NONE };
+    SCOPED(wire_message_clear) WireMessage received = { .kind = WIRE_NONE };
     ck_assert_int_eq(write(pair.by_hand, bytes, cut), (ssize_t)cut);
     ck_assert(!wire_receive(pair.server, &received, &error) && received.kind == WIRE_NONE);
     ck_assert_int_eq(write(pair.by_hand, bytes + cut, n - cut), (ssize_t)(n - cut));
     ck_assert_msg(!wire_receive(pair.server, &received, &error), "cut at %zu: %s", cut, error.text);
     ck_assert_msg(wire_messages_equal(&sent, &received), "cut at %zu", cut);
-    wire_message_clear(&received);
   }
-  wire_ends_free(&pair);
 }
 
 TEST(messages_that_come_at_once_are_taken_one_by_one)
 {
-  const WireEnds pair = wire_ends_new();
+  SCOPED(wire_ends_free) const WireEnds pair = wire_ends_new();
   for (uint32_t i = 0; i < 100U; ++i) {
     WireMessage note = { .kind = WIRE_NOTE };
     snprintf(note.note, sizeof(note.note), "note %u", i);
@@ -117,7 +114,6 @@ TEST(messages_that_come_at_once_are_taken_one_by_one)
     const WireMessage note = wire_next(pair.server);
     ck_assert_str_eq(note.note, expected);
   }
-  wire_ends_free(&pair);
 }
 
 typedef struct Sender {
@@ -146,7 +142,7 @@ send_notes(void* const context)
 
 TEST(threads_of_the_worker_send_whole_messages_each_in_its_order)
 {
-  const WireEnds pair = wire_ends_new();
+  SCOPED(wire_ends_free) const WireEnds pair = wire_ends_new();
   const int small = 4096; // so that they have to wait for the server
   ck_assert(!setsockopt(wire_fd(pair.worker), SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
   pthread_t threads[N_THREADS];
@@ -169,7 +165,6 @@ TEST(threads_of_the_worker_send_whole_messages_each_in_its_order)
     pthread_join(threads[t], &failed);
     ck_assert_ptr_null(failed);
   }
-  wire_ends_free(&pair);
 }
 
 // ---- a worker that does not read ----
@@ -192,8 +187,8 @@ large_rack(const uint32_t n_texts)
 
 TEST(the_server_never_waits_and_its_queue_has_a_bound)
 {
-  const WireEnds pair = wire_ends_new();
-  Rack* const rack = large_rack(1);
+  SCOPED(wire_ends_free) const WireEnds pair = wire_ends_new();
+  SCOPED_RACK Rack* const rack = large_rack(1);
   WireMessage edit = { .kind = WIRE_EDIT, .edit = { .rack = rack } };
   uint32_t n_sent = 0;
   Status status = STATUS_OK;
@@ -220,31 +215,26 @@ TEST(the_server_never_waits_and_its_queue_has_a_bound)
   }
   ck_assert_uint_eq(wire_queued(pair.server), 0);
   ck_assert(!wire_send(pair.server, &edit, &error)); // and there is room again
-  rack_free(rack);
-  wire_ends_free(&pair);
 }
 
 TEST(small_messages_count_with_their_memory)
 {
-  const WireEnds pair = wire_ends_new();
+  SCOPED(wire_ends_free) const WireEnds pair = wire_ends_new();
   const WireMessage reset = { .kind = WIRE_RESET_LOAD };
   uint32_t n_sent = 0;
   while (!wire_send(pair.server, &reset, &error)) {
     ++n_sent;
   }
   ck_assert_uint_lt(n_sent, WIRE_QUEUE_BYTES / 32U);
-  wire_ends_free(&pair);
 }
 
 TEST(a_document_beyond_the_limit_is_not_sent)
 {
-  const WireEnds pair = wire_ends_new();
-  Rack* const rack = large_rack(4);
+  SCOPED(wire_ends_free) const WireEnds pair = wire_ends_new();
+  SCOPED_RACK Rack* const rack = large_rack(4);
   const WireMessage edit = { .kind = WIRE_EDIT, .edit = { .rack = rack } };
   ck_assert_int_eq(wire_send(pair.server, &edit, &error), STATUS_LIMIT);
   ck_assert_uint_eq(wire_queued(pair.server), 0);
-  rack_free(rack);
-  wire_ends_free(&pair);
 }
 
 TEST(descriptors_that_wait_are_not_lost)
@@ -269,7 +259,7 @@ TEST(descriptors_that_wait_are_not_lost)
 
 TEST(the_end_of_the_peer_is_reported_permanently)
 {
-  WireEnds pair = wire_ends_new();
+  SCOPED(wire_ends_free) WireEnds pair = wire_ends_new();
   WireMessage message = { .kind = WIRE_NOTE, .note = "last words" };
   ck_assert(!wire_send(pair.worker, &message, &error));
   wire_free(pair.worker);
@@ -284,7 +274,6 @@ TEST(the_end_of_the_peer_is_reported_permanently)
   const WireMessage reset = { .kind = WIRE_RESET_LOAD };
   ck_assert_int_eq(wire_send(pair.server, &reset, &error), STATUS_NET);
   ck_assert_int_eq(wire_flush(pair.server, &error), STATUS_NET);
-  wire_ends_free(&pair);
 }
 
 TEST(an_end_within_a_message_is_reported)
@@ -293,14 +282,13 @@ TEST(an_end_within_a_message_is_reported)
   unsigned char bytes[WIRE_FRAME_BYTES];
   const size_t n = wire_frame(&note, bytes);
   for (size_t cut = 1; cut < n; ++cut) {
-    WireEnds pair = wire_ends_half(WIRE_SERVER);
+    SCOPED(wire_ends_free) WireEnds pair = wire_ends_half(WIRE_SERVER);
     ck_assert_int_eq(write(pair.by_hand, bytes, cut), (ssize_t)cut);
     close(pair.by_hand);
     pair.by_hand = -1;
     WireMessage message;
     ck_assert_int_eq(wire_receive(pair.server, &message, &error), STATUS_NET);
     ck_assert_ptr_nonnull(strstr(error.text, "middle"));
-    wire_ends_free(&pair);
   }
 }
 

@@ -2,6 +2,7 @@
 // Denormals are flushed where a rack is run, so that a signal whose every product is one costs no
 // more than silence.
 
+#include "tests/support/scoped.h"
 #include "tests/support/signals.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
@@ -65,7 +66,7 @@ median_load(TestDriver* const driver)
 // machine.
 TEST(denormals_cost_no_more_than_silence)
 {
-  TestDriver driver = driver_new(RACK, 2, 2, 1, false, N_FRAMES);
+  SCOPED(driver_free) TestDriver driver = driver_new(RACK, 2, 2, 1, false, N_FRAMES);
   double silent = INFINITY;
   double tiny = INFINITY;
   for (uint32_t round = 0; round < ROUNDS; ++round) {
@@ -78,7 +79,6 @@ TEST(denormals_cost_no_more_than_silence)
   }
   printf("load %.4f in silence, %.4f with denormals\n", silent, tiny);
   ck_assert_double_le(tiny, 1.5 * silent);
-  driver_free(&driver);
 }
 
 SUITE_MAIN("denormals")

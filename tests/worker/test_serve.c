@@ -5,6 +5,7 @@
 #include "engine/base/time.h"
 #include "engine/ring/ring.h"
 #include "engine/worker/serve.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/wire_ends.h"
 
@@ -229,10 +230,9 @@ edit(Rig* const rig, Ring* const ring, const uint64_t id, const Rack* const rack
 static const WireReply*
 edit_text(Rig* const rig, Ring* const ring, const uint64_t id, const char* const document)
 {
-  Rack* rack = NULL;
+  SCOPED_RACK Rack* rack = NULL;
   ck_assert_msg(!rack_parse(document, "rack", NULL, &rack, &error), "%s", error.text);
   const WireReply* const reply = edit(rig, ring, id, rack);
-  rack_free(rack);
   return reply;
 }
 
@@ -242,7 +242,7 @@ TEST(racks_run_through_the_ring)
 {
   Rig rig;
   start_ready(&rig);
-  Ring* ring = new_ring();
+  SCOPED_RING Ring* ring = new_ring();
   arm(&rig, ring);
   ck_assert(settle(ring, 0.5F) == 0.5F); // the empty rack
   const uint32_t n_places = rig.n_heard[WIRE_PLACES];
@@ -257,7 +257,6 @@ TEST(racks_run_through_the_ring)
   }
   ck_assert_uint_ge(rig.last.status.counts.plans, 2U);
   stop(&rig); // armed
-  ring_free(ring);
 }
 
 TEST(reports_come_at_most_twenty_times_a_second)
@@ -286,10 +285,10 @@ TEST(reports_come_at_most_twenty_times_a_second)
 
 TEST(another_ring_takes_the_place_of_the_first)
 {
-  Rig rig;
+  SCOPED(stop) Rig rig;
   start_ready(&rig);
   for (uint32_t i = 0; i < 3U; ++i) {
-    Ring* const ring = new_ring();
+    SCOPED_RING Ring* const ring = new_ring();
     arm(&rig, ring);
     if (i == 0U) {
       ck_assert(!edit_text(&rig, ring, 1, "chain a: invert")->reply.status);
@@ -299,9 +298,7 @@ TEST(another_ring_takes_the_place_of_the_first)
     await(&rig, WIRE_DISARMED);
     send_message(&rig, (WireMessage){ .kind = WIRE_DISARM }); // to be sure
     await(&rig, WIRE_DISARMED);
-    ring_free(ring);
   }
-  stop(&rig);
 }
 
 TEST(parameters_arrive_with_and_without_a_ring)

@@ -3,6 +3,7 @@
 // are answered once each and in their order, changes that nobody asked for are told, messages are
 // applied whether there is a ring or not, and no lock is held when it calls back.
 
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 #include "tests/support/worker_bench.h"
@@ -165,7 +166,7 @@ TEST(messages_are_applied_with_a_ring_and_without)
 {
   static Bench bench;
   bench_start(&bench, levels[0]);
-  Rack* const rack = driver_rack(levels[0]);
+  SCOPED_RACK Rack* const rack = driver_rack(levels[0]);
   const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
   const ParamMessage up = { .uid = rack->nodes[0].uid, .value = 0.0 };
   ck_assert_float_eq(bench_play(&bench), 1.0F);
@@ -189,7 +190,6 @@ TEST(messages_are_applied_with_a_ring_and_without)
   worker_calls.status(bench.worker, &status);
   ck_assert_uint_eq(status.counts.params_applied, 3U);
   ck_assert_uint_eq(status.counts.worker_blocks, bench.frame / BLOCK);
-  rack_free(rack);
   bench_clear(&bench);
 }
 
@@ -213,7 +213,7 @@ TEST(a_new_worker_counts_messages_from_where_they_are)
 {
   static Bench bench;
   bench_init(&bench, false);
-  Rack* const rack = driver_rack(levels[0]);
+  SCOPED_RACK Rack* const rack = driver_rack(levels[0]);
   const ParamMessage down = { .uid = rack->nodes[0].uid, .value = -20.0 };
   ck_assert_int_eq(worker_calls.edit(bench.worker, 1U, rack, 0U, 90U), STATUS_OK);
   bench_arm(&bench, false, 100U);
@@ -225,7 +225,6 @@ TEST(a_new_worker_counts_messages_from_where_they_are)
   ck_assert_int_eq(worker_calls.edit(bench.worker, 3U, rack, 0U, 101U), STATUS_OK);
   bench_play_until(&bench, &bench.n_replies, 3U);
   ck_assert_float_eq(bench_level(&bench), 1.0F); // the newer document
-  rack_free(rack);
   bench_clear(&bench);
 }
 
@@ -274,7 +273,7 @@ play_from(const uint64_t first_frame, float samples[WRAP_BLOCKS * BLOCK])
   static const char* const text = "d: delay 3ms mix=50% feedback=40% | g: gain 0dB | "
                                   "p: compressor -20dB | l: lowpass 900";
   static Bench bench;
-  Rack* const rack = driver_rack(text);
+  SCOPED_RACK Rack* const rack = driver_rack(text);
   bench_init(&bench, false);
   bench.frame = first_frame;
   bench_edit(&bench, 1U, text, 0U);
@@ -292,7 +291,6 @@ play_from(const uint64_t first_frame, float samples[WRAP_BLOCKS * BLOCK])
     memcpy(samples + (size_t)b * BLOCK, ring_output(bench.ring, sequence, 0),
            BLOCK * sizeof(float));
   }
-  rack_free(rack);
   bench_clear(&bench);
 }
 

@@ -4,6 +4,7 @@
 // measurements of racks, which end when an edit comes, until they are overdue.
 
 #include "engine/base/time.h"
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tests/support/test_driver.h"
 #include "tests/support/worker_bench.h"
@@ -391,7 +392,7 @@ static void
 set_before_the_first_plan(const bool is_behind)
 {
   static Bench bench;
-  Rack* const rack = driver_rack(levels[0]);
+  SCOPED_RACK Rack* const rack = driver_rack(levels[0]);
   const RackUid uid = rack->nodes[0].uid;
   const ParamMessage down = { .uid = uid, .value = -20.0 };
   const ParamMessage none[] = { { .uid = 99U, .value = 3.0 },
@@ -410,7 +411,6 @@ set_before_the_first_plan(const bool is_behind)
   bench_await(&bench, &bench.n_replies, is_behind ? 2U : 1U);
   bench_arm(&bench, false, 4U);
   ck_assert_double_eq_tol(bench_play(&bench), 0.1, 1e-6);
-  rack_free(rack);
   bench_clear(&bench);
 }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Variables that are freed at the end of their block, in the reverse order of their declarations.
+#ifndef WARPRACK_TESTS_SCOPED_H
+#define WARPRACK_TESTS_SCOPED_H
+
+#include "engine/rack/rack.h"
+#include "engine/ring/ring.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/// `SCOPED(driver_free) TestDriver driver = ...`: at the end of the block, driver_free(&driver).
+#define SCOPED(function) __attribute__((cleanup(function)))
+
+/// Pointers, which may be NULL, and a file descriptor.
+#define SCOPED_MEMORY SCOPED(scoped_free)
+#define SCOPED_RACK   SCOPED(scoped_rack_free)
+#define SCOPED_RING   SCOPED(scoped_ring_free)
+#define SCOPED_FD     SCOPED(scoped_close)
+
+static inline void
+scoped_free(const void* const pointer)
+{
+  free(*(void* const*)pointer);
+}
+
+static inline void
+scoped_rack_free(Rack* const* const rack)
+{
+  rack_free(*rack);
+}
+
+static inline void
+scoped_ring_free(Ring* const* const ring)
+{
+  ring_free(*ring);
+}
+
+static inline void
+scoped_close(const int* const fd)
+{
+  close(*fd);
+}
+
+#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The way in: who may send, whose turn it is, and what is dropped where there is no room.  Times
-// and costs are the tests' own.
+// The way in: whose turn it is, and what is dropped where there is no room.  Times and costs are
+// the tests' own.
 
 #include "control/net/allow.h"
 #include "control/net/intake.h"
@@ -24,93 +24,6 @@
 #define BEGIN_NS UINT64_C(1000000000)
 #define MS_NS    UINT64_C(1000000)
 #define S_NS     UINT64_C(1000000000)
-
-// ---- who may ----
-
-static bool
-may(const char* const list, const char* const address)
-{
-  Allow allow = { .n_rules = 0 };
-  Error error;
-  ck_assert_msg(allow_read(&allow, list, &error) == STATUS_OK, "%s", error.text);
-  const Peer peer = peer_of(address, 1);
-  return allow_has(&allow, &peer);
-}
-
-TEST(a_list_names_addresses_and_networks)
-{
-  ck_assert(may("192.0.2.7", "192.0.2.7"));
-  ck_assert(!may("192.0.2.7", "192.0.2.6"));
-  ck_assert(!may("192.0.2.7", "2001:db8::1"));
-  ck_assert(may("192.0.2.0/24", "192.0.2.255"));
-  ck_assert(!may("192.0.2.0/24", "192.0.3.0"));
-  ck_assert(may("192.0.2.128/25", "192.0.2.129"));
-  ck_assert(!may("192.0.2.128/25", "192.0.2.127"));
-  ck_assert(may("10.0.0.0/8,192.0.2.1", "10.9.8.7"));
-  ck_assert(may("10.0.0.0/8,192.0.2.1", "192.0.2.1"));
-  ck_assert(!may("10.0.0.0/8,192.0.2.1", "192.0.2.2"));
-  ck_assert(may("2001:db8::/32", "2001:db8:1::5"));
-  ck_assert(!may("2001:db8::/32", "2001:db9::"));
-  ck_assert(may("0.0.0.0/0", "198.51.100.1"));
-  ck_assert(!may("0.0.0.0/0", "2001:db8::1"));
-  ck_assert(may("::/0", "198.51.100.1")); // which is ::ffff:198.51.100.1
-}
-
-TEST(an_ip4_address_is_the_same_inside_ip6)
-{
-  ck_assert(may("192.0.2.7", "::ffff:192.0.2.7"));
-  ck_assert(may("::ffff:192.0.2.7", "192.0.2.7"));
-  ck_assert(may("192.0.2.0/24", "::ffff:192.0.2.200"));
-  ck_assert(!may("192.0.2.0/24", "::ffff:192.0.3.200"));
-  ck_assert(!may("192.0.2.7", "::192.0.2.7")); // deprecated, and something else
-}
-
-TEST(this_machine_is_always_allowed)
-{
-  const Allow nobody = { .n_rules = 0 };
-  const char* const own[] = { "127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1" };
-  for (uint32_t i = 0; i < ARRAY_LEN(own); ++i) {
-    const Peer peer = peer_of(own[i], 1);
-    ck_assert(allow_has(&nobody, &peer));
-  }
-  const Peer other = peer_of("192.0.2.1", 1);
-  ck_assert(!allow_has(&nobody, &other));
-  Peer unknown = { .n_bytes = 0 };
-  unknown.address.ss_family = AF_UNIX;
-  Allow all = { .n_rules = 0 };
-  ck_assert_int_eq(allow_read(&all, "::/0", &(Error){ 0 }), STATUS_OK);
-  ck_assert(!allow_has(&all, &unknown));
-}
-
-TEST(a_bad_list_is_refused)
-{
-  static const char* const lists[] = {
-    "",           ",",          "localhost",   "10.0.0.1,",   "10.0.0",        "10.0.0.1/33",
-    "10.0.0.0/",  "10.0.0.0/x", "10.0.0.0/8x", "10.0.0.7/8",  "10.0.0.0/-1",   "::1/129",
-    "2001::7/16", "10.0.0.1 ",  "[::1]",       "10.0.0.1:99", "10.0.0.0/0008", "1:2:3:4:5:6:7:8:9",
-  };
-  for (uint32_t i = 0; i < ARRAY_LEN(lists); ++i) {
-    Allow allow = { .n_rules = 0 };
-    Error error;
-    ck_assert_msg(allow_read(&allow, lists[i], &error) == STATUS_BAD_ARG, "\"%s\"", lists[i]);
-    ck_assert_uint_gt(strlen(error.text), 0);
-  }
-}
-
-TEST(a_list_is_bounded_and_has_room_for_this_machine)
-{
-  Allow allow = { .n_rules = 0 };
-  Error error;
-  for (uint32_t i = 0; i < ALLOW_MAX; ++i) {
-    char text[32];
-    snprintf(text, sizeof(text), "192.0.2.%u", i);
-    ck_assert_int_eq(allow_read(&allow, text, &error), STATUS_OK);
-  }
-  ck_assert_int_eq(allow_read(&allow, "192.0.2.200", &error), STATUS_LIMIT);
-  const Peer own = peer_of("198.51.100.1", 9770);
-  allow_add(&allow, &own);
-  ck_assert(allow_has(&allow, &own));
-}
 
 // ---- whose turn it is ----
 
@@ -163,7 +76,6 @@ take_turn(const uint64_t now_ns, const uint64_t cost_ns)
 
 TEST(no_sender_waits_for_an_expensive_one)
 {
-  begin();
   uint64_t now_ns = BEGIN_NS;
   for (uint32_t i = 0; i < 1000; ++i) {
     put_ping(1, now_ns);
@@ -174,7 +86,6 @@ TEST(no_sender_waits_for_an_expensive_one)
     const uint16_t first = take_turn(now_ns += 20U * MS_NS, MS_NS / 100U);
     ck_assert(first == 2 || take_turn(now_ns, MS_NS / 100U) == 2);
   }
-  end();
 }
 
 TEST(time_is_shared_whatever_a_packet_costs)
@@ -182,7 +93,6 @@ TEST(time_is_shared_whatever_a_packet_costs)
   static const uint64_t cost_ns[] = { MS_NS / 100U, MS_NS / 10U, MS_NS, 20U * MS_NS };
   enum { N = ARRAY_LEN(cost_ns) };
   uint64_t used_ns[N] = { 0 };
-  begin();
   for (uint16_t s = 0; s < N; ++s) {
     put_ping((uint16_t)(s + 1U), BEGIN_NS);
   }
@@ -199,24 +109,20 @@ TEST(time_is_shared_whatever_a_packet_costs)
     ck_assert_uint_ge(used_ns[s], S_NS / N - 25U * MS_NS);
     ck_assert_uint_le(used_ns[s], S_NS / N + 25U * MS_NS);
   }
-  end();
 }
 
 TEST(a_sender_alone_has_every_turn)
 {
-  begin();
   for (uint32_t n = 0; n < 100; ++n) {
     put_ping(1, BEGIN_NS);
     put_ping(1, BEGIN_NS);
     ck_assert_uint_eq(take_turn(BEGIN_NS, S_NS), 1); // at the same moment, whatever its debt
   }
-  end();
 }
 
 TEST(a_new_sender_is_served_beside_2000_that_flood)
 {
   enum { N_FLOODS = 2000 };
-  begin();
   uint64_t now_ns = BEGIN_NS;
   for (uint32_t i = 0; i < 200; ++i) {
     for (uint16_t port = 1; port <= N_FLOODS; ++port) {
@@ -232,12 +138,10 @@ TEST(a_new_sender_is_served_beside_2000_that_flood)
     const uint16_t first = take_turn(now_ns += MS_NS / 5U, MS_NS / 5U);
     ck_assert(first == port || take_turn(now_ns += MS_NS / 5U, MS_NS / 5U) == port);
   }
-  end();
 }
 
 TEST(new_senders_take_every_second_turn_at_most)
 {
-  begin();
   for (uint32_t i = 0; i < 1000; ++i) {
     put_ping(1, BEGIN_NS);
   }
@@ -250,12 +154,10 @@ TEST(new_senders_take_every_second_turn_at_most)
   }
   ck_assert_uint_ge(n_turns, 190); // its debt took 10 of them
   ck_assert_uint_le(n_turns, 200);
-  end();
 }
 
 TEST(a_debt_decreases_while_the_sender_pauses)
 {
-  begin();
   put_ping(1, BEGIN_NS);
   ck_assert_uint_eq(take_turn(BEGIN_NS, 20U * MS_NS), 1);
   const Peer peer = peer_of("127.0.0.1", 1);
@@ -266,12 +168,10 @@ TEST(a_debt_decreases_while_the_sender_pauses)
   ck_assert(sources_has_credit(&sources, &peer, BEGIN_NS + 9U * S_NS));
   sources_charge_peer(&sources, &peer, BEGIN_NS + 9U * S_NS, MS_NS); // no more is saved than a turn
   ck_assert(!sources_has_credit(&sources, &peer, BEGIN_NS + 9U * S_NS));
-  end();
 }
 
 TEST(packets_of_one_sender_stay_in_order)
 {
-  begin();
   for (uint32_t i = 0; i < 1000; ++i) {
     put_bytes(1, &i, sizeof(i), BEGIN_NS);
   }
@@ -285,12 +185,10 @@ TEST(packets_of_one_sender_stay_in_order)
     ck_assert_mem_eq(packet->bytes + sizeof(number), "\0\0\0\0\0\0\0", 8);
   }
   ck_assert_ptr_null(sources_take(&sources, source));
-  end();
 }
 
 TEST(a_batch_whose_time_has_come_goes_before_packets)
 {
-  begin();
   put_ping(1, BEGIN_NS);
   Batch* batches[3];
   for (uint32_t b = 0; b < ARRAY_LEN(batches); ++b) {
@@ -304,12 +202,10 @@ TEST(a_batch_whose_time_has_come_goes_before_packets)
   ck_assert_ptr_eq(source->batches, batches[0]);
   ck_assert_ptr_eq(batches[0]->next, batches[1]); // in their order
   ck_assert_ptr_null(batches[1]->next);
-  end();
 }
 
 TEST(a_remote_host_is_one_sender_for_all_its_ports)
 {
-  begin();
   for (uint16_t i = 0; i < 1000; ++i) {
     const Peer peer = peer_of("192.0.2.1", (uint16_t)(2000U + i));
     sources_put(&sources, &peer, BEGIN_NS, "/a\0\0,\0\0\0", 8);
@@ -318,12 +214,10 @@ TEST(a_remote_host_is_one_sender_for_all_its_ports)
   (void)take_turn(BEGIN_NS, MS_NS);
   ck_assert_uint_eq(take_turn(BEGIN_NS, MS_NS), 1);
   ck_assert_uint_eq(sources.n_active, 1);
-  end();
 }
 
 TEST(port_0_is_a_sender_like_any_other)
 {
-  begin();
   for (uint32_t i = 0; i < 100000; ++i) {
     put_ping(0, BEGIN_NS);
   }
@@ -331,12 +225,10 @@ TEST(port_0_is_a_sender_like_any_other)
   put_ping(1, BEGIN_NS);
   (void)take_turn(BEGIN_NS, MS_NS);
   ck_assert_uint_eq(sources.n_active, 1); // whichever had the first turn, port 1 has had one
-  end();
 }
 
 TEST(more_senders_than_the_table_holds_are_served_in_turn)
 {
-  begin();
   uint32_t n_served = 0;
   for (uint32_t i = 0; i < 3U * SOURCES_MAX; ++i) {
     put_ping((uint16_t)(1000U + i), BEGIN_NS + i);
@@ -348,7 +240,6 @@ TEST(more_senders_than_the_table_holds_are_served_in_turn)
   }
   ck_assert_uint_eq(sources.n_active, SOURCES_MAX);
   ck_assert_uint_eq(sources.crowded, 10);
-  end();
 }
 
 // ---- what is dropped ----
@@ -379,12 +270,13 @@ value_of(const Packet* const packet)
   return value;
 }
 
-static void
-expect_newest_values(const bool by_address)
+static const bool is_by_address[] = { true, false };
+
+TEST_ROWS(the_newest_value_of_each_address_survives_an_overflow, is_by_address)
 {
+  const bool by_address = is_by_address[row];
   enum { N_NODES = 300, N_ROUNDS = 300 };
   uint8_t bytes[64];
-  begin();
   const size_t n_once = write_value(bytes, by_address, N_NODES, 1.0F); // moved once, at the begin
   put_bytes(1, bytes, n_once, BEGIN_NS);
   size_t n_most = 0; // bytes in the queues; one assertion for all, see peers.c
@@ -412,19 +304,11 @@ expect_newest_values(const bool by_address)
     ck_assert_float_eq(newest[node], N_ROUNDS - 1U);
   }
   ck_assert_float_eq(newest[N_NODES], 1.0F);
-  end();
-}
-
-TEST(the_newest_value_of_each_address_survives_an_overflow)
-{
-  expect_newest_values(true);
-  expect_newest_values(false);
 }
 
 TEST(values_outlive_other_packets)
 {
   uint8_t bytes[64];
-  begin();
   put_bytes(1, bytes, write_value(bytes, true, 1, 1.0F), BEGIN_NS);
   for (uint32_t i = 0; i < 200000; ++i) {
     put_ping(1, BEGIN_NS);
@@ -439,7 +323,6 @@ TEST(values_outlive_other_packets)
     free(packet);
   }
   ck_assert_uint_eq(n_values, 2);
-  end();
 }
 
 TEST(malformed_packets_that_look_like_values_are_dropped_safely)
@@ -451,7 +334,6 @@ TEST(malformed_packets_that_look_like_values_are_dropped_safely)
                                          "/rack/set\0\0\0,sf\0abc",
                                          "/rack/set\0\0\0,sfffffff" };
   static const size_t sizes[] = { 6, 12, 9, 14, 19, 21 };
-  begin();
   for (uint32_t i = 0; i < ARRAY_LEN(packets); ++i) {
     for (size_t n = 0; n <= sizes[i]; ++n) {
       put_bytes(1, packets[i], n, BEGIN_NS);
@@ -459,13 +341,11 @@ TEST(malformed_packets_that_look_like_values_are_dropped_safely)
   }
   const Source* const source = sources_turn(&sources);
   ck_assert(list_is_empty(&source->replaced));
-  end();
 }
 
 TEST(queues_are_bounded_and_leave_room_for_every_sender)
 {
   static uint8_t bytes[65504] = "#bundle";
-  begin();
   for (uint16_t port = 1; port <= 500; ++port) {
     for (uint32_t i = 0; i < 100; ++i) {
       put_bytes(port, bytes, i % 2U ? sizeof(bytes) : 100U, BEGIN_NS);
@@ -485,13 +365,11 @@ TEST(queues_are_bounded_and_leave_room_for_every_sender)
     sources_charge(&sources, source, BEGIN_NS, 0);
   }
   ck_assert(is_there[501] && is_there[502]);
-  end();
 }
 
 TEST(the_rest_of_a_packet_makes_room_as_well)
 {
   static uint8_t bytes[65504] = "#bundle";
-  begin();
   for (uint16_t port = 1; port <= 50; ++port) { // all are being carried out, and will be for long
     put_bytes(port, bytes, sizeof(bytes), BEGIN_NS);
     Source* const source = sources_turn(&sources);
@@ -512,13 +390,11 @@ TEST(the_rest_of_a_packet_makes_room_as_well)
     sources_charge(&sources, source, BEGIN_NS, MS_NS);
   }
   ck_assert(is_there);
-  end();
 }
 
 TEST(a_batch_that_waited_for_its_time_is_not_dropped)
 {
   static uint8_t bytes[65504] = "#bundle";
-  begin();
   Batch* const due = calloc(1, sizeof(Batch));
   due->is_scheduled = true;
   for (uint16_t port = 1; port <= 50; ++port) {
@@ -539,7 +415,6 @@ TEST(a_batch_that_waited_for_its_time_is_not_dropped)
     }
   }
   ck_assert(is_there);
-  end();
 }
 
 TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
@@ -609,7 +484,6 @@ TEST(the_parts_of_a_bundle_share_its_bytes)
 
 TEST(dropped_packets_are_reported_to_each_sender_once_a_second)
 {
-  begin();
   uint64_t now_ns = BEGIN_NS;
   uint64_t n_reported = 0;
   for (uint32_t i = 0; i < 100000; ++i) {
@@ -630,7 +504,6 @@ TEST(dropped_packets_are_reported_to_each_sender_once_a_second)
   }
   ck_assert_uint_gt(n_reported, 36000);
   ck_assert_uint_le(n_reported, sources.dropped);
-  end();
 }
 
 // ---- the socket ----
@@ -737,4 +610,4 @@ TEST(a_refused_recvmmsg_is_an_error_at_the_start)
   close(to);
 }
 
-SUITE_MAIN("control_intake")
+SUITE_MAIN_WITH("control_intake", begin, end)

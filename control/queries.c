@@ -182,8 +182,9 @@ print_places(const Rack* const rack, const EnginePlace* const places, const uint
   for (uint32_t i = 0; stream && i < rack->n_nodes; ++i) {
     const RackNode* const node = &rack->nodes[i];
     const EnginePlace* const place = find_place(places, n, node->uid, &at);
-    fprintf(stream, "%s %s %s %s\n", node->name, node->fx->name, place ? place->backend : "-",
-            place ? place->why : "waiting");
+    fprintf(stream, "%s %s %s %s\n", node->name, node->fx->name,
+            place ? engine_backend_names[place->backend] : "-",
+            place ? place_reason_names[place->reason] : "waiting");
   }
   const bool failed = !stream || ferror(stream);
   if ((stream && fclose(stream)) || failed) {

@@ -514,7 +514,7 @@ stage_cpu_new(const Backend* const self, const StageSpec* const spec, Pool* cons
 }
 
 const Backend backend_cpu = {
-  .name = "cpu",
+  .kind = ENGINE_BACKEND_CPU,
   .stage_bytes = stage_cpu_bytes,
   .stage_new = stage_cpu_new,
   .stage_free = stage_cpu_free,

@@ -115,7 +115,8 @@ find_best(const GpuApi* const api, uint32_t* const index, GpuDeviceInfo* const i
     }
   }
   return found ? STATUS_OK
-               : error_set(error, STATUS_NO_BACKEND, "%s: the driver finds no device", api->name);
+               : error_set(error, STATUS_NO_BACKEND, "%s: the driver finds no device",
+                           engine_backend_names[api->kind]);
 }
 
 static Status
@@ -131,8 +132,8 @@ find_device(const GpuApi* const api, const DeviceChoice* const choice, uint32_t*
   }
   if (choice->index >= api->n_devices()) {
     return error_set(error, STATUS_NO_BACKEND,
-                     "%s: no device %u; `warprack list devices` shows %u of them", api->name,
-                     choice->index, api->n_devices());
+                     "%s: no device %u; `warprack list devices` shows %u of them",
+                     engine_backend_names[api->kind], choice->index, api->n_devices());
   }
   *index = choice->index;
   return api->describe(choice->index, info, error);
@@ -158,14 +159,14 @@ find_asked(const DeviceChoice* const choice, const GpuApi** const api, uint32_t*
   uint32_t n_apis = 0;
   const GpuApi* const* const apis = gpu_apis(&n_apis);
   for (uint32_t a = 0; a < n_apis; ++a) {
-    if (!strcmp(choice->api, apis[a]->name)) {
+    if (choice->api == apis[a]->kind) {
       *api = apis[a];
       return find_device(apis[a], choice, index, info, error);
     }
   }
   return error_set(error, STATUS_NO_BACKEND,
                    "%s: not in this build; the output of meson setup names what is missing",
-                   choice->api);
+                   engine_backend_names[choice->api]);
 }
 
 /// The first API with a GPU.  For tests WARPRACK_AUTO_GPU=none disables GPUs and =any takes
@@ -274,9 +275,9 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
   device->deadline_ns = choice->deadline_ns;
   device->keep_awake = choice->keep_awake;
   device->backend = functions;
-  device->backend.name = device->api->name;
+  device->backend.kind = api->kind;
   snprintf(device->summary, sizeof(device->summary), "%s device %u: %s, driver %s, %" PRIu64 " MiB",
-           device->api->name, index, device->info.name, device->info.driver,
+           engine_backend_names[api->kind], index, device->info.name, device->info.driver,
            device->info.memory_bytes >> 20U);
   status = device_measure_switch(device, error);
 #ifdef WARPRACK_FAULTS

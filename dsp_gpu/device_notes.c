@@ -37,7 +37,7 @@ make_key(const Device* const device, const char* const name, char* const process
   }
   read_processor(processor, processor_bytes);
   const char* const own[N_OWN_WORDS] = { "notes",           name,
-                                         WARPRACK_VERSION,  device->api->name,
+                                         WARPRACK_VERSION,  engine_backend_names[device->api->kind],
                                          device->info.name, device->info.driver,
                                          processor };
   memcpy(words, own, sizeof(own));

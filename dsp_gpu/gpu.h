@@ -105,7 +105,7 @@ typedef struct GpuWork {
 } GpuWork;
 
 typedef struct GpuApi {
-  const char* name; ///< "cuda", "opencl"
+  EngineBackend kind; ///< Of this API
 
   /// Open the driver.  STATUS_NO_BACKEND names the missing part; repeated calls are cheap. [main]
   Status (*load)(Error* error);

@@ -23,8 +23,8 @@ static void
 last_error(GpuDevice* const device, Error* const error)
 {
   if (atomic_load(&is_lost)) {
-    error_set(error, STATUS_DEVICE_LOST, "%s: error %.0f, a fault on demand", real->name,
-              fault_value(FAULT_GPU_ERROR));
+    error_set(error, STATUS_DEVICE_LOST, "%s: error %.0f, a fault on demand",
+              engine_backend_names[real->kind], fault_value(FAULT_GPU_ERROR));
   } else {
     real->last_error(device, error);
   }
@@ -50,7 +50,7 @@ buffer_new(GpuDevice* const device, const size_t n_bytes, GpuBuffer** const buff
   }
   if (atomic_load(&is_full)) {
     return error_set(error, STATUS_NO_MEM, "%s: %zu bytes requested, 0 free, a fault on demand",
-                     real->name, n_bytes);
+                     engine_backend_names[real->kind], n_bytes);
   }
   const Status status = check(device, error);
   return status ? status : real->buffer_new(device, n_bytes, buffer, error);
@@ -92,7 +92,7 @@ record(GpuDevice* const device, const GpuWork* const work, GpuRecording** const 
 {
   if (fault_befalls(FAULT_GPU_RECORD)) {
     return error_set(error, STATUS_NO_BACKEND, "%s: refused to record, a fault on demand",
-                     real->name);
+                     engine_backend_names[real->kind]);
   }
   const Status status = check(device, error);
   return status ? status : real->record(device, work, recording, error);

@@ -115,6 +115,16 @@ all_counts(const Engine* const engine)
   return counts;
 }
 
+static void
+put_backends(EngineStatus* const status, const WorkerStatus* const worker)
+{
+  const bool uses_gpu = worker->gpu > ENGINE_BACKEND_CPU;
+  snprintf(status->backend, sizeof(status->backend), "%s%s%s",
+           worker->uses_cpu ? engine_backend_names[ENGINE_BACKEND_CPU] : "",
+           worker->uses_cpu && uses_gpu ? "+" : "",
+           uses_gpu ? engine_backend_names[worker->gpu] : "");
+}
+
 /// What the worker says of itself.
 static void
 put_worker(EngineStatus* const status, const WorkerStatus* const worker)
@@ -129,7 +139,7 @@ put_worker(EngineStatus* const status, const WorkerStatus* const worker)
   status->n_bypassed = worker->n_bypassed;
   status->worker_counts = worker->counts;
   memcpy(status->cost_us, worker->cost_us, sizeof(status->cost_us));
-  memcpy(status->backend, worker->backend, sizeof(status->backend));
+  put_backends(status, worker);
   memcpy(status->device, worker->device, sizeof(status->device));
   memcpy(status->backend_note, worker->backend_note, sizeof(status->backend_note));
   memcpy(status->realtime_note, worker->realtime_note, sizeof(status->realtime_note));

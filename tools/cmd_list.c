@@ -57,12 +57,12 @@ effects(const bool measures)
 }
 
 static const GpuApi*
-find_api(const char* const name)
+find_api(const EngineBackend kind)
 {
   uint32_t n = 0;
   const GpuApi* const* const apis = gpu_apis(&n);
   for (uint32_t i = 0; i < n; ++i) {
-    if (!strcmp(apis[i]->name, name)) {
+    if (apis[i]->kind == kind) {
       return apis[i];
     }
   }
@@ -82,9 +82,9 @@ count_kernels(void)
 }
 
 static json_t*
-gpu_backend(const char* const name)
+gpu_backend(const EngineBackend kind)
 {
-  const GpuApi* const api = find_api(name);
+  const GpuApi* const api = find_api(kind);
   Error error = { STATUS_OK, "" };
   char summary[sizeof(error.text)];
   uint32_t n_devices = 0;
@@ -100,7 +100,8 @@ gpu_backend(const char* const name)
     snprintf(summary, sizeof(summary), "%u device%s; %u of %u effects run there", n_devices,
              n_devices == 1 ? "" : "s", count_kernels(), n_effects);
   }
-  return json_pack("{ss sb ss}", "name", name, "available", n_devices > 0, "summary", summary);
+  return json_pack("{ss sb ss}", "name", engine_backend_names[kind], "available", n_devices > 0,
+                   "summary", summary);
 }
 
 static json_t*
@@ -110,7 +111,7 @@ backends(const bool measures)
   json_t* const rows = json_pack("[{ss sb ss}]", "name", "cpu", "available", 1, "summary",
                                  "SIMD code on this machine's cores");
   for (uint32_t b = ENGINE_BACKEND_CPU + 1U; b < ENGINE_N_BACKENDS; ++b) {
-    json_array_append_new(rows, gpu_backend(engine_backend_names[b]));
+    json_array_append_new(rows, gpu_backend((EngineBackend)b));
   }
   return rows;
 }
@@ -157,10 +158,10 @@ gpu_device(const GpuApi* const api, const uint32_t index, const GpuDeviceInfo* c
 {
   char capability[16];
   snprintf(capability, sizeof(capability), "%u.%u", info->capability / 10U, info->capability % 10U);
-  return json_pack("{ss ss si ss ss ss? sI sI si si sb sb sb}", "kind", "compute", "api", api->name,
-                   "index", (int)index, "name", info->name, "driver", info->driver, "capability",
-                   info->capability ? capability : NULL, "memory_bytes",
-                   (json_int_t)info->memory_bytes, "largest_buffer_bytes",
+  return json_pack("{ss ss si ss ss ss? sI sI si si sb sb sb}", "kind", "compute", "api",
+                   engine_backend_names[api->kind], "index", (int)index, "name", info->name,
+                   "driver", info->driver, "capability", info->capability ? capability : NULL,
+                   "memory_bytes", (json_int_t)info->memory_bytes, "largest_buffer_bytes",
                    (json_int_t)info->largest_bytes, "compute_units", (int)info->compute_units,
                    "local_bytes", (int)info->local_bytes, "is_gpu", info->is_gpu, "shares_memory",
                    info->shares_memory, "reaches_host", info->reaches_host);
@@ -170,9 +171,7 @@ gpu_device(const GpuApi* const api, const uint32_t index, const GpuDeviceInfo* c
 static void
 measure_device(json_t* const row, const GpuApi* const api, const uint32_t index)
 {
-  const EngineConfig config = { .n_in = 2,
-                                .backend = engine_backend_find(api->name),
-                                .gpu_index = index };
+  const EngineConfig config = { .n_in = 2, .backend = api->kind, .gpu_index = index };
   Error error = { STATUS_OK, "" };
   EnginePrediction prediction;
   Rack* rack = NULL; // from input to output

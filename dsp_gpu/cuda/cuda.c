@@ -374,7 +374,7 @@ cuda_open(const uint32_t index, GpuDevice** const device, Error* const error)
 }
 
 const GpuApi gpu_cuda = {
-  .name = "cuda",
+  .kind = ENGINE_BACKEND_CUDA,
   .load = cuda_load,
   .n_devices = cuda_n_devices,
   .describe = cuda_describe,

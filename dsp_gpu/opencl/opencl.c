@@ -196,7 +196,7 @@ free_bytes(GpuDevice* const device)
 }
 
 const GpuApi gpu_opencl = {
-  .name = "opencl",
+  .kind = ENGINE_BACKEND_OPENCL,
   .load = opencl_load,
   .n_devices = opencl_n_devices,
   .describe = opencl_describe,

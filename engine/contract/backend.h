@@ -136,10 +136,44 @@ typedef struct DeviceNode {
   ROW(CUDA, cuda)                                                                                  \
   ROW(OPENCL, opencl)
 
+#define ENGINE_BACKEND_OF_API(word, name) ENGINE_BACKEND_##word,
+
+typedef enum EngineBackend {
+  ENGINE_BACKEND_AUTO, ///< The engine's choice
+  ENGINE_BACKEND_CPU,
+  BACKEND_GPU_APIS(ENGINE_BACKEND_OF_API) ENGINE_N_BACKENDS
+} EngineBackend;
+
+/// Names by EngineBackend: "auto", "cpu", "cuda" ...; NULL-terminated.
+extern const char* const engine_backend_names[];
+
+// clang-format off
+
+/// Why a node runs where it does: word in enumerations, name for clients.
+#define PLACE_REASONS(ROW)                                                                         \
+  ROW(NODE,       "node")       /* its own backend= */                                             \
+  ROW(KERNEL,     "kernel")     /* the effect runs on the CPU only */                              \
+  ROW(OPTION,     "option")     /* --backend */                                                    \
+  ROW(COST,       "cost")       /* auto: the quicker side */                                       \
+  ROW(MEMORY,     "memory")     /* auto: the GPU has not enough */                                 \
+  ROW(FAILED,     "failed")     /* auto: the GPU refused the rack */                               \
+  ROW(NO_GPU,     "no-gpu")     /* auto: there is none */                                          \
+  ROW(UNMEASURED, "unmeasured") /* auto: costs could not be measured */                            \
+  ROW(LOST,       "lost")       /* the GPU has failed */                                           \
+  ROW(BYPASSED,   "bypassed")   /* it makes NaN or Inf again and again: its input is heard instead */
+
+// clang-format on
+
+#define PLACE_REASON_OF_ROW(word, name) PLACE_##word,
+
+typedef enum PlaceReason { PLACE_REASONS(PLACE_REASON_OF_ROW) PLACE_N_REASONS } PlaceReason;
+
+extern const char* const place_reason_names[PLACE_N_REASONS];
+
 typedef struct Backend Backend;
 
 struct Backend {
-  const char* name; ///< "cpu", or the name of a GPU API
+  EngineBackend kind; ///< Never ENGINE_BACKEND_AUTO
 
   // Memory of the backend; all NULL if nodes and lines are in host memory.
 
@@ -202,7 +236,7 @@ extern const Backend backend_cpu;
 
 /// The choice of a device and of its use.
 typedef struct DeviceChoice {
-  const char* api;      ///< "cuda", "opencl"; NULL: the first that has a GPU (not a processor)
+  EngineBackend api;    ///< ENGINE_BACKEND_AUTO: the first that has a GPU (not a processor)
   uint32_t index;       ///< As numbered by `warprack list devices`; UINT32_MAX: the best
   uint64_t deadline_ns; ///< A block that takes longer fails
   bool keep_awake;      ///< Keep a GPU's clocks up while it plays

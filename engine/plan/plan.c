@@ -108,7 +108,8 @@ plan_failure(const Plan* const plan, const Backend** const backend, Error* const
     return STATUS_OK;
   }
   *backend = stage->backend;
-  error_set(error, STATUS_DEVICE_LOST, "%s: no error message", stage->backend->name);
+  error_set(error, STATUS_DEVICE_LOST, "%s: no error message",
+            engine_backend_names[stage->backend->kind]);
   stage->backend->stage_error(stage->stage, error);
   return STATUS_DEVICE_LOST;
 }

@@ -42,7 +42,7 @@ typedef struct PlanNode {
   Node* node;
   uint32_t latency_in; ///< Frames from the rack's input to this node's
   uint32_t level;      ///< Longest path from the rack's input, in nodes
-  const char* why;     ///< Why it runs on the CPU or the GPU, see EnginePlace
+  PlaceReason reason;  ///< Why it runs on the CPU or the GPU
   Death death;
 } PlanNode;
 
@@ -124,8 +124,8 @@ typedef struct PlanRequest {
   const Backend* backend; ///< For nodes that leave the choice to the engine
   const Backend*
       gpu; ///< For nodes with backend=gpu: NULL when there is no GPU, the CPU when it has failed
-  const char* why_backend; ///< The reason for `backend`, see EnginePlace
-  const char* no_gpu;      ///< Why there is no GPU, for messages
+  PlaceReason reason;  ///< Why that is `backend`
+  const char* no_gpu;  ///< Why there is no GPU, for messages
   const Backend* lost; ///< A backend that failed: nodes and links of `previous` on it are not taken
                        ///< over; NULL: none
   uint64_t stamp, at_frame;

@@ -193,7 +193,7 @@ find_node(Graph* const graph, const RackNode* const rack_node, const uint32_t n_
 /// effect without a kernel; a node's own choice is kept or rejected.
 static Status
 place_node(const Graph* const graph, const RackNode* const rack_node, const Backend** const backend,
-           const char** const why, Error* const error)
+           PlaceReason* const reason, Error* const error)
 {
   const PlanRequest* const request = graph->request;
   const bool has_kernel = rack_node->fx->kernel != NULL;
@@ -201,7 +201,7 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
     const bool chosen = rack_node->backend == RACK_BACKEND_CPU;
     const bool needs_cpu = !has_kernel && request->backend != &backend_cpu;
     *backend = chosen || !has_kernel ? &backend_cpu : request->backend;
-    *why = chosen ? "node" : needs_cpu ? "kernel" : request->why_backend;
+    *reason = chosen ? PLACE_NODE : needs_cpu ? PLACE_KERNEL : request->reason;
     return STATUS_OK;
   }
   if (!request->gpu) {
@@ -214,7 +214,7 @@ place_node(const Graph* const graph, const RackNode* const rack_node, const Back
                      rack_node->fx->name);
   }
   *backend = request->gpu;
-  *why = request->gpu == &backend_cpu ? "lost" : "node";
+  *reason = request->gpu == &backend_cpu ? PLACE_LOST : PLACE_NODE;
   return STATUS_OK;
 }
 
@@ -269,7 +269,7 @@ resolve_nodes(Graph* const graph, Error* const error)
     }
     PlanNode* const plan_node = &plan->nodes[v];
     const Backend* backend = NULL;
-    status = place_node(graph, &graph->rack->nodes[v], &backend, &plan_node->why, error);
+    status = place_node(graph, &graph->rack->nodes[v], &backend, &plan_node->reason, error);
     if (!status) {
       status = resolve_destinations(graph, v, n_in, error);
     }

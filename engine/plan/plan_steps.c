@@ -54,7 +54,7 @@ compare_by_level(const void* const a, const void* const b, void* const plan_node
     return nodes[left].level < nodes[right].level ? -1 : 1;
   }
   if (nodes[left].node->backend != nodes[right].node->backend) {
-    return strcmp(nodes[left].node->backend->name, nodes[right].node->backend->name);
+    return nodes[left].node->backend->kind < nodes[right].node->backend->kind ? -1 : 1;
   }
   const int by_effect = strcmp(nodes[left].node->fx->name, nodes[right].node->fx->name);
   return by_effect ? by_effect : (left > right) - (left < right);

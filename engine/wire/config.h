@@ -22,20 +22,6 @@ typedef Status (*EngineLoadFile)(void* context, const char* name, double rate_hz
 typedef Status (*EngineReadFile)(void* context, FxFile* file, Error* error);
 typedef void (*EngineFreeFile)(void* context, FxFile* file);
 
-#define ENGINE_BACKEND_OF_API(word, name) ENGINE_BACKEND_##word,
-
-typedef enum EngineBackend {
-  ENGINE_BACKEND_AUTO,
-  ENGINE_BACKEND_CPU,
-  BACKEND_GPU_APIS(ENGINE_BACKEND_OF_API) ENGINE_N_BACKENDS
-} EngineBackend;
-
-/// Names by EngineBackend: "auto", "cpu", "cuda" ...; NULL-terminated.
-extern const char* const engine_backend_names[];
-
-/// The backend of that name, or ENGINE_N_BACKENDS. [any]
-EngineBackend engine_backend_find(const char* name);
-
 typedef struct EngineConfig {
   uint32_t n_in, n_out; ///< Channels of the driver; n_out 0: as wide as the rack makes it (offline)
   uint32_t depth;       ///< Blocks in flight, 0..2; offline 0 or 1, and with 1 all of block_frames

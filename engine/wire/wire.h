@@ -116,7 +116,7 @@ typedef struct WireReply {
 } WireReply;
 
 typedef struct WirePlaces {
-  const EnginePlace* places; ///< [n]; as WireEdit::rack, but for the words, which are constant
+  const EnginePlace* places; ///< [n]; as WireEdit::rack
   uint32_t n;                ///< 0 to RACK_MAX_NODES
 } WirePlaces;
 

@@ -11,6 +11,7 @@
 /// Bounds of bodies, roughly: none is far from what its kind can need.
 #define STATUS_BYTES (512U + (uint32_t)sizeof(WorkerStatus) + FX_MAX_CHANNELS * 16U)
 #define TEXT_BYTES   (WIRE_TEXT_BYTES + 128U)
+#define PLACES_BYTES (4U + RACK_MAX_NODES * PLACE_BYTES)
 #define FACTS_BYTES  (TEXT_BYTES + FX_MAX_CHANNELS * 16U)
 
 static const struct {
@@ -31,7 +32,7 @@ static const struct {
   [WIRE_REPLY] = { "REPLY", WIRE_SERVER, FACTS_BYTES },
   [WIRE_CHANGED] = { "CHANGED", WIRE_SERVER, FACTS_BYTES },
   [WIRE_STATUS] = { "STATUS", WIRE_SERVER, STATUS_BYTES },
-  [WIRE_PLACES] = { "PLACES", WIRE_SERVER, 4U + RACK_MAX_NODES * 6U },
+  [WIRE_PLACES] = { "PLACES", WIRE_SERVER, PLACES_BYTES },
   [WIRE_NOTE] = { "NOTE", WIRE_SERVER, TEXT_BYTES },
 };
 

@@ -78,14 +78,6 @@ coder_left(const Coder* const coder)
 // ---- numbers ----
 
 void
-coder_u8(Coder* const coder, uint8_t* const value, const uint8_t max, const char* const name)
-{
-  if (coder_bytes(coder, value, sizeof(*value)) && *value > max) {
-    coder_fail(coder, STATUS_BAD_ARG, "%s is %u, at most %u", name, *value, max);
-  }
-}
-
-void
 coder_u32(Coder* const coder, uint32_t* const value, const uint32_t min, const uint32_t max,
           const char* const name)
 {
@@ -104,7 +96,9 @@ void
 coder_bool(Coder* const coder, bool* const value, const char* const name)
 {
   uint8_t byte = coder->writes && *value;
-  coder_u8(coder, &byte, 1U, name);
+  if (coder_bytes(coder, &byte, sizeof(byte)) && byte > 1U) {
+    coder_fail(coder, STATUS_BAD_ARG, "%s is %u, at most 1", name, byte);
+  }
   *value = byte == 1U;
 }
 

@@ -14,6 +14,8 @@
 
 #include <stddef.h>
 
+#define PLACE_BYTES 12U // an EnginePlace: three words
+
 typedef struct Coder {
   bool writes;
   unsigned char* out; ///< Writing: [room], grows
@@ -34,7 +36,6 @@ bool coder_bytes(Coder* coder, void* bytes, size_t n);
 uint32_t coder_left(const Coder* coder);
 
 // Fields.  `name` is for messages.
-void coder_u8(Coder* coder, uint8_t* value, uint8_t max, const char* name);
 void coder_u32(Coder* coder, uint32_t* value, uint32_t min, uint32_t max, const char* name);
 void coder_u64(Coder* coder, uint64_t* value);
 void coder_bool(Coder* coder, bool* value, const char* name);

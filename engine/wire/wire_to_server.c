@@ -7,10 +7,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-static const char* const why_words[] = { "node",   "kernel", "option",     "cost", "memory",
-                                         "failed", "no-gpu", "unmeasured", "lost", "bypassed" };
 
 /// Linear, 0 to 1.
 static void
@@ -50,6 +46,15 @@ wire_code_facts(Coder* const coder, WorkerFacts* const facts)
   }
 }
 
+/// Not ENGINE_BACKEND_AUTO.
+static void
+code_backend(Coder* const coder, EngineBackend* const backend)
+{
+  uint32_t value = *backend;
+  coder_u32(coder, &value, ENGINE_BACKEND_CPU, ENGINE_N_BACKENDS - 1U, "backend");
+  *backend = (EngineBackend)value;
+}
+
 void
 wire_code_status(Coder* const coder, WorkerStatus* const status)
 {
@@ -66,7 +71,8 @@ wire_code_status(Coder* const coder, WorkerStatus* const status)
   coder_u32(coder, &status->n_gpu_nodes, 0U, WIRE_MAX_NODES, "n_gpu_nodes");
   coder_u32(coder, &status->n_bypassed, 0U, WIRE_MAX_NODES, "n_bypassed");
   coder_bool(coder, &status->needs_new_process, "needs_new_process");
-  coder_text(coder, status->backend, sizeof(status->backend), "backend");
+  coder_bool(coder, &status->uses_cpu, "uses_cpu");
+  code_backend(coder, &status->gpu);
   coder_text(coder, status->device, sizeof(status->device), "device");
   coder_text(coder, status->backend_note, sizeof(status->backend_note), "backend note");
   coder_text(coder, status->realtime_note, sizeof(status->realtime_note), "real-time note");
@@ -116,33 +122,22 @@ wire_code_reply(Coder* const coder, WireReply* const answer)
   wire_code_facts(coder, &answer->facts);
 }
 
-/// A word by its index in `words`; NULL after a failure.
-static void
-code_word(Coder* const coder, const char** const word, const char* const* const words,
-          const uint8_t n_words, const char* const name)
-{
-  uint8_t index = 0;
-  while (coder->writes && index < n_words && strcmp(*word, words[index]) != 0) {
-    ++index;
-  }
-  coder_u8(coder, &index, (uint8_t)(n_words - 1U), name);
-  *word = coder->error.status ? NULL : words[index];
-}
-
 static void
 code_place(Coder* const coder, EnginePlace* const place)
 {
+  uint32_t reason = place->reason;
   coder_u32(coder, &place->uid, RACK_UID_FIRST, UINT32_MAX, "uid");
-  code_word(coder, &place->backend, engine_backend_names + ENGINE_BACKEND_CPU,
-            ENGINE_N_BACKENDS - ENGINE_BACKEND_CPU, "backend");
-  code_word(coder, &place->why, why_words, ARRAY_LEN(why_words), "reason");
+  code_backend(coder, &place->backend);
+  coder_u32(coder, &reason, 0U, PLACE_N_REASONS - 1U, "reason of a place");
+  place->reason = (PlaceReason)reason;
 }
 
 void
 wire_code_places(Coder* const coder, WirePlaces* const places)
 {
   coder_u32(coder, &places->n, 0U, RACK_MAX_NODES, "number of nodes");
-  EnginePlace* const read = coder->writes ? NULL : coder_array(coder, places->n, sizeof(*read), 6U);
+  EnginePlace* const read =
+      coder->writes ? NULL : coder_array(coder, places->n, sizeof(*read), PLACE_BYTES);
   for (uint32_t p = 0; !coder->error.status && p < places->n; ++p) {
     EnginePlace place = coder->writes ? places->places[p] : (EnginePlace){ 0 };
     code_place(coder, &place);

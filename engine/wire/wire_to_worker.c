@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIRE_VERSION 4U
+#define WIRE_VERSION 5U
 
 /// The uids in the order of the nodes, then the document.
 static void

@@ -34,12 +34,8 @@ typedef struct EngineReply {
 /// Where a node of the rack that is heard runs.
 typedef struct EnginePlace {
   RackUid uid;
-  const char* backend; ///< One of engine_backend_names
-  /// Why there: "node" (its own backend=), "kernel" (the effect runs on the CPU only), "option"
-  /// (--backend); for auto "cost" (the quicker side), "memory" (the GPU has not enough), "failed"
-  /// (the GPU refused the rack), "no-gpu", "unmeasured" (costs could not be measured); "lost" (the
-  /// GPU has failed).  "bypassed": it makes NaN or Inf again and again, its input is heard instead
-  const char* why;
+  EngineBackend backend; ///< Never ENGINE_BACKEND_AUTO
+  PlaceReason reason;
 } EnginePlace;
 
 /// What follows from the plan that is heard.
@@ -61,7 +57,8 @@ typedef struct WorkerStatus {
   uint32_t n_gpu_nodes;
   uint32_t n_bypassed;    ///< Nodes that make NaN or Inf again and again
   bool needs_new_process; ///< The device hangs, or cannot be opened again in this process
-  char backend[16];
+  bool uses_cpu;          ///< Nodes run there
+  EngineBackend gpu;      ///< API of the GPU that nodes run on; ENGINE_BACKEND_CPU: on none
   char device[256];
   char backend_note[640];
   char realtime_note[512];

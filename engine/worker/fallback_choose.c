@@ -170,7 +170,7 @@ plan_copy(const PlanRequest* const like, Plan** const plan, Error* const error)
                                 .loader = like->loader,
                                 .backend = &backend_cpu,
                                 .gpu = &backend_cpu,
-                                .why_backend = "option",
+                                .reason = PLACE_OPTION,
                                 .keeps_files = true,
                                 .max_bytes = like->max_bytes,
                                 .held_bytes = like->held_bytes };

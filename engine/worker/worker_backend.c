@@ -18,8 +18,7 @@ Status
 worker_open_device(const Worker* const worker, Backend** const device, Error* const error)
 {
   const EngineConfig* const config = &worker->config;
-  const bool is_asked = config->backend > ENGINE_BACKEND_CPU;
-  const DeviceChoice choice = { .api = is_asked ? engine_backend_names[config->backend] : NULL,
+  const DeviceChoice choice = { .api = config->backend,
                                 .index = config->gpu_index,
                                 .deadline_ns =
                                     config->gpu_deadline_ns ? config->gpu_deadline_ns : PATIENT_NS,
@@ -84,11 +83,11 @@ choose_by_cost(Worker* const worker)
   if (!worker->costs) {
     return why.status;
   }
-  worker->why_backend = "cost";
+  worker->reason = PLACE_COST;
   if (find_costs(worker, worker->costs, &why)) {
     free(worker->costs);
     worker->costs = NULL;
-    worker->why_backend = "unmeasured";
+    worker->reason = PLACE_UNMEASURED;
     snprintf(worker->backend_note, sizeof(worker->backend_note),
              "effects run on the CPU: cannot measure their cost on the GPU: %s", why.text);
   }
@@ -107,7 +106,7 @@ choose_by_itself(Worker* const worker, Error* const error)
   snprintf(worker->no_gpu, sizeof(worker->no_gpu), "%s", why.text);
   snprintf(worker->backend_note, sizeof(worker->backend_note), "effects run on the CPU: %s",
            why.text);
-  worker->why_backend = "no-gpu";
+  worker->reason = PLACE_NO_GPU;
   if (worker->config.gpu_may_be_lost) {
     worker_begin_lost(worker, &why);
   }
@@ -121,7 +120,7 @@ worker_open_backend(Worker* const worker, Error* const error)
   if (worker->config.backend == ENGINE_BACKEND_AUTO) {
     return choose_by_itself(worker, error);
   }
-  worker->why_backend = "option";
+  worker->reason = PLACE_OPTION;
   if (worker->config.backend == ENGINE_BACKEND_CPU) {
     strcpy(worker->no_gpu, "--backend cpu does not use GPUs");
     return STATUS_OK;
@@ -188,7 +187,7 @@ worker_place(const Worker* const worker, PlanRequest* const request)
 {
   const bool is_lost = worker->is_lost;
   request->backend = worker->backend;
-  request->why_backend = is_lost && worker->was_used ? "lost" : worker->why_backend;
+  request->reason = is_lost && worker->was_used ? PLACE_LOST : worker->reason;
   request->gpu = is_lost ? &backend_cpu : worker->device;
   request->no_gpu = worker->no_gpu;
   request->lost = is_lost ? worker->device : NULL;
@@ -209,7 +208,7 @@ worker_show_plan(Worker* const worker, const Plan* const plan)
 EngineBackend
 worker_gpu(const Worker* const worker)
 {
-  return engine_backend_find(worker->device ? worker->device->name : backend_cpu.name);
+  return worker->device ? worker->device->kind : ENGINE_BACKEND_CPU;
 }
 
 uint32_t
@@ -221,8 +220,8 @@ worker_places(void* const context, EnginePlace* const places, const uint32_t max
   for (uint32_t i = 0; i < n && i < max; ++i) {
     const PlanNode* const from = &worker->shown->nodes[i];
     const bool is_bypassed = atomic_load(&from->node->health.is_bypassed);
-    places[i] = (EnginePlace){ from->node->uid, from->node->backend->name,
-                               is_bypassed ? "bypassed" : from->why };
+    places[i] = (EnginePlace){ from->node->uid, from->node->backend->kind,
+                               is_bypassed ? PLACE_BYPASSED : from->reason };
   }
   pthread_mutex_unlock(&worker->told);
   return n;
@@ -239,9 +238,8 @@ worker_tell_backend(const Worker* const worker, WorkerStatus* const status)
   }
   const bool is_mixed = status->n_gpu_nodes && status->n_gpu_nodes < n_nodes;
   const bool is_on_gpu = n_nodes ? status->n_gpu_nodes : worker->backend != &backend_cpu;
-  snprintf(status->backend, sizeof(status->backend), "%s%s%s",
-           is_mixed || !is_on_gpu ? backend_cpu.name : "", is_mixed ? "+" : "",
-           is_on_gpu ? worker->device->name : "");
+  status->uses_cpu = is_mixed || !is_on_gpu;
+  status->gpu = is_on_gpu ? worker->device->kind : ENGINE_BACKEND_CPU;
   if (worker->device) {
     snprintf(status->device, sizeof(status->device), "%s", device_backend_summary(worker->device));
   }

@@ -87,11 +87,11 @@ predict(const Worker* const worker, const PlanRequest* const request, const Plan
 
 /// Give the nodes that left the choice another reason.
 static void
-set_reason(const PlanRequest* const request, Plan* const plan, const char* const why)
+set_reason(const PlanRequest* const request, Plan* const plan, const PlaceReason reason)
 {
   for (uint32_t n = 0; n < plan->n_living; ++n) {
-    if (plan->nodes[n].why == request->why_backend) {
-      plan->nodes[n].why = why;
+    if (plan->nodes[n].reason == request->reason) {
+      plan->nodes[n].reason = reason;
     }
   }
 }
@@ -143,15 +143,17 @@ decide(Worker* const worker, const PlanRequest* const request, Plan** const plan
   const PlacementSide now = side_of(request->backend);
   const PlacementSide side = placement_decide(has_past, now, ns[PLACEMENT_CPU], ns[PLACEMENT_GPU]);
   char note[sizeof(worker->backend_note)]; // without numbers: whoever follows it is told of changes
-  snprintf(note, sizeof(note), "effects run on %s, by measured costs", sides[side]->name);
+  snprintf(note, sizeof(note), "effects run on %s, by measured costs",
+           engine_backend_names[sides[side]->kind]);
   Error error = { STATUS_OK, "" };
   if (side == now || !move(request, sides[side], plan, &error)) {
     settle_on(worker, sides[side], ns, note);
     return;
   }
   snprintf(note, sizeof(note), "effects run on %s, although %s would be quicker: %s",
-           request->backend->name, sides[side]->name, error.text);
-  set_reason(request, *plan, error.status == STATUS_NO_MEM ? "memory" : "failed");
+           engine_backend_names[request->backend->kind], engine_backend_names[sides[side]->kind],
+           error.text);
+  set_reason(request, *plan, error.status == STATUS_NO_MEM ? PLACE_MEMORY : PLACE_FAILED);
   settle_on(worker, request->backend, ns, note);
 }
 
@@ -172,7 +174,7 @@ worker_make_plan(Worker* const worker, const PlanRequest* const request, Plan** 
     // The CPU has memory of its own, and refuses for itself what is wrong with the rack.
     status = move(request, &backend_cpu, &plan, error);
     if (!status) {
-      set_reason(request, plan, is_full ? "memory" : "failed");
+      set_reason(request, plan, is_full ? PLACE_MEMORY : PLACE_FAILED);
       settle_on(worker, &backend_cpu, worker->cost_ns, note);
     }
   } else if (!status && chooses && is_restructured(plan, request->previous)) {

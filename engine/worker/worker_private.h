@@ -39,7 +39,7 @@ struct Worker {
 
   Backend* device;                 ///< Open GPU, or NULL; written under `told`
   const Backend* backend;          ///< Of nodes that leave the choice; as `device`
-  const char* why_backend;         ///< Word for it, see EnginePlace
+  PlaceReason reason;              ///< Why it is that one
   PlacementCosts* costs;           ///< What the choice goes by; NULL when it is made already
   double cost_ns[PLACEMENT_SIDES]; ///< Of a block, predicted at the last choice; as `device`
   char no_gpu[512];                ///< Why there is no device

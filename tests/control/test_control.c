@@ -402,7 +402,7 @@ TEST(node_queries_report_the_backend_and_its_reason)
 {
   client_ask(rig.client, "/done*", "/rack/chain", "s", "a: gain | b: highpass 80 | c: gain");
   client_ask(rig.client,
-             "/server/nodes a gain fake test\nb highpass fake test\nc gain fake test\n 1 1",
+             "/server/nodes a gain cpu option\nb highpass cpu option\nc gain cpu option\n 1 1",
              "/server/nodes", "");
   client_ask(rig.client, "/fail /server/nodes 1 the text has parts 1 to 1", "/server/nodes", "i",
              2);

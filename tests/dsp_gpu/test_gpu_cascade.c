@@ -455,5 +455,5 @@ TEST(a_filter_that_failed_is_silent_to_the_end_of_its_block)
 int
 main(void)
 {
-  return device_suite_run("gpu_cascade", NULL, &device);
+  return device_suite_run("gpu_cascade", ENGINE_BACKEND_AUTO, &device);
 }

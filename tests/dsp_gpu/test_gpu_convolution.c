@@ -286,5 +286,5 @@ TEST(a_unit_restarts_after_a_non_finite_output)
 int
 main(void)
 {
-  return device_suite_run("gpu_convolution", NULL, &device);
+  return device_suite_run("gpu_convolution", ENGINE_BACKEND_AUTO, &device);
 }

@@ -739,5 +739,5 @@ main(const int argc, char** const argv)
   only = argc > 1 ? argv[1] : NULL;
   make_matrices();
   make_responses();
-  return device_suite_run("gpu_effects", NULL, &device);
+  return device_suite_run("gpu_effects", ENGINE_BACKEND_AUTO, &device);
 }

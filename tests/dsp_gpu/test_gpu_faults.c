@@ -41,7 +41,9 @@ bench_open(const char* const faults, const uint64_t deadline_ns)
 {
   Bench bench = { .in = planar_noise(N_CHANNELS, BLOCK, 1U, 0.5),
                   .out = planar_silence(N_CHANNELS, BLOCK) };
-  const DeviceChoice choice = { .api = "opencl", .index = UINT32_MAX, .deadline_ns = deadline_ns };
+  const DeviceChoice choice = { .api = ENGINE_BACKEND_OPENCL,
+                                .index = UINT32_MAX,
+                                .deadline_ns = deadline_ns };
   Error error = { STATUS_OK, "" };
   faults_disarm();
   ck_assert_int_eq(faults_arm(faults, &error), STATUS_OK);
@@ -317,7 +319,9 @@ TEST(a_recording_that_is_refused_refuses_the_plan)
 int
 main(void)
 {
-  const DeviceChoice choice = { .api = "opencl", .index = UINT32_MAX, .deadline_ns = PATIENT_NS };
+  const DeviceChoice choice = { .api = ENGINE_BACKEND_OPENCL,
+                                .index = UINT32_MAX,
+                                .deadline_ns = PATIENT_NS };
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   if (device_backend_new(&choice, &device, &error)) {

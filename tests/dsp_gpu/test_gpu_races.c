@@ -240,5 +240,5 @@ main(void)
   fill(samples, ARRAY_LEN(samples), 0.03F);
   fill(mono_samples, ARRAY_LEN(mono_samples), 0.02F);
   fill(rows, ARRAY_LEN(rows), 0.05F);
-  return device_suite_run("gpu_races", "checked", &device);
+  return device_suite_run("gpu_races", ENGINE_BACKEND_OPENCL, &device);
 }

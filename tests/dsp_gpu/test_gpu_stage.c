@@ -359,7 +359,7 @@ TEST(coupled_channels_are_silenced_together)
 TEST(an_empty_rack_passes_through_the_device)
 {
   SCOPED(pair_free) Pair pair = pair_new("connect in out", &stereo);
-  ck_assert_str_eq(pair.rigs[0].player.plan->out_backend->name, device->name);
+  ck_assert_ptr_eq(pair.rigs[0].player.plan->out_backend, device);
   pair_play(&pair, 0U, FRAMES);
   ck_assert(pair_difference(&pair) == 0.0);
 }
@@ -384,5 +384,5 @@ TEST(freed_memory_is_reused_as_silence)
 int
 main(void)
 {
-  return device_suite_run("gpu_stage", NULL, &device);
+  return device_suite_run("gpu_stage", ENGINE_BACKEND_AUTO, &device);
 }

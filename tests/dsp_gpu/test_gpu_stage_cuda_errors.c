@@ -139,7 +139,7 @@ TEST(a_device_that_hangs_when_it_is_opened_blocks_no_caller)
 {
   stage_bench_prepare();
   fake_hold(true);
-  const DeviceChoice choice = { .api = "cuda", .index = 0, .deadline_ns = SHORT_NS };
+  const DeviceChoice choice = { .api = ENGINE_BACKEND_CUDA, .index = 0, .deadline_ns = SHORT_NS };
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(device_backend_new(&choice, &device, &error), STATUS_DEVICE_LOST);
@@ -234,7 +234,7 @@ give_once(const uint32_t n_good, const unsigned char byte, uint32_t* const n_ref
 {
   stage_bench_prepare();
   fake_give(n_good, byte);
-  const DeviceChoice choice = { .api = "cuda", .index = 0, .deadline_ns = PATIENT_NS };
+  const DeviceChoice choice = { .api = ENGINE_BACKEND_CUDA, .index = 0, .deadline_ns = PATIENT_NS };
   StageBench bench = { .in = NULL };
   Error error = { STATUS_OK, "" };
   Status status = device_backend_new(&choice, &bench.device, &error);
@@ -394,7 +394,7 @@ assert_plays_on_cpu(const char* const call, const int result, const char* const 
   ck_assert_ptr_nonnull(strstr(status.backend_note, words));
   EnginePlace places[4];
   ck_assert_uint_eq(engine_places(driver.engine, places, 4), 4);
-  ck_assert_str_eq(places[0].why, "failed");
+  ck_assert_int_eq(places[0].reason, PLACE_FAILED);
   rack_free(rack);
   driver_free(&driver);
   ck_assert_uint_eq(fake_n_live(), 0);

@@ -59,7 +59,8 @@ place_of(const TestDriver* const driver, const Rack* const rack, const char* con
     const RackNode* const node = rack_find_uid(rack, places[i].uid);
     ck_assert_ptr_nonnull(node);
     if (!strcmp(node->name, name)) {
-      snprintf(text, sizeof(text), "%s %s", places[i].backend, places[i].why);
+      snprintf(text, sizeof(text), "%s %s", engine_backend_names[places[i].backend],
+               place_reason_names[places[i].reason]);
       return text;
     }
   }
@@ -266,7 +267,9 @@ TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
 
 TEST(costs_are_measured_and_kept)
 {
-  const DeviceChoice choice = { .api = api, .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
+  const DeviceChoice choice = { .api = device_backend(),
+                                .index = UINT32_MAX,
+                                .deadline_ns = DEADLINE_NS };
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   ck_assert_msg(device_backend_new(&choice, &device, &error) == STATUS_OK, "%s", error.text);
@@ -338,7 +341,9 @@ main(void)
   const char* const asked = getenv("WARPRACK_TEST_BACKEND");
   api = asked ? asked : "opencl";
   setenv("WARPRACK_AUTO_GPU", "any", 1);
-  const DeviceChoice choice = { .api = api, .index = UINT32_MAX, .deadline_ns = DEADLINE_NS };
+  const DeviceChoice choice = { .api = device_backend(),
+                                .index = UINT32_MAX,
+                                .deadline_ns = DEADLINE_NS };
   Backend* device = NULL;
   Error error = { STATUS_OK, "" };
   if (device_backend_new(&choice, &device, &error)) {

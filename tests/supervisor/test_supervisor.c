@@ -34,7 +34,7 @@ TEST(a_worker_process_gives_the_samples_of_this_process)
   ck_assert_uint_eq(engine_latency(there.engine), engine_latency(here.engine));
   EnginePlace places[8];
   ck_assert_uint_eq(engine_places(there.engine, places, 8), 4);
-  ck_assert_str_eq(places[0].backend, "cpu");
+  ck_assert_int_eq(places[0].backend, ENGINE_BACKEND_CPU);
   driver_free(&there);
   driver_free(&here);
 }

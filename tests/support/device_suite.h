@@ -7,9 +7,9 @@
 
 #include "engine/contract/backend.h"
 
-/// Run the tests with `*device` open: the best one of `api`, or, where that is NULL, of what
-/// WARPRACK_TEST_BACKEND names ("cuda", "opencl"; OpenCL by default).  The program's exit code,
-/// TEST_SKIPPED with the driver's words when there is none.
-int device_suite_run(const char* name, const char* api, Backend** device);
+/// Run the tests with `*device` open: the best one of `api`, or, where that is ENGINE_BACKEND_AUTO,
+/// of the API that WARPRACK_TEST_BACKEND names ("cuda", "opencl"; OpenCL by default).  The exit
+/// code of the program, TEST_SKIPPED with the driver's words when there is none.
+int device_suite_run(const char* name, EngineBackend api, Backend** device);
 
 #endif

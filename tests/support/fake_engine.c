@@ -295,7 +295,8 @@ engine_places(Engine* const engine, EnginePlace* const places, const uint32_t ma
   pthread_mutex_lock(&own->lock);
   const uint32_t n = own->newest ? own->newest->n_nodes : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
-    places[i] = (EnginePlace){ own->newest->nodes[n - 1U - i].uid, "fake", "test" };
+    places[i] =
+        (EnginePlace){ own->newest->nodes[n - 1U - i].uid, ENGINE_BACKEND_CPU, PLACE_OPTION };
   }
   pthread_mutex_unlock(&own->lock);
   return n;

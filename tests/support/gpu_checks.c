@@ -629,5 +629,5 @@ int
 gpu_checks_run(const GpuApi* const tested)
 {
   api = tested;
-  return suite_run(tested->name);
+  return suite_run(engine_backend_names[tested->kind]);
 }

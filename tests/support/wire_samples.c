@@ -22,7 +22,8 @@ static const RackUid uids[] = { 700, 16 };
 
 static const ParamMessage parameters[] = { { 1ULL << 40U, 16, 2, -0.1 }, { 0, 700, 0, 1e300 } };
 
-static const EnginePlace places[] = { { 16, "opencl", "lost" }, { 700, "cpu", "node" } };
+static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST },
+                                      { 700, ENGINE_BACKEND_CPU, PLACE_NODE } };
 
 static const WorkerFacts facts = { .serial = 1ULL << 50U,
                                    .rack_latency_frames = WIRE_MAX_LATENCY,
@@ -69,7 +70,8 @@ sample_status(void)
                          .n_gpu_nodes = 7,
                          .n_bypassed = 8,
                          .needs_new_process = true,
-                         .backend = "cpu+opencl",
+                         .uses_cpu = true,
+                         .gpu = ENGINE_BACKEND_OPENCL,
                          .device = "a device, 8 GB \xC2\xB5",
                          .backend_note = "a note",
                          .realtime_note = "" };
@@ -270,7 +272,7 @@ statuses_equal(const WorkerStatus* const a, const WorkerStatus* const b)
          a->load_p50 == b->load_p50 && a->load_p99 == b->load_p99 && a->load_max == b->load_max &&
          !memcmp(a->cost_us, b->cost_us, sizeof(a->cost_us)) && a->n_gpu_nodes == b->n_gpu_nodes &&
          a->n_bypassed == b->n_bypassed && a->needs_new_process == b->needs_new_process &&
-         !strcmp(a->backend, b->backend) && !strcmp(a->device, b->device) &&
+         a->uses_cpu == b->uses_cpu && a->gpu == b->gpu && !strcmp(a->device, b->device) &&
          !strcmp(a->backend_note, b->backend_note) && !strcmp(a->realtime_note, b->realtime_note);
 }
 
@@ -294,9 +296,8 @@ places_equal(const WirePlaces* const a, const WirePlaces* const b)
 {
   bool equal = a->n == b->n;
   for (uint32_t p = 0; equal && p < a->n; ++p) {
-    equal = a->places[p].uid == b->places[p].uid &&
-            !strcmp(a->places[p].backend, b->places[p].backend) &&
-            !strcmp(a->places[p].why, b->places[p].why);
+    equal = a->places[p].uid == b->places[p].uid && a->places[p].backend == b->places[p].backend &&
+            a->places[p].reason == b->places[p].reason;
   }
   return equal;
 }
@@ -396,7 +397,8 @@ status_out_of_range(const WorkerStatus* const s)
          : !(s->cost_us[0] >= 0.0) || !(s->cost_us[1] >= 0.0)                      ? "cost"
          : s->n_gpu_nodes > 16384U                                                 ? "n_gpu_nodes"
          : s->n_bypassed > 16384U                                                  ? "n_bypassed"
-         : !is_text(s->backend, sizeof(s->backend)) || !is_text(s->device, sizeof(s->device)) ||
+         : s->gpu < ENGINE_BACKEND_CPU || s->gpu > ENGINE_BACKEND_OPENCL           ? "backend"
+         : !is_text(s->device, sizeof(s->device)) ||
                  !is_text(s->backend_note, sizeof(s->backend_note)) ||
                  !is_text(s->realtime_note, sizeof(s->realtime_note))
              ? "text"
@@ -454,7 +456,9 @@ places_out_of_range(const WirePlaces* const p)
 {
   bool is_good = p->n <= RACK_MAX_NODES;
   for (uint32_t i = 0; is_good && i < p->n; ++i) {
-    is_good = p->places[i].uid >= RACK_UID_FIRST && p->places[i].backend[0] && p->places[i].why[0];
+    is_good = p->places[i].uid >= RACK_UID_FIRST && p->places[i].backend >= ENGINE_BACKEND_CPU &&
+              p->places[i].backend <= ENGINE_BACKEND_OPENCL &&
+              (unsigned)p->places[i].reason < PLACE_N_REASONS;
   }
   return is_good ? NULL : "place";
 }

@@ -257,7 +257,7 @@ n_devices_of(const char* const name)
   uint32_t n_devices = 0;
   const GpuApi* const* const apis = gpu_apis(&n);
   for (uint32_t a = 0; a < n; ++a) {
-    if (!strcmp(apis[a]->name, name) && !apis[a]->load(NULL)) {
+    if (!strcmp(engine_backend_names[apis[a]->kind], name) && !apis[a]->load(NULL)) {
       n_devices = apis[a]->n_devices();
     }
   }

@@ -294,8 +294,9 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48, -0.1); // load
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48, (double)INFINITY);
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + 48 + 24, (double)NAN); // cost
-  expect_refusal(WIRE_PLACES, 4 + 4, "\x03", 1);                          // backend
-  expect_refusal(WIRE_PLACES, 4 + 5, "\x0A", 1);                          // why
+  expect_u32_refusal(WIRE_PLACES, 4 + 4, 0);                              // backend: auto is none
+  expect_u32_refusal(WIRE_PLACES, 4 + 4, ENGINE_N_BACKENDS);              // backend
+  expect_u32_refusal(WIRE_PLACES, 4 + 8, PLACE_N_REASONS);                // reason
   expect_u32_refusal(WIRE_PLACES, 4, RACK_UID_OUT);
   for (uint32_t l = 0; l < ARRAY_LEN(large); ++l) { // counts and lengths, before memory is taken
     expect_u32_refusal(WIRE_EDIT, 28, large[l]);
@@ -337,7 +338,6 @@ TEST(a_text_that_is_longer_than_its_room_is_refused)
     char* text;
     size_t room;
   } texts[] = {
-    { &status, status.status.backend, sizeof(status.status.backend) },
     { &status, status.status.device, sizeof(status.status.device) },
     { &status, status.status.backend_note, sizeof(status.status.backend_note) },
     { &status, status.status.realtime_note, sizeof(status.status.realtime_note) },
@@ -388,7 +388,7 @@ TEST(a_message_that_the_receiver_would_reject_is_not_sent)
   message = wire_sample(WIRE_SET);
   message.set.n = 0;
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);
-  const EnginePlace unknown = { 16, "cpu", "whim" };
+  const EnginePlace unknown = { 16, ENGINE_BACKEND_CPU, PLACE_N_REASONS };
   message = (WireMessage){ .kind = WIRE_PLACES, .places = { &unknown, 1 } };
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);
   message = (WireMessage){ .kind = WIRE_NONE };

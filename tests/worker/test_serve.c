@@ -152,7 +152,9 @@ start_ready(Rig* const rig)
 {
   start(rig);
   configure(rig, "/files");
-  ck_assert_str_eq(await(rig, WIRE_READY)->status.backend, "cpu");
+  const WorkerStatus* const status = &await(rig, WIRE_READY)->status;
+  ck_assert(status->uses_cpu);
+  ck_assert_int_eq(status->gpu, ENGINE_BACKEND_CPU);
 }
 
 static Ring*

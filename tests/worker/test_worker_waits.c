@@ -108,7 +108,7 @@ say_why(const Stage* const stage, Error* const error)
 TEST(a_failed_device_is_left_while_an_edit_waits)
 {
   static Bench bench;
-  static const Backend device = { .name = "device", .stage_error = say_why };
+  static const Backend device = { .kind = ENGINE_BACKEND_CUDA, .stage_error = say_why };
   static const PlanStage stage = { .backend = &device };
   Error error = { STATUS_OK, "" };
   bench_init(&bench, false);

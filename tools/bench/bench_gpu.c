@@ -22,8 +22,7 @@
 #define QUICK_BLOCKS 50
 #define DEADLINE_NS  (60U * NS_PER_S) // a slow block is a result; one that never ends is an error
 
-#define API_NAME(word, name) #name,
-static const char* const backends[] = { BACKEND_GPU_APIS(API_NAME) NULL };
+#define FIRST_API (ENGINE_BACKEND_CPU + 1U)
 
 const char* const bench_pace_names[BENCH_N_PACES] = { "back to back", "paced" };
 
@@ -62,7 +61,7 @@ bench_gpu_parse(const Bench* const bench, const Option* const own, const uint32_
   write_help(args, &help);
   // clang-format off
   const Option shared[] = {
-    { "backend", 0,   OPTION_CHOICE,                              .choices = backends, .to.choice = &args->backend, .help = "GPU API of the device, default the first that is available" },
+    { "backend", 0,   OPTION_CHOICE,                              .choices = engine_backend_names + FIRST_API, .to.choice = &args->backend, .help = "GPU API of the device, default the first that is available" },
     { "block",   'b', OPTION_INTEGER, "N",       1, FX_MAX_BLOCK, .to.integer = &args->block_frames,                .help = help.block },
     { "blocks",  'n', OPTION_INTEGER, "N",       1,   MAX_BLOCKS, .to.integer = &args->n_blocks,                    .help = help.blocks },
     { "csv",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args->csv_path,                       .help = "Write the rows to this file as well" },
@@ -95,28 +94,28 @@ bench_gpu_parse(const Bench* const bench, const Option* const own, const uint32_
 // ---- the device ----
 
 static Status
-load(const char* const name, const GpuApi** const api, Error* const error)
+load(const EngineBackend kind, const GpuApi** const api, Error* const error)
 {
   uint32_t n = 0;
   const GpuApi* const* const apis = gpu_apis(&n);
   for (uint32_t i = 0; i < n; ++i) {
-    if (!strcmp(apis[i]->name, name)) {
+    if (apis[i]->kind == kind) {
       *api = apis[i];
       return apis[i]->load(error);
     }
   }
   return error_set(error, STATUS_NO_BACKEND,
                    "%s is not in this build; the output of meson setup names what is missing",
-                   name);
+                   engine_backend_names[kind]);
 }
 
 static Status
-load_with_devices(const char* const name, const GpuApi** const api, Error* const error)
+load_with_devices(const EngineBackend kind, const GpuApi** const api, Error* const error)
 {
-  const Status status = load(name, api, error);
+  const Status status = load(kind, api, error);
   return status || (*api)->n_devices()
              ? status
-             : error_set(error, STATUS_NO_BACKEND, "%s has no device", name);
+             : error_set(error, STATUS_NO_BACKEND, "%s has no device", engine_backend_names[kind]);
 }
 
 /// The API of --backend, or the first that has a device.
@@ -124,11 +123,11 @@ static Status
 find_api(const BenchGpuArgs* const args, const GpuApi** const api, Error* const error)
 {
   if (args->backend != UINT32_MAX) {
-    return load_with_devices(backends[args->backend], api, error);
+    return load_with_devices((EngineBackend)(FIRST_API + args->backend), api, error);
   }
-  Error reasons[ARRAY_LEN(backends) - 1U];
-  for (uint32_t b = 0; backends[b]; ++b) {
-    if (!load_with_devices(backends[b], api, &reasons[b])) {
+  Error reasons[ENGINE_N_BACKENDS - FIRST_API];
+  for (uint32_t b = 0; b < ARRAY_LEN(reasons); ++b) {
+    if (!load_with_devices((EngineBackend)(FIRST_API + b), api, &reasons[b])) {
       return STATUS_OK;
     }
   }
@@ -151,7 +150,7 @@ bench_gpu_find(BenchGpu* const gpu, const BenchGpuArgs* const args, Error* const
   if (!status && gpu->index >= gpu->api->n_devices()) {
     status = error_set(error, STATUS_NOT_FOUND,
                        "%s has no device %u; \"warprack list devices\" shows what there is",
-                       gpu->api->name, gpu->index);
+                       engine_backend_names[gpu->api->kind], gpu->index);
   }
   if (!status) {
     status = gpu->api->describe(gpu->index, &gpu->info, error);
@@ -199,7 +198,7 @@ bench_gpu_backend(const BenchGpu* const gpu, const bool keep_awake, Backend** co
                   Error* const error)
 {
   const DeviceChoice choice = {
-    .api = gpu->api->name, .index = gpu->index, .deadline_ns = DEADLINE_NS, .keep_awake = keep_awake
+    .api = gpu->api->kind, .index = gpu->index, .deadline_ns = DEADLINE_NS, .keep_awake = keep_awake
   };
   const Status status = device_backend_new(&choice, backend, error);
   if (!status) {
@@ -255,8 +254,8 @@ bench_gpu_head(const Bench* const bench, const BenchGpu* const gpu, const BenchG
   strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   json_t* const head =
       json_pack("{ss ss si so so}", "bench", bench->name + strlen(BENCH_PREFIX), "api",
-                gpu->api->name, "gpu", (int)gpu->index, "device", command_json_text(gpu->info.name),
-                "driver", command_json_text(gpu->info.driver));
+                engine_backend_names[gpu->api->kind], "gpu", (int)gpu->index, "device",
+                command_json_text(gpu->info.name), "driver", command_json_text(gpu->info.driver));
   json_t* const rest =
       json_pack("{si sb sb so si ss sf sb}", "compute_units", (int)gpu->info.compute_units,
                 "is_gpu", gpu->info.is_gpu, "reaches_host", gpu->info.reaches_host, "cpu",

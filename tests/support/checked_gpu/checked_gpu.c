@@ -368,7 +368,7 @@ last_error(GpuDevice* const device, Error* const error)
 }
 
 static const GpuApi checked = {
-  .name = "checked",
+  .kind = ENGINE_BACKEND_OPENCL,
   .load = load,
   .n_devices = n_devices,
   .describe = describe,

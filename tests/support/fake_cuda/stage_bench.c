@@ -68,7 +68,7 @@ stage_bench_open(const bool copies, const uint64_t deadline_ns)
   stage_bench_prepare();
   StageBench bench = { .in = NULL };
   const DeviceChoice choice = {
-    .api = "cuda", .index = 0, .deadline_ns = PATIENT_NS, .keep_awake = true
+    .api = ENGINE_BACKEND_CUDA, .index = 0, .deadline_ns = PATIENT_NS, .keep_awake = true
   };
   Error error = { STATUS_OK, "" };
   ck_assert_msg(device_backend_new(&choice, &bench.device, &error) == STATUS_OK, "%s", error.text);

@@ -51,7 +51,8 @@ event_arguments(const Control* const control, const NotifyEvent event)
     outlet_add(&arguments, "ss", engine->backend, engine->backend_note);
     break;
   case NOTIFY_WORKER:
-    outlet_add(&arguments, "sis", engine->worker, engine->worker_pid, engine->worker_note);
+    outlet_add(&arguments, "sis", worker_state_names[engine->worker], engine->worker_pid,
+               engine->worker_note);
     break;
   case NOTIFY_QUARANTINE:
     outlet_add(&arguments, "s", engine->quarantine_note);
@@ -121,7 +122,7 @@ look_at_engine(Control* const control)
       strcmp(now->backend_note, before.backend_note) != 0) {
     control_notify(control, NOTIFY_BACKEND);
   }
-  if (now->worker_pid != before.worker_pid || strcmp(now->worker, before.worker) != 0 ||
+  if (now->worker_pid != before.worker_pid || now->worker != before.worker ||
       strcmp(now->worker_note, before.worker_note) != 0) {
     control_notify(control, NOTIFY_WORKER);
   }

@@ -284,7 +284,7 @@ put_engine(lo_message* const to, const EngineStatus* const engine)
   put_count(to, "levels", engine->n_levels);
   put_count(to, "edits_refused", engine->edits_refused);
   put_count(to, "nodes_bypassed", engine->n_bypassed);
-  put_text(to, "worker", engine->worker);
+  put_text(to, "worker", worker_state_names[engine->worker]);
   put_count(to, "worker_pid", (uint64_t)engine->worker_pid);
   put_count(to, "worker_restarts", engine->worker_restarts);
   put_text(to, "worker_note", engine->worker_note);

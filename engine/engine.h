@@ -123,12 +123,11 @@ typedef struct EngineStatus {
   uint32_t latency_frames, rack_latency_frames;
   uint32_t n_nodes, n_units, n_levels;
   uint64_t edits_refused;
-  char worker[16];          ///< "in-process": a thread of this process; else of the worker process:
-                            ///< "running", "starting" or "resting"
-  int32_t worker_pid;       ///< Of that process; 0: there is none
-  uint64_t worker_restarts; ///< Processes that have taken the place of one that was lost
-  uint64_t quarantined;     ///< Racks taken back because two processes in a row crashed on them
-  char worker_note[320];    ///< "" or why one was lost last, in words
+  WorkerState worker;
+  int32_t worker_pid;        ///< Of that process; 0: there is none
+  uint64_t worker_restarts;  ///< Processes that have taken the place of one that was lost
+  uint64_t quarantined;      ///< Racks taken back because two processes in a row crashed on them
+  char worker_note[320];     ///< "" or why one was lost last, in words
   char quarantine_note[320]; ///< "" or why a rack was taken back last
   double load_p50, load_p99,
       load_max; ///< Time of a block over its period, in the last 10 to 20 s (load.h)

@@ -173,7 +173,7 @@ engine_status(Engine* const engine, EngineStatus* const status)
                             .rack_latency_frames = engine->facts.rack_latency_frames,
                             .edits_refused = atomic_load(&engine->edits_refused),
                             .counts = all_counts(engine),
-                            .worker = "in-process" };
+                            .worker = WORKER_IN_PROCESS };
   pthread_mutex_unlock(&engine->pointers);
   if (engine->supervisor) {
     engine_tell_supervisor(engine, status);

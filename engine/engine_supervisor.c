@@ -5,7 +5,6 @@
 
 #include "engine/base/rt.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void
@@ -107,7 +106,7 @@ engine_tell_supervisor(Engine* const engine, EngineStatus* const status)
 {
   SupervisorStatus supervisor;
   supervisor_status(engine->supervisor, &supervisor);
-  snprintf(status->worker, sizeof(status->worker), "%s", supervisor.state);
+  status->worker = supervisor.state;
   status->worker_pid = (int32_t)supervisor.pid;
   status->worker_restarts = supervisor.n_starts;
   status->quarantined = supervisor.n_quarantined;

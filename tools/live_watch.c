@@ -22,7 +22,7 @@ look(uint64_t* const told, const LiveLog* const log, const LiveEvent event, cons
 bool
 live_has_worker(const EngineStatus* const engine)
 {
-  return !strcmp(engine->worker, "in-process") || !strcmp(engine->worker, "running");
+  return engine->worker == WORKER_IN_PROCESS || engine->worker == WORKER_RUNNING;
 }
 
 /// A worker may have been lost and replaced between two polls; the counter shows it.  If the note

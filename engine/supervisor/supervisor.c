@@ -230,13 +230,13 @@ tell_failure(void* const self, Error* const error)
   return STATUS_OK;
 }
 
-static const char*
-state_word(const Supervisor* const supervisor)
+static WorkerState
+state_of_worker(const Supervisor* const supervisor)
 {
   if (supervisor->worker) {
-    return "running";
+    return WORKER_RUNNING;
   }
-  return supervisor->next ? "starting" : "resting";
+  return supervisor->next ? WORKER_STARTING : WORKER_RESTING;
 }
 
 void
@@ -244,7 +244,7 @@ supervisor_status(Supervisor* const supervisor, SupervisorStatus* const status)
 {
   supervisor_lock(supervisor);
   const Child* const child = supervisor->worker ? supervisor->worker : supervisor->next;
-  *status = (SupervisorStatus){ .state = state_word(supervisor),
+  *status = (SupervisorStatus){ .state = state_of_worker(supervisor),
                                 .pid = child ? process_id(child->process) : 0,
                                 .n_starts = supervisor->n_starts,
                                 .n_quarantined = supervisor->n_quarantined };

@@ -65,7 +65,7 @@ typedef struct SupervisorHost {
 } SupervisorHost;
 
 typedef struct SupervisorStatus {
-  const char* state; ///< "starting", "running", "resting"
+  WorkerState state; ///< Never WORKER_IN_PROCESS
   int64_t pid;       ///< 0 when there is none
   uint64_t n_starts; ///< Workers that took over from one that was lost or exchanged
   uint64_t n_quarantined;

@@ -22,6 +22,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// clang-format off
+
+/// Where the worker is, and whether it plays: word in enumerations, name for clients.
+#define WORKER_STATES(ROW)                                                                         \
+  ROW(IN_PROCESS, "in-process") /* a thread of this process */                                     \
+  ROW(STARTING,   "starting")   /* a process that is not ready yet */                              \
+  ROW(RUNNING,    "running")    /* a process */                                                    \
+  ROW(RESTING,    "resting")    /* no process, until the next one is started */
+
+// clang-format on
+
+#define WORKER_STATE_OF_ROW(word, name) WORKER_##word,
+
+typedef enum WorkerState { WORKER_STATES(WORKER_STATE_OF_ROW) WORKER_N_STATES } WorkerState;
+
+extern const char* const worker_state_names[WORKER_N_STATES];
+
 /// What an edit came to.
 typedef struct EngineReply {
   Status status;

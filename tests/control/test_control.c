@@ -239,10 +239,10 @@ TEST(changes_are_sent_to_all_subscribers_but_the_sender)
   fake_engine_move(rig.engine, "cpu", "the GPU has gone");
   client_expect(rig.other, "/server/backend cpu the GPU has gone");
   client_expect(rig.client, "/server/backend cpu the GPU has gone");
-  fake_engine_tell_worker(rig.engine, "resting", 0, "killed by SIGSEGV");
+  fake_engine_tell_worker(rig.engine, WORKER_RESTING, 0, "killed by SIGSEGV");
   client_expect(rig.other, "/server/worker resting 0 killed by SIGSEGV");
   client_expect(rig.client, "/server/worker resting 0 killed by SIGSEGV");
-  fake_engine_tell_worker(rig.engine, "running", 77, "killed by SIGSEGV");
+  fake_engine_tell_worker(rig.engine, WORKER_RUNNING, 77, "killed by SIGSEGV");
   client_expect(rig.other, "/server/worker running 77 killed by SIGSEGV");
   client_expect(rig.client, "/server/worker running 77 killed by SIGSEGV");
   client_ask(rig.other, "/fail /server/notify 1 *", "/server/notify", "i", 2);

@@ -177,7 +177,7 @@ TEST(the_status_describes_the_worker)
     engine_status(driver.engine, &status);
   } while (status.worker_counts.worker_blocks < 3U);
   ck_assert_uint_eq(status.worker_counts.worker_blocks, 3U);
-  ck_assert_str_eq(status.worker, "in-process");
+  ck_assert_int_eq(status.worker, WORKER_IN_PROCESS);
   ck_assert_int_eq(status.worker_pid, 0);
   ck_assert_uint_eq(status.worker_restarts, 0U);
   ck_assert_uint_eq(status.quarantined, 0U);

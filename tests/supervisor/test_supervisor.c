@@ -106,7 +106,7 @@ TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
     assert_it_comes_back(&rig, n, HALF);
     const EngineStatus status = rig_status(&rig);
     ck_assert_int_ne(status.worker_pid, pid);
-    ck_assert_str_eq(status.worker, "running");
+    ck_assert_int_eq(status.worker, WORKER_RUNNING);
     ck_assert_msg(strstr(status.worker_note, "SIGKILL"), "%s", status.worker_note);
   }
 }

@@ -219,7 +219,7 @@ TEST(a_program_that_does_not_start_is_tried_again_with_rests)
   while (clocked_blocks(rig.audio) - began < 600U) { // 1.6 s
     const EngineStatus status = rig_status(&rig);
     n_changes += strcmp(note, status.worker_note) != 0;
-    if (!strcmp(status.worker, "resting")) {
+    if (status.worker == WORKER_RESTING) {
       ck_assert_int_eq(status.worker_pid, 0);
       ++n_rests;
     }

@@ -41,7 +41,7 @@ static bool
 is_replaced(void* const context)
 {
   const SupervisorStatus status = supervisor_now(context);
-  return status.n_starts == 1U && !strcmp(status.state, "running");
+  return status.n_starts == 1U && status.state == WORKER_RUNNING;
 }
 
 static void

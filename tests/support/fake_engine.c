@@ -53,11 +53,11 @@ fake_engine_move(Engine* const engine, const char* const backend, const char* co
 }
 
 void
-fake_engine_tell_worker(Engine* const engine, const char* const state, const int pid,
+fake_engine_tell_worker(Engine* const engine, const WorkerState state, const int pid,
                         const char* const note)
 {
   pthread_mutex_lock(&engine->lock);
-  snprintf(engine->worker.worker, sizeof(engine->worker.worker), "%s", state);
+  engine->worker.worker = state;
   snprintf(engine->worker.worker_note, sizeof(engine->worker.worker_note), "%s", note);
   engine->worker.worker_pid = pid;
   pthread_mutex_unlock(&engine->lock);

@@ -52,7 +52,7 @@ void fake_engine_be_full(Engine* engine, bool full);
 void fake_engine_move(Engine* engine, const char* backend, const char* note);
 
 /// Say how the worker process does.
-void fake_engine_tell_worker(Engine* engine, const char* state, int pid, const char* note);
+void fake_engine_tell_worker(Engine* engine, WorkerState state, int pid, const char* note);
 
 /// Say that the rack has another latency.
 void fake_engine_tell_latency(Engine* engine, uint32_t frames);

@@ -25,10 +25,9 @@ open_journal(void)
 }
 
 static bool
-look(const char* const worker, const uint64_t restarts, const char* const note)
+look(const WorkerState worker, const uint64_t restarts, const char* const note)
 {
-  EngineStatus engine = { .worker_restarts = restarts, .worker_pid = 9 };
-  snprintf(engine.worker, sizeof(engine.worker), "%s", worker);
+  EngineStatus engine = { .worker = worker, .worker_restarts = restarts, .worker_pid = 9 };
   snprintf(engine.worker_note, sizeof(engine.worker_note), "%s", note);
   return live_watch_look(&watch, &journal, &engine);
 }
@@ -48,12 +47,13 @@ assert_said(const char* const lines)
 TEST(a_loss_is_reported_once_with_its_own_reason)
 {
   open_journal();
-  ck_assert(!look("running", 0, ""));
-  ck_assert(look("resting", 0, "worker 6: crashed"));
-  ck_assert(!look("running", 1, "worker 6: crashed"));
-  ck_assert(!look("resting", 1, "worker 6: crashed")); // it has just gone, nobody knows why yet
-  ck_assert(look("resting", 1, "worker 7: hung"));
-  ck_assert(!look("resting", 1, "worker 7: hung"));
+  ck_assert(!look(WORKER_RUNNING, 0, ""));
+  ck_assert(look(WORKER_RESTING, 0, "worker 6: crashed"));
+  ck_assert(!look(WORKER_RUNNING, 1, "worker 6: crashed"));
+  ck_assert(
+      !look(WORKER_RESTING, 1, "worker 6: crashed")); // it has just gone, nobody knows why yet
+  ck_assert(look(WORKER_RESTING, 1, "worker 7: hung"));
+  ck_assert(!look(WORKER_RESTING, 1, "worker 7: hung"));
   assert_said("warprack run: worker.lost: worker 6: crashed\n"
               "warprack run: worker.back: process 9 has taken over\n"
               "warprack run: worker.lost: worker 7: hung\n");
@@ -63,7 +63,7 @@ TEST(a_problem_of_a_running_worker_is_reported_once)
 {
   open_journal();
   for (int n = 0; n < 3; ++n) {
-    ck_assert(!look("running", 0, "cannot plan the rack again"));
+    ck_assert(!look(WORKER_RUNNING, 0, "cannot plan the rack again"));
   }
   assert_said("warprack run: worker.note: cannot plan the rack again\n");
 }

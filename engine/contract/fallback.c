@@ -9,13 +9,22 @@
 
 #define TOO_LOUD 1.995F // times the rack's own level, 6 dB
 
+static const struct {
+  const char* name; ///< For programs
+  const char* text; ///< For people
+} whys[FALLBACK_N_WHYS] = {
+  [FALLBACK_RACK] = { "rack", "set by the rack" },
+  [FALLBACK_OPTION] = { "option", "set by --on-late" },
+  [FALLBACK_LEVEL] = { "level", "auto: the output's own level" },
+  [FALLBACK_NO_INPUT] = { "no-input", "auto: its own input does not reach it" },
+  [FALLBACK_NO_LOWS] = { "no-lows", "auto: an output without lows" },
+  [FALLBACK_UNKNOWN] = { "unknown", "auto: its level could not be measured" },
+};
+
 const char*
 fallback_why(const FallbackWhy why)
 {
-  static const char* const words[] = {
-    "rack", "option", "level", "no-input", "no-lows", "unknown"
-  };
-  return words[why];
+  return whys[why].name;
 }
 
 static double
@@ -50,22 +59,14 @@ uint32_t
 fallback_describe(const Fallbacks* const fallbacks, const uint32_t first,
                   char text[const FALLBACK_TEXT_BYTES])
 {
-  static const char* const whys[] = {
-    [FALLBACK_RACK] = "set by the rack",
-    [FALLBACK_OPTION] = "set by --on-late",
-    [FALLBACK_LEVEL] = "auto: the output's own level",
-    [FALLBACK_NO_INPUT] = "auto: its own input does not reach it",
-    [FALLBACK_NO_LOWS] = "auto: an output without lows",
-    [FALLBACK_UNKNOWN] = "auto: its level could not be measured",
-  };
   const Fallback* const fallback = &fallbacks->of[first];
   char name[32];
   const uint32_t next = name_range(fallbacks, first, name);
   if (fallback->level > 0.0F) {
     snprintf(text, FALLBACK_TEXT_BYTES, "%s: the input at %.1f dB (%s)", name,
-             decibels(fallback->level), whys[fallback->why]);
+             decibels(fallback->level), whys[fallback->why].text);
   } else {
-    snprintf(text, FALLBACK_TEXT_BYTES, "%s: silence (%s)", name, whys[fallback->why]);
+    snprintf(text, FALLBACK_TEXT_BYTES, "%s: silence (%s)", name, whys[fallback->why].text);
   }
   return next;
 }

@@ -3,7 +3,7 @@
    The engine: one rack that runs.  Owns the ring and the callback's half (period.h); its other half
    (worker.h) makes the plans and runs the blocks.
 
-   Threads: [main] sets up and tears down; [rt] is the audio driver's thread, in engine_process();
+   Threads: [main] sets up and tears down; [rt] is the audio driver's thread, in engine_run();
    [control] edits and sets parameters (one thread at a time); [builder] and [player] belong to the
    worker.
 */
@@ -27,20 +27,20 @@ typedef struct Engine Engine;
 NODISCARD Status // [main]
 engine_new(const EngineConfig* config, Engine** out, Error* error);
 
-/// Stop and free.  The driver must have stopped calling engine_process().  Accepts NULL. [main]
+/// Stop and free.  The driver must be closed.  Accepts NULL. [main]
 void engine_free(Engine* engine);
 
 /**
    Set the format and (re)start the worker; plans the present rack again, with initial state, when
    the format differs from the last one.  When that fails it is an error, but where audio has run
    before and the worker is a process: then the signal is dry, and it is tried again.  Between a
-   driver's change of format and the end of this call engine_process() plays silence. n_out 0 keeps
+   driver's change of format and the end of this call the gate is shut: silence. n_out 0 keeps
    EngineConfig's rule.  [main]
 */
 NODISCARD Status engine_arm(Engine* engine, double rate_hz, uint32_t block_frames, uint32_t n_in,
                             uint32_t n_out, Error* error);
 
-/// Stop the worker; engine_process() plays silence until the next engine_arm(). [main]
+/// Stop the worker; the gate is shut, which plays silence, until the next engine_arm(). [main]
 void engine_disarm(Engine* engine);
 
 /// The gate that is open while the engine is armed; a driver shuts it, too. [any]

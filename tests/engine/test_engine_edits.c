@@ -195,4 +195,23 @@ TEST(only_files_leave_the_outputs_to_the_rack)
   engine_free(engine);
 }
 
+TEST(a_fade_to_silence_lasts_when_the_engine_is_armed_again)
+{
+  TestDriver driver = driver_new("g: gain 0dB", 1, 1, 1, false, 200U * DRIVER_BLOCK);
+  Error error = { STATUS_OK, "" };
+  ck_assert_float_eq(level_of(&driver), 1.0F);
+  engine_fade(driver.engine, true);
+  ck_assert_int_eq(engine_arm(driver.engine, DRIVER_RATE_HZ, DRIVER_BLOCK, 1, 1, &error),
+                   STATUS_OK);
+  ck_assert(engine_is_silent(driver.engine));
+  const size_t armed = driver.position;
+  ck_assert_float_eq(level_of(&driver), 0.0F);
+  for (size_t i = armed; i < driver.position; ++i) {
+    ck_assert_float_eq(driver.out[0][i], 0.0F); // from the first sample on
+  }
+  engine_fade(driver.engine, false);
+  ck_assert_float_eq(level_of(&driver), 1.0F);
+  driver_free(&driver);
+}
+
 SUITE_MAIN("engine_edits")

@@ -26,8 +26,8 @@ typedef struct Dummy {
   uint32_t block_frames;
   uint64_t total_frames; // 0: without end
   bool fast;
-  TapePlayer* player;
-  Recorder* recorder;
+  Tape* player;
+  Tape* recorder;
   float* memory;
   float** in;  // [n_in]; the player feeds the first of them
   float** out; // [n_out]
@@ -49,12 +49,12 @@ run_period(Dummy* const dummy, const uint64_t frames_left)
 {
   const uint32_t n = dummy->block_frames;
   if (dummy->player) {
-    tape_player_read(dummy->player, dummy->in, n);
+    tape_read(dummy->player, dummy->in, n);
   }
   io_process(&dummy->io, NULL, (const float* const*)dummy->in, dummy->out, n, dummy->fast);
   if (dummy->recorder) {
-    recorder_write(dummy->recorder, (const float* const*)dummy->out,
-                   frames_left < n ? (uint32_t)frames_left : n);
+    tape_write(dummy->recorder, (const float* const*)dummy->out,
+               frames_left < n ? (uint32_t)frames_left : n);
   }
 }
 
@@ -101,12 +101,12 @@ run_periods(void* const context)
 static Status
 open_player(Dummy* const dummy, const IoConfig* const config, Error* const error)
 {
-  const Status status = tape_player_open(config->play, !config->fast, &dummy->player, error);
+  const Status status = tape_open_player(config->play, !config->fast, &dummy->player, error);
   if (status) {
     return status;
   }
-  const double rate_hz = tape_player_rate(dummy->player);
-  const uint32_t n_channels = tape_player_channels(dummy->player);
+  const double rate_hz = tape_rate(dummy->player);
+  const uint32_t n_channels = tape_channels(dummy->player);
   if (config->rate_hz > 0.0 && config->rate_hz != rate_hz) {
     return error_set(error, STATUS_BAD_ARG,
                      "'%s' is at %g Hz and cannot be played at %g Hz; omit the rate or "
@@ -147,8 +147,8 @@ start(Dummy* const dummy, const IoConfig* const config, Error* const error)
 {
   Status status = config->play ? open_player(dummy, config, error) : STATUS_OK;
   if (!status && config->record) {
-    status = config->n_out ? recorder_open(config->record, dummy->rate_hz, config->n_out,
-                                           !config->fast, &dummy->recorder, error)
+    status = config->n_out ? tape_open_recorder(config->record, dummy->rate_hz, config->n_out,
+                                                !config->fast, &dummy->recorder, error)
                            : error_set(error, STATUS_BAD_ARG,
                                        "there are no outputs to record to '%s'", config->record);
   }
@@ -170,7 +170,7 @@ start(Dummy* const dummy, const IoConfig* const config, Error* const error)
 static void
 dummy_free(Dummy* const dummy)
 {
-  tape_player_close(dummy->player);
+  tape_close(dummy->player);
   free(dummy->in);
   free(dummy->memory);
   free(dummy);
@@ -193,7 +193,7 @@ dummy_open(const IoConfig* const config, const IoEvents* const events, Io** cons
   dummy->fast = config->fast;
   const Status status = start(dummy, config, error);
   if (status) {
-    recorder_abandon(dummy->recorder);
+    tape_close(dummy->recorder);
     dummy_free(dummy);
     return status;
   }
@@ -218,10 +218,10 @@ static void
 check_tapes(Dummy* const dummy)
 {
   Error error;
-  if (dummy->player && !tape_player_is_sound(dummy->player, &error)) {
+  if (dummy->player && !tape_is_sound(dummy->player, &error)) {
     say_failure(dummy, &dummy->said_player, &error);
   }
-  if (dummy->recorder && !recorder_is_sound(dummy->recorder, &error)) {
+  if (dummy->recorder && !tape_is_sound(dummy->recorder, &error)) {
     say_failure(dummy, &dummy->said_recorder, &error);
   }
 }
@@ -232,15 +232,15 @@ finish_tapes(Dummy* const dummy)
 {
   Error error;
   check_tapes(dummy);
-  if (dummy->player && tape_player_missing(dummy->player)) {
+  if (dummy->player && tape_missing(dummy->player)) {
     io_note(&dummy->io, "the disk was too slow: %llu frames were played as silence",
-            (unsigned long long)tape_player_missing(dummy->player));
+            (unsigned long long)tape_missing(dummy->player));
   }
-  if (dummy->recorder && recorder_missing(dummy->recorder)) {
+  if (dummy->recorder && tape_missing(dummy->recorder)) {
     io_note(&dummy->io, "the disk was too slow: %llu frames were not recorded",
-            (unsigned long long)recorder_missing(dummy->recorder));
+            (unsigned long long)tape_missing(dummy->recorder));
   }
-  if (recorder_close(dummy->recorder, &error)) {
+  if (tape_commit(dummy->recorder, &error)) {
     say_failure(dummy, &dummy->said_recorder, &error);
   }
   dummy->recorder = NULL;

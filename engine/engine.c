@@ -80,7 +80,7 @@ disarm(Engine* const engine)
   pthread_mutex_lock(&engine->pointers);
   engine->ring = NULL; // no more messages
   pthread_mutex_unlock(&engine->pointers);
-  engine->calls->disarm(engine->worker);
+  engine->calls->disarm(engine_half(engine));
   pthread_mutex_lock(&engine->pointers);
   for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
     engine_drop_ring(engine, engine->rings[r]);
@@ -187,7 +187,7 @@ begin(Engine* const engine, const Format* const format, Ring* const ring, Period
                               .n_sent = engine->n_sent, // changed under `arming` without a ring
                               .plays_on = engine->past.blocks > 0U };
   WorkerFacts facts = { 0 };
-  const Status status = engine->calls->arm(engine->worker, &start, &facts, error);
+  const Status status = engine->calls->arm(engine_half(engine), &start, &facts, error);
   engine_take_facts(engine, &facts);
   if (!status) {
     publish(engine, &start, period);
@@ -266,11 +266,8 @@ on_changed(void* const context, const WorkerFacts* const facts)
 static Status
 start_worker(Engine* const engine, const WorkerEvents* const events, Error* const error)
 {
-  Worker* worker = NULL;
-  const Status status = worker_new(&engine->config, events, &worker, error);
   engine->calls = &worker_calls;
-  engine->worker = worker;
-  return status;
+  return worker_new(&engine->config, events, &engine->worker, error);
 }
 
 Status
@@ -304,9 +301,9 @@ engine_free(Engine* const engine)
   if (!engine) {
     return;
   }
-  if (engine->worker) {
+  if (engine_half(engine)) {
     engine_disarm(engine);
-    engine->calls->free(engine->worker);
+    engine->calls->free(engine_half(engine));
   }
   pthread_mutex_destroy(&engine->pointers);
   pthread_mutex_destroy(&engine->edits);
@@ -370,5 +367,5 @@ engine_finish_pass(Engine* const engine, bool* const again, Error* const error)
 Status
 engine_failure(Engine* const engine, Error* const error)
 {
-  return engine->calls->failure(engine->worker, error);
+  return engine->calls->failure(engine_half(engine), error);
 }

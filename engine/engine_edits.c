@@ -79,7 +79,7 @@ engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_fram
     return STATUS_LIMIT;
   }
   const Status status =
-      engine->calls->edit(engine->worker, id, rack, at_frame, messages_sent(engine));
+      engine->calls->edit(engine_half(engine), id, rack, at_frame, messages_sent(engine));
   if (status) {
     take_pending(engine, id);
   }
@@ -134,7 +134,7 @@ send_by_ring(Engine* const engine, const ParamMessage* const messages, const uin
   const bool sent = has_ring && ring_send(engine->ring, messages, n);
   engine->n_sent += sent ? n : 0U;
   if (sent && engine->calls->sent) {
-    engine->calls->sent(engine->worker, messages, n);
+    engine->calls->sent(engine_half(engine), messages, n);
   }
   pthread_mutex_unlock(&engine->pointers);
   if (has_ring) {
@@ -147,7 +147,7 @@ send_by_ring(Engine* const engine, const ParamMessage* const messages, const uin
 static bool
 send_without_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
-  if (!engine->calls->set(engine->worker, messages, n)) {
+  if (!engine->calls->set(engine_half(engine), messages, n)) {
     return false;
   }
   pthread_mutex_lock(&engine->pointers);

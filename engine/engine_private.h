@@ -36,9 +36,9 @@ typedef struct PendingEdit {
 
 struct Engine {
   EngineConfig config;
-  const WorkerCalls* calls;
-  void* worker;           ///< A Worker, or a Supervisor
-  Supervisor* supervisor; ///< The same, NULL when the worker is in this process
+  const WorkerCalls* calls; ///< Of the one of the two that there is; they take engine_half()
+  Worker* worker;           ///< In this process; NULL: in a process of its own
+  Supervisor* supervisor;   ///< Of that process; NULL: the worker is in this one
 
   pthread_mutex_t arming;
   _Atomic bool armed;
@@ -63,6 +63,13 @@ struct Engine {
   bool is_faded;                ///< engine_fade(): to silence [main]
   _Atomic uint64_t next_frame;  ///< Offline, and while disarmed
 };
+
+/// The context of `calls`; NULL before one of the two is made.
+static inline void*
+engine_half(const Engine* const engine)
+{
+  return engine->supervisor ? (void*)engine->supervisor : engine->worker;
+}
 
 // ---- engine.c ----
 

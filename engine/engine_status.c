@@ -91,7 +91,7 @@ engine_n_out(Engine* const engine)
 uint32_t
 engine_places(Engine* const engine, EnginePlace* const places, const uint32_t max)
 {
-  return engine->calls->places(engine->worker, places, max);
+  return engine->calls->places(engine_half(engine), places, max);
 }
 
 Rack*
@@ -161,7 +161,7 @@ void
 engine_status(Engine* const engine, EngineStatus* const status)
 {
   WorkerStatus worker;
-  engine->calls->status(engine->worker, &worker);
+  engine->calls->status(engine_half(engine), &worker);
   pthread_mutex_lock(&engine->pointers);
   *status = (EngineStatus){ .armed = engine->armed,
                             .rate_hz = engine->format.rate_hz,
@@ -195,7 +195,7 @@ engine_port(Engine* const engine, const bool is_output, const uint32_t channel)
 void
 engine_reset_load(Engine* const engine)
 {
-  engine->calls->reset_load(engine->worker);
+  engine->calls->reset_load(engine_half(engine));
 }
 
 // ---- fading out and in ----

@@ -95,10 +95,8 @@ Status
 engine_start_supervisor(Engine* const engine, const WorkerEvents* const events, Error* const error)
 {
   const SupervisorHost host = { engine, hold, release, offer, given, lost, pulse, frame_now };
-  const Status status = supervisor_new(&engine->config, events, &host, &engine->supervisor, error);
   engine->calls = &supervisor_calls;
-  engine->worker = engine->supervisor;
-  return status;
+  return supervisor_new(&engine->config, events, &host, &engine->supervisor, error);
 }
 
 void

@@ -5,21 +5,18 @@
 
 #include "eq_curve.h"
 #include "eq_line.h"
+#include "eq_nodes.h"
 
 #include "engine/base/number.h"
 #include "engine/base/text.h"
-#include "engine/contract/effect.h"
 #include "engine/rack/rack.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define MAX_CHANNELS  64U
-#define ALL_CHANNELS  UINT64_MAX
 #define MAX_POINTS    4096U // of a curve
 #define WORD_BYTES    32U
 #define GOOD_FIT_DB   0.5
@@ -27,117 +24,6 @@
 #define NOTCH_Q       30.0  // if the file has none
 #define SLOPE_UNIT_DB 12.0  // a slope of S = 1
 #define SAME_Q        0.005 // relative: files round 0.7071 to two digits
-
-typedef struct EqNode {
-  uint64_t channels; ///< A bit for each
-  char name[24];
-  char* text; ///< Effect and values
-} EqNode;
-
-typedef struct EqFile {
-  const char* name;
-  EqNote* note;
-  void* context;
-  Error* error;
-  unsigned line_number;
-  char decimal;
-  bool is_rew;         ///< Begins with REW's header, which is text
-  bool has_statement;  ///< The header is over: there was a statement
-  uint64_t channels;   ///< Of the following statements
-  uint32_t n_channels; ///< Largest named channel, or 0
-  double preamps_db[MAX_CHANNELS];
-  EqNode* nodes;
-  size_t n_nodes;
-  unsigned n_filters, n_others; ///< Lines so far, for the names of nodes
-  char prefix[16];              ///< Name prefix of the nodes of this statement
-  unsigned n_parts;             ///< Nodes of this statement so far
-} EqFile;
-
-typedef struct EqValue {
-  const char* id; ///< NULL: none
-  double value;
-} EqValue;
-
-static Status PRINTF_LIKE(2, 3) refuse(const EqFile* const file, const char* const format, ...)
-{
-  char text[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof(text), format, args);
-  va_end(args);
-  return error_set(file->error, STATUS_FILE, "%.200s:%u: %s", file->name, file->line_number, text);
-}
-
-static void PRINTF_LIKE(2, 3) note(const EqFile* const file, const char* const format, ...)
-{
-  char text[512];
-  int n = snprintf(text, sizeof(text), "%.200s:%u: ", file->name, file->line_number);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text + n, sizeof(text) - (size_t)n, format, args);
-  va_end(args);
-  text_make_printable(text);
-  file->note(file->context, text);
-}
-
-// ---- nodes ----
-
-/// Takes ownership of the text.
-static Status
-add_node(EqFile* const file, char* const text)
-{
-  EqNode* const nodes = realloc(file->nodes, (file->n_nodes + 1U) * sizeof(EqNode));
-  if (!nodes || !text) {
-    file->nodes = nodes ? nodes : file->nodes;
-    free(text);
-    return error_set(file->error, STATUS_NO_MEM, "%.200s: out of memory", file->name);
-  }
-  file->nodes = nodes;
-  EqNode* const node = &nodes[file->n_nodes++];
-  node->channels = file->channels;
-  node->text = text;
-  if (++file->n_parts == 1U) {
-    snprintf(node->name, sizeof(node->name), "%s", file->prefix);
-  } else {
-    snprintf(node->name, sizeof(node->name), "%s_%u", file->prefix, file->n_parts);
-  }
-  return STATUS_OK;
-}
-
-static void
-name_nodes(EqFile* const file, const char* const word)
-{
-  unsigned* const n = strcmp(word, "f") ? &file->n_others : &file->n_filters;
-  snprintf(file->prefix, sizeof(file->prefix), "%.4s%u", word, ++*n);
-  file->n_parts = 0;
-}
-
-static const char*
-unit_of(const FxParam* const param)
-{
-  return param->unit == UNIT_HZ ? "Hz" : param->unit == UNIT_DB ? "dB" : "";
-}
-
-/// Add an effect with values; values without an id are left out.
-static Status
-add_effect(EqFile* const file, const char* const effect, const EqValue values[static 3])
-{
-  const FxInfo* const fx = fx_find(effect);
-  char text[160];
-  size_t n = (size_t)snprintf(text, sizeof(text), "%s", effect);
-  for (unsigned v = 0; v < 3U && values[v].id; ++v) {
-    const FxParam* const param = &fx->params[fx_param_find(fx, values[v].id)];
-    char digits[NUMBER_BYTES];
-    if (!fx_param_accepts(param, values[v].value)) {
-      return refuse(file, "%s %g%s: %s takes %g to %g%s", values[v].id, values[v].value,
-                    unit_of(param), effect, param->min, param->max, unit_of(param));
-    }
-    number_print(values[v].value, digits);
-    n += (size_t)snprintf(text + n, sizeof(text) - n, " %s=%s%s", values[v].id, digits,
-                          unit_of(param));
-  }
-  return add_node(file, strdup(text));
-}
 
 // ---- filters ----
 
@@ -179,37 +65,20 @@ typedef struct EqFilter {
   bool has_gain;
 } EqFilter;
 
-/// Round a computed value to six digits, for readability.
-static double
-rounded(const double value)
-{
-  char digits[NUMBER_BYTES];
-  snprintf(digits, sizeof(digits), "%.6g", value);
-  return strtod(digits, NULL);
-}
-
-static Status
-add_section(EqFile* const file, const char* const effect, const double frequency_hz,
-            const double gain_db, const double q)
-{
-  return add_effect(file, effect,
-                    (EqValue[3]){ { "frequency", frequency_hz }, { "gain", gain_db }, { "q", q } });
-}
-
 static Status
 add_classic(EqFile* const file, const char* const effect, const double frequency_hz,
             const double order)
 {
-  return add_effect(file, effect,
-                    (EqValue[3]){ { "frequency", frequency_hz }, { "order", order } });
+  return eq_add_effect(file, effect,
+                       (EqValue[3]){ { "frequency", frequency_hz }, { "order", order } });
 }
 
 /// (s^2 + s/q0 + 1) / (s^2 + s/q + 1) is a peak; it turns a section of q0 into one of q.
 static Status
 add_resonance(EqFile* const file, const double frequency_hz, const double q0, const double q)
 {
-  return add_section(file, "peaking", frequency_hz, rounded(20.0 * log10(q / q0)),
-                     rounded(sqrt(q * q0)));
+  return eq_add_section(file, "peaking", frequency_hz, eq_rounded(20.0 * log10(q / q0)),
+                        eq_rounded(sqrt(q * q0)));
 }
 
 static Status
@@ -236,7 +105,8 @@ add_bandpass(EqFile* const file, const EqFilter* const filter)
     status = add_resonance(file, filter->frequency_hz, 0.5, q);
   }
   return status ? status
-                : add_effect(file, "gain", (EqValue[3]){ { "gain", rounded(-20.0 * log10(q)) } });
+                : eq_add_effect(file, "gain",
+                                (EqValue[3]){ { "gain", eq_rounded(-20.0 * log10(q)) } });
 }
 
 static Status
@@ -252,17 +122,17 @@ add_shelf(EqFile* const file, const EqFilter* const filter)
   if (q > 0.0) {
     slope = 1.0 / ((1.0 / (q * q) - 2.0) / both + 1.0);
   } else {
-    q = rounded(1.0 / sqrt(both * (1.0 / slope - 1.0) + 2.0));
+    q = eq_rounded(1.0 / sqrt(both * (1.0 / slope - 1.0) + 2.0));
   }
   if (!isfinite(q) || !isfinite(slope) || slope <= 0.0) {
-    return refuse(file, "no shelf of %g dB is as steep as this one", filter->gain_db);
+    return eq_refuse(file, "no shelf of %g dB is as steep as this one", filter->gain_db);
   }
   double frequency_hz = filter->frequency_hz;
   if (has_corner) {
     const double shift = pow(10.0, fabs(filter->gain_db) / 80.0 / slope);
-    frequency_hz = rounded(is_low ? frequency_hz * shift : frequency_hz / shift);
+    frequency_hz = eq_rounded(is_low ? frequency_hz * shift : frequency_hz / shift);
   }
-  return add_section(file, is_low ? "lowshelf" : "highshelf", frequency_hz, filter->gain_db, q);
+  return eq_add_section(file, is_low ? "lowshelf" : "highshelf", frequency_hz, filter->gain_db, q);
 }
 
 static Status
@@ -270,7 +140,7 @@ add_filter(EqFile* const file, const EqFilter* const filter)
 {
   switch (filter->kind) {
   case EQ_PEAK:
-    return add_section(file, "peaking", filter->frequency_hz, filter->gain_db, filter->q);
+    return eq_add_section(file, "peaking", filter->frequency_hz, filter->gain_db, filter->q);
   case EQ_LOWPASS:
     return add_pass(file, "lowpass", filter);
   case EQ_HIGHPASS:
@@ -283,9 +153,9 @@ add_filter(EqFile* const file, const EqFilter* const filter)
     return add_bandpass(file, filter);
   case EQ_NOTCH:
   case EQ_ALLPASS:
-    return add_effect(file, filter->kind == EQ_NOTCH ? "notch" : "allpass",
-                      (EqValue[3]){ { "frequency", filter->frequency_hz },
-                                    { "q", filter->q > 0.0 ? filter->q : NOTCH_Q } });
+    return eq_add_effect(file, filter->kind == EQ_NOTCH ? "notch" : "allpass",
+                         (EqValue[3]){ { "frequency", filter->frequency_hz },
+                                       { "q", filter->q > 0.0 ? filter->q : NOTCH_Q } });
   default:
     return add_shelf(file, filter);
   }
@@ -324,7 +194,7 @@ read_type(EqFile* const file, EqLine* const line, EqFilter* const filter)
       return STATUS_OK;
     }
   }
-  return refuse(file, "filters of type '%s' cannot be imported", filter->type);
+  return eq_refuse(file, "filters of type '%s' cannot be imported", filter->type);
 }
 
 static Status
@@ -342,7 +212,7 @@ read_params(EqFile* const file, EqLine* const line, EqFilter* const filter)
     } else if (eq_take_word(line, "BW")) {
       (void)eq_take_word(line, "Oct");
       if (!eq_take_number(line, &filter->octaves)) {
-        return refuse(file, "BW needs a number of octaves");
+        return eq_refuse(file, "BW needs a number of octaves");
       }
       (void)eq_take_word(line, "Oct");
     } else if (eq_take_word(line, "T60")) { // the target of REW; its choice is in Q
@@ -352,7 +222,7 @@ read_params(EqFile* const file, EqLine* const line, EqFilter* const filter)
     } else {
       char word[WORD_BYTES];
       (void)eq_take_any(line, word, sizeof(word));
-      return refuse(file, "'%s' is not understood", word);
+      return eq_refuse(file, "'%s' is not understood", word);
     }
   }
   return STATUS_OK;
@@ -366,34 +236,35 @@ check_filter(EqFile* const file, EqFilter* const filter)
   const bool is_first = filter->kind == EQ_LOWPASS_1 || filter->kind == EQ_HIGHPASS_1;
   const bool takes_gain = is_shelf || filter->kind == EQ_PEAK;
   if (filter->frequency_hz <= 0.0) {
-    return refuse(file, "'%s' needs Fc and a frequency", filter->type);
+    return eq_refuse(file, "'%s' needs Fc and a frequency", filter->type);
   }
   if (takes_gain && !filter->has_gain) {
-    return refuse(file, "'%s' needs Gain", filter->type);
+    return eq_refuse(file, "'%s' needs Gain", filter->type);
   }
   if (!takes_gain && filter->gain_db != 0.0) {
-    note(file, "the Gain of '%s' means nothing and is left out", filter->type);
+    eq_report(file, "the Gain of '%s' means nothing and is left out", filter->type);
   }
   if (filter->q < 0.0 || filter->octaves < 0.0 || filter->slope_db < 0.0) {
-    return refuse(file, "Q, BW and slope are above 0");
+    return eq_refuse(file, "Q, BW and slope are above 0");
   }
   if ((filter->slope_db > 0.0 && !is_shelf) || (filter->octaves > 0.0 && (is_shelf || is_first)) ||
       (filter->q > 0.0 && is_first) ||
       (filter->q > 0.0) + (filter->octaves > 0.0) + (filter->slope_db > 0.0) > 1) {
-    return refuse(file, "'%s' has a width that it cannot have, or more than one", filter->type);
+    return eq_refuse(file, "'%s' has a width that it cannot have, or more than one", filter->type);
   }
   if (filter->octaves > 0.0) { // the cookbook's definition, for the analog prototype
-    filter->q = rounded(0.5 / sinh(M_LN2 / 2.0 * filter->octaves));
+    filter->q = eq_rounded(0.5 / sinh(M_LN2 / 2.0 * filter->octaves));
     if (filter->frequency_hz > 4000.0) {
-      note(file, "BW is that of the analog filter; towards half the rate this one is narrower");
+      eq_report(file,
+                "BW is that of the analog filter; towards half the rate this one is narrower");
     }
   }
   if ((filter->kind == EQ_PEAK || filter->kind == EQ_ALLPASS) && filter->q <= 0.0) {
-    return refuse(file, "'%s' needs Q", filter->type);
+    return eq_refuse(file, "'%s' needs Q", filter->type);
   }
   if (is_shelf && filter->q > 0.0 && !strcasecmp(filter->type + 1, "SQ")) {
-    note(file, "Fc of '%c%c Q' is taken as the corner, as Equalizer APO does", filter->type[0],
-         filter->type[1]);
+    eq_report(file, "Fc of '%c%c Q' is taken as the corner, as Equalizer APO does", filter->type[0],
+              filter->type[1]);
   }
   return STATUS_OK;
 }
@@ -402,12 +273,12 @@ static Status
 read_filter(EqFile* const file, EqLine* const line)
 {
   EqFilter filter = { .kind = EQ_NONE };
-  name_nodes(file, "f");
+  eq_name_nodes(file, "f");
   if (eq_take_word(line, "OFF")) {
     return STATUS_OK;
   }
   if (!eq_take_word(line, "ON")) {
-    return refuse(file, "a filter is ON or OFF");
+    return eq_refuse(file, "a filter is ON or OFF");
   }
   Status status = read_type(file, line, &filter);
   if (status || filter.kind == EQ_NONE) {
@@ -428,12 +299,13 @@ read_preamp(EqFile* const file, EqLine* const line)
   double gain_db = 0.0;
   if (!eq_take_number(line, &gain_db) || (!eq_take_word(line, "dB") && !eq_is_at_end(line)) ||
       !eq_is_at_end(line)) {
-    return refuse(file, "Preamp needs a gain in dB");
+    return eq_refuse(file, "Preamp needs a gain in dB");
   }
-  for (unsigned c = 0; c < MAX_CHANNELS; ++c) {
+  for (unsigned c = 0; c < EQ_MAX_CHANNELS; ++c) {
     file->preamps_db[c] += file->channels >> c & 1U ? gain_db : 0.0;
     if (file->preamps_db[c] < -120.0 || file->preamps_db[c] > 40.0) {
-      return refuse(file, "Preamp is %g dB in all; gain takes -120 to 40 dB", file->preamps_db[c]);
+      return eq_refuse(file, "Preamp is %g dB in all; gain takes -120 to 40 dB",
+                       file->preamps_db[c]);
     }
   }
   return STATUS_OK;
@@ -451,9 +323,9 @@ channel_number(const char* const word)
   }
   char* end = NULL;
   const unsigned long number = strtoul(word, &end, 10);
-  return strcasecmp(word, "SUB") == 0                         ? 4U
-         : *word && !*end && number && number <= MAX_CHANNELS ? (unsigned)number
-                                                              : 0U;
+  return strcasecmp(word, "SUB") == 0                            ? 4U
+         : *word && !*end && number && number <= EQ_MAX_CHANNELS ? (unsigned)number
+                                                                 : 0U;
 }
 
 static Status
@@ -464,19 +336,19 @@ read_channels(EqFile* const file, EqLine* const line)
   while (eq_take_any(line, word, sizeof(word))) {
     const unsigned number = channel_number(word);
     if (!strcasecmp(word, "all")) {
-      file->channels = ALL_CHANNELS;
+      file->channels = EQ_ALL_CHANNELS;
     } else if (number) {
       file->channels |= 1ULL << (number - 1U);
       file->n_channels = number > file->n_channels ? number : file->n_channels;
     } else {
-      return refuse(file, "'%s' is no channel; 1 to %u, L R C LFE RL RR SL SR and all are", word,
-                    MAX_CHANNELS);
+      return eq_refuse(file, "'%s' is no channel; 1 to %u, L R C LFE RL RR SL SR and all are", word,
+                       EQ_MAX_CHANNELS);
     }
     if (number > 2U && !(*word >= '0' && *word <= '9')) {
-      note(file, "channel %s is taken as %u", word, number);
+      eq_report(file, "channel %s is taken as %u", word, number);
     }
   }
-  return file->channels ? STATUS_OK : refuse(file, "Channel needs a channel, or all");
+  return file->channels ? STATUS_OK : eq_refuse(file, "Channel needs a channel, or all");
 }
 
 static Status
@@ -484,18 +356,18 @@ read_delay(EqFile* const file, EqLine* const line)
 {
   double time = 0.0;
   if (!eq_take_number(line, &time) || time < 0.0 || time > 60000.0) {
-    return refuse(file, "Delay needs 0 to 60000 ms, or samples");
+    return eq_refuse(file, "Delay needs 0 to 60000 ms, or samples");
   }
   const bool is_frames = eq_take_word(line, "samples");
   if (!is_frames && !eq_take_word(line, "ms")) {
-    return refuse(file, "Delay needs ms or samples behind its number");
+    return eq_refuse(file, "Delay needs ms or samples behind its number");
   }
   char digits[NUMBER_BYTES];
   char text[96];
   snprintf(text, sizeof(text), "delay time=%s%s mix=100%% feedback=0%%",
            number_print(is_frames ? rint(time) : time, digits), is_frames ? "frames" : "ms");
-  name_nodes(file, "d");
-  return add_node(file, strdup(text));
+  eq_name_nodes(file, "d");
+  return eq_add_node(file, strdup(text));
 }
 
 static Status
@@ -503,10 +375,10 @@ read_convolution(EqFile* const file, EqLine* const line)
 {
   char* text = NULL;
   if (eq_is_at_end(line)) {
-    return refuse(file, "Convolution needs the name of a file");
+    return eq_refuse(file, "Convolution needs the name of a file");
   }
   if (!text_is_printable(line->at)) {
-    return refuse(file, "the file's name is not UTF-8, or has control characters");
+    return eq_refuse(file, "the file's name is not UTF-8, or has control characters");
   }
   char* const quoted = malloc(rack_quote(line->at, NULL));
   if (quoted) {
@@ -516,8 +388,8 @@ read_convolution(EqFile* const file, EqLine* const line)
     }
   }
   free(quoted);
-  name_nodes(file, "c");
-  return add_node(file, text);
+  eq_name_nodes(file, "c");
+  return eq_add_node(file, text);
 }
 
 // ---- curves ----
@@ -528,19 +400,19 @@ read_points(EqFile* const file, EqLine* const line, EqPoint* const points, uint3
   for (; !eq_is_at_end(line); ++*n_points) {
     EqPoint* const point = &points[*n_points];
     if (*n_points == MAX_POINTS) {
-      return refuse(file, "GraphicEQ has more than %u points", MAX_POINTS);
+      return eq_refuse(file, "GraphicEQ has more than %u points", MAX_POINTS);
     }
     if (!eq_take_number(line, &point->frequency_hz) || !eq_take_number(line, &point->gain_db) ||
         point->frequency_hz <= 0.0 || fabs(point->gain_db) > 100.0) {
-      return refuse(file, "point %u of GraphicEQ is no frequency and gain", *n_points + 1U);
+      return eq_refuse(file, "point %u of GraphicEQ is no frequency and gain", *n_points + 1U);
     }
     if (*n_points && point->frequency_hz <= point[-1].frequency_hz) {
-      return refuse(file, "point %u of GraphicEQ has no higher frequency than the one before",
-                    *n_points + 1U);
+      return eq_refuse(file, "point %u of GraphicEQ has no higher frequency than the one before",
+                       *n_points + 1U);
     }
     line->at += strspn(line->at, " \t;");
   }
-  return *n_points ? STATUS_OK : refuse(file, "GraphicEQ has no points");
+  return *n_points ? STATUS_OK : eq_refuse(file, "GraphicEQ has no points");
 }
 
 static Status
@@ -548,20 +420,22 @@ add_curve(EqFile* const file, const EqPoint* const points, const uint32_t n_poin
 {
   EqCurve curve;
   eq_curve_fit(points, n_points, &curve);
-  name_nodes(file, "g");
-  Status status = add_effect(file, "gain", (EqValue[3]){ { "gain", rounded(curve.gain_db) } });
+  eq_name_nodes(file, "g");
+  Status status =
+      eq_add_effect(file, "gain", (EqValue[3]){ { "gain", eq_rounded(curve.gain_db) } });
   for (uint32_t k = 0; !status && k < EQ_CURVE_FILTERS; ++k) {
     const char* const effect = !k                           ? "lowshelf"
                                : k == EQ_CURVE_FILTERS - 1U ? "highshelf"
                                                             : "peaking";
-    status = add_section(file, effect, rounded(curve.frequency_hz[k]), rounded(curve.gains_db[k]),
-                         rounded(curve.q[k]));
+    status = eq_add_section(file, effect, eq_rounded(curve.frequency_hz[k]),
+                            eq_rounded(curve.gains_db[k]), eq_rounded(curve.q[k]));
   }
   if (!status && curve.worst_db > GOOD_FIT_DB) {
-    note(file,
-         "the filters differ from the curve by up to %.1f dB, at %.0f Hz; a ParametricEQ of it "
-         "would be exact",
-         curve.worst_db, curve.worst_at_hz);
+    eq_report(
+        file,
+        "the filters differ from the curve by up to %.1f dB, at %.0f Hz; a ParametricEQ of it "
+        "would be exact",
+        curve.worst_db, curve.worst_at_hz);
   }
   return status;
 }
@@ -588,15 +462,16 @@ static Status
 refuse_statement(EqFile* const file, EqLine* const line)
 {
   (void)line;
-  return refuse(file, "this statement of Equalizer APO cannot be imported; leave it out, or import "
-                      "the file that it includes");
+  return eq_refuse(file,
+                   "this statement of Equalizer APO cannot be imported; leave it out, or import "
+                   "the file that it includes");
 }
 
 static Status
 leave_out(EqFile* const file, EqLine* const line)
 {
   (void)line;
-  note(file, "a rack has no devices and stages: the lines below are imported in any case");
+  eq_report(file, "a rack has no devices and stages: the lines below are imported in any case");
   return STATUS_OK;
 }
 
@@ -658,7 +533,7 @@ read_line(EqFile* const file, char* const text)
   }
   file->is_rew = file->is_rew || eq_take_word(&line, "Filter Settings file");
   if (!file->is_rew || file->has_statement) {
-    note(file, "this line is not understood and left out");
+    eq_report(file, "this line is not understood and left out");
   }
   return STATUS_OK;
 }
@@ -675,69 +550,6 @@ read_lines(EqFile* const file, char* text)
   return status;
 }
 
-// ---- the rack ----
-
-static bool
-is_same_for_all(const EqFile* const file)
-{
-  bool is_same = true;
-  for (unsigned c = 1; c < MAX_CHANNELS; ++c) {
-    is_same = is_same && file->preamps_db[c] == file->preamps_db[0];
-  }
-  for (size_t n = 0; n < file->n_nodes; ++n) {
-    is_same = is_same && file->nodes[n].channels == ALL_CHANNELS;
-  }
-  return is_same;
-}
-
-/// Print one chain: of all channels, or of one.
-static void
-print_chain(const EqFile* const file, const unsigned channel, const bool is_alone, FILE* const out)
-{
-  char digits[NUMBER_BYTES];
-  char head[24] = "";
-  const char* between = "chain ";
-  if (!is_alone) {
-    fprintf(out, "chain in:%u", channel + 1U);
-    snprintf(head, sizeof(head), "ch%u_", channel + 1U);
-    between = " |\n  ";
-  }
-  if (file->preamps_db[channel] != 0.0) {
-    fprintf(out, "%s%spreamp: gain %sdB", between, head,
-            number_print(file->preamps_db[channel], digits));
-    between = " |\n  ";
-  }
-  for (size_t n = 0; n < file->n_nodes; ++n) {
-    if (file->nodes[n].channels >> channel & 1U) {
-      fprintf(out, "%s%s%s: %s", between, head, file->nodes[n].name, file->nodes[n].text);
-      between = " |\n  ";
-    }
-  }
-  if (!is_alone) {
-    fprintf(out, " |\n  out:%u", channel + 1U);
-  }
-  fputc('\n', out);
-}
-
-static Status
-print_rack(const EqFile* const file, char** const rack)
-{
-  size_t n_bytes = 0;
-  FILE* const out = open_memstream(rack, &n_bytes);
-  if (!out) {
-    return error_set(file->error, STATUS_NO_MEM, "%.200s: out of memory", file->name);
-  }
-  const bool is_alone = is_same_for_all(file);
-  const unsigned n_chains = is_alone ? 1U : file->n_channels > 2U ? file->n_channels : 2U;
-  for (unsigned c = 0; c < n_chains; ++c) {
-    print_chain(file, c, is_alone, out);
-  }
-  const bool failed = ferror(out);
-  return fclose(out) || failed
-             ? error_set(file->error, STATUS_NO_MEM, "%.200s: out of memory", file->name)
-             : STATUS_OK;
-}
-
 Status
 eq_file_to_rack(const char* const text, const char* const name, EqNote* const notes,
                 void* const context, char** const rack, Error* const error)
@@ -747,19 +559,19 @@ eq_file_to_rack(const char* const text, const char* const name, EqNote* const no
                   .context = context,
                   .error = error,
                   .decimal = eq_decimal(text),
-                  .channels = ALL_CHANNELS };
+                  .channels = EQ_ALL_CHANNELS };
   char* const copy = strdup(text);
   char* made = NULL;
   Status status = copy ? read_lines(&file, copy) : STATUS_NO_MEM;
   bool is_empty = !file.n_nodes;
-  for (unsigned c = 0; c < MAX_CHANNELS; ++c) {
+  for (unsigned c = 0; c < EQ_MAX_CHANNELS; ++c) {
     is_empty = is_empty && file.preamps_db[c] == 0.0;
   }
   if (!status && is_empty) {
     status = error_set(error, STATUS_FILE, "%.200s: no filter in it", name);
   }
   if (!status) {
-    status = print_rack(&file, &made);
+    status = eq_print_rack(&file, &made);
   }
   if (status) {
     free(made);

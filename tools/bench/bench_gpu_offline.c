@@ -74,8 +74,8 @@ typedef struct Grid {
 enum { GRID_FIR, GRID_FUSED, GRID_IIR, GRID_API, N_GRIDS };
 static const char* const grid_names[] = { "fir", "fused", "iir", "api", NULL };
 
-static const double fir_hz[N_FIRS] = { 1000.0, 5000.0, 1500.0, 1800.0,
-                                       1850.0 }; // 101 taps, 102 ...
+// 101 taps, 102 ...
+static const double fir_hz[N_FIRS] = { 1000.0, 5000.0, 1500.0, 1800.0, 1850.0 };
 
 #define FIR(hz, taps)           "fir frequency=" hz "Hz taps=" taps " compensate=off"
 #define CHEBYSHEV(effect, hz)   effect " " hz "Hz order=2 type=chebyshev1 ripple=0.1dB"
@@ -228,12 +228,6 @@ play_part(const Offline* const offline, BenchRack* const rack, const Way* const 
   return status;
 }
 
-static uint32_t
-least(const uint32_t a, const uint32_t b)
-{
-  return a < b ? a : b;
-}
-
 static Status
 play_block(Offline* const offline, BenchRack* const rack, const Way* const way, const size_t block,
            Error* const error)
@@ -241,8 +235,9 @@ play_block(Offline* const offline, BenchRack* const rack, const Way* const way, 
   const uint32_t n_frames = bench_signal_frames(&offline->memory.signal, block);
   Status status = way->copies ? submit_copy(offline, block, 0U, error) : STATUS_OK;
   for (uint32_t done = 0; !status && done < n_frames; done += way->part_frames) {
-    status =
-        play_part(offline, rack, way, block, done, least(n_frames - done, way->part_frames), error);
+    const uint32_t rest = n_frames - done;
+    status = play_part(offline, rack, way, block, done,
+                       rest < way->part_frames ? rest : way->part_frames, error);
   }
   return status || !way->copies ? status : submit_copy(offline, block, 1U, error);
 }
@@ -507,29 +502,20 @@ memory_free(const Device* const device, Memory* const memory)
 
 // ---- the grids ----
 
+/// A signal that is cut into pieces is played on the device only.
 static Status
-measure_whole_signal(Offline* const offline, Error* const error)
+measure_signal(Offline* const offline, const BenchSignal* const signal, Error* const error)
 {
-  Status status = memory_new(offline->device, &offline->whole, &offline->memory, error);
-  if (!status) {
+  const bool is_cut = signal != &offline->whole;
+  Status status = memory_new(offline->device, signal, &offline->memory, error);
+  if (!status && !is_cut) {
     status = measure_cpu(offline, error);
   }
   if (!status) {
     status = measure_resident(offline, error);
   }
-  if (!status) {
+  if (!status && !is_cut) {
     status = measure_worker(offline, error);
-  }
-  memory_free(offline->device, &offline->memory);
-  return status;
-}
-
-static Status
-measure_cut_signal(Offline* const offline, const BenchSignal* const cut, Error* const error)
-{
-  Status status = memory_new(offline->device, cut, &offline->memory, error);
-  if (!status) {
-    status = measure_resident(offline, error);
   }
   memory_free(offline->device, &offline->memory);
   return status;
@@ -561,11 +547,11 @@ measure(Offline* const offline, const Grid* const grid, const double seconds,
   offline->reference = malloc(offline->whole.n_bytes);
   Status status = offline->reference ? STATUS_OK : error_set(error, STATUS_NO_MEM, "out of memory");
   if (!status) {
-    status = measure_whole_signal(offline, error);
+    status = measure_signal(offline, &offline->whole, error);
   }
   if (!status && n_cuts > 1U) {
     const BenchSignal cut = bench_signal(n_frames, n_channels, n_cuts, grid->run_in, block);
-    status = measure_cut_signal(offline, &cut, error);
+    status = measure_signal(offline, &cut, error);
   }
   free(offline->reference);
   offline->reference = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Open a device, close it, compile for it.
+// Open and close a device, and compile kernels for it.
 
 #include "device.h"
 
@@ -93,7 +93,7 @@ device_kernel(Device* const device, const char* const file, const char* const en
 
 // ---- devices ----
 
-/// The best of an API's devices: a GPU before others, then the one with the most memory.
+/// The best device of an API: GPUs before others, then the one with the most memory.
 static Status
 find_best(const GpuApi* const api, uint32_t* const index, GpuDeviceInfo* const info,
           Error* const error)
@@ -139,7 +139,8 @@ find_device(const GpuApi* const api, const DeviceChoice* const choice, uint32_t*
   return api->describe(choice->index, info, error);
 }
 
-/// Whether Linux has a driver for any GPU: opening those of CUDA and OpenCL takes time and memory.
+/// True if Linux has a driver for any GPU.  This check saves the time and memory of opening CUDA
+/// and OpenCL.
 static bool
 may_have_gpu(void)
 {
@@ -169,8 +170,8 @@ find_asked(const DeviceChoice* const choice, const GpuApi** const api, uint32_t*
                    engine_backend_names[choice->api]);
 }
 
-/// The first API with a GPU.  For tests WARPRACK_AUTO_GPU=none disables GPUs and =any takes
-/// other devices for one.
+/// Find the first API with a GPU.  For tests: WARPRACK_AUTO_GPU=none ignores all GPUs, and =any
+/// accepts other devices as a GPU.
 static Status
 find_gpu(const DeviceChoice* const choice, const GpuApi** const api, uint32_t* const index,
          GpuDeviceInfo* const info, Error* const error)
@@ -205,7 +206,7 @@ detach(Backend* const self)
 {
   Device* const device = (Device*)self;
   if (device_is_stuck(device)) {
-    return; // it may still write there
+    return; // the device may still write to the region
   }
   if (device->h_region) {
     device->api->host_free(device->h_region);
@@ -229,7 +230,7 @@ attach(Backend* const self, void* const region, const size_t n_bytes, Error* con
   Device* const device = (Device*)self;
   detach(self);
   if (!device->info.reaches_host) {
-    return STATUS_OK; // its stages copy
+    return STATUS_OK; // its stages copy the rows
   }
   const Status status =
       device->api->host_register(device->gpu, region, n_bytes, &device->h_region, error);
@@ -293,7 +294,8 @@ device_backend_new(const DeviceChoice* const choice, Backend** const backend, Er
   return STATUS_OK;
 }
 
-/// Devices that are stuck, with all that they hold: never freed, and never lost sight of.
+/// Devices that are stuck, with everything they hold: never freed, and kept in a list so that leak
+/// checkers see them.
 static Device* left_behind;
 
 bool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Sections, filters and units for fx_cascade.cu, which has the method: what one thread does.
+  The code of one thread for fx_cascade.cu: sections, filters and units.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_H
 #define WARPRACK_DSP_GPU_KERNELS_CASCADE_H
@@ -13,7 +13,7 @@
 #define PARAM_FADE_FRAMES 2
 #define PARAM_ROWS        3
 
-// A unit, then ROW_WORDS for each section of the filter that sounds, and for each of the next one
+// A unit, then ROW_WORDS for each section of the active filter, then for each section of the next
 #define STATE_VERSION   1
 #define STATE_FADE_LEFT 2
 #define STATE_ROWS      16
@@ -32,13 +32,13 @@
 #define ROW_WORDS         20
 #define ROW_QUADS         (ROW_WORDS / 4)
 
-// States below this become zero at the end of a tile: no output knows, and tails end.
+// States below this become zero at the end of a tile: outputs do not change, and tails end.
 #define SMALLEST_STATE 1e-25f
 
 // ---- a section ----
 
 typedef struct Section {
-  float2 s, r, b0, cv, cd; // .x, and .y that was rounded off
+  float2 s, r, b0, cv, cd; // .x, and its rounding error in .y
   float2 v, d;             // state
 } Section;
 
@@ -76,7 +76,7 @@ section_store(GLOBAL f32* const row, const Section section)
   ((GLOBAL float4*)row)[ROW_V / 4] = F4(v.x, v.y, d.x, d.y);
 }
 
-// The state after a frame.  v.y gathers what is rounded off; it is put in order by section_store().
+// The state after a frame. v.y collects rounding errors; section_store() normalises the sum.
 DEVICE void
 section_step(Section* const section, const float2 x)
 {
@@ -94,7 +94,7 @@ section_step(Section* const section, const float2 x)
   section->d = exact_sum_ordered(next.x, rest);
 }
 
-// Output of a frame, after its step; d: from before the step.
+// Output of a frame, after its step; d: its value before the step.
 DEVICE float2
 section_out(const Section section, const float2 x, const float2 d)
 {
@@ -110,7 +110,7 @@ section_out(const Section section, const float2 x, const float2 d)
   return F2(all.x, rest + (of_x.y + of_v.y + of_d.y) + (two.y + all.y));
 }
 
-// The same, rounded.
+// The same, rounded to one float.
 DEVICE f32
 section_out_rounded(const Section section, const float2 x, const float2 d)
 {
@@ -124,17 +124,17 @@ section_out_rounded(const Section section, const float2 x, const float2 d)
 typedef struct Tiles {
   LOCAL_POINTER f32* in;
   LOCAL_POINTER f32* out;
-  LOCAL_POINTER f32* rest; // between two sections: what does not fit into `out`
+  LOCAL_POINTER f32* rest; // beside `out`, between two sections: the rounding errors
 } Tiles;
 
-// What section `s` of a filter reads: the first `in`, the others out + rest.
+// The input of section `s` of a filter: `in` for the first, out + rest for the others.
 DEVICE LOCAL_POINTER const f32*
 read_by(const Tiles tiles, const u32 s)
 {
   return s == 0 ? tiles.in : tiles.out;
 }
 
-// A section that is not the last one.
+// Run a section that is not the last one.
 DEVICE void
 section_run(Section* const section, const Tiles tiles, const u32 s, const u32 first, const u32 end)
 {
@@ -149,17 +149,17 @@ section_run(Section* const section, const Tiles tiles, const u32 s, const u32 fi
   }
 }
 
-// The last section; true when an output is not finite.
+// Run the last section; returns true if an output is not finite.
 DEVICE u32
 section_run_last(Section* const section, const Tiles tiles, const u32 s, const u32 first,
                  const u32 end)
 {
   LOCAL_POINTER const f32* const from = read_by(tiles, s);
   u32 is_bad = 0;
-  f32 ahead = first < end ? from[first] : 0.0f; // read a frame ahead of its use
+  f32 ahead = first < end ? from[first] : 0.0f; // read one frame before its use
   for (u32 i = first; i < end; ++i) {
     const float2 x = F2(ahead, s == 0 ? 0.0f : tiles.rest[i]);
-    ahead = i + 1 < end ? from[i + 1] : 0.0f; // what is behind may be another thread's
+    ahead = i + 1 < end ? from[i + 1] : 0.0f; // memory behind it may belong to another thread
     const float2 d = section->d;
     section_step(section, x);
     const f32 y = section_out_rounded(*section, x, d);
@@ -171,7 +171,7 @@ section_run_last(Section* const section, const Tiles tiles, const u32 s, const u
 
 // ---- a unit ----
 
-// The node's present design.
+// The node's current design.
 DEVICE void
 take_design(const Stage stage, const u32 s, GLOBAL f32* const row)
 {
@@ -194,7 +194,8 @@ unit_begin(const Stage stage, const u32 n_sections)
   state[STATE_FADE_LEFT] = F32_OF_BITS(0U);
 }
 
-// How far two sections ring alike, 0 to 1: the cosine between exp(p t) and exp(q t) as vectors.
+// Similarity of the impulse responses of two sections, 0 to 1: the cosine between exp(p t) and
+// exp(q t) as vectors.
 DEVICE f32
 overlap(GLOBAL const f32* const p, GLOBAL const f32* const q)
 {
@@ -203,8 +204,8 @@ overlap(GLOBAL const f32* const p, GLOBAL const f32* const q)
   return SQRT(4.0f * p[ROW_SIGMA] * q[ROW_SIGMA] / (sum * sum + apart * apart));
 }
 
-// Start the next filter with as much of the state as their resonances overlap; returns the frames
-// until it has taken over.  dsp_cpu/cascade.c says why.
+// Start the next filter from the old state times the similarity of the filters; returns the frames
+// until the fade ends. dsp_cpu/cascade.c gives the reason.
 DEVICE u32
 fade_begin(const Stage stage, const u32 n_sections)
 {
@@ -237,7 +238,8 @@ fade_end(GLOBAL f32* const state, const u32 n_sections)
   }
 }
 
-// Fade `out` to the next filter's signal, which is in `in`; `left` frames before the end.
+// Cross-fade `out` to the next filter, whose output is in `in`; `left` frames remain until the
+// fade ends.
 DEVICE void
 fade_mix(const Tiles tiles, const u32 first, const u32 end, const u32 left, const u32 fade_frames)
 {
@@ -252,8 +254,8 @@ fade_mix(const Tiles tiles, const u32 first, const u32 end, const u32 left, cons
   }
 }
 
-// Before frames of unit 0 of the stage are run: begin the unit, and a fade when the design is
-// another one.  Returns the frames until the next filter has taken over, 0: only the old one runs.
+// Call before running frames of unit 0 of the stage: initialises a new unit, and starts a fade if
+// the design has changed.  Returns the frames until the fade ends, 0: only the old filter runs.
 DEVICE u32
 unit_prepare(const Stage stage, const u32 n_sections)
 {
@@ -268,7 +270,7 @@ unit_prepare(const Stage stage, const u32 n_sections)
   return BITS_OF_F32(state[STATE_FADE_LEFT]);
 }
 
-// After n_frames of a fade that had `left` to go.
+// Advance by n_frames a fade that had `left` frames to go.
 DEVICE void
 fade_advance(GLOBAL f32* const state, const u32 n_sections, const u32 left, const u32 n_frames)
 {
@@ -278,7 +280,7 @@ fade_advance(GLOBAL f32* const state, const u32 n_sections, const u32 left, cons
   state[STATE_FADE_LEFT] = F32_OF_BITS(left - n_frames);
 }
 
-// Where the next filter runs: its output takes the place of the input.
+// Tiles of the next filter: its output replaces the input.
 DEVICE Tiles
 tiles_of_next(const Tiles tiles)
 {

@@ -2,22 +2,22 @@
 /*
   fx_cascade.cu with one group for each channel: for few channels and long blocks.
 
-  Method: a scan over time.  A section is linear, so its state behind a chunk of frames is what the
-  chunk makes of silence before it, plus what a chunk without input makes of the state before.  Each
-  thread has a chunk of its own and goes through it twice: from silence, which after
-  log2(GROUP_SIZE) steps of all threads gives every chunk its true first state (W. D. Hillis and G.
-  L. Steele, "Data Parallel Algorithms", Communications of the ACM 29(12), 1986); and from there,
-  with the arithmetic of the other form.  The sections of a filter, and the filters of a chain,
-  follow each other.
+  Method: a scan over time.  A section is linear, so its state after a chunk of frames is the sum
+  of two: the state that the chunk produces from a zero state, and the state that a silent chunk
+  produces from the previous state.  Each thread has its own chunk and runs it twice: first from a
+  zero state, after which log2(GROUP_SIZE) steps of all threads give every chunk its true first
+  state (W. D. Hillis and G. L. Steele, "Data Parallel Algorithms", Communications of the ACM
+  29(12), 1986); then from that state, with the arithmetic of cascade_channels.h.  The sections of
+  a filter, and the filters of a chain, run one after the other.
 
-  A third time through as many frames, of silence, tells what a chunk makes of the states (1, 0) and
-  (0, 1).  So each section is 125 instructions for each frame of a chunk, 1/128 of the frames, and
-  some 2,000 for the scan.  3 tiles and the scan take 27 KB of local memory.
+  A third run over as many silent frames computes the effect of a chunk on the states (1, 0) and
+  (0, 1).  So each section takes 125 instructions for each frame of a chunk, 1/128 of the frames,
+  and some 2,000 for the scan.  3 tiles and the scan take 27 KB of local memory.
 
-  Errors, with u of fx_cascade.cu: what a chunk makes of a state is known to some 60 u u after 17
-  frames, and squared 7 times to 3e-11.  A tile of 2048 frames takes 1.7e-3 off a resonance with a Q
-  of 200 at 10 Hz and 192 kHz, more off all others: 2e-8 of the output at worst, on top of what
-  fx_cascade.cu adds up.
+  Errors, with u of fx_cascade.cu: the effect of a chunk on a state has an error of some 60 u u
+  after 17 frames, and of 3e-11 after 7 squarings.  A tile of 2048 frames takes 1.7e-3 off a
+  resonance with a Q of 200 at 10 Hz and 192 kHz, more off all others: 2e-8 of the output at worst,
+  on top of what fx_cascade.cu adds up.
 */
 #ifndef WARPRACK_DSP_GPU_KERNELS_CASCADE_SPREAD_H
 #define WARPRACK_DSP_GPU_KERNELS_CASCADE_SPREAD_H
@@ -51,13 +51,13 @@ pair_products(const float2 a, const float2 b, const float2 c, const float2 d)
   return pair_sum(pair_product(a, b), pair_product(c, d));
 }
 
-// ---- states, and what frames without input make of them ----
+// ---- states, and the effect of silent frames on them ----
 
 typedef struct State {
   float2 v, d;
 } State;
 
-// The states that become of (1, 0) and of (0, 1).
+// The states that (1, 0) and (0, 1) become after a chunk: a 2 x 2 matrix.
 typedef struct Turn {
   State of_v, of_d;
 } Turn;
@@ -98,7 +98,7 @@ state_of(const Section section)
   return state;
 }
 
-// Threads show each other their states: shared has 4 * GROUP_SIZE words.
+// Publish the thread's state to the group: shared has 4 * GROUP_SIZE words.
 DEVICE void
 state_show(LOCAL_POINTER f32* const shared, const State state)
 {
@@ -120,8 +120,8 @@ state_shown(LOCAL_POINTER const f32* const shared, const u32 thread)
 // ---- chunks ----
 
 typedef struct Chunk {
-  u32 first, end; // the thread's; none behind the last frame
-  u32 n_frames;   // of a whole one; odd: threads are in banks of their own
+  u32 first, end; // of the thread; empty behind the last frame
+  u32 n_frames;   // of a whole chunk; odd: threads use different banks
 } Chunk;
 
 DEVICE Chunk
@@ -134,7 +134,7 @@ chunk_of(const u32 first, const u32 end)
   return chunk;
 }
 
-// What a chunk without input makes of a state.
+// The effect of a silent chunk on a state.
 DEVICE Turn
 chunk_turn(Section section, const Chunk chunk, LOCAL_POINTER f32* const shared)
 {
@@ -152,7 +152,8 @@ chunk_turn(Section section, const Chunk chunk, LOCAL_POINTER f32* const shared)
   return turn;
 }
 
-// The section's state before the thread's chunk; `section` has the one before the first chunk.
+// Compute the section's state before the thread's chunk; `section` has the state before the first
+// chunk.
 DEVICE State
 state_before(const Section section, const Tiles tiles, const u32 s, const Chunk chunk,
              LOCAL_POINTER f32* const shared)
@@ -173,7 +174,7 @@ state_before(const Section section, const Tiles tiles, const u32 s, const Chunk 
     if (LOCAL_ID >= step) {
       behind = state_sum(behind, turned(turn, state_shown(shared, LOCAL_ID - step)));
     }
-    BARRIER(); // all have looked
+    BARRIER(); // all have read
     turn = turned_twice(turn);
   }
   state_show(shared, behind);
@@ -185,7 +186,8 @@ state_before(const Section section, const Tiles tiles, const u32 s, const Chunk 
 
 // ---- a unit, by the group ----
 
-// Frames [first, end) of a filter; true when an output of the thread's chunk is not finite.
+// Run frames [first, end) of a filter; returns true if an output of the thread's chunk is not
+// finite.
 DEVICE u32
 filter_run(GLOBAL f32* const rows, const u32 n_sections, const Tiles tiles, const u32 first,
            const u32 end, LOCAL_POINTER f32* const shared)
@@ -204,13 +206,13 @@ filter_run(GLOBAL f32* const rows, const u32 n_sections, const Tiles tiles, cons
       is_bad = section_run_last(&section, tiles, s, chunk.first, chunk.end);
     }
     if (chunk.first < chunk.end && chunk.end == end) {
-      section_store(row, section); // all have loaded it, before the barriers of the scan
+      section_store(row, section); // all have loaded the row before the barriers of the scan
     }
   }
   return is_bad;
 }
 
-// n frames of unit 0 of the stage; true when an output of this thread is not finite.
+// Run n frames of unit 0 of the stage; returns true if an output of this thread is not finite.
 DEVICE u32
 unit_run(const Stage stage, const Tiles tiles, const u32 n, LOCAL_POINTER f32* const shared)
 {
@@ -222,7 +224,7 @@ unit_run(const Stage stage, const Tiles tiles, const u32 n, LOCAL_POINTER f32* c
     if (LOCAL_ID == 0) {
       unit_prepare(stage, n_sections);
     }
-    BARRIER(); // all see what it wrote; and the filter's barriers come before it writes again
+    BARRIER(); // all threads see its words, and the filter's barriers precede the next write
     const u32 left = BITS_OF_F32(state[STATE_FADE_LEFT]);
     const u32 end = left > 0 ? min(n, done + left) : n;
     const u32 n_filters = left > 0 ? 2 : 1;
@@ -244,7 +246,7 @@ unit_run(const Stage stage, const Tiles tiles, const u32 n, LOCAL_POINTER f32* c
   return is_bad;
 }
 
-// True in all threads when it is in one.
+// True in all threads if it is true in one.
 DEVICE u32
 in_any(const u32 is_bad, LOCAL_POINTER u32* const flag)
 {
@@ -257,13 +259,13 @@ in_any(const u32 is_bad, LOCAL_POINTER u32* const flag)
   }
   BARRIER();
   const u32 any = flag[0];
-  BARRIER(); // all have looked
+  BARRIER(); // all have read
   return any;
 }
 
 // ---- a chain of units ----
 
-// The output of one unit to the input of the next, which becomes unit 0 of the stage.
+// Make the output of one unit the input of the next, which becomes unit 0 of the stage.
 DEVICE void
 pass_on(const Stage stage, const Tiles tiles, const u32 at, const u32 n)
 {
@@ -275,8 +277,8 @@ pass_on(const Stage stage, const Tiles tiles, const u32 at, const u32 n)
   }
 }
 
-// Frames [at, at + n) of the chain that begins with unit 0 of the stage.  silenced: a bit for each
-// of its units that had an output that is not finite; returns it with the new ones.
+// Run frames [at, at + n) of the chain that begins with unit 0 of the stage. silenced: a bit for
+// each of its units that had a non-finite output; returns it with the new bits.
 DEVICE u32
 chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silenced,
           LOCAL_POINTER u32* const scratch)
@@ -290,7 +292,7 @@ chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silence
       unit_reset(stage, 0);
     }
     silenced |= is_bad ? bit : 0;
-    if (silenced & bit) { // also when it has begun anew since: not before the next block
+    if (silenced & bit) { // also after its reset: the unit plays again with the next block
       unit_state(stage, 0)[0] = 0.0f;
       for (u32 i = LOCAL_ID; i < n; i += GROUP_SIZE) {
         tiles.out[i] = 0.0f;
@@ -312,7 +314,7 @@ chain_run(Stage stage, const Tiles tiles, const u32 at, const u32 n, u32 silence
 DEVICE void
 group_run(Stage stage, const Tiles tiles, LOCAL_POINTER u32* const scratch)
 {
-  stage.first_unit += GROUP_X * UNIT_WORDS; // unit 0 is the group's
+  stage.first_unit += GROUP_X * UNIT_WORDS; // unit 0 becomes the unit of the group
   const Input input = unit_input(stage, 0, 0);
   GLOBAL f32* const out = unit_out(stage, 0, 0);
   u32 silenced = 0;

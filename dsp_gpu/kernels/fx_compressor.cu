@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// compressor: dsp_cpu/fx_compressor.c has the method.  One group for each unit, see sidechain.h.
+// compressor: the method is in dsp_cpu/fx_compressor.c.  One group for each unit, see sidechain.h.
 
 #include "sidechain.h"
 
@@ -8,9 +8,9 @@
 #define float_from_bits(x) F32_OF_BITS(x)
 #include "dsp_cpu/shared/decibel.h"
 
-#define LOUDEST 1e15f // 300 dB; a square beyond float would stay in the mean for ever
+#define LOUDEST 1e15f // 300 dB; an infinite square would stay in the mean for ever
 
-// The first parameters are the ramps' targets.
+// The first parameters are the targets of the ramps.
 #define ATTACK       0
 #define RELEASE      1
 #define THRESHOLD_DB 2
@@ -21,7 +21,8 @@
 #define N_RAMPS      7
 
 #define PARAM_RAMP_FRAMES 7
-#define PARAM_RMS_PART    8 // of the way to a square that the mean goes in a frame; 0: no mean
+// Step of the running mean per frame, as a fraction of the distance; 0: no mean.
+#define PARAM_RMS_PART 8
 
 #define STATE_REDUCTION   1
 #define STATE_MEAN_SQUARE 3
@@ -32,7 +33,7 @@ DEVICE f32
 curve(const f32 power, const f32 threshold_db, const f32 slope, const f32 knee_db)
 {
   const f32 over = decibel_from_power(power) - threshold_db;
-  const f32 knee = FMAX(knee_db, 1e-6f); // no division by a hard knee's 0
+  const f32 knee = FMAX(knee_db, 1e-6f); // avoids a division by 0
   const f32 above = over + 0.5f * knee;
   const f32 bent = FMIN(FMAX(above, 0.0f), knee);
   const f32 straight = FMAX(above - knee, 0.0f);

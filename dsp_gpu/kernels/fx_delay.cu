@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  delay: echoes, as dsp_cpu/fx_delay.c has them.  A group takes one line, or the two that a pair of
-  channels feeds in turn (N_LINES), and goes through the block in spans: no longer than the shorter
-  delay, so that a span reads nothing which it has still to write, than the rest of a cross-fade,
-  and than the group, in which a thread has one frame.  In y, pair of channels of the unit.
+  delay: echoes; the method is in dsp_cpu/fx_delay.c.  A group runs one line, or the two lines of a
+  ping-pong pair (N_LINES), and processes the block in spans.  A span is no longer than the shorter
+  delay, so that it reads only frames that are already written, than the rest of a cross-fade, and
+  than the group, which has one thread for each frame.  Groups in y: pairs of channels of the unit.
 
-  The low-pass in the loop is recursive.  A frame moves its state y by share * (x - y), with share =
-  1 - pole; of what is left after two frames in a row each keeps its 1 - share; so a span is a scan.
-  It runs on what x differs by from the state at the start of the span.  That keeps the gain at low
-  frequencies exact, where the loop gains most: rounding is then of the differences, which are small
-  there.  The state is two floats: what a span adds may be a thousandth of it.
+  The low-pass in the loop is recursive.  A frame moves its state y by share * (x - y), with share
+  = 1 - pole; the remainders 1 - share of successive frames multiply, so a span is a scan.  The
+  scan works on the difference between x and the state at the start of the span.  This keeps the
+  gain exact at low frequencies, where the loop gain is highest: only the differences, which are
+  small there, are rounded.  The state is two floats, since a span may change it by a thousandth
+  only.
 
-  Limited by latency: two barriers for each span, and as many as log2 of its frames for the low-pass
-  (which 20 kHz leaves out).  A delay of a few frames has as many spans as a block has of these few.
-  Local memory: 4 KB.
+  Limited by latency: two barriers for each span, and log2 of its frames for the low-pass (none at
+  20 kHz).  A delay of a few frames makes spans as short.  Local memory: 4 KB.
 */
 
 #include "delay_line.h"
@@ -25,7 +25,7 @@
 #define PARAM_RAMP_FRAMES 4
 #define PARAM_RING_FRAMES 5
 
-// Of a group, one after the other
+// Of a group, in this order
 #define STATE_LINE     1
 #define STATE_TAP      (STATE_LINE + DELAY_LINE_WORDS)
 #define STATE_FEEDBACK (STATE_TAP + TAP_WORDS)
@@ -36,7 +36,7 @@
 
 #define MAX_FEEDBACK 0.99f
 
-// What goes on from span to span, the same in all threads.
+// State that passes from span to span, the same in all threads.
 typedef struct Echoes {
   DelayLine line; // shared by the lines: they run in lock step
   Tap tap;
@@ -92,7 +92,7 @@ echoes_advance(Echoes* const echoes, const u32 n_frames)
   ramp_skip(&echoes->pole, n_frames);
 }
 
-// The value of a ramp at frame i of the span; on its way it may leave its range.
+// The value of a ramp at frame i of the span, clamped: a ramp that moves may leave its range.
 DEVICE f32
 ramp_within(const Ramp ramp, const u32 i, const f32 low, const f32 high)
 {
@@ -101,7 +101,7 @@ ramp_within(const Ramp ramp, const u32 i, const f32 low, const f32 high)
 
 // ---- the low-pass ----
 
-// Two steps in a row.  x: share, y and z: what each line moved by from the start of the span.
+// Combine two steps. x: share, y and z: the movement of each line from the start of the span.
 DEVICE float4
 steps_join(const float4 earlier, const float4 later)
 {
@@ -109,7 +109,8 @@ steps_join(const float4 earlier, const float4 later)
   return FMA(share * -1.0f, earlier, earlier) + later;
 }
 
-// From each frame's step to the one from the span's start up to the frame.  steps: [2 * GROUP_SIZE]
+// Scan: from the step of each frame to the step from the start of the span to that frame. steps:
+// [2 * GROUP_SIZE]
 DEVICE float4
 steps_scan(float4 step, const u32 n_frames, LOCAL_POINTER float4* const steps)
 {
@@ -120,14 +121,14 @@ steps_scan(float4 step, const u32 n_frames, LOCAL_POINTER float4* const steps)
     if (LOCAL_ID >= reach) {
       step = steps_join(steps[from + LOCAL_ID - reach], step);
     }
-    from = GROUP_SIZE - from; // the other half: no one reads what is written
+    from = GROUP_SIZE - from; // the other half: nothing reads it meanwhile
     steps[from + LOCAL_ID] = step;
   }
   return step;
 }
 
-// A state in two floats after a step, which was made from the first of them.  The error of the sum:
-// D. E. Knuth, "The Art of Computer Programming", volume 2, 4.2.2, theorem B.
+// A state in two floats after a step that was computed from the first of them.  The error of the
+// sum: D. E. Knuth, "The Art of Computer Programming", volume 2, 4.2.2, theorem B.
 DEVICE float2
 lowpass_after(const float2 state, const f32 share, const f32 moved_first)
 {
@@ -216,7 +217,7 @@ fx_delay(STAGE_ARGS)
       }
     }
     echoes_advance(&echoes, n);
-    BARRIER(); // the rings have the span
+    BARRIER(); // the rings contain the span
   }
 
   if (LOCAL_ID == 0 && stage.n_frames > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// gate: dsp_cpu/fx_gate.c has the method.  One group for each unit, see sidechain.h.
+// gate: the method is in dsp_cpu/fx_gate.c.  One group for each unit, see sidechain.h.
 
 #include "sidechain.h"
 
@@ -8,7 +8,7 @@
 #define PARAM_OPEN        2 // linear
 #define PARAM_CLOSE       3 // linear
 #define PARAM_HOLD        4 // frames
-#define PARAM_ATTACK      5 // part of the way that is gone in a frame
+#define PARAM_ATTACK      5 // step per frame, as a fraction of the distance
 #define PARAM_RELEASE     6
 
 #define STATE_GAIN      1
@@ -51,7 +51,7 @@ gate_store(GLOBAL f32* const state, const Gate gate)
   state[0] = 1.0f;
 }
 
-// From peaks to gains, in place.
+// Convert peaks to gains, in place.
 DEVICE void
 gains(Gate* const gate, LOCAL_POINTER const f32* const range, LOCAL_POINTER f32* const peak,
       const u32 n_frames)

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  limiter: dsp_cpu/fx_limiter.c and lookahead.h have the method.  One group for each unit, see
+  limiter: the method is in dsp_cpu/fx_limiter.c and lookahead.h.  One group for each unit, see
   sidechain.h.
 
-  Beside the signal, the needed gains, the ceiling and what both boxes add up wait in rings of the
-  same length.  Of the windows that end in one tile, the minimum over what they have in common is
-  taken once, by all threads; each frame's thread adds the rest, at most TILE frames.  (Van Herk's
-  blocks would be one frame long without a look-ahead.)
+  Rings of the same length delay the signal, the required gains, the ceiling and the inputs of both
+  boxes.  All threads together compute the minimum over the frames that all windows of one tile
+  share; the thread of each frame adds its rest, at most TILE frames.  (Van Herk's blocks would be
+  one frame long without a look-ahead.)
 
-  The boxes are the CPU's integers, of 64 bits, but add up what is missing to a gain of 1: then rest
-  is 0, and a gain of 1 comes out as exactly 1.  From frame to frame go the release and the two
-  sums; the look-ahead costs its length in loads for each tile, GROUP_SIZE of them at a time.
+  The boxes use 64-bit integers as on the CPU, but sum up 1 - gain: without limiting the sum is 0,
+  and a gain of 1 is exactly 1.  Only the release and the two sums pass from frame to frame; the
+  look-ahead costs its length in loads for each tile, GROUP_SIZE at a time.
 */
 
 #include "delay_line.h"
 #include "sidechain.h"
 
 #define PARAM_CEILING     0 // linear
-#define PARAM_RELEASE     1 // part of the way that is gone in a frame
+#define PARAM_RELEASE     1 // step per frame, as a fraction of the distance
 #define PARAM_RAMP_FRAMES 2
 #define PARAM_LOOKAHEAD   3 // frames
 
@@ -30,7 +30,7 @@
 
 #define RING_NEEDED  0
 #define RING_CEILING 1
-#define RING_BOX     2 // two for each box: the low and the high words
+#define RING_BOX     2 // two for each box: low and high words
 #define RING_CHANNEL 6
 
 #define ONE       ((u64)1 << 36) // a gain of 1
@@ -40,10 +40,10 @@
 
 typedef struct Ceiling {
   Ramp ramp;
-  f32 from; // where the ramp began
+  f32 from; // start of the ramp
 } Ceiling;
 
-// A ramp that turns round may overshoot: the ceiling is held between the ramp's ends.
+// A ramp that changes direction may overshoot: clamp the ceiling to the ends of the ramp.
 DEVICE f32
 ceiling_ahead(const Ceiling ceiling, const u32 frames)
 {
@@ -82,7 +82,7 @@ ceiling_store(GLOBAL f32* const state, Ceiling ceiling, const u32 n_frames)
 typedef struct Lookahead {
   u32 frames;
   f32 release;
-  Smooth released; // of the thread that smooths
+  Smooth released; // used by the thread that smooths
   u64 sum[2];      // of the boxes so far
 } Lookahead;
 
@@ -119,21 +119,21 @@ lookahead_store(GLOBAL f32* const state, const Lookahead ahead)
   }
 }
 
-// The gain needed `delay` frames before frame i of the tile; 1 before the first.
+// The gain required `delay` frames before frame i of the tile; 1 before the first frame.
 DEVICE f32
 needed_at(const DelayLine line, GLOBAL const f32* const ring, const u32 delay, const u32 i)
 {
   return delay > line.filled + i ? 1.0f : delay_line_get(line, ring, delay, i);
 }
 
-// How many frames, the last in front of a tile, the windows of all its frames have in common.
+// The number of frames, the last ones before the tile, that the windows of all its frames share.
 DEVICE u32
 n_shared(const u32 lookahead, const u32 n_frames)
 {
   return lookahead - min(lookahead, n_frames - 1);
 }
 
-// Smallest gain needed in the shared frames.  By all threads.  minima: [GROUP_SIZE].
+// The smallest gain required in the shared frames.  By all threads. minima: [GROUP_SIZE].
 DEVICE f32
 lowest_shared(const DelayLine line, GLOBAL const f32* const ring, const u32 n,
               LOCAL_POINTER f32* const minima)
@@ -153,7 +153,8 @@ lowest_shared(const DelayLine line, GLOBAL const f32* const ring, const u32 n,
   return minima[0];
 }
 
-// The rest of the window of frame i: what is in the tile, and what later windows leave behind.
+// The minimum over the rest of the window of frame i: the part in the tile, and the part that
+// later windows no longer contain.
 DEVICE f32
 lowest_own(const DelayLine line, GLOBAL const f32* const ring, const u32 lookahead, const u32 n,
            const u32 i)
@@ -168,7 +169,7 @@ lowest_own(const DelayLine line, GLOBAL const f32* const ring, const u32 lookahe
   return lowest;
 }
 
-// Down at once, back with the release; what float leaves over goes to rest[].  By one thread.
+// Fall at once, rise with the release; rounding errors go to rest[].  By one thread.
 DEVICE void
 release_gains(Lookahead* const ahead, LOCAL_POINTER f32* const gain, LOCAL_POINTER f32* const rest,
               const u32 n_frames)
@@ -183,7 +184,7 @@ release_gains(Lookahead* const ahead, LOCAL_POINTER f32* const gain, LOCAL_POINT
   ahead->released = released;
 }
 
-// What is missing to a gain of 1; gains are rounded down.
+// 1 - gain as an integer; gains are rounded down.
 DEVICE u64
 missing(const f32 high, const f32 low)
 {
@@ -193,7 +194,7 @@ missing(const f32 high, const f32 low)
   return ONE - min((u64)whole + (u64)rest, ONE);
 }
 
-// From values to the sums of the last `length` of them, in place.  By all threads.
+// Replace values by the sums of the last `length` of them.  By all threads.
 DEVICE u64
 box(const DelayLine line, GLOBAL f32* const low, GLOBAL f32* const high, const u32 length,
     const u64 sum, LOCAL_POINTER u64* const values, const u32 n_frames)
@@ -220,7 +221,7 @@ box(const DelayLine line, GLOBAL f32* const low, GLOBAL f32* const high, const u
   return values[n_frames - 1];
 }
 
-// The gain of which `missing` are missing in the second box.
+// The gain for a sum `missing` of the second box.
 DEVICE f32
 gain_of(const u64 missing_sum, const u64 full_sum)
 {
@@ -229,7 +230,8 @@ gain_of(const u64 missing_sum, const u64 full_sum)
                                     : (f32)(full_sum - missing_sum) * scale;
 }
 
-// From the lowest gains needed to smooth ones.  By all threads; each gets its frame's.
+// Convert the lowest required gains to smooth gains.  By all threads; each gets the gain of its
+// frame.
 DEVICE f32
 smooth_gain(Lookahead* const ahead, const DelayLine line, GLOBAL f32* const rings,
             LOCAL_POINTER f32* const gain, LOCAL_POINTER f32* const rest,
@@ -253,7 +255,7 @@ smooth_gain(Lookahead* const ahead, const DelayLine line, GLOBAL f32* const ring
 
 // ---- the signal ----
 
-// Put the inputs into their rings; the loudest, as sidechain_peak().
+// Write the inputs to their rings; returns the peak, as sidechain_peak().
 DEVICE f32
 put_inputs(const Stage stage, LOCAL_POINTER const Input* const inputs, const u32 n_channels,
            const u32 frame, const DelayLine line, GLOBAL f32* const rings,
@@ -274,8 +276,8 @@ put_inputs(const Stage stage, LOCAL_POINTER const Input* const inputs, const u32
   return sidechain_loudest(peak, peaks);
 }
 
-// What comes out of the rings, times the gain and not above the ceiling.  Not 0: a result is not
-// finite.
+// Write the delayed signals times the gain, clamped to the ceiling.  Returns not 0 if a result is
+// not finite.
 DEVICE u32
 limit(const Stage stage, const u32 unit, const u32 n_channels, const u32 frame,
       const DelayLine line, GLOBAL const f32* const rings, const u32 lookahead, const f32 gain,
@@ -308,7 +310,7 @@ fx_limiter(STAGE_ARGS)
   LOCAL_ARRAY(u32, flag, 1);
   LOCAL_ARRAY(Input, inputs, CHANNELS);
   LOCAL_ARRAY(f32, peaks, GROUP_SIZE);
-  LOCAL_ARRAY(f32, level, TILE); // lowest gain needed, then released
+  LOCAL_ARRAY(f32, level, TILE); // lowest required gain, then the released gain
   LOCAL_ARRAY(f32, rest, TILE);
   LOCAL_ARRAY(u64, values, TILE);
   const Stage stage = STAGE;

@@ -2,15 +2,16 @@
 /*
   matrix: sums of inputs, each times its coefficient, in the order of the inputs.
 
-  A group makes a tile of ROWS outputs and FRAMES frames: in y, tile of rows + n tiles of rows *
-  tile of frames.  It goes through those inputs that any of its rows hears, COLUMNS at a time:
-  describes them, one for each thread; reads them, BATCH rows in flight for each thread, so that
-  their latencies overlap; and sums four rows of one frame in each thread.
+  A group computes a tile of ROWS outputs and FRAMES frames: in y, tile of rows + n tiles of rows *
+  tile of frames.  It processes the inputs that any of its rows uses, COLUMNS at a time: describes
+  them, one for each thread; reads them, with BATCH rows in flight for each thread, so that their
+  latencies overlap; and sums four rows of one frame in each thread.
 
-  Limited by latency while there are few tiles, by local memory and the second-level cache, which
-  each tile of rows reads the inputs from, when there are many.  Local memory: 20 KB.
+  Limited by latency if there are few tiles; if there are many, by local memory and by the
+  second-level cache, from which each tile of rows reads the inputs.  Local memory: 20 KB.
 
-  A tile answers for itself when a sum is not finite: nothing here has a memory that could keep it.
+  A tile silences only itself when a sum is not finite: the effect has no state that could keep the
+  value.
 */
 
 #include "stage.h"
@@ -19,7 +20,7 @@
 #define FRAMES  64
 #define COLUMNS 64
 #define BATCH   8
-#define HALVES  (GROUP_SIZE / FRAMES) // of a tile's rows: a thread sums four of them
+#define HALVES  (GROUP_SIZE / FRAMES) // parts of a tile's rows: a thread sums four of them
 
 // Data, with n tiles of rows and m entries, which are columns of a tile with a coefficient that is
 // not 0:
@@ -37,7 +38,7 @@ describe_inputs(const Stage stage, const u32 unit, GLOBAL const f32* const colum
   }
 }
 
-// Read one frame of n inputs, those of each half by threads of its own.
+// Read one frame of n inputs; the threads of part h read the inputs h, h + HALVES, ...
 DEVICE void
 read_inputs(const Stage stage, LOCAL_POINTER const Input* const inputs, const u32 n,
             const u32 frame, LOCAL_POINTER f32* const in)
@@ -57,7 +58,7 @@ read_inputs(const Stage stage, LOCAL_POINTER const Input* const inputs, const u3
       }
     }
   }
-  for (u32 c = half_index; c < n; c += HALVES) { // sums, and gains on the move
+  for (u32 c = half_index; c < n; c += HALVES) { // sums, and gains that move
     if (!inputs[c].is_plain) {
       const Input input = inputs[c];
       in[c * FRAMES + lane] = input_at(stage, input, frame);
@@ -93,9 +94,9 @@ fx_matrix(STAGE_ARGS)
 
   float4 sum = F4(0.0f, 0.0f, 0.0f, 0.0f);
   u32 entry = first;
-  do { // once at least, for PoCL: see the rules in ../README.md
+  do { // at least one iteration, for PoCL: see the rules in ../README.md
     const u32 n = min(end - entry, (u32)COLUMNS);
-    BARRIER(); // those before have been summed
+    BARRIER(); // the previous inputs have been summed
     describe_inputs(stage, unit, columns + entry, n, inputs);
     for (u32 k = LOCAL_ID; k < n * HALVES; k += GROUP_SIZE) {
       coefficients[k] = halves[entry * HALVES + k];

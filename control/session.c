@@ -205,8 +205,7 @@ plan_edit(Session* const session, Batch* const batch)
     status = config->events.edit(config->events.context, session->candidate, batch->frame);
     if (status != STATUS_OK) {
       session->flight = NULL;
-      error_set(&error, status, "%s",
-                status == STATUS_LIMIT ? "the engine has too many edits waiting" : "out of memory");
+      error_set(&error, status, "%s", status_text(status));
     }
   }
   if (status != STATUS_OK) {

@@ -282,7 +282,6 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   atomic_init(&engine->process_out, config->n_out);
   period_gate_shut(&engine->gate, PERIOD_GATE_ENGINE);
   pthread_mutex_init(&engine->arming, NULL);
-  pthread_mutex_init(&engine->edits, NULL);
   pthread_mutex_init(&engine->pointers, NULL);
   const WorkerEvents events = { engine, engine_replied, on_changed };
   const Status status = config->worker_argv ? engine_start_supervisor(engine, &events, error)
@@ -306,7 +305,6 @@ engine_free(Engine* const engine)
     engine->calls->free(engine_half(engine));
   }
   pthread_mutex_destroy(&engine->pointers);
-  pthread_mutex_destroy(&engine->edits);
   pthread_mutex_destroy(&engine->arming);
   free(engine);
 }

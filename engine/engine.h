@@ -69,9 +69,10 @@ typedef struct EngineParam {
 /**
    Make `rack` the rack that is heard, at the first block that starts at or after `at_frame` (0: as
    soon as it is ready). Non-structural values that differ are ramped from that block on.  Copies
-   the rack.  Edits are done in order, one at a time.
+   the rack.
 
-   @return STATUS_LIMIT when too many edits wait.  Everything else arrives by `done` (may be NULL).
+   @return STATUS_LIMIT while another edit is in flight: its `done` was not called yet.
+   STATUS_NO_MEM.  Everything else arrives by `done` (may be NULL).
 */
 NODISCARD Status engine_edit(Engine* engine, const Rack* rack, uint64_t at_frame, EngineDone done,
                              void* context);

@@ -7,45 +7,35 @@
 
 // ---- edits ----
 
-/// The place of an edit, or with id 0 a free one; NULL when there is none. [edits held]
-static PendingEdit*
-find_pending(Engine* const engine, const uint64_t id)
-{
-  for (uint32_t e = 0; e < ENGINE_MAX_EDITS; ++e) {
-    if (engine->pending[e].id == id) {
-      return &engine->pending[e];
-    }
-  }
-  return NULL;
-}
-
-/// Note who waits for a reply; returns the edit's id, 0 when too many wait.
+/// Keep an edit until its reply; returns its id, 0 while another one is in flight.  `stamp`: the
+/// parameter messages sent before it.
 static uint64_t
-add_pending(Engine* const engine, const EngineDone done, void* const context)
+begin_flight(Engine* const engine, const EngineDone done, void* const context,
+             uint64_t* const stamp)
 {
-  pthread_mutex_lock(&engine->edits);
-  PendingEdit* const place = find_pending(engine, 0U);
-  if (place) {
-    *place = (PendingEdit){ ++engine->last_id, done, context };
+  uint64_t id = 0;
+  pthread_mutex_lock(&engine->pointers);
+  if (!engine->flight.id) {
+    id = ++engine->last_id;
+    engine->flight = (EngineFlight){ id, done, context };
+    *stamp = engine->n_sent;
   }
-  const uint64_t id = place ? place->id : 0U;
-  pthread_mutex_unlock(&engine->edits);
+  pthread_mutex_unlock(&engine->pointers);
   return id;
 }
 
-/// Returns the edit, with id 0 when it does not wait.
-static PendingEdit
-take_pending(Engine* const engine, const uint64_t id)
+/// End the flight of an edit, and return it; with id 0 if another edit, or none, is in flight.
+static EngineFlight
+end_flight(Engine* const engine, const uint64_t id)
 {
-  PendingEdit taken = { 0 };
-  pthread_mutex_lock(&engine->edits);
-  PendingEdit* const place = find_pending(engine, id);
-  if (place) {
-    taken = *place;
-    *place = (PendingEdit){ 0 };
+  EngineFlight ended = { 0 };
+  pthread_mutex_lock(&engine->pointers);
+  if (engine->flight.id == id) {
+    ended = engine->flight;
+    engine->flight = (EngineFlight){ 0 };
   }
-  pthread_mutex_unlock(&engine->edits);
-  return taken;
+  pthread_mutex_unlock(&engine->pointers);
+  return ended;
 }
 
 void
@@ -54,34 +44,25 @@ engine_replied(void* const context, const uint64_t id, const EngineReply* const 
 {
   Engine* const engine = context;
   engine_take_facts(engine, facts);
-  const PendingEdit edit = take_pending(engine, id);
+  const EngineFlight edit = end_flight(engine, id);
   atomic_fetch_add(&engine->edits_refused, edit.id && reply->status ? 1U : 0U);
   if (edit.done) {
     edit.done(edit.context, reply);
   }
 }
 
-static uint64_t
-messages_sent(Engine* const engine)
-{
-  pthread_mutex_lock(&engine->pointers);
-  const uint64_t n_sent = engine->n_sent;
-  pthread_mutex_unlock(&engine->pointers);
-  return n_sent;
-}
-
 Status
 engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_frame,
             const EngineDone done, void* const context)
 {
-  const uint64_t id = add_pending(engine, done, context);
+  uint64_t stamp = 0;
+  const uint64_t id = begin_flight(engine, done, context, &stamp);
   if (!id) {
     return STATUS_LIMIT;
   }
-  const Status status =
-      engine->calls->edit(engine_half(engine), id, rack, at_frame, messages_sent(engine));
+  const Status status = engine->calls->edit(engine_half(engine), id, rack, at_frame, stamp);
   if (status) {
-    take_pending(engine, id);
+    end_flight(engine, id);
   }
   return status;
 }
@@ -111,7 +92,7 @@ engine_edit_wait(Engine* const engine, const Rack* const rack, Error* const erro
   const Status status = engine_edit(engine, rack, 0U, await_done, &awaited);
   if (status) {
     return error_set(error, status,
-                     status == STATUS_LIMIT ? "too many edits wait" : "out of memory");
+                     status == STATUS_LIMIT ? "another edit is in flight" : "out of memory");
   }
   pthread_mutex_lock(&awaited.mutex);
   while (!awaited.has_arrived) {

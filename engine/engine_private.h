@@ -6,10 +6,9 @@
 
    Locks, none of which an audio thread ever takes, in the order in which they may be nested:
      arming    who arms or disarms, or sets parameters without a ring; held long
-     edits     the edits that wait for a reply
      pointers  the rest that more than one thread sees; held for an instant.  Queries look at the
             period under it, so that disarming does not free the period meanwhile
-   The last two are taken by what the worker calls, and so not held when it is called, but for
+   The worker's events take `pointers`, so it is not held when the worker is called, but for
    WorkerCalls::sent, which belongs to the message in the ring.
 */
 #ifndef WARPRACK_ENGINE_ENGINE_PRIVATE_H
@@ -24,15 +23,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define ENGINE_MAX_EDITS 256U
 #define ENGINE_MAX_RINGS 4U // the period's: the one in use, one that it has left, one on offer
 
-/// An edit without a reply yet.
-typedef struct PendingEdit {
-  uint64_t id; ///< 0: the place is free
+/// The edit without a reply yet.
+typedef struct EngineFlight {
+  uint64_t id; ///< 0: none
   EngineDone done;
   void* context;
-} PendingEdit;
+} EngineFlight;
 
 struct Engine {
   EngineConfig config;
@@ -43,13 +41,12 @@ struct Engine {
   pthread_mutex_t arming;
   _Atomic bool armed;
 
-  pthread_mutex_t edits;
-  PendingEdit pending[ENGINE_MAX_EDITS];
-  uint64_t last_id;
   _Atomic uint64_t edits_refused;
 
   pthread_mutex_t pointers;
-  Format format; ///< Of the last time that it was armed
+  EngineFlight flight;
+  uint64_t last_id; ///< Of an edit
+  Format format;    ///< Of the last time that it was armed
   Ring* ring; ///< Parameters go through it; NULL while disarmed or the worker is lost, and offline
   Ring* rings[ENGINE_MAX_RINGS]; ///< That the period has; NULL: free
   bool is_lost;                  ///< The worker behind the last ring is gone

@@ -369,8 +369,9 @@ values_equal(const RackNode* const a, const RackNode* const b)
   return true;
 }
 
-bool
-rack_has_nodes(const Rack* const rack, const Rack* const of)
+/// True when `rack` has all nodes of `of`, with the values that decide what a node is made of.
+static bool
+has_nodes(const Rack* const rack, const Rack* const of)
 {
   for (uint32_t n = 0; n < of->n_nodes; ++n) {
     const RackNode* const node = &of->nodes[n];
@@ -453,7 +454,7 @@ rack_differs_in_values(const Rack* const a, const Rack* const b)
       return false;
     }
   }
-  return a->n_edges == b->n_edges && a->n_nodes == b->n_nodes && rack_has_nodes(a, b) &&
+  return a->n_edges == b->n_edges && a->n_nodes == b->n_nodes && has_nodes(a, b) &&
          rack_lates_equal(a, b);
 }
 

@@ -152,9 +152,6 @@ NODISCARD Status rack_set_uids(Rack* rack, const RackUid* uids, uint32_t n, Rack
 /// True if names, effects, values, backends and connections are equal (uids and order aside).
 bool rack_equal(const Rack* a, const Rack* b);
 
-/// True if `rack` has all nodes of `of`, with equal structural values.
-bool rack_has_nodes(const Rack* rack, const Rack* of);
-
 /// True if the racks differ at most in names, and in values that are not structural.
 bool rack_differs_in_values(const Rack* a, const Rack* b);
 

@@ -11,15 +11,14 @@ Status
 rack_history_init(RackHistory* const history)
 {
   *history = (RackHistory){ .heard = rack_new() };
-  history->last = &history->first;
   return history->heard ? STATUS_OK : STATUS_NO_MEM;
 }
 
 void
 rack_history_clear(RackHistory* const history)
 {
-  while (history->first) {
-    rack_history_drop_first(history);
+  if (history->pending) {
+    rack_history_drop_pending(history);
   }
   for (uint32_t b = 0; b < RACK_HISTORY_MAX_BANNED; ++b) {
     rack_free(history->banned[b].rack);
@@ -46,6 +45,9 @@ Status
 rack_history_add(RackHistory* const history, const uint64_t id, const Rack* const rack,
                  const uint64_t at_frame, const uint64_t now_ns)
 {
+  if (history->pending) {
+    return STATUS_LIMIT;
+  }
   RackHistoryEdit* const edit = calloc(1, sizeof(RackHistoryEdit));
   Rack* const copy = rack_copy(rack);
   if (!edit || !copy) {
@@ -58,8 +60,7 @@ rack_history_add(RackHistory* const history, const uint64_t id, const Rack* cons
   if (ban) {
     error_set(&edit->refusal, STATUS_WORKER, "%s", ban->why);
   }
-  *history->last = edit;
-  history->last = &edit->next;
+  history->pending = edit;
   return STATUS_OK;
 }
 
@@ -69,83 +70,36 @@ rack_history_note(RackHistory* const history, const ParamMessage* const messages
   for (uint32_t m = 0; m < n; ++m) {
     const ParamMessage* const message = &messages[m];
     rack_set_value(history->heard, message->uid, message->param, message->value);
-    for (const RackHistoryEdit* edit = history->first; edit; edit = edit->next) {
-      rack_set_value(edit->rack, message->uid, message->param, message->value);
+    if (history->pending) {
+      rack_set_value(history->pending->rack, message->uid, message->param, message->value);
     }
   }
 }
 
-static RackHistoryEdit*
-take_first(RackHistory* const history)
-{
-  RackHistoryEdit* const edit = history->first;
-  history->first = edit->next;
-  history->last = history->first ? history->last : &history->first;
-  return edit;
-}
-
 void
-rack_history_first_heard(RackHistory* const history)
+rack_history_pending_heard(RackHistory* const history)
 {
-  RackHistoryEdit* const edit = take_first(history);
   rack_free(history->before);
   history->before = history->heard;
-  history->heard = edit->rack;
-  free(edit);
+  history->heard = history->pending->rack;
+  free(history->pending);
+  history->pending = NULL;
 }
 
 void
-rack_history_drop_first(RackHistory* const history)
+rack_history_drop_pending(RackHistory* const history)
 {
-  RackHistoryEdit* const edit = take_first(history);
-  rack_free(edit->rack);
-  free(edit);
-}
-
-/// The edit behind the first one that does not have all of its nodes, or NULL.
-static const RackHistoryEdit*
-find_smaller(const RackHistory* const history)
-{
-  const RackHistoryEdit* edit = history->first->next;
-  while (edit && rack_has_nodes(edit->rack, history->first->rack)) {
-    edit = edit->next;
-  }
-  return edit;
-}
-
-/// Refuse the first edits, up to `end`.
-static void
-refuse_until(const RackHistory* const history, const RackHistoryEdit* const end,
-             const char* const why)
-{
-  for (RackHistoryEdit* edit = history->first; edit != end; edit = edit->next) {
-    if (!edit->refusal.status) {
-      error_set(&edit->refusal, STATUS_WORKER, "%s", why);
-    }
-  }
+  rack_free(history->pending->rack);
+  free(history->pending);
+  history->pending = NULL;
 }
 
 void
-rack_history_refuse_all(RackHistory* const history, const char* const why)
+rack_history_refuse(RackHistory* const history, const char* const why)
 {
-  refuse_until(history, NULL, why);
-}
-
-void
-rack_history_overtake(RackHistory* const history, const char* const why)
-{
-  const RackHistoryEdit* const smaller =
-      history->first && history->first->losses.n_losses ? find_smaller(history) : NULL;
-  if (smaller) {
-    refuse_until(history, smaller, why);
-  }
-}
-
-void
-rack_history_refuse_followers(RackHistory* const history, const char* const why)
-{
-  if (!rack_has_nodes(history->heard, history->first->rack)) {
-    refuse_until(history, find_smaller(history), why);
+  RackHistoryEdit* const edit = history->pending;
+  if (edit && !edit->refusal.status) {
+    error_set(&edit->refusal, STATUS_WORKER, "%s", why);
   }
 }
 

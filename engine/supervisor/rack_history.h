@@ -3,11 +3,11 @@
    The documents that the supervisor keeps: a new worker gets them, so that nothing is lost with the
    old one.
 
-       pending, in order ──heard──▶ heard ──▶ before
-                └──refused──▶ gone    └──quarantined──▶ banned, for a while
+       pending ──heard──▶ heard ──▶ before
+          └──refused──▶ gone  └──quarantined──▶ banned, for a while
 
-   Values that are set meanwhile are noted in all documents that came before them, as the sound has
-   them.  No threads: the supervisor's lock guards it.
+   One edit is pending at a time.  Values that are set meanwhile are written into the playing rack
+   and into the pending one.  No threads: the supervisor's lock guards it.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_RACK_HISTORY_H
 #define WARPRACK_ENGINE_SUPERVISOR_RACK_HISTORY_H
@@ -27,7 +27,6 @@
 
 /// An edit without a reply yet.
 typedef struct RackHistoryEdit {
-  struct RackHistoryEdit* next;
   uint64_t id;
   uint64_t at_frame;
   Rack* rack;
@@ -43,9 +42,8 @@ typedef struct RackHistoryBan {
 
 typedef struct RackHistory {
   Rack* heard;
-  Rack* before; ///< NULL: none, or none that is good
-  RackHistoryEdit* first;
-  RackHistoryEdit** last; ///< Where the next one is hooked in
+  Rack* before;             ///< NULL: none, or none that is good
+  RackHistoryEdit* pending; ///< NULL: none
   RackHistoryBan banned[RACK_HISTORY_MAX_BANNED];
 } RackHistory;
 
@@ -53,29 +51,22 @@ typedef struct RackHistory {
 NODISCARD Status rack_history_init(RackHistory* history);
 void rack_history_clear(RackHistory* history);
 
-/// Take up an edit; `rack` is copied.  One that is banned is in the history as refused.
+/// Take up an edit; `rack` is copied.  An edit of a banned rack is pending as refused.
+/// STATUS_LIMIT while another edit is pending, STATUS_NO_MEM.
 NODISCARD Status rack_history_add(RackHistory* history, uint64_t id, const Rack* rack,
                                   uint64_t at_frame, uint64_t now_ns);
 
 /// Write values into the documents.  What no document knows is left out.
 void rack_history_note(RackHistory* history, const ParamMessage* messages, uint32_t n);
 
-/// The first edit is heard.
-void rack_history_first_heard(RackHistory* history);
+/// The pending edit is heard.
+void rack_history_pending_heard(RackHistory* history);
 
-/// The first edit leaves.
-void rack_history_drop_first(RackHistory* history);
+/// The pending edit leaves.
+void rack_history_drop_pending(RackHistory* history);
 
-/// Refuse all edits: they were made from a rack that is not heard any more.
-void rack_history_refuse_all(RackHistory* history, const char* why);
-
-/// Where a worker was lost with the first edit, and one behind it takes away something of what that
-/// one has: refuse the first one and all up to that one.
-void rack_history_overtake(RackHistory* history, const char* why);
-
-/// The first edit is refused: refuse with it those right behind it that have all the nodes with
-/// which it adds to what is heard.
-void rack_history_refuse_followers(RackHistory* history, const char* why);
+/// Refuse the pending edit, if there is one that is not refused yet.
+void rack_history_refuse(RackHistory* history, const char* why);
 
 /// Take back what is heard: the rack before it is heard again, or the empty one; it is banned until
 /// RACK_HISTORY_BAN_NS from now.  False when out of memory: then nothing has changed.

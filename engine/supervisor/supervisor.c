@@ -126,7 +126,6 @@ supervisor_edit(void* const self, const uint64_t id, const Rack* const rack,
   Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
   const Status status = rack_history_add(&supervisor->history, id, rack, at_frame, time_now_ns());
-  supervisor_overtake(supervisor);
   if (!status && supervisor_takes_edits(supervisor)) {
     child_give_edit(supervisor->worker, &supervisor->history);
   }

@@ -120,36 +120,50 @@ child_set_state(Child* const child, const ChildState state)
   child->busy_ns = 0;
 }
 
+/// Have it plan a document; its reply ends that.
+static void
+give(Child* const child, const WireEdit* const edit)
+{
+  tell(child, &(WireMessage){ .kind = WIRE_EDIT, .edit = *edit });
+  child->given_ns = time_now_ns();
+}
+
+static void
+give_heard(Child* const child, const RackHistory* const history)
+{
+  give(child, &(WireEdit){ .stamp = child->n_sent, .rack = history->heard });
+  child->has_load = true;
+  child->n_missed = 0;
+}
+
 void
 child_load(Child* const child, const RackHistory* const history)
 {
-  child_reload(child, history);
+  give_heard(child, history);
   child_set_state(child, CHILD_LOADING);
 }
 
 void
 child_reload(Child* const child, const RackHistory* const history)
 {
-  tell(child, &(WireMessage){ .kind = WIRE_EDIT,
-                              .edit = { .stamp = child->n_sent, .rack = history->heard } });
-  ++child->n_loads_out;
-  child->n_missed = 0;
+  if (child->n_missed && !child->has_edit && !child->has_load) {
+    give_heard(child, history);
+  }
 }
 
 void
 child_give_edit(Child* const child, const RackHistory* const history)
 {
-  const RackHistoryEdit* const edit = history->first;
-  if (child->has_edit || !edit || edit->refusal.status || child->state < CHILD_IDLE) {
+  const RackHistoryEdit* const edit = history->pending;
+  if (child->has_edit || child->has_load || !edit || edit->refusal.status ||
+      child->state < CHILD_IDLE) {
     return;
   }
-  tell(child, &(WireMessage){ .kind = WIRE_EDIT,
-                              .edit = { .id = edit->id,
-                                        .at_frame = edit->at_frame,
-                                        .stamp = child->n_sent,
-                                        .rack = edit->rack } });
+  give(child, &(WireEdit){ .id = edit->id,
+                           .at_frame = edit->at_frame,
+                           .stamp = child->n_sent,
+                           .rack = edit->rack });
   child->has_edit = true;
-  child->edit_ns = time_now_ns();
 }
 
 void
@@ -157,9 +171,7 @@ child_arm(Child* const child, const Supervisor* const supervisor, Ring* const ri
           const uint64_t first_frame)
 {
   const Wanted* const wanted = &supervisor->wanted;
-  if (child->n_missed && !child->has_edit) { // it had no plan that could have taken them
-    child_reload(child, &supervisor->history);
-  }
+  child_reload(child, &supervisor->history); // it had no plan that could have taken the values
   tell(child, &(WireMessage){ .kind = WIRE_ARM,
                               .arm = { .format = wanted->format,
                                        .first_frame = first_frame,

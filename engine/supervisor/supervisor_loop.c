@@ -264,30 +264,26 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
   supervisor_unlock(supervisor);
 }
 
-/// Answer the edits that are refused by now, as far as they are first.
+/// Answer the pending edit if it is refused by now; else give it to the worker.
 static void
-refuse_edits(Supervisor* const supervisor)
+attend_edit(Supervisor* const supervisor)
 {
-  for (;;) {
-    EngineReply reply = { 0 };
-    supervisor_lock(supervisor);
-    const RackHistoryEdit* const edit = supervisor->history.first;
-    const bool is_refused = edit && edit->refusal.status;
-    const uint64_t id = is_refused ? edit->id : 0U;
-    if (is_refused) {
-      reply.status = edit->refusal.status;
-      memcpy(reply.text, edit->refusal.text, sizeof(reply.text));
-      reply.latency_frames = supervisor->facts.rack_latency_frames;
-      rack_history_drop_first(&supervisor->history);
-    }
-    if (supervisor_takes_edits(supervisor)) {
-      child_give_edit(supervisor->worker, &supervisor->history);
-    }
-    const WorkerFacts facts = supervisor->facts;
-    supervisor_unlock(supervisor);
-    if (!is_refused) {
-      return;
-    }
+  EngineReply reply = { 0 };
+  supervisor_lock(supervisor);
+  const RackHistoryEdit* const edit = supervisor->history.pending;
+  const bool is_refused = edit && edit->refusal.status;
+  const uint64_t id = is_refused ? edit->id : 0U;
+  if (is_refused) {
+    reply.status = edit->refusal.status;
+    memcpy(reply.text, edit->refusal.text, sizeof(reply.text));
+    reply.latency_frames = supervisor->facts.rack_latency_frames;
+    rack_history_drop_pending(&supervisor->history);
+  } else if (supervisor_takes_edits(supervisor)) {
+    child_give_edit(supervisor->worker, &supervisor->history);
+  }
+  const WorkerFacts facts = supervisor->facts;
+  supervisor_unlock(supervisor);
+  if (is_refused) {
     supervisor->events.replied(supervisor->events.context, id, &reply, &facts);
   }
 }
@@ -317,15 +313,15 @@ quits(Supervisor* const supervisor)
   return quits;
 }
 
-/// The engine stops: edits that wait are told.
+/// The engine stops: the pending edit is answered.
 static void
 end_all(Supervisor* const supervisor)
 {
   child_free(supervisor->next, false);
   child_free(supervisor->worker, true);
   supervisor->next = supervisor->worker = NULL;
-  rack_history_refuse_all(&supervisor->history, "the engine stops");
-  refuse_edits(supervisor);
+  rack_history_refuse(&supervisor->history, "the engine stops");
+  attend_edit(supervisor);
 }
 
 void*
@@ -337,7 +333,7 @@ supervisor_loop(void* const context)
     const uint64_t now_ns = time_now_ns();
     attend(supervisor, supervisor->worker, now_ns);
     attend(supervisor, supervisor->next, now_ns);
-    refuse_edits(supervisor);
+    attend_edit(supervisor);
     start_next(supervisor, now_ns);
   }
   end_all(supervisor);

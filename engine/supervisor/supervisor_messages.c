@@ -96,24 +96,33 @@ hear_failed(Supervisor* const supervisor, const Error* const error, Cause* const
   return supervisor_is_lost(cause, error->text, false);
 }
 
-/// The first pending edit is heard or refused.  [lock held]
+/// The pending edit is heard or refused.  [lock held]
 static void
 settle_edit(Supervisor* const supervisor, Child* const child, const bool is_heard)
 {
   if (is_heard) {
-    crash_policy_new_rack(&supervisor->policy, supervisor->history.first->losses.n_crashes,
+    crash_policy_new_rack(&supervisor->policy, supervisor->history.pending->losses.n_crashes,
                           time_now_ns());
-    rack_history_first_heard(&supervisor->history);
+    rack_history_pending_heard(&supervisor->history);
     child->arm_at_ns = 0;
   } else {
-    rack_history_drop_first(&supervisor->history);
+    rack_history_drop_pending(&supervisor->history);
   }
   child->has_edit = false;
-  if (child->n_missed && (child->state == CHILD_IDLE || child->state == CHILD_SERVING)) {
+  if (child->state == CHILD_IDLE || child->state == CHILD_SERVING) {
     child_reload(child, &supervisor->history);
   }
-  if (supervisor_takes_edits(supervisor)) {
-    child_give_edit(child, &supervisor->history);
+}
+
+/// The rack that is heard is planned.  [lock held]
+static void
+settle_load(Supervisor* const supervisor, Child* const child)
+{
+  child->has_load = false;
+  if (child->state == CHILD_LOADING) {
+    child_set_state(child, CHILD_IDLE);
+  } else if (child->state == CHILD_SERVING) {
+    child_reload(child, &supervisor->history);
   }
 }
 
@@ -127,13 +136,10 @@ hear_reply(Supervisor* const supervisor, Child* const child, const WireReply* co
   const Status status = message->reply.status;
   WorkerFacts facts = { 0 };
   supervisor_lock(supervisor);
-  const bool is_load = child->n_loads_out && message->id == 0U;
-  const bool is_edit = child->has_edit && message->id == supervisor->history.first->id;
+  const bool is_load = child->has_load && message->id == 0U;
+  const bool is_edit = child->has_edit && message->id == supervisor->history.pending->id;
   if (is_load) {
-    --child->n_loads_out;
-    if (child->state == CHILD_LOADING) {
-      child_set_state(child, CHILD_IDLE);
-    }
+    settle_load(supervisor, child);
   } else if (is_edit) {
     settle_edit(supervisor, child, !status);
     facts = number_facts(supervisor, child);
@@ -167,9 +173,7 @@ answer_arm(Supervisor* const supervisor, Child* const child, const Error* const 
   const bool is_refused = error->status && supervisor->is_arming && !supervisor->plays_on;
   if (!error->status) {
     child_set_state(child, CHILD_SERVING);
-    if (child->n_missed && !child->has_edit) {
-      child_reload(child, &supervisor->history);
-    }
+    child_reload(child, &supervisor->history);
     number_facts(supervisor, child);
   } else if (is_refused) {
     supervisor->wanted.armed = false;

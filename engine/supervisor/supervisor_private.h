@@ -45,10 +45,10 @@ typedef struct Child {
   uint32_t n_arms_out; ///< ARM without an ARMED yet
   uint32_t n_disarms_out;
   uint64_t asked_ns; ///< When the last one of these was sent
-  uint32_t n_loads_out;
   bool has_plan;     ///< It has been armed once
-  bool has_edit;     ///< It was given the first pending edit
-  uint64_t edit_ns;  ///< When that was
+  bool has_load;     ///< It plans the playing rack, ...
+  bool has_edit;     ///< ... or the pending edit: never both
+  uint64_t given_ns; ///< When it was given that
   uint64_t n_sent;   ///< Parameter messages that it gets, or that are in its documents
   WorkerFacts facts; ///< The newest
   WorkerStatus status;
@@ -138,10 +138,11 @@ void child_set_state(Child* child, ChildState state);
 /// Give it the rack that is heard.
 void child_load(Child* child, const RackHistory* history);
 
-/// The same again, for the values in it that it has missed.
+/// Give it the playing rack again, for the values that it has missed, if any.  While it plans, that
+/// waits for the reply.
 void child_reload(Child* child, const RackHistory* history);
 
-/// Give it the first pending edit, if it has none and there is one to try.
+/// Give it the pending edit, if there is one to try, unless it plans already.
 void child_give_edit(Child* child, const RackHistory* history);
 
 /// Arm it with a ring that is the engine's, or `own`: then the child's.
@@ -192,10 +193,6 @@ void supervisor_keep_counts(Supervisor* supervisor, const Child* child);
 
 /// End a child that is lost, judge, and set when the next one starts. [supervisor]
 void supervisor_lose(Supervisor* supervisor, Child* child, Cause* cause);
-
-/// Let an edit that makes the rack smaller pass those that a worker was lost with, unless a worker
-/// is at them again. [lock held]
-void supervisor_overtake(Supervisor* supervisor);
 
 /// Set when a worker is exchanged for its device: each time later, unless that has been well for
 /// long. [supervisor]

@@ -75,14 +75,12 @@ unlink_child(Supervisor* const supervisor, const Child* const child)
 static void
 refuse_edit(Supervisor* const supervisor, const char* const why)
 {
-  RackHistoryEdit* const edit = supervisor->history.first;
+  RackHistoryEdit* const edit = supervisor->history.pending;
   const bool has_crashed = edit->losses.n_crashes >= CRASH_POLICY_CRASHES;
   error_set(&edit->refusal, STATUS_WORKER,
             has_crashed ? "two workers crashed while they planned it (%s)"
                         : "three workers were lost while they planned it (%s)",
             why);
-  rack_history_refuse_followers(
-      &supervisor->history, "the edit is based on a refused edit, with which workers were lost");
 }
 
 /// The playing rack has crashed too often: put it into quarantine.  False if it must stay. [lock
@@ -99,8 +97,7 @@ quarantine(Supervisor* const supervisor, const char* const why)
   if (!rack_history_quarantine(&supervisor->history, words, time_now_ns())) {
     return false;
   }
-  rack_history_refuse_all(&supervisor->history,
-                          "the edit is based on a rack that crashed two workers");
+  rack_history_refuse(&supervisor->history, "the edit is based on a rack that crashed two workers");
   ++supervisor->n_quarantined;
   snprintf(supervisor->quarantine, sizeof(supervisor->quarantine),
            "the rack crashed two workers (%.180s); %s", why,
@@ -112,7 +109,7 @@ quarantine(Supervisor* const supervisor, const char* const why)
 static bool
 judge(Supervisor* const supervisor, const Loss* const loss, const char* const why)
 {
-  RackHistoryEdit* const edit = supervisor->history.first;
+  RackHistoryEdit* const edit = supervisor->history.pending;
   switch (crash_policy_loss(&supervisor->policy, loss, loss->had_edit ? &edit->losses : NULL,
                             time_now_ns())) {
   case VERDICT_EDIT:
@@ -166,16 +163,6 @@ give_up_exchange(Supervisor* const supervisor, Child* const child, Cause* const 
 }
 
 void
-supervisor_overtake(Supervisor* const supervisor)
-{
-  if (!supervisor->worker || !supervisor->worker->has_edit) {
-    rack_history_overtake(&supervisor->history,
-                          "a worker was lost while it planned this edit, and a later edit "
-                          "removes a part of it");
-  }
-}
-
-void
 supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {
   if (child == supervisor->next && supervisor->worker) {
@@ -195,7 +182,6 @@ supervisor_lose(Supervisor* const supervisor, Child* const child, Cause* const c
   child_free(child, false);
   supervisor_lock(supervisor);
   const bool cured = judge(supervisor, &loss, cause->text);
-  supervisor_overtake(supervisor);
   const uint64_t rest_ns = crash_policy_rest(&supervisor->policy, &loss, cured);
   supervisor->start_at_ns = time_now_ns() + rest_ns;
   note_loss(supervisor, pid, cause->text, rest_ns);

@@ -36,8 +36,8 @@
 typedef struct View {
   uint64_t now_ns; ///< Read after the others
   ChildState state;
-  bool is_ready, is_asked, has_edit;
-  uint64_t since_ns, busy_ns, asked_ns, edit_ns;
+  bool is_ready, is_asked, has_load, has_edit;
+  uint64_t since_ns, busy_ns, asked_ns, given_ns;
   Format format;
   bool is_realtime, has_device;
 } View;
@@ -50,11 +50,12 @@ view(Supervisor* const supervisor, const Child* const child)
                       .state = child->state,
                       .is_ready = child->is_ready,
                       .is_asked = child->n_disarms_out != 0U,
+                      .has_load = child->has_load,
                       .has_edit = child->has_edit,
                       .since_ns = child->since_ns,
                       .busy_ns = child->busy_ns,
                       .asked_ns = child->asked_ns,
-                      .edit_ns = child->edit_ns,
+                      .given_ns = child->given_ns,
                       .format = supervisor->wanted.format,
                       .is_realtime = supervisor->config.realtime && !child->status.realtime_note[0],
                       .has_device = child->status.device[0] != '\0' };
@@ -77,6 +78,15 @@ typedef struct Wait {
   const char* text;            ///< Error text for the timeout
 } Wait;
 
+/// The reply to a rack that was sent again; while the child is armed, the rack waits for that.
+static Wait
+reply_to_load(const View* const now)
+{
+  const uint64_t since_ns = now->given_ns > now->since_ns ? now->given_ns : now->since_ns;
+  return now->has_load ? (Wait){ since_ns, EDIT_LIMIT_NS, "did not take its rack in 60 s" }
+                       : (Wait){ 0 };
+}
+
 static Wait
 awaited(const View* const now)
 {
@@ -90,15 +100,17 @@ awaited(const View* const now)
   case CHILD_LOADING:
     return (Wait){ now->since_ns, LOAD_LIMIT_NS, "did not take its rack in 10 s" };
   case CHILD_IDLE:
-    return now->is_asked ? (Wait){ now->asked_ns, IDLE_LIMIT_NS, "did not answer in 60 s" }
-                         : (Wait){ 0 };
+    if (now->is_asked) {
+      return (Wait){ now->asked_ns, IDLE_LIMIT_NS, "did not answer in 60 s" };
+    }
+    return reply_to_load(now);
   case CHILD_ARMING:
     return (Wait){ silent_since(now), ARM_LIMIT_NS, "had no plan in 60 s" };
   case CHILD_ARMED:
   case CHILD_SERVING:
     break;
   }
-  return (Wait){ 0 };
+  return reply_to_load(now);
 }
 
 static bool
@@ -112,7 +124,7 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
   if (wait.limit_ns && waited_ns >= wait.limit_ns) {
     return supervisor_is_lost(cause, wait.text, false);
   }
-  if (now->has_edit && now->now_ns - now->edit_ns >= EDIT_LIMIT_NS) {
+  if (now->has_edit && now->now_ns - now->given_ns >= EDIT_LIMIT_NS) {
     return supervisor_is_lost(cause, "did not answer an edit in 60 s", false);
   }
   return true;

@@ -107,9 +107,9 @@ typedef struct WorkerCalls {
   Status (*arm)(void* worker, const WorkerStart* start, WorkerFacts* facts, Error* error);
   /// Leave the ring, with all messages in it applied. [main]
   void (*disarm)(void* worker);
-  /// Make `rack` (copied) the one that is heard; unless this fails (STATUS_NO_MEM), answered once
-  /// by WorkerEvents::replied, in the order of the calls.  How many wait is the caller's to bound.
-  /// `stamp`: parameter messages that were sent before it. [control]
+  /// Make `rack` (copied) the one that is heard; unless this fails, answered once by
+  /// WorkerEvents::replied.  `stamp`: parameter messages that were sent before it.  STATUS_NO_MEM;
+  /// STATUS_LIMIT while another edit waits: the caller sends one at a time. [control]
   Status (*edit)(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
   /// Apply messages while there is no ring to send them through; false, and nothing is changed,
   /// when there is one. [control]

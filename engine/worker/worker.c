@@ -334,7 +334,6 @@ worker_new(const EngineConfig* const config, const WorkerEvents* const events, W
                                  .read = config->read_file,
                                  .free = config->free_file,
                                  .context = config->file_context };
-  worker->last_edit = &worker->first_edit;
   init_locks(worker);
   worker->rack = rack_new();
   Status status = worker->rack ? worker_open_backend(worker, error)

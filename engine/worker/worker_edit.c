@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The worker's edits: a queue of racks, the builder thread that plans them one by one, and
-// parameter messages that come while no player runs.
+// The worker's edits: the one that waits, the builder thread that plans it, and parameter messages
+// that come while no player runs.
 
 #include "worker_private.h"
 
@@ -275,28 +275,27 @@ reply_to(Worker* const worker, const Edit* const edit, const Status status,
   worker->events.replied(worker->events.context, edit->id, &reply, &facts);
 }
 
-/// Take an edit out of the queue, if it is there: it is the first then.
-static void
-unqueue(Worker* const worker, const Edit* const edit)
+/// Take the edit that waits; NULL when none does.
+static Edit*
+take_edit(Worker* const worker)
 {
   pthread_mutex_lock(&worker->edits);
-  if (worker->first_edit == edit) {
-    worker->first_edit = edit->next;
-    worker->last_edit = worker->first_edit ? worker->last_edit : &worker->first_edit;
-  }
+  Edit* const edit = worker->edit;
+  worker->edit = NULL;
   pthread_mutex_unlock(&worker->edits);
+  return edit;
 }
 
-/// Plan one edit, or keep its rack for the first worker_arm().  Until `planning` is held it stays
-/// in the queue, where worker_set() finds it.
+/// Plan the edit that waits, or keep its rack for the first worker_arm().  Until `planning` is held
+/// the edit waits on, where worker_set() finds it.
 static void
-perform(Worker* const worker, Edit* const edit)
+perform(Worker* const worker)
 {
   Error error = { STATUS_OK, "" };
   PlanFault fault = { 0 };
   uint64_t heard_at = 0;
   pthread_mutex_lock(&worker->planning);
-  unqueue(worker, edit);
+  Edit* const edit = take_edit(worker);
   worker_update_device(worker);
   Status status = STATUS_OK;
   if (worker->has_format) {
@@ -395,7 +394,7 @@ bool
 worker_ends_measurement(Worker* const worker)
 {
   pthread_mutex_lock(&worker->edits);
-  const bool has_edit = worker->first_edit != NULL;
+  const bool has_edit = worker->edit != NULL;
   pthread_mutex_unlock(&worker->edits);
   return (has_edit && !is_overdue(worker)) || atomic_load(&worker->n_ending);
 }
@@ -409,18 +408,18 @@ must_keep_house(Worker* const worker)
   return is_late;
 }
 
-/// The first edit in the queue, if there is one.
-static Edit*
+/// Wait for an edit, for a while; true when one waits.
+static bool
 await_edit(Worker* const worker)
 {
   const uint64_t until_ns = time_now_ns() + HOUSEKEEPING_NS;
   pthread_mutex_lock(&worker->edits);
-  if (!worker->first_edit && !worker->builder_stops) {
+  if (!worker->edit && !worker->builder_stops) {
     time_cond_wait(&worker->edits_changed, &worker->edits, until_ns);
   }
-  Edit* const edit = worker->first_edit;
+  const bool has_edit = worker->edit != NULL;
   pthread_mutex_unlock(&worker->edits);
-  return edit;
+  return has_edit;
 }
 
 static bool
@@ -437,11 +436,11 @@ builder_main(void* const context)
 {
   Worker* const worker = context;
   while (!builder_stops(worker)) {
-    Edit* const edit = await_edit(worker);
-    if (edit) {
-      perform(worker, edit);
+    const bool has_edit = await_edit(worker);
+    if (has_edit) {
+      perform(worker);
     }
-    if (!edit || must_keep_house(worker)) {
+    if (!has_edit || must_keep_house(worker)) {
       keep_house(worker);
     }
   }
@@ -470,15 +469,13 @@ worker_stop_builder(Worker* const worker)
     atomic_fetch_sub(&worker->n_ending, 1U);
     worker->has_builder = false;
   }
-  while (worker->first_edit) {
-    Edit* const edit = worker->first_edit;
+  Edit* const edit = take_edit(worker);
+  if (edit) {
     const Error error = { STATUS_LIMIT, "the engine stops" };
-    worker->first_edit = edit->next;
     rack_free(edit->rack);
     reply_to(worker, edit, error.status, &error, 0U, 0U);
     free(edit);
   }
-  worker->last_edit = &worker->first_edit;
 }
 
 // ---- what control calls ----
@@ -496,15 +493,19 @@ worker_edit(void* const context, const uint64_t id, const Rack* const rack, cons
     return STATUS_NO_MEM;
   }
   *edit = (Edit){ .id = id, .rack = copy, .at_frame = at_frame, .stamp = stamp };
-  if (!worker->has_builder) {
-    perform(worker, edit);
-    return STATUS_OK;
-  }
   pthread_mutex_lock(&worker->edits);
-  *worker->last_edit = edit;
-  worker->last_edit = &edit->next;
+  const bool has_room = !worker->edit;
+  worker->edit = has_room ? edit : worker->edit;
   pthread_cond_signal(&worker->edits_changed);
   pthread_mutex_unlock(&worker->edits);
+  if (!has_room) {
+    rack_free(copy);
+    free(edit);
+    return STATUS_LIMIT;
+  }
+  if (!worker->has_builder) {
+    perform(worker);
+  }
   return STATUS_OK;
 }
 
@@ -516,8 +517,8 @@ set_in_racks(Worker* const worker, const ParamMessage* const messages, const uin
   for (uint32_t m = 0; m < n; ++m) {
     const ParamMessage* const message = &messages[m];
     rack_set_value(worker->rack, message->uid, message->param, message->value);
-    for (const Edit* edit = worker->first_edit; edit; edit = edit->next) {
-      rack_set_value(edit->rack, message->uid, message->param, message->value);
+    if (worker->edit) {
+      rack_set_value(worker->edit->rack, message->uid, message->param, message->value);
     }
   }
   pthread_mutex_unlock(&worker->edits);

@@ -6,7 +6,7 @@
 
    Locks, none of which an audio thread ever takes, in the order in which they may be nested:
      planning  who plans, arms or disarms; held long
-     edits     the queue
+     edits     the edit that waits for the builder
      told      what queries read: device, notes, facts, the plan that is shown; held for an instant
    None is held when WorkerEvents are called.
 */
@@ -24,7 +24,6 @@
 #include <stdatomic.h>
 
 typedef struct Edit {
-  struct Edit* next;
   uint64_t id;
   Rack* rack;
   uint64_t at_frame;
@@ -65,8 +64,7 @@ struct Worker {
 
   pthread_mutex_t edits;
   pthread_cond_t edits_changed;
-  Edit* first_edit;
-  Edit** last_edit; ///< Where the next one is hooked in
+  Edit* edit; ///< Waits for the builder; NULL: none does
   bool builder_stops;
   bool has_builder;
   _Atomic uint64_t awaited_frame; ///< The builder waits for the blocks before it; 0: for none
@@ -109,7 +107,7 @@ void worker_choose_fallbacks(Worker* worker, const PlanRequest* request, bool gi
 NODISCARD Status // [main]
 worker_start_builder(Worker* worker, Error* error);
 
-/// The edits that still wait are refused. [main]
+/// An edit that still waits is refused. [main]
 void worker_stop_builder(Worker* worker);
 
 /// WorkerCalls::edit and ::set.

@@ -200,6 +200,7 @@ TEST(a_value_set_since_the_document_wins_over_it)
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
   Error error = { STATUS_OK, "" };
+  driver_await_reply(&driver);
   ck_assert_int_eq(engine_edit_wait(driver.engine, rack, &error),
                    STATUS_OK); // a newer document, with -6 dB
   driver_play(&driver, 100);
@@ -226,6 +227,7 @@ TEST(a_value_set_since_the_document_wins_in_a_node_that_is_made_anew)
   driver_play(&driver, 190);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 0.1, 1e-6);
 
+  driver_await_reply(&driver);
   ck_assert_msg(!engine_edit_wait(driver.engine, before, &error), "%s", error.text); // newer again
   driver_play(&driver, 100);
   ck_assert_double_eq_tol(driver.out[0][driver.position - 1U], 1.0, 1e-6);

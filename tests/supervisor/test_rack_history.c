@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The documents that a new worker is told: what is heard has every value that was set, edits keep
-// their order, what is taken back is banned for its time and not longer.
+// The documents that a new worker gets: the rack that is heard has every value that was set, one
+// edit is pending, and a rack in quarantine is banned for its time and not longer.
 
 #include "engine/supervisor/rack_history.h"
 #include "tests/support/scoped.h"
@@ -59,35 +59,38 @@ note(const RackUid uid, const uint32_t param, const double value)
   rack_history_note(&history, &(ParamMessage){ .uid = uid, .param = param, .value = value }, 1);
 }
 
-TEST(edits_are_confirmed_in_their_order)
+TEST(one_edit_is_pending_at_a_time)
 {
   begin();
   assert_is(history.heard, "");
   add(1, "g: gain -3dB");
-  add(2, "g: gain -6dB");
-  ck_assert_uint_eq(history.first->id, 1);
-  rack_history_first_heard(&history);
+  ck_assert_uint_eq(history.pending->id, 1);
+  SCOPED_RACK Rack* const other = read_rack("g: gain -6dB", NULL);
+  ck_assert_int_eq(rack_history_add(&history, 2, other, 0, 1), STATUS_LIMIT);
+  ck_assert_uint_eq(history.pending->id, 1);
+  rack_history_pending_heard(&history);
   assert_is(history.heard, "g: gain -3dB");
   assert_is(history.before, "");
-  rack_history_drop_first(&history); // refused
-  ck_assert(!history.first);
+  add(2, "g: gain -6dB");
+  rack_history_drop_pending(&history); // refused
+  ck_assert(!history.pending);
   add(3, "g: gain -9dB");
-  ck_assert_uint_eq(history.first->id, 3);
-  rack_history_first_heard(&history);
+  ck_assert_uint_eq(history.pending->id, 3);
+  rack_history_pending_heard(&history);
   assert_is(history.heard, "g: gain -9dB");
   assert_is(history.before, "g: gain -3dB");
   end();
 }
 
-TEST(values_are_stored_in_the_playing_rack_and_in_waiting_edits)
+TEST(values_are_stored_in_the_playing_rack_and_in_the_pending_edit)
 {
   begin();
   const RackUid uid = add(1, "g: gain -3dB");
-  rack_history_first_heard(&history);
+  rack_history_pending_heard(&history);
   add(2, "g: gain -3dB | invert");
   note(uid, 0, -12.0);
   assert_is(history.heard, "g: gain -12dB");
-  assert_is(history.first->rack, "g: gain -12dB | invert");
+  assert_is(history.pending->rack, "g: gain -12dB | invert");
   note(uid, 0, 0.0); // the table's initial value
   assert_is(history.heard, "g: gain");
   end();
@@ -97,7 +100,7 @@ TEST(invalid_values_are_left_out)
 {
   begin();
   const RackUid uid = add(1, "f: highpass 100 order=4");
-  rack_history_first_heard(&history);
+  rack_history_pending_heard(&history);
   note(uid + 1U, 0, 200.0); // no such node
   note(uid, 99, 200.0);     // no such parameter
   note(uid, 0, -1.0);       // out of range
@@ -116,27 +119,27 @@ TEST(a_rack_that_crashed_is_reverted_and_banned_for_a_time)
 {
   begin();
   add(1, "g: gain -3dB");
-  rack_history_first_heard(&history);
+  rack_history_pending_heard(&history);
   add(2, "g: gain -6dB");
-  rack_history_first_heard(&history);
+  rack_history_pending_heard(&history);
   ck_assert(rack_history_quarantine(&history, "it crashed", 1000));
   assert_is(history.heard, "g: gain -3dB");
   ck_assert(!history.before);
   add(3, "g: gain -6dB");
-  ck_assert_int_eq(history.first->refusal.status, STATUS_WORKER);
-  ck_assert_str_eq(history.first->refusal.text, "it crashed");
-  rack_history_drop_first(&history);
+  ck_assert_int_eq(history.pending->refusal.status, STATUS_WORKER);
+  ck_assert_str_eq(history.pending->refusal.text, "it crashed");
+  rack_history_drop_pending(&history);
   add(4, "g: gain -7dB"); // another one
-  ck_assert_int_eq(history.first->refusal.status, STATUS_OK);
-  rack_history_drop_first(&history);
+  ck_assert_int_eq(history.pending->refusal.status, STATUS_OK);
+  rack_history_drop_pending(&history);
 
   Rack* const again = read_rack("g: gain -6dB", NULL);
   ck_assert_int_eq(rack_history_add(&history, 5, again, 0, 1000 + RACK_HISTORY_BAN_NS - 1U),
                    STATUS_OK);
-  ck_assert_int_eq(history.first->refusal.status, STATUS_WORKER);
-  rack_history_drop_first(&history);
+  ck_assert_int_eq(history.pending->refusal.status, STATUS_WORKER);
+  rack_history_drop_pending(&history);
   ck_assert_int_eq(rack_history_add(&history, 6, again, 0, 1000 + RACK_HISTORY_BAN_NS), STATUS_OK);
-  ck_assert_int_eq(history.first->refusal.status, STATUS_OK);
+  ck_assert_int_eq(history.pending->refusal.status, STATUS_OK);
   rack_free(again);
   end();
 }
@@ -145,15 +148,15 @@ TEST(when_the_previous_rack_crashes_too_the_empty_rack_is_used)
 {
   begin();
   add(1, "g: gain -3dB");
-  rack_history_first_heard(&history);
+  rack_history_pending_heard(&history);
   const RackUid uid = add(2, "h: gain -6dB");
-  rack_history_first_heard(&history);
+  rack_history_pending_heard(&history);
   ck_assert(rack_history_quarantine(&history, "it crashed", 1000));
   ck_assert(rack_history_quarantine(&history, "this one, too", 2000));
   assert_is(history.heard, "");
   ck_assert_uint_gt(history.heard->next_uid, uid); // no identity is given out twice
   add(3, "g: gain -3dB");
-  ck_assert_str_eq(history.first->refusal.text, "this one, too");
+  ck_assert_str_eq(history.pending->refusal.text, "this one, too");
   end();
 }
 
@@ -164,66 +167,26 @@ TEST(the_oldest_ban_makes_way)
   for (uint32_t b = 0; b < RACK_HISTORY_MAX_BANNED + 1U; ++b) {
     snprintf(text, sizeof(text), "g: gain -%udB", b + 1U);
     add(b + 1U, text);
-    rack_history_first_heard(&history);
+    rack_history_pending_heard(&history);
     ck_assert(rack_history_quarantine(&history, text, b));
   }
   add(100, "g: gain -1dB");
-  ck_assert_int_eq(history.first->refusal.status, STATUS_OK);
+  ck_assert_int_eq(history.pending->refusal.status, STATUS_OK);
+  rack_history_drop_pending(&history);
   add(101, "g: gain -2dB");
-  ck_assert_int_eq(history.first->next->refusal.status, STATUS_WORKER);
+  ck_assert_int_eq(history.pending->refusal.status, STATUS_WORKER);
   end();
 }
 
-TEST(all_waiting_edits_can_be_rejected)
+TEST(a_pending_edit_keeps_its_first_refusal)
 {
   begin();
+  rack_history_refuse(&history, "nothing is pending");
   add(1, "g: gain -3dB");
-  add(2, "g: gain -6dB");
-  rack_history_refuse_all(&history, "no longer");
-  ck_assert_str_eq(history.first->refusal.text, "no longer");
-  ck_assert_str_eq(history.first->next->refusal.text, "no longer");
-  end();
-}
-
-TEST(a_removal_overtakes_the_edit_with_which_a_worker_was_lost)
-{
-  begin();
-  add(1, "g: gain -3dB");
-  rack_history_first_heard(&history);
-  add(2, "g: gain -3dB | d: delay 60s");
-  Rack* const more = rack_copy(history.first->rack);
-  ck_assert_int_eq(rack_apply(more, "add x invert\nset g.gain -6", "test", NULL), STATUS_OK);
-  ck_assert_int_eq(rack_history_add(&history, 3, more, 0, 1), STATUS_OK);
-  rack_history_overtake(&history, "passed");
-  ck_assert(!history.first->refusal.status); // nothing has happened to it yet
-  history.first->losses.n_losses = 1;
-  rack_history_overtake(&history, "passed");
-  ck_assert(!history.first->refusal.status); // nothing behind it asks for less
-  add(4, "g: gain -3dB");
-  rack_history_overtake(&history, "passed");
-  ck_assert_str_eq(history.first->refusal.text, "passed");
-  ck_assert_str_eq(history.first->next->refusal.text, "passed");
-  ck_assert(!history.first->next->next->refusal.status);
-  rack_free(more);
-  end();
-}
-
-TEST(edits_based_on_a_rejected_edit_are_rejected)
-{
-  begin();
-  add(1, "g: gain -3dB");
-  rack_history_first_heard(&history);
-  add(2, "g: gain -3dB | d: delay 60s");
-  Rack* const more = rack_copy(history.first->rack);
-  ck_assert_int_eq(rack_apply(more, "add x invert", "test", NULL), STATUS_OK);
-  ck_assert_int_eq(rack_history_add(&history, 3, more, 0, 1), STATUS_OK);
-  add(4, "g: gain -3dB");
-  error_set(&history.first->refusal, STATUS_WORKER, "too often");
-  rack_history_refuse_followers(&history, "goes with it");
-  ck_assert_str_eq(history.first->refusal.text, "too often");
-  ck_assert_str_eq(history.first->next->refusal.text, "goes with it");
-  ck_assert(!history.first->next->next->refusal.status);
-  rack_free(more);
+  rack_history_refuse(&history, "no longer");
+  rack_history_refuse(&history, "once more");
+  ck_assert_int_eq(history.pending->refusal.status, STATUS_WORKER);
+  ck_assert_str_eq(history.pending->refusal.text, "no longer");
   end();
 }
 

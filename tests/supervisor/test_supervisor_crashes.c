@@ -108,43 +108,6 @@ TEST(an_edit_that_three_workers_are_killed_with_is_refused)
   ck_assert_uint_eq(rig_status(&rig).quarantined, 0);
 }
 
-typedef struct Replies {
-  _Atomic uint32_t n;
-  EngineReply last[2];
-} Replies;
-
-static void
-keep_reply(void* const context, const EngineReply* const reply)
-{
-  Replies* const replies = context;
-  replies->last[replies->n] = *reply;
-  ++replies->n;
-}
-
-static bool
-has_both(void* const context)
-{
-  return ((Replies*)context)->n == 2U;
-}
-
-TEST(a_removal_overtakes_an_edit_that_loses_workers)
-{
-  SCOPED(rig_stop) Rig rig;
-  rig_start(&rig, bad_worker(), HALVED);
-  await_level(&rig, HALF);
-  SCOPED_RACK Rack* const deadly = driver_rack(HALVED " | convolver kill");
-  SCOPED_RACK Rack* const empty = rack_new();
-  Replies replies = { .n = 0 };
-  ck_assert_int_eq(engine_edit(rig.engine, deadly, 0U, keep_reply, &replies), STATUS_OK);
-  ck_assert_int_eq(engine_edit(rig.engine, empty, 0U, keep_reply, &replies), STATUS_OK);
-  await(has_both, &replies, "both replies");
-  ck_assert_int_eq(replies.last[0].status, STATUS_WORKER);
-  ck_assert_msg(strstr(replies.last[0].text, "removes a part"), "%s", replies.last[0].text);
-  ck_assert_msg(!replies.last[1].status, "%s", replies.last[1].text);
-  ck_assert_uint_eq(rig_status(&rig).worker_restarts, 1);
-  await_dry(&rig); // which the empty rack is as well
-}
-
 /// The callback waits for its blocks, or does not.
 static void
 exchange_worker(const bool waits)

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define MAX_SETS 32768U
-#define MAX_HELD 8U
 
 typedef struct HeldEdit {
   EngineDone done;
@@ -21,8 +20,8 @@ typedef struct HeldEdit {
 struct Engine {
   pthread_mutex_t lock;
   bool holds, is_full;
-  HeldEdit held[MAX_HELD];
-  uint32_t n_held, n_edits, n_sets;
+  HeldEdit held; ///< The edit in flight; without `done`: none
+  uint32_t n_edits, n_sets;
   Rack* newest;
   uint64_t newest_frame;
   uint64_t frame;
@@ -118,15 +117,15 @@ reply_of(const Status status, const char* const text, const uint32_t latency_fra
   return reply;
 }
 
-/// Take the oldest held edit; false when there is none.
+/// Take the edit in flight; false when there is none.
 static bool
 take_held(Engine* const engine, const EngineReply* const reply, HeldEdit* const edit)
 {
   pthread_mutex_lock(&engine->lock);
-  const bool has_one = engine->n_held > 0;
+  const bool has_one = engine->held.done != NULL;
   if (has_one) {
-    *edit = engine->held[0];
-    memmove(engine->held, engine->held + 1, --engine->n_held * sizeof(HeldEdit));
+    *edit = engine->held;
+    engine->held = (HeldEdit){ NULL, NULL };
     engine->latency_frames = reply->status ? engine->latency_frames : reply->latency_frames;
   }
   pthread_mutex_unlock(&engine->lock);
@@ -171,9 +170,9 @@ engine_edit(Engine* const engine, const Rack* const rack, const uint64_t at_fram
   engine->newest = rack_copy(rack);
   engine->newest_frame = at_frame;
   const bool holds = engine->holds;
+  ck_assert_msg(!engine->held.done, "one edit is in flight at a time");
   if (holds) {
-    ck_assert_uint_lt(engine->n_held, MAX_HELD);
-    engine->held[engine->n_held++] = edit;
+    engine->held = edit;
   }
   pthread_mutex_unlock(&engine->lock);
   if (!holds) {

@@ -101,6 +101,19 @@ driver_await_builder(const TestDriver* const driver, const uint64_t frame)
   }
 }
 
+void
+driver_await_reply(const TestDriver* const driver)
+{
+  Engine* const engine = driver->engine;
+  bool is_in_flight = true;
+  while (is_in_flight) {
+    usleep(POLL_US);
+    pthread_mutex_lock(&engine->pointers);
+    is_in_flight = engine->flight.id != 0U;
+    pthread_mutex_unlock(&engine->pointers);
+  }
+}
+
 /// The block in which the edit is heard depends on no clock: one is played while it is planned, and
 /// then those that it waits for.
 static Status

@@ -43,6 +43,9 @@ Status driver_apply(TestDriver* driver, Rack** rack, const char* statements, Err
 /// Wait until the builder has planned an edit and waits for the frame that it is meant for.
 void driver_await_builder(const TestDriver* driver, uint64_t frame);
 
+/// Wait until the edit in flight has its reply, so that the engine takes another one.
+void driver_await_reply(const TestDriver* driver);
+
 /// The rack of a text that is good.
 Rack* driver_rack(const char* text);
 

@@ -33,17 +33,22 @@ TEST(edits_that_wait_at_the_end_are_rejected)
 {
   static Bench bench;
   bench_init(&bench, false);
+  const uint64_t never = UINT64_MAX / 2U; // heard when time stands still
   bench_edit(&bench, 1U, levels[0], 0U);
+  bench_await(&bench, &bench.n_replies, 1U);
   bench_arm(&bench, false, 0U);
-  for (uint64_t id = 2; id <= 20U; ++id) {
-    bench_edit(&bench, id, levels[id % 2U], UINT64_MAX / 2U); // heard when time stands still
-  }
+  bench_edit(&bench, 2U, levels[1], never);
+  await_waiting(&bench, never);
+  bench_edit(&bench, 3U, levels[0], 0U); // waits for the builder
+  SCOPED_RACK Rack* const rack = driver_rack(levels[1]);
+  ck_assert_int_eq(worker_calls.edit(bench.worker, 4U, rack, 0U, 0U), STATUS_LIMIT);
   bench_clear(&bench);
-  ck_assert_uint_eq(bench.n_replies, 20U);
-  for (uint32_t n = 0; n < 20U; ++n) {
+  ck_assert_uint_eq(bench.n_replies, 3U);
+  for (uint32_t n = 0; n < 3U; ++n) {
     ck_assert_uint_eq(bench.replies[n].id, n + 1U);
   }
-  ck_assert_int_eq(bench.replies[19].reply.status, STATUS_LIMIT);
+  ck_assert_int_eq(bench.replies[1].reply.status, STATUS_OK);
+  ck_assert_int_eq(bench.replies[2].reply.status, STATUS_LIMIT);
 }
 
 TEST(when_audio_stops_waiting_edits_are_done_at_once)

@@ -167,7 +167,7 @@ pass_time(Run* const run, const bool with_edits, Error* const error)
   const uint64_t step_ns = 60U * NS_PER_S / (uint64_t)run->args->edits_per_minute;
   uint64_t next_ns = began_ns;
   for (uint64_t now_ns; (now_ns = time_now_ns()) - began_ns < length_ns;) {
-    if (with_edits && now_ns >= next_ns) {
+    if (with_edits && now_ns >= next_ns && is_answered(run)) {
       next_ns += step_ns;
       if (ask_edit(run, error)) {
         return error->status;

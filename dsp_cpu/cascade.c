@@ -10,6 +10,8 @@
 
 #include "cascade.h"
 
+#include "dsp_cpu/shared/cascade_words.h"
+
 #include <complex.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -297,12 +299,7 @@ cascade_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
   }
 }
 
-// ---- for dsp_gpu/kernels/fx_cascade.cu: words of a node, a section and a unit, as there ----
-
-#define HEAD_WORDS        3U
-#define COEFFICIENT_WORDS 13U
-#define STATE_HEAD_WORDS  16U
-#define ROW_WORDS         20U
+// ---- for dsp_gpu/kernels/fx_cascade.cu ----
 
 static void
 cascade_shape(const void* const node, FxKernelShape* const shape)
@@ -311,11 +308,12 @@ cascade_shape(const void* const node, FxKernelShape* const shape)
   const uint32_t n_sections = cascade->plan.n_sections;
   const FxKernelPass channels = { "fx_cascade", 32U, 32U, 1U };
   const FxKernelPass spread = { "fx_cascade", 128U, 1U, 1U };
-  *shape = (FxKernelShape){ .sizes = { { "SPREAD", cascade->spread } },
-                            .passes = { cascade->spread ? spread : channels },
-                            .n_passes = 1,
-                            .param_words = HEAD_WORDS + n_sections * COEFFICIENT_WORDS,
-                            .state_words = STATE_HEAD_WORDS + 2U * n_sections * ROW_WORDS };
+  *shape =
+      (FxKernelShape){ .sizes = { { "SPREAD", cascade->spread } },
+                       .passes = { cascade->spread ? spread : channels },
+                       .n_passes = 1,
+                       .param_words = CASCADE_PARAM_HEAD + n_sections * CASCADE_COEFFICIENT_WORDS,
+                       .state_words = CASCADE_STATE_HEAD + 2U * n_sections * CASCADE_ROW_WORDS };
 }
 
 /// Split a double into two floats: the rounded value and the rounding error.
@@ -344,13 +342,13 @@ static void
 cascade_pack(const void* const node, uint32_t* const words)
 {
   const CascadeNode* const cascade = node;
-  words[0] = cascade->version;
-  words[1] = cascade->plan.n_sections;
-  words[2] = cascade->fade_frames;
+  words[CASCADE_VERSION] = cascade->version;
+  words[CASCADE_N_SECTIONS] = cascade->plan.n_sections;
+  words[CASCADE_FADE_FRAMES] = cascade->fade_frames;
   for (uint32_t s = 0; s < cascade->plan.n_sections; ++s) {
-    float numbers[COEFFICIENT_WORDS];
+    float numbers[CASCADE_COEFFICIENT_WORDS];
     pack_section(&cascade->target[s], numbers);
-    memcpy(words + HEAD_WORDS + s * COEFFICIENT_WORDS, numbers, sizeof(numbers));
+    memcpy(words + CASCADE_PARAM_HEAD + s * CASCADE_COEFFICIENT_WORDS, numbers, sizeof(numbers));
   }
 }
 

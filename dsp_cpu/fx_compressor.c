@@ -25,6 +25,7 @@
 #include "sidechain.h"
 #include "simd.h"
 
+#include "dsp_cpu/shared/compressor_words.h"
 #include "dsp_cpu/shared/decibel.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
@@ -32,8 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RMS_MS  10.0
-#define LOUDEST 1e15F // 300 dB; an infinite square would stay in the mean for ever
+#define RMS_MS 10.0
 
 enum { THRESHOLD, RATIO, ATTACK, RELEASE, KNEE, MAKEUP, MIX, DETECTOR, LINK, N_PARAMS };
 enum { DETECTOR_PEAK, DETECTOR_RMS };
@@ -158,7 +158,7 @@ measure(const FxUnit* const io, const uint32_t first, float* const power, const 
   CompressorUnit* const unit = io->state;
   sidechain_peak(io, node->sidechain.n_channels, first, power, n_frames);
   for (uint32_t i = 0; i < n_frames; ++i) {
-    const float level = power[i] < LOUDEST ? power[i] : LOUDEST;
+    const float level = power[i] < COMPRESSOR_LOUDEST ? power[i] : COMPRESSOR_LOUDEST;
     power[i] = level * level;
   }
   if (node->is_rms) {
@@ -254,23 +254,24 @@ compressor_run(const FxUnit* const units, const uint32_t n_units, const uint32_t
 static void
 compressor_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
-  sidechain_kernel_shape(&((const CompressorNode*)node)->sidechain, "fx_compressor", 9U, 40U,
-                         shape);
+  sidechain_kernel_shape(&((const CompressorNode*)node)->sidechain, "fx_compressor",
+                         COMPRESSOR_PARAM_WORDS, COMPRESSOR_STATE_WORDS, shape);
 }
 
 static void
 compressor_pack(const void* const node, uint32_t* const words)
 {
   const CompressorNode* const compressor = node;
-  sidechain_pack(&words[0], compressor->attack);
-  sidechain_pack(&words[1], compressor->release);
-  sidechain_pack(&words[2], compressor->threshold_db);
-  sidechain_pack(&words[3], compressor->slope);
-  sidechain_pack(&words[4], compressor->knee_db);
-  sidechain_pack(&words[5], compressor->makeup_db);
-  sidechain_pack(&words[6], compressor->mix);
-  words[7] = compressor->sidechain.ramp_frames;
-  sidechain_pack(&words[8], compressor->is_rms ? (float)(1.0 - compressor->rms_pole) : 0.0F);
+  sidechain_pack(&words[COMPRESSOR_ATTACK], compressor->attack);
+  sidechain_pack(&words[COMPRESSOR_RELEASE], compressor->release);
+  sidechain_pack(&words[COMPRESSOR_THRESHOLD_DB], compressor->threshold_db);
+  sidechain_pack(&words[COMPRESSOR_SLOPE], compressor->slope);
+  sidechain_pack(&words[COMPRESSOR_KNEE_DB], compressor->knee_db);
+  sidechain_pack(&words[COMPRESSOR_MAKEUP_DB], compressor->makeup_db);
+  sidechain_pack(&words[COMPRESSOR_MIX], compressor->mix);
+  words[COMPRESSOR_RAMP_FRAMES] = compressor->sidechain.ramp_frames;
+  sidechain_pack(&words[COMPRESSOR_RMS_PART],
+                 compressor->is_rms ? (float)(1.0 - compressor->rms_pole) : 0.0F);
 }
 
 static const FxKernel compressor_kernel = {

@@ -22,9 +22,11 @@
 
 #include "delay_line.h"
 
+#include "dsp_cpu/shared/delay_words.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -35,8 +37,6 @@
 #define TONE_OFF_HZ  20000.0
 #define TAIL_LEVEL   1e-6 // -120 dB
 #define LONGEST_MS   60000.0
-
-#define KERNEL_STATE_WORDS 32U // in front of the rings of a group in kernels/fx_delay.cu
 
 enum { TIME, FEEDBACK, MIX, TONE, BPM, NOTE, PINGPONG, MAX_TIME, N_PARAMS };
 
@@ -321,6 +321,9 @@ n_kernel_lines(const DelayNode* const node)
   return node->n_channels == 1U ? 1U : 2U;
 }
 
+static_assert(DELAY_STATE_LOWPASS + 4 <= DELAY_STATE_RINGS,
+              "the rings begin behind the low-passes of two lines");
+
 /// One group for each line, or for each pair of lines, with its own state.
 static void
 delay_kernel_shape(const void* const node, FxKernelShape* const shape)
@@ -328,12 +331,12 @@ delay_kernel_shape(const void* const node, FxKernelShape* const shape)
   const DelayNode* const delay = node;
   const uint32_t n_lines = n_kernel_lines(delay);
   const uint32_t n_groups = delay->n_channels / n_lines;
-  const uint64_t group_words = KERNEL_STATE_WORDS + (uint64_t)n_lines * delay->ring_frames;
+  const uint64_t group_words = DELAY_STATE_RINGS + (uint64_t)n_lines * delay->ring_frames;
   *shape = (FxKernelShape){
     .sizes = { { "N_LINES", n_lines } },
     .passes = { { "fx_delay", 128U, 1U, n_groups } },
     .n_passes = 1,
-    .param_words = 6,
+    .param_words = DELAY_PARAM_WORDS,
     .state_words = n_groups * group_words,
   };
 }
@@ -342,12 +345,12 @@ static void
 delay_pack(const void* const node, uint32_t* const words)
 {
   const DelayNode* const delay = node;
-  words[0] = delay->delay_frames;
-  memcpy(&words[1], &delay->feedback, sizeof(float));
-  memcpy(&words[2], &delay->mix, sizeof(float));
-  memcpy(&words[3], &delay->pole, sizeof(float));
-  words[4] = delay->ramp_frames;
-  words[5] = delay->ring_frames;
+  words[DELAY_FRAMES] = delay->delay_frames;
+  memcpy(&words[DELAY_FEEDBACK], &delay->feedback, sizeof(float));
+  memcpy(&words[DELAY_MIX], &delay->mix, sizeof(float));
+  memcpy(&words[DELAY_POLE], &delay->pole, sizeof(float));
+  words[DELAY_RAMP_FRAMES] = delay->ramp_frames;
+  words[DELAY_RING_FRAMES] = delay->ring_frames;
 }
 
 static const FxKernel delay_kernel = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // gain: multiplies every channel by one gain.
 
+#include "dsp_cpu/shared/state_words.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 
@@ -76,7 +77,10 @@ gain_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
   (void)node;
   *shape = (FxKernelShape){
-    .passes = { { "fx_gain", 128U, 1U, 1U } }, .n_passes = 1, .param_words = 2, .state_words = 6
+    .passes = { { "fx_gain", 128U, 1U, 1U } },
+    .n_passes = 1,
+    .param_words = 2,
+    .state_words = 1 + RAMP_WORDS,
   };
 }
 

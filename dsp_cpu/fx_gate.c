@@ -22,6 +22,7 @@
 
 #include "sidechain.h"
 
+#include "dsp_cpu/shared/gate_words.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 
@@ -163,20 +164,21 @@ gate_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_fra
 static void
 gate_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
-  sidechain_kernel_shape(&((const GateNode*)node)->sidechain, "fx_gate", 7U, 10U, shape);
+  sidechain_kernel_shape(&((const GateNode*)node)->sidechain, "fx_gate", GATE_PARAM_WORDS,
+                         GATE_STATE_WORDS, shape);
 }
 
 static void
 gate_pack(const void* const node, uint32_t* const words)
 {
   const GateNode* const gate = node;
-  sidechain_pack(&words[0], gate->range_lin);
-  words[1] = gate->sidechain.ramp_frames;
-  sidechain_pack(&words[2], gate->open_lin);
-  sidechain_pack(&words[3], gate->close_lin);
-  words[4] = gate->hold_frames;
-  sidechain_pack(&words[5], (float)(1.0 - gate->attack_pole));
-  sidechain_pack(&words[6], (float)(1.0 - gate->release_pole));
+  sidechain_pack(&words[GATE_RANGE], gate->range_lin);
+  words[GATE_RAMP_FRAMES] = gate->sidechain.ramp_frames;
+  sidechain_pack(&words[GATE_OPEN], gate->open_lin);
+  sidechain_pack(&words[GATE_CLOSE], gate->close_lin);
+  words[GATE_HOLD] = gate->hold_frames;
+  sidechain_pack(&words[GATE_ATTACK], (float)(1.0 - gate->attack_pole));
+  sidechain_pack(&words[GATE_RELEASE], (float)(1.0 - gate->release_pole));
 }
 
 static const FxKernel gate_kernel = {

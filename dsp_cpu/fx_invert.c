@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // invert: flips the polarity of all channels, or of those that are listed.
 
+#include "dsp_cpu/shared/state_words.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 
@@ -147,7 +148,7 @@ invert_kernel_shape(const void* const node, FxKernelShape* const shape)
                             .n_passes = 1,
                             .param_words = 2,
                             .data_words = FX_MAX_CHANNELS / 32U,
-                            .state_words = 6 };
+                            .state_words = 1 + RAMP_WORDS };
 }
 
 /// One bit for each channel of the list.

@@ -19,9 +19,11 @@
 #include "sidechain.h"
 #include "simd.h"
 
+#include "dsp_cpu/shared/limiter_words.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { CEILING, RELEASE, LOOKAHEAD, LINK, N_PARAMS };
@@ -206,23 +208,26 @@ limiter_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_
   }
 }
 
+static_assert(LIMITER_STATE_SUMS + 4 <= LIMITER_STATE_RINGS, "the rings begin behind the sums");
+
 static void
 limiter_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
   const LimiterNode* const limiter = node;
   const uint64_t ring_words = limiter->lookahead_frames + 1U + SIDECHAIN_CHUNK;
-  const uint64_t n_rings = 6U + limiter->sidechain.n_channels;
-  sidechain_kernel_shape(&limiter->sidechain, "fx_limiter", 4U, 16U + n_rings * ring_words, shape);
+  const uint64_t n_rings = (uint64_t)LIMITER_RING_CHANNEL + limiter->sidechain.n_channels;
+  sidechain_kernel_shape(&limiter->sidechain, "fx_limiter", LIMITER_PARAM_WORDS,
+                         LIMITER_STATE_RINGS + n_rings * ring_words, shape);
 }
 
 static void
 limiter_pack(const void* const node, uint32_t* const words)
 {
   const LimiterNode* const limiter = node;
-  sidechain_pack(&words[0], limiter->ceiling_lin);
-  sidechain_pack(&words[1], (float)(1.0 - limiter->release_pole));
-  words[2] = limiter->sidechain.ramp_frames;
-  words[3] = limiter->lookahead_frames;
+  sidechain_pack(&words[LIMITER_CEILING], limiter->ceiling_lin);
+  sidechain_pack(&words[LIMITER_RELEASE], (float)(1.0 - limiter->release_pole));
+  words[LIMITER_RAMP_FRAMES] = limiter->sidechain.ramp_frames;
+  words[LIMITER_LOOKAHEAD] = limiter->lookahead_frames;
 }
 
 static const FxKernel limiter_kernel = {

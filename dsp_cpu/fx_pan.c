@@ -15,6 +15,7 @@
    far side fades by the same law, relative to its centre, and the other channel keeps its level.
 */
 
+#include "dsp_cpu/shared/state_words.h"
 #include "engine/contract/effect.h"
 #include "engine/contract/ramp.h"
 
@@ -151,7 +152,10 @@ pan_kernel_shape(const void* const node, FxKernelShape* const shape)
 {
   (void)node;
   *shape = (FxKernelShape){
-    .passes = { { "fx_pan", 128U, 1U, 1U } }, .n_passes = 1, .param_words = 3, .state_words = 11
+    .passes = { { "fx_pan", 128U, 1U, 1U } },
+    .n_passes = 1,
+    .param_words = 3,
+    .state_words = 1 + 2 * RAMP_WORDS,
   };
 }
 

@@ -7,30 +7,19 @@
 
 #include "stage.h"
 
-// A node's parameters, then COEFFICIENT_WORDS for each section
-#define PARAM_VERSION     0
-#define PARAM_N_SECTIONS  1
-#define PARAM_FADE_FRAMES 2
-#define PARAM_ROWS        3
-
-// A unit, then ROW_WORDS for each section of the active filter, then for each section of the next
-#define STATE_VERSION   1
-#define STATE_FADE_LEFT 2
-#define STATE_ROWS      16
+#include "dsp_cpu/shared/cascade_words.h"
 
 // A row: coefficients, each the sum of two floats, then states, two floats each
-#define ROW_S             0
-#define ROW_R             2 // r + s
-#define ROW_B0            4
-#define ROW_CV            6
-#define ROW_CD            8  // cd - cv
-#define ROW_SIGMA         10 // one float: minus the real part of the slower pole, see overlap()
-#define ROW_OMEGA         11 // its imaginary part
-#define COEFFICIENT_WORDS 13
-#define ROW_V             16
-#define ROW_D             18
-#define ROW_WORDS         20
-#define ROW_QUADS         (ROW_WORDS / 4)
+#define ROW_S     0
+#define ROW_R     2 // r + s
+#define ROW_B0    4
+#define ROW_CV    6
+#define ROW_CD    8  // cd - cv
+#define ROW_SIGMA 10 // one float: minus the real part of the slower pole, see overlap()
+#define ROW_OMEGA 11 // its imaginary part
+#define ROW_V     16
+#define ROW_D     18
+#define ROW_QUADS (CASCADE_ROW_WORDS / 4)
 
 // States below this become zero at the end of a tile: outputs do not change, and tails end.
 #define SMALLEST_STATE 1e-25f
@@ -175,8 +164,8 @@ section_run_last(Section* const section, const Tiles tiles, const u32 s, const u
 DEVICE void
 take_design(const Stage stage, const u32 s, GLOBAL f32* const row)
 {
-  for (u32 w = 0; w < COEFFICIENT_WORDS; ++w) {
-    row[w] = unit_param_f32(stage, 0, PARAM_ROWS + s * COEFFICIENT_WORDS + w);
+  for (u32 w = 0; w < CASCADE_COEFFICIENT_WORDS; ++w) {
+    row[w] = unit_param_f32(stage, 0, CASCADE_PARAM_HEAD + s * CASCADE_COEFFICIENT_WORDS + w);
   }
 }
 
@@ -185,13 +174,13 @@ unit_begin(const Stage stage, const u32 n_sections)
 {
   GLOBAL f32* const state = unit_state(stage, 0);
   for (u32 s = 0; s < n_sections; ++s) {
-    GLOBAL f32* const row = state + STATE_ROWS + s * ROW_WORDS;
+    GLOBAL f32* const row = state + CASCADE_STATE_HEAD + s * CASCADE_ROW_WORDS;
     take_design(stage, s, row);
     ((GLOBAL float4*)row)[ROW_V / 4] = F4(0.0f, 0.0f, 0.0f, 0.0f);
   }
   state[0] = 1.0f;
-  state[STATE_VERSION] = F32_OF_BITS(unit_param(stage, 0, PARAM_VERSION));
-  state[STATE_FADE_LEFT] = F32_OF_BITS(0U);
+  state[CASCADE_STATE_VERSION] = F32_OF_BITS(unit_param(stage, 0, CASCADE_VERSION));
+  state[CASCADE_STATE_FADE_LEFT] = F32_OF_BITS(0U);
 }
 
 // Similarity of the impulse responses of two sections, 0 to 1: the cosine between exp(p t) and
@@ -210,11 +199,11 @@ DEVICE u32
 fade_begin(const Stage stage, const u32 n_sections)
 {
   GLOBAL f32* const state = unit_state(stage, 0);
-  const u32 fade_frames = unit_param(stage, 0, PARAM_FADE_FRAMES);
+  const u32 fade_frames = unit_param(stage, 0, CASCADE_FADE_FRAMES);
   f32 least_kept = 1.0f;
   for (u32 s = 0; s < n_sections; ++s) {
-    GLOBAL const f32* const old = state + STATE_ROWS + s * ROW_WORDS;
-    GLOBAL f32* const next = state + STATE_ROWS + (n_sections + s) * ROW_WORDS;
+    GLOBAL const f32* const old = state + CASCADE_STATE_HEAD + s * CASCADE_ROW_WORDS;
+    GLOBAL f32* const next = state + CASCADE_STATE_HEAD + (n_sections + s) * CASCADE_ROW_WORDS;
     take_design(stage, s, next);
     const f32 kept = overlap(old, next);
     const f32 scale = old[ROW_S] / next[ROW_S];
@@ -224,14 +213,14 @@ fade_begin(const Stage stage, const u32 n_sections)
                                            scale_d * old[ROW_D], scale_d * old[ROW_D + 1]);
     least_kept = FMIN(least_kept, kept);
   }
-  state[STATE_VERSION] = F32_OF_BITS(unit_param(stage, 0, PARAM_VERSION));
+  state[CASCADE_STATE_VERSION] = F32_OF_BITS(unit_param(stage, 0, CASCADE_VERSION));
   return fade_frames + (u32)((1.0f - least_kept) * (f32)fade_frames);
 }
 
 DEVICE void
 fade_end(GLOBAL f32* const state, const u32 n_sections)
 {
-  GLOBAL float4* const old = (GLOBAL float4*)(state + STATE_ROWS);
+  GLOBAL float4* const old = (GLOBAL float4*)(state + CASCADE_STATE_HEAD);
   const u32 n_quads = n_sections * ROW_QUADS;
   for (u32 q = 0; q < n_quads; ++q) {
     old[q] = old[n_quads + q];
@@ -263,11 +252,11 @@ unit_prepare(const Stage stage, const u32 n_sections)
   if (state[0] == 0.0f) {
     unit_begin(stage, n_sections);
   }
-  if (BITS_OF_F32(state[STATE_FADE_LEFT]) == 0 &&
-      BITS_OF_F32(state[STATE_VERSION]) != unit_param(stage, 0, PARAM_VERSION)) {
-    state[STATE_FADE_LEFT] = F32_OF_BITS(fade_begin(stage, n_sections));
+  if (BITS_OF_F32(state[CASCADE_STATE_FADE_LEFT]) == 0 &&
+      BITS_OF_F32(state[CASCADE_STATE_VERSION]) != unit_param(stage, 0, CASCADE_VERSION)) {
+    state[CASCADE_STATE_FADE_LEFT] = F32_OF_BITS(fade_begin(stage, n_sections));
   }
-  return BITS_OF_F32(state[STATE_FADE_LEFT]);
+  return BITS_OF_F32(state[CASCADE_STATE_FADE_LEFT]);
 }
 
 // Advance by n_frames a fade that had `left` frames to go.
@@ -277,7 +266,7 @@ fade_advance(GLOBAL f32* const state, const u32 n_sections, const u32 left, cons
   if (left == n_frames) {
     fade_end(state, n_sections);
   }
-  state[STATE_FADE_LEFT] = F32_OF_BITS(left - n_frames);
+  state[CASCADE_STATE_FADE_LEFT] = F32_OF_BITS(left - n_frames);
 }
 
 // Tiles of the next filter: its output replaces the input.

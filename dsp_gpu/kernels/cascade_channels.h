@@ -29,13 +29,13 @@ filter_run(GLOBAL f32* const rows, const u32 n_sections, const Tiles tiles, cons
   const u32 last = n_sections - 1;
   Section section;
   for (u32 s = 0; s < last; ++s) {
-    section = section_load(rows + s * ROW_WORDS);
+    section = section_load(rows + s * CASCADE_ROW_WORDS);
     section_run(&section, tiles, s, first, end);
-    section_store(rows + s * ROW_WORDS, section);
+    section_store(rows + s * CASCADE_ROW_WORDS, section);
   }
-  section = section_load(rows + last * ROW_WORDS);
+  section = section_load(rows + last * CASCADE_ROW_WORDS);
   const u32 is_bad = section_run_last(&section, tiles, last, first, end);
-  section_store(rows + last * ROW_WORDS, section);
+  section_store(rows + last * CASCADE_ROW_WORDS, section);
   return is_bad;
 }
 
@@ -44,17 +44,17 @@ DEVICE u32
 unit_run(const Stage stage, const Tiles tiles, const u32 n)
 {
   GLOBAL f32* const state = unit_state(stage, 0);
-  GLOBAL f32* const rows = state + STATE_ROWS;
-  const u32 n_sections = unit_param(stage, 0, PARAM_N_SECTIONS);
+  GLOBAL f32* const rows = state + CASCADE_STATE_HEAD;
+  const u32 n_sections = unit_param(stage, 0, CASCADE_N_SECTIONS);
   u32 is_bad = 0;
   for (u32 done = 0; done < n;) {
     const u32 left = unit_prepare(stage, n_sections);
     const u32 end = left > 0 ? min(n, done + left) : n;
     is_bad |= filter_run(rows, n_sections, tiles, done, end);
     if (left > 0) {
-      is_bad |=
-          filter_run(rows + n_sections * ROW_WORDS, n_sections, tiles_of_next(tiles), done, end);
-      fade_mix(tiles, done, end, left, unit_param(stage, 0, PARAM_FADE_FRAMES));
+      is_bad |= filter_run(rows + n_sections * CASCADE_ROW_WORDS, n_sections, tiles_of_next(tiles),
+                           done, end);
+      fade_mix(tiles, done, end, left, unit_param(stage, 0, CASCADE_FADE_FRAMES));
       fade_advance(state, n_sections, left, end - done);
     }
     done = end;

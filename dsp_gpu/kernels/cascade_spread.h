@@ -195,7 +195,7 @@ filter_run(GLOBAL f32* const rows, const u32 n_sections, const Tiles tiles, cons
   const Chunk chunk = chunk_of(first, end);
   u32 is_bad = 0;
   for (u32 s = 0; s < n_sections; ++s) {
-    GLOBAL f32* const row = rows + s * ROW_WORDS;
+    GLOBAL f32* const row = rows + s * CASCADE_ROW_WORDS;
     Section section = section_load(row);
     const State before = state_before(section, tiles, s, chunk, shared);
     section.v = before.v;
@@ -217,25 +217,25 @@ DEVICE u32
 unit_run(const Stage stage, const Tiles tiles, const u32 n, LOCAL_POINTER f32* const shared)
 {
   GLOBAL f32* const state = unit_state(stage, 0);
-  GLOBAL f32* const rows = state + STATE_ROWS;
-  const u32 n_sections = unit_param(stage, 0, PARAM_N_SECTIONS);
+  GLOBAL f32* const rows = state + CASCADE_STATE_HEAD;
+  const u32 n_sections = unit_param(stage, 0, CASCADE_N_SECTIONS);
   u32 is_bad = 0;
   for (u32 done = 0; done < n;) {
     if (LOCAL_ID == 0) {
       unit_prepare(stage, n_sections);
     }
     BARRIER(); // all threads see its words, and the filter's barriers precede the next write
-    const u32 left = BITS_OF_F32(state[STATE_FADE_LEFT]);
+    const u32 left = BITS_OF_F32(state[CASCADE_STATE_FADE_LEFT]);
     const u32 end = left > 0 ? min(n, done + left) : n;
     const u32 n_filters = left > 0 ? 2 : 1;
     for (u32 f = 0; f < n_filters; ++f) {
-      is_bad |= filter_run(rows + f * n_sections * ROW_WORDS, n_sections,
+      is_bad |= filter_run(rows + f * n_sections * CASCADE_ROW_WORDS, n_sections,
                            f == 0 ? tiles : tiles_of_next(tiles), done, end, shared);
     }
     if (left > 0) {
       const Chunk chunk = chunk_of(done, end);
       fade_mix(tiles, chunk.first, chunk.end, left - (chunk.first - done),
-               unit_param(stage, 0, PARAM_FADE_FRAMES));
+               unit_param(stage, 0, CASCADE_FADE_FRAMES));
     }
     BARRIER(); // the states are stored
     if (LOCAL_ID == 0 && left > 0) {

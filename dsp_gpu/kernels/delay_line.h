@@ -16,9 +16,6 @@
 
 #include "stage.h"
 
-#define DELAY_LINE_WORDS 2 // in memory
-#define TAP_WORDS        (2 + RAMP_WORDS)
-
 typedef struct DelayLine {
   u32 size;     // frames of the ring
   u32 position; // place of the next frame

@@ -6,27 +6,8 @@
 #define DECIBEL_FUNCTION   DEVICE
 #define float_bits(x)      BITS_OF_F32(x)
 #define float_from_bits(x) F32_OF_BITS(x)
+#include "dsp_cpu/shared/compressor_words.h"
 #include "dsp_cpu/shared/decibel.h"
-
-#define LOUDEST 1e15f // 300 dB; an infinite square would stay in the mean for ever
-
-// The first parameters are the targets of the ramps.
-#define ATTACK       0
-#define RELEASE      1
-#define THRESHOLD_DB 2
-#define SLOPE        3
-#define KNEE_DB      4
-#define MAKEUP_DB    5
-#define MIX          6
-#define N_RAMPS      7
-
-#define PARAM_RAMP_FRAMES 7
-// Step of the running mean per frame, as a fraction of the distance; 0: no mean.
-#define PARAM_RMS_PART 8
-
-#define STATE_REDUCTION   1
-#define STATE_MEAN_SQUARE 3
-#define STATE_RAMPS       5
 
 // The static curve: reduction in dB.
 DEVICE f32
@@ -73,7 +54,7 @@ fx_compressor(STAGE_ARGS)
 {
   LOCAL_ARRAY(u32, flag, 1);
   LOCAL_ARRAY(Input, inputs, CHANNELS);
-  LOCAL_ARRAY(Ramp, ramps, N_RAMPS);
+  LOCAL_ARRAY(Ramp, ramps, COMPRESSOR_N_RAMPS);
   LOCAL_ARRAY(f32, peaks, GROUP_SIZE);
   LOCAL_ARRAY(f32, level, TILE); // power, then reduction in dB
   LOCAL_ARRAY(f32, attack, TILE);
@@ -81,13 +62,14 @@ fx_compressor(STAGE_ARGS)
   const Stage stage = STAGE;
   const u32 unit = GROUP_X;
   const u32 n_channels = unit_word(stage, unit, UNIT_N_IN);
-  const f32 rms_part = unit_param_f32(stage, unit, PARAM_RMS_PART);
+  const f32 rms_part = unit_param_f32(stage, unit, COMPRESSOR_RMS_PART);
   GLOBAL f32* const state = unit_state(stage, unit);
   const u32 has_begun = state[0] != 0.0f;
-  Smooth reduction = has_begun ? smooth_load(state + STATE_REDUCTION) : smooth_at(0.0f);
-  Smooth mean_square = has_begun ? smooth_load(state + STATE_MEAN_SQUARE) : smooth_at(0.0f);
-  ramps_begin(stage, unit, state + STATE_RAMPS, has_begun,
-              unit_param(stage, unit, PARAM_RAMP_FRAMES), N_RAMPS, ramps);
+  Smooth reduction = has_begun ? smooth_load(state + COMPRESSOR_STATE_REDUCTION) : smooth_at(0.0f);
+  Smooth mean_square =
+      has_begun ? smooth_load(state + COMPRESSOR_STATE_MEAN_SQUARE) : smooth_at(0.0f);
+  ramps_begin(stage, unit, state + COMPRESSOR_STATE_RAMPS, has_begun,
+              unit_param(stage, unit, COMPRESSOR_RAMP_FRAMES), COMPRESSOR_N_RAMPS, ramps);
   sidechain_begin(stage, unit, inputs);
 
   u32 is_bad = 0;
@@ -95,11 +77,11 @@ fx_compressor(STAGE_ARGS)
     const u32 n_frames = min(stage.n_frames - first, (u32)TILE);
     const u32 frame = first + TILE_FRAME;
     const u32 n = TILE_FRAME < n_frames ? n_channels : 0;
-    const f32 peak = FMIN(sidechain_peak(stage, unit, inputs, n, frame, peaks), LOUDEST);
+    const f32 peak = FMIN(sidechain_peak(stage, unit, inputs, n, frame, peaks), COMPRESSOR_LOUDEST);
     if (LANE == 0) {
       level[TILE_FRAME] = peak * peak;
-      attack[TILE_FRAME] = part_ahead(ramps[ATTACK], frame + 1);
-      release[TILE_FRAME] = part_ahead(ramps[RELEASE], frame + 1);
+      attack[TILE_FRAME] = part_ahead(ramps[COMPRESSOR_ATTACK], frame + 1);
+      release[TILE_FRAME] = part_ahead(ramps[COMPRESSOR_RELEASE], frame + 1);
     }
     BARRIER();
     if (LOCAL_ID == 0 && rms_part > 0.0f) {
@@ -108,24 +90,25 @@ fx_compressor(STAGE_ARGS)
     BARRIER();
     if (LANE == 0) {
       level[TILE_FRAME] =
-          curve(level[TILE_FRAME], ramp_ahead(ramps[THRESHOLD_DB], frame + 1),
-                part_ahead(ramps[SLOPE], frame + 1), ramp_ahead(ramps[KNEE_DB], frame + 1));
+          curve(level[TILE_FRAME], ramp_ahead(ramps[COMPRESSOR_THRESHOLD_DB], frame + 1),
+                part_ahead(ramps[COMPRESSOR_SLOPE], frame + 1),
+                ramp_ahead(ramps[COMPRESSOR_KNEE_DB], frame + 1));
     }
     BARRIER();
     if (LOCAL_ID == 0) {
       smooth_reduction(&reduction, attack, release, level, n_frames);
     }
     BARRIER();
-    const f32 makeup_db = ramp_ahead(ramps[MAKEUP_DB], frame + 1);
-    const f32 mix = part_ahead(ramps[MIX], frame + 1);
+    const f32 makeup_db = ramp_ahead(ramps[COMPRESSOR_MAKEUP_DB], frame + 1);
+    const f32 mix = part_ahead(ramps[COMPRESSOR_MIX], frame + 1);
     const f32 gain = (1.0f - mix) + mix * gain_from_decibel(makeup_db - level[TILE_FRAME]);
     is_bad |= sidechain_apply(stage, unit, n, frame, gain);
   }
 
-  ramps_end(stage, state + STATE_RAMPS, N_RAMPS, ramps);
+  ramps_end(stage, state + COMPRESSOR_STATE_RAMPS, COMPRESSOR_N_RAMPS, ramps);
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
-    smooth_store(state + STATE_REDUCTION, reduction);
-    smooth_store(state + STATE_MEAN_SQUARE, mean_square);
+    smooth_store(state + COMPRESSOR_STATE_REDUCTION, reduction);
+    smooth_store(state + COMPRESSOR_STATE_MEAN_SQUARE, mean_square);
     state[0] = 1.0f;
   }
   unit_end(stage, unit, is_bad, flag);

@@ -18,21 +18,7 @@
 
 #include "delay_line.h"
 
-#define PARAM_DELAY       0 // frames
-#define PARAM_FEEDBACK    1
-#define PARAM_MIX         2
-#define PARAM_POLE        3
-#define PARAM_RAMP_FRAMES 4
-#define PARAM_RING_FRAMES 5
-
-// Of a group, in this order
-#define STATE_LINE     1
-#define STATE_TAP      (STATE_LINE + DELAY_LINE_WORDS)
-#define STATE_FEEDBACK (STATE_TAP + TAP_WORDS)
-#define STATE_MIX      (STATE_FEEDBACK + RAMP_WORDS)
-#define STATE_POLE     (STATE_MIX + RAMP_WORDS)
-#define STATE_LOWPASS  (STATE_POLE + RAMP_WORDS) // two words for each line
-#define STATE_RINGS    32
+#include "dsp_cpu/shared/delay_words.h"
 
 #define MAX_FEEDBACK 0.99f
 
@@ -46,24 +32,24 @@ typedef struct Echoes {
 DEVICE Echoes
 echoes_load(const Stage stage, const u32 unit, GLOBAL const f32* const state)
 {
-  const u32 ring_frames = unit_param(stage, unit, PARAM_RING_FRAMES);
-  const u32 ramp_frames = unit_param(stage, unit, PARAM_RAMP_FRAMES);
-  const f32 feedback = unit_param_f32(stage, unit, PARAM_FEEDBACK);
-  const f32 mix_level = unit_param_f32(stage, unit, PARAM_MIX);
-  const f32 pole = unit_param_f32(stage, unit, PARAM_POLE);
+  const u32 ring_frames = unit_param(stage, unit, DELAY_RING_FRAMES);
+  const u32 ramp_frames = unit_param(stage, unit, DELAY_RAMP_FRAMES);
+  const f32 feedback = unit_param_f32(stage, unit, DELAY_FEEDBACK);
+  const f32 mix_level = unit_param_f32(stage, unit, DELAY_MIX);
+  const f32 pole = unit_param_f32(stage, unit, DELAY_POLE);
   Echoes echoes;
   if (state[0] == 0.0f) {
     echoes.line = delay_line_at_start(ring_frames);
-    echoes.tap = tap_at(unit_param(stage, unit, PARAM_DELAY));
+    echoes.tap = tap_at(unit_param(stage, unit, DELAY_FRAMES));
     echoes.feedback = ramp_at(feedback);
     echoes.mix = ramp_at(mix_level);
     echoes.pole = ramp_at(pole);
   } else {
-    echoes.line = delay_line_load(state + STATE_LINE, ring_frames);
-    echoes.tap = tap_load(state + STATE_TAP);
-    echoes.feedback = ramp_load(state + STATE_FEEDBACK);
-    echoes.mix = ramp_load(state + STATE_MIX);
-    echoes.pole = ramp_load(state + STATE_POLE);
+    echoes.line = delay_line_load(state + DELAY_STATE_LINE, ring_frames);
+    echoes.tap = tap_load(state + DELAY_STATE_TAP);
+    echoes.feedback = ramp_load(state + DELAY_STATE_FEEDBACK);
+    echoes.mix = ramp_load(state + DELAY_STATE_MIX);
+    echoes.pole = ramp_load(state + DELAY_STATE_POLE);
   }
   ramp_aim(&echoes.feedback, feedback, ramp_frames);
   ramp_aim(&echoes.mix, mix_level, ramp_frames);
@@ -74,11 +60,11 @@ echoes_load(const Stage stage, const u32 unit, GLOBAL const f32* const state)
 DEVICE void
 echoes_store(GLOBAL f32* const state, const Echoes echoes)
 {
-  delay_line_store(state + STATE_LINE, echoes.line);
-  tap_store(state + STATE_TAP, echoes.tap);
-  ramp_store(state + STATE_FEEDBACK, echoes.feedback);
-  ramp_store(state + STATE_MIX, echoes.mix);
-  ramp_store(state + STATE_POLE, echoes.pole);
+  delay_line_store(state + DELAY_STATE_LINE, echoes.line);
+  tap_store(state + DELAY_STATE_TAP, echoes.tap);
+  ramp_store(state + DELAY_STATE_FEEDBACK, echoes.feedback);
+  ramp_store(state + DELAY_STATE_MIX, echoes.mix);
+  ramp_store(state + DELAY_STATE_POLE, echoes.pole);
   state[0] = 1.0f;
 }
 
@@ -147,11 +133,11 @@ fx_delay(STAGE_ARGS)
   const Stage stage = STAGE;
   const u32 unit = GROUP_X;
   const u32 first_channel = GROUP_Y * N_LINES;
-  const u32 ring_frames = unit_param(stage, unit, PARAM_RING_FRAMES);
-  const u32 delay = unit_param(stage, unit, PARAM_DELAY);
-  const u32 ramp_frames = unit_param(stage, unit, PARAM_RAMP_FRAMES);
+  const u32 ring_frames = unit_param(stage, unit, DELAY_RING_FRAMES);
+  const u32 delay = unit_param(stage, unit, DELAY_FRAMES);
+  const u32 ramp_frames = unit_param(stage, unit, DELAY_RAMP_FRAMES);
   GLOBAL f32* const state =
-      unit_state(stage, unit) + (u64)GROUP_Y * (STATE_RINGS + (u64)N_LINES * ring_frames);
+      unit_state(stage, unit) + (u64)GROUP_Y * (DELAY_STATE_RINGS + (u64)N_LINES * ring_frames);
   Echoes echoes = echoes_load(stage, unit, state);
 
   Input inputs[N_LINES];
@@ -160,11 +146,11 @@ fx_delay(STAGE_ARGS)
   for (u32 l = 0; l < N_LINES; ++l) {
     inputs[l] = unit_input(stage, unit, first_channel + l);
     out[l] = unit_out(stage, unit, first_channel + l);
-    rings[l] = state + STATE_RINGS + (u64)l * ring_frames;
+    rings[l] = state + DELAY_STATE_RINGS + (u64)l * ring_frames;
     if (LOCAL_ID == 0) {
-      lowpass[l] = state[0] == 0.0f
-                       ? F2(0.0f, 0.0f)
-                       : F2(state[STATE_LOWPASS + 2 * l], state[STATE_LOWPASS + 2 * l + 1]);
+      lowpass[l] = state[0] == 0.0f ? F2(0.0f, 0.0f)
+                                    : F2(state[DELAY_STATE_LOWPASS + 2 * l],
+                                         state[DELAY_STATE_LOWPASS + 2 * l + 1]);
     }
   }
   BARRIER();
@@ -223,8 +209,8 @@ fx_delay(STAGE_ARGS)
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
     echoes_store(state, echoes);
     for (u32 l = 0; l < N_LINES; ++l) {
-      state[STATE_LOWPASS + 2 * l] = lowpass[l].x;
-      state[STATE_LOWPASS + 2 * l + 1] = lowpass[l].y;
+      state[DELAY_STATE_LOWPASS + 2 * l] = lowpass[l].x;
+      state[DELAY_STATE_LOWPASS + 2 * l + 1] = lowpass[l].y;
     }
   }
   unit_end_part(stage, unit, first_channel, first_channel + N_LINES, state, is_bad, flag);

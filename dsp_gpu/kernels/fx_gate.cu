@@ -3,18 +3,7 @@
 
 #include "sidechain.h"
 
-#define PARAM_RANGE       0 // linear; the target of the only ramp
-#define PARAM_RAMP_FRAMES 1
-#define PARAM_OPEN        2 // linear
-#define PARAM_CLOSE       3 // linear
-#define PARAM_HOLD        4 // frames
-#define PARAM_ATTACK      5 // step per frame, as a fraction of the distance
-#define PARAM_RELEASE     6
-
-#define STATE_GAIN      1
-#define STATE_IS_OPEN   3
-#define STATE_HOLD_LEFT 4
-#define STATE_RAMP      5
+#include "dsp_cpu/shared/gate_words.h"
 
 typedef struct Gate {
   f32 open, close; // settings
@@ -30,24 +19,24 @@ gate_load(const Stage stage, const u32 unit, GLOBAL const f32* const state)
 {
   const u32 has_begun = state[0] != 0.0f;
   Gate gate;
-  gate.open = unit_param_f32(stage, unit, PARAM_OPEN);
-  gate.close = unit_param_f32(stage, unit, PARAM_CLOSE);
-  gate.hold = unit_param(stage, unit, PARAM_HOLD);
-  gate.attack = unit_param_f32(stage, unit, PARAM_ATTACK);
-  gate.release = unit_param_f32(stage, unit, PARAM_RELEASE);
-  gate.gain = has_begun ? smooth_load(state + STATE_GAIN)
-                        : smooth_at(unit_param_f32(stage, unit, PARAM_RANGE));
-  gate.is_open = has_begun ? BITS_OF_F32(state[STATE_IS_OPEN]) : 0;
-  gate.hold_left = has_begun ? BITS_OF_F32(state[STATE_HOLD_LEFT]) : 0;
+  gate.open = unit_param_f32(stage, unit, GATE_OPEN);
+  gate.close = unit_param_f32(stage, unit, GATE_CLOSE);
+  gate.hold = unit_param(stage, unit, GATE_HOLD);
+  gate.attack = unit_param_f32(stage, unit, GATE_ATTACK);
+  gate.release = unit_param_f32(stage, unit, GATE_RELEASE);
+  gate.gain = has_begun ? smooth_load(state + GATE_STATE_GAIN)
+                        : smooth_at(unit_param_f32(stage, unit, GATE_RANGE));
+  gate.is_open = has_begun ? BITS_OF_F32(state[GATE_STATE_IS_OPEN]) : 0;
+  gate.hold_left = has_begun ? BITS_OF_F32(state[GATE_STATE_HOLD_LEFT]) : 0;
   return gate;
 }
 
 DEVICE void
 gate_store(GLOBAL f32* const state, const Gate gate)
 {
-  smooth_store(state + STATE_GAIN, gate.gain);
-  state[STATE_IS_OPEN] = F32_OF_BITS(gate.is_open);
-  state[STATE_HOLD_LEFT] = F32_OF_BITS(gate.hold_left);
+  smooth_store(state + GATE_STATE_GAIN, gate.gain);
+  state[GATE_STATE_IS_OPEN] = F32_OF_BITS(gate.is_open);
+  state[GATE_STATE_HOLD_LEFT] = F32_OF_BITS(gate.hold_left);
   state[0] = 1.0f;
 }
 
@@ -81,8 +70,8 @@ fx_gate(STAGE_ARGS)
   const u32 n_channels = unit_word(stage, unit, UNIT_N_IN);
   GLOBAL f32* const state = unit_state(stage, unit);
   Gate gate = gate_load(stage, unit, state);
-  ramps_begin(stage, unit, state + STATE_RAMP, state[0] != 0.0f,
-              unit_param(stage, unit, PARAM_RAMP_FRAMES), 1, ramp);
+  ramps_begin(stage, unit, state + GATE_STATE_RAMP, state[0] != 0.0f,
+              unit_param(stage, unit, GATE_RAMP_FRAMES), 1, ramp);
   sidechain_begin(stage, unit, inputs);
 
   u32 is_bad = 0;
@@ -103,7 +92,7 @@ fx_gate(STAGE_ARGS)
     is_bad |= sidechain_apply(stage, unit, n, frame, level[TILE_FRAME]);
   }
 
-  ramps_end(stage, state + STATE_RAMP, 1, ramp);
+  ramps_end(stage, state + GATE_STATE_RAMP, 1, ramp);
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
     gate_store(state, gate);
   }

@@ -16,22 +16,7 @@
 #include "delay_line.h"
 #include "sidechain.h"
 
-#define PARAM_CEILING     0 // linear
-#define PARAM_RELEASE     1 // step per frame, as a fraction of the distance
-#define PARAM_RAMP_FRAMES 2
-#define PARAM_LOOKAHEAD   3 // frames
-
-#define STATE_CEILING      1 // ramp
-#define STATE_CEILING_FROM 6
-#define STATE_LINE         7
-#define STATE_RELEASED     9
-#define STATE_SUMS         11 // two of 64 bits
-#define STATE_RINGS        16 // the rings below, then one for each channel
-
-#define RING_NEEDED  0
-#define RING_CEILING 1
-#define RING_BOX     2 // two for each box: low and high words
-#define RING_CHANNEL 6
+#include "dsp_cpu/shared/limiter_words.h"
 
 #define ONE       ((u64)1 << 36) // a gain of 1
 #define ONE_FLOAT 68719476736.0f
@@ -59,8 +44,8 @@ ceiling_load(GLOBAL const f32* const state, const f32 target, const u32 ramp_fra
   ceiling.ramp = ramp_at(target);
   ceiling.from = target;
   if (state[0] != 0.0f) {
-    ceiling.ramp = ramp_load(state + STATE_CEILING);
-    ceiling.from = state[STATE_CEILING_FROM];
+    ceiling.ramp = ramp_load(state + LIMITER_STATE_CEILING);
+    ceiling.from = state[LIMITER_STATE_CEILING_FROM];
   }
   if (target != ceiling.ramp.target) {
     ceiling.from = ceiling_ahead(ceiling, 0);
@@ -73,8 +58,8 @@ DEVICE void
 ceiling_store(GLOBAL f32* const state, Ceiling ceiling, const u32 n_frames)
 {
   ramp_skip(&ceiling.ramp, n_frames);
-  ramp_store(state + STATE_CEILING, ceiling.ramp);
-  state[STATE_CEILING_FROM] = ceiling.from;
+  ramp_store(state + LIMITER_STATE_CEILING, ceiling.ramp);
+  state[LIMITER_STATE_CEILING_FROM] = ceiling.from;
 }
 
 // ---- the look-ahead ----
@@ -96,13 +81,13 @@ DEVICE Lookahead
 lookahead_load(const Stage stage, const u32 unit, GLOBAL const f32* const state)
 {
   Lookahead ahead;
-  ahead.frames = unit_param(stage, unit, PARAM_LOOKAHEAD);
-  ahead.release = unit_param_f32(stage, unit, PARAM_RELEASE);
+  ahead.frames = unit_param(stage, unit, LIMITER_LOOKAHEAD);
+  ahead.release = unit_param_f32(stage, unit, LIMITER_RELEASE);
   ahead.released = smooth_at(1.0f);
   ahead.sum[0] = ahead.sum[1] = 0;
   if (state[0] != 0.0f) {
-    GLOBAL const f32* const sums = state + STATE_SUMS;
-    ahead.released = smooth_load(state + STATE_RELEASED);
+    GLOBAL const f32* const sums = state + LIMITER_STATE_SUMS;
+    ahead.released = smooth_load(state + LIMITER_STATE_RELEASED);
     ahead.sum[0] = u64_of(sums[0], sums[1]);
     ahead.sum[1] = u64_of(sums[2], sums[3]);
   }
@@ -112,10 +97,10 @@ lookahead_load(const Stage stage, const u32 unit, GLOBAL const f32* const state)
 DEVICE void
 lookahead_store(GLOBAL f32* const state, const Lookahead ahead)
 {
-  smooth_store(state + STATE_RELEASED, ahead.released);
+  smooth_store(state + LIMITER_STATE_RELEASED, ahead.released);
   for (u32 b = 0; b < 2; ++b) {
-    state[STATE_SUMS + 2 * b] = F32_OF_BITS((u32)ahead.sum[b]);
-    state[STATE_SUMS + 2 * b + 1] = F32_OF_BITS((u32)(ahead.sum[b] >> 32));
+    state[LIMITER_STATE_SUMS + 2 * b] = F32_OF_BITS((u32)ahead.sum[b]);
+    state[LIMITER_STATE_SUMS + 2 * b + 1] = F32_OF_BITS((u32)(ahead.sum[b] >> 32));
   }
 }
 
@@ -317,16 +302,16 @@ fx_limiter(STAGE_ARGS)
   const u32 unit = GROUP_X;
   const u32 n_channels = unit_word(stage, unit, UNIT_N_IN);
   GLOBAL f32* const state = unit_state(stage, unit);
-  const Ceiling ceiling = ceiling_load(state, unit_param_f32(stage, unit, PARAM_CEILING),
-                                       unit_param(stage, unit, PARAM_RAMP_FRAMES));
+  const Ceiling ceiling = ceiling_load(state, unit_param_f32(stage, unit, LIMITER_CEILING),
+                                       unit_param(stage, unit, LIMITER_RAMP_FRAMES));
   Lookahead ahead = lookahead_load(stage, unit, state);
   const u32 ring_frames = ahead.frames + 1 + TILE; // the longer box is look-ahead + 1 at most
-  DelayLine line = state[0] != 0.0f ? delay_line_load(state + STATE_LINE, ring_frames)
+  DelayLine line = state[0] != 0.0f ? delay_line_load(state + LIMITER_STATE_LINE, ring_frames)
                                     : delay_line_at_start(ring_frames);
-  GLOBAL f32* const rings = state + STATE_RINGS;
-  GLOBAL f32* const needed = rings + RING_NEEDED * ring_frames;
-  GLOBAL f32* const ceilings = rings + RING_CEILING * ring_frames;
-  GLOBAL f32* const channels = rings + RING_CHANNEL * ring_frames;
+  GLOBAL f32* const rings = state + LIMITER_STATE_RINGS;
+  GLOBAL f32* const needed = rings + LIMITER_RING_NEEDED * ring_frames;
+  GLOBAL f32* const ceilings = rings + LIMITER_RING_CEILING * ring_frames;
+  GLOBAL f32* const channels = rings + LIMITER_RING_CHANNEL * ring_frames;
   sidechain_begin(stage, unit, inputs);
 
   u32 is_bad = 0;
@@ -346,8 +331,8 @@ fx_limiter(STAGE_ARGS)
     if (LOCAL_ID < n_frames) {
       level[LOCAL_ID] = FMIN(lowest, lowest_own(line, needed, ahead.frames, n_before, LOCAL_ID));
     }
-    const f32 gain =
-        smooth_gain(&ahead, line, rings + RING_BOX * ring_frames, level, rest, values, n_frames);
+    const f32 gain = smooth_gain(&ahead, line, rings + LIMITER_RING_BOX * ring_frames, level, rest,
+                                 values, n_frames);
     is_bad |= limit(stage, unit, n, frame, line, channels, ahead.frames, gain,
                     delay_line_get(line, ceilings, ahead.frames, min(TILE_FRAME, n_frames - 1)));
     delay_line_advance(&line, n_frames);
@@ -357,7 +342,7 @@ fx_limiter(STAGE_ARGS)
   if (LOCAL_ID == 0 && stage.n_frames > 0) {
     ceiling_store(state, ceiling, stage.n_frames);
     lookahead_store(state, ahead);
-    delay_line_store(state + STATE_LINE, line);
+    delay_line_store(state + LIMITER_STATE_LINE, line);
     state[0] = 1.0f;
   }
   unit_end(stage, unit, is_bad, flag);

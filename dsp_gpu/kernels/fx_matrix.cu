@@ -10,14 +10,14 @@
   Limited by latency if there are few tiles; if there are many, by local memory and by the
   second-level cache, from which each tile of rows reads the inputs.  Local memory: 20 KB.
 
+  Sizes: ROWS and FRAMES of a tile.
+
   A tile silences only itself when a sum is not finite: the effect has no state that could keep the
   value.
 */
 
 #include "stage.h"
 
-#define ROWS    8
-#define FRAMES  64
 #define COLUMNS 64
 #define BATCH   8
 #define HALVES  (GROUP_SIZE / FRAMES) // parts of a tile's rows: a thread sums four of them

@@ -6,6 +6,8 @@
 #ifndef WARPRACK_DSP_GPU_KERNELS_LAYOUT_H
 #define WARPRACK_DSP_GPU_KERNELS_LAYOUT_H
 
+#include "dsp_cpu/shared/state_words.h"
+
 // Memory of nodes is counted in quads of four words, so that 32 bits reach 64 GiB.
 #define QUAD_WORDS 4
 
@@ -28,11 +30,8 @@
 #define LINK_GAIN      1
 #define LINK_HOLD      2 // frames until the ramp LINK_NEXT replaces LINK_RAMP
 #define LINK_RAMP      3
-#define LINK_NEXT      8
-#define LINK_WORDS     13
-
-// A ramp, anywhere: engine/contract/ramp.h, in the order of its members.
-#define RAMP_WORDS 5
+#define LINK_NEXT      (LINK_RAMP + RAMP_WORDS)
+#define LINK_WORDS     (LINK_NEXT + RAMP_WORDS)
 
 // `table`: words that are constant for a plan.
 #define TABLE_ROW_STRIDE 0 // words from one row to the next

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+  The 32-bit words that parts of a kernel's state take.  Word 0 of a state is not 0 once the unit has
+  begun.
+*/
+#ifndef WARPRACK_DSP_CPU_SHARED_STATE_WORDS_H
+#define WARPRACK_DSP_CPU_SHARED_STATE_WORDS_H
+
+#define RAMP_WORDS       5 // the members of engine/contract/ramp.h, in their order
+#define SMOOTH_WORDS     2 // dsp_gpu/kernels/sidechain.h
+#define DELAY_LINE_WORDS 2 // dsp_gpu/kernels/delay_line.h
+#define TAP_WORDS        (2 + RAMP_WORDS)
+
+#endif

@@ -36,11 +36,11 @@ static const FxParam convolver_params[] = {
 typedef struct ConvolverNode {
   Partition** partitions; ///< [n_partitions]: 1, or one per channel
   uint32_t n_partitions;
-  PartitionKernel* kernel; ///< Instead, for a device
-  float* taps;             ///< The responses, until the kernel is made
-  uint64_t predelay;       ///< Frames
-  uint64_t n_taps;         ///< Including the predelay
-  uint32_t n_in, n_out;    ///< Of a unit
+  PartitionKernel* kernel;  ///< Instead, for a device
+  float* taps;              ///< The responses, until the kernel is made
+  uint64_t predelay_frames; ///< Frames
+  uint64_t n_taps;          ///< Including the predelay
+  uint32_t n_in, n_out;     ///< Of a unit
   double mix, gain_lin;
   float dry, wet; ///< Targets
   uint32_t ramp_frames;
@@ -126,15 +126,16 @@ check_channels(const FxFile* const ir, const uint32_t n_in, Error* const error)
   return STATUS_OK;
 }
 
-/// The channels of the response with the predelay in front: [n_channels][predelay + n_taps].  The
-/// zeros of the predelay are convolved too; far from the start they cost next to nothing.
+/// The channels of the response with the predelay in front:
+/// [n_channels][predelay_frames + n_taps].  The zeros of the predelay are convolved too; far from
+/// the start they cost next to nothing.
 static float*
 delayed_taps(const FxFile* const ir, const ConvolverNode* const node)
 {
   float* const taps = calloc(ir->n_channels, node->n_taps * sizeof(float));
   for (uint32_t c = 0; taps && c < ir->n_channels; ++c) {
-    memcpy(taps + c * node->n_taps + node->predelay, ir->samples + c * ir->n_frames,
-           (node->n_taps - node->predelay) * sizeof(float));
+    memcpy(taps + c * node->n_taps + node->predelay_frames, ir->samples + c * ir->n_frames,
+           (node->n_taps - node->predelay_frames) * sizeof(float));
   }
   return taps;
 }
@@ -226,12 +227,13 @@ convolver_create(const FxSetup* const setup, FxShape* const shape, void** const 
     return error_set(error, STATUS_NO_MEM, "convolver: out of memory");
   }
   const bool matrix = ir->n_channels != 1U && ir->n_channels != setup->n_in;
-  const uint64_t predelay = (uint64_t)llrint(setup->values[PREDELAY] * setup->rate_hz / 1000.0);
+  const uint64_t predelay_frames =
+      (uint64_t)llrint(setup->values[PREDELAY] * setup->rate_hz / 1000.0);
   *made = (ConvolverNode){ .n_partitions = matrix ? 1U : ir->n_channels,
                            .n_in = matrix ? setup->n_in : 1U,
                            .n_out = matrix ? ir->n_channels / setup->n_in : 1U,
-                           .predelay = predelay,
-                           .n_taps = predelay + sounding_frames(ir),
+                           .predelay_frames = predelay_frames,
+                           .n_taps = predelay_frames + sounding_frames(ir),
                            .ramp_frames = (uint32_t)lrint(FX_RAMP_SECONDS * setup->rate_hz) };
   convolver_set(made, MIX, setup->values[MIX]);
   convolver_set(made, GAIN, setup->values[GAIN]);
@@ -250,7 +252,7 @@ convolver_load(void* const node, const FxSetup* const setup, FxShape* const shap
   ConvolverNode* const made = node;
   const FxFile responses = fx_file_responses(setup->files[IR]);
   const FxFile* const ir = &responses;
-  made->n_taps = made->predelay + sounding_frames(ir);
+  made->n_taps = made->predelay_frames + sounding_frames(ir);
   describe(made, setup, shape);
   float* const taps = delayed_taps(ir, made);
   if (!taps) {

@@ -91,7 +91,7 @@ static_assert(FX_MAX_CHANNELS <= N_LINES * ARRAY_LEN(cubic_masks) * ARRAY_LEN(fi
               "every group has a mask of its own");
 
 typedef struct Bank {
-  uint32_t delay[N_LINES];
+  uint32_t delay_frames[N_LINES];
   uint32_t ring_frames[N_LINES];
   size_t ring_at[N_LINES]; // in the unit's rings, floats
 } Bank;
@@ -158,10 +158,10 @@ design_delays(ReverbNode* const node)
     // Scatter delays up to 15 and 40 % of the mean length, in an order that differs between the
     // banks.
     const double jitter = fmod((l + 1.0) * GOLDEN, 1.0);
-    node->banks[LINE].delay[l] = last;
-    node->banks[SCATTER_1].delay[l] =
+    node->banks[LINE].delay_frames[l] = last;
+    node->banks[SCATTER_1].delay_frames[l] =
         (uint32_t)lrint(0.15 * mean * (l * 7U % N_LINES + jitter) / N_LINES);
-    node->banks[SCATTER_2].delay[l] =
+    node->banks[SCATTER_2].delay_frames[l] =
         (uint32_t)lrint(0.40 * mean * (l * 11U % N_LINES + 1.0 - jitter) / N_LINES);
   }
 }
@@ -176,7 +176,7 @@ design_rings(ReverbNode* const node)
     Bank* const bank = &node->banks[b];
     for (uint32_t l = 0; l < N_LINES; ++l) {
       // Scattering lines are written before they are read, so each ring holds one more chunk.
-      bank->ring_frames[l] = bank->delay[l] + (b == LINE ? 0U : CHUNK);
+      bank->ring_frames[l] = bank->delay_frames[l] + (b == LINE ? 0U : CHUNK);
       bank->ring_frames[l] += b == SCATTER_1 ? predelay : 0U;
       bank->ring_at[l] = at;
       at += bank->ring_frames[l];
@@ -190,7 +190,7 @@ longest_delay(const Bank* const bank)
 {
   uint32_t longest = 0;
   for (uint32_t l = 0; l < N_LINES; ++l) {
-    longest = bank->delay[l] > longest ? bank->delay[l] : longest;
+    longest = bank->delay_frames[l] > longest ? bank->delay_frames[l] : longest;
   }
   return longest;
 }
@@ -199,7 +199,7 @@ static void
 design_damping(ReverbNode* const node, const uint32_t l)
 {
   const double decay_frames = node->values[DECAY] * 1e-3 * node->rate_hz;
-  const double r = pow(10.0, -3.0 * node->banks[LINE].delay[l] / decay_frames);
+  const double r = pow(10.0, -3.0 * node->banks[LINE].delay_frames[l] / decay_frames);
   double pole = 0.0;
   if (node->values[DAMPING] < DAMPING_OFF_HZ) {
     const double w = 2.0 * M_PI * fmin(node->values[DAMPING] / node->rate_hz, 0.49);
@@ -216,7 +216,7 @@ mean_length(const ReverbNode* const node)
 {
   double sum = 0.0;
   for (uint32_t l = 0; l < N_LINES; ++l) {
-    sum += node->banks[LINE].delay[l];
+    sum += node->banks[LINE].delay_frames[l];
   }
   return sum / N_LINES;
 }
@@ -236,7 +236,7 @@ design(ReverbNode* const node)
   node->depth = (float)(MAX_TURNS * node->values[MODULATION]);
   node->mix = (float)node->values[MIX];
   node->predelay_frames = (uint32_t)lrint(node->values[PREDELAY] * 1e-3 * node->rate_hz);
-  const double longest = node->banks[LINE].delay[N_LINES - 1U] + mean_length(node);
+  const double longest = node->banks[LINE].delay_frames[N_LINES - 1U] + mean_length(node);
   atomic_store_explicit(&node->tail_frames,
                         (uint64_t)(2.0 * decay_frames + longest) + node->predelay_frames,
                         memory_order_relaxed);
@@ -403,7 +403,7 @@ scatter(const ReverbNode* const node, ReverbUnit* const unit, const uint32_t ban
     float* const ring = ring_of(node, unit, bank, l);
     delay_line_put(line, ring, bus[l], n_frames);
     delay_line_advance(line, n_frames);
-    const uint32_t delay = node->banks[bank].delay[l] + n_frames; // the chunk is in the line
+    const uint32_t delay = node->banks[bank].delay_frames[l] + n_frames; // the chunk is in the line
     tap_get(tap, line, ring, delay, fade, bus[l], scratch, n_frames);
   }
   hadamard(bus, n_frames);
@@ -456,8 +456,8 @@ read_lines(const ReverbNode* const node, ReverbUnit* const unit, HadamardRows li
            const uint32_t n_frames)
 {
   for (uint32_t l = 0; l < N_LINES; ++l) {
-    delay_line_get(&unit->lines[LINE][l], ring_of(node, unit, LINE, l), node->banks[LINE].delay[l],
-                   lines[l], n_frames);
+    delay_line_get(&unit->lines[LINE][l], ring_of(node, unit, LINE, l),
+                   node->banks[LINE].delay_frames[l], lines[l], n_frames);
   }
 }
 
@@ -620,10 +620,10 @@ reverb_data(void* const node, uint32_t* const words)
   const ReverbNode* const reverb = node;
   place_words(reverb, words);
   for (uint32_t b = 0; b < N_BANKS; ++b) {
-    memcpy(words + REVERB_DELAY + b * N_LINES, reverb->banks[b].delay,
-           sizeof(reverb->banks[b].delay));
+    memcpy(words + REVERB_DELAY + b * N_LINES, reverb->banks[b].delay_frames,
+           sizeof(reverb->banks[b].delay_frames));
   }
-  const uint32_t shortest = reverb->banks[LINE].delay[0];
+  const uint32_t shortest = reverb->banks[LINE].delay_frames[0];
   words[REVERB_TILE_FRAMES] = shortest < REVERB_TILE ? shortest : REVERB_TILE;
   words[REVERB_RAMP_FRAMES] = reverb->ramp_frames;
   words[REVERB_DEPTH_STEPS] = reverb->depth_steps;

@@ -87,7 +87,7 @@ add_moving(float* restrict const out, const float* restrict const in, const MixL
   }
 }
 
-/// Write a block into a delay line, and read the block of `delay` frames before.
+/// Write a block into a delay line, and read the block of `delay_frames` before.
 static void
 line_run(const MixTerm* const term, const float* const in, float* const out, const uint32_t n)
 {
@@ -97,7 +97,7 @@ line_run(const MixTerm* const term, const float* const in, float* const out, con
     line[(link->position + i) & link->line_mask] = in[i];
   }
   for (uint32_t i = 0; i < n; ++i) {
-    out[i] = line[(link->position + i - link->delay) & link->line_mask];
+    out[i] = line[(link->position + i - link->delay_frames) & link->line_mask];
   }
 }
 

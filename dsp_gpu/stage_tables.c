@@ -75,7 +75,7 @@ stage_link_words(const MixLink* const link, const uint32_t n_frames, uint32_t* c
 {
   words[LINK_IS_STEADY] = mix_link_is_steady(link, n_frames);
   memcpy(&words[LINK_GAIN], &link->gain.target, sizeof(float));
-  words[LINK_HOLD] = link->hold;
+  words[LINK_HOLD] = link->hold_frames;
   ramp_words(&link->gain, words + LINK_RAMP);
   ramp_words(&link->next, words + LINK_NEXT);
 }
@@ -170,7 +170,7 @@ delay_terms(Follow* const follow, const StageStep* const step, uint32_t* const d
       const uint32_t words[LINE_WORDS] = { [LINE_FROM] = row_number(follow, term->from),
                                            [LINE_TO] = delayed[t],
                                            [LINE_MEMORY] = device_unit_quad(lines, term->channel),
-                                           [LINE_DELAY] = term->link->delay,
+                                           [LINE_DELAY] = term->link->delay_frames,
                                            [LINE_MASK] = term->link->line_mask };
       const uint32_t at = words_add(&tables->table, words, LINE_WORDS);
       if (lines->chunk != chunk) {

@@ -146,9 +146,9 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
                                 .rate_hz = format->rate_hz,
                                 .first_frame = atomic_load(&engine->next_frame),
                                 .depth = engine->config.depth,
-                                .deadline = engine->config.deadline,
+                                .deadline_fraction = engine->config.deadline_fraction,
                                 .fallback = first_fallback(&engine->config.on_late),
-                                .ceiling = engine->config.ceiling,
+                                .ceiling_lin = engine->config.ceiling_lin,
                                 .max_latency_frames =
                                     (uint32_t)(LATENCY_LIMIT_SECONDS * format->rate_hz),
                                 .is_silent = engine->is_faded };

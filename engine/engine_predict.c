@@ -111,7 +111,7 @@ engine_predict(const EngineConfig* const config, const Rack* const rack, const d
                                       .tail_frames = engine_tail(engine),
                                       .memory_bytes = engine->facts.memory_bytes,
                                       .making_bytes = engine->facts.making_bytes,
-                                      .memory_limit = engine->config.memory_bytes };
+                                      .memory_limit_bytes = engine->config.memory_bytes };
     name_backends(engine, prediction);
     status = choose_fallbacks(engine, rack, &prediction->fallbacks, error);
   }

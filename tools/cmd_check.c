@@ -142,7 +142,7 @@ report_json(const CheckArgs* const args, const Rack* const rack, const char* con
                             : json_integer((json_int_t)own->tail_frames));
     json_object_set_new(json, "memory_bytes", json_integer((json_int_t)own->memory_bytes));
     json_object_set_new(json, "making_bytes", json_integer((json_int_t)own->making_bytes));
-    json_object_set_new(json, "memory_limit", json_integer((json_int_t)own->memory_limit));
+    json_object_set_new(json, "memory_limit", json_integer((json_int_t)own->memory_limit_bytes));
     for (uint32_t s = 0; s < PLACEMENT_SIDES && own->cost_us[s] > 0.0; ++s) {
       // The figures of placement `auto`; no number if an effect was never measured.
       json_object_set_new(json, s == PLACEMENT_CPU ? "predicted_cpu_us" : "predicted_gpu_us",
@@ -205,7 +205,7 @@ print_report(const CheckArgs* const args, const Rack* const rack, const char* co
   char limit[MEMORY_TEXT_BYTES];
   printf("# memory %s, %s while it is planned; %s are allowed\n",
          memory_text(own->memory_bytes, held), memory_text(own->making_bytes, making),
-         memory_text(own->memory_limit, limit));
+         memory_text(own->memory_limit_bytes, limit));
   for (uint32_t c = 0; c < own->fallbacks.n;) {
     char late[FALLBACK_TEXT_BYTES];
     c = fallback_describe(&own->fallbacks, c, late);

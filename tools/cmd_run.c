@@ -102,8 +102,8 @@ run(RunArgs* const args)
   }
   live->io.block_frames = (uint32_t)args->block_frames;
   live->io.connect = !args->no_connect;
-  live->engine.ceiling = (float)pow(10.0, args->ceiling_db / 20.0);
-  live->engine.deadline = DEADLINE;
+  live->engine.ceiling_lin = (float)pow(10.0, args->ceiling_db / 20.0);
+  live->engine.deadline_fraction = DEADLINE;
   live->engine.depth = (uint32_t)args->depth;
   live->engine.n_helpers = args->n_helpers < 0 ? UINT32_MAX : (uint32_t)args->n_helpers;
   live->engine.priority = (int)args->priority;

@@ -7,7 +7,7 @@
 
 typedef struct Gate {
   f32 open, close; // settings
-  u32 hold;
+  u32 hold_frames;
   f32 attack, release;
   Smooth gain; // from frame to frame
   u32 is_open;
@@ -21,7 +21,7 @@ gate_load(const Stage stage, const u32 unit, GLOBAL const f32* const state)
   Gate gate;
   gate.open = unit_param_f32(stage, unit, GATE_OPEN);
   gate.close = unit_param_f32(stage, unit, GATE_CLOSE);
-  gate.hold = unit_param(stage, unit, GATE_HOLD);
+  gate.hold_frames = unit_param(stage, unit, GATE_HOLD);
   gate.attack = unit_param_f32(stage, unit, GATE_ATTACK);
   gate.release = unit_param_f32(stage, unit, GATE_RELEASE);
   gate.gain = has_begun ? smooth_load(state + GATE_STATE_GAIN)
@@ -49,7 +49,7 @@ gains(Gate* const gate, LOCAL_POINTER const f32* const range, LOCAL_POINTER f32*
     const u32 is_loud = peak[i] >= (gate->is_open ? gate->close : gate->open);
     const u32 is_held = gate->is_open && gate->hold_left > 0;
     gate->is_open = is_loud || is_held;
-    gate->hold_left = is_loud ? gate->hold : gate->hold_left - is_held;
+    gate->hold_left = is_loud ? gate->hold_frames : gate->hold_left - is_held;
     const f32 way = smooth_way(gate->gain, gate->is_open ? 1.0f : range[i]);
     gate->gain = smooth_step(gate->gain, way, gate->is_open ? gate->attack : gate->release);
     peak[i] = gate->gain.high;

@@ -182,8 +182,8 @@ fx_reverb_spread(STAGE_ARGS)
 // Sixteen delay lines in lock step.
 typedef struct Bank {
   DelayLine line;
-  GLOBAL f32* rings;       // [REVERB_LINES][line.size]
-  GLOBAL const f32* delay; // [REVERB_LINES]
+  GLOBAL f32* rings;              // [REVERB_LINES][line.size]
+  GLOBAL const f32* delay_frames; // [REVERB_LINES]
 } Bank;
 
 typedef struct Reverb {
@@ -202,7 +202,7 @@ bank_load(GLOBAL f32* const state, GLOBAL const f32* const data, const u32 bank,
   result.line = begins ? delay_line_at_start(size)
                        : delay_line_load(state + REVERB_PUT + bank * DELAY_LINE_WORDS, size);
   result.rings = state + data_word(data, REVERB_RINGS + bank);
-  result.delay = data + REVERB_DELAY + bank * REVERB_LINES;
+  result.delay_frames = data + REVERB_DELAY + bank * REVERB_LINES;
   return result;
 }
 
@@ -218,8 +218,8 @@ DEVICE void
 bank_get(const Bank bank, const Tap tap, const u32 i, f32* const rows)
 {
   for (u32 l = 0; l < REVERB_LINES; ++l) {
-    rows[l] =
-        tap_get(tap, bank.line, bank.rings + l * bank.line.size, BITS_OF_F32(bank.delay[l]), i);
+    rows[l] = tap_get(tap, bank.line, bank.rings + l * bank.line.size,
+                      BITS_OF_F32(bank.delay_frames[l]), i);
   }
 }
 

@@ -194,15 +194,15 @@ ramp_ahead(const Ramp ramp, const u32 frames)
 DEVICE f32
 moving_gain(const Stage stage, const u32 link, const u32 frames)
 {
-  const u32 hold = stage.live[link + LINK_HOLD];
-  const u32 first = link + (frames <= hold ? LINK_RAMP : LINK_NEXT);
+  const u32 hold_frames = stage.live[link + LINK_HOLD];
+  const u32 first = link + (frames <= hold_frames ? LINK_RAMP : LINK_NEXT);
   Ramp ramp;
   ramp.target = F32_OF_BITS(stage.live[first]);
   ramp.a = F32_OF_BITS(stage.live[first + 1]);
   ramp.b = F32_OF_BITS(stage.live[first + 2]);
   ramp.per_frame = F32_OF_BITS(stage.live[first + 3]);
   ramp.frames_left = stage.live[first + 4];
-  return ramp_ahead(ramp, frames <= hold ? frames : frames - hold);
+  return ramp_ahead(ramp, frames <= hold_frames ? frames : frames - hold_frames);
 }
 
 // Sample `frame` of the block.  Finding a term takes two table reads; a bus may have hundreds of

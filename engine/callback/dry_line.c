@@ -106,11 +106,11 @@ dry_line_advance(DryLine* const line, const uint32_t n_frames)
 }
 
 void
-dry_line_read(const DryLine* const line, const uint32_t channel, const uint32_t delay,
+dry_line_read(const DryLine* const line, const uint32_t channel, const uint32_t delay_frames,
               float* const out, const uint32_t n_frames)
 {
   const float* const buffer = channel_buffer(line, channel);
-  const uint32_t position = (line->position - n_frames - delay) & (line->size - 1U);
+  const uint32_t position = (line->position - n_frames - delay_frames) & (line->size - 1U);
   const uint32_t first = until_end(line, position, n_frames);
   memcpy(out, buffer + position, first * sizeof(float));
   memcpy(out + first, buffer, (n_frames - first) * sizeof(float));

@@ -34,9 +34,9 @@ REALTIME void dry_line_feed(DryLine* line, uint32_t channel, const float* in, ui
 /// Advance the position by `n_frames`, after all channels have been fed. [rt]
 REALTIME void dry_line_advance(DryLine* line, uint32_t n_frames);
 
-/// Read the `n_frames` frames of one channel that end `delay` frames before the last frame fed.
+/// Read the `n_frames` frames of one channel that end `delay_frames` before the last frame fed.
 /// [rt]
-REALTIME void
-dry_line_read(const DryLine* line, uint32_t channel, uint32_t delay, float* out, uint32_t n_frames);
+REALTIME void dry_line_read(const DryLine* line, uint32_t channel, uint32_t delay_frames,
+                            float* out, uint32_t n_frames);
 
 #endif

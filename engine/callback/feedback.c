@@ -39,7 +39,7 @@ typedef struct Output {
   uint32_t n_calm;    ///< Windows in a row that were not pinned; restarts at each step of the
                       ///< recovery
   uint32_t n_proofs;  ///< Times that an input followed
-  uint32_t hold;      ///< Windows
+  uint32_t hold_windows;
   _Atomic uint32_t n_steps;
 } Output;
 
@@ -177,8 +177,8 @@ enter(Output* const output, const LoopState state)
 static void
 enter_hold(Output* const output)
 {
-  const uint32_t twice = 2U * output->hold;
-  output->hold = twice == 0 ? HOLD_WINDOWS : twice < MAX_HOLD ? twice : MAX_HOLD;
+  const uint32_t twice = 2U * output->hold_windows;
+  output->hold_windows = twice == 0 ? HOLD_WINDOWS : twice < MAX_HOLD ? twice : MAX_HOLD;
   enter(output, HOLD);
 }
 
@@ -217,7 +217,7 @@ watch(Output* const output, const uint32_t ramp_frames)
     output->n_calm = 0;
   } else if (output->n_calm == CALM_WINDOWS) {
     output->n_proofs = 0;
-    output->hold = 0;
+    output->hold_windows = 0;
   }
 }
 
@@ -241,7 +241,7 @@ judge(Output* const output, const bool is_pinned, const bool followed, const uin
     }
     break;
   case HOLD:
-    if (output->n_windows >= output->hold) {
+    if (output->n_windows >= output->hold_windows) {
       enter(output, WATCH);
       output->n_calm = 0; // silence is no evidence
     }

@@ -216,7 +216,7 @@ advance_feedback(Period* const period, const uint32_t n_frames)
 static void
 play_block(Period* const period, const Slice* const slice, const Sound sound)
 {
-  period->next_tap = atomic_load_explicit(&period->rack_latency, memory_order_relaxed);
+  period->next_tap = atomic_load_explicit(&period->rack_latency_frames, memory_order_relaxed);
   const uint32_t n_frames = period->shape.block_frames;
   const bool is_fading = move_fade(period);
   for (uint32_t c = 0; c < period->shape.n_out; ++c) {
@@ -307,7 +307,7 @@ period_run(Period* const period, const float* const* const in, float* const* con
   if (n_frames % period->shape.block_frames) {
     play_odd_period(period, in, out, n_frames);
   } else {
-    const double usable_s = period->config.deadline * n_frames / period->config.rate_hz;
+    const double usable_s = period->config.deadline_fraction * n_frames / period->config.rate_hz;
     Slice slice = { in, out, 0, wait, is_new_ring, began + (uint64_t)(usable_s * 1e9) };
     for (; slice.first < n_frames; slice.first += period->shape.block_frames) {
       submit_block(period, &slice);

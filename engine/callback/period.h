@@ -50,9 +50,9 @@ typedef struct PeriodConfig {
   double rate_hz;
   uint64_t first_frame;        ///< Frame time of the first block
   uint32_t depth;              ///< 0, 1 or 2
-  double deadline;             ///< depth 0: fraction of the period to wait, usually 0.75
+  double deadline_fraction;    ///< depth 0: fraction of the period to wait, usually 0.75
   Fallback fallback;           ///< Of every output, until period_set_fallbacks()
-  float ceiling;               ///< Largest absolute output sample, linear, 1e-6..1e3; 0: no limit
+  float ceiling_lin;           ///< Largest absolute output sample, linear, 1e-6..1e3; 0: no limit
   uint32_t max_latency_frames; ///< Of the rack; sizes the dry delay line
   bool is_silent;              ///< Begin as after period_fade(…, true)
 } PeriodConfig;

@@ -24,11 +24,11 @@ check_config(const PeriodConfig* const config, Error* const error)
     return error_set(error, STATUS_BAD_ARG, "depth is %u, must be 0..%u", config->depth,
                      PERIOD_MAX_DEPTH);
   }
-  const float ceiling = config->ceiling;
+  const float ceiling = config->ceiling_lin;
   const bool has_curve = ceiling == 0.0F || (ceiling >= MIN_CEILING && ceiling <= MAX_CEILING);
-  if (!(config->rate_hz > 0.0) || !has_curve || !(config->deadline >= 0.0)) {
+  if (!(config->rate_hz > 0.0) || !has_curve || !(config->deadline_fraction >= 0.0)) {
     return error_set(error, STATUS_BAD_ARG, "rate %g, ceiling %g or deadline %g is out of range",
-                     config->rate_hz, (double)config->ceiling, config->deadline);
+                     config->rate_hz, (double)config->ceiling_lin, config->deadline_fraction);
   }
   if (config->max_latency_frames > MAX_LATENCY) {
     return error_set(error, STATUS_BAD_ARG, "latency of %u frames: at most %u",
@@ -79,7 +79,7 @@ make_dry_line(Period* const period, Error* const error)
   const uint32_t n_channels = shape->n_in < shape->n_out ? shape->n_in : shape->n_out;
   // At the beginning of a gap the bridge compares the signals played before this block.
   return dry_line_new(n_channels,
-                      period->base_latency + period->config.max_latency_frames +
+                      period->base_latency_frames + period->config.max_latency_frames +
                           shape->block_frames + BRIDGE_HISTORY,
                       &period->dry_line, error);
 }
@@ -89,7 +89,7 @@ make_dry_line(Period* const period, Error* const error)
 static double
 bridge_share(const PeriodConfig* const config)
 {
-  const double left = fmax(0.0, 1.0 - config->deadline);
+  const double left = fmax(0.0, 1.0 - config->deadline_fraction);
   return config->depth ? BRIDGE_SHARE : fmin(BRIDGE_SHARE, 0.5 * left);
 }
 
@@ -126,12 +126,12 @@ period_new(const PeriodConfig* const config, Period** const out, Error* const er
     return error_set(error, STATUS_NO_MEM, "no memory for the audio callback");
   }
   period->config = *config;
-  period->curve = guard_curve(config->ceiling);
+  period->curve = guard_curve(config->ceiling_lin);
   period->ring = config->ring;
   period->shape = *ring_shape(config->ring);
   period->exchange.newest = period->exchange.before = config->ring;
   pthread_mutex_init(&period->exchange.mutex, NULL);
-  period->base_latency = config->depth * period->shape.block_frames;
+  period->base_latency_frames = config->depth * period->shape.block_frames;
   period->frame = config->first_frame;
   atomic_init(&period->clock_frame, config->first_frame);
   atomic_init(&period->clock_ns, time_now_ns()); // as if a period began now, until the first one

@@ -42,9 +42,10 @@ dry_row(Period* const period, const uint32_t c)
   if (source >= dry_line_channels(period->dry_line)) {
     return rows->silence;
   }
-  dry_line_read(period->dry_line, source, period->base_latency + period->tap, rows->dry, n_frames);
+  dry_line_read(period->dry_line, source, period->base_latency_frames + period->tap, rows->dry,
+                n_frames);
   if (period->next_tap != period->tap) {
-    dry_line_read(period->dry_line, source, period->base_latency + period->next_tap,
+    dry_line_read(period->dry_line, source, period->base_latency_frames + period->next_tap,
                   rows->other_tap, n_frames);
     guard_fade(rows->dry, rows->dry, rows->other_tap, n_frames);
   }
@@ -122,14 +123,15 @@ read_past_fallback(Period* const period, const uint32_t c, float* const row, con
 {
   PeriodFallback* const fallback = &period->fallbacks[c];
   const uint32_t source = dry_source(period, c);
-  const uint32_t delay = period->base_latency + period->tap + period->shape.block_frames;
+  const uint32_t delay_frames =
+      period->base_latency_frames + period->tap + period->shape.block_frames;
   take_wanted(period, fallback);
   fallback->gain = (float)fallback->follower.level;
   if (source >= dry_line_channels(period->dry_line)) {
     memset(row, 0, n * sizeof(float));
     return;
   }
-  dry_line_read(period->dry_line, source, delay, row, n);
+  dry_line_read(period->dry_line, source, delay_frames, row, n);
   for (uint32_t i = 0; i < n; ++i) {
     row[i] *= fallback->gain;
   }

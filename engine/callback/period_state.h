@@ -57,7 +57,7 @@ struct Period {
   PeriodConfig config;
   Ring* ring; ///< The current one
   RingShape shape;
-  uint32_t base_latency; ///< depth * block
+  uint32_t base_latency_frames; ///< depth * block
   uint32_t fade_frames;
   float* row_memory;
   PeriodRows rows;
@@ -84,7 +84,7 @@ struct Period {
   PeriodCounters counters;
   PeriodExchange exchange;
   // Written by other threads.
-  _Atomic uint32_t rack_latency;
+  _Atomic uint32_t rack_latency_frames;
   _Atomic bool fade_to_silence;
   // Written by period_run(): the clock pair is even-odd counted, see publish_clock().
   _Atomic bool is_silent;

@@ -12,7 +12,7 @@ void
 period_set_latency(Period* const period, const uint32_t rack_latency_frames)
 {
   const uint32_t most = period->config.max_latency_frames;
-  atomic_store_explicit(&period->rack_latency,
+  atomic_store_explicit(&period->rack_latency_frames,
                         rack_latency_frames < most ? rack_latency_frames : most,
                         memory_order_relaxed);
 }

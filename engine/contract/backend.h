@@ -36,12 +36,12 @@ typedef enum PlacementSide { PLACEMENT_CPU, PLACEMENT_GPU, PLACEMENT_SIDES } Pla
 /// The changing part of one connection, shared by its channels.  Belongs to the player while audio
 /// runs.
 typedef struct MixLink {
-  Ramp gain; ///< For `hold` more frames; then `next` replaces it
-  Ramp next; ///< Continues the value that `gain` will have then; equal to `gain` if hold is 0
-  uint32_t hold;
-  uint32_t delay;     ///< Frames; latency compensation
-  uint32_t line_mask; ///< Frames of each delay line (a power of two) - 1
-  uint32_t position;  ///< Where the next frame is written in the delay lines
+  Ramp gain; ///< For `hold_frames` more; then `next` replaces it
+  Ramp next; ///< Continues the value that `gain` will have then; equal to `gain` if those are 0
+  uint32_t hold_frames;
+  uint32_t delay_frames; ///< Frames; latency compensation
+  uint32_t line_mask;    ///< Frames of each delay line (a power of two) - 1
+  uint32_t position;     ///< Where the next frame is written in the delay lines
   float* lines; ///< [channels][line_mask + 1]; NULL without delay, or if the backend has the lines
   DeviceMemory* device; ///< The delay lines in the backend's memory, else NULL
 } MixLink;

@@ -9,16 +9,16 @@
 static inline bool
 mix_link_is_steady(const MixLink* const link, const uint32_t n_frames)
 {
-  return link->gain.frames_left == 0U && (link->hold == 0U || link->hold >= n_frames);
+  return link->gain.frames_left == 0U && (link->hold_frames == 0U || link->hold_frames >= n_frames);
 }
 
 /// Gain `frame` frames into the block, counted from 1. [player]
 static inline float
 mix_link_gain(const MixLink* const link, const uint32_t frame)
 {
-  const bool holds = frame <= link->hold;
+  const bool holds = frame <= link->hold_frames;
   const Ramp* const ramp = holds ? &link->gain : &link->next;
-  const uint32_t moved = holds ? frame : frame - link->hold;
+  const uint32_t moved = holds ? frame : frame - link->hold_frames;
   return ramp_value_at(ramp, ramp->frames_left > moved ? ramp->frames_left - moved : 0U);
 }
 
@@ -26,10 +26,10 @@ mix_link_gain(const MixLink* const link, const uint32_t frame)
 static inline void
 mix_link_advance(MixLink* const link, const uint32_t n_frames)
 {
-  const uint32_t held = link->hold < n_frames ? link->hold : n_frames;
-  link->hold -= held;
+  const uint32_t held = link->hold_frames < n_frames ? link->hold_frames : n_frames;
+  link->hold_frames -= held;
   ramp_skip(&link->gain, held);
-  if (link->hold == 0U) {
+  if (link->hold_frames == 0U) {
     ramp_skip(&link->next, n_frames - held);
     link->gain = link->next;
   }

@@ -336,7 +336,7 @@ node_tail(const Node* const node)
 }
 
 Status
-link_new(const Link* const like, const float gain, const uint32_t delay,
+link_new(const Link* const like, const float gain, const uint32_t delay_frames,
          const uint32_t block_frames, Link** const out, Error* const error)
 {
   Link* const link = malloc(sizeof(Link));
@@ -344,17 +344,17 @@ link_new(const Link* const like, const float gain, const uint32_t delay,
     return error_set(error, STATUS_NO_MEM, "a connection: out of memory");
   }
   uint32_t line_frames = 1;
-  while (line_frames < delay + block_frames) {
+  while (line_frames < delay_frames + block_frames) {
     line_frames *= 2U;
   }
   *link = *like;
   link->refs = 1;
   link->gain = gain;
-  link->is_loaded = !delay;
+  link->is_loaded = !delay_frames;
   link->mix = (MixLink){
     .gain = ramp_at(gain),
     .next = ramp_at(gain),
-    .delay = delay,
+    .delay_frames = delay_frames,
     .line_mask = line_frames - 1U,
   };
   *out = link;
@@ -370,7 +370,7 @@ line_bytes(const Link* const link)
 size_t
 link_memory(const Link* const link)
 {
-  return sizeof(Link) + (link->mix.delay ? line_bytes(link) : 0U);
+  return sizeof(Link) + (link->mix.delay_frames ? line_bytes(link) : 0U);
 }
 
 Status

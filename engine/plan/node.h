@@ -101,10 +101,10 @@ void node_reset(Node* node);
 /// Frames for which the node may still sound after its input ends. [builder]
 uint64_t node_tail(const Node* node);
 
-/// Make a connection with constant `gain` and a delay of `delay` frames, mixed by `like->backend`.
+/// Make a connection with constant `gain` and a delay of `delay_frames`, mixed by `like->backend`.
 /// link_load() makes its delay lines. [builder]
-NODISCARD Status link_new(const Link* like, float gain, uint32_t delay, uint32_t block_frames,
-                          Link** out, Error* error);
+NODISCARD Status link_new(const Link* like, float gain, uint32_t delay_frames,
+                          uint32_t block_frames, Link** out, Error* error);
 
 /// Make the delay lines, unless the link is already loaded. [builder]
 NODISCARD Status link_load(Link* link, Error* error);

@@ -58,7 +58,7 @@ date(Death* const death, const uint64_t frame)
 void
 plan_heard(Plan* const plan, const uint64_t frame)
 {
-  plan->heard_at = frame;
+  plan->heard_frame = frame;
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     date(&plan->nodes[n].death, frame);
   }
@@ -138,11 +138,13 @@ begin_aim(const PlanAim* const aim)
 {
   MixLink* const mix = &aim->link->mix;
   // A fade-in that is still on hold stays on hold when its gain changes.
-  const uint32_t hold = aim->target > 0.0F && mix->hold > aim->hold ? mix->hold : aim->hold;
+  const uint32_t hold = aim->target > 0.0F && mix->hold_frames > aim->hold_frames
+                            ? mix->hold_frames
+                            : aim->hold_frames;
   mix->next = mix->gain;
   ramp_skip(&mix->next, hold);
   ramp_aim(&mix->next, aim->target, aim->frames);
-  mix->hold = hold;
+  mix->hold_frames = hold;
   mix->gain = hold ? mix->gain : mix->next;
 }
 

@@ -52,11 +52,11 @@ typedef struct PlanLink {
 } PlanLink;
 
 /// The gain change of a connection that starts with the plan's first frame: the gain stays for
-/// `hold` frames, then goes to `target` in `frames` frames.
+/// `hold_frames`, then goes to `target` in `frames` frames.
 typedef struct PlanAim {
   Link* link;
   float target;
-  uint32_t frames, hold;
+  uint32_t frames, hold_frames;
 } PlanAim;
 
 /// A value of the document, for a parameter that is not structural.
@@ -105,7 +105,7 @@ typedef struct Plan {
   _Atomic(const PlanStage*) failed; ///< The stage whose device failed first, NULL: none [player]
   uint64_t stamp;    ///< Number of messages sent before the document; later ones override `values`
   uint64_t at_frame; ///< Earliest first frame
-  uint64_t heard_at; ///< First frame, once the plan is active [builder]
+  uint64_t heard_frame; ///< First frame, once the plan is active [builder]
   uint32_t latency_frames;
   uint64_t tail_frames;
   uint32_t n_levels, n_units;

@@ -126,8 +126,8 @@ schedule_death(Graph* const graph, PlanNode* const dead, const uint64_t sounds)
     }
     if (death->fresh) {
       PlanAim* const aim = graph_aim(graph, link, 0.0F);
-      aim->hold = (uint32_t)sounds + link->mix.delay;
-      death->expires = (uint64_t)aim->hold + graph->ramp_frames;
+      aim->hold_frames = (uint32_t)sounds + link->mix.delay_frames;
+      death->expires = (uint64_t)aim->hold_frames + graph->ramp_frames;
     }
     const uint64_t left = frames_left(graph, death); // also of a connection that was already dying
     dead->death.expires = left > dead->death.expires ? left : dead->death.expires;

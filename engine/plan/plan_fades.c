@@ -41,7 +41,7 @@ compute_backwards(const Graph* const graph, const EdgeGroups* const in_edges, co
   for (uint32_t i = in_edges->first[v]; i < in_edges->first[v + 1U]; ++i) {
     const Link* const link = plan->links[in_edges->list[i]].link;
     if (link->from && comes_or_goes(graph, &plan->nodes[link->from->plan_index])) {
-      const uint32_t way = link->from->shape.latency_frames + link->mix.delay;
+      const uint32_t way = link->from->shape.latency_frames + link->mix.delay_frames;
       uint32_t* const at = &when[link->from->plan_index];
       *at = when[v] > way && when[v] - way > *at ? when[v] - way : *at;
     }
@@ -90,7 +90,7 @@ slack(const Plan* const plan, const uint32_t* const when)
   uint32_t least = UINT32_MAX;
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     const Link* const link = plan->aims[a].link;
-    const uint32_t spare = when[graph_index(link->to, plan->n_nodes)] - link->mix.delay;
+    const uint32_t spare = when[graph_index(link->to, plan->n_nodes)] - link->mix.delay_frames;
     least = is_coming(&plan->aims[a]) && spare < least ? spare : least;
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
@@ -112,15 +112,15 @@ graph_schedule_fades(Graph* const graph, const uint32_t* const order,
   const uint32_t spare = slack(plan, when);
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     if (is_coming(&plan->aims[a])) {
-      plan->aims[a].hold = when[graph_index(plan->aims[a].link->to, plan->n_nodes)] - spare;
+      plan->aims[a].hold_frames = when[graph_index(plan->aims[a].link->to, plan->n_nodes)] - spare;
     }
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     PlanLink* const plan_link = &plan->links[l];
     if (is_leaving(plan, plan_link)) {
       PlanAim* const aim = graph_aim(graph, plan_link->link, 0.0F);
-      aim->hold = when[graph_index(plan_link->link->to, plan->n_nodes)] - spare;
-      plan_link->death.expires = (uint64_t)aim->hold + graph->ramp_frames;
+      aim->hold_frames = when[graph_index(plan_link->link->to, plan->n_nodes)] - spare;
+      plan_link->death.expires = (uint64_t)aim->hold_frames + graph->ramp_frames;
     }
   }
   return true;

@@ -224,7 +224,7 @@ static bool
 has_delayed_output(const Plan* const previous)
 {
   for (uint32_t l = 0; previous && l < previous->n_links; ++l) {
-    if (!previous->links[l].link->to && previous->links[l].link->mix.delay) {
+    if (!previous->links[l].link->to && previous->links[l].link->mix.delay_frames) {
       return true;
     }
   }

@@ -17,8 +17,8 @@
 /// channels resolved.
 typedef struct Route {
   uint32_t from, to;
-  Link like;      ///< Template: channel ranges; the ends are set once the nodes are known
-  uint32_t delay; ///< Frames of latency compensation
+  Link like;             ///< Template: channel ranges; the ends are set once the nodes are known
+  uint32_t delay_frames; ///< Frames of latency compensation
 } Route;
 
 /// One planning run.

@@ -49,20 +49,20 @@ compare_links(const Link* const a, const Link* const b)
 {
   const uint64_t left[] = { (uintptr_t)a->from,
                             (uintptr_t)a->to,
-                            a->mix.delay ? (uintptr_t)a->backend : 0U,
+                            a->mix.delay_frames ? (uintptr_t)a->backend : 0U,
                             a->from_first,
                             a->n_from,
                             a->to_first,
                             a->n_to,
-                            a->mix.delay };
+                            a->mix.delay_frames };
   const uint64_t right[] = { (uintptr_t)b->from,
                              (uintptr_t)b->to,
-                             b->mix.delay ? (uintptr_t)b->backend : 0U,
+                             b->mix.delay_frames ? (uintptr_t)b->backend : 0U,
                              b->from_first,
                              b->n_from,
                              b->to_first,
                              b->n_to,
-                             b->mix.delay };
+                             b->mix.delay_frames };
   for (uint32_t i = 0; i < ARRAY_LEN(left); ++i) {
     if (left[i] != right[i]) {
       return left[i] < right[i] ? -1 : 1;
@@ -139,7 +139,8 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Er
   like->to = route->to == GRAPH_OUT ? NULL : plan->nodes[route->to].node;
   like->backend = like->to ? like->to->backend : plan->out_backend;
   const uint32_t latency_to = like->to ? plan->nodes[route->to].latency_in : plan->latency_frames;
-  like->mix.delay = route->delay = latency_to - (like->from ? graph->latency_out[route->from] : 0U);
+  like->mix.delay_frames = route->delay_frames =
+      latency_to - (like->from ? graph->latency_out[route->from] : 0U);
 
   const float gain = gain_of(&graph->rack->edges[e]);
   Link* link = old_links_find(old, plan, like);
@@ -149,7 +150,7 @@ resolve_link(Graph* const graph, const OldLinks* const old, const uint32_t e, Er
     // From an active node, the connection fades in.  A new node starts with silence, so its
     // connections need no fade.
     const bool fades = graph_is_continuing(graph, like->from);
-    const Status status = link_new(like, fades ? 0.0F : gain, route->delay,
+    const Status status = link_new(like, fades ? 0.0F : gain, route->delay_frames,
                                    graph->request->format->block_frames, &link, error);
     if (status) {
       return status;

@@ -25,9 +25,9 @@ typedef void (*EngineFreeFile)(void* context, FxFile* file);
 typedef struct EngineConfig {
   uint32_t n_in, n_out; ///< Channels of the driver; n_out 0: as wide as the rack makes it (offline)
   uint32_t depth;       ///< Blocks in flight, 0..2; offline 0 or 1, and with 1 all of block_frames
-  double deadline;      ///< depth 0: fraction of a period to wait
-  float ceiling;        ///< Linear; 0: none (offline)
-  RackFallback on_late; ///< Of outputs that the rack has no word on
+  double deadline_fraction; ///< depth 0: fraction of a period to wait
+  float ceiling_lin;        ///< Linear; 0: none (offline)
+  RackFallback on_late;     ///< Of outputs that the rack has no word on
   bool
       offline; ///< No worker thread: engine_process() runs the block itself, on its caller's thread
   bool realtime;       ///< SCHED_FIFO and locked memory

@@ -96,7 +96,7 @@ take_offer(Player* const player, const uint64_t frame)
   player->plan = plan;
   plan_begin(plan);
   atomic_store_explicit(&player->retired, left, memory_order_release);
-  atomic_store_explicit(&player->heard_at, frame, memory_order_relaxed);
+  atomic_store_explicit(&player->heard_frame, frame, memory_order_relaxed);
   counter_add(&player->counts.plans, 1U);
   atomic_store_explicit(&player->offered, NULL, memory_order_release);
 }

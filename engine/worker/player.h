@@ -45,13 +45,13 @@ typedef struct BegunBlock {
 typedef struct Player {
   _Atomic(Plan*) offered;
   _Atomic(Plan*) retired;
-  _Atomic uint64_t heard_at;   ///< First frame of the plan that was offered last, valid once
-                               ///< `offered` is NULL again
-  _Atomic bool hurry;          ///< Take the offered plan whatever its at_frame: time stands still
-  Plan* plan;                  ///< [player] Heard now
-  _Atomic uint64_t next_frame; ///< Written by the player: first frame after the last block
-  uint64_t n_received;         ///< [player] Messages so far
-  WaitingMessage* waiting;     ///< [player] Binary heap by frame, then number
+  _Atomic uint64_t heard_frame; ///< First frame of the plan that was offered last, valid once
+                                ///< `offered` is NULL again
+  _Atomic bool hurry;           ///< Take the offered plan whatever its at_frame: time stands still
+  Plan* plan;                   ///< [player] Heard now
+  _Atomic uint64_t next_frame;  ///< Written by the player: first frame after the last block
+  uint64_t n_received;          ///< [player] Messages so far
+  WaitingMessage* waiting;      ///< [player] Binary heap by frame, then number
   uint32_t n_waiting;
   StageEvent* events;                 ///< [player] Of the block at hand
   BegunBlock begun[PLAYER_MAX_BEGUN]; ///< [player] n_begun of them from `oldest` on, in turn

@@ -40,7 +40,7 @@
 #define LAST (PLANS + 2) /* the first one, the edits', the one of another format */
 
 /* The player's. */
-byte offered, retired, plan, heard_at;
+byte offered, retired, plan, heard_frame;
 bool hurry;
 byte begun[2]; /* plan of whose last stage a device is at work, oldest first */
 byte n_begun;
@@ -118,11 +118,11 @@ inline take_offer()
 #endif
     retired = left;
 #ifndef MUTANT_FRAME_LAST
-    heard_at = taken;
+    heard_frame = taken;
 #endif
     offered = NONE;
 #ifdef MUTANT_FRAME_LAST
-    heard_at = taken;
+    heard_frame = taken;
 #endif
 #ifdef MUTANT_PLAN_LAST
     plan = taken;
@@ -188,7 +188,7 @@ inline hand_over()
   :: else -> take_offer()
   fi;
 #ifndef MUTANT_COLLECTED_AT_ONCE
-  assert(heard_at == number && plan == number);
+  assert(heard_frame == number && plan == number);
 #endif
 #ifndef MUTANT_FREED_BEFORE_SHOWN
   show_plan(number);
@@ -261,7 +261,7 @@ inline arm()
     show_plan(number);
     plan_free(plan);
     plan = number;
-    heard_at = number
+    heard_frame = number
   fi;
   player_stops = false;
   worker_ended = false;
@@ -309,7 +309,7 @@ init
   atomic {
     n_made = 1;
     plan = 1;
-    heard_at = 1;
+    heard_frame = 1;
     shown = 1;
     has_worker = true;
     run player();

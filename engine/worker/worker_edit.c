@@ -75,25 +75,25 @@ hand_over(Worker* const worker, Plan* const plan)
   } else {
     player_idle(player); // nobody else is there
   }
-  const uint64_t heard_at = atomic_load(&player->heard_at);
-  plan_heard(plan, heard_at);
+  const uint64_t heard_frame = atomic_load(&player->heard_frame);
+  plan_heard(plan, heard_frame);
   worker_show_plan(worker, plan);
   Plan* const left = player_collect(player);
   worker_note_failure(worker, left);
   plan_free(left);
-  return heard_at;
+  return heard_frame;
 }
 
 static Status
 plan_once(Worker* const worker, const PlanRequest* const request, PlanFault* const fault,
-          uint64_t* const heard_at, Error* const error)
+          uint64_t* const heard_frame, Error* const error)
 {
   Plan* plan = NULL;
   const Status status = worker_make_plan(worker, request, &plan, fault, error);
   if (status) {
     return status;
   }
-  *heard_at = hand_over(worker, plan);
+  *heard_frame = hand_over(worker, plan);
   return STATUS_OK;
 }
 
@@ -145,9 +145,9 @@ muted_rack(const Rack* const now, const Rack* const next)
 }
 
 static void
-wait_for_fades(Worker* const worker, const uint64_t heard_at)
+wait_for_fades(Worker* const worker, const uint64_t heard_frame)
 {
-  const uint64_t until = heard_at + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
+  const uint64_t until = heard_frame + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
   Pulse pulse = { 0 };
   atomic_store(&worker->awaited_frame, worker->has_player_thread ? until : 0U);
   while (worker->has_player_thread && atomic_load(&worker->player.next_frame) < until &&
@@ -171,11 +171,11 @@ fade_the_tangle(Worker* const worker, const PlanRequest* const next, Error* cons
   request.keep_values = true;
   request.end_tails = true;
   PlanFault fault;
-  uint64_t heard_at = 0;
-  const Status status = plan_once(worker, &request, &fault, &heard_at, error);
+  uint64_t heard_frame = 0;
+  const Status status = plan_once(worker, &request, &fault, &heard_frame, error);
   rack_free(muted);
   if (!status) {
-    wait_for_fades(worker, heard_at);
+    wait_for_fades(worker, heard_frame);
   }
   return status;
 }
@@ -188,8 +188,8 @@ replan(Worker* const worker, const bool end_tails, Error* const error)
   request.keep_values = true;
   request.end_tails = end_tails;
   PlanFault fault;
-  uint64_t heard_at = 0;
-  const Status status = plan_once(worker, &request, &fault, &heard_at, error);
+  uint64_t heard_frame = 0;
+  const Status status = plan_once(worker, &request, &fault, &heard_frame, error);
   if (!status) {
     worker_publish_facts(worker);
   }
@@ -215,7 +215,7 @@ fade_back(Worker* const worker)
 /// New connections and fading ones would make a cycle: let the old ones fade before the new ones
 /// come.
 static Status
-plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t* const heard_at,
+plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t* const heard_frame,
                   Error* const error)
 {
   Status status = fade_the_tangle(worker, last, error);
@@ -226,7 +226,7 @@ plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t*
   second.previous = second.heard = worker->player.plan;
   second.drop_silent = true;
   PlanFault fault;
-  status = plan_once(worker, &second, &fault, heard_at, error);
+  status = plan_once(worker, &second, &fault, heard_frame, error);
   if (status) {
     fade_back(worker);
   }
@@ -238,14 +238,14 @@ plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t*
 /// [planning held]
 static Status
 plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
-          PlanFault* const fault, uint64_t* const heard_at, Error* const error)
+          PlanFault* const fault, uint64_t* const heard_frame, Error* const error)
 {
   PlanRequest request = request_for(worker, rack);
   request.at_frame = at_frame;
   request.stamp = stamp;
-  Status status = plan_once(worker, &request, fault, heard_at, error);
+  Status status = plan_once(worker, &request, fault, heard_frame, error);
   if (status && fault->is_tangled) {
-    status = plan_in_two_steps(worker, &request, heard_at, error);
+    status = plan_in_two_steps(worker, &request, heard_frame, error);
   }
   if (!status) {
     if (!worker->format.offline && !rack_differs_in_values(rack, worker->rack)) {
@@ -293,16 +293,17 @@ perform(Worker* const worker)
 {
   Error error = { STATUS_OK, "" };
   PlanFault fault = { 0 };
-  uint64_t heard_at = 0;
+  uint64_t heard_frame = 0;
   pthread_mutex_lock(&worker->planning);
   Edit* const edit = take_edit(worker);
   worker_update_device(worker);
   Status status = STATUS_OK;
   if (worker->has_format) {
-    status = plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &heard_at, &error);
+    status =
+        plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &heard_frame, &error);
     if (worker_take_loss(worker, status, &error)) {
       status =
-          plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &heard_at, &error);
+          plan_edit(worker, edit->rack, edit->at_frame, edit->stamp, &fault, &heard_frame, &error);
     }
   } else {
     rack_free(worker->rack);
@@ -312,7 +313,7 @@ perform(Worker* const worker)
   if (status) {
     rack_free(edit->rack);
   }
-  reply_to(worker, edit, status, &error, fault.edge, heard_at);
+  reply_to(worker, edit, status, &error, fault.edge, heard_frame);
   free(edit);
 }
 

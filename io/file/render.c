@@ -56,7 +56,7 @@ start_engine(Render* const render, Error* const error)
   config.n_in = audio_reader_channels(render->reader);
   config.n_out = 0; // the number of outputs of the rack
   config.depth = 1; // a device processes one block while the next one is read
-  config.ceiling = 0.0F;
+  config.ceiling_lin = 0.0F;
   config.offline = true;
   config.realtime = false;
   Status status = engine_new(&config, &render->engine, error);

@@ -105,7 +105,7 @@ loop_new(Loop* const loop, const double rate_hz, const uint32_t block_frames)
                                 .rate_hz = rate_hz,
                                 .depth = 1,
                                 .fallback = { .level = 1.0F },
-                                .ceiling = (float)pow(10.0, CEILING_DB / 20.0) };
+                                .ceiling_lin = (float)pow(10.0, CEILING_DB / 20.0) };
   ck_assert(period_new(&config, &loop->period, NULL) == STATUS_OK);
   loop->memory = calloc((size_t)block_frames * (MAX_DELAY + 2U * CHANNELS), sizeof(float));
   for (uint32_t c = 0; c < CHANNELS; ++c) {

@@ -34,7 +34,7 @@ TEST(depth_0_waits_for_its_own_block)
 {
   SCOPED(period_rig_free) PeriodRig rig;
   PeriodWorker worker;
-  period_rig_new(&rig, (PeriodConfig){ .deadline = 1e5 }); // half a minute: never late
+  period_rig_new(&rig, (PeriodConfig){ .deadline_fraction = 1e5 }); // half a minute: never late
   period_worker_start(&worker, &rig, 0);
   for (uint32_t k = 0; k < 200U; ++k) {
     period_rig_run(&rig);
@@ -47,7 +47,7 @@ TEST(depth_0_waits_for_its_own_block)
 TEST(depth_0_gives_up_at_its_deadline)
 {
   SCOPED(period_rig_free) PeriodRig rig;
-  period_rig_new(&rig, (PeriodConfig){ .deadline = 10.0 });
+  period_rig_new(&rig, (PeriodConfig){ .deadline_fraction = 10.0 });
   const uint64_t began = time_now_ns();
   period_rig_run(&rig);
   ck_assert_uint_ge(time_now_ns() - began, (uint64_t)(10.0 * BLOCK / RATE * 1e9));
@@ -295,7 +295,7 @@ TEST(the_output_is_finite_and_within_the_ceiling)
   static const float limited[BLOCK] = { 0.5F,  0.0F,  0.75F, -0.75F, 0.0F,  0.0F,   0.7F, -0.7F,
                                         0.75F, -0.0F, 0.0F,  0.0F,   0.75F, -0.75F, 0.0F, 0.1F };
   PeriodRig rig;
-  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.75F }, 1, 1);
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling_lin = 0.75F }, 1, 1);
   period_rig_run(&rig);
   play_samples(&rig, wet);
   ck_assert(memcmp(rig.out[0], limited, sizeof(limited)) == 0);
@@ -305,7 +305,7 @@ TEST(the_output_is_finite_and_within_the_ceiling)
   ck_assert_uint_eq(counts.clipped, 5);
   period_rig_free(&rig);
 
-  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.0F }, 1, 1);
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling_lin = 0.0F }, 1, 1);
   period_rig_run(&rig);
   play_samples(&rig, wet);
   ck_assert(rig.out[0][2] == 2.0F && rig.out[0][8] == 1e38F && rig.out[0][1] == 0.0F);
@@ -340,7 +340,7 @@ TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
   const float ceiling = (float)pow(10.0, -0.3 / 20.0);
   for (int late = 0; late <= 1; ++late) {
     SCOPED(period_rig_free) PeriodRig rig;
-    period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = ceiling }, 1, 1);
+    period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling_lin = ceiling }, 1, 1);
     float in[BLOCK] = { 0.5F, 0.5F, 1000.0F, -1000.0F, 0.5F };
     float out[BLOCK];
     for (uint32_t k = 0; k < 4U; ++k) {
@@ -359,7 +359,7 @@ TEST(a_burst_of_60_db_leaves_at_the_ceiling_wet_or_dry)
 TEST(each_port_has_its_own_counters)
 {
   SCOPED(period_rig_free) PeriodRig rig;
-  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling = 0.5F }, 2, 3);
+  period_rig_new_wide(&rig, (PeriodConfig){ .depth = 1, .ceiling_lin = 0.5F }, 2, 3);
   float in[2][BLOCK] = { { 0.0F }, { NAN, NAN, 1e-40F } };
   float out[3][BLOCK];
   const float* const ins[] = { in[0], in[1] };
@@ -473,11 +473,11 @@ TEST(a_wrong_configuration_is_refused)
     { .ring = ring, .rate_hz = RATE, .depth = 3 },
     { .ring = ring, .rate_hz = 0.0 },
     { .ring = ring, .rate_hz = NAN },
-    { .ring = ring, .rate_hz = RATE, .ceiling = NAN },
-    { .ring = ring, .rate_hz = RATE, .ceiling = -1.0F },
-    { .ring = ring, .rate_hz = RATE, .ceiling = 1e-7F },
-    { .ring = ring, .rate_hz = RATE, .ceiling = INFINITY },
-    { .ring = ring, .rate_hz = RATE, .deadline = -0.5 },
+    { .ring = ring, .rate_hz = RATE, .ceiling_lin = NAN },
+    { .ring = ring, .rate_hz = RATE, .ceiling_lin = -1.0F },
+    { .ring = ring, .rate_hz = RATE, .ceiling_lin = 1e-7F },
+    { .ring = ring, .rate_hz = RATE, .ceiling_lin = INFINITY },
+    { .ring = ring, .rate_hz = RATE, .deadline_fraction = -0.5 },
     { .ring = ring, .rate_hz = RATE, .max_latency_frames = UINT32_MAX },
   };
   for (uint32_t i = 0; i < ARRAY_LEN(wrong); ++i) {

@@ -405,7 +405,7 @@ puppet_run(Puppet* const puppet, const int64_t due)
   const bool is_late = due >= 0 && puppet->outcomes[due] == LATE;
   atomic_store(&puppet->allowed, (uint64_t)(due + !is_late));
   if (puppet->rig.period->config.depth == 0) {
-    puppet->rig.period->config.deadline = is_late ? 0.0 : 1e5; // at once, or half a minute
+    puppet->rig.period->config.deadline_fraction = is_late ? 0.0 : 1e5; // at once, or half a minute
   } else {
     puppet_move(puppet);
   }
@@ -577,9 +577,10 @@ TEST(the_wait_at_depth_0_leaves_time_for_the_bridge)
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {
     Bridge* wanted = NULL;
     ck_assert(!ring_new(&rig.shape, &rig.ring, NULL));
-    const PeriodConfig config = {
-      .ring = rig.ring, .rate_hz = RATE, .depth = rows[r].depth, .deadline = rows[r].deadline
-    };
+    const PeriodConfig config = { .ring = rig.ring,
+                                  .rate_hz = RATE,
+                                  .depth = rows[r].depth,
+                                  .deadline_fraction = rows[r].deadline };
     ck_assert(!period_new(&config, &rig.period, NULL));
     ck_assert(!bridge_new(RATE, 256, 64, rows[r].share, &wanted, NULL));
     ck_assert_double_eq_tol(bridge_cost(rig.period->bridge), bridge_cost(wanted), 1e-9);

@@ -149,7 +149,7 @@ TEST(at_depth_0_the_first_block_of_another_ring_is_not_waited_for)
 {
   SCOPED(period_rig_free) PeriodRig rig;
   PeriodWorker worker;
-  period_rig_new(&rig, (PeriodConfig){ .deadline = 1e5 });
+  period_rig_new(&rig, (PeriodConfig){ .deadline_fraction = 1e5 });
   period_worker_start(&worker, &rig, 0);
   period_rig_run(&rig);
   expect(&rig, wet_at, 0);
@@ -271,7 +271,8 @@ TEST(an_abandoned_ring_is_left_alone)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     SCOPED(period_rig_free) PeriodRig rig;
-    period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 1e5 }); // half a minute
+    period_rig_new(&rig,
+                   (PeriodConfig){ .depth = depth, .deadline_fraction = 1e5 }); // half a minute
     const uint32_t latency = depth * BLOCK;
     for (uint32_t k = 0; depth && k < 5U; ++k) {
       period_rig_run_served(&rig);
@@ -334,7 +335,8 @@ TEST(a_wait_in_progress_ends_when_its_ring_is_abandoned)
         continue; // never waits
       }
       SCOPED(period_rig_free) PeriodRig rig;
-      period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 1e5 }); // half a minute
+      period_rig_new(&rig,
+                     (PeriodConfig){ .depth = depth, .deadline_fraction = 1e5 }); // half a minute
       Undertaker undertaker = { .rig = &rig };
       ck_assert(rt_thread_start("test-abandon", abandon_when_asleep, &undertaker,
                                 &undertaker.thread, NULL) == STATUS_OK);
@@ -490,7 +492,8 @@ TEST(garbage_anywhere_in_the_region_only_costs_the_wet_signal)
 {
   for (uint32_t depth = 0; depth <= 2U; ++depth) {
     SCOPED(period_rig_free) PeriodRig rig;
-    period_rig_new(&rig, (PeriodConfig){ .depth = depth, .deadline = 0.1, .ceiling = CEILING });
+    period_rig_new(
+        &rig, (PeriodConfig){ .depth = depth, .deadline_fraction = 0.1, .ceiling_lin = CEILING });
     uint64_t random = depth;
     uint64_t n_bad = 0;
     for (uint32_t round = 0; round < MAD_ROUNDS; ++round) { // no ring stands this for long

@@ -390,9 +390,11 @@ TEST(callback_worker_and_pool_do_nothing_but_wake)
   pthread_t thread;
   ck_assert(ring_new(&shape, &worker.ring, NULL) == STATUS_OK);
   ck_assert(pool_new(1, false, 0, &worker.pool, NULL) == STATUS_OK);
-  const PeriodConfig config = {
-    .ring = worker.ring, .rate_hz = 48000.0, .depth = 1, .ceiling = 1.0F, .max_latency_frames = 1000
-  };
+  const PeriodConfig config = { .ring = worker.ring,
+                                .rate_hz = 48000.0,
+                                .depth = 1,
+                                .ceiling_lin = 1.0F,
+                                .max_latency_frames = 1000 };
   ck_assert(period_new(&config, &period, NULL) == STATUS_OK);
   static float in[CHANNELS][BLOCK];
   static float out[CHANNELS][BLOCK];

@@ -311,7 +311,7 @@ TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
   const EngineConfig config = { .n_in = 1,
                                 .n_out = 1,
                                 .depth = 1,
-                                .deadline = 0.75,
+                                .deadline_fraction = 0.75,
                                 .backend = ENGINE_BACKEND_CUDA,
                                 .gpu_may_sleep = true };
   TestDriver driver = driver_from(&config, STAGE_BENCH_RACK, 100U * DRIVER_BLOCK);
@@ -370,7 +370,7 @@ assert_plays_on_cpu(const char* const call, const int result, const char* const 
   const EngineConfig config = { .n_in = 1,
                                 .n_out = 1,
                                 .depth = 1,
-                                .deadline = 0.75,
+                                .deadline_fraction = 0.75,
                                 .backend = ENGINE_BACKEND_AUTO,
                                 .gpu_index = UINT32_MAX,
                                 .costs = &costs,

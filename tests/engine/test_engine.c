@@ -324,9 +324,10 @@ TEST(the_widest_rack_keeps_its_channels_apart)
   SCOPED_RACK Rack* const rack = driver_rack("gain -6dB");
   const float gain = (float)pow(10.0, -6.0 / 20.0);
   for (uint32_t offline = 0; offline < 2U; ++offline) {
-    const EngineConfig config = {
-      .n_in = FX_MAX_CHANNELS, .n_out = FX_MAX_CHANNELS, .deadline = 0.75, .offline = offline
-    };
+    const EngineConfig config = { .n_in = FX_MAX_CHANNELS,
+                                  .n_out = FX_MAX_CHANNELS,
+                                  .deadline_fraction = 0.75,
+                                  .offline = offline };
     Error error = { STATUS_OK, "" };
     Engine* engine = NULL;
     ck_assert_int_eq(engine_new(&config, &engine, &error), STATUS_OK);

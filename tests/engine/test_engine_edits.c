@@ -129,7 +129,7 @@ TEST(documents_and_messages_keep_their_order_through_a_new_start)
 static uint32_t
 dry_latency(const TestDriver* const driver)
 {
-  return atomic_load(&atomic_load(&driver->engine->period)->rack_latency);
+  return atomic_load(&atomic_load(&driver->engine->period)->rack_latency_frames);
 }
 
 TEST(late_reports_of_a_worker_are_ignored)

@@ -108,7 +108,7 @@ TEST(random_edits_of_every_effect_lose_nothing)
                                 .n_out = CHANNELS,
                                 .depth = 1,
                                 .n_helpers = 1,
-                                .ceiling = 0.97F,
+                                .ceiling_lin = 0.97F,
                                 .load_file = made_files_load,
                                 .free_file = made_files_free };
   Storm storm = { .n_blocks = environment_number("STORM_BLOCKS", 30000) };

@@ -429,7 +429,7 @@ run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t 
                                 .n_out = CHANNELS,
                                 .depth = 1,
                                 .n_helpers = n_helpers,
-                                .ceiling = 0.97F,
+                                .ceiling_lin = 0.97F,
                                 .load_file = made_files_load,
                                 .free_file = made_files_free };
   Storm storm = { .block_frames = block_frames,

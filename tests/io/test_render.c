@@ -190,8 +190,8 @@ run_live(const Scratch* const scratch, const char* const text, const uint32_t bl
   const EngineConfig config = { .n_in = 2,
                                 .n_out = 2,
                                 .depth = 1,
-                                .deadline = 0.75,
-                                .ceiling = 8.0F,
+                                .deadline_fraction = 0.75,
+                                .ceiling_lin = 8.0F,
                                 .load_file = audio_file_load,
                                 .free_file = audio_file_free };
   Engine* engine = NULL;

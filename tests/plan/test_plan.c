@@ -318,8 +318,8 @@ TEST(after_a_reset_no_earlier_audio_is_played)
   Rack* const rack = rack_of("connect in out\nadd late gain\nconnect in late\nconnect late out\n"
                              "add g gain\nconnect in g\nconnect g out");
   const Plan* const plan = bench_plan(&bench, rack);
-  ck_assert_uint_gt(plan->links[0].link->mix.delay, 0);
-  ck_assert_uint_gt(plan->links[plan->n_links - 1U].link->mix.delay, 0);
+  ck_assert_uint_gt(plan->links[0].link->mix.delay_frames, 0);
+  ck_assert_uint_gt(plan->links[plan->n_links - 1U].link->mix.delay_frames, 0);
   signal_noise(in, 2U * BLOCK, 3);
   memset(in + 2U * BLOCK, 0, 4U * BLOCK * sizeof(float));
   bench_play(&bench, in, out, 2U * BLOCK);

@@ -105,7 +105,7 @@ look_as_builder(void* const context)
   if (player->plan != &swap->new) {
     complain(&swap->complaint, "taken, and the player has another plan");
   }
-  if (atomic_load(&player->heard_at) != FRAME) {
+  if (atomic_load(&player->heard_frame) != FRAME) {
     complain(&swap->complaint, "taken, and not yet heard at a frame");
   }
 }

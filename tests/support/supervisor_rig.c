@@ -23,7 +23,7 @@ rig_config(const char* const* const argv)
   return (EngineConfig){ .n_in = 1,
                          .n_out = 1,
                          .depth = 1,
-                         .deadline = 0.75,
+                         .deadline_fraction = 0.75,
                          .on_late = { .is_fixed = true }, // dry, told from wet by its level
                          .backend = ENGINE_BACKEND_CPU,
                          .worker_argv = argv };

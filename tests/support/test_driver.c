@@ -40,7 +40,7 @@ driver_new(const char* const rack_text, const uint32_t n_in, const uint32_t n_ou
            const uint32_t depth, const bool offline, const size_t n_frames)
 {
   const EngineConfig config = {
-    .n_in = n_in, .n_out = n_out, .depth = depth, .deadline = 0.75, .offline = offline
+    .n_in = n_in, .n_out = n_out, .depth = depth, .deadline_fraction = 0.75, .offline = offline
   };
   return driver_from(&config, rack_text, n_frames);
 }

@@ -92,8 +92,8 @@ rig_new(Rig* const rig, const CallbackArgs* const args, Error* const error)
     const PeriodConfig config = { .ring = rig->ring,
                                   .rate_hz = args->rate_hz,
                                   .depth = 1,
-                                  .deadline = 0.75,
-                                  .ceiling = 1.0F,
+                                  .deadline_fraction = 0.75,
+                                  .ceiling_lin = 1.0F,
                                   .fallback = { .level = 0.5F, .follows = true } };
     status = period_new(&config, &rig->period, error);
   }

@@ -24,9 +24,9 @@ typedef struct ControlCounts {
   uint64_t messages;                ///< In packets that passed the gate
   uint64_t refused[GATE_N_REASONS]; ///< Packets that did not, by reason
   uint64_t answers;                 ///< Answers and news of another server, ignored
-  uint64_t unknown;                 ///< Batches with an unknown address or wrong arguments
-  uint64_t late;                    ///< Batches that came after their time
-  uint64_t unscheduled;             ///< Batches refused because too many wait for their time
+  uint64_t unknown;                 ///< Bundles with an unknown address or wrong arguments
+  uint64_t late;                    ///< Bundles that came after their time
+  uint64_t unscheduled;             ///< Bundles refused because too many wait for their time
   uint64_t unsaved;                 ///< Racks that could not be written
 } ControlCounts;
 

@@ -31,11 +31,11 @@ do_turns(Control* const control)
   const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
   while (control->now_ns < end_ns) {
     intake_receive_now_and_then(&control->intake, control->now_ns);
-    Source* const source = sources_turn(&control->intake.sources);
-    if (!source) {
+    Sender* const sender = senders_turn(&control->intake.senders);
+    if (!sender) {
       return;
     }
-    dispatch_turn(control, source);
+    dispatch_turn(control, sender);
   }
 }
 
@@ -51,9 +51,9 @@ say_flood(Control* const control, const char* const text)
 static void
 report_lost(Control* const control)
 {
-  const uint64_t lost = intake_lost(&control->intake) + control->intake.sources.crowded;
+  const uint64_t lost = intake_lost(&control->intake) + control->intake.senders.crowded;
   if (lost != control->reported_lost &&
-      control->now_ns - control->reported_lost_ns >= SOURCES_REPORT_NS) {
+      control->now_ns - control->reported_lost_ns >= SENDERS_REPORT_NS) {
     char text[160];
     snprintf(text, sizeof(text),
              "%llu packets lost: they arrived faster than the server reads them, or from too many "
@@ -71,19 +71,19 @@ report_drops(Control* const control)
 {
   uint64_t n = 0;
   uint32_t index = 0;
-  for (const Source* source = NULL;
-       (source = sources_report(&control->intake.sources, control->now_ns, &index, &n));) {
+  for (const Sender* sender = NULL;
+       (sender = senders_report(&control->intake.senders, control->now_ns, &index, &n));) {
     Error error;
     error_set(&error, STATUS_LIMIT,
               "%llu packets dropped: they arrived faster than the server handles them",
               (unsigned long long)n);
-    if (peer_is_loopback(&source->peer)) {
-      outlet_fail(&control->outlet, &source->peer, 0, "", &error);
+    if (peer_is_loopback(&sender->peer)) {
+      outlet_fail(&control->outlet, &sender->peer, 0, "", &error);
     }
-    char sender[PEER_TEXT_BYTES];
-    char text[sizeof(sender) + sizeof(error.text) + 2U];
-    peer_print(&source->peer, sender);
-    snprintf(text, sizeof(text), "%s: %s", sender, error.text);
+    char name[PEER_TEXT_BYTES];
+    char text[sizeof(name) + sizeof(error.text) + 2U];
+    peer_print(&sender->peer, name);
+    snprintf(text, sizeof(text), "%s: %s", name, error.text);
     say_flood(control, text);
   }
   report_lost(control);
@@ -149,7 +149,7 @@ static uint64_t
 wake_ns(const Control* const control)
 {
   const bool is_work =
-      sources_are_waiting(&control->intake.sources) || session_next(control->session);
+      senders_are_waiting(&control->intake.senders) || session_next(control->session);
   uint64_t wake = is_work ? 0U : control->next_look_ns;
   wake = min_ns(wake, schedule_wake_ns(&control->schedule));
   wake = min_ns(wake, notify_wake_ns(&control->notify));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From packets to batches to the session, and the session's answers to those who asked.
+// From packets to bundles to the session, and the session's answers to those who asked.
 
 #include "dispatch.h"
 
@@ -41,43 +41,43 @@ on_read(void* const context, Message* const message, Error* const error)
 }
 
 static void
-on_values_done(void* const context, const Batch* const batch)
+on_values_done(void* const context, const Bundle* const bundle)
 {
   Control* const control = context;
-  const bool is_quiet = notify_is_quiet(&control->notify, &batch->peer);
-  for (uint32_t m = 0; m < batch->n_messages && !is_quiet; ++m) {
-    outlet_done(&control->outlet, &batch->peer, batch->messages[m].address,
-                batch->messages[m].n_bytes);
+  const bool is_quiet = notify_is_quiet(&control->notify, &bundle->peer);
+  for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
+    outlet_done(&control->outlet, &bundle->peer, bundle->messages[m].address,
+                bundle->messages[m].n_bytes);
   }
 }
 
 static void
-on_edit_done(void* const context, const Batch* const batch, const uint32_t revision,
+on_edit_done(void* const context, const Bundle* const bundle, const uint32_t revision,
              const uint64_t frame)
 {
   Control* const control = context;
-  control_advise(control, &batch->peer);
-  const bool is_quiet = notify_is_quiet(&control->notify, &batch->peer);
-  for (uint32_t m = 0; m < batch->n_messages && !is_quiet; ++m) {
-    outlet_done_edit(&control->outlet, &batch->peer, &batch->messages[m], revision, frame);
+  control_advise(control, &bundle->peer);
+  const bool is_quiet = notify_is_quiet(&control->notify, &bundle->peer);
+  for (uint32_t m = 0; m < bundle->n_messages && !is_quiet; ++m) {
+    outlet_done_edit(&control->outlet, &bundle->peer, &bundle->messages[m], revision, frame);
   }
 }
 
-/// Tell the sender of a batch that nothing of it was done; `failing` has the reason, unless NULL.
+/// Tell the sender of a bundle that nothing of it was done; `failing` has the reason, unless NULL.
 static void
-on_failed(void* const context, const Batch* const batch, const Message* const failing,
+on_failed(void* const context, const Bundle* const bundle, const Message* const failing,
           const Error* const error)
 {
   Control* const control = context;
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    const Message* const message = &batch->messages[m];
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    const Message* const message = &bundle->messages[m];
     Error reason = *error;
     if (failing && message != failing) {
       error_set(&reason, error->status,
                 "not done, because %.100s in the same bundle failed: %.300s", failing->address,
                 error->text);
     }
-    outlet_fail(&control->outlet, &batch->peer, message->n_bytes, message->address, &reason);
+    outlet_fail(&control->outlet, &bundle->peer, message->n_bytes, message->address, &reason);
   }
 }
 
@@ -95,12 +95,12 @@ run_message(Control* const control, const Peer* const peer, Message* const messa
 }
 
 static void
-on_turn(void* const context, Batch* const batch)
+on_turn(void* const context, Bundle* const bundle)
 {
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    run_message(context, &batch->peer, &batch->messages[m]);
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    run_message(context, &bundle->peer, &bundle->messages[m]);
   }
-  batch_free(batch);
+  bundle_free(bundle);
 }
 
 static void
@@ -112,20 +112,20 @@ on_value_changed(void* const context, const RackUid uid, const uint32_t param,
 }
 
 static void
-on_rack_changed(void* const context, const Rack* const before, const Batch* const batch)
+on_rack_changed(void* const context, const Rack* const before, const Bundle* const bundle)
 {
   Control* const control = context;
-  bool knows_values = batch;
-  for (uint32_t m = 0; batch && m < batch->n_messages; ++m) {
-    knows_values = knows_values && batch->messages[m].info->kind == COMMAND_SET;
+  bool knows_values = bundle;
+  for (uint32_t m = 0; bundle && m < bundle->n_messages; ++m) {
+    knows_values = knows_values && bundle->messages[m].info->kind == COMMAND_SET;
   }
   notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, NOTIFY_RACK },
-                batch ? &batch->peer : NULL, control->now_ns);
+                bundle ? &bundle->peer : NULL, control->now_ns);
   notify_replaced(&control->notify, before, session_rack(control->session),
-                  knows_values ? &batch->peer : NULL);
+                  knows_values ? &bundle->peer : NULL);
 }
 
-// ---- batches ----
+// ---- bundles ----
 
 static bool
 is_now(const Message* const message)
@@ -169,78 +169,78 @@ is_answer(const Message* const message)
   return is_answer_address(message->address);
 }
 
-/// Take the answers out of a batch and forget them; false when there is no memory for that.
+/// Take the answers out of a bundle and forget them; false when there is no memory for that.
 static bool
-drop_answers(Control* const control, Batch* const batch)
+drop_answers(Control* const control, Bundle* const bundle)
 {
   bool no_memory = false;
-  Batch* const answers = batch_split(batch, is_answer, &no_memory);
+  Bundle* const answers = bundle_split(bundle, is_answer, &no_memory);
   control->counts.answers += answers ? answers->n_messages : 0U;
-  batch_free(answers);
+  bundle_free(answers);
   return !no_memory;
 }
 
 /// Find the row of every message; false, and all are answered, when one has none.
 static bool
-find_commands(Control* const control, Batch* const batch)
+find_commands(Control* const control, Bundle* const bundle)
 {
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    Message* const message = &batch->messages[m];
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    Message* const message = &bundle->messages[m];
     Error error;
     Status status = command_find(message, &message->info, &error);
-    if (status == STATUS_OK && batch->n_messages > 1 &&
+    if (status == STATUS_OK && bundle->n_messages > 1 &&
         (message->info->kind == COMMAND_UNDO || message->info->kind == COMMAND_REDO)) {
       status = error_set(&error, STATUS_BAD_ARG, "is not allowed in a bundle with other commands");
     }
     if (status != STATUS_OK) {
       ++control->counts.unknown;
-      on_failed(control, batch, message, &error);
+      on_failed(control, bundle, message, &error);
       return false;
     }
   }
-  return batch->n_messages > 0;
+  return bundle->n_messages > 0;
 }
 
 static void
-refuse_batch(Control* const control, Batch* const batch, const Error* const error)
+refuse_bundle(Control* const control, Bundle* const bundle, const Error* const error)
 {
-  on_failed(control, batch, NULL, error);
-  batch_free(batch);
+  on_failed(control, bundle, NULL, error);
+  bundle_free(bundle);
 }
 
-/// Put a batch in front of its sender's packets, or keep it until its time.
+/// Put a bundle in front of its sender's packets, or keep it until its time.
 static void
-place_batch(Control* const control, Source* const source, Batch* const batch)
+place_bundle(Control* const control, Sender* const sender, Bundle* const bundle)
 {
-  if (batch->due_ns <= control->now_ns) {
-    control->counts.late += batch->due_ns != 0;
-    sources_put_batch(&control->intake.sources, source, batch, control->now_ns);
+  if (bundle->due_ns <= control->now_ns) {
+    control->counts.late += bundle->due_ns != 0;
+    senders_put_bundle(&control->intake.senders, sender, bundle, control->now_ns);
     return;
   }
   Error error;
-  if (schedule_add(&control->schedule, batch, &error) != STATUS_OK) {
+  if (schedule_add(&control->schedule, bundle, &error) != STATUS_OK) {
     ++control->counts.unscheduled;
-    refuse_batch(control, batch, &error);
+    refuse_bundle(control, bundle, &error);
   }
 }
 
-/// The changes of a bundle are one batch; what it reads and what waits behind them follow.
+/// The changes of a bundle stay together; its queries and the commands that wait for them follow.
 static void
-accept_batch(Control* const control, Source* const source, Batch* const batch)
+accept_bundle(Control* const control, Sender* const sender, Bundle* const bundle)
 {
-  Batch* parts[3] = { NULL, batch, NULL };
-  bool no_memory = !drop_answers(control, batch);
-  if (!no_memory && !find_commands(control, batch)) {
-    batch_free(batch);
+  Bundle* parts[3] = { NULL, bundle, NULL };
+  bool no_memory = !drop_answers(control, bundle);
+  if (!no_memory && !find_commands(control, bundle)) {
+    bundle_free(bundle);
     return;
   }
-  parts[0] = no_memory ? NULL : batch_split(batch, is_change, &no_memory);
-  parts[2] = no_memory ? NULL : batch_split(batch, is_behind, &no_memory);
+  parts[0] = no_memory ? NULL : bundle_split(bundle, is_change, &no_memory);
+  parts[2] = no_memory ? NULL : bundle_split(bundle, is_behind, &no_memory);
   for (uint32_t p = 0; p < ARRAY_LEN(parts); ++p) {
     if (parts[p] && parts[p]->n_messages && !no_memory) {
-      place_batch(control, source, parts[p]);
+      place_bundle(control, sender, parts[p]);
     } else {
-      batch_free(parts[p]);
+      bundle_free(parts[p]);
     }
   }
   control->outlet.failed += no_memory;
@@ -248,21 +248,21 @@ accept_batch(Control* const control, Source* const source, Batch* const batch)
 
 // ---- what waits for its time ----
 
-/// The time of a batch is near: hand to the engine what it must have before it.
+/// The time of a bundle is near: hand to the engine what it must have before it.
 static void
-do_ahead(Control* const control, Batch* const batch)
+do_ahead(Control* const control, Bundle* const bundle)
 {
-  const uint64_t frame = engine_frame_at(control->config.engine, batch->due_ns);
-  batch->frame = frame ? frame : 1U;
-  if (!is_change(&batch->messages[0])) {
+  const uint64_t frame = engine_frame_at(control->config.engine, bundle->due_ns);
+  bundle->frame = frame ? frame : 1U;
+  if (!is_change(&bundle->messages[0])) {
     return;
   }
-  const SessionAhead ahead = session_ahead(control->session, batch);
-  batch->is_sent = ahead == AHEAD_SENT;
+  const SessionAhead ahead = session_ahead(control->session, bundle);
+  bundle->is_sent = ahead == AHEAD_SENT;
   if (ahead == AHEAD_SUBMIT) {
-    schedule_take(&control->schedule, batch);
-    schedule_release(&control->schedule, batch);
-    session_submit(control->session, batch, control->now_ns);
+    schedule_take(&control->schedule, bundle);
+    schedule_release(&control->schedule, bundle);
+    session_submit(control->session, bundle, control->now_ns);
   }
 }
 
@@ -270,33 +270,33 @@ static bool
 has_credit(void* const context, const Peer* const peer)
 {
   Control* const control = context;
-  return sources_has_credit(&control->intake.sources, peer, control->now_ns);
+  return senders_has_credit(&control->intake.senders, peer, control->now_ns);
 }
 
-/// Queue a batch whose time has come for its sender's next turn.  If the table has no place for the
-/// sender, the batch waits until there is one.
+/// Queue a bundle whose time has come for its sender's next turn.  If the table has no place for
+/// the sender, the bundle waits until there is one.
 static void
 let_due_in(Control* const control)
 {
-  Sources* const sources = &control->intake.sources;
-  Source* source = NULL;
-  for (Batch* batch = NULL; (batch = schedule_due(&control->schedule, control->now_ns)) &&
-                            (source = sources_get(sources, &batch->peer, control->now_ns));) {
-    schedule_take(&control->schedule, batch);
-    sources_put_batch(sources, source, batch, control->now_ns);
+  Senders* const senders = &control->intake.senders;
+  Sender* sender = NULL;
+  for (Bundle* bundle = NULL; (bundle = schedule_due(&control->schedule, control->now_ns)) &&
+                              (sender = senders_get(senders, &bundle->peer, control->now_ns));) {
+    schedule_take(&control->schedule, bundle);
+    senders_put_bundle(senders, sender, bundle, control->now_ns);
   }
 }
 
 void
 dispatch_waiting(Control* const control)
 {
-  const Batch* const next = session_next(control->session);
+  const Bundle* const next = session_next(control->session);
   if (next) {
     const Peer peer = next->peer;
     const uint64_t begin_ns = thread_ns();
     session_run_next(control->session, control->now_ns);
     control->now_ns = instant_now().monotonic_ns;
-    sources_charge_peer(&control->intake.sources, &peer, control->now_ns, thread_ns() - begin_ns);
+    senders_charge_peer(&control->intake.senders, &peer, control->now_ns, thread_ns() - begin_ns);
   }
 }
 
@@ -304,14 +304,14 @@ void
 dispatch_due(Control* const control)
 {
   const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
-  for (Batch* batch = NULL;
+  for (Bundle* bundle = NULL;
        control->now_ns < end_ns &&
-       (batch = schedule_ahead(&control->schedule, control->now_ns, has_credit, control));) {
-    const Peer peer = batch->peer;
+       (bundle = schedule_ahead(&control->schedule, control->now_ns, has_credit, control));) {
+    const Peer peer = bundle->peer;
     const uint64_t begin_ns = thread_ns();
-    do_ahead(control, batch);
+    do_ahead(control, bundle);
     control->now_ns = instant_now().monotonic_ns;
-    sources_charge_peer(&control->intake.sources, &peer, control->now_ns, thread_ns() - begin_ns);
+    senders_charge_peer(&control->intake.senders, &peer, control->now_ns, thread_ns() - begin_ns);
   }
   let_due_in(control);
 }
@@ -330,9 +330,9 @@ refuse_packet(Control* const control, const Packet* const packet, const GateReas
   outlet_fail(&control->outlet, &packet->peer, packet->n_bytes, "", &error);
 }
 
-/// Judge a packet and take it apart, into the batches of its sender.
+/// Judge a packet and take it apart, into the bundles of its sender.
 static void
-open_packet(Control* const control, Source* const source, const Packet* const packet)
+open_packet(Control* const control, Sender* const sender, const Packet* const packet)
 {
   const Instant arrival = instant_now();
   uint32_t n_messages = 0;
@@ -342,70 +342,70 @@ open_packet(Control* const control, Source* const source, const Packet* const pa
     return;
   }
   control->counts.messages += n_messages;
-  if (batches_read(packet->bytes, packet->n_bytes, &packet->peer, &arrival, &source->batches) !=
+  if (bundles_read(packet->bytes, packet->n_bytes, &packet->peer, &arrival, &sender->bundles) !=
       STATUS_OK) {
     ++control->outlet.failed;
   }
 }
 
-/// Take the first batch of a sender from it.
-static Batch*
-take_batch(Control* const control, Source* const source)
+/// Take the first bundle of a sender from it.
+static Bundle*
+take_bundle(Control* const control, Sender* const sender)
 {
-  Batch* const batch = source->batches;
-  schedule_release(&control->schedule, batch);
-  source->batches = batch->next;
-  batch->next = NULL;
-  return batch;
+  Bundle* const bundle = sender->bundles;
+  schedule_release(&control->schedule, bundle);
+  sender->bundles = bundle->next;
+  bundle->next = NULL;
+  return bundle;
 }
 
-/// Carry out the first batch of a sender, or one step of a message that is answered by itself.
+/// Carry out the first bundle of a sender, or one step of a message that is answered by itself.
 static void
-do_batch(Control* const control, Source* const source)
+do_bundle(Control* const control, Sender* const sender)
 {
-  Batch* const batch = source->batches;
-  if (!is_now(&batch->messages[0])) {
-    session_submit(control->session, take_batch(control, source), control->now_ns);
+  Bundle* const bundle = sender->bundles;
+  if (!is_now(&bundle->messages[0])) {
+    session_submit(control->session, take_bundle(control, sender), control->now_ns);
     return;
   }
-  batch->n_run += run_message(control, &batch->peer, &batch->messages[batch->n_run]);
-  if (batch->n_run == batch->n_messages) {
-    batch_free(take_batch(control, source));
+  bundle->n_run += run_message(control, &bundle->peer, &bundle->messages[bundle->n_run]);
+  if (bundle->n_run == bundle->n_messages) {
+    bundle_free(take_bundle(control, sender));
   }
 }
 
 /// The shortest piece of a turn that can be done at once: a change as a whole, a message that
 /// reads.
 static void
-do_step(Control* const control, Source* const source)
+do_step(Control* const control, Sender* const sender)
 {
-  if (!source->batches) {
-    Packet* const packet = sources_take(&control->intake.sources, source);
+  if (!sender->bundles) {
+    Packet* const packet = senders_take(&control->intake.senders, sender);
     if (!packet) {
       return; // what was left of the last one has been dropped
     }
-    open_packet(control, source, packet);
+    open_packet(control, sender, packet);
     free(packet);
   }
-  if (source->batches && !source->batches->is_sorted) {
-    accept_batch(control, source, take_batch(control, source));
+  if (sender->bundles && !sender->bundles->is_sorted) {
+    accept_bundle(control, sender, take_bundle(control, sender));
   }
-  if (source->batches && source->batches->is_sorted) {
-    do_batch(control, source);
+  if (sender->bundles && sender->bundles->is_sorted) {
+    do_bundle(control, sender);
   }
 }
 
 void
-dispatch_turn(Control* const control, Source* const source)
+dispatch_turn(Control* const control, Sender* const sender)
 {
   const uint64_t begin_ns = thread_ns();
-  const int64_t quantum_ns = source->is_fresh ? 0 : sources_quantum_ns(&control->intake.sources);
+  const int64_t quantum_ns = sender->is_fresh ? 0 : senders_quantum_ns(&control->intake.senders);
   const uint64_t end_ns = control->now_ns + (uint64_t)quantum_ns;
   do {
-    do_step(control, source);
+    do_step(control, sender);
     control->now_ns = instant_now().monotonic_ns;
-  } while (source_is_waiting(source) && control->now_ns < end_ns);
-  sources_charge(&control->intake.sources, source, control->now_ns, thread_ns() - begin_ns);
+  } while (sender_is_waiting(sender) && control->now_ns < end_ns);
+  senders_charge(&control->intake.senders, sender, control->now_ns, thread_ns() - begin_ns);
 }
 
 SessionEvents

@@ -229,7 +229,7 @@ send_backlog(Notify* const notify, const uint64_t now_ns)
 {
   const uint32_t n_subscribers = notify_n_subscribers(notify);
   uint32_t n_left = n_subscribers ? NOTIFY_SENT / n_subscribers : 0U;
-  n_left = n_left < NOTIFY_BATCH ? n_left : NOTIFY_BATCH;
+  n_left = n_left < NOTIFY_MAX_VALUES ? n_left : NOTIFY_MAX_VALUES;
   const Backlog* const backlog = &notify->backlog;
   NotifyKey key;
   for (; n_left && backlog_take(&notify->backlog, &key); --n_left) {

@@ -25,7 +25,7 @@
 #define NOTIFY_INTERVAL_NS (20U * NS_PER_MS) // as fast as eyes and faders need
 /// Values of a replaced document in one interval: as many as a socket's buffer holds while the
 /// client does not read.
-#define NOTIFY_BATCH 128U
+#define NOTIFY_MAX_VALUES 128U
 /// Datagrams between two calls of notify_flush(), and in one part of a document.
 #define NOTIFY_SENT 512U
 

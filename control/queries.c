@@ -390,10 +390,10 @@ put_control(lo_message* const to, const Control* const control)
   put_count(to, "osc_answers", control->counts.answers);
   put_count(to, "osc_unknown", control->counts.unknown);
   put_count(to, "osc_forbidden", intake->forbidden);
-  put_count(to, "osc_dropped", intake->sources.dropped);
+  put_count(to, "osc_dropped", intake->senders.dropped);
   put_count(to, "osc_lost", intake_lost(intake));
   put_count(to, "osc_late", control->counts.late);
-  put_count(to, "osc_scheduled", control->schedule.n_batches);
+  put_count(to, "osc_scheduled", control->schedule.n_bundles);
   put_count(to, "osc_unscheduled", control->counts.unscheduled);
   put_count(to, "osc_sent", control->outlet.sent);
   put_count(to, "osc_withheld", control->outlet.withheld);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The order of edits and values.  Batches wait while an edit is in flight, or others wait.
+// The order of edits and values.  Bundles wait while an edit is in flight, or others wait.
 
 #include "session.h"
 
@@ -30,28 +30,28 @@ session_new(const SessionConfig* const config, const Rack* const rack, Session**
   return STATUS_OK;
 }
 
-static Batch*
+static Bundle*
 take_first(Session* const session)
 {
-  Batch* const batch = session->first;
-  if (batch) {
-    session->first = batch->next;
+  Bundle* const bundle = session->first;
+  if (bundle) {
+    session->first = bundle->next;
     session->last = session->first ? session->last : &session->first;
-    batch->next = NULL;
+    bundle->next = NULL;
     --session->counts.waiting;
-    session->n_bytes -= batch->n_bytes;
+    session->n_bytes -= bundle->n_bytes;
   }
-  return batch;
+  return bundle;
 }
 
 void
 session_free(Session* const session)
 {
   if (session) {
-    for (Batch* batch = NULL; (batch = take_first(session));) {
-      batch_free(batch);
+    for (Bundle* bundle = NULL; (bundle = take_first(session));) {
+      bundle_free(bundle);
     }
-    batch_free(session->flight);
+    bundle_free(session->flight);
     rack_free(session->candidate);
     rack_free(session->committed);
     history_clear(&session->history);
@@ -60,42 +60,42 @@ session_free(Session* const session)
 }
 
 static void
-fail(Session* const session, Batch* const batch, const Message* const failing,
+fail(Session* const session, Bundle* const bundle, const Message* const failing,
      const Error* const error)
 {
   ++session->counts.failed;
-  session->config.events.failed(session->config.events.context, batch, failing, error);
-  batch_free(batch);
+  session->config.events.failed(session->config.events.context, bundle, failing, error);
+  bundle_free(bundle);
 }
 
 static bool
-all_are_sets(const Batch* const batch)
+all_are_sets(const Bundle* const bundle)
 {
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    if (batch->messages[m].info->kind != COMMAND_SET) {
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    if (bundle->messages[m].info->kind != COMMAND_SET) {
       return false;
     }
   }
   return true;
 }
 
-/// True when the values of a batch of sets can be set at once, past the edit in flight: all are
+/// True when the values of a bundle of sets can be set at once, past the edit in flight: all are
 /// parameters that are heard, and that this edit keeps.
 static bool
-is_live(const Session* const session, const Batch* const batch, const Targets* const targets)
+is_live(const Session* const session, const Bundle* const bundle, const Targets* const targets)
 {
   return !targets->missing && !targets->is_structural &&
-         (!session->candidate || values_agree(session->candidate, batch, targets));
+         (!session->candidate || values_agree(session->candidate, bundle, targets));
 }
 
 // ---- edits ----
 
 static Status
-apply_messages(Session* const session, const Batch* const batch, const Message** const failing,
+apply_messages(Session* const session, const Bundle* const bundle, const Message** const failing,
                Error* const error)
 {
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    const Message* const message = &batch->messages[m];
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    const Message* const message = &bundle->messages[m];
     const CommandInfo* const info = message->info;
     const Status status = info->kind == COMMAND_SET
                               ? values_set_any(session->candidate, message, error)
@@ -130,12 +130,12 @@ copy_base(Session* const session, const CommandKind kind, Error* const error)
   return copy;
 }
 
-/// Make the candidate of a batch.
+/// Make the candidate of a bundle.
 static Status
-make_candidate(Session* const session, const Batch* const batch, const Message** const failing,
+make_candidate(Session* const session, const Bundle* const bundle, const Message** const failing,
                Error* const error)
 {
-  const CommandKind kind = batch->messages[0].info->kind;
+  const CommandKind kind = bundle->messages[0].info->kind;
   session->candidate = copy_base(session, kind, error);
   if (!session->candidate) {
     return error->status;
@@ -143,7 +143,7 @@ make_candidate(Session* const session, const Batch* const batch, const Message**
   if (kind == COMMAND_UNDO || kind == COMMAND_REDO) {
     return STATUS_OK;
   }
-  const Status status = apply_messages(session, batch, failing, error);
+  const Status status = apply_messages(session, bundle, failing, error);
   if (session->candidate->next_uid > session->next_uid) {
     session->next_uid = session->candidate->next_uid;
   }
@@ -178,31 +178,31 @@ commit(Session* const session, const CommandKind kind)
 
 /// True for an edit that changes nothing.  Undo and redo count as steps even then.
 static bool
-is_nothing(const Session* const session, const Batch* const batch)
+is_nothing(const Session* const session, const Bundle* const bundle)
 {
-  const CommandKind kind = batch->messages[0].info->kind;
+  const CommandKind kind = bundle->messages[0].info->kind;
   return kind != COMMAND_UNDO && kind != COMMAND_REDO &&
          rack_equal(session->candidate, session->committed);
 }
 
-/// Plan the edit of a batch that has all its files.
+/// Plan the edit of a bundle that has all its files.
 static void
-plan_edit(Session* const session, Batch* const batch)
+plan_edit(Session* const session, Bundle* const bundle)
 {
   const SessionConfig* const config = &session->config;
   const Message* failing = NULL;
   Error error;
-  Status status = make_candidate(session, batch, &failing, &error);
-  if (status == STATUS_OK && is_nothing(session, batch)) {
+  Status status = make_candidate(session, bundle, &failing, &error);
+  if (status == STATUS_OK && is_nothing(session, bundle)) {
     drop_candidate(session);
-    config->events.edit_done(config->events.context, batch, session->counts.revision,
+    config->events.edit_done(config->events.context, bundle, session->counts.revision,
                              engine_frame_now(config->engine));
-    batch_free(batch);
+    bundle_free(bundle);
     return;
   }
   if (status == STATUS_OK) {
-    session->flight = batch;
-    status = config->events.edit(config->events.context, session->candidate, batch->frame);
+    session->flight = bundle;
+    status = config->events.edit(config->events.context, session->candidate, bundle->frame);
     if (status != STATUS_OK) {
       session->flight = NULL;
       error_set(&error, status, "%s", status_text(status));
@@ -210,7 +210,7 @@ plan_edit(Session* const session, Batch* const batch)
   }
   if (status != STATUS_OK) {
     drop_candidate(session);
-    fail(session, batch, failing, &error);
+    fail(session, bundle, failing, &error);
   }
 }
 
@@ -230,25 +230,25 @@ end_read(Session* const session)
   if (--session->n_reads > 0) {
     return;
   }
-  Batch* const batch = session->flight;
+  Bundle* const bundle = session->flight;
   session->flight = NULL;
   if (session->unread) {
-    fail(session, batch, session->unread, &session->read_error);
+    fail(session, bundle, session->unread, &session->read_error);
   } else {
-    plan_edit(session, batch);
+    plan_edit(session, bundle);
   }
 }
 
-/// Read the files that a batch names, if it does, then plan its edit.
+/// Read the files that a bundle names, if it does, then plan its edit.
 static void
-start_edit(Session* const session, Batch* const batch)
+start_edit(Session* const session, Bundle* const bundle)
 {
   const SessionEvents* const events = &session->config.events;
-  session->flight = batch;
+  session->flight = bundle;
   session->unread = NULL;
   session->n_reads = 1; // until all have been asked for
-  for (uint32_t m = 0; m < batch->n_messages; ++m) {
-    Message* const message = &batch->messages[m];
+  for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+    Message* const message = &bundle->messages[m];
     Error error;
     if (message->info->reads_file) {
       ++session->n_reads;
@@ -263,85 +263,86 @@ start_edit(Session* const session, Batch* const batch)
 
 // ---- order ----
 
-/// Set a batch's values and answer; false when it failed, and is gone.
+/// Set a bundle's values and answer; false when it failed, and is gone.
 static bool
-do_values(Session* const session, Batch* const batch, Targets* const targets, const uint64_t now_ns)
+do_values(Session* const session, Bundle* const bundle, Targets* const targets,
+          const uint64_t now_ns)
 {
   const SessionEvents* const events = &session->config.events;
   const Message* failing = NULL;
   Error error;
-  if (session_set_values(session, batch, targets, now_ns, &failing, &error) != STATUS_OK) {
-    fail(session, batch, failing, &error);
+  if (session_set_values(session, bundle, targets, now_ns, &failing, &error) != STATUS_OK) {
+    fail(session, bundle, failing, &error);
     return false;
   }
-  events->values_done(events->context, batch);
+  events->values_done(events->context, bundle);
   return true;
 }
 
 /// Values that overtook edits are set again behind them, where they still can be.
 static void
-do_echo(Session* const session, Batch* const batch, Targets* const targets, const uint64_t now_ns)
+do_echo(Session* const session, Bundle* const bundle, Targets* const targets, const uint64_t now_ns)
 {
   const Message* failing = NULL;
-  if (is_live(session, batch, targets) &&
-      session_set_values(session, batch, targets, now_ns, &failing, NULL) != STATUS_OK) {
+  if (is_live(session, bundle, targets) &&
+      session_set_values(session, bundle, targets, now_ns, &failing, NULL) != STATUS_OK) {
     ++session->counts.values_lost;
   }
-  batch_free(batch);
+  bundle_free(bundle);
 }
 
-/// Run a batch of sets: values, or an edit where one is structural.
+/// Run a bundle of sets: values, or an edit where one is structural.
 static void
-carry_out_sets(Session* const session, Batch* const batch, const uint64_t now_ns)
+carry_out_sets(Session* const session, Bundle* const bundle, const uint64_t now_ns)
 {
   Targets targets;
-  values_find(session->committed, batch, &targets);
-  if (batch->is_echo) {
-    do_echo(session, batch, &targets, now_ns);
+  values_find(session->committed, bundle, &targets);
+  if (bundle->is_echo) {
+    do_echo(session, bundle, &targets, now_ns);
   } else if (targets.is_structural && !targets.missing) {
-    start_edit(session, batch);
-  } else if (do_values(session, batch, &targets, now_ns)) {
-    batch_free(batch);
+    start_edit(session, bundle);
+  } else if (do_values(session, bundle, &targets, now_ns)) {
+    bundle_free(bundle);
   }
   changes_clear(&targets.changes);
 }
 
-/// Run a batch.  No edit is in flight, and no batch waits before this one.
+/// Run a bundle.  No edit is in flight, and no bundle waits before this one.
 static void
-carry_out(Session* const session, Batch* const batch, const uint64_t now_ns)
+carry_out(Session* const session, Bundle* const bundle, const uint64_t now_ns)
 {
   const SessionEvents* const events = &session->config.events;
-  if (batch->messages[0].info->kind == COMMAND_BEHIND) {
-    events->turn(events->context, batch);
-  } else if (all_are_sets(batch)) {
-    carry_out_sets(session, batch, now_ns);
+  if (bundle->messages[0].info->kind == COMMAND_BEHIND) {
+    events->turn(events->context, bundle);
+  } else if (all_are_sets(bundle)) {
+    carry_out_sets(session, bundle, now_ns);
   } else {
-    start_edit(session, batch);
+    start_edit(session, bundle);
   }
 }
 
 static void
-append(Session* const session, Batch* const batch)
+append(Session* const session, Bundle* const bundle)
 {
-  batch->next = NULL;
-  *session->last = batch;
-  session->last = &batch->next;
+  bundle->next = NULL;
+  *session->last = bundle;
+  session->last = &bundle->next;
   ++session->counts.waiting;
-  session->n_bytes += batch->n_bytes;
+  session->n_bytes += bundle->n_bytes;
 }
 
-/// Whether one more batch may wait.
+/// Whether one more bundle may wait.
 static Status
-check_room(const Session* const session, const Batch* const batch, Error* const error)
+check_room(const Session* const session, const Bundle* const bundle, Error* const error)
 {
   const Share max = { SESSION_MAX_WAITING, SESSION_MAX_BYTES };
   const Share used = { session->counts.waiting, session->n_bytes };
-  return share_check(&max, &used, session->first, batch, "edits already wait", error);
+  return share_check(&max, &used, session->first, bundle, "edits already wait", error);
 }
 
-/// True when both batches are one message that names the same parameter.
+/// True when both bundles are one message that names the same parameter.
 static bool
-same_target(const Batch* const a, const Batch* const b)
+same_target(const Bundle* const a, const Bundle* const b)
 {
   const Message* const x = &a->messages[0];
   const Message* const y = &b->messages[0];
@@ -350,127 +351,128 @@ same_target(const Batch* const a, const Batch* const b)
           strcmp(message_text(x, 0), message_text(y, 0)) == 0);
 }
 
-/// Put a batch in the place of one that waits.
+/// Put a bundle in the place of one that waits.
 static void
-replace(Session* const session, Batch** const place, Batch* const batch)
+replace(Session* const session, Bundle** const place, Bundle* const bundle)
 {
-  Batch* const old = *place;
-  batch->next = old->next;
-  *place = batch;
-  session->last = session->last == &old->next ? &batch->next : session->last;
-  session->n_bytes += batch->n_bytes;
+  Bundle* const old = *place;
+  bundle->next = old->next;
+  *place = bundle;
+  session->last = session->last == &old->next ? &bundle->next : session->last;
+  session->n_bytes += bundle->n_bytes;
   session->n_bytes -= old->n_bytes;
-  batch_free(old);
+  bundle_free(old);
 }
 
 /// Repeat values behind the edits that wait; a fader that keeps moving takes one place only.  Where
 /// there is no room, an edit that waits may set them otherwise.
 static void
-append_echo(Session* const session, Batch* const batch)
+append_echo(Session* const session, Bundle* const bundle)
 {
-  batch->is_echo = true;
-  batch->is_sent = false;
-  batch->frame = 0;
-  Batch** same = NULL;
-  for (Batch** at = &session->first; *at; at = &(*at)->next) {
+  bundle->is_echo = true;
+  bundle->is_sent = false;
+  bundle->frame = 0;
+  Bundle** same = NULL;
+  for (Bundle** at = &session->first; *at; at = &(*at)->next) {
     if (!(*at)->is_echo) {
       same = NULL; // it has to be behind the last edit
-    } else if (same_target(*at, batch)) {
+    } else if (same_target(*at, bundle)) {
       same = at;
     }
   }
   if (same) {
-    replace(session, same, batch);
-  } else if (check_room(session, batch, NULL) == STATUS_OK) {
-    append(session, batch);
+    replace(session, same, bundle);
+  } else if (check_room(session, bundle, NULL) == STATUS_OK) {
+    append(session, bundle);
   } else {
     ++session->counts.values_lost;
-    batch_free(batch);
+    bundle_free(bundle);
   }
 }
 
 /// Values that are heard overtake what waits.
 static void
-overtake(Session* const session, Batch* const batch, Targets* const targets, const uint64_t now_ns)
+overtake(Session* const session, Bundle* const bundle, Targets* const targets,
+         const uint64_t now_ns)
 {
-  if (do_values(session, batch, targets, now_ns)) {
+  if (do_values(session, bundle, targets, now_ns)) {
     if (session->first) {
-      append_echo(session, batch);
+      append_echo(session, bundle);
     } else {
-      batch_free(batch);
+      bundle_free(bundle);
     }
   }
 }
 
 /// What cannot be done now waits, where there is room.
 static void
-wait_behind(Session* const session, Batch* const batch)
+wait_behind(Session* const session, Bundle* const bundle)
 {
   Error error;
-  if (check_room(session, batch, &error) == STATUS_OK) {
-    batch->is_sent = false; // to a node that may be another one by then
-    append(session, batch);
+  if (check_room(session, bundle, &error) == STATUS_OK) {
+    bundle->is_sent = false; // to a node that may be another one by then
+    append(session, bundle);
   } else {
-    fail(session, batch, NULL, &error);
+    fail(session, bundle, NULL, &error);
   }
 }
 
 static void
-submit_sets_behind(Session* const session, Batch* const batch, const uint64_t now_ns)
+submit_sets_behind(Session* const session, Bundle* const bundle, const uint64_t now_ns)
 {
   Targets targets;
-  values_find(session->committed, batch, &targets);
-  if (is_live(session, batch, &targets)) {
-    overtake(session, batch, &targets, now_ns);
+  values_find(session->committed, bundle, &targets);
+  if (is_live(session, bundle, &targets)) {
+    overtake(session, bundle, &targets, now_ns);
   } else {
-    wait_behind(session, batch);
+    wait_behind(session, bundle);
   }
   changes_clear(&targets.changes);
 }
 
 void
-session_submit(Session* const session, Batch* const batch, const uint64_t now_ns)
+session_submit(Session* const session, Bundle* const bundle, const uint64_t now_ns)
 {
   if (!session->flight && !session->first) {
-    carry_out(session, batch, now_ns);
-  } else if (all_are_sets(batch)) {
-    submit_sets_behind(session, batch, now_ns);
+    carry_out(session, bundle, now_ns);
+  } else if (all_are_sets(bundle)) {
+    submit_sets_behind(session, bundle, now_ns);
   } else {
-    wait_behind(session, batch);
+    wait_behind(session, bundle);
   }
 }
 
-/// Send the values of a batch to the engine, stamped with its frame.  They are written down only to
-/// be checked and converted: the document changes in time.
+/// Send the values of a bundle to the engine, stamped with its frame.  They are written down only
+/// to be checked and converted: the document changes in time.
 static SessionAhead
-send_ahead(Session* const session, const Batch* const batch, Targets* const targets)
+send_ahead(Session* const session, const Bundle* const bundle, Targets* const targets)
 {
   const Message* failing = NULL;
   Status status = values_set(session->committed, targets, &failing, NULL);
   if (status == STATUS_OK) {
-    status = session_send_values(session, &targets->changes, batch->frame, NULL);
+    status = session_send_values(session, &targets->changes, bundle->frame, NULL);
     values_revert(session->committed, &targets->changes);
   }
   return status == STATUS_OK ? AHEAD_SENT : AHEAD_LATER;
 }
 
 SessionAhead
-session_ahead(Session* const session, const Batch* const batch)
+session_ahead(Session* const session, const Bundle* const bundle)
 {
-  if (!all_are_sets(batch)) {
+  if (!all_are_sets(bundle)) {
     return AHEAD_SUBMIT;
   }
   Targets targets;
-  values_find(session->committed, batch, &targets);
+  values_find(session->committed, bundle, &targets);
   SessionAhead ahead = targets.is_structural && !targets.missing ? AHEAD_SUBMIT : AHEAD_LATER;
-  if (is_live(session, batch, &targets)) {
-    ahead = send_ahead(session, batch, &targets);
+  if (is_live(session, bundle, &targets)) {
+    ahead = send_ahead(session, bundle, &targets);
   }
   changes_clear(&targets.changes);
   return ahead;
 }
 
-const Batch*
+const Bundle*
 session_next(const Session* const session)
 {
   return session->flight ? NULL : session->first;
@@ -515,21 +517,21 @@ void
 session_reply(Session* const session, const EngineReply* const reply)
 {
   const SessionEvents* const events = &session->config.events;
-  Batch* const batch = session->flight;
-  if (!batch) {
+  Bundle* const bundle = session->flight;
+  if (!bundle) {
     return;
   }
   session->flight = NULL;
   if (reply->status == STATUS_OK) {
-    const Rack* const before = commit(session, batch->messages[0].info->kind);
-    events->edit_done(events->context, batch, session->counts.revision, reply->frame);
-    events->rack_changed(events->context, before, batch);
-    batch_free(batch);
+    const Rack* const before = commit(session, bundle->messages[0].info->kind);
+    events->edit_done(events->context, bundle, session->counts.revision, reply->frame);
+    events->rack_changed(events->context, before, bundle);
+    bundle_free(bundle);
   } else {
     Error error;
     explain(session, reply, &error);
     drop_candidate(session);
-    fail(session, batch, NULL, &error);
+    fail(session, bundle, NULL, &error);
   }
 }
 

@@ -2,7 +2,7 @@
 /**
    The session: the documents behind the sound, and the order of all that changes them.
 
-       batch ──▶ [waiting, in order] ──▶ candidate ──engine_edit──▶ heard ──▶ committed ──▶ history
+       bundle ──▶ [waiting, in order] ──▶ candidate ──engine_edit──▶ heard ──▶ committed ──▶ history
                                               └──────────────────▶ refused: dropped
 
    - *committed* is what is heard, with every parameter as it was last set.
@@ -13,8 +13,8 @@
      engine such a value wins over the edit in flight, which was made before it.  Once more they are
      set behind the edits that wait, so that the last word wins.  Parameters of nodes that only an
      edit on its way will bring wait behind it.
-   - A batch is done as a whole or not at all, and each of its messages is answered.
-   - Batches that wait behind an edit run later one by one, in order, when the owner calls
+   - A bundle is done as a whole or not at all, and each of its messages is answered.
+   - Bundles that wait behind an edit run later one by one, in order, when the owner calls
      session_run_next().
 
    One thread at a time: the control thread.
@@ -30,30 +30,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Batches behind the edit in flight, and their memory; of one sender as much as there is room left.
+// Bundles behind the edit in flight, and their memory; of one sender as much as there is room left.
 #define SESSION_MAX_WAITING 2048U
 #define SESSION_MAX_BYTES   (16U << 20U)
 
-/// What the session tells its owner.  A batch is borrowed for the call, unless stated.
+/// What the session tells its owner.  A bundle is borrowed for the call, unless stated.
 typedef struct SessionEvents {
   void* context;
   /// Give a document to engine_edit(), and its reply to session_reply().
   Status (*edit)(void* context, const Rack* rack, uint64_t at_frame);
   /// Read the file that a message names, for session_read().
   Status (*read)(void* context, Message* message, Error* error);
-  /// The batch's values have been set.
-  void (*values_done)(void* context, const Batch* batch);
-  /// The batch's edit is heard from `frame` on, as document number `revision`.
-  void (*edit_done)(void* context, const Batch* batch, uint32_t revision, uint64_t frame);
-  /// Nothing of the batch was done.  `failing` is NULL when it failed as a whole.
-  void (*failed)(void* context, const Batch* batch, const Message* failing, const Error* error);
-  /// The turn of a COMMAND_BEHIND has come; the batch is given away.
-  void (*turn)(void* context, Batch* batch);
+  /// The bundle's values have been set.
+  void (*values_done)(void* context, const Bundle* bundle);
+  /// The bundle's edit is heard from `frame` on, as document number `revision`.
+  void (*edit_done)(void* context, const Bundle* bundle, uint32_t revision, uint64_t frame);
+  /// Nothing of the bundle was done.  `failing` is NULL when it failed as a whole.
+  void (*failed)(void* context, const Bundle* bundle, const Message* failing, const Error* error);
+  /// The turn of a COMMAND_BEHIND has come; the bundle is given away.
+  void (*turn)(void* context, Bundle* bundle);
   /// `maker` has changed a parameter.
   void (*value_changed)(void* context, RackUid uid, uint32_t param, const Peer* maker);
-  /// An edit has put another document in the place of `before`; `batch` is NULL when the engine
+  /// An edit has put another document in the place of `before`; `bundle` is NULL when the engine
   /// has.
-  void (*rack_changed)(void* context, const Rack* before, const Batch* batch);
+  void (*rack_changed)(void* context, const Rack* before, const Bundle* bundle);
 } SessionEvents;
 
 typedef struct SessionConfig {
@@ -63,11 +63,11 @@ typedef struct SessionConfig {
 
 typedef struct SessionCounts {
   uint32_t revision; ///< Documents heard so far
-  uint32_t waiting;  ///< Batches behind the edit in flight
+  uint32_t waiting;  ///< Bundles behind the edit in flight
   uint32_t undo, redo;
   uint64_t values_set;
   uint64_t values_lost; ///< Set while an edit was in flight or waited, and not set again behind it
-  uint64_t failed;      ///< Batches refused
+  uint64_t failed;      ///< Bundles refused
   bool in_flight;
 } SessionCounts;
 
@@ -81,33 +81,33 @@ NODISCARD Status session_new(const SessionConfig* config, const Rack* rack, Sess
 void session_free(Session* session);
 
 /**
-   Carry out a batch whose messages are all COMMAND_EDIT and COMMAND_SET, or a single one that is
+   Carry out a bundle whose messages are all COMMAND_EDIT and COMMAND_SET, or a single one that is
    COMMAND_UNDO, COMMAND_REDO or COMMAND_BEHIND.
 
-   @param batch Given away; its `frame` is when to do it.  Answered through the events, now or
+   @param bundle Given away; its `frame` is when to do it.  Answered through the events, now or
    later.
    @param now_ns Monotonic time.
 */
-void session_submit(Session* session, Batch* batch, uint64_t now_ns);
+void session_submit(Session* session, Bundle* bundle, uint64_t now_ns);
 
-/// The batch that has waited for longest.  NULL: no batch waits, or an edit is in flight.
-const Batch* session_next(const Session* session);
+/// The bundle that has waited for longest.  NULL: no bundle waits, or an edit is in flight.
+const Bundle* session_next(const Session* session);
 
-/// Run the batch of session_next().
+/// Run the bundle of session_next().
 void session_run_next(Session* session, uint64_t now_ns);
 
-/// What session_ahead() could do before a batch's time.
+/// What session_ahead() could do before a bundle's time.
 typedef enum SessionAhead {
-  AHEAD_SENT,   ///< Values are with the engine; submit the batch when its time has come
+  AHEAD_SENT,   ///< Values are with the engine; submit the bundle when its time has come
   AHEAD_SUBMIT, ///< Holds an edit: submit it now, stamped with its frame
   AHEAD_LATER   ///< Nothing could be done yet: submit it when its time has come
 } SessionAhead;
 
-/// Hand the values of a batch of the future to the engine, stamped with the batch's frame.
-SessionAhead session_ahead(Session* session, const Batch* batch);
+/// Hand the values of a bundle of the future to the engine, stamped with the bundle's frame.
+SessionAhead session_ahead(Session* session, const Bundle* bundle);
 
-/// The file that a message of the batch in flight names has been read: its text, given away, or why
-/// not.
+/// The file that a message of the bundle in flight names has been read: its text, given away, or
+/// why not.
 void session_read(Session* session, Message* message, char* text, const Error* error);
 
 /// The engine's answer to the edit in flight.

@@ -11,13 +11,13 @@ struct Session {
   SessionConfig config;
   Rack* committed;
   Rack* candidate;       ///< NULL: nothing in flight
-  Batch* flight;         ///< The batch that made the candidate, or waits for its files
+  Bundle* flight;        ///< The bundle that made the candidate, or waits for its files
   uint32_t n_reads;      ///< Files that it waits for
   const Message* unread; ///< The first of its messages whose file could not be read ...
   Error read_error;      ///< ... and why
-  Batch* first;          ///< Waiting, in order
-  Batch** last;          ///< Where the next one goes
-  size_t n_bytes;        ///< Memory of the batches that wait
+  Bundle* first;         ///< Waiting, in order
+  Bundle** last;         ///< Where the next one goes
+  size_t n_bytes;        ///< Memory of the bundles that wait
   History history;
   RackUid next_uid; ///< Of all documents so far, refused and undone ones too
   SessionCounts counts;
@@ -30,9 +30,9 @@ NODISCARD Status session_check_frames(const Session* session, const Rack* rack, 
 NODISCARD Status session_send_values(Session* session, const Changes* changes, uint64_t frame,
                                      Error* error);
 
-/// Set a batch's values, all of them parameters that are heard: in the engine, in the documents, in
-/// the history.  On error nothing has been set.
-NODISCARD Status session_set_values(Session* session, const Batch* batch, Targets* targets,
+/// Set a bundle's values, all of them parameters that are heard: in the engine, in the documents,
+/// in the history.  On error nothing has been set.
+NODISCARD Status session_set_values(Session* session, const Bundle* bundle, Targets* targets,
                                     uint64_t now_ns, const Message** failing, Error* error);
 
 #endif

@@ -114,31 +114,31 @@ spread_values(Session* const session, const Changes* const changes, const Peer* 
 /// Give the engine the values, or, for values that it had ahead of their time, give them again if
 /// an edit is in flight: the engine may have the edit since, with older values.
 static Status
-give_values(Session* const session, const Batch* const batch, const Changes* const changes,
+give_values(Session* const session, const Bundle* const bundle, const Changes* const changes,
             Error* const error)
 {
-  if (!batch->is_sent) {
-    return session_send_values(session, changes, batch->frame, error);
+  if (!bundle->is_sent) {
+    return session_send_values(session, changes, bundle->frame, error);
   }
-  if (session->candidate && session_send_values(session, changes, batch->frame, NULL)) {
+  if (session->candidate && session_send_values(session, changes, bundle->frame, NULL)) {
     session->counts.values_lost += changes->n;
   }
   return STATUS_OK;
 }
 
 Status
-session_set_values(Session* const session, const Batch* const batch, Targets* const targets,
+session_set_values(Session* const session, const Bundle* const bundle, Targets* const targets,
                    const uint64_t now_ns, const Message** const failing, Error* const error)
 {
   const Changes* const changes = &targets->changes;
   Status status = values_set(session->committed, targets, failing, error);
-  const bool is_needed = !batch->is_echo || changes_anything(changes); // else no edit came between
+  const bool is_needed = !bundle->is_echo || changes_anything(changes); // else no edit came between
   if (status != STATUS_OK || !is_needed) {
     return status;
   }
-  status = give_values(session, batch, changes, error);
+  status = give_values(session, bundle, changes, error);
   if (status == STATUS_OK) {
-    spread_values(session, changes, &batch->peer, now_ns);
+    spread_values(session, changes, &bundle->peer, now_ns);
   } else {
     values_revert(session->committed, changes);
   }

@@ -226,13 +226,13 @@ is_structural(const Rack* const rack, const Change* const change)
 }
 
 void
-values_find(const Rack* const rack, const Batch* const batch, Targets* const targets)
+values_find(const Rack* const rack, const Bundle* const bundle, Targets* const targets)
 {
   *targets = (Targets){ .changes = { NULL, 0, 0, 0 } };
   Changes* const found = &targets->changes;
-  for (uint32_t m = 0; m < batch->n_messages && !targets->missing; ++m) {
-    if (find_values(rack, &batch->messages[m], found, &targets->error) != STATUS_OK) {
-      targets->missing = &batch->messages[m];
+  for (uint32_t m = 0; m < bundle->n_messages && !targets->missing; ++m) {
+    if (find_values(rack, &bundle->messages[m], found, &targets->error) != STATUS_OK) {
+      targets->missing = &bundle->messages[m];
     }
   }
   for (uint32_t c = 0; c < found->n; ++c) {
@@ -241,10 +241,10 @@ values_find(const Rack* const rack, const Batch* const batch, Targets* const tar
 }
 
 bool
-values_agree(const Rack* const rack, const Batch* const batch, const Targets* const targets)
+values_agree(const Rack* const rack, const Bundle* const bundle, const Targets* const targets)
 {
   Targets other;
-  values_find(rack, batch, &other);
+  values_find(rack, bundle, &other);
   const Changes* const a = &targets->changes;
   const Changes* const b = &other.changes;
   bool agree = !targets->missing && !other.missing && a->n == b->n;

@@ -21,7 +21,7 @@
 typedef struct Change {
   RackUid uid;
   uint32_t param;          ///< The effect's n_params for "backend"
-  const Message* message;  ///< That sets it, while its batch lives
+  const Message* message;  ///< That sets it, while its bundle lives
   RackValue before, after; ///< Numbers only
 } Change;
 
@@ -34,7 +34,7 @@ typedef struct Changes {
 
 void changes_clear(Changes* changes);
 
-/// The parameters that a batch of COMMAND_SET messages sets in one rack; zeroed is empty.
+/// The parameters that a bundle of COMMAND_SET messages sets in one rack; zeroed is empty.
 typedef struct Targets {
   Changes changes;        ///< In the order of the messages, up to the missing one
   bool is_structural;     ///< At least one of them makes a new plan
@@ -47,13 +47,13 @@ typedef struct Targets {
 /// a step at a time: Message::is_unfinished says that there is another one.
 NODISCARD Status values_read(const Rack* rack, Message* message, Changes* found, Error* error);
 
-/// Find the parameters of a batch of COMMAND_SET messages.  They are valid until the rack gets
+/// Find the parameters of a bundle of COMMAND_SET messages.  They are valid until the rack gets
 /// other nodes.  Free them with changes_clear(&targets->changes). [any]
-void values_find(const Rack* rack, const Batch* batch, Targets* targets);
+void values_find(const Rack* rack, const Bundle* bundle, Targets* targets);
 
-/// True when the batch sets the same parameters of the same nodes in this rack as in the one where
+/// True when the bundle sets the same parameters of the same nodes in this rack as in the one where
 /// `targets` were found. [any]
-bool values_agree(const Rack* rack, const Batch* batch, const Targets* targets);
+bool values_agree(const Rack* rack, const Bundle* bundle, const Targets* targets);
 
 /**
    Set the parameters that values_find() has found in this rack, all or none.  Where one is

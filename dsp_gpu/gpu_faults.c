@@ -45,7 +45,7 @@ static Status
 buffer_new(GpuDevice* const device, const size_t n_bytes, GpuBuffer** const buffer,
            Error* const error)
 {
-  if (fault_befalls(FAULT_GPU_NOMEM)) {
+  if (fault_is_due(FAULT_GPU_NOMEM)) {
     atomic_store(&is_full, true);
   }
   if (atomic_load(&is_full)) {
@@ -71,7 +71,7 @@ module_new(GpuDevice* const device, const char* const name, const char* const so
   static const char mistake[] =
       "\nDEVICE f32\nmistaken(void)\n{\n  return asked_for_by_faults;\n}\n";
   Status status = check(device, error);
-  if (status || !fault_befalls(FAULT_GPU_BUILD)) {
+  if (status || !fault_is_due(FAULT_GPU_BUILD)) {
     return status ? status : real->module_new(device, name, source, options, module, error);
   }
   const size_t length = strlen(source);
@@ -90,7 +90,7 @@ static Status
 record(GpuDevice* const device, const GpuWork* const work, GpuRecording** const recording,
        Error* const error)
 {
-  if (fault_befalls(FAULT_GPU_RECORD)) {
+  if (fault_is_due(FAULT_GPU_RECORD)) {
     return error_set(error, STATUS_NO_BACKEND, "%s: refused to record, a fault on demand",
                      engine_backend_names[real->kind]);
   }
@@ -105,15 +105,15 @@ submit(GpuRecording* const recording, const uint64_t sequence)
   if (atomic_load(&is_lost)) {
     return STATUS_DEVICE_LOST;
   }
-  if (fault_befalls(FAULT_GPU_HANG)) {
+  if (fault_is_due(FAULT_GPU_HANG)) {
     atomic_store(&hangs, true);
   }
-  if (fault_befalls(FAULT_GPU_LATE)) {
+  if (fault_is_due(FAULT_GPU_LATE)) {
     atomic_store(&late_until_ns,
                  time_now_ns() + (uint64_t)(fault_value(FAULT_GPU_LATE) * (double)NS_PER_MS));
     atomic_store(&late, recording);
   }
-  const bool fails = fault_befalls(FAULT_GPU_ERROR);
+  const bool fails = fault_is_due(FAULT_GPU_ERROR);
   if (fails) {
     atomic_store(&is_lost, true); // the submission itself succeeds: asynchronous errors come later
   }

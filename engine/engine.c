@@ -28,8 +28,8 @@ engine_period_frame(const Period* const period)
 }
 
 /// Take the period away from the driver's thread and wait until that has left it.  It may be
-/// waiting for a worker that hangs, so that whoever ends this needs the locks: none but `arming` is
-/// held.
+/// waiting for a worker that hangs, so that whoever ends this needs the locks: none but
+/// `arming_lock` is held.
 static void
 withdraw_period(Engine* const engine)
 {
@@ -39,13 +39,13 @@ withdraw_period(Engine* const engine)
     while (period_gate_is_occupied(&engine->gate)) {
       usleep(PROCESS_POLL_US);
     }
-    pthread_mutex_lock(&engine->pointers);
+    pthread_mutex_lock(&engine->pointers_lock);
     atomic_store(&engine->period, NULL);
     atomic_store(&engine->next_frame,
                  engine_period_frame(period)); // its last block may just have begun
     const PeriodCounts counts = period_counts(period);
     counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
-    pthread_mutex_unlock(&engine->pointers);
+    pthread_mutex_unlock(&engine->pointers_lock);
     period_free(period);
   }
 }
@@ -72,32 +72,32 @@ engine_drop_ring(Engine* const engine, Ring* const ring)
   }
 }
 
-/// [arming held]
+/// [arming_lock held]
 static void
 disarm(Engine* const engine)
 {
   withdraw_period(engine);
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   engine->ring = NULL; // no more messages
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   engine->calls->disarm(engine_half(engine));
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   for (uint32_t r = 0; r < ENGINE_MAX_RINGS; ++r) {
     engine_drop_ring(engine, engine->rings[r]);
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   engine->armed = false;
 }
 
 void
 engine_disarm(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->arming);
+  pthread_mutex_lock(&engine->arming_lock);
   disarm(engine);
-  pthread_mutex_unlock(&engine->arming);
+  pthread_mutex_unlock(&engine->arming_lock);
 }
 
-/// What a period has to know of the plan that is heard. [pointers held]
+/// What a period has to know of the plan that is heard. [pointers_lock held]
 static void
 tell_period(const Engine* const engine, Period* const period)
 {
@@ -108,7 +108,7 @@ tell_period(const Engine* const engine, Period* const period)
 void
 engine_take_facts(Engine* const engine, const WorkerFacts* const facts)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   if (facts->serial >= engine->facts.serial) {
     engine->facts = *facts;
     Period* const period = atomic_load(&engine->period);
@@ -116,7 +116,7 @@ engine_take_facts(Engine* const engine, const WorkerFacts* const facts)
       tell_period(engine, period);
     }
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
 }
 
 static Status
@@ -159,7 +159,7 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
 static void
 publish(Engine* const engine, const WorkerStart* const start, Period* const period)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   engine->format = start->format;
   if (period) {
     engine->rings[0] = start->ring; // disarm() has left none
@@ -172,7 +172,7 @@ publish(Engine* const engine, const WorkerStart* const start, Period* const peri
     atomic_store(&engine->period, period);
     period_gate_open(&engine->gate, PERIOD_GATE_ENGINE);
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   engine->armed = true;
 }
 
@@ -184,7 +184,8 @@ begin(Engine* const engine, const Format* const format, Ring* const ring, Period
   const WorkerStart start = { .format = *format,
                               .ring = ring,
                               .first_frame = atomic_load(&engine->next_frame),
-                              .n_sent = engine->n_sent, // changed under `arming` without a ring
+                              .n_sent =
+                                  engine->n_sent, // changed under `arming_lock` without a ring
                               .plays_on = engine->past.blocks > 0U };
   WorkerFacts facts = { 0 };
   const Status status = engine->calls->arm(engine_half(engine), &start, &facts, error);
@@ -247,11 +248,11 @@ engine_arm(Engine* const engine, const double rate_hz, const uint32_t block_fram
   if (status) {
     return status;
   }
-  pthread_mutex_lock(&engine->arming);
+  pthread_mutex_lock(&engine->arming_lock);
   disarm(engine);
   status = format.offline ? begin(engine, &format, NULL, NULL, error)
                           : begin_live(engine, &format, error);
-  pthread_mutex_unlock(&engine->arming);
+  pthread_mutex_unlock(&engine->arming_lock);
   return status;
 }
 
@@ -281,8 +282,8 @@ engine_new(const EngineConfig* const config, Engine** const out, Error* const er
   engine->config.memory_bytes = config->memory_bytes ? config->memory_bytes : memory_share();
   atomic_init(&engine->process_out, config->n_out);
   period_gate_shut(&engine->gate, PERIOD_GATE_ENGINE);
-  pthread_mutex_init(&engine->arming, NULL);
-  pthread_mutex_init(&engine->pointers, NULL);
+  pthread_mutex_init(&engine->arming_lock, NULL);
+  pthread_mutex_init(&engine->pointers_lock, NULL);
   const WorkerEvents events = { engine, engine_replied, on_changed };
   const Status status = config->worker_argv ? engine_start_supervisor(engine, &events, error)
                                             : start_worker(engine, &events, error);
@@ -304,8 +305,8 @@ engine_free(Engine* const engine)
     engine_disarm(engine);
     engine->calls->free(engine_half(engine));
   }
-  pthread_mutex_destroy(&engine->pointers);
-  pthread_mutex_destroy(&engine->arming);
+  pthread_mutex_destroy(&engine->pointers_lock);
+  pthread_mutex_destroy(&engine->arming_lock);
   free(engine);
 }
 

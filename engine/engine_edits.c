@@ -14,13 +14,13 @@ begin_flight(Engine* const engine, const EngineDone done, void* const context,
              uint64_t* const stamp)
 {
   uint64_t id = 0;
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   if (!engine->flight.id) {
     id = ++engine->last_id;
     engine->flight = (EngineFlight){ id, done, context };
     *stamp = engine->n_sent;
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return id;
 }
 
@@ -29,12 +29,12 @@ static EngineFlight
 end_flight(Engine* const engine, const uint64_t id)
 {
   EngineFlight ended = { 0 };
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   if (engine->flight.id == id) {
     ended = engine->flight;
     engine->flight = (EngineFlight){ 0 };
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return ended;
 }
 
@@ -110,30 +110,30 @@ static bool
 send_by_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n,
              Status* const status)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   const bool has_ring = engine->ring != NULL;
   const bool sent = has_ring && ring_send(engine->ring, messages, n);
   engine->n_sent += sent ? n : 0U;
   if (sent && engine->calls->sent) {
     engine->calls->sent(engine_half(engine), messages, n);
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   if (has_ring) {
     *status = sent ? STATUS_OK : STATUS_LIMIT;
   }
   return has_ring;
 }
 
-/// Straight to the worker; false when there is a ring by now. [arming held]
+/// Straight to the worker; false when there is a ring by now. [arming_lock held]
 static bool
 send_without_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
   if (!engine->calls->set(engine_half(engine), messages, n)) {
     return false;
   }
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   engine->n_sent += n;
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return true;
 }
 
@@ -142,11 +142,11 @@ send_messages(Engine* const engine, const ParamMessage* const messages, const ui
 {
   Status status = STATUS_OK;
   if (!send_by_ring(engine, messages, n, &status)) {
-    pthread_mutex_lock(&engine->arming);
+    pthread_mutex_lock(&engine->arming_lock);
     // Again only when a worker took over, or was lost, between the two.
     while (!send_by_ring(engine, messages, n, &status) && !send_without_ring(engine, messages, n)) {
     }
-    pthread_mutex_unlock(&engine->arming);
+    pthread_mutex_unlock(&engine->arming_lock);
   }
   return status;
 }

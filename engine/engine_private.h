@@ -5,10 +5,10 @@
    (engine_supervisor.c).
 
    Locks, none of which an audio thread ever takes, in the order in which they may be nested:
-     arming    who arms or disarms, or sets parameters without a ring; held long
-     pointers  the rest that more than one thread sees; held for an instant.  Queries look at the
-            period under it, so that disarming does not free the period meanwhile
-   The worker's events take `pointers`, so it is not held when the worker is called, but for
+     arming_lock    arming, disarming, and setting parameters without a ring; held long
+     pointers_lock  the rest that more than one thread uses; held for an instant.  Queries look at
+            the period under it, so that disarming does not free the period meanwhile
+   The worker's events take `pointers_lock`, so it is not held when the worker is called, but for
    WorkerCalls::sent, which belongs to the message in the ring.
 */
 #ifndef WARPRACK_ENGINE_ENGINE_PRIVATE_H
@@ -38,12 +38,12 @@ struct Engine {
   Worker* worker;           ///< In this process; NULL: in a process of its own
   Supervisor* supervisor;   ///< Of that process; NULL: the worker is in this one
 
-  pthread_mutex_t arming;
+  pthread_mutex_t arming_lock;
   _Atomic bool armed;
 
   _Atomic uint64_t edits_refused;
 
-  pthread_mutex_t pointers;
+  pthread_mutex_t pointers_lock;
   EngineFlight flight;
   uint64_t last_id; ///< Of an edit
   Format format;    ///< Of the last time that it was armed
@@ -56,9 +56,9 @@ struct Engine {
 
   PeriodGate gate;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
-  _Atomic(Period*) period;      ///< NULL while disarmed, and offline; taken away under `pointers`
-  bool is_faded;                ///< engine_fade(): to silence [main]
-  _Atomic uint64_t next_frame;  ///< Offline, and while disarmed
+  _Atomic(Period*) period; ///< NULL while disarmed, and offline; taken away under `pointers_lock`
+  bool is_faded;           ///< engine_fade(): to silence [main]
+  _Atomic uint64_t next_frame; ///< Offline, and while disarmed
 };
 
 /// The context of `calls`; NULL before one of the two is made.
@@ -76,10 +76,10 @@ void engine_take_facts(Engine* engine, const WorkerFacts* facts);
 /// Frame time of the next block of a period.
 uint64_t engine_period_frame(const Period* period);
 
-/// Free a ring that the period has given back.  Accepts NULL. [pointers held]
+/// Free a ring that the period has given back.  Accepts NULL. [pointers_lock held]
 void engine_drop_ring(Engine* engine, Ring* ring);
 
-/// Where to keep one that the period is given; NULL when there are too many. [pointers held]
+/// Where to keep one that the period is given; NULL when there are too many. [pointers_lock held]
 Ring** engine_ring_place(Engine* engine);
 
 // ---- engine_supervisor.c ----

@@ -21,16 +21,16 @@ clock_frame(const Engine* const engine)
 uint64_t
 engine_frame_now(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   const uint64_t frame = clock_frame(engine);
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return frame;
 }
 
 uint64_t
 engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   uint64_t frame = clock_frame(engine);
   const Period* const period = atomic_load(&engine->period);
   if (period) {
@@ -39,7 +39,7 @@ engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
     const double ahead = ((double)monotonic_ns - (double)began_ns) * 1e-9 * engine->format.rate_hz;
     frame += ahead > 0.0 ? (uint64_t)llrint(ahead) : 0U;
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return frame;
 }
 
@@ -48,9 +48,9 @@ engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
 static WorkerFacts
 facts_of(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   const WorkerFacts facts = engine->facts;
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return facts;
 }
 
@@ -60,7 +60,7 @@ engine_rack_latency(Engine* const engine)
   return facts_of(engine).rack_latency_frames;
 }
 
-/// [pointers held]
+/// [pointers_lock held]
 static uint32_t
 whole_latency(const Engine* const engine)
 {
@@ -70,9 +70,9 @@ whole_latency(const Engine* const engine)
 uint32_t
 engine_latency(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   const uint32_t latency = whole_latency(engine);
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return latency;
 }
 
@@ -102,7 +102,7 @@ engine_rack(Engine* const engine)
 
 // ---- status ----
 
-/// [pointers held]
+/// [pointers_lock held]
 static PeriodCounts
 all_counts(const Engine* const engine)
 {
@@ -162,7 +162,7 @@ engine_status(Engine* const engine, EngineStatus* const status)
 {
   WorkerStatus worker;
   engine->calls->status(engine_half(engine), &worker);
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   *status = (EngineStatus){ .armed = engine->armed,
                             .rate_hz = engine->format.rate_hz,
                             .block_frames = engine->format.block_frames,
@@ -174,7 +174,7 @@ engine_status(Engine* const engine, EngineStatus* const status)
                             .edits_refused = atomic_load(&engine->edits_refused),
                             .counts = all_counts(engine),
                             .worker = WORKER_IN_PROCESS };
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   if (engine->supervisor) {
     engine_tell_supervisor(engine, status);
   }
@@ -185,10 +185,10 @@ engine_status(Engine* const engine, EngineStatus* const status)
 PeriodPort
 engine_port(Engine* const engine, const bool is_output, const uint32_t channel)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   const Period* const period = atomic_load(&engine->period);
   const PeriodPort port = period ? period_port(period, is_output, channel) : (PeriodPort){ 0 };
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return port;
 }
 
@@ -203,21 +203,21 @@ engine_reset_load(Engine* const engine)
 void
 engine_fade(Engine* const engine, const bool to_silence)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   engine->is_faded = to_silence;
   Period* const period = atomic_load(&engine->period);
   if (period) {
     period_fade(period, to_silence);
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
 }
 
 bool
 engine_is_silent(Engine* const engine)
 {
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   const Period* const period = atomic_load(&engine->period);
   const bool silent = !period || period_is_silent(period);
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return silent;
 }

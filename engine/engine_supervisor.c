@@ -11,17 +11,17 @@ static void
 hold(void* const context)
 {
   Engine* const engine = context;
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
 }
 
 static void
 release(void* const context)
 {
   Engine* const engine = context;
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
 }
 
-/// [pointers held]
+/// [pointers_lock held]
 static bool
 offer(void* const context, Ring* const ring, const ParamMessage* const messages, const uint32_t n)
 {
@@ -40,7 +40,7 @@ offer(void* const context, Ring* const ring, const ParamMessage* const messages,
   return true;
 }
 
-/// [pointers held]
+/// [pointers_lock held]
 static void
 given(void* const context)
 {
@@ -48,7 +48,7 @@ given(void* const context)
   engine->is_lost = false;
 }
 
-/// [pointers held]
+/// [pointers_lock held]
 static void
 lost(void* const context)
 {
@@ -67,7 +67,7 @@ static bool
 pulse(void* const context, SupervisorPulse* const pulse)
 {
   Engine* const engine = context;
-  pthread_mutex_lock(&engine->pointers);
+  pthread_mutex_lock(&engine->pointers_lock);
   Period* const period = atomic_load(&engine->period);
   const Ring* const ring = engine->ring;
   if (period) {
@@ -81,7 +81,7 @@ pulse(void* const context, SupervisorPulse* const pulse)
                                 .n_finished = ring_n_finished(ring),
                                 .faults = ring_faults(ring) };
   }
-  pthread_mutex_unlock(&engine->pointers);
+  pthread_mutex_unlock(&engine->pointers_lock);
   return period && ring;
 }
 

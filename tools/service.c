@@ -15,7 +15,7 @@
 Status
 service_open(Service* const service, Error* const error)
 {
-  *service = (Service){ .socket.fd = -1, .starting = PTHREAD_MUTEX_INITIALIZER };
+  *service = (Service){ .socket.fd = -1, .starting_lock = PTHREAD_MUTEX_INITIALIZER };
   return notify_socket_open(&service->socket, error);
 }
 
@@ -52,21 +52,21 @@ ask_for_time(Service* const service, const char* const why)
 void
 service_slow_start(Service* const service, const char* const why, const uint64_t now_ns)
 {
-  pthread_mutex_lock(&service->starting);
+  pthread_mutex_lock(&service->starting_lock);
   const bool is_early = service->slow_ns && now_ns - service->slow_ns < SLOW_EVERY_NS;
   if (!service->is_ready && !is_early) {
     service->slow_ns = now_ns;
     ask_for_time(service, why);
   }
-  pthread_mutex_unlock(&service->starting);
+  pthread_mutex_unlock(&service->starting_lock);
 }
 
 void
 service_ready(Service* const service, const VitalSigns* const signs, const uint64_t now_ns)
 {
-  pthread_mutex_lock(&service->starting);
+  pthread_mutex_lock(&service->starting_lock);
   service->is_ready = true; // from here on only this thread uses the service
-  pthread_mutex_unlock(&service->starting);
+  pthread_mutex_unlock(&service->starting_lock);
   vitals_begin(&service->vitals, service->socket.watchdog_ns, signs, now_ns);
   notify_socket_send(&service->socket, "READY=1");
 }

@@ -17,7 +17,7 @@
 typedef struct Service {
   NotifySocket socket;
   Vitals vitals;
-  pthread_mutex_t starting; ///< service_slow_start() may run on another thread
+  pthread_mutex_t starting_lock; ///< service_slow_start() may run on another thread
   bool is_ready;
   uint64_t slow_ns; ///< When the manager last got a message about a slow start; 0: never
   uint64_t n_fed;   ///< Keep-alive messages sent to the manager

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define BATCH 32 // datagrams per system call
+#define N_DATAGRAMS 32 // datagrams per system call
 // Then a sender has its turn, however fast more packets arrive: sorting one in takes about 1 us.
 #define PACKETS_AT_ONCE 256
 // The buffer of a socket as most systems limit it holds some 500 small packets: at 500,000 packets
@@ -20,19 +20,19 @@
 #define PACKET_BYTES (GATE_MAX_BYTES + 1U) // one byte tells a packet that is too large
 
 struct IntakeBuffers {
-  Peer peers[BATCH];
-  PeerControl controls[BATCH];
-  struct iovec parts[BATCH];
-  struct mmsghdr headers[BATCH];
-  uint8_t bytes[BATCH][PACKET_BYTES];
+  Peer peers[N_DATAGRAMS];
+  PeerControl controls[N_DATAGRAMS];
+  struct iovec parts[N_DATAGRAMS];
+  struct mmsghdr headers[N_DATAGRAMS];
+  uint8_t bytes[N_DATAGRAMS][PACKET_BYTES];
 };
 
 /// One system call; how many packets it brought, or -1.
 static int
-receive_batch(const Intake* const intake, const int socket)
+receive_datagrams(const Intake* const intake, const int socket)
 {
   struct IntakeBuffers* const buffers = intake->buffers;
-  for (int i = 0; i < BATCH; ++i) {
+  for (int i = 0; i < N_DATAGRAMS; ++i) {
     buffers->parts[i] = (struct iovec){ buffers->bytes[i], PACKET_BYTES };
     buffers->headers[i].msg_hdr = (struct msghdr){ .msg_name = &buffers->peers[i].address,
                                                    .msg_namelen = sizeof(buffers->peers[i].address),
@@ -41,7 +41,7 @@ receive_batch(const Intake* const intake, const int socket)
                                                    .msg_control = &buffers->controls[i],
                                                    .msg_controllen = sizeof(PeerControl) };
   }
-  return recvmmsg(socket, buffers->headers, BATCH, MSG_DONTWAIT, NULL);
+  return recvmmsg(socket, buffers->headers, N_DATAGRAMS, MSG_DONTWAIT, NULL);
 }
 
 static void
@@ -53,7 +53,7 @@ put(Intake* const intake, const uint32_t index, const uint64_t now_ns)
   peer_read_local(peer, &buffers->headers[index].msg_hdr);
   ++intake->packets;
   if (allow_has(&intake->allow, peer)) {
-    sources_put(&intake->sources, peer, now_ns, buffers->bytes[index],
+    senders_put(&intake->senders, peer, now_ns, buffers->bytes[index],
                 buffers->headers[index].msg_len);
   } else {
     ++intake->forbidden;
@@ -62,9 +62,9 @@ put(Intake* const intake, const uint32_t index, const uint64_t now_ns)
 
 /// How many packets were received, or -1.
 static int
-put_batch(Intake* const intake, const int socket, const uint64_t now_ns)
+put_datagrams(Intake* const intake, const int socket, const uint64_t now_ns)
 {
-  const int n = receive_batch(intake, socket);
+  const int n = receive_datagrams(intake, socket);
   for (int i = 0; i < n; ++i) {
     put(intake, (uint32_t)i, now_ns);
   }
@@ -74,9 +74,9 @@ put_batch(Intake* const intake, const int socket, const uint64_t now_ns)
 static void
 empty_socket(Intake* const intake, const int socket, const uint64_t now_ns)
 {
-  int n = BATCH;
-  for (int n_all = 0; n == BATCH && n_all < PACKETS_AT_ONCE; n_all += BATCH) {
-    n = put_batch(intake, socket, now_ns);
+  int n = N_DATAGRAMS;
+  for (int n_all = 0; n == N_DATAGRAMS && n_all < PACKETS_AT_ONCE; n_all += N_DATAGRAMS) {
+    n = put_datagrams(intake, socket, now_ns);
   }
 }
 
@@ -92,7 +92,7 @@ intake_receive(Intake* const intake, const uint64_t now_ns)
 void
 intake_receive_now_and_then(Intake* const intake, const uint64_t now_ns)
 {
-  if (!sources_are_waiting(&intake->sources) || now_ns - intake->received_ns >= INTERVAL_NS) {
+  if (!senders_are_waiting(&intake->senders) || now_ns - intake->received_ns >= INTERVAL_NS) {
     intake_receive(intake, now_ns);
   }
 }
@@ -104,10 +104,10 @@ intake_init(Intake* const intake, const int sockets[const INTAKE_SOCKETS], const
   memcpy(intake->sockets, sockets, sizeof(intake->sockets));
   intake->allow = *allow;
   intake->buffers = calloc(1, sizeof(*intake->buffers));
-  if (!intake->buffers || !sources_init(&intake->sources, instant_now().ntp)) {
+  if (!intake->buffers || !senders_init(&intake->senders, instant_now().ntp)) {
     return error_set(error, STATUS_NO_MEM, "control: out of memory");
   }
-  const int n = put_batch(intake, intake->sockets[0], 0);
+  const int n = put_datagrams(intake, intake->sockets[0], 0);
   if (n < 0 && errno != EAGAIN) {
     return error_set(error, STATUS_NET, "cannot receive packets: recvmmsg: %s", strerror(errno));
   }
@@ -117,7 +117,7 @@ intake_init(Intake* const intake, const int sockets[const INTAKE_SOCKETS], const
 void
 intake_clear(Intake* const intake)
 {
-  sources_clear(&intake->sources);
+  senders_clear(&intake->senders);
   free(intake->buffers);
   intake->buffers = NULL;
 }

@@ -2,7 +2,7 @@
 /**
    The way in: datagrams from the sockets, past the list of who may send, into a queue per sender.
 
-       sockets ──▶ allow ──▶ sources ──▶ turns
+       sockets ──▶ allow ──▶ senders ──▶ turns
 
    A socket is emptied often, whatever there is to do: its buffer is one queue in the order of
    arrival, and what a flood puts there stands in front of everybody else.  All [control].
@@ -11,7 +11,7 @@
 #define WARPRACK_CONTROL_NET_INTAKE_H
 
 #include "allow.h"
-#include "sources.h"
+#include "senders.h"
 
 #include "engine/base/status.h"
 
@@ -22,7 +22,7 @@
 typedef struct Intake {
   int sockets[INTAKE_SOCKETS];
   Allow allow;
-  Sources sources;
+  Senders senders;
   uint64_t received_ns; ///< When the sockets were emptied last
   uint64_t packets;     ///< That came out of the sockets
   uint64_t forbidden;   ///< Of senders that are not on the list

@@ -1,55 +1,55 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Doubly linked rings of things that hold a Link: constant time to add, to move, to take out.
+/// Doubly linked rings of things that hold a ListEntry: constant time to add, to move, to take out.
 #ifndef WARPRACK_CONTROL_NET_LIST_H
 #define WARPRACK_CONTROL_NET_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct Link {
-  struct Link* before;
-  struct Link* behind;
-} Link;
+typedef struct ListEntry {
+  struct ListEntry* before;
+  struct ListEntry* behind;
+} ListEntry;
 
-/// The thing of this type whose `member` is the link.
-#define LIST_ITEM(link, type, member) ((type*)((char*)(link)-offsetof(type, member)))
+/// The thing of this type whose `member` is the entry.
+#define LIST_ITEM(entry, type, member) ((type*)((char*)(entry)-offsetof(type, member)))
 
 static inline void
-list_init(Link* const list)
+list_init(ListEntry* const list)
 {
   list->before = list;
   list->behind = list;
 }
 
 static inline bool
-list_is_empty(const Link* const list)
+list_is_empty(const ListEntry* const list)
 {
   return list->behind == list;
 }
 
-/// Add a link that is in no list at the end.
+/// Add an entry that is in no list at the end.
 static inline void
-list_append(Link* const list, Link* const link)
+list_append(ListEntry* const list, ListEntry* const entry)
 {
-  link->before = list->before;
-  link->behind = list;
-  list->before->behind = link;
-  list->before = link;
+  entry->before = list->before;
+  entry->behind = list;
+  list->before->behind = entry;
+  list->before = entry;
 }
 
-/// Take a link out of the list that it is in.
+/// Take an entry out of the list that it is in.
 static inline void
-list_remove(Link* const link)
+list_remove(ListEntry* const entry)
 {
-  link->before->behind = link->behind;
-  link->behind->before = link->before;
+  entry->before->behind = entry->behind;
+  entry->behind->before = entry->before;
 }
 
 static inline void
-list_move(Link* const list, Link* const link)
+list_move(ListEntry* const list, ListEntry* const entry)
 {
-  list_remove(link);
-  list_append(list, link);
+  list_remove(entry);
+  list_append(list, entry);
 }
 
 #endif

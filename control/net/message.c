@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From a packet that passed the gate to batches of messages; liblo decodes the arguments.
+// From a packet that passed the gate to bundles of messages; liblo decodes the arguments.
 
 #include "message.h"
 
@@ -9,18 +9,18 @@
 typedef struct Reader {
   const Peer* peer;
   const Instant* arrival;
-  Batch** tail; // where the next batch of the list goes
+  Bundle** tail; // where the next bundle of the list goes
 } Reader;
 
-static Batch*
-batch_new(const Peer* const peer, const uint64_t due_ns, const uint32_t capacity)
+static Bundle*
+bundle_new(const Peer* const peer, const uint64_t due_ns, const uint32_t capacity)
 {
-  Batch* const batch = calloc(1, sizeof(Batch) + capacity * sizeof(Message));
-  if (batch) {
-    batch->peer = *peer;
-    batch->due_ns = due_ns;
+  Bundle* const bundle = calloc(1, sizeof(Bundle) + capacity * sizeof(Message));
+  if (bundle) {
+    bundle->peer = *peer;
+    bundle->due_ns = due_ns;
   }
-  return batch;
+  return bundle;
 }
 
 static void
@@ -34,13 +34,13 @@ message_clear(Message* const message)
 }
 
 void
-batch_free(Batch* const batch)
+bundle_free(Bundle* const bundle)
 {
-  if (batch) {
-    for (uint32_t i = 0; i < batch->n_messages; ++i) {
-      message_clear(&batch->messages[i]);
+  if (bundle) {
+    for (uint32_t i = 0; i < bundle->n_messages; ++i) {
+      message_clear(&bundle->messages[i]);
     }
-    free(batch);
+    free(bundle);
   }
 }
 
@@ -52,7 +52,7 @@ message_bytes(const Message* const message)
 }
 
 static Status
-add_message(Batch* const batch, const uint8_t* const data, const size_t n_bytes)
+add_message(Bundle* const bundle, const uint8_t* const data, const size_t n_bytes)
 {
   int result = 0;
   Message message = { .address = strdup((const char*)data), .n_bytes = n_bytes };
@@ -61,20 +61,20 @@ add_message(Batch* const batch, const uint8_t* const data, const size_t n_bytes)
     message_clear(&message);
     return STATUS_NO_MEM;
   }
-  batch->messages[batch->n_messages++] = message;
-  batch->n_bytes += message_bytes(&message);
+  bundle->messages[bundle->n_messages++] = message;
+  bundle->n_bytes += message_bytes(&message);
   return STATUS_OK;
 }
 
-static Batch*
-append_batch(Reader* const reader, const uint64_t due_ns, const uint32_t capacity)
+static Bundle*
+append_bundle(Reader* const reader, const uint64_t due_ns, const uint32_t capacity)
 {
-  Batch* const batch = batch_new(reader->peer, due_ns, capacity);
-  if (batch) {
-    *reader->tail = batch;
-    reader->tail = &batch->next;
+  Bundle* const bundle = bundle_new(reader->peer, due_ns, capacity);
+  if (bundle) {
+    *reader->tail = bundle;
+    reader->tail = &bundle->next;
   }
-  return batch;
+  return bundle;
 }
 
 static uint32_t
@@ -94,15 +94,15 @@ read_bundle(Reader* const reader, const uint8_t* const data, const size_t n_byte
 {
   const uint64_t own_due_ns = instant_of_tag(reader->arrival, gate_read_u64(data + 8U));
   const uint64_t due_ns = own_due_ns ? own_due_ns : parent_due_ns;
-  Batch* const batch = append_batch(reader, due_ns, count_elements(data, n_bytes));
-  Status status = batch ? STATUS_OK : STATUS_NO_MEM;
+  Bundle* const bundle = append_bundle(reader, due_ns, count_elements(data, n_bytes));
+  Status status = bundle ? STATUS_OK : STATUS_NO_MEM;
 
   size_t n_element = 0;
   for (size_t at = 16U; at < n_bytes && status == STATUS_OK; at += n_element) {
     n_element = gate_read_u32(data + at);
     at += 4U;
     if (data[at] == '/') {
-      status = add_message(batch, data + at, n_element);
+      status = add_message(bundle, data + at, n_element);
     }
   }
   for (size_t at = 16U; at < n_bytes && status == STATUS_OK; at += n_element) {
@@ -116,54 +116,54 @@ read_bundle(Reader* const reader, const uint8_t* const data, const size_t n_byte
 }
 
 Status
-batches_read(const void* const packet, const size_t n_bytes, const Peer* const peer,
-             const Instant* const arrival, Batch** const batches)
+bundles_read(const void* const packet, const size_t n_bytes, const Peer* const peer,
+             const Instant* const arrival, Bundle** const bundles)
 {
-  Batch* list = NULL;
+  Bundle* list = NULL;
   Reader reader = { peer, arrival, &list };
   Status status = STATUS_NO_MEM;
   if (*(const char*)packet == '#') {
     status = read_bundle(&reader, packet, n_bytes, 0);
   } else {
-    Batch* const batch = append_batch(&reader, 0, 1);
-    status = batch ? add_message(batch, packet, n_bytes) : STATUS_NO_MEM;
+    Bundle* const bundle = append_bundle(&reader, 0, 1);
+    status = bundle ? add_message(bundle, packet, n_bytes) : STATUS_NO_MEM;
   }
 
   while (status != STATUS_OK && list) {
-    Batch* const next = list->next;
-    batch_free(list);
+    Bundle* const next = list->next;
+    bundle_free(list);
     list = next;
   }
-  *batches = list;
+  *bundles = list;
   return status;
 }
 
-Batch*
-batch_split(Batch* const batch, bool (*const wanted)(const Message* message), bool* const failed)
+Bundle*
+bundle_split(Bundle* const bundle, bool (*const wanted)(const Message* message), bool* const failed)
 {
   uint32_t n_wanted = 0;
-  for (uint32_t i = 0; i < batch->n_messages; ++i) {
-    n_wanted += wanted(&batch->messages[i]);
+  for (uint32_t i = 0; i < bundle->n_messages; ++i) {
+    n_wanted += wanted(&bundle->messages[i]);
   }
-  Batch* const part = n_wanted ? batch_new(&batch->peer, batch->due_ns, n_wanted) : NULL;
+  Bundle* const part = n_wanted ? bundle_new(&bundle->peer, bundle->due_ns, n_wanted) : NULL;
   *failed = n_wanted && !part;
   if (!part) {
     return NULL;
   }
 
   uint32_t n_kept = 0;
-  for (uint32_t i = 0; i < batch->n_messages; ++i) {
-    const Message message = batch->messages[i];
+  for (uint32_t i = 0; i < bundle->n_messages; ++i) {
+    const Message message = bundle->messages[i];
     if (wanted(&message)) {
       part->messages[part->n_messages++] = message;
       part->n_bytes += message_bytes(&message);
     } else {
-      batch->messages[n_kept++] = message;
+      bundle->messages[n_kept++] = message;
     }
   }
-  batch->n_messages = n_kept;
-  batch->n_bytes -= part->n_bytes;
-  part->frame = batch->frame;
+  bundle->n_messages = n_kept;
+  bundle->n_bytes -= part->n_bytes;
+  part->frame = bundle->frame;
   return part;
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Received messages, in batches: what one packet says about one moment.
+   Received messages, in bundles: messages of one packet for one time.
 
-   A message outside bundles is a batch of one.  A bundle is one batch, carried out as a whole; a
-   nested bundle is a batch of its own.  A batch travels from the packet through the schedule and
-   the session until every one of its messages has been answered, and is owned by one of them at a
-   time.
+   A message outside OSC bundles is a Bundle of one.  A nested OSC bundle is a Bundle of its own.  A
+   Bundle is carried out as a whole.  It travels from the packet through the schedule and the
+   session until every one of its messages has been answered, and is owned by one of them at a time.
 */
 #ifndef WARPRACK_CONTROL_NET_MESSAGE_H
 #define WARPRACK_CONTROL_NET_MESSAGE_H
@@ -21,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MESSAGE_BYTES 640U // at most: a batch, a message, and what liblo allocates for it
+#define MESSAGE_BYTES 640U // at most: a bundle, a message, and what liblo allocates for it
 
 struct CommandInfo;
 
@@ -39,13 +38,13 @@ typedef struct Message {
   size_t n_bytes_answered;
 } Message;
 
-typedef struct Batch {
-  struct Batch* next; ///< For whoever owns it
-  Peer peer;          ///< Who sent it
-  uint64_t due_ns;    ///< When, on the monotonic clock; 0: at once
-  uint64_t frame;     ///< When, for the engine; 0: at once
-  bool is_sorted;     ///< Its messages are of one kind, and its time has come
-  uint32_t n_run;     ///< Messages that have been answered, where each is answered by itself
+typedef struct Bundle {
+  struct Bundle* next; ///< For whoever owns it
+  Peer peer;           ///< Who sent it
+  uint64_t due_ns;     ///< When, on the monotonic clock; 0: at once
+  uint64_t frame;      ///< When, for the engine; 0: at once
+  bool is_sorted;      ///< Its messages are of one kind, and its time has come
+  uint32_t n_run;      ///< Messages that have been answered, where each is answered by itself
   bool
       is_scheduled; ///< The schedule counts it: it has waited for its time, and must not be dropped
   bool is_sent;     ///< Its values are with the engine already, stamped with `frame`
@@ -53,25 +52,25 @@ typedef struct Batch {
   size_t n_bytes;   ///< Of memory, about
   uint32_t n_messages;
   Message messages[]; ///< [n_messages]
-} Batch;
+} Bundle;
 
 /**
    Take a packet that gate_check() has passed apart.
 
    @param packet [n_bytes], followed by at least 8 zero bytes (liblo has read past an end before).
    @param arrival When it arrived, for its time tags.
-   @param[out] batches List in the order of the packet, an outer bundle before the ones inside it.
+   @param[out] bundles List in the order of the packet, an outer bundle before the ones inside it.
    @return STATUS_OK, or STATUS_NO_MEM with nothing left over.
 */
-NODISCARD Status batches_read(const void* packet, size_t n_bytes, const Peer* peer,
-                              const Instant* arrival, Batch** batches);
+NODISCARD Status bundles_read(const void* packet, size_t n_bytes, const Peer* peer,
+                              const Instant* arrival, Bundle** bundles);
 
-/// Move the messages that `wanted` picks into a batch of their own, in order.  NULL when there are
+/// Move the messages that `wanted` picks into a bundle of their own, in order.  NULL when there are
 /// none, or no memory (then nothing is moved and `*failed` is set).
-Batch* batch_split(Batch* batch, bool (*wanted)(const Message* message), bool* failed);
+Bundle* bundle_split(Bundle* bundle, bool (*wanted)(const Message* message), bool* failed);
 
-/// Free one batch (not those behind it).  Accepts NULL.
-void batch_free(Batch* batch);
+/// Free one bundle (not those behind it).  Accepts NULL.
+void bundle_free(Bundle* bundle);
 
 // ---- arguments ----
 

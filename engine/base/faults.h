@@ -76,7 +76,7 @@ typedef enum FaultId {
 
 /// Count an occurrence, if the fault is armed.  Returns true if the fault is due.  One atomic load
 /// when it is not. [any]
-REALTIME bool fault_befalls(FaultId fault);
+REALTIME bool fault_is_due(FaultId fault);
 
 /// True if the fault is armed for this name; counts nothing. [any]
 bool fault_names(FaultId fault, const char* name);

@@ -65,13 +65,13 @@ typedef struct Fault {
 } Fault;
 
 static Fault faults[N_FAULTS];
-static pthread_mutex_t arming = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t arming_lock = PTHREAD_MUTEX_INITIALIZER;
 static const char* role = "server";
 
 // ---- the hooks' side ----
 
 bool
-fault_befalls(const FaultId id)
+fault_is_due(const FaultId id)
 {
   Fault* const fault = &faults[id];
   const uint64_t at = atomic_load_explicit(&fault->at, memory_order_relaxed);
@@ -233,9 +233,9 @@ faults_arm(const char* const list, Error* const error)
                          "%s: not a list of faults such as gpu.hang@100,gpu.error@5=700", list);
       }
       if (pass == 1U && !request.for_another) {
-        pthread_mutex_lock(&arming);
+        pthread_mutex_lock(&arming_lock);
         arm(&request);
-        pthread_mutex_unlock(&arming);
+        pthread_mutex_unlock(&arming_lock);
       }
     }
   }

@@ -33,7 +33,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec* now);
 static bool
 no_memory(void)
 {
-  const bool none = fault_befalls(FAULT_ALLOC_FAIL);
+  const bool none = fault_is_due(FAULT_ALLOC_FAIL);
   if (none) {
     errno = ENOMEM;
   }
@@ -93,7 +93,7 @@ int
 __wrap_clock_gettime(const clockid_t clock, struct timespec* const now)
 {
   const int result = __real_clock_gettime(clock, now);
-  if (clock == CLOCK_REALTIME && fault_befalls(FAULT_CLOCK_JUMP)) {
+  if (clock == CLOCK_REALTIME && fault_is_due(FAULT_CLOCK_JUMP)) {
     now->tv_sec += (time_t)fault_value(FAULT_CLOCK_JUMP);
   }
   return result;
@@ -110,7 +110,7 @@ fails_on_file(const FaultId fault, const int fd)
   const int before = errno;
   const bool is_file = !fstat(fd, &facts) && S_ISREG(facts.st_mode);
   errno = before;
-  return is_file && fault_befalls(fault);
+  return is_file && fault_is_due(fault);
 }
 
 static ssize_t

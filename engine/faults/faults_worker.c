@@ -38,7 +38,7 @@ find_named(const Rack* const rack, const FaultId fault)
 void
 worker_faults_plan(const Rack* const rack)
 {
-  if (find_named(rack, FAULT_WORKER_CRASH_ON) && fault_befalls(FAULT_WORKER_CRASH_ON)) {
+  if (find_named(rack, FAULT_WORKER_CRASH_ON) && fault_is_due(FAULT_WORKER_CRASH_ON)) {
     crash();
   }
   const RackNode* const node = find_named(rack, FAULT_WORKER_CRASH_PLAYS);
@@ -78,20 +78,20 @@ write_garbage(const Ring* const ring)
 void
 worker_faults_begin(const Plan* const plan, const Ring* const ring)
 {
-  if (fault_befalls(FAULT_WORKER_CRASH) ||
-      (plays_crash(plan) && fault_befalls(FAULT_WORKER_CRASH_PLAYS))) {
+  if (fault_is_due(FAULT_WORKER_CRASH) ||
+      (plays_crash(plan) && fault_is_due(FAULT_WORKER_CRASH_PLAYS))) {
     crash();
   }
-  if (fault_befalls(FAULT_WORKER_EXIT)) {
+  if (fault_is_due(FAULT_WORKER_EXIT)) {
     _exit((int)fault_value(FAULT_WORKER_EXIT));
   }
-  if (fault_befalls(FAULT_WORKER_STOP)) {
+  if (fault_is_due(FAULT_WORKER_STOP)) {
     kill(getpid(), SIGSTOP);
   }
-  if (fault_befalls(FAULT_WORKER_GARBAGE)) {
+  if (fault_is_due(FAULT_WORKER_GARBAGE)) {
     write_garbage(ring);
   }
-  if (fault_befalls(FAULT_WORKER_HANG)) {
+  if (fault_is_due(FAULT_WORKER_HANG)) {
     for (;;) {
       rt_pause();
     }
@@ -114,14 +114,14 @@ write_nan(const Ring* const ring)
 void
 worker_faults_end(Ring* const ring)
 {
-  if (fault_befalls(FAULT_WORKER_LATE)) {
+  if (fault_is_due(FAULT_WORKER_LATE)) {
     const uint64_t until_ns =
         time_now_ns() + (uint64_t)(fault_value(FAULT_WORKER_LATE) * (double)NS_PER_MS);
     while (time_now_ns() < until_ns) {
       rt_pause();
     }
   }
-  if (fault_befalls(FAULT_WORKER_NAN)) {
+  if (fault_is_due(FAULT_WORKER_NAN)) {
     write_nan(ring);
   }
 }
@@ -129,5 +129,5 @@ worker_faults_end(Ring* const ring)
 uint64_t
 worker_faults_result(const uint64_t result)
 {
-  return result + fault_befalls(FAULT_WORKER_WRONG);
+  return result + fault_is_due(FAULT_WORKER_WRONG);
 }

@@ -21,8 +21,8 @@
    |                 | player_has_taken(), player_collect(), plan_free()             |
    | hurry           | the builder has seen no block for a while: the plan's frame   |
    |                 | does not come                                                 |
-   | shown, told     | worker_show_plan(), and the queries with their mutex          |
-   | planning        | the mutex of who plans, arms or disarms                       |
+   | shown           | worker_show_plan(), and the queries under status_lock         |
+   | planning_lock   | the mutex of planning, arming and disarming                   |
    | disarm()        | worker.c: leave_ring(), with worker_stop_player()             |
    | arm()           | worker.c: arm_once(), with plan_for_format()                  |
    | clear()         | player_clear()                                                |
@@ -47,7 +47,7 @@ byte n_begun;
 
 /* The worker's. */
 byte shown, n_made;
-bool planning, told; /* locked */
+bool planning_lock, status_lock; /* locked */
 bool has_worker, player_stops, worker_ended, builder_stops, builder_ended;
 bool all_done, query_ended;
 
@@ -168,9 +168,9 @@ proctype player()
 
 inline show_plan(which)
 {
-  lock(told);
+  lock(status_lock);
   shown = which;
-  unlock(told)
+  unlock(status_lock)
 }
 
 inline hand_over()
@@ -210,14 +210,14 @@ proctype builder()
   do
   :: n_edits == PLANS || builder_stops -> break
   :: n_edits < PLANS ->
-    lock(planning);
+    lock(planning_lock);
     look_into(plan); /* the new one is made beside it */
     atomic {
       n_made++;
       number = n_made
     }
     hand_over();
-    unlock(planning);
+    unlock(planning_lock);
     n_edits++
   od;
   builder_ended = true
@@ -230,10 +230,10 @@ proctype query()
   do
   :: all_done -> break
   :: !all_done ->
-    lock(told);
+    lock(status_lock);
     look_into(shown);
     look_into(shown);
-    unlock(told)
+    unlock(status_lock)
   od;
   query_ended = true
 }
@@ -280,22 +280,22 @@ proctype main_thread()
 {
   byte number;
 #ifndef MUTANT_DISARMED_UNLOCKED
-  lock(planning);
+  lock(planning_lock);
 #endif
   disarm();
 #ifndef MUTANT_DISARMED_UNLOCKED
-  unlock(planning); /* now the builder is alone with the plans */
-  lock(planning);
+  unlock(planning_lock); /* now the builder is alone with the plans */
+  lock(planning_lock);
 #endif
   arm();
 #ifndef MUTANT_DISARMED_UNLOCKED
-  unlock(planning);
+  unlock(planning_lock);
 #endif
   builder_stops = true;
   builder_ended;
-  lock(planning);
+  lock(planning_lock);
   disarm();
-  unlock(planning);
+  unlock(planning_lock);
   all_done = true; /* no query comes any more */
   query_ended;
   clear();

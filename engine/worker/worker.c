@@ -20,7 +20,7 @@ void
 worker_publish_facts(Worker* const worker)
 {
   const Plan* const plan = worker->player.plan;
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   worker->facts = (WorkerFacts){ .serial = worker->facts.serial + 1U,
                                  .rack_latency_frames = plan->latency_frames,
                                  .n_out = plan->n_out,
@@ -31,21 +31,21 @@ worker_publish_facts(Worker* const worker)
                                  .memory_bytes = plan->n_bytes,
                                  .making_bytes = plan->making_bytes,
                                  .fallbacks = worker->fallbacks };
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
 }
 
 WorkerFacts
 worker_facts(Worker* const worker)
 {
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   const WorkerFacts facts = worker->facts;
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
   return facts;
 }
 
 // ---- arming ----
 
-/// Leave the ring.  [planning held]
+/// Leave the ring.  [planning_lock held]
 static void
 leave_ring(Worker* const worker)
 {
@@ -58,16 +58,16 @@ leave_ring(Worker* const worker)
   }
 }
 
-/// Take `planning`.  The builder may hold it until blocks come: none do any more.
+/// Take `planning_lock`.  The builder may hold it until blocks come: none do any more.
 static void
 lock_to_end(Worker* const worker)
 {
   atomic_fetch_add(&worker->n_ending, 1U);
-  pthread_mutex_lock(&worker->planning);
+  pthread_mutex_lock(&worker->planning_lock);
   atomic_fetch_sub(&worker->n_ending, 1U);
 }
 
-/// [planning held]
+/// [planning_lock held]
 static void
 disarm(Worker* const worker)
 {
@@ -81,7 +81,7 @@ worker_disarm(void* const context)
   Worker* const worker = context;
   lock_to_end(worker);
   disarm(worker);
-  pthread_mutex_unlock(&worker->planning);
+  pthread_mutex_unlock(&worker->planning_lock);
 }
 
 /// The document as it is heard, with the values that messages have set since: before the nodes are
@@ -243,7 +243,7 @@ arm_once(Worker* const worker, const WorkerStart* const start, Error* const erro
                      : worker_prepare_offline(worker, error);
 }
 
-/// [planning held]
+/// [planning_lock held]
 static Status
 arm(Worker* const worker, const WorkerStart* const start, Error* const error)
 {
@@ -262,7 +262,7 @@ worker_arm(void* const context, const WorkerStart* const start, WorkerFacts* con
   lock_to_end(worker);
   const Status status = arm(worker, start, error);
   *facts = worker_facts(worker);
-  pthread_mutex_unlock(&worker->planning);
+  pthread_mutex_unlock(&worker->planning_lock);
   return status;
 }
 
@@ -296,9 +296,9 @@ number_of_helpers(const EngineConfig* const config)
 static void
 init_locks(Worker* const worker)
 {
-  pthread_mutex_init(&worker->planning, NULL);
-  pthread_mutex_init(&worker->edits, NULL);
-  pthread_mutex_init(&worker->told, NULL);
+  pthread_mutex_init(&worker->planning_lock, NULL);
+  pthread_mutex_init(&worker->edits_lock, NULL);
+  pthread_mutex_init(&worker->status_lock, NULL);
   time_cond_init(&worker->edits_changed);
 }
 
@@ -314,9 +314,9 @@ worker_free(void* const context)
   rack_free(worker->rack);
   free(worker->offline_rows);
   pthread_cond_destroy(&worker->edits_changed);
-  pthread_mutex_destroy(&worker->told);
-  pthread_mutex_destroy(&worker->edits);
-  pthread_mutex_destroy(&worker->planning);
+  pthread_mutex_destroy(&worker->status_lock);
+  pthread_mutex_destroy(&worker->edits_lock);
+  pthread_mutex_destroy(&worker->planning_lock);
   free(worker);
 }
 
@@ -363,14 +363,14 @@ static void
 worker_status(void* const context, WorkerStatus* const status)
 {
   Worker* const worker = context;
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   *status = (WorkerStatus){ .facts = worker->facts,
                             .load_p50 = load_quantile(&worker->player.load, 0.5),
                             .load_p99 = load_quantile(&worker->player.load, 0.99),
                             .load_max = load_largest(&worker->player.load) };
   counters_read(worker->player.counts.of, N_WORKER_COUNTERS, status->counts.of);
   worker_tell_backend(worker, status);
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
   memcpy(status->realtime_note, worker->realtime_note, sizeof(status->realtime_note));
 }
 

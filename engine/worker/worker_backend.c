@@ -153,10 +153,10 @@ worker_show_ring(Worker* const worker, const Ring* const ring)
   void* const region = ring_memory(ring, &n_bytes);
   Error why = { STATUS_OK, "" };
   if (worker->device->attach(worker->device, region, n_bytes, &why)) {
-    pthread_mutex_lock(&worker->told);
+    pthread_mutex_lock(&worker->status_lock);
     snprintf(worker->backend_note, sizeof(worker->backend_note),
              "audio is copied to the device and back: %s", why.text);
-    pthread_mutex_unlock(&worker->told);
+    pthread_mutex_unlock(&worker->status_lock);
   }
   device_backend_play(worker->device, true);
 }
@@ -200,9 +200,9 @@ worker_place(const Worker* const worker, PlanRequest* const request)
 void
 worker_show_plan(Worker* const worker, const Plan* const plan)
 {
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   worker->shown = plan;
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
 }
 
 EngineBackend
@@ -215,7 +215,7 @@ uint32_t
 worker_places(void* const context, EnginePlace* const places, const uint32_t max)
 {
   Worker* const worker = context;
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   const uint32_t n = worker->shown ? worker->shown->n_living : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
     const PlanNode* const from = &worker->shown->nodes[i];
@@ -223,7 +223,7 @@ worker_places(void* const context, EnginePlace* const places, const uint32_t max
     places[i] = (EnginePlace){ from->node->uid, from->node->backend->kind,
                                is_bypassed ? PLACE_BYPASSED : from->reason };
   }
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
   return n;
 }
 

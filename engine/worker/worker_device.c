@@ -44,14 +44,14 @@ worker_set_deadline(Worker* const worker, const Format* const format)
 static void
 take_library_log(Worker* const worker, const Error* const why)
 {
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   worker->is_lost = true;
   worker->was_used = worker->backend != &backend_cpu;
   worker->backend = &backend_cpu;
   worker->lost_why = *why;
   snprintf(worker->backend_note, sizeof(worker->backend_note), "%.400s; effects run on the CPU",
            why->text);
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
 }
 
 void
@@ -76,20 +76,20 @@ static void
 close_device(Worker* const worker)
 {
   Backend* const device = worker->device;
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   worker->device = NULL;
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
   const bool gave_back = device_backend_free(device);
   rest(worker);
   if (!gave_back) {
     worker->retry.at_ns = UINT64_MAX;
-    pthread_mutex_lock(&worker->told);
+    pthread_mutex_lock(&worker->status_lock);
     worker->needs_new_process = true;
     snprintf(
         worker->backend_note, sizeof(worker->backend_note),
         "%.300s; effects run on the CPU, and the hanging device is not used until the next start",
         worker->lost_why.text);
-    pthread_mutex_unlock(&worker->told);
+    pthread_mutex_unlock(&worker->status_lock);
   }
 }
 
@@ -112,19 +112,19 @@ try_device(Worker* const worker)
   Error error = { STATUS_OK, "" };
   if (worker_open_device(worker, &device, &error)) {
     rest(worker);
-    pthread_mutex_lock(&worker->told);
+    pthread_mutex_lock(&worker->status_lock);
     worker->needs_new_process = true;
-    pthread_mutex_unlock(&worker->told);
+    pthread_mutex_unlock(&worker->status_lock);
     return;
   }
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   worker->needs_new_process = false;
   worker->device = device;
   worker->backend = worker->was_used ? device : &backend_cpu;
   worker->is_lost = false;
   snprintf(worker->backend_note, sizeof(worker->backend_note), "%.400s: in use again",
            device_backend_summary(device));
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
   worker_set_deadline(worker, &worker->format);
   if (worker->ring) {
     worker_show_ring(worker, worker->ring);
@@ -171,11 +171,11 @@ Status
 worker_failure(void* const context, Error* const error)
 {
   Worker* const worker = context;
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   const bool is_lost = worker->is_lost;
   if (is_lost && error) {
     *error = worker->lost_why;
   }
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
   return is_lost ? STATUS_DEVICE_LOST : STATUS_OK;
 }

@@ -235,7 +235,7 @@ plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t*
 
 /// Plan `rack` from the active plan, and wait until the new plan is active.  Takes ownership of
 /// `rack` on success.  An `auto` output has the choice of the last measurement until measure().
-/// [planning held]
+/// [planning_lock held]
 static Status
 plan_edit(Worker* const worker, Rack* const rack, const uint64_t at_frame, const uint64_t stamp,
           PlanFault* const fault, uint64_t* const heard_frame, Error* const error)
@@ -279,22 +279,22 @@ reply_to(Worker* const worker, const Edit* const edit, const Status status,
 static Edit*
 take_edit(Worker* const worker)
 {
-  pthread_mutex_lock(&worker->edits);
+  pthread_mutex_lock(&worker->edits_lock);
   Edit* const edit = worker->edit;
   worker->edit = NULL;
-  pthread_mutex_unlock(&worker->edits);
+  pthread_mutex_unlock(&worker->edits_lock);
   return edit;
 }
 
-/// Plan the edit that waits, or keep its rack for the first worker_arm().  Until `planning` is held
-/// the edit waits on, where worker_set() finds it.
+/// Plan the edit that waits, or keep its rack for the first worker_arm().  Until `planning_lock` is
+/// held the edit waits on, where worker_set() finds it.
 static void
 perform(Worker* const worker)
 {
   Error error = { STATUS_OK, "" };
   PlanFault fault = { 0 };
   uint64_t heard_frame = 0;
-  pthread_mutex_lock(&worker->planning);
+  pthread_mutex_lock(&worker->planning_lock);
   Edit* const edit = take_edit(worker);
   worker_update_device(worker);
   Status status = STATUS_OK;
@@ -309,7 +309,7 @@ perform(Worker* const worker)
     rack_free(worker->rack);
     worker->rack = edit->rack;
   }
-  pthread_mutex_unlock(&worker->planning);
+  pthread_mutex_unlock(&worker->planning_lock);
   if (status) {
     rack_free(edit->rack);
   }
@@ -335,7 +335,7 @@ has_heavy_tails(Worker* const worker, const Plan* const plan)
 }
 
 /// Measure the present rack for its fallbacks: after its edit, and not while another edit waits. An
-/// edit that comes then waits until the copy of the rack is planned. [planning held]
+/// edit that comes then waits until the copy of the rack is planned. [planning_lock held]
 static void
 measure(Worker* const worker)
 {
@@ -348,7 +348,7 @@ measure(Worker* const worker)
 }
 
 /// Leave a device that failed, and leave out what has finished dying, or is too much to play.
-/// [planning held]
+/// [planning_lock held]
 static void
 tidy(Worker* const worker)
 {
@@ -370,7 +370,7 @@ tidy(Worker* const worker)
   }
 }
 
-/// True when edits have postponed or ended the measurement for long enough. [planning held]
+/// True when edits have postponed or ended the measurement for long enough. [planning_lock held]
 static bool
 is_overdue(const Worker* const worker)
 {
@@ -381,11 +381,11 @@ is_overdue(const Worker* const worker)
 static void
 keep_house(Worker* const worker)
 {
-  pthread_mutex_lock(&worker->planning);
+  pthread_mutex_lock(&worker->planning_lock);
   const uint64_t before = worker_facts(worker).serial;
   tidy(worker);
   const WorkerFacts facts = worker_facts(worker);
-  pthread_mutex_unlock(&worker->planning);
+  pthread_mutex_unlock(&worker->planning_lock);
   if (facts.serial != before) {
     worker->events.changed(worker->events.context, &facts);
   }
@@ -394,18 +394,18 @@ keep_house(Worker* const worker)
 bool
 worker_ends_measurement(Worker* const worker)
 {
-  pthread_mutex_lock(&worker->edits);
+  pthread_mutex_lock(&worker->edits_lock);
   const bool has_edit = worker->edit != NULL;
-  pthread_mutex_unlock(&worker->edits);
+  pthread_mutex_unlock(&worker->edits_lock);
   return (has_edit && !is_overdue(worker)) || atomic_load(&worker->n_ending);
 }
 
 static bool
 must_keep_house(Worker* const worker)
 {
-  pthread_mutex_lock(&worker->planning);
+  pthread_mutex_lock(&worker->planning_lock);
   const bool is_late = is_overdue(worker);
-  pthread_mutex_unlock(&worker->planning);
+  pthread_mutex_unlock(&worker->planning_lock);
   return is_late;
 }
 
@@ -414,21 +414,21 @@ static bool
 await_edit(Worker* const worker)
 {
   const uint64_t until_ns = time_now_ns() + HOUSEKEEPING_NS;
-  pthread_mutex_lock(&worker->edits);
+  pthread_mutex_lock(&worker->edits_lock);
   if (!worker->edit && !worker->builder_stops) {
-    time_cond_wait(&worker->edits_changed, &worker->edits, until_ns);
+    time_cond_wait(&worker->edits_changed, &worker->edits_lock, until_ns);
   }
   const bool has_edit = worker->edit != NULL;
-  pthread_mutex_unlock(&worker->edits);
+  pthread_mutex_unlock(&worker->edits_lock);
   return has_edit;
 }
 
 static bool
 builder_stops(Worker* const worker)
 {
-  pthread_mutex_lock(&worker->edits);
+  pthread_mutex_lock(&worker->edits_lock);
   const bool stops = worker->builder_stops;
-  pthread_mutex_unlock(&worker->edits);
+  pthread_mutex_unlock(&worker->edits_lock);
   return stops;
 }
 
@@ -461,10 +461,10 @@ void
 worker_stop_builder(Worker* const worker)
 {
   if (worker->has_builder) {
-    pthread_mutex_lock(&worker->edits);
+    pthread_mutex_lock(&worker->edits_lock);
     worker->builder_stops = true;
     pthread_cond_signal(&worker->edits_changed);
-    pthread_mutex_unlock(&worker->edits);
+    pthread_mutex_unlock(&worker->edits_lock);
     atomic_fetch_add(&worker->n_ending, 1U);
     pthread_join(worker->builder, NULL);
     atomic_fetch_sub(&worker->n_ending, 1U);
@@ -494,11 +494,11 @@ worker_edit(void* const context, const uint64_t id, const Rack* const rack, cons
     return STATUS_NO_MEM;
   }
   *edit = (Edit){ .id = id, .rack = copy, .at_frame = at_frame, .stamp = stamp };
-  pthread_mutex_lock(&worker->edits);
+  pthread_mutex_lock(&worker->edits_lock);
   const bool has_room = !worker->edit;
   worker->edit = has_room ? edit : worker->edit;
   pthread_cond_signal(&worker->edits_changed);
-  pthread_mutex_unlock(&worker->edits);
+  pthread_mutex_unlock(&worker->edits_lock);
   if (!has_room) {
     rack_free(copy);
     free(edit);
@@ -510,11 +510,11 @@ worker_edit(void* const context, const uint64_t id, const Rack* const rack, cons
   return STATUS_OK;
 }
 
-/// Set values in all documents that are to be planned.  [planning held]
+/// Set values in all documents that are to be planned.  [planning_lock held]
 static void
 set_in_racks(Worker* const worker, const ParamMessage* const messages, const uint32_t n)
 {
-  pthread_mutex_lock(&worker->edits);
+  pthread_mutex_lock(&worker->edits_lock);
   for (uint32_t m = 0; m < n; ++m) {
     const ParamMessage* const message = &messages[m];
     rack_set_value(worker->rack, message->uid, message->param, message->value);
@@ -522,7 +522,7 @@ set_in_racks(Worker* const worker, const ParamMessage* const messages, const uin
       rack_set_value(worker->edit->rack, message->uid, message->param, message->value);
     }
   }
-  pthread_mutex_unlock(&worker->edits);
+  pthread_mutex_unlock(&worker->edits_lock);
 }
 
 bool
@@ -530,7 +530,7 @@ worker_set(void* const context, const ParamMessage* const messages, const uint32
 {
   Worker* const worker = context;
   Player* const player = &worker->player;
-  pthread_mutex_lock(&worker->planning);
+  pthread_mutex_lock(&worker->planning_lock);
   const bool has_ring = worker->ring != NULL;
   for (uint32_t m = 0; m < n && !has_ring && player->plan; ++m) {
     player_apply(player, &messages[m]); // no player runs: the plan can be touched here
@@ -538,6 +538,6 @@ worker_set(void* const context, const ParamMessage* const messages, const uint32
   if (!player->plan) {
     set_in_racks(worker, messages, n);
   }
-  pthread_mutex_unlock(&worker->planning);
+  pthread_mutex_unlock(&worker->planning_lock);
   return !has_ring;
 }

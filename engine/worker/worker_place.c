@@ -101,13 +101,13 @@ static void
 settle_on(Worker* const worker, const Backend* const backend, const double* const ns,
           const char* const note)
 {
-  pthread_mutex_lock(&worker->told);
+  pthread_mutex_lock(&worker->status_lock);
   worker->backend = backend;
   for (uint32_t s = 0; s < PLACEMENT_SIDES; ++s) {
     worker->cost_ns[s] = ns[s];
   }
   snprintf(worker->backend_note, sizeof(worker->backend_note), "%s", note);
-  pthread_mutex_unlock(&worker->told);
+  pthread_mutex_unlock(&worker->status_lock);
 }
 
 /// Make the same plan on the other side; on failure the one at hand stays.

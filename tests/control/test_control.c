@@ -3,7 +3,7 @@
 // messages.
 
 #include "control/net/clock.h"
-#include "control/net/sources.h"
+#include "control/net/senders.h"
 #include "tests/support/control_rig.h"
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"
@@ -456,7 +456,7 @@ TEST(only_a_sender_that_floods_gets_a_report_once_a_second)
   for (uint32_t n_reports = 0; n_reports < 2; n_reports += take_reports(rig.other)) {
     client_send_bytes(rig.other, bundle, n_bytes);
   }
-  ck_assert_uint_ge(instant_now().monotonic_ns - begin_ns, SOURCES_REPORT_NS);
+  ck_assert_uint_ge(instant_now().monotonic_ns - begin_ns, SENDERS_REPORT_NS);
   ck_assert_double_gt(control_rig_status("osc_dropped"), 0.0);
   client_expect_nothing(rig.client);
 }

@@ -4,7 +4,7 @@
 
 #include "control/net/allow.h"
 #include "control/net/intake.h"
-#include "control/net/sources.h"
+#include "control/net/senders.h"
 #include "control/schedule.h"
 #include "tests/support/peers.h"
 #include "tests/support/scoped.h"
@@ -27,27 +27,27 @@
 
 // ---- whose turn it is ----
 
-static Sources sources;
+static Senders senders;
 
 static void
 begin(void)
 {
-  ck_assert(sources_init(&sources, 1));
+  ck_assert(senders_init(&senders, 1));
 }
 
 static void
 end(void)
 {
-  sources_clear(&sources);
-  ck_assert_uint_eq(sources.n_bytes, 0);
-  ck_assert_uint_eq(sources.n_parcels, 0);
+  senders_clear(&senders);
+  ck_assert_uint_eq(senders.n_bytes, 0);
+  ck_assert_uint_eq(senders.n_packets, 0);
 }
 
 static void
 put_bytes(const uint16_t port, const void* const bytes, const size_t n_bytes, const uint64_t now_ns)
 {
   const Peer peer = peer_of("127.0.0.1", port);
-  sources_put(&sources, &peer, now_ns, bytes, n_bytes);
+  senders_put(&senders, &peer, now_ns, bytes, n_bytes);
 }
 
 static void
@@ -60,17 +60,17 @@ put_ping(const uint16_t port, const uint64_t now_ns)
 static uint16_t
 take_turn(const uint64_t now_ns, const uint64_t cost_ns)
 {
-  Source* const source = sources_turn(&sources);
-  if (!source) {
+  Sender* const sender = senders_turn(&senders);
+  if (!sender) {
     return 0;
   }
-  Packet* const packet = sources_take(&sources, source);
+  Packet* const packet = senders_take(&senders, sender);
   if (!packet) {
     ck_abort_msg("a turn without a packet");
   }
   const uint16_t port = peer_key(&packet->peer).port;
   free(packet);
-  sources_charge(&sources, source, now_ns, cost_ns);
+  senders_charge(&senders, sender, now_ns, cost_ns);
   return port;
 }
 
@@ -97,13 +97,13 @@ TEST(time_is_shared_whatever_a_packet_costs)
     put_ping((uint16_t)(s + 1U), BEGIN_NS);
   }
   for (uint64_t now_ns = BEGIN_NS; now_ns < BEGIN_NS + S_NS;) {
-    Source* const source = sources_turn(&sources);
-    const uint32_t s = source->key.port - 1U;
-    free(sources_take(&sources, source));
+    Sender* const sender = senders_turn(&senders);
+    const uint32_t s = sender->key.port - 1U;
+    free(senders_take(&senders, sender));
     now_ns += cost_ns[s];
     used_ns[s] += cost_ns[s];
-    put_ping(source->key.port, now_ns); // all have something waiting always
-    sources_charge(&sources, source, now_ns, cost_ns[s]);
+    put_ping(sender->key.port, now_ns); // all have something waiting always
+    senders_charge(&senders, sender, now_ns, cost_ns[s]);
   }
   for (uint32_t s = 0; s < N; ++s) {
     ck_assert_uint_ge(used_ns[s], S_NS / N - 25U * MS_NS);
@@ -132,7 +132,7 @@ TEST(a_new_sender_is_served_beside_2000_that_flood)
   for (uint32_t n = 0; n < 2U * N_FLOODS; ++n) { // those that were there first are not new any more
     (void)take_turn(now_ns += MS_NS / 5U, MS_NS / 5U);
   }
-  ck_assert_uint_gt(sources.dropped, 0);
+  ck_assert_uint_gt(senders.dropped, 0);
   for (uint16_t port = 3000; port < 3100; ++port) {
     put_ping(port, now_ns);
     const uint16_t first = take_turn(now_ns += MS_NS / 5U, MS_NS / 5U);
@@ -161,13 +161,13 @@ TEST(a_debt_decreases_while_the_sender_pauses)
   put_ping(1, BEGIN_NS);
   ck_assert_uint_eq(take_turn(BEGIN_NS, 20U * MS_NS), 1);
   const Peer peer = peer_of("127.0.0.1", 1);
-  ck_assert(!sources_has_credit(&sources, &peer, BEGIN_NS + 19U * MS_NS));
-  ck_assert(sources_has_credit(&sources, &peer, BEGIN_NS + 20U * MS_NS));
-  sources_charge_peer(&sources, &peer, BEGIN_NS + 20U * MS_NS, 20U * MS_NS);
-  ck_assert(!sources_has_credit(&sources, &peer, BEGIN_NS + 39U * MS_NS));
-  ck_assert(sources_has_credit(&sources, &peer, BEGIN_NS + 9U * S_NS));
-  sources_charge_peer(&sources, &peer, BEGIN_NS + 9U * S_NS, MS_NS); // no more is saved than a turn
-  ck_assert(!sources_has_credit(&sources, &peer, BEGIN_NS + 9U * S_NS));
+  ck_assert(!senders_has_credit(&senders, &peer, BEGIN_NS + 19U * MS_NS));
+  ck_assert(senders_has_credit(&senders, &peer, BEGIN_NS + 20U * MS_NS));
+  senders_charge_peer(&senders, &peer, BEGIN_NS + 20U * MS_NS, 20U * MS_NS);
+  ck_assert(!senders_has_credit(&senders, &peer, BEGIN_NS + 39U * MS_NS));
+  ck_assert(senders_has_credit(&senders, &peer, BEGIN_NS + 9U * S_NS));
+  senders_charge_peer(&senders, &peer, BEGIN_NS + 9U * S_NS, MS_NS); // no more is saved than a turn
+  ck_assert(!senders_has_credit(&senders, &peer, BEGIN_NS + 9U * S_NS));
 }
 
 TEST(packets_of_one_sender_stay_in_order)
@@ -175,45 +175,45 @@ TEST(packets_of_one_sender_stay_in_order)
   for (uint32_t i = 0; i < 1000; ++i) {
     put_bytes(1, &i, sizeof(i), BEGIN_NS);
   }
-  Source* const source = sources_turn(&sources);
+  Sender* const sender = senders_turn(&senders);
   for (uint32_t i = 0; i < 1000; ++i) {
-    SCOPED_MEMORY Packet* const packet = sources_take(&sources, source);
+    SCOPED_MEMORY Packet* const packet = senders_take(&senders, sender);
     uint32_t number = 0;
     memcpy(&number, packet->bytes, sizeof(number));
     ck_assert_uint_eq(number, i);
     ck_assert_uint_eq(packet->n_bytes, sizeof(number));
     ck_assert_mem_eq(packet->bytes + sizeof(number), "\0\0\0\0\0\0\0", 8);
   }
-  ck_assert_ptr_null(sources_take(&sources, source));
+  ck_assert_ptr_null(senders_take(&senders, sender));
 }
 
-TEST(a_batch_whose_time_has_come_goes_before_packets)
+TEST(a_bundle_whose_time_has_come_goes_before_packets)
 {
   put_ping(1, BEGIN_NS);
-  Batch* batches[3];
-  for (uint32_t b = 0; b < ARRAY_LEN(batches); ++b) {
-    batches[b] = calloc(1, sizeof(Batch));
-    batches[b]->peer = peer_of("127.0.0.1", (uint16_t)(1U + b / 2U));
-    sources_put_batch(&sources, sources_get(&sources, &batches[b]->peer, BEGIN_NS), batches[b],
-                      BEGIN_NS);
+  Bundle* bundles[3];
+  for (uint32_t b = 0; b < ARRAY_LEN(bundles); ++b) {
+    bundles[b] = calloc(1, sizeof(Bundle));
+    bundles[b]->peer = peer_of("127.0.0.1", (uint16_t)(1U + b / 2U));
+    senders_put_bundle(&senders, senders_get(&senders, &bundles[b]->peer, BEGIN_NS), bundles[b],
+                       BEGIN_NS);
   }
-  Source* const source = sources_turn(&sources);
-  ck_assert_uint_eq(source->key.port, 1);
-  ck_assert_ptr_eq(source->batches, batches[0]);
-  ck_assert_ptr_eq(batches[0]->next, batches[1]); // in their order
-  ck_assert_ptr_null(batches[1]->next);
+  Sender* const sender = senders_turn(&senders);
+  ck_assert_uint_eq(sender->key.port, 1);
+  ck_assert_ptr_eq(sender->bundles, bundles[0]);
+  ck_assert_ptr_eq(bundles[0]->next, bundles[1]); // in their order
+  ck_assert_ptr_null(bundles[1]->next);
 }
 
 TEST(a_remote_host_is_one_sender_for_all_its_ports)
 {
   for (uint16_t i = 0; i < 1000; ++i) {
     const Peer peer = peer_of("192.0.2.1", (uint16_t)(2000U + i));
-    sources_put(&sources, &peer, BEGIN_NS, "/a\0\0,\0\0\0", 8);
+    senders_put(&senders, &peer, BEGIN_NS, "/a\0\0,\0\0\0", 8);
   }
   put_ping(1, BEGIN_NS);
   (void)take_turn(BEGIN_NS, MS_NS);
   ck_assert_uint_eq(take_turn(BEGIN_NS, MS_NS), 1);
-  ck_assert_uint_eq(sources.n_active, 1);
+  ck_assert_uint_eq(senders.n_active, 1);
 }
 
 TEST(port_0_is_a_sender_like_any_other)
@@ -224,22 +224,22 @@ TEST(port_0_is_a_sender_like_any_other)
   (void)take_turn(BEGIN_NS, MS_NS);
   put_ping(1, BEGIN_NS);
   (void)take_turn(BEGIN_NS, MS_NS);
-  ck_assert_uint_eq(sources.n_active, 1); // whichever had the first turn, port 1 has had one
+  ck_assert_uint_eq(senders.n_active, 1); // whichever had the first turn, port 1 has had one
 }
 
 TEST(more_senders_than_the_table_holds_are_served_in_turn)
 {
   uint32_t n_served = 0;
-  for (uint32_t i = 0; i < 3U * SOURCES_MAX; ++i) {
+  for (uint32_t i = 0; i < 3U * SENDERS_MAX; ++i) {
     put_ping((uint16_t)(1000U + i), BEGIN_NS + i);
     n_served += take_turn(BEGIN_NS + i, 1) == 1000U + i;
   }
-  ck_assert_uint_eq(n_served, 3U * SOURCES_MAX);
-  for (uint32_t i = 0; i < SOURCES_MAX + 10U; ++i) { // at once they find no place
+  ck_assert_uint_eq(n_served, 3U * SENDERS_MAX);
+  for (uint32_t i = 0; i < SENDERS_MAX + 10U; ++i) { // at once they find no place
     put_ping((uint16_t)(1000U + i), BEGIN_NS + S_NS);
   }
-  ck_assert_uint_eq(sources.n_active, SOURCES_MAX);
-  ck_assert_uint_eq(sources.crowded, 10);
+  ck_assert_uint_eq(senders.n_active, SENDERS_MAX);
+  ck_assert_uint_eq(senders.crowded, 10);
 }
 
 // ---- what is dropped ----
@@ -284,15 +284,15 @@ TEST_ROWS(the_newest_value_of_each_address_survives_an_overflow, is_by_address)
     const size_t n_bytes =
         write_value(bytes, by_address, i % N_NODES, (float)(i / N_NODES)); // NOLINT
     put_bytes(1, bytes, n_bytes, BEGIN_NS);
-    n_most = sources.n_bytes > n_most ? sources.n_bytes : n_most;
+    n_most = senders.n_bytes > n_most ? senders.n_bytes : n_most;
   }
-  ck_assert_uint_le(n_most, SOURCES_BYTES);
-  ck_assert_uint_gt(sources.dropped, 0);
-  ck_assert_uint_eq(sources.dropped + sources.n_parcels, N_NODES * N_ROUNDS + 1U);
+  ck_assert_uint_le(n_most, SENDERS_BYTES);
+  ck_assert_uint_gt(senders.dropped, 0);
+  ck_assert_uint_eq(senders.dropped + senders.n_packets, N_NODES * N_ROUNDS + 1U);
   float newest[N_NODES + 1] = { 0.0F };
   bool is_in_order = true;
-  Source* const source = sources_turn(&sources);
-  for (Packet* packet = NULL; (packet = sources_take(&sources, source));) {
+  Sender* const sender = senders_turn(&senders);
+  for (Packet* packet = NULL; (packet = senders_take(&senders, sender));) {
     const char* const name = strstr((const char*)packet->bytes + (by_address ? 0 : 16), "n0");
     const uint32_t node = (uint32_t)strtoul(name + 1, NULL, 10);
     is_in_order = is_in_order && value_of(packet) >= newest[node];
@@ -315,10 +315,10 @@ TEST(values_outlive_other_packets)
   }
   put_bytes(1, bytes, write_value(bytes, true, 2, 2.0F), BEGIN_NS);
   put_bytes(1, "/node/n1/gain\0\0\0,\0\0\0", 20, BEGIN_NS); // a read is no value
-  ck_assert_uint_gt(sources.dropped, 0);
+  ck_assert_uint_gt(senders.dropped, 0);
   uint32_t n_values = 0;
-  Source* const source = sources_turn(&sources);
-  for (Packet* packet = NULL; (packet = sources_take(&sources, source));) {
+  Sender* const sender = senders_turn(&senders);
+  for (Packet* packet = NULL; (packet = senders_take(&senders, sender));) {
     n_values += packet->n_of_value > 0;
     free(packet);
   }
@@ -339,8 +339,8 @@ TEST(malformed_packets_that_look_like_values_are_dropped_safely)
       put_bytes(1, packets[i], n, BEGIN_NS);
     }
   }
-  const Source* const source = sources_turn(&sources);
-  ck_assert(list_is_empty(&source->replaced));
+  const Sender* const sender = senders_turn(&senders);
+  ck_assert(list_is_empty(&sender->replaced));
 }
 
 TEST(queues_are_bounded_and_leave_room_for_every_sender)
@@ -350,19 +350,19 @@ TEST(queues_are_bounded_and_leave_room_for_every_sender)
     for (uint32_t i = 0; i < 100; ++i) {
       put_bytes(port, bytes, i % 2U ? sizeof(bytes) : 100U, BEGIN_NS);
     }
-    ck_assert_uint_le(sources.n_bytes, SOURCES_BYTES);
+    ck_assert_uint_le(senders.n_bytes, SENDERS_BYTES);
   }
-  const uint64_t dropped = sources.dropped;
+  const uint64_t dropped = senders.dropped;
   put_ping(501, BEGIN_NS);
   put_bytes(502, bytes, sizeof(bytes), BEGIN_NS);
-  ck_assert_uint_gt(sources.dropped, dropped);
+  ck_assert_uint_gt(senders.dropped, dropped);
   bool is_there[503] = { false };
-  for (Source* source = NULL; (source = sources_turn(&sources));) {
-    for (Packet* packet = NULL; (packet = sources_take(&sources, source));) {
-      is_there[source->key.port] = true;
+  for (Sender* sender = NULL; (sender = senders_turn(&senders));) {
+    for (Packet* packet = NULL; (packet = senders_take(&senders, sender));) {
+      is_there[sender->key.port] = true;
       free(packet);
     }
-    sources_charge(&sources, source, BEGIN_NS, 0);
+    senders_charge(&senders, sender, BEGIN_NS, 0);
   }
   ck_assert(is_there[501] && is_there[502]);
 }
@@ -372,93 +372,93 @@ TEST(the_rest_of_a_packet_makes_room_as_well)
   static uint8_t bytes[65504] = "#bundle";
   for (uint16_t port = 1; port <= 50; ++port) { // all are being carried out, and will be for long
     put_bytes(port, bytes, sizeof(bytes), BEGIN_NS);
-    Source* const source = sources_turn(&sources);
-    Packet* const packet = sources_take(&sources, source);
+    Sender* const sender = senders_turn(&senders);
+    Packet* const packet = senders_take(&senders, sender);
     if (packet) {
-      source->batches = calloc(1, sizeof(Batch));
+      sender->bundles = calloc(1, sizeof(Bundle));
       free(packet);
     }
-    sources_charge(&sources, source, BEGIN_NS, MS_NS);
-    ck_assert_uint_le(sources.n_bytes, SOURCES_BYTES);
+    senders_charge(&senders, sender, BEGIN_NS, MS_NS);
+    ck_assert_uint_le(senders.n_bytes, SENDERS_BYTES);
   }
-  ck_assert_uint_gt(sources.dropped, 0);
+  ck_assert_uint_gt(senders.dropped, 0);
   put_ping(51, BEGIN_NS);
   bool is_there = false;
   for (uint32_t n = 0; n < 200 && !is_there; ++n) {
-    Source* const source = sources_turn(&sources);
-    is_there = source->key.port == 51;
-    sources_charge(&sources, source, BEGIN_NS, MS_NS);
+    Sender* const sender = senders_turn(&senders);
+    is_there = sender->key.port == 51;
+    senders_charge(&senders, sender, BEGIN_NS, MS_NS);
   }
   ck_assert(is_there);
 }
 
-TEST(a_batch_that_waited_for_its_time_is_not_dropped)
+TEST(a_bundle_that_waited_for_its_time_is_not_dropped)
 {
   static uint8_t bytes[65504] = "#bundle";
-  Batch* const due = calloc(1, sizeof(Batch));
+  Bundle* const due = calloc(1, sizeof(Bundle));
   due->is_scheduled = true;
   for (uint16_t port = 1; port <= 50; ++port) {
     put_bytes(port, bytes, sizeof(bytes), BEGIN_NS);
-    Source* const source = sources_turn(&sources);
-    free(sources_take(&sources, source));
-    source->batches = calloc(1, sizeof(Batch)); // the rest of the packet
+    Sender* const sender = senders_turn(&senders);
+    free(senders_take(&senders, sender));
+    sender->bundles = calloc(1, sizeof(Bundle)); // the rest of the packet
     if (port == 1) {
-      sources_put_batch(&sources, source, due, BEGIN_NS);
+      senders_put_bundle(&senders, sender, due, BEGIN_NS);
     }
-    sources_charge(&sources, source, BEGIN_NS, MS_NS);
+    senders_charge(&senders, sender, BEGIN_NS, MS_NS);
   }
-  ck_assert_uint_gt(sources.dropped, 0);
+  ck_assert_uint_gt(senders.dropped, 0);
   bool is_there = false;
-  for (uint32_t i = 0; i < sources.n_items; ++i) {
-    for (const Batch* batch = sources.items[i].batches; batch; batch = batch->next) {
-      is_there = is_there || batch == due;
+  for (uint32_t i = 0; i < senders.n_items; ++i) {
+    for (const Bundle* bundle = senders.items[i].bundles; bundle; bundle = bundle->next) {
+      is_there = is_there || bundle == due;
     }
   }
   ck_assert(is_there);
 }
 
-TEST(a_batch_takes_room_in_the_schedule_until_it_is_carried_out)
+TEST(a_bundle_takes_room_in_the_schedule_until_it_is_carried_out)
 {
   SCOPED(schedule_clear) Schedule schedule = { NULL, 0, 0 };
-  Batch* batches[SCHEDULE_MAX_BATCHES];
+  Bundle* bundles[SCHEDULE_MAX_BUNDLES];
   Error error;
-  for (uint32_t b = 0; b < SCHEDULE_MAX_BATCHES; ++b) {
-    batches[b] = calloc(1, sizeof(Batch));
-    batches[b]->peer = peer_of("127.0.0.1", (uint16_t)(1U + b));
-    batches[b]->due_ns = BEGIN_NS;
+  for (uint32_t b = 0; b < SCHEDULE_MAX_BUNDLES; ++b) {
+    bundles[b] = calloc(1, sizeof(Bundle));
+    bundles[b]->peer = peer_of("127.0.0.1", (uint16_t)(1U + b));
+    bundles[b]->due_ns = BEGIN_NS;
   }
-  const uint32_t last = SCHEDULE_MAX_BATCHES - 1U;
+  const uint32_t last = SCHEDULE_MAX_BUNDLES - 1U;
   for (uint32_t b = 0; b < last; ++b) {
-    ck_assert_int_eq(schedule_add(&schedule, batches[b], &error), STATUS_OK);
+    ck_assert_int_eq(schedule_add(&schedule, bundles[b], &error), STATUS_OK);
   }
   ck_assert_ptr_null(schedule_due(&schedule, BEGIN_NS - 1U));
-  ck_assert_ptr_eq(schedule_due(&schedule, BEGIN_NS), batches[0]);
-  ck_assert_int_eq(schedule_add(&schedule, batches[last], &error), STATUS_OK);
-  schedule_take(&schedule, batches[0]); // its sender has not had its turn yet
-  Batch* const more = calloc(1, sizeof(Batch));
+  ck_assert_ptr_eq(schedule_due(&schedule, BEGIN_NS), bundles[0]);
+  ck_assert_int_eq(schedule_add(&schedule, bundles[last], &error), STATUS_OK);
+  schedule_take(&schedule, bundles[0]); // its sender has not had its turn yet
+  Bundle* const more = calloc(1, sizeof(Bundle));
   ck_assert_int_eq(schedule_add(&schedule, more, &error), STATUS_LIMIT);
-  schedule_release(&schedule, batches[0]);
-  schedule_release(&schedule, batches[0]);
+  schedule_release(&schedule, bundles[0]);
+  schedule_release(&schedule, bundles[0]);
   ck_assert_int_eq(schedule_add(&schedule, more, &error), STATUS_OK);
-  batch_free(batches[0]);
+  bundle_free(bundles[0]);
 }
 
 TEST(large_bundles_of_one_sender_leave_room_in_the_schedule)
 {
   SCOPED(schedule_clear) Schedule schedule = { NULL, 0, 0 };
   Error error;
-  Batch* batches[6];
-  for (uint32_t b = 0; b < ARRAY_LEN(batches); ++b) {
-    batches[b] = calloc(1, sizeof(Batch));
-    batches[b]->peer = peer_of("127.0.0.1", b == 5U ? 2U : 1U);
-    batches[b]->due_ns = BEGIN_NS;
-    batches[b]->n_bytes = SCHEDULE_MAX_BYTES / 8U;
-    ck_assert_int_eq(schedule_add(&schedule, batches[b], &error),
+  Bundle* bundles[6];
+  for (uint32_t b = 0; b < ARRAY_LEN(bundles); ++b) {
+    bundles[b] = calloc(1, sizeof(Bundle));
+    bundles[b]->peer = peer_of("127.0.0.1", b == 5U ? 2U : 1U);
+    bundles[b]->due_ns = BEGIN_NS;
+    bundles[b]->n_bytes = SCHEDULE_MAX_BYTES / 8U;
+    ck_assert_int_eq(schedule_add(&schedule, bundles[b], &error),
                      b == 4U ? STATUS_LIMIT : STATUS_OK);
   }
   ck_assert_str_eq(error.text, "2048 KiB of bundles already wait for their time, 2048 KiB of them "
                                "from this sender; send bundles closer to their time");
-  batch_free(batches[4]);
+  bundle_free(bundles[4]);
 }
 
 static bool
@@ -470,16 +470,16 @@ is_of_200_bytes(const Message* const message)
 TEST(the_parts_of_a_bundle_share_its_bytes)
 {
   bool failed = false;
-  Batch* const batch = calloc(1, sizeof(Batch) + 3U * sizeof(Message));
-  for (batch->n_messages = 0; batch->n_messages < 3U; ++batch->n_messages) {
-    batch->messages[batch->n_messages].n_bytes = 100U * (batch->n_messages + 1U);
+  Bundle* const bundle = calloc(1, sizeof(Bundle) + 3U * sizeof(Message));
+  for (bundle->n_messages = 0; bundle->n_messages < 3U; ++bundle->n_messages) {
+    bundle->messages[bundle->n_messages].n_bytes = 100U * (bundle->n_messages + 1U);
   }
-  batch->n_bytes = 600U + 3U * MESSAGE_BYTES;
-  Batch* const part = batch_split(batch, is_of_200_bytes, &failed);
+  bundle->n_bytes = 600U + 3U * MESSAGE_BYTES;
+  Bundle* const part = bundle_split(bundle, is_of_200_bytes, &failed);
   ck_assert_uint_eq(part->n_bytes, 200U + MESSAGE_BYTES);
-  ck_assert_uint_eq(batch->n_bytes, 400U + 2U * MESSAGE_BYTES);
-  batch_free(batch);
-  batch_free(part);
+  ck_assert_uint_eq(bundle->n_bytes, 400U + 2U * MESSAGE_BYTES);
+  bundle_free(bundle);
+  bundle_free(part);
 }
 
 TEST(dropped_packets_are_reported_to_each_sender_once_a_second)
@@ -496,14 +496,14 @@ TEST(dropped_packets_are_reported_to_each_sender_once_a_second)
     uint32_t n_reports = 0;
     uint32_t index = 0;
     uint64_t n = 0;
-    while (sources_report(&sources, now_ns, &index, &n)) {
+    while (senders_report(&senders, now_ns, &index, &n)) {
       ++n_reports;
       n_reported += n;
     }
     ck_assert_uint_eq(n_reports, round % 4U ? 0U : 2U);
   }
   ck_assert_uint_gt(n_reported, 36000);
-  ck_assert_uint_le(n_reported, sources.dropped);
+  ck_assert_uint_le(n_reported, senders.dropped);
 }
 
 // ---- the socket ----
@@ -540,7 +540,7 @@ TEST(one_round_takes_in_a_bounded_number_of_packets)
   ck_assert_uint_eq(intake.packets, 256);
   intake_receive(&intake, BEGIN_NS);
   ck_assert_uint_eq(intake.packets, 300);
-  ck_assert_uint_eq(intake.sources.n_parcels, 300);
+  ck_assert_uint_eq(intake.senders.n_packets, 300);
   intake_clear(&intake);
   close(to);
   close(from);
@@ -556,7 +556,7 @@ TEST(packets_received_before_the_start_are_processed)
   const Allow nobody = { .n_rules = 0 };
   Error error;
   ck_assert_int_eq(intake_init(&intake, (const int[]){ to, -1 }, &nobody, &error), STATUS_OK);
-  ck_assert(sources_are_waiting(&intake.sources));
+  ck_assert(senders_are_waiting(&intake.senders));
   intake_clear(&intake);
   close(to);
 }
@@ -573,7 +573,7 @@ TEST(packets_of_senders_outside_the_list_are_ignored)
   intake_receive(&intake, BEGIN_NS);
   ck_assert_uint_eq(intake.packets, 1);
   ck_assert_uint_eq(intake.forbidden, 1);
-  ck_assert(!sources_are_waiting(&intake.sources));
+  ck_assert(!senders_are_waiting(&intake.senders));
   intake_clear(&intake);
   close(pair[0]);
   close(pair[1]);

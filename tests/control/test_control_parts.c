@@ -96,13 +96,13 @@ TEST(nothing_is_sent_to_the_server_s_own_address)
 }
 
 /// A message as it comes from the network.
-static Batch*
+static Bundle*
 read_message(const Peer* const peer, const void* const packet, const size_t n_bytes)
 {
   const Instant arrival = instant_now();
-  Batch* batch = NULL;
-  ck_assert_int_eq(batches_read(packet, n_bytes, peer, &arrival, &batch), STATUS_OK);
-  return batch;
+  Bundle* bundle = NULL;
+  ck_assert_int_eq(bundles_read(packet, n_bytes, peer, &arrival, &bundle), STATUS_OK);
+  return bundle;
 }
 
 TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
@@ -123,8 +123,8 @@ TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
   ck_assert_int_eq(session_new(&config, rack, &control.session, &error), STATUS_OK);
 
   static const char packet[64] = "/node/***************************************/gain\0\0,";
-  Batch* const batch = read_message(&stranger, packet, 56);
-  ck_assert_int_eq(query_values(&control, &stranger, &batch->messages[0], &error), STATUS_OK);
+  Bundle* const bundle = read_message(&stranger, packet, 56);
+  ck_assert_int_eq(query_values(&control, &stranger, &bundle->messages[0], &error), STATUS_OK);
   size_t n_bytes = 0;
   char answer[256];
   for (ssize_t n = 0; (n = recv(pair[1], answer, sizeof(answer), 0)) > 0;) {
@@ -134,7 +134,7 @@ TEST(replies_to_an_unsubscribed_sender_are_bounded_in_total)
   ck_assert_uint_le(n_bytes, 56);
   ck_assert_uint_eq(control.outlet.sent + control.outlet.withheld, 6);
   ck_assert_uint_eq(control.outlet.failed, 0);
-  batch_free(batch);
+  bundle_free(bundle);
   session_free(control.session);
   fake_engine_free(control.config.engine);
   rack_free(rack);
@@ -195,27 +195,27 @@ on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
 }
 
 static void
-on_values(void* const context, const Batch* const batch)
+on_values(void* const context, const Bundle* const bundle)
 {
-  (void)batch;
+  (void)bundle;
   ++((Said*)context)->n_values;
 }
 
 static void
-on_edit_done(void* const context, const Batch* const batch, const uint32_t revision,
+on_edit_done(void* const context, const Bundle* const bundle, const uint32_t revision,
              const uint64_t frame)
 {
   (void)context;
-  (void)batch;
+  (void)bundle;
   (void)revision;
   (void)frame;
 }
 
 static void
-on_failed(void* const context, const Batch* const batch, const Message* const failing,
+on_failed(void* const context, const Bundle* const bundle, const Message* const failing,
           const Error* const error)
 {
-  (void)batch;
+  (void)bundle;
   (void)failing;
   Said* const said = context;
   ++said->n_failed;
@@ -232,11 +232,11 @@ on_value_changed(void* const context, const RackUid uid, const uint32_t param,
 }
 
 static void
-on_rack_changed(void* const context, const Rack* const before, const Batch* const batch)
+on_rack_changed(void* const context, const Rack* const before, const Bundle* const bundle)
 {
   (void)context;
   (void)before;
-  (void)batch;
+  (void)bundle;
 }
 
 /// A session of one gain, in front of an engine that plays nothing.
@@ -261,7 +261,7 @@ new_session(Said* const said, Engine* const engine)
 }
 
 /// A command of the client with this port; the arguments are given away.
-static Batch*
+static Bundle*
 command_of(const uint16_t port, const char* const address, const lo_message arguments)
 {
   const Peer peer = peer_of("127.0.0.1", port);
@@ -269,13 +269,13 @@ command_of(const uint16_t port, const char* const address, const lo_message argu
   char packet[512] = "";
   lo_message_serialise(arguments, address, packet, &n_bytes);
   lo_message_free(arguments);
-  Batch* const batch = read_message(&peer, packet, n_bytes);
-  ck_assert_int_eq(command_find(&batch->messages[0], &batch->messages[0].info, NULL), STATUS_OK);
-  return batch;
+  Bundle* const bundle = read_message(&peer, packet, n_bytes);
+  ck_assert_int_eq(command_find(&bundle->messages[0], &bundle->messages[0].info, NULL), STATUS_OK);
+  return bundle;
 }
 
 /// Another edit each time.
-static Batch*
+static Bundle*
 edit_of(const uint16_t port)
 {
   static uint32_t n_edits;
@@ -286,7 +286,7 @@ edit_of(const uint16_t port)
   return command_of(port, "/rack/add", arguments);
 }
 
-static Batch*
+static Bundle*
 value_of(const uint16_t port, const double gain_db)
 {
   const lo_message arguments = lo_message_new();
@@ -308,7 +308,7 @@ TEST(edits_of_one_sender_leave_room_for_those_of_others)
   ck_assert_str_eq(said.failure.text, "1024 edits already wait, 1024 of them from this sender");
   session_submit(session, edit_of(2), 0);
   ck_assert_uint_eq(session_counts(session).waiting, SESSION_MAX_WAITING / 2U + 1U);
-  Batch* const large = edit_of(1);
+  Bundle* const large = edit_of(1);
   large->n_bytes = SESSION_MAX_BYTES;
   large->peer = peer_of("127.0.0.1", 3);
   session_submit(session, large, 0);
@@ -347,7 +347,7 @@ count_sets(const bool edit_in_flight)
   Said said;
   Engine* const engine = fake_engine_new();
   Session* const session = new_session(&said, engine);
-  Batch* const value = value_of(1, -12.0);
+  Bundle* const value = value_of(1, -12.0);
   value->frame = 480;
   ck_assert_int_eq(session_ahead(session, value), AHEAD_SENT);
   value->is_sent = true;
@@ -378,27 +378,27 @@ TEST(edits_of_a_sender_in_debt_do_not_delay_others)
   static const EngineReply heard = { .status = STATUS_OK };
   Said said;
   Engine* const engine = fake_engine_new();
-  Sources* const sources = &control.intake.sources;
+  Senders* const senders = &control.intake.senders;
   control.session = new_session(&said, engine);
-  ck_assert(sources_init(sources, 1));
+  ck_assert(senders_init(senders, 1));
   for (uint16_t port = 1; port <= 3U; ++port) {
     session_submit(control.session, edit_of(port), 0);
   }
   const Peer debtor = peer_of("127.0.0.1", 2);
-  sources_charge_peer(sources, &debtor, 0, UINT64_C(1000000000));
-  const int64_t credit_ns = sources_get(sources, &debtor, 0)->credit_ns;
+  senders_charge_peer(senders, &debtor, 0, UINT64_C(1000000000));
+  const int64_t credit_ns = senders_get(senders, &debtor, 0)->credit_ns;
   dispatch_waiting(&control);
   ck_assert_uint_eq(said.n_edits, 1); // that of the first is in flight
   session_reply(control.session, &heard);
   dispatch_waiting(&control);
   ck_assert_uint_eq(said.n_edits, 2);
-  ck_assert_int_lt(sources_get(sources, &debtor, 0)->credit_ns, credit_ns); // it pays
+  ck_assert_int_lt(senders_get(senders, &debtor, 0)->credit_ns, credit_ns); // it pays
   session_reply(control.session, &heard);
   dispatch_waiting(&control);
   ck_assert_uint_eq(said.n_edits, 3);
   session_reply(control.session, &heard);
   session_free(control.session);
-  sources_clear(sources);
+  senders_clear(senders);
   fake_engine_free(engine);
 }
 
@@ -570,7 +570,7 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   Told told = { 0 };
   notify.say = note_told;
   notify.context = &told;
-  const uint32_t n = 2U * NOTIFY_BATCH + 20U;
+  const uint32_t n = 2U * NOTIFY_MAX_VALUES + 20U;
   SCOPED_RACK Rack* const before = rack_of_gains(n, NULL, -1.0);
   SCOPED_RACK Rack* const now = rack_of_gains(n, before, -2.0);
   const Peer watcher = peer_of("127.0.0.1", 1);
@@ -582,17 +582,17 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   notify_set(&notify, &maker, NOTIFY_NEWS, true);
   notify_replaced(&notify, before, now, &maker);
   notify_flush(&notify, now_ns);
-  ck_assert_uint_eq(told.n, NOTIFY_BATCH);
+  ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES);
   ck_assert_uint_eq(notify_wake_ns(&notify), now_ns + NOTIFY_INTERVAL_NS);
   notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS - 1U);
-  ck_assert_uint_eq(told.n, NOTIFY_BATCH);
+  ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES);
   notify_replaced(&notify, before, now, &maker); // the rest waits already
   for (uint32_t i = 0; notify_wake_ns(&notify) != UINT64_MAX; ++i) {
     ck_assert_uint_lt(i, 4U);
     now_ns += NOTIFY_INTERVAL_NS;
     notify_flush(&notify, now_ns);
   }
-  ck_assert_uint_eq(told.n, NOTIFY_BATCH + n); // those told before have changed once more
+  ck_assert_uint_eq(told.n, NOTIFY_MAX_VALUES + n); // those told before have changed once more
 
   // What another one has changed as well is told to both; what has gone is told to nobody.
   SCOPED_RACK Rack* const empty = rack_new();
@@ -601,7 +601,7 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   notify_replaced(&notify, before, now, &watcher);
   ck_assert_uint_eq(notify.backlog.n, n);
   notify_flush(&notify, now_ns + NOTIFY_INTERVAL_NS);
-  ck_assert_uint_eq(told.n, 2U * NOTIFY_BATCH);
+  ck_assert_uint_eq(told.n, 2U * NOTIFY_MAX_VALUES);
   notify_replaced(&notify, now, empty, NULL);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
 
@@ -613,7 +613,7 @@ TEST(a_replaced_document_is_sent_in_parts_with_each_value_once)
   now_ns += 2U * NOTIFY_INTERVAL_NS;
   notify_flush(&notify, now_ns);
   ck_assert_uint_eq(notify_wake_ns(&notify), UINT64_MAX);
-  ck_assert_uint_eq(told.n, 2U * NOTIFY_BATCH);
+  ck_assert_uint_eq(told.n, 2U * NOTIFY_MAX_VALUES);
   notify_clear(&notify);
 }
 

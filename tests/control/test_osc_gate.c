@@ -28,12 +28,12 @@ can_be_read(const uint8_t* const bytes, const size_t n_bytes)
 {
   const Peer peer = { .n_bytes = 0 };
   const Instant arrival = { NOW, 1000000000U };
-  Batch* batch = NULL;
-  const Status status = batches_read(bytes, n_bytes, &peer, &arrival, &batch);
-  while (batch) {
-    Batch* const next = batch->next;
-    batch_free(batch);
-    batch = next;
+  Bundle* bundle = NULL;
+  const Status status = bundles_read(bytes, n_bytes, &peer, &arrival, &bundle);
+  while (bundle) {
+    Bundle* const next = bundle->next;
+    bundle_free(bundle);
+    bundle = next;
   }
   return status == STATUS_OK;
 }

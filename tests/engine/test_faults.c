@@ -28,7 +28,7 @@ meet(const FaultId fault, const uint32_t n)
   static char letters[64];
   ck_assert_uint_lt(n, sizeof(letters));
   for (uint32_t i = 0; i < n; ++i) {
-    letters[i] = fault_befalls(fault) ? 'x' : '.';
+    letters[i] = fault_is_due(fault) ? 'x' : '.';
   }
   letters[n] = '\0';
   return letters;
@@ -156,7 +156,7 @@ TEST(the_program_has_faults_only_when_it_is_built_so)
     "fs.short",          "gpu.build",   "gpu.error",    "gpu.hang",     "gpu.late",
     "gpu.nomem",         "gpu.record",  "worker.crash", "worker.exit",  "worker.garbage",
     "worker.hang",       "worker.late", "worker.nan",   "worker.stop",  "worker.wrong",
-    "fault_befalls",     "faults_arm",  "gpu_faults",   "faults_begin", "__wrap_malloc",
+    "fault_is_due",      "faults_arm",  "gpu_faults",   "faults_begin", "__wrap_malloc",
     "a fault on demand",
   };
   size_t n_usual = 0;

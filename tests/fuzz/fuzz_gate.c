@@ -33,24 +33,25 @@ read_message(const Message* const message)
 }
 
 static uint32_t
-read_batches(const uint8_t* const bytes, const size_t n_bytes)
+read_bundles(const uint8_t* const bytes, const size_t n_bytes)
 {
   const Peer peer = { .n_bytes = 0 };
   const Instant arrival = { NOW, 1000000000U };
-  Batch* batch = NULL;
+  Bundle* bundle = NULL;
   uint32_t n_messages = 0;
-  fuzz_check(batches_read(bytes, n_bytes, &peer, &arrival, &batch) == STATUS_OK,
+  fuzz_check(bundles_read(bytes, n_bytes, &peer, &arrival, &bundle) == STATUS_OK,
              "what passes the gate can be read");
-  while (batch) {
-    Batch* const next = batch->next;
-    fuzz_check(batch->due_ns <= arrival.monotonic_ns + (GATE_HORIZON_S + 1U) * UINT64_C(1000000000),
+  while (bundle) {
+    Bundle* const next = bundle->next;
+    fuzz_check(bundle->due_ns <=
+                   arrival.monotonic_ns + (GATE_HORIZON_S + 1U) * UINT64_C(1000000000),
                "nothing is due beyond the horizon");
-    for (uint32_t m = 0; m < batch->n_messages; ++m) {
-      (void)read_message(&batch->messages[m]);
+    for (uint32_t m = 0; m < bundle->n_messages; ++m) {
+      (void)read_message(&bundle->messages[m]);
     }
-    n_messages += batch->n_messages;
-    batch_free(batch);
-    batch = next;
+    n_messages += bundle->n_messages;
+    bundle_free(bundle);
+    bundle = next;
   }
   return n_messages;
 }
@@ -64,7 +65,7 @@ LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
   if (reason == GATE_OK) {
     uint8_t* const padded = calloc(1, n_bytes + 8U); // as the intake hands it on
     memcpy(padded, bytes, n_bytes);
-    fuzz_check(read_batches(padded, n_bytes) == n_messages, "the gate counts messages rightly");
+    fuzz_check(read_bundles(padded, n_bytes) == n_messages, "the gate counts messages rightly");
     free(padded);
   }
   return 0;

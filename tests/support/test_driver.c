@@ -108,9 +108,9 @@ driver_await_reply(const TestDriver* const driver)
   bool is_in_flight = true;
   while (is_in_flight) {
     usleep(POLL_US);
-    pthread_mutex_lock(&engine->pointers);
+    pthread_mutex_lock(&engine->pointers_lock);
     is_in_flight = engine->flight.id != 0U;
-    pthread_mutex_unlock(&engine->pointers);
+    pthread_mutex_unlock(&engine->pointers_lock);
   }
 }
 

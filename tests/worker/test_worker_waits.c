@@ -273,10 +273,10 @@ look(Bench* const bench, const uint32_t n_looks)
     usleep(BENCH_POLL_US);
   }
   for (uint32_t n = 0; n < n_looks; ++n) {
-    pthread_mutex_lock(&bench->worker->edits);
+    pthread_mutex_lock(&bench->worker->edits_lock);
     const uint32_t before = n_waits;
     pthread_cond_signal(&bench->worker->edits_changed);
-    pthread_mutex_unlock(&bench->worker->edits);
+    pthread_mutex_unlock(&bench->worker->edits_lock);
     while (n_waits == before) {
       usleep(BENCH_POLL_US);
     }

@@ -17,7 +17,7 @@
    credit is used up.  Every second turn belongs to a fresh sender and is one message long (RFC
    8290, section 4.2, sends new flows first).
 
-   SOURCES_BYTES limits the size of all queues together.  If a packet does not fit, a packet of a
+   SENDERS_BYTES limits the size of all queues together.  If a packet does not fit, a packet of a
    sender that uses more than its share is dropped: the oldest value that a later packet for the
    same address has replaced, else the oldest packet that sets no value.  So the newest value of
    each address is dropped last, and a sender with an empty queue always finds room.  (P. McKenney,
@@ -26,8 +26,8 @@
    On this machine a sender is an address and a port.  On other machines it is an address only,
    because a program there can send from as many ports as it likes.  All [control].
 */
-#ifndef WARPRACK_CONTROL_NET_SOURCES_H
-#define WARPRACK_CONTROL_NET_SOURCES_H
+#ifndef WARPRACK_CONTROL_NET_SENDERS_H
+#define WARPRACK_CONTROL_NET_SENDERS_H
 
 #include "list.h"
 #include "message.h"
@@ -39,20 +39,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SOURCES_MAX        16384U            // known at a time: half of Linux's ephemeral ports
-#define SOURCES_BYTES      (16U << 20U)      // in all queues
-#define SOURCES_QUANTUM_NS INT64_C(100000)   // of CPU time a round: about ten messages of 10 us
-#define SOURCES_ROUND_NS   INT64_C(10000000) // longest round, if each turn has time for a message
-#define SOURCES_REPORT_NS  NS_PER_S          // between two reports of dropped packets
+#define SENDERS_MAX        16384U            // known at a time: half of Linux's ephemeral ports
+#define SENDERS_BYTES      (16U << 20U)      // in all queues
+#define SENDERS_QUANTUM_NS INT64_C(100000)   // of CPU time a round: about ten messages of 10 us
+#define SENDERS_ROUND_NS   INT64_C(10000000) // longest round, if each turn has time for a message
+#define SENDERS_REPORT_NS  NS_PER_S          // between two reports of dropped packets
 
-typedef struct Source Source;
+typedef struct Sender Sender;
 
 /// A packet in a queue.
 typedef struct Packet {
-  Link link;  ///< In the queue of its sender
-  Link spare; ///< In Source::replaced or Source::others; a value with is_newest is in neither
-  struct Packet* next_newest; ///< The next one in the same list of Sources::newest
-  Source* source;
+  ListEntry entry; ///< In the queue of its sender
+  ListEntry spare; ///< In Sender::replaced or Sender::others; a value with is_newest is in neither
+  struct Packet* next_newest; ///< The next one in the same list of Senders::newest
+  Sender* sender;
   uint64_t hash;       ///< Of the sender and of the address that it sets
   uint32_t n_of_value; ///< The first bytes, which tell which value it sets; 0: it sets no value
   bool is_newest;      ///< It sets a value, and no later packet sets the same one
@@ -62,85 +62,85 @@ typedef struct Packet {
   uint8_t bytes[]; ///< [n_bytes], then 8 zeros: liblo has been seen to read past the end
 } Packet;
 
-struct Source {
-  Link link; ///< In Sources::fresh, waiting or idle
-  Source* next_of_hash;
+struct Sender {
+  ListEntry entry; ///< In Senders::fresh, waiting or idle
+  Sender* next_of_hash;
   PeerKey key;
   Peer peer;         ///< The sender of the newest packet: on other machines ports differ
-  Batch* batches;    ///< Parsed; run before the packets in the queue
+  Bundle* bundles;   ///< Parsed; run before the packets in the queue
   int64_t credit_ns; ///< CPU time that is left to it; negative: debt
   uint64_t idle_ns;  ///< When its queue became empty
   bool is_idle;
   bool is_fresh;        ///< Its turn is one message
-  Link queue;           ///< Parcels in order of arrival
-  Link replaced;        ///< Of them, values that a later packet replaces
-  Link others;          ///< Of them, those that set no value
+  ListEntry queue;      ///< Packets in order of arrival
+  ListEntry replaced;   ///< Of them, values that a later packet replaces
+  ListEntry others;     ///< Of them, those that set no value
   size_t n_bytes;       ///< Charged to it: its queue ...
   size_t n_open_bytes;  ///< ... and, of these, the packet that is being run
   uint64_t n_dropped;   ///< Dropped packets that are not reported yet
   uint64_t reported_ns; ///< When dropped packets were reported last
 };
 
-typedef struct Sources {
-  Source* items;                    ///< [SOURCES_MAX]
+typedef struct Senders {
+  Sender* items;                    ///< [SENDERS_MAX]
   uint32_t n_items;                 ///< Items that have ever been used
-  Source* heads[2U * SOURCES_MAX];  ///< By hash of the key
-  Packet* newest[4U * SOURCES_MAX]; ///< By hash of sender and value
-  Link fresh, waiting, idle; ///< Senders; in `idle` the one that was silent for longest is first
+  Sender* heads[2U * SENDERS_MAX];  ///< By hash of the key
+  Packet* newest[4U * SENDERS_MAX]; ///< By hash of sender and value
+  ListEntry fresh, waiting, idle;   ///< In `idle` the one that was silent for longest is first
   bool is_turn_of_waiting;
   uint32_t n_active; ///< Senders that are not idle
   uint32_t longer;   ///< Index at which the last search for a sender above its share ended
   uint64_t salt;     ///< Random, so that nobody can choose ports with the same hash
-  uint32_t n_parcels;
+  uint32_t n_packets;
   size_t n_bytes;
   uint64_t dropped; ///< Packets dropped for lack of room or memory
   uint64_t crowded; ///< Of them, those without a place in the full table, or without memory
-} Sources;
+} Senders;
 
 /// False: out of memory.
-bool sources_init(Sources* sources, uint64_t salt);
+bool senders_init(Senders* senders, uint64_t salt);
 
-/// Free all packets and batches.
-void sources_clear(Sources* sources);
+/// Free all packets and bundles.
+void senders_clear(Senders* senders);
 
 /// Queue a packet; if there is no room, drop one.
 void
-sources_put(Sources* sources, const Peer* peer, uint64_t now_ns, const void* bytes, size_t n_bytes);
+senders_put(Senders* senders, const Peer* peer, uint64_t now_ns, const void* bytes, size_t n_bytes);
 
 /// The sender that a peer belongs to, added if it is new.  NULL: the table is full, and no sender
 /// in it is idle.
-Source* sources_get(Sources* sources, const Peer* peer, uint64_t now_ns);
+Sender* senders_get(Senders* senders, const Peer* peer, uint64_t now_ns);
 
-/// Queue a batch whose time has come, before its sender's packets.  Takes ownership of the batch.
-/// If the queues are full, the batch is dropped with the rest of its packet, unless is_scheduled.
-void sources_put_batch(Sources* sources, Source* source, Batch* batch, uint64_t now_ns);
+/// Queue a bundle whose time has come, before its sender's packets.  Takes ownership of the bundle.
+/// If the queues are full, the bundle is dropped with the rest of its packet, unless is_scheduled.
+void senders_put_bundle(Senders* senders, Sender* sender, Bundle* bundle, uint64_t now_ns);
 
 /// The sender to serve next; NULL: no sender has anything waiting.
-Source* sources_turn(Sources* sources);
+Sender* senders_turn(Senders* senders);
 
 /// The next packet of a sender, freed by the caller with free(); NULL when there is none.
-Packet* sources_take(Sources* sources, Source* source);
+Packet* senders_take(Senders* senders, Sender* sender);
 
 /// End a turn that took `cost_ns` of CPU time.
-void sources_charge(Sources* sources, Source* source, uint64_t now_ns, uint64_t cost_ns);
+void senders_charge(Senders* senders, Sender* sender, uint64_t now_ns, uint64_t cost_ns);
 
 /// For work that is done for a sender outside its turns: true when it has credit for the work;
 /// then, charge it for the work.
-bool sources_has_credit(Sources* sources, const Peer* peer, uint64_t now_ns);
-void sources_charge_peer(Sources* sources, const Peer* peer, uint64_t now_ns, uint64_t cost_ns);
+bool senders_has_credit(Senders* senders, const Peer* peer, uint64_t now_ns);
+void senders_charge_peer(Senders* senders, const Peer* peer, uint64_t now_ns, uint64_t cost_ns);
 
-/// CPU time of a turn now: SOURCES_QUANTUM_NS, less when many senders wait.
-int64_t sources_quantum_ns(const Sources* sources);
+/// CPU time of a turn now: SENDERS_QUANTUM_NS, less when many senders wait.
+int64_t senders_quantum_ns(const Senders* senders);
 
-/// True when any sender has a batch or a packet waiting.
-bool sources_are_waiting(const Sources* sources);
+/// True when any sender has a bundle or a packet waiting.
+bool senders_are_waiting(const Senders* senders);
 
-/// True when a sender has a batch or a packet waiting.
-bool source_is_waiting(const Source* source);
+/// True when a sender has a bundle or a packet waiting.
+bool sender_is_waiting(const Sender* sender);
 
 /// The next sender, from items[*index] on, whose dropped packets must be reported now, and their
 /// number; NULL: none.
-const Source*
-sources_report(Sources* sources, uint64_t now_ns, uint32_t* index, uint64_t* n_dropped);
+const Sender*
+senders_report(Senders* senders, uint64_t now_ns, uint32_t* index, uint64_t* n_dropped);
 
 #endif

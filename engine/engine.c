@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The engine's life: made, armed for a format, processing, disarmed.
+// The life of an engine: made, armed for a format, processing, disarmed.
 
 #include "engine.h"
 
@@ -130,7 +130,7 @@ make_ring(const Format* const format, Ring** const ring, Error* const error)
   return ring_new(&shape, ring, error);
 }
 
-/// Until a plan is there.  What follows is silent until its level is known.
+/// Fallback until there is a plan.  A following level is silent until it is known.
 static Fallback
 first_fallback(const RackFallback* const on_late)
 {
@@ -155,7 +155,7 @@ make_period(const Engine* const engine, const Format* const format, Ring* const 
   return period_new(&config, period, error);
 }
 
-/// What has begun becomes what everybody sees.
+/// Publish a started period to all threads.
 static void
 publish(Engine* const engine, const WorkerStart* const start, Period* const period)
 {
@@ -165,7 +165,7 @@ publish(Engine* const engine, const WorkerStart* const start, Period* const peri
     engine->rings[0] = start->ring; // disarm() has left none
     engine->ring = engine->is_lost ? NULL : start->ring;
     if (engine->is_lost) {
-      period_abandon(period); // while it began
+      period_abandon(period); // the worker was lost during the start
     }
     tell_period(engine, period);
     atomic_store(&engine->process_out, start->format.n_out);
@@ -176,7 +176,7 @@ publish(Engine* const engine, const WorkerStart* const start, Period* const peri
   engine->armed = true;
 }
 
-/// Let the worker begin, and the callback with it; offline without ring and period.
+/// Start the worker and the callback; offline without ring and period.
 static Status
 begin(Engine* const engine, const Format* const format, Ring* const ring, Period* const period,
       Error* const error)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The engine: one rack that runs.  Owns the ring and the callback's half (period.h); its other half
+   The engine: runs one rack.  Owns the ring and the callback's half (period.h); the other half
    (worker.h) makes the plans and runs the blocks.
 
    Threads: [main] sets up and tears down; [rt] is the audio driver's thread, in engine_run();
@@ -22,8 +22,8 @@
 
 typedef struct Engine Engine;
 
-/// Make an engine, and open its device: STATUS_NO_BACKEND in the driver's words when one was asked
-/// for and is not there.
+/// Make an engine and open its device; STATUS_NO_BACKEND with the driver's text if the requested
+/// one is not available.
 NODISCARD Status // [main]
 engine_new(const EngineConfig* config, Engine** out, Error* error);
 
@@ -31,10 +31,10 @@ engine_new(const EngineConfig* config, Engine** out, Error* error);
 void engine_free(Engine* engine);
 
 /**
-   Set the format and (re)start the worker; plans the present rack again, with initial state, when
-   the format differs from the last one.  When that fails it is an error, but where audio has run
-   before and the worker is a process: then the signal is dry, and it is tried again.  Between a
-   driver's change of format and the end of this call the gate is shut: silence. n_out 0 keeps
+   Set the format and (re)start the worker; if the format differs from the last one, plans the
+   current rack again, with initial state.  A failure is an error, unless audio has run before and
+   the worker is a process: then the dry signal plays, and the worker tries again.  Between a
+   driver's change of format and the end of this call the gate is shut: silence.  n_out 0 keeps
    EngineConfig's rule.  [main]
 */
 NODISCARD Status engine_arm(Engine* engine, double rate_hz, uint32_t block_frames, uint32_t n_in,
@@ -56,7 +56,7 @@ REALTIME void engine_process(Engine* engine, const float* const* in, float* cons
 
 // ---- edits [control] ----
 
-/// Called on the builder thread, once per edit, when it is heard or refused.
+/// Called on the builder thread, once per edit, when it plays or is rejected.
 typedef void (*EngineDone)(void* context, const EngineReply* reply);
 
 /// One change of a parameter that is not structural.
@@ -67,43 +67,42 @@ typedef struct EngineParam {
 } EngineParam;
 
 /**
-   Make `rack` the rack that is heard, at the first block that starts at or after `at_frame` (0: as
-   soon as it is ready). Non-structural values that differ are ramped from that block on.  Copies
-   the rack.
+   Play `rack` from the first block that starts at or after `at_frame` (0: as soon as it is ready).
+   Non-structural values that differ ramp from that block on.  Copies the rack.
 
    @return STATUS_LIMIT while another edit is in flight: its `done` was not called yet.
-   STATUS_NO_MEM.  Everything else arrives by `done` (may be NULL).
+   STATUS_NO_MEM.  All other errors arrive by `done` (may be NULL).
 */
 NODISCARD Status engine_edit(Engine* engine, const Rack* rack, uint64_t at_frame, EngineDone done,
                              void* context);
 
-/// The same, and wait for the reply; while no audio runs, until it is planned. [main, control]
+/// The same, and wait for the reply; without audio, until the rack is planned. [main, control]
 NODISCARD Status engine_edit_wait(Engine* engine, const Rack* rack, Error* error);
 
-/// Change n parameters at one frame (0: at the next block), all in the same block.  Unknown nodes
-/// are ignored and counted.  STATUS_LIMIT, with nothing changed, when too many messages wait.
+/// Set n parameters at one frame (0: with the next block), all in the same block.  Unknown nodes
+/// are ignored and counted.  STATUS_LIMIT, with nothing changed, if too many messages wait.
 /// [control]
 NODISCARD Status engine_set(Engine* engine, const EngineParam* params, uint32_t n,
                             uint64_t at_frame);
 
-/// A copy of the rack that is heard, for the caller to free: what to go on with when
+/// A copy of the rack that plays, which the caller frees: the document to continue with when
 /// EngineStatus::quarantined has grown.  NULL when out of memory, and in this process, where no
-/// rack is ever taken back. [any but rt]
+/// rack is ever reverted. [any but rt]
 Rack* engine_rack(Engine* engine);
 
 // ---- offline [main] ----
 
-/// Whether a device has failed: STATUS_DEVICE_LOST and its words.  What was processed since is not
-/// the rack's sound. [any]
+/// STATUS_DEVICE_LOST with its text if a device has failed.  Output since then is not the rack's.
+/// [any]
 Status engine_failure(Engine* engine, Error* error);
 
-/// Set `again` while effects ask for another pass over the whole signal; units have been
-/// initialised again.  Fails when an effect could not measure the pass.
+/// Set `again` while effects request another pass over the whole signal; units have been reset
+/// then.  Fails if an effect could not measure the pass.
 NODISCARD Status engine_finish_pass(Engine* engine, bool* again, Error* error);
 
 // ---- queries [any but rt] ----
 
-/// Frame time of the next block to be submitted, and of the monotonic time `ns` by the same clock.
+/// Frame time of the next block to be submitted, and the frame time at the monotonic time `ns`.
 uint64_t engine_frame_now(Engine* engine);
 uint64_t engine_frame_at(Engine* engine, uint64_t monotonic_ns);
 
@@ -111,7 +110,7 @@ uint64_t engine_frame_at(Engine* engine, uint64_t monotonic_ns);
 uint32_t engine_rack_latency(Engine* engine);
 uint32_t engine_latency(Engine* engine);
 
-/// Longest tail of the rack in frames, UINT64_MAX when unbounded.
+/// Longest tail of the rack in frames, UINT64_MAX if unbounded.
 uint64_t engine_tail(Engine* engine);
 
 /// Channels that the rack makes from n_in inputs.
@@ -125,33 +124,33 @@ typedef struct EngineStatus {
   uint32_t n_nodes, n_units, n_levels;
   uint64_t edits_refused;
   WorkerState worker;
-  int32_t worker_pid;        ///< Of that process; 0: there is none
-  uint64_t worker_restarts;  ///< Processes that have taken the place of one that was lost
-  uint64_t quarantined;      ///< Racks taken back because two processes in a row crashed on them
-  char worker_note[320];     ///< "" or why one was lost last, in words
-  char quarantine_note[320]; ///< "" or why a rack was taken back last
+  int32_t worker_pid;        ///< Of that process; 0: none
+  uint64_t worker_restarts;  ///< Processes that replaced a lost one
+  uint64_t quarantined;      ///< Racks reverted because two processes in a row crashed on them
+  char worker_note[320];     ///< "" or why the last worker was lost
+  char quarantine_note[320]; ///< "" or why the last rack was reverted
   double load_p50, load_p99,
       load_max; ///< Time of a block over its period, in the last 10 to 20 s (load.h)
   PeriodCounts counts;
   WorkerCounts worker_counts;
-  char backend[16];                ///< What runs the nodes: "cpu", "cuda", "cpu+opencl" …
+  char backend[16];                ///< The backends of the nodes: "cpu", "cuda", "cpu+opencl" …
   uint32_t n_gpu_nodes;            ///< Nodes on the device
-  uint32_t n_bypassed;             ///< Nodes that make NaN or Inf again and again
+  uint32_t n_bypassed;             ///< Nodes that repeatedly output NaN or Inf
   char device[256];                ///< The open GPU: name, driver, memory; "" when none is open
   double cost_us[PLACEMENT_SIDES]; ///< Of a block, predicted when AUTO chose; 0: it did not
-  char backend_note[640];          ///< "" or what the choice of backends came to, in words
-  char realtime_note[512];         ///< "" or what real-time privilege is missing
-  char late_note[512];             ///< "" or what is wrong with what plays while blocks are late
+  char backend_note[640];          ///< "" or the result of the choice of backends
+  char realtime_note[512];         ///< "" or the missing real-time privileges
+  char late_note[512];             ///< "" or problems with the fallbacks
 } EngineStatus;
 
 void engine_status(Engine* engine, EngineStatus* status);
 
-/// Counters of a port of the rack since the audio server was joined, or came back with another
-/// format; zeros for one that is not there. [any but rt]
+/// Counters of a port of the rack since the audio server was joined, or returned with another
+/// format; zeros for a port that does not exist. [any but rt]
 PeriodPort engine_port(Engine* engine, bool is_output, uint32_t channel);
 
-/// All nodes of the rack that is heard, in its order; at most `max` of them are written.  Returns
-/// how many there are.
+/// All nodes of the rack that plays, in its order; writes at most `max` of them.  Returns their
+/// number.
 uint32_t engine_places(Engine* engine, EnginePlace* places, uint32_t max);
 
 void engine_reset_load(Engine* engine);
@@ -161,7 +160,7 @@ void engine_reset_load(Engine* engine);
 void engine_fade(Engine* engine, bool to_silence);
 bool engine_is_silent(Engine* engine);
 
-/// Run `n_blocks` of quiet noise through a plan of `rack` that is never heard, and measure it (for
+/// Run `n_blocks` of quiet noise through a plan of `rack` that never plays, and measure it (for
 /// `check`). [main]
 typedef struct EnginePrediction {
   uint64_t memory_bytes;       ///< That the rack holds
@@ -170,9 +169,9 @@ typedef struct EnginePrediction {
   double block_ns_p50, block_ns_p99;
   uint32_t latency_frames, n_out;
   uint64_t tail_frames;
-  Fallbacks fallbacks;             ///< What each output would play while blocks are late
+  Fallbacks fallbacks;             ///< The fallback of each output
   char backend[16];                ///< What ran it, as in EngineStatus
-  EngineBackend gpu;               ///< Of the device that was open, CPU when none was
+  EngineBackend gpu;               ///< API of the open device, CPU if none was open
   double cost_us[PLACEMENT_SIDES]; ///< As in EngineStatus
   char device[256];                ///< As in EngineStatus
   char backend_note[640];          ///< As in EngineStatus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits on their way to the worker and back, and parameter messages.
+// Edits sent to the worker and their replies, and parameter messages.
 
 #include "engine_private.h"
 
@@ -7,8 +7,8 @@
 
 // ---- edits ----
 
-/// Keep an edit until its reply; returns its id, 0 while another one is in flight.  `stamp`: the
-/// parameter messages sent before it.
+/// Store an edit until its reply; returns its id, 0 while another one is in flight.  `stamp`:
+/// number of parameter messages sent before it.
 static uint64_t
 begin_flight(Engine* const engine, const EngineDone done, void* const context,
              uint64_t* const stamp)
@@ -24,7 +24,7 @@ begin_flight(Engine* const engine, const EngineDone done, void* const context,
   return id;
 }
 
-/// End the flight of an edit, and return it; with id 0 if another edit, or none, is in flight.
+/// Remove and return the edit in flight; its id is 0 if another edit, or none, is in flight.
 static EngineFlight
 end_flight(Engine* const engine, const uint64_t id)
 {
@@ -105,7 +105,7 @@ engine_edit_wait(Engine* const engine, const Rack* const rack, Error* const erro
 
 // ---- parameters ----
 
-/// Through the ring; false, with `status` untouched, while there is none.
+/// Send through the ring; false, with `status` untouched, if there is none.
 static bool
 send_by_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n,
              Status* const status)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What the files of the engine share: its life and the callback (engine.c), edits and parameters
-   (engine_edits.c), what it tells (engine_status.c), a worker in another process
-   (engine_supervisor.c).
+   Shared by the files of the engine: its life and the callback (engine.c), edits and parameters
+   (engine_edits.c), status (engine_status.c), a worker in another process (engine_supervisor.c).
 
    Locks, none of which an audio thread ever takes, in the order in which they may be nested:
      arming_lock    arming, disarming, and setting parameters without a ring; held long
@@ -23,7 +22,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define ENGINE_MAX_RINGS 4U // the period's: the one in use, one that it has left, one on offer
+#define ENGINE_MAX_RINGS 4U // of the period: the current one, one that it has left, one on offer
 
 /// The edit without a reply yet.
 typedef struct EngineFlight {
@@ -34,9 +33,9 @@ typedef struct EngineFlight {
 
 struct Engine {
   EngineConfig config;
-  const WorkerCalls* calls; ///< Of the one of the two that there is; they take engine_half()
-  Worker* worker;           ///< In this process; NULL: in a process of its own
-  Supervisor* supervisor;   ///< Of that process; NULL: the worker is in this one
+  const WorkerCalls* calls; ///< Calls of the worker or of the supervisor, with engine_half()
+  Worker* worker;           ///< In this process; NULL: in a separate process
+  Supervisor* supervisor;   ///< Of that process; NULL: the worker is in this process
 
   pthread_mutex_t arming_lock;
   _Atomic bool armed;
@@ -46,13 +45,13 @@ struct Engine {
   pthread_mutex_t pointers_lock;
   EngineFlight flight;
   uint64_t last_id; ///< Of an edit
-  Format format;    ///< Of the last time that it was armed
+  Format format;    ///< Of the last engine_arm()
   Ring* ring; ///< Parameters go through it; NULL while disarmed or the worker is lost, and offline
-  Ring* rings[ENGINE_MAX_RINGS]; ///< That the period has; NULL: free
-  bool is_lost;                  ///< The worker behind the last ring is gone
+  Ring* rings[ENGINE_MAX_RINGS]; ///< Rings that the period uses; NULL: free
+  bool is_lost;                  ///< The worker of the last ring is lost
   uint64_t n_sent;               ///< Parameter messages
   WorkerFacts facts;             ///< The newest
-  PeriodCounts past;             ///< Counters of periods that are over; offline, of all blocks
+  PeriodCounts past;             ///< Counters of past periods; offline, of all blocks
 
   PeriodGate gate;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
@@ -70,7 +69,7 @@ engine_half(const Engine* const engine)
 
 // ---- engine.c ----
 
-/// Keep facts, unless newer ones are there, and tell the period of the latency. [any but rt]
+/// Store facts, unless newer ones are stored, and pass the latency to the period. [any but rt]
 void engine_take_facts(Engine* engine, const WorkerFacts* facts);
 
 /// Frame time of the next block of a period.
@@ -87,7 +86,7 @@ Ring** engine_ring_place(Engine* engine);
 /// Start the worker process that the configuration names. [main]
 NODISCARD Status engine_start_supervisor(Engine* engine, const WorkerEvents* events, Error* error);
 
-/// Fill the supervisor's part of an EngineStatus. [any but rt]
+/// Fill in the supervisor's part of an EngineStatus. [any but rt]
 void engine_tell_supervisor(Engine* engine, EngineStatus* status);
 
 // ---- engine_edits.c ----

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the engine tells about itself: its clock, its latency, its status.
+// Queries of the engine: its clock, its latency, its status.
 
 #include "engine_private.h"
 
@@ -43,7 +43,7 @@ engine_frame_at(Engine* const engine, const uint64_t monotonic_ns)
   return frame;
 }
 
-// ---- what follows from the rack ----
+// ---- facts of the rack ----
 
 static WorkerFacts
 facts_of(Engine* const engine)
@@ -125,7 +125,7 @@ put_backends(EngineStatus* const status, const WorkerStatus* const worker)
            uses_gpu ? engine_backend_names[worker->gpu] : "");
 }
 
-/// What the worker says of itself.
+/// Copy the worker's status.
 static void
 put_worker(EngineStatus* const status, const WorkerStatus* const worker)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
-   A model of how the callback goes over from one block ring to another, for the model checker spin.
-   tests/models.sh looks at every interleaving of it.
+   A model of the callback's change from one block ring to another, for the model checker spin.
+   tests/models.sh checks every interleaving.
 
-   What is proved, for a supervisor that exchanges the ring EXCHANGES times, at any time, and another
-   thread that abandons and collects when it likes:
-     - the callback never looks into a ring that has been given back, nor does period_abandon()
-     - no ring is lost, and none is given back twice
-     - before the next ring is offered, the one whose worker is gone is abandoned or was taken back
-     - the callback comes to the ring that was offered last
+   Proved, for a supervisor that exchanges the ring EXCHANGES times, at any time, and another
+   thread that abandons and collects at any time:
+     - neither the callback nor period_abandon() accesses a ring after it was freed
+     - every ring is freed exactly once
+     - before the next ring is offered, the ring of the lost worker is abandoned or withdrawn
+     - the callback reaches the last offered ring
 
    | here             | C                                                            |
    |------------------|--------------------------------------------------------------|
@@ -25,7 +25,7 @@
    The model has one order of all accesses.  In the code every ring is handed over by a store or an
    exchange with release, against a load or an exchange with acquire.
 
-   Each MUTANT_ is an error of which spin must find the consequence; see tests/models.sh.
+   Each MUTANT_ is an error that spin must find; see tests/models.sh.
 */
 
 #ifndef EXCHANGES
@@ -93,13 +93,13 @@ inline take_offer()
     }
 #endif
     if
-    :: ring == NONE /* taken back */
+    :: ring == NONE /* withdrawn */
     :: else ->
 #ifdef MUTANT_LEFT_LATE
       old = present;
       present = ring;
       left = old;
-      look_into(old); /* what is in flight there */
+      look_into(old); /* for blocks in flight */
       old = NONE
 #else
       left = present;
@@ -110,8 +110,8 @@ inline take_offer()
   fi
 }
 
-/* Periods in which there is nothing to take are some only, so that whoever waits for more than the
-   callback can bring is found waiting. */
+/* The number of periods without an offer is limited, so that spin finds a thread that waits for more
+   than the callback can do. */
 proctype callback()
 {
   byte ring, n_idle;
@@ -214,7 +214,7 @@ proctype supervisor()
   :: left != NONE -> pulse()
   od;
 #endif
-  present == LAST; /* or it waits for ever */
+  present == LAST; /* otherwise it waits for ever */
   audio_stops = true;
   callback_ended;
   other_ended;

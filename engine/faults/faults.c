@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of faults: what is armed, and what is counted.
+// The table of faults: armed ones and counts.
 
 #include "engine/base/faults.h"
 
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define VARIABLE  "WARPRACK_FAULTS"
-#define MAX_NAME  64U // bytes of a node's name, with its end
+#define MAX_NAME  64U // bytes of a node's name, with the final zero
 #define AND_LATER 1U
 
 typedef enum ValueKind { NO_VALUE, NUMBER, NAME } ValueKind;
@@ -21,7 +21,7 @@ typedef enum ValueKind { NO_VALUE, NUMBER, NAME } ValueKind;
 static const struct {
   const char* name;
   ValueKind value;
-  bool lasts; // once is for ever
+  bool lasts; // lasts from its first occurrence on
 } kinds[N_FAULTS] = {
   [FAULT_ALLOC_FAIL] = { "alloc.fail", NO_VALUE, false },
   [FAULT_CLOCK_JUMP] = { "clock.jump", NUMBER, true },
@@ -46,29 +46,30 @@ static const struct {
   [FAULT_WORKER_WRONG] = { "worker.wrong", NO_VALUE, false },
 };
 
-/// What one word of a list asks for.
+/// One entry of a list.
 typedef struct Request {
   FaultId fault;
   uint64_t at;    // from 1
   uint64_t every; // 0: once
   double number;
   char name[MAX_NAME];
-  bool for_another; // process
+  bool for_another; // for the other process
 } Request;
 
 typedef struct Fault {
-  _Atomic uint64_t at; ///< 0: not armed; written last, so that the rest is there when it is seen
+  _Atomic uint64_t at; ///< 0: not armed; written last, so that a reader of it sees the other
+                       ///< members
   _Atomic uint64_t every;
   _Atomic double number;
   _Atomic uint64_t n_seen, n_failed;
-  char name[MAX_NAME]; ///< Written while it is not armed
+  char name[MAX_NAME]; ///< Written only while the fault is not armed
 } Fault;
 
 static Fault faults[N_FAULTS];
 static pthread_mutex_t arming_lock = PTHREAD_MUTEX_INITIALIZER;
 static const char* role = "server";
 
-// ---- the hooks' side ----
+// ---- hooks ----
 
 bool
 fault_is_due(const FaultId id)
@@ -118,7 +119,7 @@ skip(const char** const at, const char* const word)
   return is_there;
 }
 
-/// A whole number of at least 1.
+/// Read a whole number of at least 1.
 static bool
 read_count(const char** const at, uint64_t* const count)
 {
@@ -193,7 +194,7 @@ read_occurrence(const char** const at, Request* const request)
   return true;
 }
 
-/// One word of a list; moves behind it.
+/// Read one entry of a list, and move behind it.
 static bool
 read_request(const char** const at, Request* const request)
 {
@@ -225,7 +226,7 @@ arm(const Request* const request)
 Status
 faults_arm(const char* const list, Error* const error)
 {
-  for (uint32_t pass = 0; pass < 2U; ++pass) { // read all, then arm
+  for (uint32_t pass = 0; pass < 2U; ++pass) { // read all entries, then arm them
     for (const char* at = list; *at; at += *at == ',') {
       Request request;
       if (!read_request(&at, &request)) {
@@ -265,7 +266,7 @@ faults_print(char* const text, const size_t n_bytes)
   }
 }
 
-/// Before main(): what the environment asks for.
+/// Arm the faults of the environment variable before main().
 __attribute__((constructor)) static void
 begin(const int argc, char** const argv)
 {

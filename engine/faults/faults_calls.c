@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   Faults of the operating system.  The linker sends this program's own calls of allocators and
-   clocks here first (`--wrap`).  Calls that touch files are defined outright, so that libraries
-   that read and write files come here as well.
+   Faults of the operating system.  The linker redirects this program's calls of allocators and
+   clocks to this file (`--wrap`).  Calls on files are defined here under their own names, so that
+   calls from libraries also come here.
 */
 
 #include "engine/base/faults.h"
@@ -101,8 +101,8 @@ __wrap_clock_gettime(const clockid_t clock, struct timespec* const now)
 
 // ---- files ----
 
-/// Returns true if a fault is due for a call on this descriptor; on sockets, pipes and the like
-/// never.
+/// Returns true if a fault is due for a call on this descriptor; never on sockets, pipes and the
+/// like.
 static bool
 fails_on_file(const FaultId fault, const int fd)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
    Faults at run time.  With the environment variable WARPRACK_FAULT_SOCKET=NAME a process listens
-   on the abstract unix datagram socket NAME.PID.  Each datagram is a command, and is answered where
-   it came from:
+   on the abstract unix datagram socket NAME.PID.  Each datagram is a command; the reply goes to its
+   sender:
 
-     arm LIST     "done", or "fail" and what cannot be read
+     arm LIST     "done", or "fail" and the invalid part
      disarm       "done"
-     inherit LIST "done": workers that this process starts from now on begin with the list
-     list         a line for each fault that is armed
+     inherit LIST "done": workers that this process starts later begin with the list
+     list         a line for each armed fault
 */
 
 #include "engine/base/faults.h"
@@ -60,7 +60,7 @@ listen_main(void* const context)
     command[n] = '\0';
     carry_out(command, answer, sizeof(answer));
     if (sendto(fd, answer, strlen(answer), MSG_DONTWAIT, (struct sockaddr*)&from, n_from) < 0) {
-      continue; // who asks without a name of its own hears nothing
+      continue; // a sender without an address gets no reply
     }
   }
   return NULL;
@@ -83,13 +83,13 @@ start(const char* const name)
     return false;
   }
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before); // inherited: signals are the program's own threads'
+  pthread_sigmask(SIG_BLOCK, &all, &before); // inherited: signals go to the program's own threads
   const bool started = !pthread_create(&thread, NULL, listen_main, &fd);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return started && !pthread_detach(thread);
 }
 
-/// Before main().
+/// Start the thread before main().
 __attribute__((constructor)) static void
 begin(void)
 {

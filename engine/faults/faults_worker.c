@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A worker that crashes, hangs, is late, or goes mad.
+// A worker that crashes, hangs, is late, or writes garbage.
 
 #include "engine/base/faults.h"
 #include "engine/base/faults_worker.h"
@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/// Node of the rack that a crash waits for; RACK_UID_NONE: none.
+/// Node whose plan triggers a crash; RACK_UID_NONE: none.
 static _Atomic RackUid crash_uid;
 
 static void
 crash(void)
 {
-  signal(SIGSEGV, SIG_DFL); // whatever a sanitizer or driver would make of it
+  signal(SIGSEGV, SIG_DFL); // removes the handler of a sanitizer or driver
   raise(SIGSEGV);
 }
 
@@ -47,7 +47,7 @@ worker_faults_plan(const Rack* const rack)
   }
 }
 
-/// Whether the plan has the node that a crash waits for.
+/// True if the plan has the node that triggers a crash.
 static bool
 plays_crash(const Plan* const plan)
 {
@@ -60,7 +60,7 @@ plays_crash(const Plan* const plan)
   return false;
 }
 
-/// Random words in all that is shared (xorshift, Marsaglia 2003), for ever.
+/// Write random words to all shared memory (xorshift, Marsaglia 2003), for ever.
 static void
 write_garbage(const Ring* const ring)
 {

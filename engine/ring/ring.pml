@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
-   A model of ring.c for the model checker spin: blocks through the ring, and how either side sleeps
-   and is woken.  tests/models.sh looks at every interleaving of it.
+   A model of ring.c for the model checker spin: blocks through the ring, and the sleeping and
+   waking of both sides. tests/models.sh checks every interleaving.
 
-   What is proved, for a callback that at each of PERIODS periods waits for its block or does not,
-   a worker that never stops, and two calls of ring_wake() at any time:
-     - the worker finds in a slot the block that it takes, and nobody writes to the slot meanwhile
+   Proved, for a callback that at each of PERIODS periods waits for its block or does not, a worker
+   that never stops, and two calls of ring_wake() at any time:
+     - the worker finds in a slot the block that it takes, and no thread writes to the slot
+       meanwhile
      - a block that the callback takes as finished has its own output
-     - no wake-up is lost: nobody sleeps while there is something to wake for.  All sleeps are
-       without end here; the naps and time limits of the code are not needed for this
-   and with -DMAD, a worker whose `finished` holds anything, twice, and which needs no waking:
-     - the callback's own idea of it stays between its last one and what it has submitted
+     - no wake-up is lost: no thread sleeps while there is work for it.  All sleeps are unlimited
+       here; the proof does not need the naps and time limits of the code and with -DMAD, a worker
+       whose `finished` holds anything, twice, and which needs no waking:
+     - the callback's copy of it stays between its previous value and the number of submitted
+       blocks
      - a block that the callback takes as finished still has its own output
 
    | here                | ring.c                                                    |
@@ -33,7 +35,7 @@
    `asleep`, and `rung`.  The rest is published by them (release, acquire), but for the store of 0 to
    `asleep`: seen late it costs a futex call too many.
 
-   Each MUTANT_ is an error of which spin must find the consequence; see tests/models.sh.
+   Each MUTANT_ is an error that spin must find; see tests/models.sh.
 */
 
 #ifndef SLOTS
@@ -51,7 +53,7 @@ byte consumer_rung, producer_rung;
 bool consumer_asleep, producer_asleep;
 byte input[SLOTS] = NONE, output[SLOTS] = NONE, result[SLOTS];
 
-/* The kernel: who sleeps. */
+/* The kernel: the sides that sleep. */
 bool consumer_sleeps, producer_sleeps;
 
 /* For the monitor. */
@@ -91,7 +93,7 @@ inline look_at_finished()
 #ifdef MUTANT_NO_RANGE_CHECK
   :: true -> seen = read
 #else
-  :: read < seen || read > next /* a fault, counted */
+  :: read < seen || read > next /* invalid, counted as a fault */
   :: else -> seen = read
 #endif
   fi;
@@ -177,7 +179,7 @@ proctype producer()
 #ifndef MAD
       :: wait_for(before)
 #endif
-      :: look_at_finished() /* late, if it is not there */
+      :: look_at_finished() /* late if it is not finished */
       fi;
       if
       :: seen <= before
@@ -217,7 +219,7 @@ inline give_back()
   output[AT(taken)] = NONE;
   output[AT(taken)] = row;
 #ifndef MAD
-  assert(input[AT(taken)] == taken); /* nobody has written to it meanwhile */
+  assert(input[AT(taken)] == taken); /* unchanged since the submission */
 #endif
   taken++;
   result[AT(taken - 1)] = taken;
@@ -315,8 +317,8 @@ proctype mad()
 }
 #endif
 
-/* Nobody can do anything any more: everything must be done.  Then the worker's thread is stopped,
-   and must hear that, too. */
+/* No thread can continue: all work must be done.  Then the worker's thread is stopped, and must
+   notice that. */
 proctype monitor()
 {
   timeout;

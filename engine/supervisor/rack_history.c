@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Documents that are heard, were heard, wait, or are banned.
+// The racks that play, played before, wait, or are banned.
 
 #include "rack_history.h"
 
@@ -103,7 +103,7 @@ rack_history_refuse(RackHistory* const history, const char* const why)
   }
 }
 
-/// A free place, or the one whose time ends first.
+/// A free entry for a ban, or the one that expires first.
 static RackHistoryBan*
 place_for_ban(RackHistory* const history)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The documents that the supervisor keeps: a new worker gets them, so that nothing is lost with the
-   old one.
+   The documents that the supervisor stores and sends to each new worker, so that no edit is lost
+   with the old one.
 
        pending ──heard──▶ heard ──▶ before
           └──refused──▶ gone  └──quarantined──▶ banned, for a while
 
-   One edit is pending at a time.  Values that are set meanwhile are written into the playing rack
-   and into the pending one.  No threads: the supervisor's lock guards it.
+   One edit is pending at a time.  Values that are set meanwhile are stored in the playing rack and in
+   the pending one.  No threads: the supervisor's lock guards it.
 */
 #ifndef WARPRACK_ENGINE_SUPERVISOR_RACK_HISTORY_H
 #define WARPRACK_ENGINE_SUPERVISOR_RACK_HISTORY_H
@@ -31,7 +31,7 @@ typedef struct RackHistoryEdit {
   uint64_t at_frame;
   Rack* rack;
   EditLosses losses;
-  Error refusal; ///< STATUS_OK: it is to be tried
+  Error refusal; ///< STATUS_OK: not rejected
 } RackHistoryEdit;
 
 typedef struct RackHistoryBan {
@@ -47,28 +47,28 @@ typedef struct RackHistory {
   RackHistoryBan banned[RACK_HISTORY_MAX_BANNED];
 } RackHistory;
 
-/// With the empty rack as what is heard.
+/// Initialise with the empty rack as the one that plays.
 NODISCARD Status rack_history_init(RackHistory* history);
 void rack_history_clear(RackHistory* history);
 
-/// Take up an edit; `rack` is copied.  An edit of a banned rack is pending as refused.
+/// Store an edit; `rack` is copied.  An edit with a banned rack is stored as refused.
 /// STATUS_LIMIT while another edit is pending, STATUS_NO_MEM.
 NODISCARD Status rack_history_add(RackHistory* history, uint64_t id, const Rack* rack,
                                   uint64_t at_frame, uint64_t now_ns);
 
-/// Write values into the documents.  What no document knows is left out.
+/// Store values in the documents; values for unknown nodes are ignored.
 void rack_history_note(RackHistory* history, const ParamMessage* messages, uint32_t n);
 
-/// The pending edit is heard.
+/// The pending edit plays now.
 void rack_history_pending_heard(RackHistory* history);
 
-/// The pending edit leaves.
+/// Remove the pending edit.
 void rack_history_drop_pending(RackHistory* history);
 
-/// Refuse the pending edit, if there is one that is not refused yet.
+/// Refuse the pending edit, if there is one and it is not yet refused.
 void rack_history_refuse(RackHistory* history, const char* why);
 
-/// Take back what is heard: the rack before it is heard again, or the empty one; it is banned until
+/// Revert the playing rack to the one before it, or to the empty one, and ban it until
 /// RACK_HISTORY_BAN_NS from now.  False when out of memory: then nothing has changed.
 bool rack_history_quarantine(RackHistory* history, const char* why, uint64_t now_ns);
 

@@ -33,12 +33,12 @@
 
 typedef struct Supervisor Supervisor;
 
-/// The progress of the ring that is served, and of the callback, as the supervisor sees it.
+/// The progress of the served ring and of the callback, as seen by the supervisor.
 typedef struct SupervisorPulse {
-  uint64_t blocks;      ///< That the callback has processed
+  uint64_t blocks;      ///< Blocks that the callback has processed
   uint64_t dry;         ///< Of these, played dry
-  uint64_t n_submitted; ///< To the ring, as its region says
-  uint64_t n_finished;  ///< By the worker, as the region says
+  uint64_t n_submitted; ///< To the ring, from its region
+  uint64_t n_finished;  ///< By the worker, from the region
   uint64_t faults;      ///< Of the ring
 } SupervisorPulse;
 
@@ -48,18 +48,19 @@ typedef struct SupervisorPulse {
 */
 typedef struct SupervisorHost {
   void* context;
-  /// Between these two, nobody sends parameters and no period comes or goes.
+  /// Between hold() and release(), no parameter is sent and no period starts or ends.
   void (*hold)(void* context);
   void (*release)(void* context);
-  /// Let the callback go over to `ring`, which is taken, and parameters through it, with
-  /// `messages` as the first ones.  False, and nothing is taken, when there is no period. [held]
+  /// Offer `ring` to the callback and send parameters through it, `messages` first.  Takes
+  /// ownership; returns false, and takes nothing, if there is no period. [held]
   bool (*offer)(void* context, Ring* ring, const ParamMessage* messages, uint32_t n);
-  /// The ring of WorkerCalls::arm has a worker: who was lost until now is not behind it. [held]
+  /// The ring of WorkerCalls::arm has a worker: workers lost before this call were other ones.
+  /// [held]
   void (*given)(void* context);
-  /// The worker behind the ring is gone, or there is none: the callback plays dry, parameters go by
+  /// The ring's worker is lost, or there is none: the callback plays dry, parameters go through
   /// WorkerCalls::set. [held]
   void (*lost)(void* context);
-  /// How the ring does that is served; false when none is. [any]
+  /// The progress of the served ring; false if none is served. [any]
   bool (*pulse)(void* context, SupervisorPulse* pulse);
   uint64_t (*frame_now)(void* context);
 } SupervisorHost;
@@ -67,10 +68,10 @@ typedef struct SupervisorHost {
 typedef struct SupervisorStatus {
   WorkerState state; ///< Never WORKER_IN_PROCESS
   int64_t pid;       ///< 0 when there is none
-  uint64_t n_starts; ///< Workers that took over from one that was lost or exchanged
+  uint64_t n_starts; ///< Workers that replaced a lost or exchanged one
   uint64_t n_quarantined;
-  char note[SUPERVISOR_NOTE_BYTES];       ///< What was last the matter, "" when nothing was
-  char quarantine[SUPERVISOR_NOTE_BYTES]; ///< Why the last rack was put there
+  char note[SUPERVISOR_NOTE_BYTES];       ///< The last problem, "" for none
+  char quarantine[SUPERVISOR_NOTE_BYTES]; ///< Why the last rack was put into quarantine
 } SupervisorStatus;
 
 extern const WorkerCalls supervisor_calls; ///< For a Supervisor
@@ -78,16 +79,15 @@ extern const WorkerCalls supervisor_calls; ///< For a Supervisor
 /**
    Start a worker and wait until it is ready.  The program is EngineConfig::worker_argv.
 
-   @return What the worker says when it cannot be: STATUS_NO_BACKEND in the driver's words when one
-   was asked for and is not there; STATUS_FILE when there is no such program, STATUS_WORKER when it
-   ends.  [main]
+   @return The worker's error: STATUS_NO_BACKEND with the driver's text if the requested backend is
+   not available; STATUS_FILE if there is no such program, STATUS_WORKER if it ends.  [main]
 */
 NODISCARD Status supervisor_new(const EngineConfig* config, const WorkerEvents* events,
                                 const SupervisorHost* host, Supervisor** out, Error* error);
 
 void supervisor_status(Supervisor* supervisor, SupervisorStatus* status); // [any but rt]
 
-/// A copy of the rack that is heard; NULL when out of memory. [any but rt]
+/// A copy of the rack that plays; NULL when out of memory. [any but rt]
 Rack* supervisor_rack(Supervisor* supervisor);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One worker process: its start and end, and what it is told.
+// One worker process: its start and end, and the messages to it.
 
 #include "supervisor_private.h"
 
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END_LIMIT_MS 1000 // for a worker that is asked to end: a device is closed
+#define END_LIMIT_MS 1000 // for a worker to end by itself: it closes its device
 #define FIRST_MISSED 64U
-#define ASK_NS       NS_PER_S // between two questions to an idle worker
+#define ASK_NS       NS_PER_S // between two queries to an idle worker
 
 static void
 tell(Child* const child, const WireMessage* const message)
@@ -49,7 +49,7 @@ send_config(Child* const child, const Supervisor* const supervisor, Error* const
   return STATUS_OK;
 }
 
-/// Start the program with one end of a socket pair, and keep the other.
+/// Start the program with one end of a socket pair, and keep the other end.
 static Status
 start_process(Child* const child, const EngineConfig* const config, Error* const error)
 {
@@ -95,7 +95,7 @@ child_free(Child* const child, const bool asked)
   if (!child) {
     return;
   }
-  wire_free(child->wire); // a worker that reads its end of file ends
+  wire_free(child->wire); // a worker that reads end-of-file ends
   if (child->process) {
     struct pollfd end = { process_fd(child->process), POLLIN, 0 };
     char reason[PROCESS_REASON_BYTES];
@@ -110,7 +110,7 @@ child_free(Child* const child, const bool asked)
   free(child);
 }
 
-// ---- what it is told ----
+// ---- messages to it ----
 
 void
 child_set_state(Child* const child, const ChildState state)
@@ -171,7 +171,7 @@ child_arm(Child* const child, const Supervisor* const supervisor, Ring* const ri
           const uint64_t first_frame)
 {
   const Wanted* const wanted = &supervisor->wanted;
-  child_reload(child, &supervisor->history); // it had no plan that could have taken the values
+  child_reload(child, &supervisor->history); // it had no plan to which the values could apply
   tell(child, &(WireMessage){ .kind = WIRE_ARM,
                               .arm = { .format = wanted->format,
                                        .first_frame = first_frame,
@@ -183,7 +183,7 @@ child_arm(Child* const child, const Supervisor* const supervisor, Ring* const ri
   child_set_state(child, CHILD_ARMING);
 }
 
-/// By the socket, in messages of a size that it takes.
+/// Send values through the socket, in messages of a size that it accepts.
 static void
 send_values(Child* const child, const ParamMessage* const messages, const uint32_t n)
 {
@@ -229,7 +229,7 @@ child_disarm(Child* const child)
   }
 }
 
-/// Keep a value, in the place of an older one of the same parameter.
+/// Store a value, replacing an older one of the same parameter.
 static bool
 keep_value(Child* const child, const ParamMessage* const message)
 {
@@ -257,7 +257,7 @@ void
 child_set(Child* const child, const ParamMessage* const messages, const uint32_t n)
 {
   if (child->state == CHILD_STARTING || child->state == CHILD_SERVING) {
-    return; // the rack that it will be given has them; they go by the ring
+    return; // the rack that it will receive contains them; later ones go through the ring
   }
   if (child->state == CHILD_IDLE && child->has_plan) {
     send_values(child, messages, n);

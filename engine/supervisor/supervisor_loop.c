@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  The link: the thread that starts worker processes and ends them.  One round: wait for something to
-  happen, hear what the children say and look how they do, go on with what is wanted.
+  The supervisor thread: starts worker processes and ends them.  One round: wait for an event, read
+  the messages of the children and check their health, then continue towards the wanted state.
 */
 
 #include "supervisor_private.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_MS 20  // between looks at a child
+#define LOOK_MS 20  // between checks of a child
 #define REST_MS 100 // while there is none
 
 // ---- waiting ----
@@ -38,7 +38,7 @@ wait_for_news(const Supervisor* const supervisor)
   n = add_child(supervisor->next, fds, n);
   (void)poll(fds, n, n > 1U ? LOOK_MS : REST_MS);
   uint64_t count = 0;
-  (void)!read(supervisor->wake, &count, sizeof(count)); // nothing to read is as good
+  (void)!read(supervisor->wake, &count, sizeof(count)); // an empty read is no error
 }
 
 // ---- a child takes over ----
@@ -54,7 +54,7 @@ note_start(Supervisor* const supervisor)
   pthread_cond_broadcast(&supervisor->changed);
 }
 
-/// The next worker is the worker; returns the one before, for child_free(). [lock held]
+/// Make the next worker the current one; returns the old one, for child_free(). [lock held]
 static Child*
 exchange(Supervisor* const supervisor)
 {
@@ -72,8 +72,8 @@ exchange(Supervisor* const supervisor)
   return left;
 }
 
-/// The next one takes over when it is idle and as far as it can come: ready for all that is wanted
-/// but sound.  In one piece, or the worker might be armed meanwhile.
+/// The next worker takes over when it is idle and fully prepared except for audio.  Under one
+/// lock, since the worker might be armed meanwhile.
 static bool
 take_over_idle(Supervisor* const supervisor)
 {
@@ -93,7 +93,8 @@ take_over_idle(Supervisor* const supervisor)
   return is_ready;
 }
 
-/// Give its ring to the callback; the first that goes through it is what the worker has missed.
+/// Give the child's ring to the callback; its first messages are the values that the worker has
+/// missed.
 static bool
 serve(Supervisor* const supervisor, Child* const child)
 {
@@ -117,13 +118,13 @@ serve(Supervisor* const supervisor, Child* const child)
     child->ring = ring;
     child_set_state(child, CHILD_ARMED);
   } else if (is_wanted) {
-    ring_free(ring); // disarmed meanwhile
+    ring_free(ring); // the engine was disarmed meanwhile
   }
   supervisor_unlock(supervisor);
   return is_served;
 }
 
-/// Its ring is ready: let it be heard.
+/// The child's ring is ready: let it play.
 static void
 take_over_armed(Supervisor* const supervisor, Child* const child)
 {
@@ -146,10 +147,9 @@ take_over_armed(Supervisor* const supervisor, Child* const child)
   child_free(left, true);
 }
 
-// ---- going on ----
+// ---- next steps ----
 
-/// Disarm it when it has been armed for what is not wanted any more, with a ring of the supervisor
-/// thread's.
+/// Disarm a child that the supervisor armed for a format that is no longer wanted.
 static void
 drop_old_format(Supervisor* const supervisor, Child* const child)
 {
@@ -199,7 +199,7 @@ arm(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   ring_free(ring);
 }
 
-/// Give it the rack, unless that is about to be another one.
+/// Send the child the rack, unless it is about to change.
 static void
 load(Supervisor* const supervisor, Child* const child)
 {
@@ -223,7 +223,7 @@ go_on(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   }
 }
 
-/// Whether it is time for another process beside the worker.
+/// True if it is time to start another process beside the worker.
 static bool
 exchange_is_due(Supervisor* const supervisor, const uint64_t now_ns)
 {
@@ -235,7 +235,7 @@ exchange_is_due(Supervisor* const supervisor, const uint64_t now_ns)
   return needs_one && now_ns >= supervisor->exchange.at_ns;
 }
 
-/// Start the next worker when it is time.
+/// Start the next worker when it is due.
 static void
 start_next(Supervisor* const supervisor, const uint64_t now_ns)
 {
@@ -264,7 +264,7 @@ start_next(Supervisor* const supervisor, const uint64_t now_ns)
   supervisor_unlock(supervisor);
 }
 
-/// Answer the pending edit if it is refused by now; else give it to the worker.
+/// Answer the pending edit if it is refused; else send it to the worker.
 static void
 attend_edit(Supervisor* const supervisor)
 {
@@ -296,7 +296,7 @@ attend(Supervisor* const supervisor, Child* const child, const uint64_t now_ns)
   if (!child) {
     return;
   }
-  (void)!wire_flush(child->wire, &error); // that it is gone is heard
+  (void)!wire_flush(child->wire, &error); // the end of the socket is detected on reading
   if (supervisor_hear(supervisor, child, &cause) && supervisor_watch(supervisor, child, &cause)) {
     go_on(supervisor, child, now_ns);
   } else {
@@ -313,7 +313,7 @@ quits(Supervisor* const supervisor)
   return quits;
 }
 
-/// The engine stops: the pending edit is answered.
+/// The engine stops: answer the pending edit.
 static void
 end_all(Supervisor* const supervisor)
 {

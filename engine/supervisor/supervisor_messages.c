@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What children say.  The wire has checked each message by itself; here it must fit the state that
-// the child is in, and what it was asked.
+// Handles messages of children.  The wire has checked each message by itself; here it must fit the
+// child's state and the request.
 
 #include "supervisor_private.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGES_A_ROUND 64U    // of one child: it can send without end
+#define MESSAGES_A_ROUND 64U    // of one child, which can send without end
 #define MAX_NEW_PLANS    65536U // from one message to the next
 #define END_WAIT_MS      500    // after its socket has closed
 
@@ -25,13 +25,13 @@ has_possible_latency(const Supervisor* const supervisor, const WorkerFacts* cons
   return facts->rack_latency_frames <= LATENCY_LIMIT_SECONDS * supervisor->wanted.format.rate_hz;
 }
 
-/// Keep facts, unless newer ones have come.
+/// Store facts, unless newer ones have arrived.
 static bool
 take_facts(Supervisor* const supervisor, Child* const child, const WorkerFacts* const facts,
            Cause* const cause)
 {
   supervisor_lock(supervisor);
-  // Until it is armed, they may be of the format before.
+  // Until the child is armed, the facts may refer to the previous format.
   const bool can_be = child->state <= CHILD_ARMING || has_possible_latency(supervisor, facts);
   const bool is_new = facts->serial >= child->facts.serial;
   const bool is_far = is_new && facts->serial - child->facts.serial > MAX_NEW_PLANS;
@@ -45,7 +45,7 @@ take_facts(Supervisor* const supervisor, Child* const child, const WorkerFacts* 
   return can_be || supervisor_is_lost(cause, "reported an invalid latency", false);
 }
 
-/// The child's facts as the engine gets them: numbered over all children. [lock held]
+/// The child's facts for the engine: numbered over all children. [lock held]
 static WorkerFacts
 number_facts(Supervisor* const supervisor, const Child* const child)
 {
@@ -64,7 +64,7 @@ supervisor_publish(Supervisor* const supervisor, const Child* const child)
   supervisor->events.changed(supervisor->events.context, &facts);
 }
 
-// ---- one kind each ----
+// ---- one function per kind ----
 
 static bool
 hear_ready(Supervisor* const supervisor, Child* const child, const WorkerStatus* const status,
@@ -96,7 +96,7 @@ hear_failed(Supervisor* const supervisor, const Error* const error, Cause* const
   return supervisor_is_lost(cause, error->text, false);
 }
 
-/// The pending edit is heard or refused.  [lock held]
+/// The pending edit plays or is refused. [lock held]
 static void
 settle_edit(Supervisor* const supervisor, Child* const child, const bool is_heard)
 {
@@ -154,7 +154,7 @@ hear_reply(Supervisor* const supervisor, Child* const child, const WireReply* co
   return true;
 }
 
-/// It cannot be armed.  [lock held]
+/// Arming has failed: postpone it. [lock held]
 static void
 put_off_arming(Supervisor* const supervisor, Child* const child, const Error* const error)
 {
@@ -165,8 +165,8 @@ put_off_arming(Supervisor* const supervisor, Child* const child, const Error* co
            error->text);
 }
 
-/// Armed with a ring of the engine's, or not. Returns whether the engine believes so wrongly. [lock
-/// held]
+/// Handle the reply to an ARM on the engine's own ring.  Returns true if the engine must be told
+/// that it is not armed after all. [lock held]
 static bool
 answer_arm(Supervisor* const supervisor, Child* const child, const Error* const error)
 {
@@ -194,7 +194,7 @@ hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* co
     return false;
   }
   supervisor->host.hold(supervisor->host.context);
-  supervisor_lock(supervisor); // who has just asked still holds it
+  supervisor_lock(supervisor); // the caller of arm() may still hold the lock
   const bool was_asked = child->n_arms_out != 0U;
   child->n_arms_out -= was_asked;
   child->has_plan |= !message->error.status;
@@ -205,7 +205,7 @@ hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* co
     child_set_state(child, CHILD_IDLE);
   }
   if (!can_be) {
-    // It stays as it is until it is lost, below.
+    // The state stays until the child is lost, below.
   } else if (is_newest && !child->ring) {
     if (answer_arm(supervisor, child, &message->error)) {
       supervisor->host.lost(supervisor->host.context);
@@ -226,7 +226,7 @@ hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* co
   if (!can_be) {
     return supervisor_is_lost(cause, "reported an invalid latency", false);
   }
-  // Beside a worker that plays, one that cannot is of no use.
+  // A next worker that cannot play is useless beside one that plays.
   const bool is_useless = message->error.status && supervisor->worker && child == supervisor->next;
   return !is_useless || supervisor_is_lost(cause, message->error.text, false);
 }
@@ -234,7 +234,7 @@ hear_armed(Supervisor* const supervisor, Child* const child, const WireArmed* co
 static bool
 hear_disarmed(Supervisor* const supervisor, Child* const child, Cause* const cause)
 {
-  supervisor_lock(supervisor); // who has just asked still holds it
+  supervisor_lock(supervisor); // the caller of arm() may still hold the lock
   const bool was_asked = child->n_disarms_out != 0U;
   child->n_disarms_out -= was_asked;
   supervisor_unlock(supervisor);
@@ -316,7 +316,7 @@ hear_message(Supervisor* const supervisor, Child* const child, const WireMessage
 
 // ---- the end ----
 
-/// True when the process has ended; then why.
+/// True if the process has ended, with the reason.
 static bool
 has_ended(const Child* const child, Cause* const cause)
 {
@@ -330,7 +330,7 @@ has_ended(const Child* const child, Cause* const cause)
   return true;
 }
 
-/// Nothing comes or goes any more: mostly because the process ends at this moment.
+/// Handle a closed socket: mostly the process is just ending.
 static bool
 hear_end(const Child* const child, const Error* const error, Cause* const cause)
 {
@@ -340,7 +340,7 @@ hear_end(const Child* const child, const Error* const error, Cause* const cause)
   }
   if (!has_ended(child, cause)) {
     supervisor_is_lost(cause, error->text, false);
-    cause->from_outside = error->status == STATUS_NO_MEM; // ours
+    cause->from_outside = error->status == STATUS_NO_MEM; // an error of this process
   }
   return false;
 }

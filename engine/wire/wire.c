@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One end of the socket between server and worker: frames out through a queue, frames in piece by
-// piece.
+// One end of the socket between server and worker: frames leave through a queue and arrive in
+// pieces.
 
 #include "wire_private.h"
 
@@ -16,10 +16,10 @@ typedef struct Header {
   uint32_t kind, bytes;
 } Header;
 
-/// A message on its way out.
+/// A message to send.
 typedef struct Frame {
   struct Frame* next;
-  int fd; ///< Goes with the first byte; -1: none (any more)
+  int fd; ///< Sent with the first byte; -1: none, or already sent
   size_t n_bytes, n_sent;
   unsigned char bytes[];
 } Frame;
@@ -28,17 +28,17 @@ struct Wire {
   int socket;
   WireSide side;
 
-  pthread_mutex_t lock; // of what goes out
+  pthread_mutex_t lock; // guards the sending side
   Frame* first;
   Frame* last;
-  size_t n_queued; // memory of the frames
+  size_t n_queued; // memory of the frames in the queue
 
-  Header header; // of what comes in
+  Header header; // of the frame that arrives
   uint32_t n_header;
-  unsigned char* body; // [header.bytes], NULL while the header is not whole
+  unsigned char* body; // [header.bytes], NULL until the header is complete
   uint32_t n_body;
-  int fd;       // That came with the header, -1: none
-  Error broken; // Why nothing is received any more
+  int fd;       // Received with the header, -1: none
+  Error broken; // The error that ended receiving
 };
 
 Status
@@ -107,7 +107,7 @@ wire_fd(const Wire* const wire)
   return wire->socket;
 }
 
-// ---- out ----
+// ---- sending ----
 
 static Status
 frame_new(const WireMessage* const message, Frame** const out, Error* const error)
@@ -131,7 +131,7 @@ frame_new(const WireMessage* const message, Frame** const out, Error* const erro
   }
   free(body);
   if (message->kind == WIRE_ARM) {
-    frame->fd = fcntl(message->arm.ring_fd, F_DUPFD_CLOEXEC, 0); // it may have to wait
+    frame->fd = fcntl(message->arm.ring_fd, F_DUPFD_CLOEXEC, 0); // the frame may have to wait
     if (frame->fd < 0) {
       free(frame);
       return error_set(error, errno == EMFILE ? STATUS_LIMIT : STATUS_BAD_ARG,
@@ -167,7 +167,7 @@ send_frame(const Wire* const wire, const Frame* const frame)
   return n;
 }
 
-/// As much as the socket takes; with the lock.
+/// Send as much as the socket takes.  The caller holds the lock.
 static Status
 flush(Wire* const wire, Error* const error)
 {
@@ -245,10 +245,10 @@ wire_queued(Wire* const wire)
   return n;
 }
 
-// ---- in ----
+// ---- receiving ----
 
-/// Take descriptors that came: the header of a frame to the worker may bring one.  The others are
-/// closed.
+/// Take received descriptors: the header of a frame to the worker may bring one.  Close the
+/// others.
 static Status
 take_descriptors(Wire* const wire, struct msghdr* const message, const bool is_header)
 {
@@ -270,7 +270,7 @@ take_descriptors(Wire* const wire, struct msghdr* const message, const bool is_h
                  : error_set(&wire->broken, STATUS_BAD_ARG, "an unexpected file descriptor");
 }
 
-/// Read up to n bytes; *n_read is 0 when nothing is there.
+/// Read up to n bytes; *n_read is 0 if none are available.
 static Status
 read_some(Wire* const wire, void* const to, const size_t n, const bool is_header,
           uint32_t* const n_read)
@@ -302,7 +302,7 @@ read_some(Wire* const wire, void* const to, const size_t n, const bool is_header
   return take_descriptors(wire, &message, is_header);
 }
 
-/// Check a whole header, and make room for its body.
+/// Check a complete header, and allocate its body.
 static Status
 begin_body(Wire* const wire)
 {
@@ -317,12 +317,12 @@ begin_body(Wire* const wire)
                      wire_kind_name(wire->header.kind), wire->header.bytes, max_bytes);
   }
   wire->n_body = 0;
-  wire->body = malloc(wire->header.bytes + 1U); // never of no size
+  wire->body = malloc(wire->header.bytes + 1U); // the size is never 0
   return wire->body ? STATUS_OK
                     : error_set(&wire->broken, STATUS_NO_MEM, "no memory for a message");
 }
 
-/// Read on; *is_whole once the frame is.
+/// Continue to read; *is_whole: the frame is complete.
 static Status
 read_frame(Wire* const wire, bool* const is_whole)
 {
@@ -352,7 +352,7 @@ take_message(Wire* const wire, WireMessage* const message)
   const Status status = wire_decode(wire->side, wire->header.kind, wire->body, wire->header.bytes,
                                     wire->fd, message, &wire->broken);
   if (!status) {
-    wire->fd = -1; // the message's now
+    wire->fd = -1; // the message owns the descriptor
   }
   free(wire->body);
   wire->body = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages as bytes: their kinds, encoding and decoding.
+// Encoding and decoding of messages, and the table of their kinds.
 
 #include "wire_private.h"
 
@@ -8,7 +8,7 @@
 
 // ---- kinds ----
 
-/// Bounds of bodies, roughly: none is far from what its kind can need.
+/// Rough bounds of bodies: each is close to the largest body of its kind.
 #define STATUS_BYTES (512U + (uint32_t)sizeof(WorkerStatus) + FX_MAX_CHANNELS * 16U)
 #define TEXT_BYTES   (WIRE_TEXT_BYTES + 128U)
 #define PLACES_BYTES (4U + RACK_MAX_NODES * PLACE_BYTES)
@@ -16,7 +16,7 @@
 
 static const struct {
   const char* name;
-  WireSide side; ///< That receives it
+  WireSide side; ///< The side that receives it
   uint32_t max_bytes;
 } kinds[WIRE_N_KINDS] = {
   [WIRE_CONFIG] = { "CONFIG", WIRE_WORKER, WIRE_MAX_BYTES },
@@ -95,7 +95,7 @@ code_message(Coder* const coder, WireMessage* const message)
   case WIRE_DISARM:
   case WIRE_RESET_LOAD:
   case WIRE_DISARMED:
-    break; // nothing but their kind
+    break; // they have no body
   default:
     coder_fail(coder, STATUS_BAD_ARG, "no such kind");
     break;
@@ -115,7 +115,7 @@ wire_encode(const WireMessage* const message, unsigned char** const body, uint32
 {
   const bool is_known = message->kind < WIRE_N_KINDS;
   Coder coder = { .writes = true, .max = is_known ? kinds[message->kind].max_bytes : 0U };
-  WireMessage copy = *message; // its texts are made printable
+  WireMessage copy = *message; // the copy's texts become printable
   code_message(&coder, &copy);
   if (coder.error.status) {
     free(coder.out);
@@ -159,7 +159,7 @@ wire_decode(const WireSide side, const uint32_t kind, const unsigned char* const
 void
 wire_message_clear(WireMessage* const message)
 {
-  switch (message->kind) { // what was received is the message's own
+  switch (message->kind) { // free the members of a received message
   case WIRE_CONFIG:
     rack_free((Rack*)message->config.rack);
     break;

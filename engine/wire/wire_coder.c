@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Fields of messages as bytes, in both directions.
+// Encodes and decodes single fields of messages.
 
 #include "wire_private.h"
 
@@ -113,7 +113,7 @@ coder_double(Coder* const coder, double* const value, const double min, const do
 
 // ---- texts ----
 
-/// Length and bytes; `text` is terminated, and empty after a failure.
+/// Code the length and the bytes; `text` is terminated, and empty after a failure.
 static void
 counted_bytes(Coder* const coder, char* const text, const size_t n_bytes, const char* const name)
 {

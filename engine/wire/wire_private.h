@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   What the wire's own files share: wire.c (sockets, queue), wire_codec.c (messages),
+   Shared by the files of the wire: wire.c (sockets, queue), wire_codec.c (messages),
    wire_to_worker.c and wire_to_server.c (their structs), wire_coder.c (fields).
 
-   A Coder goes through the fields of a message in one order, and either writes them or reads them:
-   one function for each struct does both, and checks the same ranges on either side.  After the
-   first failure it does nothing more, and its error says what was wrong.
+   A Coder visits the fields of a message in one order, and either writes or reads them: one
+   function for each struct does both, and checks the same ranges in both directions.  After the
+   first failure the coder does nothing more; its error has the reason.
 */
 #ifndef WARPRACK_ENGINE_WIRE_WIRE_PRIVATE_H
 #define WARPRACK_ENGINE_WIRE_WIRE_PRIVATE_H
@@ -21,35 +21,35 @@ typedef struct Coder {
   unsigned char* out; ///< Writing: [room], grows
   const unsigned char* in;
   uint32_t at;    ///< Bytes written or read
-  uint32_t bytes; ///< Writing: room in `out`.  Reading: bytes in `in`
-  uint32_t max;   ///< Writing: bytes that the message may have
+  uint32_t bytes; ///< Writing: size of `out`.  Reading: size of `in`
+  uint32_t max;   ///< Writing: limit of the message's bytes
   Error error;
 } Coder;
 
-/// Note a failure, unless there is one already.
+/// Record a failure, unless one is recorded.
 void coder_fail(Coder* coder, Status status, const char* format, ...) PRINTF_LIKE(3, 4);
 
-/// n bytes; false when they are not there or do not fit.
+/// Code n bytes.  Returns false if fewer are left or they do not fit.
 bool coder_bytes(Coder* coder, void* bytes, size_t n);
 
-/// Bytes that are left to be read.
+/// Number of bytes left to read.
 uint32_t coder_left(const Coder* coder);
 
-// Fields.  `name` is for messages.
+// Fields.  Error texts use `name`.
 void coder_u32(Coder* coder, uint32_t* value, uint32_t min, uint32_t max, const char* name);
 void coder_u64(Coder* coder, uint64_t* value);
 void coder_bool(Coder* coder, bool* value, const char* name);
 void coder_double(Coder* coder, double* value, double min, double max, const char* name);
 
-/// A text for people, in text[n_bytes].  Written: what is not UTF-8, and control characters, become
+/// A printable text, in text[n_bytes].  On writing, invalid UTF-8 and control characters become
 /// "?".
 void coder_text(Coder* coder, char* text, size_t n_bytes, const char* name);
 
-/// A text that may hold any bytes but zeros, and not be empty.
+/// A text of any bytes except zeros, not empty.
 void coder_path(Coder* coder, char* path, size_t n_bytes, const char* name);
 
-/// Reading: zeroed memory for n elements of `bytes` each and one more, for the caller to free, when
-/// n times `at_least` bytes are still to come.  NULL after a failure.
+/// Reading: allocate n + 1 zeroed elements of `bytes` each, for the caller to free, if n *
+/// at_least bytes are left to read.  NULL after a failure.
 void* coder_array(Coder* coder, uint32_t n, size_t bytes, uint32_t at_least);
 
 // ---- structs ----
@@ -67,10 +67,10 @@ void wire_code_places(Coder* coder, WirePlaces* places);
 
 // ---- kinds ----
 
-/// Largest body of a kind that `side` receives; false for any other kind.
+/// Get the largest body of a kind that `side` receives; false for any other kind.
 bool wire_kind_bytes(WireSide side, uint32_t kind, uint32_t* max_bytes);
 
-/// The kind in words.
+/// The name of a kind.
 const char* wire_kind_name(uint32_t kind);
 
 #endif

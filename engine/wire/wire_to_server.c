@@ -78,7 +78,7 @@ wire_code_status(Coder* const coder, WorkerStatus* const status)
   coder_text(coder, status->realtime_note, sizeof(status->realtime_note), "real-time note");
 }
 
-/// A Status and its reason in text[n_bytes].
+/// A Status, and its reason in text[n_bytes].
 static void
 code_outcome(Coder* const coder, Status* const status, char* const text, const size_t n_bytes)
 {

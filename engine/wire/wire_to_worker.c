@@ -13,7 +13,7 @@
 
 #define WIRE_VERSION 5U
 
-/// The uids in the order of the nodes, then the document.
+/// Write the uids in the order of the nodes, then the document.
 static void
 write_rack(Coder* const coder, const Rack* const rack)
 {
@@ -90,7 +90,8 @@ code_rack(Coder* const coder, const Rack** const rack)
   }
 }
 
-/// What both sides must have in common: documents name effects, messages count their parameters.
+/// Hash of the effect table, which must be equal on both sides: documents name effects, messages
+/// count their parameters.
 static uint32_t
 identity(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   The player: runs the plan that is heard, block after block, and changes to the next plan between
-   two blocks.
+   The player: runs the active plan, block after block, and changes to the next plan between two
+   blocks.
 
    Plans change hands without locks, by three atomics:
 
@@ -35,7 +35,7 @@ typedef struct WaitingMessage {
 
 /// A block that was begun.
 typedef struct BegunBlock {
-  const PlanStage* last; ///< Stage that is still at work, NULL when all have ended
+  const PlanStage* last; ///< Stage that still runs, NULL if all have ended
   uint64_t began_ns;
   uint64_t frame;
   uint32_t n_frames;
@@ -64,7 +64,7 @@ typedef struct Player {
 NODISCARD Status // [main]
 player_init(Player* player, Error* error);
 
-/// Free what the player holds, its plans included. [main]
+/// Free all that the player owns, including its plans. [main]
 void player_clear(Player* player);
 
 /**
@@ -90,15 +90,15 @@ REALTIME bool player_can_end(const Player* player);
 */
 REALTIME bool player_end(Player* player);
 
-/// Begin a block and end it: for those that have one at a time. [player]
+/// Begin a block and end it, for callers with one block at a time. [player]
 REALTIME bool player_run(Player* player, Ring* messages, uint64_t frame, uint32_t n_frames,
                          float* const* in, float* const* out);
 
 /// Between blocks: take an offered plan at once, if its time has come. [player]
 REALTIME void player_idle(Player* player);
 
-/// Apply all messages in the ring now, whatever their frames: the clock that they were meant for
-/// ends. [main, player stopped]
+/// Apply all messages in the ring now, regardless of their frames: their frame clock ends. [main,
+/// player stopped]
 void player_drain(Player* player, Ring* messages);
 
 /// Apply one message between blocks. [main, player stopped]
@@ -107,10 +107,10 @@ void player_apply(Player* player, const ParamMessage* message);
 /// Hand over a plan. [builder]
 void player_offer(Player* player, Plan* plan);
 
-/// True once the offered plan is heard. [builder]
+/// True once the offered plan is active. [builder]
 bool player_has_taken(Player* player);
 
-/// The plan that was left, to be freed, or NULL. [builder]
+/// The plan that the player has left, to be freed, or NULL. [builder]
 Plan* player_collect(Player* player);
 
 #endif

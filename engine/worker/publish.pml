@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
-   A model of how plans change hands, for the model checker spin: offered by the builder, taken by
-   the player between two blocks, retired, collected and freed by the builder; while queries look at
-   the plan that is shown, and the main thread disarms, arms and at the end frees the worker.
-   tests/models.sh looks at every interleaving of it.
+   A model of the exchange of plans, for the model checker spin: the builder offers a plan, the
+   player takes it between two blocks and retires the old one, the builder collects and frees that;
+   queries read the shown plan, and the main thread disarms, arms and finally frees the worker.
+   tests/models.sh checks every interleaving.
 
-   What is proved, for PLANS edits and one disarming and arming at any time:
-     - no plan is freed while the player runs it, a device is at work in it, or a query looks at it
-     - every plan is freed, and once: none is lost in the exchange, nor at the end
+   Proved, for PLANS edits and one disarming and arming at any time:
+     - no plan is freed while the player runs it, a device works in it, or a query reads it
+     - every plan is freed exactly once
      - when the builder goes on, the player's plan, and since when it is heard, are the new ones
-     - nobody waits for ever
+     - no thread waits for ever
 
    | here            | C                                                             |
    |-----------------|---------------------------------------------------------------|
@@ -30,19 +30,19 @@
    The model has one order of all accesses.  In player.c, what comes before `offered` is stored is
    published by it: with release, against the other side's acquire, in either direction.
 
-   Each MUTANT_ is an error of which spin must find the consequence; see tests/models.sh.
+   Each MUTANT_ is an error that spin must find; see tests/models.sh.
 */
 
 #ifndef PLANS
 #define PLANS 3
 #endif
 #define NONE 0           /* plans are numbered from 1 */
-#define LAST (PLANS + 2) /* the first one, the edits', the one of another format */
+#define LAST (PLANS + 2) /* the first plan, those of the edits, that of another format */
 
 /* The player's. */
 byte offered, retired, plan, heard_frame;
 bool hurry;
-byte begun[2]; /* plan of whose last stage a device is at work, oldest first */
+byte begun[2]; /* plan in whose last stage a device works, oldest first */
 byte n_begun;
 
 /* The worker's. */
@@ -51,7 +51,7 @@ bool planning_lock, status_lock; /* locked */
 bool has_worker, player_stops, worker_ended, builder_stops, builder_ended;
 bool all_done, query_ended;
 
-/* Bookkeeping of the proof. */
+/* State of the proof. */
 bool is_freed[LAST + 1];
 
 inline lock(mutex)
@@ -99,7 +99,7 @@ inline take_offer()
   taken = offered;
   if
   :: taken == NONE
-  :: taken != NONE && !hurry /* its frame has not come */
+  :: taken != NONE && !hurry /* before its frame */
   :: taken != NONE ->
 #ifndef MUTANT_NOT_SETTLED
     settle(0);
@@ -137,8 +137,8 @@ inline begin_block()
   take_offer();
   look_into(plan);
   if
-  :: begun[n_begun] = plan /* on a device, which is still at work */
-  :: true                  /* all of it is done */
+  :: begun[n_begun] = plan /* a device still works in it */
+  :: true                  /* its work is finished */
   fi;
   n_begun++
 }

@@ -38,7 +38,7 @@ typedef struct Serve {
 
 // ---- to the server [main, builder] ----
 
-/// The first reason counts.  The main thread wakes up and ends.
+/// End the worker; the first reason counts.  Wakes the main thread.
 static void
 give_up(Serve* const serve, const Error* const reason)
 {
@@ -75,7 +75,7 @@ tell_places(Serve* const serve)
   free(places);
 }
 
-/// A message with the worker's status as it is now.  Of two, the newer one arrives last.
+/// Send a message with the current status.  Under a lock, so that the newer of two arrives last.
 static void
 tell_status_as(Serve* const serve, const WireKind kind)
 {
@@ -87,7 +87,7 @@ tell_status_as(Serve* const serve, const WireKind kind)
   pthread_mutex_unlock(&serve->status_lock);
 }
 
-/// STATUS, unless nothing in it is new.
+/// Send STATUS if something in it has changed.
 static void
 tell_news(Serve* const serve)
 {
@@ -101,8 +101,8 @@ tell_news(Serve* const serve)
   }
 }
 
-/// Where its nodes are, and all that counts: before the message after which the server may be
-/// asked.
+/// Send the places of the nodes and the counters, before the message after which the server may be
+/// queried.
 static void
 tell_plan(Serve* const serve)
 {
@@ -145,7 +145,7 @@ refuse(Error* const error, const char* const what)
   return error_set(error, STATUS_BAD_ARG, "%s out of turn", what);
 }
 
-/// Make the worker.  What the server is told when it fails is in `error`.
+/// Make the worker.  On failure `error` has the text for the server.
 static Status
 configure(Serve* const serve, Error* const error)
 {
@@ -263,7 +263,7 @@ carry_out(Serve* const serve, const WireMessage* const message, Error* const err
 
 // ---- the loop [main] ----
 
-/// Wait for a message, but no longer than the next STATUS is due; then there may be none.
+/// Wait for a message, at most until the next STATUS is due; then there may be none.
 static Status
 next_message(const Serve* const serve, WireMessage* const message, Error* const error)
 {
@@ -298,7 +298,7 @@ serve_messages(Serve* const serve, Error* const error)
   return status;
 }
 
-/// The first message.
+/// Receive the first message.
 static Status
 receive_config(Serve* const serve, Error* const error)
 {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server that others can reach is reached from its own machine as well, by 127.0.0.1 and by its address.
+"""A server that other machines can reach also answers on its own machine, at 127.0.0.1 and at its address.
 
     bind.py PROGRAM
 
 If another program uses the port on 127.0.0.1, the server reports how clients reach it.
 
-Addresses of one's own need a network namespace; the test is skipped where there is none.
+The addresses need a network namespace; without one the test is skipped.
 """
 
 from common import *
@@ -83,7 +83,7 @@ def expect_all_addresses(port):
 
 
 def expect_answers_from(port, family, addresses):
-    """Each answer comes from the address that the client has sent to: a client with a connected socket receives no other ones."""
+    """The sender of each answer is the address that the client has sent to: a connected socket receives no others."""
     for own in addresses:
         for asked in addresses:
             with socket.socket(family, socket.SOCK_DGRAM) as client:
@@ -132,7 +132,8 @@ with scratch(), Server("--io", "dummy", "--osc-bind", ADDRESS, "--osc-allow", "1
         expect(ask("send", "--host", host, "-p", port, "/rack/get"), 0, "add vol gain gain=-6dB")
         expect(ask("status", "--host", host, "-p", port, "state"), 0, "state  running")
     expect(ask("send", "-p", port, "/node/vol/gain", "-3"), 0, "/done")
-    server.osc.do("/server/notify", 1)  # news leave by the socket that the subscriber asked
+    # The server answers from the socket that received the subscription.
+    server.osc.do("/server/notify", 1)
     expect(ask("send", "--host", ADDRESS, "-p", port, "/node/vol/gain", "-9"), 0, "/done")
     assert server.osc.receive() == ("/node/vol/gain", [-9.0])
     assert server.status()["osc_withheld"] == 0

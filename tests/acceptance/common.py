@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the acceptance tests share: the program, its files, and OSC packets of their own making.
+"""Shared by the acceptance tests: the program, its files, and an OSC encoder of their own.
 
 Every test is run by the suite as `python3 test.py PROGRAM`; exit code 0 passed, 1 failed, 77 skipped.
 """
@@ -34,7 +34,7 @@ FAULTS_PROGRAM = os.path.join(os.path.dirname(PROGRAM), "tests", "warprack_fault
 
 
 def need(*programs):
-    """Skip the test where a program is missing."""
+    """Skip the test if a program is missing."""
     for name in programs:
         if not shutil.which(name):
             print(f"skipped: no {name}")
@@ -42,7 +42,7 @@ def need(*programs):
 
 
 def is_sanitized():
-    """Whether the program was built with AddressSanitizer, which keeps what is freed, locks no memory and takes its time."""
+    """True if the program was built with AddressSanitizer, which keeps freed memory, locks no memory and is slow."""
     with open(PROGRAM, "rb") as program:
         return b"__asan_init" in program.read()
 
@@ -52,12 +52,12 @@ def db(x):
 
 
 def write_wav(path, rate, samples):
-    """samples: [frames] or [frames][channels], written as 32-bit float."""
+    """Write samples, [frames] or [frames][channels], as 32-bit float."""
     wavfile.write(path, rate, np.asarray(samples, dtype=np.float32))
 
 
 def read_wav(path):
-    """Float samples, [frames][channels]."""
+    """Read float samples, [frames][channels]."""
     rate, samples = wavfile.read(path)
     samples = samples.reshape(len(samples), -1)
     if samples.dtype.kind == "i":
@@ -73,7 +73,7 @@ def render(rack, source, target, *options):
 
 @contextlib.contextmanager
 def scratch():
-    """A folder that goes away; the current folder meanwhile."""
+    """A temporary folder, which is the current folder meanwhile."""
     with tempfile.TemporaryDirectory(prefix="warprack-") as folder:
         before = os.getcwd()
         os.chdir(folder)
@@ -83,11 +83,11 @@ def scratch():
             os.chdir(before)
 
 
-# ---- a network of one's own ----
+# ---- a private network ----
 
 
 def enter_namespace(spaces="-rn"):
-    """Start the test again in a user namespace and others of its own, by default one of the network; False where there are none."""
+    """Restart the test in its own user namespace and others, by default one of the network; False if there are none."""
     if os.environ.get("WARPRACK_NAMESPACE") == "yes":
         return True
     if subprocess.run(["unshare", spaces, "true"], capture_output=True, check=False).returncode:
@@ -96,7 +96,7 @@ def enter_namespace(spaces="-rn"):
 
 
 def add_address(device, address):
-    """To a device of this namespace, and up it goes."""
+    """Add an address to a device of this namespace, and activate the device."""
     SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP = 0x8916, 0x8914, 1
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         place = struct.pack("16sHH4s8x", device.encode(), socket.AF_INET, 0, socket.inet_aton(address))
@@ -105,14 +105,14 @@ def add_address(device, address):
 
 
 def add_address6(device, address):
-    """The same with an IPv6 address; the device is up already."""
+    """Add an IPv6 address; the device is already active."""
     SIOCSIFADDR = 0x8916
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as any_socket:
         place = struct.pack("16sIi", socket.inet_pton(socket.AF_INET6, address), 128, socket.if_nametoindex(device))
         fcntl.ioctl(any_socket, SIOCSIFADDR, place)
 
 
-# ---- OSC 1.0, coded here so that the program's own coding is not its judge ----
+# ---- OSC 1.0, encoded here so that the program's encoder does not test itself ----
 
 
 def osc_string(text):
@@ -139,7 +139,7 @@ def ntp(unix_time):
 
 
 def osc_bundle(messages, at=None):
-    """At a Unix time, or immediately."""
+    """A time tag for a Unix time, or immediately."""
     data = b"#bundle\0" + struct.pack(">Q", 1 if at is None else ntp(at))
     for message in messages:
         data += struct.pack(">i", len(message)) + message
@@ -172,7 +172,8 @@ class Osc:
 
     def __init__(self, port):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        # Not the server's address: while it starts, its port may be given to the client, who would hear its own questions.
+        # Not the server's address: while the server starts, the kernel may give its port to the client, which would
+        # receive its own messages.
         self.socket.bind(("127.0.0.2", 0))
         self.socket.connect(("127.0.0.1", port))
         self.n_syncs = 0
@@ -198,7 +199,7 @@ class Osc:
         return values
 
     def sync(self):
-        """Wait until everything sent before is heard."""
+        """Wait until everything sent before has been processed."""
         self.n_syncs += 1
         self.send(osc_message("/server/sync", self.n_syncs))
         while self.receive() != ("/server/synced", [self.n_syncs]):
@@ -240,7 +241,7 @@ class Server:
         return dict(zip(values[0::2], values[1::2]))
 
     def wait_until_wet(self, limit_s=10.0):
-        """Until half a second has passed without a dry block."""
+        """Wait until half a second has passed without a dry block."""
         deadline = time.monotonic() + limit_s
         dry, since = -1, time.monotonic()
         while time.monotonic() - since < 0.5:
@@ -274,7 +275,7 @@ class Server:
 
 
 class FaultyServer(Server):
-    """The build with faults on demand (engine/base/faults.h), which can be armed at any time in either of its processes."""
+    """The build with faults on demand (engine/base/faults.h); they can be armed at any time in both of its processes."""
 
     def __init__(self, *arguments, env=None):
         self.name = f"warprack-test-{os.getpid()}"
@@ -288,7 +289,7 @@ class FaultyServer(Server):
             return asking.recv(65536).decode()
 
     def arm(self, faults, pid=None):
-        """In a process, by default in the present worker, whose number it returns."""
+        """Arm faults in a process, by default in the current worker; returns its process id."""
         pid = pid or self.worker()
         answer = self.command(pid, f"arm {faults}")
         assert answer == "done", answer
@@ -300,7 +301,7 @@ class FaultyServer(Server):
         return {words[0].split("@")[0]: int(words[4]) for words in lines}[name]
 
     def worker(self, other_than=0, limit_s=10.0):
-        """The process that runs the effects, once it does."""
+        """The worker process, once there is one."""
         deadline = time.monotonic() + limit_s
         while True:
             status = self.status()
@@ -311,7 +312,7 @@ class FaultyServer(Server):
 
 
 def holdings(pid):
-    """What a process holds: file descriptors, threads, mapped shared memory, kB of memory; and its dead children."""
+    """The resources of a process: file descriptors, threads, mapped shared memory, kB of memory; and its dead children."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         status = dict(line.split(":", 1) for line in file)
     with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
@@ -327,7 +328,8 @@ def holdings(pid):
 
 
 class Jackd:
-    """A dummy JACK server of one's own, under the same name at every run: see tests/support/jackd.h.  A test that has several numbers them."""
+    """A private dummy JACK server, with the same name in every run: see tests/support/jackd.h. A test with several
+    servers numbers them."""
 
     def __init__(self, rate=48000, period=64, number=""):
         test = os.path.splitext(os.path.basename(sys.argv[0]))[0]
@@ -338,7 +340,7 @@ class Jackd:
 
     def launch(self):
         """Start it without waiting."""
-        # Every client locks the server's memory, 50 kB for each port that there could be: 2,048 would take it 30 ms.
+        # Every client locks the server's memory, 50 kB for each possible port: 2,048 ports would take it 30 ms.
         command = ["jackd", "-r", "-p", "128", "-n", self.name, "-d", "dummy"]
         command += ["-r", str(self.rate), "-p", str(self.period)]
         self.log = tempfile.TemporaryFile(mode="w+")
@@ -358,7 +360,7 @@ class Jackd:
             time.sleep(0.02)
 
     def listens(self):
-        """Whether it accepts clients, seen without being one."""
+        """True if the server accepts clients; opens no client."""
         with open("/proc/net/unix", encoding="utf-8") as sockets:
             return any(f"/jack_{self.name}_" in line for line in sockets)
 
@@ -368,14 +370,14 @@ class Jackd:
         )
 
     def wait_for(self, port, there=True):
-        """Until a port is there, or is not."""
+        """Wait until a port exists, or is gone."""
         deadline = time.monotonic() + 10.0
         while (port in self.ports()) != there:
             assert time.monotonic() < deadline, f"{'no ' if there else ''}port {port}"
             time.sleep(0.02)
 
     def ports(self, *options):
-        """Lines of jack_lsp, which a server that has no time turns away now and then."""
+        """Lines of jack_lsp, which a busy server rejects now and then."""
         deadline = time.monotonic() + 10.0
         while (listed := self.run("jack_lsp", *options)).returncode:
             assert time.monotonic() < deadline, listed.stderr
@@ -410,26 +412,28 @@ class Jackd:
 
 
 class Marks:
-    """Stretches of a live server's recording in which something is done to its sound, with a steady one on either side.
+    """Stretches of a live server's recording during an action, with a steady signal before and after.
 
-    Around each the largest second difference may be ALLOWED times that of the louder of the steady signals before and after.
-    What happened while the machine stalled, so that a block was late, is not judged.
+    Around each the largest second difference may be ALLOWED times that of the louder of the steady signals before and
+    after.  Stretches with a late block, because the machine stalled, are not checked.
     """
 
     ALLOWED = 1.5
-    SETTLED = 0.4  # seconds after an edit by which fades, and the filters' own answers to them, are over
+    # Seconds after an edit until fades, and the filters' responses to them, have ended.
+    SETTLED = 0.4
 
     def __init__(self, server, rate, block):
         self.server, self.rate, self.block = server, rate, block
         self.marks = []  # (name, first frame, last frame, blocks that were late meanwhile)
 
     def frame_now(self):
-        """Frames that the driver has processed, which is how far the recording is."""
+        """Frames that the driver has processed, which is the length of the recording."""
         return self.server.status()["blocks"] * self.block
 
     @contextlib.contextmanager
     def mark(self, name):
-        late = self.server.status()["late"]  # from here on: echoes of a block that was left out are heard for a while
+        # From here on: after a dropped block its echoes are audible for a while.
+        late = self.server.status()["late"]
         time.sleep(self.SETTLED)
         begin = self.frame_now()
         yield
@@ -442,7 +446,7 @@ class Marks:
         return sum(not late for *_, late in self.marks)
 
     def check_machine(self):
-        """While the server still plays: where fewer than a quarter can be judged, is the machine alone to blame?"""
+        """While the server still plays: if fewer than a quarter can be checked, is the machine the cause?"""
         self.enough = self.n_judged() >= len(self.marks) / 4
         n_late = 0
         for _ in range(0 if self.enough else 10):  # the same stretches without any edit
@@ -452,7 +456,7 @@ class Marks:
         self.is_stalled = n_late >= 5
 
     def exit_code(self, out, latency):
-        """Judge; 77 where the machine lets too few be judged."""
+        """Check all; 77 if too few can be checked."""
         _, failed = self.judge(out, latency)
         if not failed and self.is_stalled:
             print("skipped: on this machine blocks are late without any edit, too")
@@ -460,7 +464,7 @@ class Marks:
         return int(failed > 0 or not self.enough)
 
     def judge(self, out, latency):
-        """Print all; returns how many were judged, and how many clicked."""
+        """Print all; returns the number of checked stretches and of clicks."""
         failed = judged = 0
         window = int(0.2 * self.rate)
         for name, begin, end, late in self.marks:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every counter, event and news moves when its fault is injected; every address answers, every exit code is returned.
+"""Every counter, event and news item changes when its fault is injected; every address answers, every exit code
+occurs.
 
     counters.py PROGRAM
 
-Runs the program as its users do, injects one fault after the other, and waits until what belongs to it has moved: the calls of
-`sees` are the table.  A key, an event, an address, a code that is in none of them fails the test, and so does a counter of
-faults that moves while there is none.  The test runs in a user namespace of its own, with addresses of strangers on its loopback.
+Runs the program as its users do, injects one fault after the other, and waits until its counters have changed: the
+calls of `sees` are the table.  A key, event, address or code that is in none of them fails the test, and so does a
+fault counter that changes without a fault.  The test runs in its own user namespace, with addresses of other machines
+on its loopback.
 """
 
 import concurrent.futures
@@ -22,7 +24,7 @@ RATE = 48000
 FRIEND, STRANGER = "192.0.2.1", "198.51.100.1"
 ANOTHER_MACHINE = "203.0.113.7"  # allowed by --osc-allow, but no address of this machine
 
-# What does not move here, and where it is seen instead.
+# Keys that do not change here, with the test that covers each.
 ELSEWHERE = {
     ("key", "version"): "two versions are not at hand",
     ("key", "values_lost"): "thousands of values must wait behind one edit: see control/session.c",
@@ -35,7 +37,7 @@ ELSEWHERE = {
 
 
 def write_faulty_input(path):
-    """Two seconds of quiet, then what no sound card should send, twice a second."""
+    """Two seconds of silence, then invalid samples twice a second."""
     samples = np.zeros((60 * RATE, 2), np.float32)
     for at in range(2 * RATE, len(samples), RATE // 2):
         samples[at, 0] = np.nan
@@ -73,7 +75,7 @@ def edit(live):
 
 
 def ask_everything(live):
-    """Each address once, and again, so that what they change is as it was."""
+    """Each address once, then again to restore the values."""
     osc = live.osc
     for address, *arguments in [
         ("/rack/clear",), ("/rack/add", "n", "gain", "gain", -3.0), ("/rack/connect", "in", "n"), ("/rack/connect", "n", "out"),
@@ -92,11 +94,11 @@ def ask_everything(live):
 
 
 def spoil(live, key, put):
-    """Write into the memory of the worker, between its writing and the callback's reading, until a counter has moved."""
+    """Write into the worker's memory, between its write and the callback's read, until a counter has changed."""
     before, deadline = live.status()[key], time.monotonic() + PATIENCE_S
     while live.status()[key] == before and time.monotonic() < deadline:
         live.worker()
-        with contextlib.suppress(FileNotFoundError, ValueError):  # it is being replaced
+        with contextlib.suppress(FileNotFoundError, ValueError):  # the worker is being replaced
             ring = Ring(live.process.pid)
             for _ in range(100):
                 put(ring)
@@ -235,7 +237,7 @@ def meet_strangers(live):
 
 
 def second_run(has_namespace):
-    """Packets; in one process, with another format, and with nobody who reads the output."""
+    """Packets; in one process, with another format, and without a reader of the output."""
     with open("kept.rack", "w", encoding="utf-8") as file:
         file.write("chain x: gain -3dB\n")
     arguments = ["--io", "auto", "--in-process", "--no-realtime", "--rate", "44100", "--block", "512", "--depth", "2"]
@@ -267,7 +269,7 @@ def second_run(has_namespace):
 
 
 class Loop:
-    """A run that is killed again and again as soon as it plays; the last one plays on."""
+    """A run that is repeatedly killed as soon as it plays; the last one continues."""
 
     ARGUMENTS = ("--io", "dummy", "--state", "loop", "x: gain -3dB")
 
@@ -291,14 +293,14 @@ class Loop:
         differs("two starts have not lived", self.first, self.live.status(), "starts muted")
 
     def end(self):
-        """It is not muted any more after 20 s."""
+        """The output is no longer muted after 20 s."""
         time.sleep(max(0.0, 20.0 - self.live.status()["uptime_s"]))
         self.live.said("the run has lived for 20 s", "state.note")
         self.live.stop()
 
 
 def unread_run():
-    """Nobody takes what is printed on stdout."""
+    """Stdout has no reader."""
     reader, writer = os.pipe()
     os.close(reader)
     port = str(free_port())
@@ -323,7 +325,7 @@ def unread_run():
 
 
 def jack_run():
-    """A real server that stops, dies and comes back, and a client library that does what it should not (odd_jack.c)."""
+    """A real server that stops, dies and returns, and a client library that misbehaves (odd_jack.c)."""
     with Jackd(RATE, 256) as jack:
         env = {**jack.env, "LD_PRELOAD": ODD_JACK, "ODD_JACK": os.path.abspath(".")}
         with Live("--io", "jack", "--no-connect", "--name", "rack", "gain 12dB", env=env) as live:
@@ -364,7 +366,8 @@ OF_GPUS = {"key": OF_FAILURE[0] + " cost_cpu_us cost_gpu_us", "event": "backend.
 
 
 def forget_costs():
-    """Of what was kept by earlier runs in $XDG_CACHE_HOME, kernels may stay: the first run compiles them, which takes a minute."""
+    """Of the files of earlier runs in $XDG_CACHE_HOME, kernels may stay: the first run compiles them, which takes a
+    minute."""
     folder = os.path.join(os.environ["XDG_CACHE_HOME"], "warprack")
     for name in os.listdir(folder) if os.path.isdir(folder) else []:
         with open(os.path.join(folder, name), "rb") as file:
@@ -431,7 +434,7 @@ def main():
     need("jackd", "jack_lsp", "jack_freewheel")
     with scratch():
         with concurrent.futures.ThreadPoolExecutor() as beside:
-            gpu = beside.submit(gpu_run)  # computes, while the others wait most of the time
+            gpu = beside.submit(gpu_run)  # computes, while the others mostly wait
             loop = Loop()
             statuses = [first_run(has_namespace), second_run(has_namespace), jack_run()]
             gpu.result()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OSC edits while a sine plays: every command is answered, nothing clicks, a bundle lands in one block.
+"""OSC edits while a sine plays: every command is answered, nothing clicks, a bundle takes effect in one block.
 
-The live server plays a sine and records its output, in real time on the dummy driver.  (tests/engine/test_engine.c does the same on
-a clock of its own.)  See Marks for what is judged.
+The live server plays a sine and records its output, in real time on the dummy driver.  (tests/engine/test_engine.c
+does the same on a simulated clock.)  Marks defines the check.
 """
 
 from common import *

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One sender, 200 or 2,000 flood the OSC port at full speed: another one's commands are acknowledged as quickly as ever.
+"""One sender, 200 or 2,000 flood the OSC port at full speed: commands of another client are acknowledged as quickly
+as without a flood.
 
     flood.py PROGRAM [COMMANDS]
 
-Before, between and during floods another client sets a parameter and pings, 500 times a second, and the times until its
-/done are compared.  The sound goes on meanwhile: blocks that are late are counted, and shown beside those of the quiet runs.
-Then one sender sends 50,000 single values a second, and all of them are served.
+Before, between and during floods another client sets a parameter and pings, 500 times a second, and the times until
+its /done are compared.  Audio continues meanwhile: late blocks are counted and printed beside those of the quiet
+runs.  Then one sender sends 50,000 single values a second, and all of them are served.
 """
 
 import resource
@@ -13,13 +14,15 @@ import resource
 from common import *
 
 N = int(sys.argv[2]) if len(sys.argv) > 2 else 300
-# Milliseconds that the slowest of 100 commands may take longer; beside 2,000 each comes from a new port, and is heard at all.
-LIMITS_MS = {1: 50.0, 200: 200.0, 2000: None}  # 200 senders and those whom they flood share two processors
+# Limit for the extra milliseconds of the slowest of 100 commands; beside 2,000 senders each command comes from a new
+# port, and only its answer counts.
+LIMITS_MS = {1: 50.0, 200: 200.0, 2000: None}
 KINDS = {1: ("ping", "status", "value", "noise"), 200: ("ping", "noise"), 2000: ("value", "noise")}
 LOAD = os.environ["WARPRACK_OSC_LOAD"]
-SECONDS = 60  # at most: a flood is ended when the commands are done
+SECONDS = 60  # at most: a flood ends with the commands
 RATE, PACE_S, SERVED = 50000, 3, 0.99
-BUSY = 0.5  # a part of the time without a processor above which the machine is judged, and not the program
+# A fraction of time without a processor, above which the result says nothing about the program.
+BUSY = 0.5
 
 
 def pairs(line):
@@ -28,7 +31,7 @@ def pairs(line):
 
 
 def control_waits_s(server):
-    """For how long the thread that serves packets has waited for a processor, which is no fault of the program."""
+    """Time for which the thread that serves packets has waited for a processor; the program does not cause it."""
     for task in os.listdir(f"/proc/{server.process.pid}/task"):
         folder = f"/proc/{server.process.pid}/task/{task}"
         with open(f"{folder}/comm", encoding="ascii") as name, open(f"{folder}/schedstat", encoding="ascii") as times:
@@ -38,7 +41,7 @@ def control_waits_s(server):
 
 
 def measure(server, kind=None, senders=0):
-    """Ask, with a flood of `kind` beside it, or none."""
+    """Send commands, with a flood of `kind` beside them, or none."""
     port = str(server.port)
     before, began, waits_s = server.status(), time.monotonic(), control_waits_s(server)
     flood = kind and subprocess.Popen([LOAD, "flood", port, str(SECONDS), kind, str(senders)])
@@ -48,7 +51,8 @@ def measure(server, kind=None, senders=0):
         flood.wait()
     result = pairs(asked)
     result["waits"] = (control_waits_s(server) - waits_s) / (time.monotonic() - began)
-    server.osc = Osc(server.port)  # another port: the old one may be told of packets that were dropped
+    # Another port: the server may send reports of dropped packets to the old one.
+    server.osc = Osc(server.port)
     after = server.status(timeout=30.0)
     for key in ("late", "blocks", "osc_packets", "osc_messages", "osc_dropped", "osc_lost"):
         result[key] = after[key] - before[key]
@@ -63,7 +67,7 @@ def expect_pace(server):
     served = (after["osc_messages"] - before["osc_messages"] - 1) / result["sent"]
     print(f"figure: {result['sent'] / result['seconds']:.0f} values a second of one sender: {100 * served:.2f} % served (allowed {100 * SERVED:.0f});", end=" ")
     print(f"{after['osc_dropped'] - before['osc_dropped']} dropped, {after['osc_lost'] - before['osc_lost']} lost, {waits_s:.2f} s without a processor")
-    if waits_s < 0.1 * PACE_S:  # the queues bridge no more
+    if waits_s < 0.1 * PACE_S:  # the queues absorb no more
         assert served >= SERVED or is_sanitized()
     else:
         print("not judged: this machine is busy with others")

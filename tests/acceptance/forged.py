@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packets with a forged sender: servers never answer answers, nor themselves, and port 0 shuts nobody else out.
+"""Packets with a forged sender: servers never answer answers, nor themselves, and port 0 blocks no other sender.
 
     forged.py PROGRAM
 
-Raw sockets need a user and a network namespace; the test is skipped where there are none.
+Raw sockets need a user and a network namespace; without them the test is skipped.
 """
 
 import select
@@ -11,18 +11,18 @@ import select
 from common import *
 
 IP_TRANSPARENT = 19  # ip(7)
-WAIT_S = 0.1  # for what must not happen: a loop makes thousands of packets in it
+WAIT_S = 0.1  # long enough for the thousands of packets of a loop
 
 
 def forge(from_port, to_port, packet):
-    """As if it came from that port of 127.0.0.1."""
+    """Send a packet from that port of 127.0.0.1."""
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as sender:
         sender.bind(("127.0.0.1", 0))
         sender.sendto(struct.pack(">HHHH", from_port, to_port, 8 + len(packet), 0) + packet, ("127.0.0.1", 0))
 
 
 def expect_others_to_be_heard(server):
-    """While port 0 of the same address floods: it is one sender, and not all that the address has."""
+    """While port 0 of the same address floods: that port is one sender, and not the whole address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind(("127.0.0.1", 0))
         client.connect(("127.0.0.1", server.port))
@@ -40,7 +40,7 @@ def expect_others_to_be_heard(server):
 
 
 def n_more(servers, act):
-    """Packets that each server received because of what `act` did: less those that asked for the number."""
+    """The number of packets that each server received because of `act`, without the queries of that number."""
     before = [server.status()["osc_packets"] for server in servers]
     act()
     time.sleep(WAIT_S)
@@ -56,11 +56,12 @@ def expect_no_loop(a, b):
         for sender in (a, b):
             n = n_more([a, b], lambda: forge(sender.port, a.port, packet))
             print(f"{packet[:16]!r} from {'another server' if sender is b else 'itself'}: {n} packets")
-            assert n[0] <= 2 and n[1] <= 1, (packet, n)  # the packet, its answer, and what that may be answered with
+            # The packet, its answer, and one answer to that.
+            assert n[0] <= 2 and n[1] <= 1, (packet, n)
 
 
 def expect_no_large_answer_to_a_stranger(server):
-    """Whose address a socket here can be bound to all the same: the system lets any be, for addresses that move between machines."""
+    """The system may let any address be bound, for addresses that move between machines."""
     with open("/proc/sys/net/ipv4/ip_nonlocal_bind", "w", encoding="ascii") as file:
         file.write("1")
     before = server.status()["osc_withheld"]

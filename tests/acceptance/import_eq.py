@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`warprack import`: what the printed rack does to an impulse, against the cookbook's digital formulas for each line."""
+"""`warprack import`: the effect of the printed rack on an impulse, against the cookbook's digital formulas for each
+line."""
 
 from common import *
 
@@ -51,7 +52,7 @@ def section(kind, f, level=0.0, **width):
 
 
 def corner(kind, f, level, **width):
-    """Shelves whose frequency is the corner: REW's author on the DCX2496; with Q as Equalizer APO has it."""
+    """Shelves whose frequency is the corner: REW's author on the DCX2496; with Q as in Equalizer APO."""
     slope = width.get("slope")
     if slope is None:
         a = 10 ** (level / 40)
@@ -166,13 +167,13 @@ with scratch():
             audible = (frequencies >= 20) & (frequencies <= 20000)
             for row, sections in zip(got, channels):
                 expected = response(sections, frequencies[audible], rate)
-                # where a notch leaves nothing, what is left is compared with full scale
+                # where a notch leaves no signal, the remainder is compared with full scale
                 error = np.max(np.abs(row[audible] - expected) / np.maximum(np.abs(expected), 1e-2))
                 worst = max(worst, error)
                 print(f"{name:20.20} {rate:6} Hz: {error:.1e}")
     print(f"worst: {worst:.1e} of the response (limit {LIMIT:g})")
 
-    # What AutoEq writes: 127 points, here of a curve with features half an octave wide and wider.
+    # As written by AutoEq: 127 points, here of a curve with features half an octave wide and wider.
     points = 20.0 * 10 ** (np.arange(127) / 42)
     random = np.random.default_rng(10)
     levels = np.zeros(127)

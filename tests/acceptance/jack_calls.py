@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Each call of libjack's fails in turn, with NULL, 0 or -1: once alone, and once with everything after it, as beside a server that is gone.
-`warprack run` survives each and, once libjack behaves again, plays with all its connections.  Before that, its first opening of a client fails.
+"""Each call of libjack fails in turn, with NULL, 0 or -1: once alone, and once with all later calls, as after the end
+of the server. `warprack run` survives each and, once libjack behaves again, plays with all its connections.  Before
+that, its first opening of a client fails.
 
-What is called how often in one life of a client is counted first, from its opening until its connections are known and its ports described.  Of
-the calls of one function, the first few fail; what follows are those of every poll and every period, the same ones again and again.
+First the calls in one life of a client are counted, from its opening until its connections are known and its ports
+described.  Of the calls of one function, the first few fail; later calls are those of every poll and every period,
+which repeat.
 """
 
 import threading
@@ -14,20 +16,20 @@ need("jackd", "jack_lsp", "jack_connect")
 
 ODD_JACK = os.environ.get("WARPRACK_ODD_JACK", os.path.join(os.path.dirname(PROGRAM), "tests", "libodd_jack.so"))
 MOST, MOST_ON, RACKS, SETTLED_S, LIMIT_S = 4, 2, 2, 1.5, 30.0
-# Called when the server asks for latencies, which jackd does more rarely, or leaves out, where the machine has no time.
+# Called when the server requests latencies; a busy jackd does so more rarely, or never.
 WHEN_ASKED = ("jack_port_connected", "jack_port_get_latency_range", "jack_port_set_latency_range")
 WIRES = {("system:capture_2", "rack:in_1"), ("rack:out_1", "system:playback_2")}
 
 
 class Rack:
-    """A JACK server with a rack that has the stand-in before its libjack, and a connection at either end."""
+    """A JACK server, a rack with the wrapper before its libjack, and a connection at either end."""
 
     def __init__(self, number):
         self.folder = os.path.abspath(str(number))
         os.mkdir(self.folder)
         self.jack = Jackd(48000, 256, number)
         env = {**self.jack.env, "LD_PRELOAD": ODD_JACK, "ODD_JACK": self.folder}
-        self.write("fail", "jack_client_open 1")  # a first start that is refused is tried again
+        self.write("fail", "jack_client_open 1")  # a refused first start is tried again
         refusal = threading.Thread(target=self.refuse_first)
         refusal.start()
         self.server = Server("--io", "jack", "--channels", "1:1", "--no-connect", "--name", "rack", "", env=env)
@@ -64,7 +66,7 @@ class Rack:
         return os.path.join(self.folder, name)
 
     def write(self, name, text=""):
-        """As a whole: the stand-in may look at any time."""
+        """Replaced as a whole: the wrapper may read the file at any time."""
         with open(self.path(name + ".new"), "w", encoding="utf-8") as file:
             file.write(text)
         os.rename(self.path(name + ".new"), self.path(name))
@@ -80,7 +82,7 @@ class Rack:
         self.until(lambda: self.jack.wires() == WIRES, f"{why}: not all connections are back")
 
     def calls(self):
-        """How often which function is called in the life of a client until everything is done."""
+        """Number of calls of each function in the life of a client until everything is done."""
         self.write("end")
         self.until_it_plays("a first end")
         time.sleep(SETTLED_S)  # by then the ports are described
@@ -90,7 +92,7 @@ class Rack:
             return {name: int(count) for name, count in (line.split() for line in file)}
 
     def fail(self, function, call, on):
-        """False when it comes to no such call."""
+        """Returns False if this call does not happen."""
         why = f"{function}, call {call}{' and all that follow' if on else ''}"
         self.write("fail", f"{function} {call}{' on' if on else ''}")
         self.write("end")
@@ -114,7 +116,7 @@ class Rack:
 def main():
     with scratch(), contextlib.ExitStack() as stack:
         racks = [stack.enter_context(Rack(number)) for number in range(RACKS)]
-        time.sleep(SETTLED_S)  # by then the connections are known for good (io/jack_links.h)
+        time.sleep(SETTLED_S)  # by then the connections are stored (io/jack_links.h)
         counts = racks[0].calls()
         cases = [(name, call + 1, on) for name, count in counts.items() for on, most in ((False, MOST), (True, MOST_ON)) for call in range(min(count, most))]
         left, done = list(cases), []

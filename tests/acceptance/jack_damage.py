@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """libjack's database in /dev/shm is damaged, or /dev/shm is full: libjack ends every client by SIGBUS, but not warprack.
 
-A first start ends with code 3 and names the remedy, `--io auto` and PortAudio go on without JACK, a server that waits or reconnects plays once
-the damage is gone.  In a mount namespace with a /dev/shm of its own; skipped where there is none.
+A first start ends with code 3 and names the remedy, `--io auto` and PortAudio go on without JACK, a server that waits
+or reconnects plays once the damage is gone.  In a mount namespace with its own /dev/shm; skipped without one.
 """
 
 from common import *
@@ -16,7 +16,7 @@ DATABASE = f"/dev/shm/jack_db-{os.getuid()}"
 
 
 def leave_database():
-    """As a jackd leaves it that is killed."""
+    """The state that a killed jackd leaves."""
     with Jackd(48000, 256) as jack:
         jack.kill()
     shutil.copytree(DATABASE, "database")
@@ -25,7 +25,7 @@ def leave_database():
 
 @contextlib.contextmanager
 def empty(name):
-    """A file as a jackd leaves it that is killed before it extends the file."""
+    """A file of a jackd that was killed before it extended the file."""
     shutil.rmtree(DATABASE, ignore_errors=True)
     shutil.copytree("database", DATABASE)
     os.truncate(os.path.join(DATABASE, name), 0)
@@ -56,10 +56,10 @@ def run(*options):
 
 
 def starts():
-    """Of each driver, beside each damage."""
+    """With each driver and each damage."""
     for damage in (empty("__db.002"), empty("__db.003"), full()):
         with damage as remedy:
-            crashes = libjack_crashes()  # printed alone: a libjack without the fault is no failure
+            crashes = libjack_crashes()  # only printed: a libjack without the fault is no failure
             print(f"{remedy}: jack_lsp {'crashes' if crashes else 'lives'}")
             done = run("--io", "jack")
             assert done.returncode == 3 and remedy in done.stderr, done
@@ -79,7 +79,7 @@ def until_it_plays(server):
 
 
 def reconnects():
-    """A server lives on beside a jackd that dies and leaves damage, and plays with the next one."""
+    """A server survives a jackd that dies and leaves damage, and plays with the next one."""
     with Jackd(48000, 256) as jack, Server("--io", "jack", "g: gain", env=jack.env) as server:
         until_it_plays(server)
         jack.kill()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What io/README.md promises for faults of the JACK server: stops, other formats, freewheel, names that are taken, cut connections.
+"""The behaviour that io/README.md promises for faults of the JACK server: stops, other formats, freewheel, used
+names, cut connections.
 
     jack_faults.py PROGRAM [RECONNECTIONS]
 
-Another client plays the number of each frame, and knows from what comes back how old it is; so a rack that plays late, stale or
-repeated sound is found out, and so is a latency that is not what was announced.
+Another client plays the number of each frame, and computes the age of each returned sample; so the test detects late,
+stale or repeated audio and a latency that differs from the reported one.
 """
 
 import collections
@@ -15,15 +16,15 @@ need("jackd", "jack_lsp", "jack_connect", "jack_bufsize", "jack_freewheel")
 
 CLOCK = os.environ.get("WARPRACK_JACK_CLOCK", os.path.join(os.path.dirname(PROGRAM), "tests", "jack_clock"))
 RATE, PERIOD = 48000, 64
-STALE_FRAMES = RATE // 4  # older than any stall of a machine, younger than what is stopped here
+STALE_FRAMES = RATE // 4  # older than any stall of a machine, younger than the stops of this test
 DELAY_MS = 10
-# A block that is late fades between what was and the dry signal; its sum of two numbers is no number of either.
+# A late block fades between the previous and the dry signal; a sum of two numbers is the number of no frame.
 FADED_BLOCKS = 16
 RECONNECTIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 100
 
 
 class Clock:
-    """tests/integration/jack_clock.c, through the rack and back."""
+    """tests/integration/jack_clock.c, connected through the rack and back."""
 
     def __init__(self, jack):
         self.process = subprocess.Popen(
@@ -31,22 +32,22 @@ class Clock:
         )
         jack.wait_for("clock:in")
         for source, target in (("clock:out", "rack:in_1"), ("rack:out_1", "clock:in")):
-            deadline = time.monotonic() + 10.0  # it has its ports a moment before it is active
+            deadline = time.monotonic() + 10.0  # its ports exist a moment before it is active
             while (done := jack.run("jack_connect", source, target)).returncode:
                 if "already connected" in done.stderr:
-                    break  # the rack was quicker: it knows the clock of before
+                    break  # the rack was faster: it still has the previous clock
                 assert time.monotonic() < deadline, done
                 time.sleep(0.02)
 
     def runs(self):
-        """End it; [(frame, age, length)], silence left out."""
+        """Stop it; [(frame, age, length)], without silence."""
         self.process.send_signal(signal.SIGTERM)
         lines = self.process.communicate(timeout=10.0)[0].splitlines()
         return [run for run in (tuple(map(int, line.split())) for line in lines) if run[1] >= 0]
 
 
 def advance(server, blocks=200):
-    """Wait until the rack has played so many more blocks."""
+    """Wait until the rack has played this many more blocks."""
     began, deadline = server.status()["blocks"], time.monotonic() + 10.0
     while server.status()["blocks"] < began + blocks:
         assert time.monotonic() < deadline, server.output()
@@ -56,8 +57,8 @@ def advance(server, blocks=200):
 def judge(name, runs, age, block):
     """Most samples are `age` frames old, and none is stale.
 
-    Where the machine stalls, so that a client misses a cycle, a block is off by some, or JACK plays the last one again: that is not
-    the rack's, and nor is it old.
+    If the machine stalls and a client misses a cycle, a block is shifted, or JACK repeats the last one: the rack does
+    not cause this, and such a block is not stale.
     """
     repeated = {this for last, this in zip(runs, runs[1:]) if this[0] - this[1] == last[0] - last[1]}
     counts = collections.Counter()
@@ -72,12 +73,13 @@ def judge(name, runs, age, block):
 
 
 def server_stops(jack, server):
-    """B3: what was in flight comes once the server goes on, in its place, and nothing else."""
+    """B3: blocks in flight arrive in their place once the server continues, and nothing else does."""
     clock = Clock(jack)
     advance(server)
     jack.process.send_signal(signal.SIGSTOP)
     deadline = time.monotonic() + 10.0
-    while server.status()["audio_hang_s"] < 0.5:  # longer than silence is believed: it is being probed
+    # Longer than the limit for silence: the server is probed.
+    while server.status()["audio_hang_s"] < 0.5:
         assert time.monotonic() < deadline, server.output()
         time.sleep(0.05)
     jack.process.send_signal(signal.SIGCONT)
@@ -87,7 +89,7 @@ def server_stops(jack, server):
 
 
 def engine_stops(jack, server):
-    """B9: the server goes on, and so does the engine when it may; what it missed is not played."""
+    """B9: the server continues, and so does the engine; missed blocks are not played."""
     clock = Clock(jack)
     advance(server)
     server.process.send_signal(signal.SIGSTOP)
@@ -102,7 +104,7 @@ def engine_stops(jack, server):
 
 
 def period_changes(jack, server):
-    """B7: any period, live; the latency is a block, besides the period that JACK has for the loop."""
+    """B7: any period, live; the latency is one block, besides the period that JACK adds for the loop."""
     for period in (1024, 17, 256, PERIOD):
         done = jack.run("jack_bufsize", str(period))
         assert done.returncode == 0, done
@@ -117,7 +119,7 @@ def period_changes(jack, server):
 
 
 def freewheel(jack, server):
-    """B8: nothing is late while JACK freewheels, and none of it counts afterwards."""
+    """B8: no block is late while JACK freewheels, and no counter has changed afterwards."""
     assert jack.run("jack_freewheel", "y").returncode == 0
     deadline = time.monotonic() + 10.0
     while not (before := server.status())["freewheeling"]:
@@ -134,7 +136,7 @@ def freewheel(jack, server):
 
 
 def names_are_taken(jack, server):
-    """B10: a second one gets another JACK name and says so; the OSC port of the first it does not get."""
+    """B10: a second instance gets another JACK name and reports it; the OSC port of the first stays with the first."""
     arguments = ("--io", "jack", "--channels", "1:1", "--no-connect", "--name", "rack")
     with Server(*arguments, "", env=jack.env) as second:
         jack.wait_for("rack-01:out_1")
@@ -149,9 +151,10 @@ def names_are_taken(jack, server):
 
 
 def ports_come_and_go(jack, server):
-    """A6: what an input hears is JACK's step from silence to the other client and back, and nothing else comes of it.
+    """A6: an input receives JACK's step from silence to the other client and back, with no other effect.
 
-    JACK connects between two periods and fades nothing; a rack that must not hear that step needs a fade in front of it.
+    JACK connects between two periods and fades nothing; a rack that must not receive that step needs a fade in front
+    of it.
     """
     clock = Clock(jack)
     advance(server)
@@ -160,7 +163,7 @@ def ports_come_and_go(jack, server):
     assert clock.process.stdout.readline() == "reconnected\n"
     advance(server)
     dry, runs = server.status()["dry"] - dry, clock.runs()
-    # JACK may miss a cycle, or play one again, but always a whole one; a fade of ours has no number of any frame.
+    # JACK may miss or repeat a cycle, but always a whole one; a fade of the rack has the number of no frame.
     strange = [run for run in runs[1:-1] if run[1] % PERIOD or run[2] % PERIOD]
     silences = sum(this[0] > last[0] + last[2] for last, this in zip(runs, runs[1:]))
     print(f"{RECONNECTIONS} reconnections: {silences} silences, {len(strange)} runs that are not JACK's, {dry} blocks dry")
@@ -169,7 +172,7 @@ def ports_come_and_go(jack, server):
 
 
 def rate_changes(jack, server):
-    """B6: the server comes back at another rate, and a delay in milliseconds has other frames."""
+    """B6: the server returns at another rate, and a delay in milliseconds takes another number of frames."""
     server.osc.do("/rack/chain", f"delay time={DELAY_MS}ms mix=1 feedback=0")
     for rate in (RATE, 44100):
         jack.kill()

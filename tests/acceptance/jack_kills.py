@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""jackd dies and returns N times (argument, default 10): audio is back, connected as before, and nothing piles up.
+"""jackd dies and returns N times (argument, default 10): audio returns, connected as before, and no resource leaks.
 
-Each round kills jackd (SIGKILL, every fourth time SIGTERM) and starts it again after a pause of a random length.  A bare client
-that tries every 2 ms says when the server accepts clients; it is also the rack's peer, so that what it hears has gone through a
-restored input, the graph with its parameters, and a restored output.
+Each round kills jackd (SIGKILL, every fourth time SIGTERM) and starts it again after a pause of a random length.  A
+minimal client that tries every 2 ms detects when the server accepts clients; it is also the rack's peer, so that its
+input has passed a restored input, the graph with its parameters, and a restored output.
 """
 
 import random
@@ -21,7 +21,7 @@ WIRES = {("peer:out", "rack:in_1"), ("rack:out_1", "peer:in"), ("rack:out_2", "s
 
 
 class Peer:
-    """tests/integration/jack_peer.c, watching."""
+    """tests/integration/jack_peer.c in watch mode."""
 
     def __init__(self, jack):
         env, level = {**os.environ, **jack.env}, 0.25 * 10.0 ** (GAIN_DB / 20.0)
@@ -36,7 +36,7 @@ class Peer:
         return float(line[1]) if line and line[0] == word else None
 
     def end(self, jack):
-        """Until the server has seen it: one that is to end beside a client that has just died takes seconds."""
+        """Wait until the server has seen the client: a client that ends just after another one died takes seconds."""
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -44,7 +44,8 @@ class Peer:
 
 
 def one_round(jack, server, number, chance):
-    """Milliseconds from the server's first acceptance of a client until that client hears the rack, and until it is as it was."""
+    """Milliseconds from the server's first acceptance of a client until that client receives the rack, and until
+    everything is restored."""
     if number % 4 == 3:
         jack.process.terminate()
         jack.process.wait()
@@ -55,7 +56,7 @@ def one_round(jack, server, number, chance):
         time.sleep(chance.uniform(0.05, 0.55))
         jack.launch()
         accepted, heard, settled = (peer.read(word) for word in ("accepted", "heard", "settled"))
-        if settled is None:  # everything that may tell why
+        if settled is None:  # print all that may give the cause
             print(f"round {number + 1}: accepted {accepted}, heard {heard}, peer {peer.process.poll()}, jackd {jack.process.poll()}")
             print(jack.run("jack_lsp", "-c"), server.status(), server.output(), sep="\n")
         assert settled is not None, f"it is not as before after round {number + 1}"
@@ -84,7 +85,8 @@ with scratch(), Jackd(48000, 64) as jack:
         for number in range(ROUNDS):
             times.append(one_round(jack, server, number, chance))
             if number == min(4, ROUNDS - 1):
-                before = holdings(server.process.pid)  # libraries have what they keep
+                # Libraries have allocated their permanent memory.
+                before = holdings(server.process.pid)
         after = holdings(server.process.pid)
         reconnects = server.status()["reconnects"]
         server.stop()
@@ -99,4 +101,5 @@ assert after["zombies"] == 0
 for kind in ("fds", "threads", "shm"):
     assert after[kind] <= before[kind], kind
 assert after["rss_kb"] - before["rss_kb"] < 1024 + 8 * ROUNDS or is_sanitized(), "memory grows"
-assert np.median(times, axis=0)[1] < PROMISE_MS, "the usual return is late"  # one round may meet a machine that stalls
+# One round may meet a stall of the machine.
+assert np.median(times, axis=0)[1] < PROMISE_MS, "the usual return is late"

@@ -11,11 +11,12 @@ from common import *
 need("jackd", "jack_iodelay", "jack_lsp", "jack_connect")
 
 RATE, PERIOD, EDITS = 48000, 64, 1000
-SETTLED, RESOLUTION, LIMIT_S = 4, 0.0011, 60.0  # readings; frames, for what it prints has three decimals
+SETTLED, RESOLUTION, LIMIT_S = 4, 0.0011, 60.0  # readings; frames, since it prints three decimals
 
 
 def connect(jack, source, target, deadline):
-    """Until it holds: refused before the client is active, or when the rack has restored it by itself."""
+    """Connect, and repeat until the connection holds: it fails before the client is active, or if the rack has already
+    restored it."""
     while f"   {target}" not in jack.ports("-c", source):
         assert time.monotonic() < deadline, (source, target)
         jack.run("jack_connect", source, target)
@@ -34,10 +35,10 @@ def readings(process, deadline):
 
 
 def round_trip(jack, connections):
-    """Frames, by jack_iodelay; None where the machine does not let it tell.
+    """Frames, by jack_iodelay; None if a busy machine prevents a reading.
 
-    It reads to a thousandth of a frame while nothing disturbs its tones.  A period that is skipped, because the machine had no time for one of
-    the clients, moves what it reads by hundredths for half a second; so a reading counts once it has stood for SETTLED in a row.
+    It measures a thousandth of a frame while its tones are undisturbed.  A period that a busy machine skips moves the
+    reading by hundredths for half a second; so a reading counts after SETTLED equal ones in a row.
     """
     process = subprocess.Popen(["jack_iodelay"], env={**os.environ, **jack.env}, stdout=subprocess.PIPE)
     seen = []
@@ -66,7 +67,7 @@ def reported(jack):
 
 
 with scratch(), Jackd(RATE, PERIOD) as jack:
-    # Before the rack is there: it would restore its connections to the client of that name.
+    # Before the rack starts: it would restore its connections to the client of that name.
     bare = round_trip(jack, [("jack_delay:out", "jack_delay:in")])
     if bare is None:
         print("skipped: without the rack it cannot be measured either")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What other clients of the JACK server do, and what they leave behind, must not leave anybody without periods."""
+"""Actions of other clients of the JACK server, also their deaths, must not leave any client without periods."""
 
 import ctypes
 import threading
@@ -35,7 +35,7 @@ def blocks_of_both(rack, other, seconds=0.5):
 
 
 def passing_client(jack):
-    """A client that can be ended; it has the first free slot, which is the next client's after that."""
+    """A client that the test can end; it has the first free slot, which the next client gets after it."""
     os.environ.update(jack.env)
     libjack = ctypes.CDLL("libjack.so.0")
     libjack.jack_client_open.restype = ctypes.c_void_p
@@ -45,7 +45,7 @@ def passing_client(jack):
 
 
 def missed_end(jack, env):
-    """A client ends while the rack opens its own; the next one, which has its slot, is woken by the rack all the same."""
+    """A client ends while the rack opens its own; the rack still wakes the next client, which has the same slot."""
     close = passing_client(jack)
     switch("slow", True)
 
@@ -70,12 +70,13 @@ def missed_end(jack, env):
 
 
 def left_out(jack, env):
-    """The server goes on, but no period comes: the client is opened anew, with its connections, less and less often."""
+    """The server continues, but no period arrives: the client is opened again, with its connections, at growing
+    intervals."""
     with Server(*RACK, "--name", "rack", "", env=env) as rack:
         with Server(*RACK, "--name", "next", "", env=jack.env) as other:
             jack.wait_for("next:in_1")
             assert jack.run("jack_connect", "rack:out_1", "next:in_1").returncode == 0
-            time.sleep(1.5)  # by then the connection is known for good (io/jack_links.h)
+            time.sleep(1.5)  # by then the connection is stored (io/jack_links.h)
             switch("none", True)
             times = [time.monotonic()]
             for number in range(1, 3):
@@ -93,11 +94,12 @@ def left_out(jack, env):
         assert LEFT_OUT in rack.stop()
     waits = [later - sooner for sooner, later in zip(times, times[1:])]
     print(f"no period comes: a new client after {waits[0]:.2f} and {waits[1]:.2f} s, then it plays")
-    assert waits[1] > 0.7, waits  # 20 looks of 50 ms at least, where it was 5; a busy machine only adds to either
+    # At least 20 checks of 50 ms instead of 5; a busy machine only adds to both.
+    assert waits[1] > 0.7, waits
 
 
 def left_out_and_parted(jack, env):
-    """The same when a connected client dies meanwhile: that its connection is away keeps nobody from opening anew."""
+    """The same when a connected client dies meanwhile: its missing connection delays no new opening."""
     with Server(*RACK, "--name", "rack", "", env=env) as rack:
         with Server(*RACK, "--name", "next", "", env=jack.env) as other:
             jack.wait_for("next:in_1")
@@ -113,7 +115,8 @@ def left_out_and_parted(jack, env):
 
 
 def inactive_client(jack, env):
-    """A client that has ports but is not active refuses connections: they are tried less and less often, and made once it is."""
+    """A client with ports that is not active refuses connections: they are retried at growing intervals, and made once
+    it is active."""
     os.environ.update(jack.env)
     libjack = ctypes.CDLL("libjack.so.0")
     libjack.jack_client_open.restype = ctypes.c_void_p
@@ -126,7 +129,7 @@ def inactive_client(jack, env):
         time.sleep(4.0)
         n = jack.output()[began:].count("not active")
         print(f"a client that is not active: {n} attempts to connect it in 4 s")
-        assert 0 < n < 15, jack.output()  # every 0.1 s were 40
+        assert 0 < n < 15, jack.output()  # at intervals of 0.1 s there would be 40
         assert libjack.jack_activate(client) == 0
         until(lambda: "   rack:out_1" in jack.ports("-c", "lazy:in_1"), rack.output)
         rack.stop()
@@ -134,7 +137,7 @@ def inactive_client(jack, env):
 
 
 def hanging_call(jack, env):
-    """A call for the ports' names hangs, as beside a client that has died over them; the period changes, and is followed."""
+    """A call for the ports' names hangs, as beside a client that died in it; the period changes, and the rack follows."""
     switch("hang", True)
     with Server(*RACK, "--name", "rack", "", env=env) as rack:
         until(lambda: os.path.exists("hanging"), rack.output)

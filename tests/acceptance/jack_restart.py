@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kill -9 of jackd, then a restart: two engines are back, with the same connections between them."""
+"""kill -9 of jackd, then a restart: two engines return, with the same connections between them."""
 
 from common import *
 
@@ -10,7 +10,7 @@ WIRES = [("rack:out_1", "other:in_2"), ("rack:out_2", "other:in_1"), ("system:ca
 
 
 def wires(jack):
-    """Connections of our ports as the server sees them."""
+    """Connections of the rack's ports in the server."""
     found, port = set(), None
     for line in jack.ports("-c"):
         if line.startswith("   "):
@@ -34,7 +34,7 @@ with scratch(), Jackd(48000, 64) as jack:
                 assert done.returncode == 0, (source, target, done.stderr, jack.run("jack_lsp").stdout)
             before = wires(jack)
             assert set(WIRES) <= before, before
-            time.sleep(0.6)  # the connections are noticed within two polls
+            time.sleep(0.6)  # the connections are detected within two polls
             server.osc.do("/node/g/gain", -6.0)
             times = []
             for number in range(ROUNDS):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What plays while blocks are late is never louder than the rack was: the input at the level that each output really had.
+"""While blocks are late, the output is never louder than the rack was: the input at the level that each output had
+before.
 
     late.py PROGRAM [NAME...]
 
@@ -58,7 +59,7 @@ def position(server):
 
 
 def wait_for_wet(server, seconds):
-    """Until so much of it has been played wet; a busy machine has late blocks among them."""
+    """Wait until this many seconds have played wet; a busy machine has late blocks among them."""
 
     def n_wet():
         status = server.status()
@@ -71,9 +72,10 @@ def wait_for_wet(server, seconds):
 
 
 def gap_of(server, number=signal.SIGSTOP):
-    """Stop the worker, until another one takes over: first and last frame of half a second without it.
+    """Stop the worker until another one takes over; returns the first and last frame of half a second without a
+    worker.
 
-    The last frame is one at which no other worker had taken over yet, whatever the machine did meanwhile.
+    At the last frame no other worker had taken over, whatever the machine did meanwhile.
     """
     pid = server.worker_pid()
     begin = end = position(server)
@@ -104,7 +106,7 @@ class Rig(Server):
 
 
 def attenuation():
-    """gain -40dB: a worker that is stopped for half a second is heard at -46 dBFS, not at -6."""
+    """gain -40dB: while the worker is stopped for half a second, the output is at -46 dBFS, not at -6."""
     with playing("gain -40dB", tone(), start=Rig) as server:
         wait_for_wet(server, 1.0)
         begin, end = gap_of(server)
@@ -116,7 +118,7 @@ def attenuation():
 
 
 def crossover():
-    """Woofers play on at their level, tweeters are silent; an output that follows no input of its own is, too."""
+    """Woofers continue at their level, tweeters are silent, and so is an output that follows no input."""
     way = " | {}pass 2000 order=4 type=linkwitz-riley | "
     rack = f"chain in:1-2{way.format('low')}out:1-2\nchain in:1-2{way.format('high')}out:3-4"
     noise = np.column_stack([pink(), pink()])
@@ -156,7 +158,7 @@ def edits():
 
 
 def words():
-    """`late` by OSC, undone, saved and loaded, and --on-late for outputs without a word."""
+    """`late` by OSC, undone, saved and loaded, and --on-late for outputs without a statement."""
     rack = "late out:2 silence\nchain gain -12"
     with playing(rack, np.column_stack([tone()] * 4), "--on-late", "-30dB", start=Rig) as server:
         server.osc.do("/rack/late", "out:3", "dry")
@@ -182,7 +184,8 @@ def words():
 
 
 def unmeasured():
-    """After an edit no memory is left for a copy of the rack: its outputs are silent while blocks are late, and late_note says so."""
+    """After an edit no memory is left for a copy of the rack: its outputs are silent while blocks are late, and
+    late_note reports it."""
     noise = rng.standard_normal(2 * RATE) * np.exp(-np.arange(2 * RATE) / RATE)
     write_wav("ir.wav", RATE, 0.01 * noise.reshape(-1, 1))
     rack = "convolver ir.wav | g: gain 0"
@@ -216,7 +219,8 @@ class FaultyRig(FaultyServer):
 
 
 def delay_a_block(server):
-    """Until a block was late: a stall of the whole machine hides a delay of 7 ms, for the next period is late then, too."""
+    """Wait until a block was late: a stall of the whole machine hides a delay of 7 ms, because the next period is late
+    then, too."""
     before = server.status()["dry"]
     for _ in range(10):
         server.arm("worker.late@20=7")
@@ -229,7 +233,7 @@ def delay_a_block(server):
 
 
 def one_late_block():
-    """One block that is late, with good neighbours: no louder than before, and wet again with the next one."""
+    """One late block among good ones: no louder than before, and wet again with the next one."""
     signals = {"tone": tone(), "pink": pink(), "chord": chord()}
     for rack in ("gain -3", "lowpass 3000 | gain -3", "late silence\nchain gain -3"):
         with playing(rack, np.column_stack(list(signals.values())), start=FaultyRig) as server:

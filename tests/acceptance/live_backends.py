@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A rack that plays live on a device is edited by OSC, and its nodes are moved between CPU and device.
 
-Nothing clicks, the latency stays what it was, every move is told by /server/nodes, and edits that cannot be are refused while
-the sound goes on.  WARPRACK_TEST_BACKEND names the device's API, WARPRACK_TEST_SECONDS for how long it plays at
-least; each edit is made once.
+Nothing clicks, the latency stays the same, /server/nodes shows every move, and impossible edits are refused while
+audio continues.  WARPRACK_TEST_BACKEND names the device's API, WARPRACK_TEST_SECONDS the shortest time of play; each
+edit is made once.
 """
 
 from common import *
@@ -56,7 +56,7 @@ with scratch():
         first = server.status()
         assert DEVICE in first["backend"] and DEVICE in first["gpu"] and first["gpu_nodes"] > 0, first
         assert places(osc)["a"] == (DEVICE, "option"), places(osc)
-        # Once more where the machine stalled during most edits.
+        # Repeat if the machine stalled during most edits.
         while (played_s := time.monotonic() - began) < SECONDS or marks.n_judged() < len(EDITS) / 2 and played_s < SECONDS + 60:
             for name, address, arguments in EDITS:
                 with marks.mark(name):
@@ -66,7 +66,7 @@ with scratch():
                     node, word = address.split("/")[2], arguments[0]
                     expected = {"cpu": ("cpu", "node"), "gpu": (DEVICE, "node"), "auto": (DEVICE, "option")}[word]
                     assert places(osc)[node] == expected, (name, places(osc))
-            for name in ("a", "z"):  # as it began
+            for name in ("a", "z"):  # as at the start
                 osc.do(f"/node/{name}/backend", "auto")
             reply, values = osc.ask("/node/a/backend", "cuda")
             assert reply == "/fail", (reply, values)

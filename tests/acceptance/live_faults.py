@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults of tests/README.md's table, most of them by the build with faults: what the two processes of `warprack run` make of each.
+"""The reaction of the two processes of `warprack run` to the faults of tests/README.md's table, most of them in the
+build with faults.
 
     live_faults.py PROGRAM [NAME...]
 
-A sine plays and is recorded: through every fault it is heard, dry or wet, within the ceiling.
+A sine plays and is recorded: through every fault it stays audible, dry or wet, within the ceiling.
 """
 
 import ctypes
@@ -36,7 +37,7 @@ def playing(*options, rack=RACK, env=None, patience_s=10.0):
 
 
 def wait_for(server, has_happened, limit_s=60.0):
-    """Until a status shows it; returns that status."""
+    """Wait until a status satisfies the condition; returns that status."""
     deadline = time.monotonic() + limit_s
     while not has_happened(status := server.status()):
         assert time.monotonic() < deadline, (status, server.output())
@@ -45,7 +46,7 @@ def wait_for(server, has_happened, limit_s=60.0):
 
 
 def another_rack(server, number):
-    """As loud; what has crashed with one rack is not the next one's fault."""
+    """A rack that is as loud; the crashes of one rack do not count for the next."""
     server.osc.do("/rack/chain", f"{RACK} | n{number}: highpass 10")
     server.wait_until_wet()
 
@@ -54,7 +55,7 @@ def another_rack(server, number):
 
 
 def replaced(server, faults, note):
-    """The worker with these faults is lost, for the reason given; another one is heard soon."""
+    """The worker with these faults is lost, for the given reason; another one plays soon."""
     old = server.arm(faults)
     server.worker(other_than=old)
     server.wait_until_wet()
@@ -81,14 +82,14 @@ def worker_lost():
             another_rack(server, number)
             replaced(server, faults, note)
         old = server.worker()
-        os.kill(old, signal.SIGKILL)  # as the kernel does when memory is short
+        os.kill(old, signal.SIGKILL)  # as the kernel does when memory runs out
         server.worker(other_than=old)
         server.wait_until_wet()
         assert "SIGKILL" in server.status()["worker_note"]
 
 
 def worker_late():
-    """C7: one block in ten comes three blocks late; nothing is played out of place, nobody is replaced."""
+    """C7: one block in ten is three blocks late; no block plays out of order, no worker is replaced."""
     with playing() as server:
         pid = server.arm("worker.late@1+10=16")
         before = server.status()
@@ -99,7 +100,7 @@ def worker_late():
 
 
 def worker_nan():
-    """A7 and C10: blocks of NaN, infinities and 1e30, every one or every other, are played dry, and counted."""
+    """A7 and C10: blocks of NaN, infinities and 1e30, every one or every other, play dry and are counted."""
     with playing() as server:
         for faults in ("worker.nan@1+", "worker.nan@1+2"):
             before = server.status()
@@ -111,10 +112,12 @@ def worker_nan():
 
 
 def too_heavy():
-    """E12: a rack that no machine plays in time is taken, and played dry; it is said, and the next edit is heard as any other."""
+    """E12: a rack that no machine plays in time is accepted and plays dry; this is reported, and the next edit takes
+    effect as usual."""
     with playing() as server:
         pid = server.worker()
-        for n_reverbs in (25, 50, 100, 200, 400):  # no more than it takes: a worker that is very far behind counts as hung
+        # Not more than necessary: a worker that is far behind counts as hung.
+        for n_reverbs in (25, 50, 100, 200, 400):
             server.osc.do("/rack/chain", " | ".join([RACK] + [f"r{number}: reverb mix=0%" for number in range(n_reverbs)]))
             before = server.status()
             after = wait_for(server, lambda now: now["blocks"] >= before["blocks"] + RATE // BLOCK)
@@ -130,7 +133,7 @@ def too_heavy():
 
 
 def worker_gone_for_long():
-    """C8: every worker ends at its first block.  Dry for as long as that lasts, a few starts, not a storm."""
+    """C8: every worker ends at its first block. Dry all the time, with a few starts only."""
     with FaultyServer(*SINE, "--record", "out.wav", "--on-late", "dry", RACK, env={"WARPRACK_FAULTS": "worker:worker.exit=1"}) as server:
         time.sleep(4.0)
         status = server.status()
@@ -142,7 +145,7 @@ def worker_gone_for_long():
 
 
 def crashing_edit():
-    """D1: an edit on which two workers crash is refused, what was heard goes on."""
+    """D1: an edit on which two workers crash is refused, and the current rack continues."""
     with playing() as server:
         assert server.command(server.process.pid, "inherit worker:worker.crash-on@1+=bad") == "done"
         server.arm("worker.crash-on@1+=bad")
@@ -154,7 +157,7 @@ def crashing_edit():
 
 
 def crashing_rack():
-    """D1: a rack on which two workers crash once it plays goes into quarantine; the one before comes back."""
+    """D1: a rack on which two workers crash while it plays goes into quarantine; the previous one returns."""
     with playing() as server:
         assert server.command(server.process.pid, "inherit worker:worker.crash-plays@20+=bad") == "done"
         server.arm("worker.crash-plays@20+=bad")
@@ -168,7 +171,7 @@ def crashing_rack():
 
 
 def no_gpu():
-    """C1, C2: no platform, or one that cannot be used: the CPU, which is said; exit code 0."""
+    """C1, C2: no platform, or an unusable one: the CPU, which is reported; exit code 0."""
     for env in ({"OCL_ICD_VENDORS": "/nonexistent"}, {"POCL_CACHE_DIR": "/dev/null/no", "XDG_CACHE_HOME": "/dev/null/no"}):
         env = {**env, "WARPRACK_AUTO_GPU": "any"}
         with playing("--backend", "auto", env=env) as server:
@@ -182,7 +185,7 @@ def opencl_works():
 
 
 def gpu_refused():
-    """C3, C4: a kernel that does not compile, memory that runs out: the edit is refused, what was heard goes on."""
+    """C3, C4: a kernel that does not compile, memory that runs out: the edit is refused, and the current rack continues."""
     for faults, edit, words in (
         ("gpu.build", "compressor", ".cu:"),
         ("gpu.nomem", "delay 2s", "bytes requested"),
@@ -198,7 +201,7 @@ def gpu_refused():
 
 
 def gpu_hang():
-    """C6: a submission that is never done: the process that waits for it is replaced."""
+    """C6: a submission that never completes: the process that waits for it is replaced."""
     with playing("--backend", "opencl") as server:
         old = server.arm("gpu.hang@20")
         server.worker(other_than=old, limit_s=60.0)
@@ -208,9 +211,9 @@ def gpu_hang():
 
 
 def gpu_left():
-    """C6: a driver that never comes back goes on with its threads: the process ends without taking apart what they use."""
+    """C6: the threads of a driver that never returns continue: the process ends without freeing objects that they use."""
     for faults, is_taken_apart in (("", True), ("gpu.hang@20", False)):
-        # The dynamic linker says which libraries' ends it calls: exit() does, _exit() does not.
+        # The dynamic linker prints the libraries whose destructors it calls: exit() calls them, _exit() does not.
         env = {**os.environ, "WARPRACK_FAULTS": faults, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": os.path.abspath("linker")}
         command = [FAULTS_PROGRAM, "run", "--in-process", "--io", "dummy", "--duration", "6", "--osc-port", str(free_port()), "--no-realtime"]
         done = subprocess.run([*command, "--backend", "opencl", "gain"], env=env, capture_output=True, text=True, timeout=120, check=False)
@@ -224,7 +227,8 @@ def gpu_left():
 
 
 def gpu_lost():
-    """C9: an error that ends a context, of a process that lives on: it is not used again, so that there is one error."""
+    """C9: an error that ends a context, in a process that continues: the context is not used again, so there is one
+    error."""
     with playing("--backend", "opencl") as server:
         server.arm("gpu.error@20=700")
         wait_for(server, lambda now: now["device_errors"])
@@ -233,7 +237,7 @@ def gpu_lost():
 
 
 def gpu_late():
-    """C7: a submission that is 40 ms late, now and then: a stall of the machine may hide one of them."""
+    """C7: a submission that is sometimes 40 ms late: a stall of the machine may hide one of them."""
     with playing("--backend", "opencl") as server:
         dry = server.status()["dry"]
         pid = server.arm("gpu.late@20+200=40")
@@ -244,7 +248,8 @@ def gpu_late():
 
 
 def cold_caches():
-    """C15: kernels are compiled while it plays, into empty caches; then without our cache, at last without the driver's."""
+    """C15: kernels are compiled while audio plays, with empty caches; then without warprack's cache, finally without
+    the driver's."""
     pocl, ours = os.path.abspath("pocl"), os.path.abspath("cache")
     with playing("--backend", "opencl", env={"POCL_CACHE_DIR": pocl, "XDG_CACHE_HOME": ours}, patience_s=60.0) as server:
         pid = server.worker()
@@ -252,7 +257,8 @@ def cold_caches():
             dry = server.status()["dry"]
             reply, values = server.osc.ask("/rack/chain", f"{RACK} | {effect}", timeout=120.0)
             assert reply == "/done", values
-            # PoCL compiles under a lock that its blocks need as well: dry, the CPU after a second, and PoCL again when it is tried.
+            # PoCL compiles under a lock that its blocks also need: dry, the CPU after a second, and PoCL again at the
+            # next attempt.
             deadline = time.monotonic() + 60.0
             while (status := server.status())["gpu_nodes"] != 2:
                 assert status["nodes"] == 2 and time.monotonic() < deadline, status
@@ -272,7 +278,7 @@ def cold_caches():
 
 
 def file_errors():
-    """F8: an impulse response that cannot be read is refused, the old one stays; short reads are no errors."""
+    """F8: an unreadable impulse response is refused, and the old one stays; short reads are no errors."""
     rng = np.random.default_rng(1)
     for name in ("ir0.wav", "ir1.wav"):
         write_wav(name, RATE, rng.standard_normal(4000) * np.exp(-np.arange(4000) / 400.0) * 0.05)
@@ -291,7 +297,7 @@ def file_errors():
 
 
 def full_disk():
-    """F6: a rack that cannot be saved is refused; the file that was there stays whole."""
+    """F6: a failed save is reported; the old file stays whole."""
     with playing() as server:
         server.osc.do("/rack/save", "saved.rack")
         with open("saved.rack") as file:
@@ -308,7 +314,7 @@ def full_disk():
 
 
 def clock_jumps():
-    """F9: the wall clock jumps a day ahead, and back: no block is late, and bundles go by the clock as it is."""
+    """F9: the wall clock jumps a day ahead, and back: no block is late, and bundles use the new time."""
     with playing() as server:
         before = server.status()
         for ahead_s in (86400.0, -86400.0, 0.0):
@@ -326,8 +332,8 @@ def clock_jumps():
 
 
 def suspended():
-    """F10: everything stands still, but for the clock: what was missed is not played, and nobody is blamed."""
-    # Harder than a suspended machine, whose CLOCK_MONOTONIC, by which all timers go, stands still as well.
+    """F10: the whole program stops, except for the clock: missed blocks are not played, and no worker is replaced."""
+    # Harder than a suspended machine, where CLOCK_MONOTONIC, the clock of all timers, also stops.
     with playing() as server:
         before, began = server.status(), time.monotonic()
         both = (server.process.pid, server.worker())
@@ -339,7 +345,8 @@ def suspended():
         server.wait_until_wet()
         after = server.status()
         assert after["latency_frames"] == before["latency_frames"] and after["faults"] == 0, after
-        played_s = time.monotonic() - began - STANDSTILL_S / 2  # what it stood still for, or half of it, is missing
+        # At least half of the standstill is missing.
+        played_s = time.monotonic() - began - STANDSTILL_S / 2
         assert after["blocks"] - before["blocks"] < played_s * RATE / BLOCK, "it makes up for what it has missed"
         server.osc.do("/node/g/gain", -3.5)
         assert server.worker() == both[1], after["worker_note"]
@@ -347,7 +354,7 @@ def suspended():
 
 
 def page_out(pid):
-    """Ask the kernel to take all pages of a process away, as it does when memory is short; returns the bytes that it tried to."""
+    """Ask the kernel to reclaim all pages of a process, as it does when memory runs out; returns the requested bytes."""
     PROCESS_MADVISE, MADV_PAGEOUT, n_bytes = 440, 21, 0
     process = os.pidfd_open(pid)
     with open(f"/proc/{pid}/maps") as maps:
@@ -370,13 +377,13 @@ def audio_faults(pid):
 
 
 def paged_out():
-    """F5: memory is short, and the kernel takes what pages it can: none that is locked, so that no audio thread waits for one."""
+    """F5: memory is short, and the kernel reclaims pages: none that is locked, so no audio thread waits for one."""
     if is_sanitized():
         print("  skipped: nothing is locked")
         return
     faults = {}
     for options in (("--no-realtime",), ()):
-        # In one process: pages that two have mapped are not taken.
+        # In one process: pages that two processes map are not reclaimed.
         with Server("--io", "dummy", "--in-process", *options, RACK) as server:
             pid, missing = server.process.pid, server.status()["realtime_note"]
             if missing and not options:

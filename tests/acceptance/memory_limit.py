@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server in 300 MiB: racks that take more are refused, everything is answered, and no worker is lost.
+"""A server in 300 MiB: racks that need more are refused, every command is answered, and no worker is lost.
 
     memory_limit.py PROGRAM [ROUNDS [SEED]]
 
-The 300 MiB are a control group's (version 1 or 2) where one may be made, else RLIMIT_AS, which is said.  Each round sends the largest racks that fit
-into one datagram, of each kind, then ROUNDS (default 10) random ones, each with /rack/get, /rack/clear and /rack/undo behind it without waiting.
+A control group (version 1 or 2) sets the limit if one can be made, else RLIMIT_AS, which the test prints.  Each round
+sends the largest racks that fit into one datagram, of each kind, then ROUNDS (default 10) random ones, each with
+/rack/get, /rack/clear and /rack/undo behind it without waiting.
 """
 
 import random
@@ -16,11 +17,11 @@ SEED = int(sys.argv[3]) if len(sys.argv) > 3 else int.from_bytes(os.urandom(4), 
 LIMIT = 300 << 20
 DATAGRAM = 65507
 MOST_NODES = 4096
-ANSWER_S = 30.0  # a bound for what has gone wrong, not for what is quick
+ANSWER_S = 30.0  # a limit for failures, not a measure of speed
 
 
 class Group:
-    """A control group of 300 MiB, or None in `join` where there can be none."""
+    """A control group of 300 MiB; `join` is None if there can be none."""
 
     def __init__(self):
         self.path = self.join = self.peak_file = None
@@ -71,7 +72,7 @@ def launcher(group):
 
 
 def chain(effect, separator, count):
-    """As many of an effect as a datagram and a rack can hold."""
+    """The most nodes of an effect that fit a datagram and a rack."""
     room = (DATAGRAM - 64) // (len(effect) + len(separator))
     return separator.join([effect] * min(count, room, MOST_NODES))
 

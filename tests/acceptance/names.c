@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   All names that an operator may meet, from the program's own tables, as one JSON object: what
-   operating.py compares OPERATING.md with, and what counters.py has to see move.
+   All names that an operator may meet, from the program's own tables, as one JSON object:
+   operating.py compares them with OPERATING.md, and counters.py must see each of them change.
 */
 
 #include "control/commands.h"
@@ -68,7 +68,7 @@ exit_codes(void)
   return list;
 }
 
-/// Where things are in the memory that server and worker share.
+/// Offsets in the memory that server and worker share.
 static json_t*
 ring(void)
 {

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whichever allocation fails, the program says so in words, crashes nowhere, and goes on where there is something to go on with.
+"""Whichever allocation fails, the program reports it, never crashes, and continues if it can.
 
     no_memory.py PROGRAM [EVERY [PART...]]
 
-The build with faults makes the n-th allocation fail, n = 1, 2, … until none is met, of: each OSC command of a server that plays, renders of a file,
-and starts of a live server and of its worker.  EVERY (default 13) leaves out all but each EVERY-th n, beginning at a random one.  The same for the
-n-th buffer, recording, module and submission of renders on a GPU.
+The build with faults makes the n-th allocation fail, n = 1, 2, … until there is no n-th one, of: each OSC command of
+a server that plays, renders of a file, and starts of a live server and of its worker.  Only every EVERY-th n (default
+13) is tested, from a random one on.  The same for the n-th buffer, recording, module and submission of renders on a
+GPU.
 """
 
 import random
@@ -15,13 +16,13 @@ from common import *
 EVERY = int(sys.argv[2]) if len(sys.argv) > 2 else 13
 RATE = 48000
 SEED = int.from_bytes(os.urandom(4), "little")
-MOST = 5000  # allocations: an end, should none be reached
+MOST = 5000  # allocations: a limit for the loop
 
 BASE = ("/rack/chain", "g: gain -3dB")
 ADD = ("/rack/add", "x", "gain")
 CONNECT = ("/rack/connect", "in", "x")
 
-# Each with the commands that come before it.
+# Each with the commands before it.
 COMMANDS = [
     [("/rack/chain", "g: gain -3dB | h: highpass 20")],
     [BASE, ADD],
@@ -57,7 +58,7 @@ def answer(server, packet, timeout=0.1):
 
 
 def commands():
-    """What a server answers to each of its commands when an allocation of its own fails."""
+    """The answers of a server to each of its commands when one of its allocations fails."""
     chooser = random.Random(SEED)
     failed = refused = silent = 0
     with FaultyServer("--io", "dummy", "--rate", str(RATE), "--channels", "1:1", "g: gain -3dB") as server:
@@ -74,7 +75,7 @@ def commands():
                 has_failed = server.n_failed("alloc.fail", pid)
                 reply = reply or (None if has_failed else answer(server, None, 10.0))
                 server.command(pid, "disarm")
-                server.osc.sync()  # and what it did is over
+                server.osc.sync()  # and the command has ended
                 failed += has_failed
                 refused += bool(reply) and reply[0] == "/fail"
                 silent += reply is None  # no memory for the answer
@@ -83,7 +84,8 @@ def commands():
                 n += EVERY
         server.worker()
         server.wait_until_wet()
-        restarts = server.status()["worker_restarts"]  # what could not be told to one is told to the next
+        # A message that one worker could not receive goes to the next.
+        restarts = server.status()["worker_restarts"]
         server.osc.do("/rack/chain", "g: gain -3dB")
         server.osc.do("/node/g/gain", -6.0)
         server.stop()
@@ -92,7 +94,7 @@ def commands():
 
 
 def sweep(what, words, env, ends, n=None, every=EVERY):
-    """Run a program for each every-th n; the last one. `ends` judges one run."""
+    """Run a program for each EVERY-th n, and return the last n. `ends` checks one run."""
     n = n or 1 + random.Random(SEED).randrange(EVERY)
     n_failed = 0
     while n < MOST:
@@ -109,7 +111,7 @@ def sweep(what, words, env, ends, n=None, every=EVERY):
 
 
 def renders():
-    """A render fails with words and leaves no file behind, or it is whole."""
+    """A render fails with a message and leaves no file, or the file is whole."""
     rng = np.random.default_rng(1)
     write_wav("in.wav", RATE, 0.1 * rng.standard_normal((2000, 2)))
     write_wav("ir.wav", RATE, 0.1 * rng.standard_normal(500))
@@ -127,16 +129,17 @@ def renders():
             return False
         assert np.array_equal(read_wav("out.wav")[1], whole), f"allocation {n}: other samples"
         os.remove("out.wav")
-        n_quiet += 1  # some can be done without
+        n_quiet += 1  # some allocations are optional
         return n_quiet == 8
 
     words = ["render", rack, "in.wav", "out.wav"]
     last = sweep("render", words, {"WHOM": ""}, ends)
-    sweep("render's end", words, {"WHOM": ""}, ends, last - 10 * EVERY, 1)  # after the file is written, it may not fail
+    # After the file is written, it must not fail.
+    sweep("render's end", words, {"WHOM": ""}, ends, last - 10 * EVERY, 1)
 
 
 def device_calls():
-    """The same of buffers, recordings, modules and submissions of a GPU, which is PoCL."""
+    """The same for buffers, recordings, modules and submissions of a GPU, which is PoCL."""
     if subprocess.run([FAULTS_PROGRAM, "check", "--backend", "opencl", "gain"], capture_output=True, check=False).returncode:
         print("devices: skipped: no OpenCL device")
         return
@@ -156,7 +159,7 @@ def device_calls():
 
 
 def starts():
-    """A live server starts, or ends with words; its worker, too, which is started again."""
+    """A live server starts, or ends with a message; so does its worker, which is started again."""
     words = ["run", "--io", "dummy", "--osc-port", "0", "--fast", "--duration", "0.2", "--channels", "1:1", "g: gain -3dB | l: limiter"]
     for whom in ("server:", "worker:"):
         n_quiet = 0

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   Stands before libjack (LD_PRELOAD) and does on demand what a client library should not.  Files in
-   the folder ODD_JACK say what:
+   A wrapper before libjack (LD_PRELOAD) that misbehaves on demand.  Files in the folder ODD_JACK
+   select the fault:
 
-     short   while it is there, periods come 16 frames short
-     twice   each period comes from another thread as well, at the same time
-     none    no period comes at all
-     slow    a client is opened no further than to where the server knows of it; `opening` appears
-     hang    a port is given no property; `hanging` appears
+     short   while it exists, periods are 16 frames short
+     twice   a second thread delivers each period as well, at the same time
+     none    no period arrives
+     slow    a client is opened only until the server knows it; `opening` appears
+     hang    setting a property of a port hangs; `hanging` appears
      fail    "FUNCTION N": the N-th call of that function fails, counted from the opening of each
-             client; with a third word, every call after it fails as well, no period comes any more,
-             and the client is told that the server has ended.  `failed` appears
-     end     the server has ended, at the next period; the file vanishes
+             client; with a third word, every later call fails as well, no more periods arrive, and
+             the client is notified that the server has ended.  `failed` appears
+     end     the server ends at the next period; the file is removed
 
-   A call that fails is not passed on and returns what libjack does without a server: NULL, 0 or -1.
-   When a client is closed, the file `calls` says how often it called which function.
+   A failing call is not passed on and returns the value of libjack without a server: NULL, 0 or -1.
+   When a client is closed, the file `calls` gets its number of calls of each function.
 */
 
 #include <dlfcn.h>
@@ -34,7 +34,7 @@
 
 #define MISSING 16U
 
-// Type, name, parameters, arguments, what it returns when it fails.
+// Type, name, parameters, arguments, value on failure.
 #define PASSED_ON(CALL)                                                                            \
   CALL(int, jack_activate, (jack_client_t * client), (client), -1)                                 \
   CALL(int, jack_connect, (jack_client_t * client, const char* from, const char* to),              \
@@ -80,7 +80,7 @@
        (jack_client_t * client, JackXRunCallback function, void* context),                         \
        (client, function, context), -1)
 
-// Those with more to do than to be passed on.
+// Functions that do more than pass the call on.
 #define OTHERS(NAME)                                                                               \
   NAME(jack_client_close)                                                                          \
   NAME(jack_client_open)                                                                           \
@@ -106,7 +106,7 @@ static void* shutdown_context;
 static atomic_uint n_calls[N_FUNCTIONS]; // since the client was opened
 static unsigned failing;                 // N_FUNCTIONS: none
 static unsigned failing_call;            // from 1
-static bool fails_on;                    // and everything after it
+static bool fails_on;                    // and all later calls
 static atomic_bool is_gone;              // the server
 
 // ---- the folder ----
@@ -151,7 +151,7 @@ shut_down(void* const unused)
   return NULL;
 }
 
-// Told from a thread of its own, as libjack does.
+// On its own thread, as in libjack.
 static void
 lose_server(void)
 {
@@ -243,7 +243,7 @@ jack_client_open(const char* const name, const jack_options_t options, jack_stat
   return open_client(name, options, status, server);
 }
 
-// A client that is left open would be there beside the next one.
+// A client that is left open would stay beside the next one.
 int
 jack_client_close(jack_client_t* const client)
 {
@@ -266,7 +266,7 @@ jack_on_info_shutdown(jack_client_t* const client, const JackInfoShutdownCallbac
   set(client, callback, context);
 }
 
-// Libjack leaves the range as it is when it fails.
+// Libjack does not change the range when it fails.
 void
 jack_port_get_latency_range(jack_port_t* const port, const jack_latency_callback_mode_t mode,
                             jack_latency_range_t* const range)
@@ -342,7 +342,7 @@ jack_set_property(jack_client_t* const client, const jack_uuid_t subject, const 
   return fails(INDEX(jack_set_property)) ? -1 : set(client, subject, key, value, type);
 }
 
-// libjack opens the server's memory once the server has answered that it has the client.
+// libjack opens the server's memory after the server has confirmed the client.
 int
 shm_open(const char* const name, const int flags, const mode_t mode)
 {

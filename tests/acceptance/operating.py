@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OPERATING.md names what the program has, all of it and nothing else: keys, news, events with their levels, exit codes."""
+"""OPERATING.md names everything that the program has, and nothing else: keys, news, events with their levels,
+exit codes."""
 
 import pathlib
 import re
@@ -22,7 +23,7 @@ def quoted(cell):
 
 
 def described(text):
-    """All that the page describes, as (kind, name)."""
+    """All names on the page, as (kind, name)."""
     found = {("key", name) for row in rows(text, "Keys of `/server/status`") for name in quoted(row[0])}
     found |= {("news", name) for row in rows(text, "News for subscribers") for name in quoted(row[0])}
     for cells in rows(text, "Events"):
@@ -32,7 +33,7 @@ def described(text):
 
 
 def there(status):
-    """All that the program has."""
+    """All names in the program."""
     found = {("key", key) for key in status} | {("news", name) for name in NAMES["news"]} | {("news", "/node/<node>/<param>")}
     for name, event in NAMES["events"].items():
         found.add(("event", f"{name}, {event['level']}, {10 if event['interval_s'] == 10 else 1} s"))
@@ -40,7 +41,7 @@ def there(status):
 
 
 def expect_to_be_found(text, status):
-    """The comparison is none if it does not see what is wrong."""
+    """The comparison must detect an error."""
     assert described(text) == there(status)
     for old, new in [
         ("| `muted` |", "| muted |"),

@@ -2,10 +2,10 @@
 /**
    Load for the OSC port of a running server on this machine, and measurements beside it.
 
-       osc_load ask PORT N [new]            N commands in turn (from new ports): their times in ms
+       osc_load ask PORT N [new]            N commands in sequence (from new ports): their times in ms
        osc_load corpus PORT CORPUS          the bad packets of packets.txt, once each
        osc_load flood PORT SECONDS PACKET [SENDERS]  at full speed: ping, status, value or noise
-       osc_load pace PORT SECONDS RATE      values, so many a second, and how many were acknowledged
+       osc_load pace PORT SECONDS RATE      values at RATE a second, and the number acknowledged
        osc_load mutate PORT N SEED CORPUS   N mutated packets of packets.txt, counted exactly
 
    Each prints one line of "key value" pairs.
@@ -75,7 +75,7 @@ receive(const int fd, char* const answer, const int timeout_ms)
 // ---- ask ----
 
 /// Wait for a /done, or a /fail of an address.  Other answers, and reports of dropped packets, are
-/// for a flooder that had the port before.
+/// for a previous user of the port.
 static bool
 receive_answer(const int fd, char* const answer, const int timeout_ms)
 {
@@ -89,7 +89,7 @@ receive_answer(const int fd, char* const answer, const int timeout_ms)
   return false;
 }
 
-/// Send until it is acknowledged; how long that took, in ms.
+/// Send until it is acknowledged; returns the time in ms.
 static double
 ask_once(const int fd, const void* const packet, const size_t n_bytes, uint32_t* const n_resent)
 {
@@ -111,7 +111,7 @@ ask_once(const int fd, const void* const packet, const size_t n_bytes, uint32_t*
   }
   *n_resent += n_sent - 1U;
   while (--n_sent && receive_answer(fd, answer, RESEND_MS)) {
-    // answers to what was sent again: the next command is not to wait behind them
+    // answers to repeated sends: the next command must not wait behind them
   }
   return ms;
 }
@@ -198,7 +198,7 @@ pace(const char* const port, const double seconds, const double rate_hz)
   }
   const double took_s = (double)(now_ns() - begin_ns) * 1e-9;
   const struct timespec second = { .tv_sec = 1 };
-  nanosleep(&second, NULL); // for the last ones
+  nanosleep(&second, NULL); // for the last answers
   n_done += count_answers(fd);
   printf("sent %llu seconds %.3f acknowledged %llu\n", (unsigned long long)n_sent, took_s,
          (unsigned long long)n_done);
@@ -207,14 +207,14 @@ pace(const char* const port, const double seconds, const double rate_hz)
 
 // ---- mutate ----
 
-#define SENDERS   32U  // each under the rate that one may send at, however fast the server is
+#define SENDERS   32U  // each below the allowed rate of a sender, however fast the server is
 #define WINDOW    256U // packets between two acknowledgements
 #define MAX_BYTES 2000U
 
 typedef struct Mutator {
   const char* path;
   OscCorpus corpus;
-  uint64_t read_ns; // when, for its time tags
+  uint64_t read_ns; // reference of its time tags
   uint64_t random;
 } Mutator;
 
@@ -245,7 +245,7 @@ mutate(Mutator* const mutator, uint8_t* const bytes, size_t n_bytes)
   return n_bytes;
 }
 
-/// One more packet, and what the gate must say of it, now and a second later.
+/// One more packet, and the expected verdict of the gate, now and a second later.
 static size_t
 next_packet(Mutator* const mutator, uint8_t* const bytes, GateReason* const reason)
 {
@@ -254,12 +254,12 @@ next_packet(Mutator* const mutator, uint8_t* const bytes, GateReason* const reas
         &mutator->corpus.packets[next_random(mutator) % mutator->corpus.n];
     const bool is_wanted = origin->reason == GATE_OK || next_random(mutator) % 8U == 0;
     if (!is_wanted || origin->n_bytes > MAX_BYTES) {
-      continue; // good ones lead further, and a few changes are lost in very many bytes
+      continue; // good packets lead further, and a few changes are lost in very many bytes
     }
     memcpy(bytes, origin->bytes, origin->n_bytes);
     const size_t n_bytes = mutate(mutator, bytes, origin->n_bytes);
     if (n_bytes >= sizeof("/server/ping") && memcmp(bytes, ping, sizeof("/server/ping")) == 0) {
-      continue; // its answer would be taken for wait_for_ping()'s
+      continue; // wait_for_ping() would take its answer for a ping's
     }
     const uint64_t ntp = instant_now().ntp;
     uint32_t n_messages = 0;
@@ -270,7 +270,7 @@ next_packet(Mutator* const mutator, uint8_t* const bytes, GateReason* const reas
   }
 }
 
-/// Everything that was sent before has been looked at when its sender's ping is answered.
+/// The server has processed all earlier packets of a sender when it answers the sender's ping.
 static void
 wait_for_ping(const int fd)
 {
@@ -299,7 +299,7 @@ ask_status(const int fd, const char* const key)
     }
   } while (memcmp(answer, "/server/status", sizeof("/server/status")) != 0);
 
-  // Pairs of a text and a value: the types say how long each value is.
+  // Pairs of a text and a value: the types give the length of each value.
   const char* type = answer + 16 + 1;
   const char* at = answer + 16 + ((strlen(answer + 16) + 4U) & ~3UL);
   const char* last = "";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mutated packets: all are judged, counted exactly and survived, and the sound does not hear of them.
+"""Mutated packets: the server classifies, counts exactly and survives all of them, and audio is not affected.
 
     packets.py PROGRAM [PACKETS [SEED]]
 """
@@ -25,7 +25,7 @@ with scratch(), Server("--backend", "cpu", "--io", "dummy", "lowcut: highpass 80
     )
     print(load.stdout, end="")
     after = server.status()
-    time.sleep(time.monotonic() - began)  # as long again, in peace
+    time.sleep(time.monotonic() - began)  # the same time without packets
     quiet = server.status()
     assert load.returncode == 0, load.returncode
     result = pairs(load.stdout)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rack beside PipeWire: a daemon that ends and comes back, sinks that appear and go, other formats, automatic connections.
+"""The rack with PipeWire: a daemon that ends and returns, sinks that appear and disappear, other formats, automatic
+connections.
 
-The daemon, its WirePlumber and their bus are the test's own, in a folder of its own, without any real device.  A sink is one of
-PipeWire's own that plays to nobody; it lives as long as the client that made it.
+The test starts its own daemon, WirePlumber and bus, in its own folder, without any real device. The sinks are null
+sinks of PipeWire; a sink exists as long as the client that made it.
 """
 
 from common import *
@@ -10,7 +11,7 @@ from common import *
 need("pipewire", "wireplumber", "dbus-daemon", "pw-jack", "pw-cli", "pw-metadata", "jack_lsp", "jack_connect", "jack_disconnect")
 
 LIMIT_S = 20.0
-# No real device, in the words of WirePlumber 0.4 and of its successors.
+# No real device, in the syntax of WirePlumber 0.4 and of its successors.
 NO_DEVICES = {
     "wireplumber/main.lua.d/60-none.lua": "\n".join(
         f"if {name} then {name}.enabled = false end" for name in ("alsa_monitor", "v4l2_monitor", "libcamera_monitor")
@@ -31,7 +32,7 @@ def until(what, *details):
 
 
 class PipeWire:
-    """A daemon with its session manager, and tools to look at it."""
+    """A daemon with its session manager, and tools to query it."""
 
     def __init__(self, folder):
         self.processes = []
@@ -54,7 +55,7 @@ class PipeWire:
         bus = self.launch("dbus-daemon", "--session", "--nofork", "--print-address=1", stdout=subprocess.PIPE)
         self.env["DBUS_SESSION_BUS_ADDRESS"] = bus.stdout.readline().decode().strip()
         libraries = self.run("pw-jack", "printenv", "LD_LIBRARY_PATH").stdout.strip()
-        self.jack_env = {**self.env, "LD_LIBRARY_PATH": libraries}  # what pw-jack is for
+        self.jack_env = {**self.env, "LD_LIBRARY_PATH": libraries}  # as pw-jack does
         self.start()
 
     def launch(self, *command, stdout=None):
@@ -75,7 +76,7 @@ class PipeWire:
         )
 
     def jack(self, *command):
-        """A JACK tool; its lines."""
+        """Run a JACK tool; returns its lines."""
         done = self.run(*command, env=self.jack_env)
         assert done.returncode == 0, (command, done.stderr, self.words())
         return done.stdout.splitlines()
@@ -111,7 +112,7 @@ class PipeWire:
         return sink
 
     def wires(self, client):
-        """What the ports of a client are connected to: {(its port, other port)}."""
+        """The connections of a client's ports: {(its port, other port)}."""
         found, port = set(), None
         for line in self.jack("jack_lsp", "-c", client + ":"):
             if not line.startswith(" "):
@@ -121,7 +122,7 @@ class PipeWire:
         return found
 
     def expect(self, client, wires, server):
-        """Until a client has these connections, and still has them a moment later."""
+        """Wait until a client has these connections, and still has them a moment later."""
         until(lambda: self.wires(client) == wires, lambda: self.wires(client) ^ wires, server.output)
         time.sleep(0.5)
         assert self.wires(client) == wires, (self.wires(client) ^ wires, server.output())
@@ -142,19 +143,20 @@ def plays(server):
 
 
 def names_pw_jack(pipewire):
-    """With jackd's libjack there is no server; the message says what finds PipeWire, and nobody plays to a timer."""
+    """With jackd's libjack there is no server; the message tells how to find PipeWire, and no rack plays on a timer."""
     env = {**os.environ, **pipewire.env}
     for driver in ("jack", "auto"):
         command = [PROGRAM, "run", "--osc-port", "0", "--io", driver, "--duration", "1", ""]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60.0, check=False)
         print(f"--io {driver} beside PipeWire: exit code {done.returncode}: {done.stderr.strip()}")
-        on_device = driver == "auto" and "playing on portaudio" in done.stderr  # where the machine has one
+        # If the machine has a device.
+        on_device = driver == "auto" and "playing on portaudio" in done.stderr
         assert done.returncode == 3 or on_device, done
         assert "start this program with pw-jack" in done.stderr, done
 
 
 def tells_latency(pipewire, rack):
-    """What comes out of the rack was captured so much earlier, as far as PipeWire knows."""
+    """The age of the rack's output, according to PipeWire."""
 
     def told():
         frames = int(rack.status()["latency_frames"])
@@ -164,7 +166,7 @@ def tells_latency(pipewire, rack):
 
 
 def attempts(pipewire):
-    """Each attempt to reach a daemon costs milliseconds, as libjack loads all of PipeWire for it: they are few."""
+    """Each attempt to reach a daemon costs milliseconds, because libjack loads all of PipeWire: attempts are rare."""
     with scratch() as folder, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{folder}/pipewire-0")
         listener.listen(64)
@@ -182,11 +184,11 @@ def attempts(pipewire):
             process.kill()
             process.wait()
     print(f"no daemon: {n} attempts took {seconds:.2f} s")
-    assert seconds > 1.5, seconds  # 9 times 0.24 s at least; every poll of 50 ms would be 0.45 s
+    assert seconds > 1.5, seconds  # at least 9 times 0.24 s; a poll every 50 ms would take 0.45 s
 
 
 def formats(pipewire, rack):
-    """Quantum and rate follow PipeWire's settings, and so does the latency that it is told."""
+    """Quantum and rate follow PipeWire's settings, and so does the reported latency."""
     for quantum in (256, 2048, 64):
         pipewire.run("pw-metadata", "-n", "settings", "0", "clock.force-quantum", str(quantum))
         until(lambda: rack.status()["block_frames"] == quantum, rack.status, rack.output)
@@ -199,7 +201,7 @@ def formats(pipewire, rack):
 
 
 def stopped_daemon(pipewire, rack):
-    """A daemon that is stopped for longer than silence is believed is no daemon that has ended."""
+    """A daemon that is stopped for longer than the limit for silence has not ended."""
     reconnects = rack.status()["reconnects"]
     pipewire.daemon.send_signal(signal.SIGSTOP)
     until(lambda: rack.status()["audio_hang_s"] > 0.5, rack.status, rack.output)  # the probe

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same rack rendered on the CPU, on a device, and on both gives the same samples.
 
-Ten varied racks, at two block sizes: `--backend cpu` against `--backend opencl` (or WARPRACK_TEST_BACKEND=cuda) and against
-the same rack with every other node on the other side (backend=cpu, backend=gpu), to -120 dB of full scale, for
-WARPRACK_TEST_SECONDS.  Effects without a kernel run on the CPU meanwhile, and the report says so.
+Ten varied racks, at two block sizes: `--backend cpu` against `--backend opencl` (or WARPRACK_TEST_BACKEND=cuda) and
+against the same rack with every other node on the other side (backend=cpu, backend=gpu), to -120 dB of full scale,
+for WARPRACK_TEST_SECONDS.  Effects without a kernel run on the CPU, and the report says so.
 """
 
 import json
@@ -38,7 +38,7 @@ RACKS = {
 
 
 def kernels():
-    """Which effects run on a device, by the word of the program itself."""
+    """The effects that run on a device, according to the program."""
     names = json.loads(subprocess.run([PROGRAM, "list", "effects", "--json"], capture_output=True, check=True).stdout)
     return {row["name"] for row in names if row["has_kernel"]}
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One rack, one file, three ways: live on the dummy driver, JACK's freewheel, and the renderer.
 
-Bit-identical at the same block size once the latency is taken off; within -120 dB across block sizes.  (Without the reverb's
-modulation, whose phase is where the time since the start has brought it.)
+Bit-identical at the same block size after removal of the latency; within -120 dB across block sizes. (Without the
+reverb's modulation, whose phase depends on the time since the start.)
 """
 
 import json
@@ -32,7 +32,7 @@ with scratch():
     assert done.returncode == 0, done.stderr
     rendered = read_wav("render.wav")[1]
 
-    # Live on the dummy driver.  Its latency is on the record.
+    # Live on the dummy driver. The recording includes its latency.
     live = Server(
         "--io", "dummy", "--fast", "--block", str(BLOCK), "--rate", str(RATE), "--channels", "2:2",
         "--play", "in.wav", "--record", "live.wav", "--duration", str(SECONDS), RACK,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kill -9 while a server saves its rack, again and again: the file is always a whole rack.
+"""Repeated kill -9 while a server saves its rack: the file is always a whole rack.
 
     save_kills.py PROGRAM [N]        N kills, default 20
 
-A client turns a knob and saves, as fast as it is answered, until the server is killed at a random moment.  The file must then be
-one of the racks that were sent, whole, not older than the last save that was answered; and the next server starts with it.
+A client changes a value and saves, as fast as the server answers, until the server is killed at a random moment. The
+file must then be one of the sent racks, whole, not older than the last acknowledged save; and the next server starts
+with it.
 """
 
 import random
@@ -21,7 +22,7 @@ SEED = int.from_bytes(os.urandom(4), "little")
 
 
 def value_of(text, template):
-    """The knob's value in a saved rack; None when it is not a whole one."""
+    """The value in a saved rack; None if the rack is not whole."""
     found = VALUE.search(text)
     if not found or VALUE.sub(r"\1*", text) != template:
         return None
@@ -29,7 +30,7 @@ def value_of(text, template):
 
 
 def save_until_killed(server, values, answered):
-    """Turn and save; `values` are those sent, `answered` those whose save was answered."""
+    """Change and save; `values` are those sent, `answered` those whose save was acknowledged."""
     while True:
         values.append(-0.05 * (len(values) % 1000 + 1))
         try:
@@ -42,7 +43,7 @@ def save_until_killed(server, values, answered):
 
 
 def kill_once(random_s):
-    """One server from its start with the saved file to its death; None, or what is wrong."""
+    """One server from its start with the saved file to its death; None, or the error."""
     values, answered = [], []
     server = Server("--io", "dummy", "live.rack")
     with open("live.rack") as file:

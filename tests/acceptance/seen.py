@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A live run that is watched: which keys of /server/status, events of the log and news for subscribers move, and of what."""
+"""A live run under observation: which keys of /server/status, log events and news for subscribers change, and
+why."""
 
 import json
 import mmap
@@ -9,17 +10,17 @@ from common import *
 NAMES = json.loads(subprocess.run([os.environ["WARPRACK_NAMES"]], capture_output=True, check=True).stdout)
 PATIENCE_S = 15.0
 
-# Keys that move without any fault; and those that a machine which stalls moves.
+# Keys that change without any fault; and those that change when the machine stalls.
 ALWAYS = """uptime_s blocks worker_blocks load_p50 load_p99 load_max callback_ns_max osc_packets osc_messages osc_sent
     watchdog_fed state_saved""".split()
 BY_LOAD = "late dropped dry xruns log_lines log_left_out".split()
 
-moved = {}  # (kind, name): what made it move
+moved = {}  # (kind, name): the cause of the change
 failures = []
 
 
 def note(kind, names, what):
-    """These have been seen to move."""
+    """Record that these have changed."""
     for name in names:
         moved.setdefault((kind, name), what)
 
@@ -31,7 +32,7 @@ def tell(what, names, left, more=""):
 
 
 def differs(what, one, other, keys):
-    """Keys that tell how a program was started."""
+    """Keys that depend on the command line."""
     found = {key for key in keys.split() if one[key] != other[key]}
     note("key", found, what)
     tell(what, found, set(keys.split()) - found)
@@ -46,18 +47,18 @@ class Live(Server):
         self.listener.do("/server/notify", 1)
 
     def status(self, timeout=0.5):
-        """Asked again where a datagram was lost in a flood."""
+        """Repeated if a flood has dropped the datagram."""
         for _ in range(30):
             with contextlib.suppress(BlockingIOError):
                 while True:
-                    self.osc.receive(0.0)  # what came too late
+                    self.osc.receive(0.0)  # a late answer
             with contextlib.suppress(socket.timeout):
                 return super().status(timeout=timeout)
             assert self.process.poll() is None, self.output()
         raise socket.timeout("it does not answer")
 
     def events(self):
-        """The names in the log, in order; also of lines for people."""
+        """The names in the log, in order; also those of plain lines."""
         names = []
         for line in self.output().splitlines():
             if line.startswith("{") and line.endswith("}"):
@@ -67,7 +68,7 @@ class Live(Server):
         return names
 
     def news(self):
-        """Addresses that the subscriber has been sent since the last call."""
+        """Addresses of the news since the last call."""
         addresses = set()
         try:
             while True:
@@ -77,7 +78,7 @@ class Live(Server):
 
     @contextlib.contextmanager
     def sees(self, what, keys="", events="", news=""):
-        """Within this something is done; then all of these have to move, to be written, to be told."""
+        """Runs an action; all of these must then change, be logged, or be sent."""
         self.news()
         before, n_events, heard = self.status(), len(self.events()), set()
         yield
@@ -95,7 +96,7 @@ class Live(Server):
         tell(what, {name for _, name in found}, {name for _, name in wanted - found}, f"\n{self.last_lines()}")
 
     def said(self, what, events):
-        """These are in the log, or come to be."""
+        """Wait until these are in the log."""
         deadline = time.monotonic() + PATIENCE_S
         wanted = set(events.split())
         while not wanted <= set(self.events()) and time.monotonic() < deadline:
@@ -105,12 +106,12 @@ class Live(Server):
         tell(what, found, wanted - found, f"\n{self.last_lines()}")
 
     def last_lines(self):
-        """For whoever has to find out why: all but the counters of every second."""
+        """For debugging: all but the counters of every second."""
         lines = [line for line in self.output().splitlines() if '"event":"status"' not in line]
         return "\n".join(lines[-20:])
 
     def expect_quiet(self):
-        """Without a fault nothing that counts faults moves."""
+        """Without a fault no fault counter changes."""
         before = self.status()
         time.sleep(0.5)
         now = self.status()
@@ -119,13 +120,13 @@ class Live(Server):
             failures.append(f"without any fault {' '.join(restless)} moved")
 
     def hold(self, pid, seconds):
-        """A process does nothing for a while."""
+        """Suspend a process for a while."""
         os.kill(pid, signal.SIGSTOP)
         time.sleep(seconds)
         os.kill(pid, signal.SIGCONT)
 
     def worker(self):
-        """The process that runs the effects, once it does."""
+        """The worker process, once there is one."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             status = self.status()
@@ -136,7 +137,7 @@ class Live(Server):
 
 
 class Ring:
-    """The memory that a server and its worker share, as a worker gone mad may have it."""
+    """The memory that a server and its worker share, which a faulty worker may overwrite."""
 
     def __init__(self, pid):
         layout = NAMES["ring"]
@@ -162,12 +163,12 @@ class Ring:
         struct.pack_into("<Q", self.memory, at, value)
 
     def put_result(self, value):
-        """Of all blocks."""
+        """Read from all blocks."""
         for slot in range(self.n_slots):
             self.put(self.slots + slot * self.slot_bytes + self.result, value)
 
     def put_sound(self, sample):
-        """Into all blocks, inputs and outputs."""
+        """Write to all blocks, inputs and outputs."""
         sound = np.full((self.slot_bytes - self.header_bytes) // 4, sample, np.float32).tobytes()
         for slot in range(self.n_slots):
             at = self.slots + slot * self.slot_bytes + self.header_bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server that was killed, and one that was ended in order, greet those who were subscribed: /server/started and all values."""
+"""A server that was killed, and one that ended in order, greet the earlier subscribers: /server/started and all values."""
 
 from common import *
 
@@ -7,7 +7,7 @@ RACK = "lowcut: highpass 80 | vol: gain -6dB"
 
 
 class Listener:
-    """A client that no server has to know the port of: it hears any."""
+    """A client whose port no server knows yet: it receives from any server."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -19,7 +19,7 @@ class Listener:
         return osc_parse(packet)
 
     def expect_value(self, address, value):
-        """Whatever else is new about the server comes in between."""
+        """Other news of the server may arrive in between."""
         news = self.receive()
         while news[0].startswith("/server/"):
             news = self.receive()
@@ -44,7 +44,7 @@ def wait_for_file(words):
 
 def expect_greeting(listener, server, **expected):
     first = listener.receive()
-    while listener.server[1] != server.port:  # the last words of the one before
+    while listener.server[1] != server.port:  # the last messages of the previous server
         first = listener.receive()
     assert first[0] == "/server/started" and first[1][0] == "warprack", first
     values = {}

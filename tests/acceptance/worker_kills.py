@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process that runs the effects is killed or stopped at random: the sound goes on, dry and then wet again, and nothing is left behind.
+"""The process that runs the effects is killed or stopped at random: audio continues, dry and then wet again, and no
+resource leaks.
 
-    worker_kills.py PROGRAM [N] [KILL|STOP]        N times, 2 at least, default 5; KILL is the default
+    worker_kills.py PROGRAM [N] [KILL|STOP]        N times, at least 2, default 5; KILL is the default
 
-A sine plays through a rack that halves it, and the output is recorded.  Dry, it is as loud again: from the recording it is seen when each block
-was wet or dry, and that none was silent.  Descriptors, threads and memory of the server are counted after a tenth of the kills and at the end.
+A sine plays through a rack that halves it, and the output is recorded.  The dry signal is twice as loud: the
+recording shows whether each block was wet or dry, and that none was silent.  Descriptors, threads and memory of the
+server are counted after a tenth of the kills and at the end.
 """
 
 import random
@@ -18,15 +20,15 @@ RATE, BLOCK, FREQUENCY, LEVEL = 16000, 64, 1000.0, 0.5  # 4 whole periods of the
 DRY = LEVEL / np.sqrt(2.0)  # RMS
 WET = DRY / 2.0
 SILENT = 0.9 * WET
-GOAL_S = 3.0  # from the kill until it is wet, on a machine that has nothing else to do
-REST_S = 1.0  # before the next start, when it had not yet played for half a second
+GOAL_S = 3.0  # from the kill until wet, on an idle machine
+REST_S = 1.0  # before the next start, if the worker had played for less than half a second
 LONGEST_PAUSE_S = 1.0  # from wet to the next kill
-MEMORY_KB = 1024  # that may be more at the end
+MEMORY_KB = 1024  # allowed growth until the end
 SEED = int.from_bytes(os.urandom(4), "little")
 
 
 def holdings(pid):
-    """What the server has: descriptors, threads, children (zombies among them), resident memory in KiB."""
+    """Resources of the server: descriptors, threads, children (with zombies), resident memory in KiB."""
     with open(f"/proc/{pid}/status") as file:
         resident = int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
     tasks = os.listdir(f"/proc/{pid}/task")
@@ -38,7 +40,7 @@ def holdings(pid):
 
 
 def wait_for_worker(server, n_restarts):
-    """Until so many workers have taken over, and the last one is heard."""
+    """Wait until this many workers have taken over, and the last one plays."""
     deadline = time.monotonic() + 20.0
     dry = None
     while True:
@@ -51,7 +53,7 @@ def wait_for_worker(server, n_restarts):
 
 
 def kill_all(server, chooser):
-    """Kill the worker N times; what the server held early on and at the end."""
+    """Kill the worker N times; returns the server's resources early on and at the end."""
     early = None
     for n in range(N):
         status = wait_for_worker(server, n)
@@ -72,7 +74,8 @@ def outages(is_wet):
 
 def judge(recording, early, late):
     blocks = recording[: len(recording) // BLOCK * BLOCK].reshape(-1, BLOCK)
-    level = np.sqrt(np.mean(np.square(blocks, dtype=np.float64), axis=1))[2:]  # the first comes after the latency
+    # The first blocks precede the latency.
+    level = np.sqrt(np.mean(np.square(blocks, dtype=np.float64), axis=1))[2:]
     silent = int(np.sum(level < SILENT))
     lengths = outages(np.abs(level - WET) < 0.01 * WET)
     lengths = np.sort(lengths[lengths > 2]) * BLOCK / RATE  # shorter: a block was late
@@ -86,7 +89,8 @@ def judge(recording, early, late):
     step = second_difference(recording[2 * BLOCK :]) / second_difference(LEVEL * np.sin(2 * np.pi * FREQUENCY / RATE * np.arange(RATE)))
     print(f"figure: largest second difference {step:.3f} of the dry sine's (1.2 at most)")
     assert silent == 0
-    assert len(lengths) >= 1 and lengths[-1] <= REST_S + 10.0 * np.median(lengths)  # a busy machine takes its time
+    # A busy machine is slower.
+    assert len(lengths) >= 1 and lengths[-1] <= REST_S + 10.0 * np.median(lengths)
     assert step < 1.2
     assert grown["descriptors"] == grown["threads"] == grown["children"] == 0
     assert grown["memory"] <= MEMORY_KB or is_sanitized()

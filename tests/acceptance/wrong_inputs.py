@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a newcomer types wrong, and what comes back: tests/data/wrong_inputs.txt, which says how to read it.
+"""Typical mistakes on the command line and their messages: tests/data/wrong_inputs.txt, which describes its format.
 
     wrong_inputs.py build/warprack             the test
-    wrong_inputs.py build/warprack --show      each line with what is printed now
+    wrong_inputs.py build/warprack --show      each line with its current output
 """
 
 import concurrent.futures
@@ -19,7 +19,7 @@ TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "
 
 
 def read_table():
-    """[(line, command line, exit code, parts of what is printed)]."""
+    """[(line, command line, exit code, parts of the output)]."""
     rows = []
     with open(TABLE, encoding="utf-8") as table:
         for number, line in enumerate(table, 1):
@@ -35,7 +35,7 @@ def read_table():
 
 
 def make_files():
-    """What the table names."""
+    """Files that the table names."""
     noise = np.random.default_rng(1).standard_normal((4800, 2)) * 0.1
     write_wav("in.wav", 48000, noise)
     write_wav("my hall.wav", 48000, noise[:480])
@@ -52,7 +52,7 @@ def make_files():
 
 
 def command_of(line, port):
-    """`send` and `status` ask the test's server; `run` plays to nobody, for a moment."""
+    """`send` and `status` use the test's server; `run` plays without a device, for a moment."""
     words = shlex.split(line)
     extra = {"send": ["-p", str(port)], "status": ["-p", str(port)], "run": ["--io", "dummy", "-p", "0", "-t", "0.1"]}
     return [PROGRAM, *words[:1], *(extra.get(words[0], []) if words else []), *words[1:]]

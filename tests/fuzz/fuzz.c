@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What all targets share.
+// Shared by all targets.
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Equaliser settings of other programs: refused with a reason, or a rack that can be read.
+// Equaliser settings of other programs: refused with a reason, or converted to a readable rack.
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Packets: the gate, and behind it what takes messages apart and finds their commands.
+// Packets: the gate, then the parser of messages and the search for their commands.
 
 #include "fuzz.h"
 
@@ -14,7 +14,7 @@
 
 #define NOW UINT64_C(0xE8754C0000000000)
 
-/// Look at all that a message holds.
+/// Read all parts of a message.
 static double
 read_message(const Message* const message)
 {
@@ -63,7 +63,7 @@ LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
   const GateReason reason = gate_check(bytes, n_bytes, NOW, &n_messages);
   fuzz_check(reason < GATE_N_REASONS && gate_text(reason) != NULL, "each reason has words");
   if (reason == GATE_OK) {
-    uint8_t* const padded = calloc(1, n_bytes + 8U); // as the intake hands it on
+    uint8_t* const padded = calloc(1, n_bytes + 8U); // as the intake passes it on
     memcpy(padded, bytes, n_bytes);
     fuzz_check(read_bundles(padded, n_bytes) == n_messages, "the gate counts messages rightly");
     free(padded);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The rack language: whole documents, and statements applied to one that is there.
+// The rack language: whole documents, and statements applied to a rack.
 
 #include "fuzz.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// What is printed is read back as the same.
+/// A printed rack is read back as the same rack.
 static void
 check_print(const Rack* const rack)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages between server and worker, as they come over a socket.  The first byte says to whom; the
-// rest is what the other side sends.
+// Messages between server and worker, as they arrive over a socket.  The first byte selects the
+// receiver; the rest is sent by the other side.
 
 #include "fuzz.h"
 
@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MAX_BYTES 32768U // fit into a socket that nobody reads
+#define MAX_BYTES 32768U // fits into a socket without a reader
 
-/// Every field is in its range, and the message can be sent again as it came.
+/// Every field is in its range, and the message can be sent again unchanged.
 static void
 check_message(const WireMessage* const message)
 {
@@ -31,7 +31,7 @@ check_message(const WireMessage* const message)
   free(body);
 }
 
-/// All that comes until the end, which is that of the bytes or an error.
+/// Receive until the bytes end or an error occurs.
 static void
 receive_all(Wire* const wire)
 {
@@ -71,7 +71,7 @@ LLVMFuzzerTestOneInput(const uint8_t* const bytes, const size_t n_bytes)
 void
 fuzz_examples(FuzzVisit* const visit, void* const context)
 {
-  static uint8_t all[2][MAX_BYTES]; // of one side, one behind the other
+  static uint8_t all[2][MAX_BYTES]; // for each side, all messages in sequence
   size_t n_all[2] = { 1, 1 };
   for (WireKind kind = WIRE_CONFIG; kind < WIRE_N_KINDS; ++kind) {
     const WireMessage message = wire_sample(kind);
@@ -88,7 +88,7 @@ fuzz_examples(FuzzVisit* const visit, void* const context)
     const size_t n = sizeof(header) + header[1];
     visit(context, one, 1U + n);
     all[is_to_worker][0] = is_to_worker;
-    if (kind != WIRE_ARM) { // whose descriptor no bytes can bring
+    if (kind != WIRE_ARM) { // whose descriptor no bytes can carry
       memcpy(all[is_to_worker] + n_all[is_to_worker], one + 1, n);
       n_all[is_to_worker] += n;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
-   A fuzz target without libFuzzer: it survives its examples, what was once found, all of these cut
-   short, and a few thousand changes of them.
+   Runs a fuzz target without libFuzzer: it must survive its examples, earlier findings,
+   truncations of both, and a few thousand mutations.
 
        test_fuzz_<name>                the test
-       test_fuzz_<name> examples DIR   writes the examples as files, for libFuzzer to begin with
+       test_fuzz_<name> examples DIR   writes the examples as files, as libFuzzer's initial corpus
 */
 
 #include "fuzz.h"
@@ -24,7 +24,7 @@ static uint32_t n_visited;
 static void
 run_exactly(const void* const bytes, const size_t n_bytes)
 {
-  uint8_t* const exact = malloc(n_bytes + !n_bytes); // a sanitizer sees each step too far
+  uint8_t* const exact = malloc(n_bytes + !n_bytes); // a sanitizer detects every access beyond it
   memcpy(exact, bytes, n_bytes);
   (void)LLVMFuzzerTestOneInput(exact, n_bytes);
   free(exact);

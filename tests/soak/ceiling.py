@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The largest sample that leaves the program through one fault after the other.
+"""The largest output sample of the program during a series of faults.
 
     ceiling.py PROGRAM [ROUNDS [SEED]]
 
-The input is far over the ceiling, and has stretches of NaN, infinities, denormals, a constant, bursts of 60 dB; the rack adds 12 dB.  In a random
-order, ROUNDS times (default 1), each fault occurs: of signals, worker, GPU (PoCL), memory, files, clock, and edits.  No sample of the recordings
-may be over the ceiling of -0.3 dBFS, or be no number, and no 100 ms may be silent but where the input is.
+The input is far over the ceiling, and has stretches of NaN, infinities, denormals, a constant, bursts of 60 dB; the
+rack adds 12 dB.  In a random order, ROUNDS times (default 1), each fault occurs: of signals, worker, GPU (PoCL),
+memory, files, clock, and edits.  No sample of the recordings may be above the ceiling of -0.3 dBFS or not finite, and
+no 100 ms may be silent unless the input is.
 """
 
 import random
@@ -22,10 +23,12 @@ RACK = "g: gain 12dB"
 
 
 def make_input(seconds):
-    """A sine at +6 dBFS; from the third second on, one second of each of what no input should have, between others of the sine."""
+    """A sine at +6 dBFS; from the third second on, one second of each kind of invalid input, between seconds of the
+    sine."""
     t = np.arange(int(seconds * RATE)) / RATE
     x = (2.0 * np.sin(2 * np.pi * 1000.0 * t)).astype(np.float32)
-    wrong = (np.nan, np.inf, -np.inf, 1e-40, 1.0, 1e30, -1e30)  # above 1e37 a gain of 20 dB would end in infinity
+    # Above 1e37 a gain of 20 dB would give infinity.
+    wrong = (np.nan, np.inf, -np.inf, 1e-40, 1.0, 1e30, -1e30)
     for number in range(len(x) // (2 * RATE) - 1):
         start = 2 * RATE * (number + 1)
         x[start : start + RATE : 7] = wrong[number % len(wrong)]
@@ -34,7 +37,7 @@ def make_input(seconds):
 
 
 def replaced(faults):
-    """A worker that goes wrong, until another one plays."""
+    """A worker that fails, until another one plays."""
 
     def strike(server):
         server.worker(other_than=server.arm(faults), limit_s=30.0)
@@ -61,7 +64,7 @@ def by_signal(number):
 
 
 def edit(faults, rack):
-    """An edit while the worker has a fault; whatever becomes of it."""
+    """An edit while the worker has a fault; its result does not matter."""
 
     def strike(server):
         pid = server.arm(faults)
@@ -128,7 +131,7 @@ GPU = {
 
 
 def run(backend, faults, chooser):
-    """Record through all faults; how many there were, and the samples."""
+    """Record through all faults; returns their number and the samples."""
     order = [name for _ in range(ROUNDS) for name in chooser.sample(sorted(faults), len(faults))]
     make_input(20 + 5 * len(order))
     arguments = ("--io", "dummy", "--rate", str(RATE), "--block", str(BLOCK), "--channels", "1:1", "--play", "loud.wav")
@@ -138,12 +141,13 @@ def run(backend, faults, chooser):
         for name in order:
             began = time.monotonic()
             faults[name](server)
-            server.osc.ask("/rack/chain", f"{RACK} | n{chooser.randrange(1000)}: gain 0dB", timeout=60.0)  # another rack: none is to blame
+            # Another rack: none is quarantined.
+            server.osc.ask("/rack/chain", f"{RACK} | n{chooser.randrange(1000)}: gain 0dB", timeout=60.0)
             time.sleep(0.7)
             status = server.status()
             print(f"{status['blocks'] * BLOCK / RATE:6.1f} {name:20} {time.monotonic() - began:5.1f} s, {status['dry']} dry, {status['faults']} faults, {status['worker_note']}", flush=True)
         blocks = server.status()["blocks"]
-        print(server.stop())  # what it said
+        print(server.stop())  # the program's output
     return len(order), read_wav("out.wav")[1][: blocks * BLOCK, 0]
 
 

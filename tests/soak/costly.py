@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The packet that costs the server the most CPU time per byte, as a fuzzer finds it, harms nobody but its sender.
+"""The packet that costs the server the most CPU time per byte, found by a fuzzer, affects only its sender.
 
     costly.py PROGRAM [PACKETS [SEED]]
 
-A climber changes packets of reads, patterns, values, edits and nonsense against a rack of 3,500 nodes, and keeps what costs
-more per byte.  Then one client sends the worst again and again while another one pings: its times and the dry blocks are
-compared with those of a quiet run.
+A hill climber mutates packets of reads, patterns, values, edits and nonsense against a rack of 3,500 nodes, and keeps
+mutations that cost more per byte.  Then one client repeatedly sends the worst packet while another one pings: its
+times and the dry blocks are compared with those of a quiet run.
 """
 
 import os
@@ -22,7 +22,7 @@ NODES = 3500
 LIMIT_MS = 50.0
 MAX_BYTES = 60000
 SECONDS = 5.0
-LONG = "*n" * 30  # as long as an address may be
+LONG = "*n" * 30  # the longest address
 
 MESSAGES = [
     osc_message("/rack/get"),
@@ -47,7 +47,7 @@ MESSAGES = [
 
 
 def packet(genes):
-    """Bundles of messages: each gene is a message, how often, and whether each is a bundle of its own."""
+    """Bundles of messages: each gene is a message, its count, and whether each is a separate bundle."""
     inner = []
     for which, times, apart in genes:
         inner += [osc_bundle([MESSAGES[which]])] * times if apart else [osc_bundle([MESSAGES[which]] * times)]
@@ -82,14 +82,14 @@ def control_cpu_s(server):
 
 
 def sender():
-    """A client that takes no answers."""
+    """A client that reads no answers."""
     client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
     return client
 
 
 def cost(server, genes, limit_s=2.0):
-    """CPU seconds per byte, until nothing is done any more or for the first seconds."""
+    """CPU seconds per byte, until the server is idle or for the first seconds."""
     data = packet(genes)
     with sender() as client:
         began, before = time.monotonic(), control_cpu_s(server)
@@ -104,7 +104,7 @@ def cost(server, genes, limit_s=2.0):
 
 
 def ping(server):
-    """Times of pings for some seconds, and the blocks that were dry meanwhile."""
+    """Times of pings for some seconds, and the number of dry blocks meanwhile."""
     times, before, end = [], server.status()["dry"], time.monotonic() + SECONDS
     while time.monotonic() < end:
         began = time.monotonic()
@@ -130,7 +130,7 @@ with scratch():
         genes = [(n, 256, True)] if n < len(MESSAGES) else change(best, chooser)
         if not is_good(genes):
             continue
-        with start() as server:  # what one packet has changed does not help the next one
+        with start() as server:  # a changed rack does not help the next packet
             per_byte = cost(server, genes)
         print(f"{per_byte * 1e6:9.2f} us a byte, {len(packet(genes)):6} bytes: {genes}", flush=True)
         if per_byte > most:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   A day of blocks in minutes: a live engine, worker and all, and an offline one get the same input,
-   block after block, without a pause.  Their outputs must be the same samples to the last, and
-   their memory must not grow.
+   A day of blocks in minutes: a live engine with its worker and an offline engine get the same
+   input, block after block, without a pause.  Their outputs must be the same samples to the last,
+   and their memory must not grow.
 
      day BLOCKS [PROGRAM]
 
    16777216 blocks of 256 frames are a day and a bit at 48 kHz, and take the frame counter past
-   2^32.  With PROGRAM, the live engine's worker is a process of its own, as in `PROGRAM run`.
-   Prints the figures; exit code 0 when they are reached.
+   2^32.  With PROGRAM, the live engine's worker is a separate process, as in `PROGRAM run`.
+   Prints the figures; exit code 0 if they are reached.
 */
 
 #include "engine/engine.h"
@@ -23,8 +23,8 @@
 #define RATE_HZ    48000.0
 #define BLOCK      256U
 #define CHANNELS   2U
-#define INPUT      64U // blocks of noise, played round and round
-#define WARM_UP    20U // a part of the blocks: memory is measured from there on
+#define INPUT      64U // blocks of noise, repeated
+#define WARM_UP    20U // fraction of the blocks: memory is measured from there on
 #define GROWTH_KIB 1024L
 
 static const char chain[] =
@@ -90,12 +90,12 @@ side_play(Side* const side, float (*const input)[INPUT * BLOCK], const uint64_t 
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-#define KEEPS_FREED_MEMORY true // as AddressSanitizer does, so that growth tells nothing
+#define KEEPS_FREED_MEMORY true // as AddressSanitizer does, so that growth has no meaning
 #else
 #define KEEPS_FREED_MEMORY false
 #endif
 
-/// Resident memory in KiB; of no process: 0.
+/// Resident memory in KiB; 0 without a process.
 static long
 resident_kib(const int32_t pid)
 {
@@ -147,7 +147,7 @@ main(const int argc, char** const argv)
       own_kib = resident_kib(getpid());
       worker_kib = resident_kib(status.worker_pid);
     }
-    side_play(&live, input, block); // what went in one block ago
+    side_play(&live, input, block); // the input of the previous block
     if (block) {
       side_hash(&live);
       different += memcmp(live.out, expected, sizeof(expected)) != 0;

@@ -5,9 +5,9 @@
 
      edits N [PROGRAM]
 
-   The input is a low sine, 100 Hz at -6 dBFS, so that all that a steep high-pass at 3 kHz leaves of
-   the output was made by edits.  With PROGRAM, the engine's worker is a process of its own, as in
-   `PROGRAM run`.  Prints the figures; exit code 0 when they are reached.
+   The input is a low sine, 100 Hz at -6 dBFS, so that only edits cause the output of a steep
+   high-pass at 3 kHz.  With PROGRAM, the engine's worker is a separate process, as in `PROGRAM
+   run`.  Prints the figures; exit code 0 when they are reached.
 */
 
 #include "engine/engine.h"
@@ -25,7 +25,7 @@
 #define BLOCK     64U
 #define SINE_HZ   100.0
 #define PERIOD    480U // frames of the sine
-#define REST      8U   // blocks between two edits, beside those until the answer
+#define REST      8U   // blocks between two edits, after the answer
 #define SETTLE    1000U
 #define SEED      7U
 #define LIMIT_DB  (-60.0)
@@ -66,7 +66,7 @@ high_pass(Section* const sections, double x)
   return x;
 }
 
-/// What the high-pass makes of a step of `height` in the sine: this program's own control.
+/// The high-pass's response to a step of `height` in the sine: the control of this program.
 static double
 reading_of(const double height)
 {
@@ -172,7 +172,8 @@ main(const int argc, char** const argv)
   engine_status(run.engine, &after);
   const uint64_t late =
       after.counts.late + after.counts.dry - before.counts.late - before.counts.dry;
-  // The high-pass reads a step lower than it is, by a known amount; without one it reads nothing.
+  // The high-pass reads a step lower than it is, by a known factor; without a step it reads
+  // nothing.
   const double quiet_db = reading_of(0.0);
   const double gain_db = reading_of(CONTROL) - decibels(CONTROL);
   const bool can_hear = fabs(gain_db) < 12.0 && quiet_db < LIMIT_DB - 60.0;

@@ -3,9 +3,10 @@
 
     jack_early.py PROGRAM DEATHS
 
-Within that time the program opens its client, sets callbacks, makes ports, becomes active, restores connections, and looks at them: each of
-these calls meets a server that is gone.  Before every fifth of these deaths, another server dies 0 to 50 ms after its process began, which is
-before it accepts clients.  After every CHECKED deaths a server lives, and what it shows is compared with the connections of the beginning.
+Within that time the program opens its client, sets callbacks, makes ports, becomes active, restores connections, and
+looks at them: each of these calls meets a dead server.  Before every fifth of these deaths, another server dies 0 to
+50 ms after its start, before it accepts clients. After every CHECKED deaths a server stays alive, and its connections
+are compared with the initial ones.
 """
 
 import random
@@ -34,7 +35,7 @@ def die(jack, chance, accepts):
 
 
 def check(jack, server, number):
-    """Let a server live until it has all connections and the rack plays."""
+    """Keep a server alive until it has all connections and the rack plays."""
     assert server.process.poll() is None, f"the program ended with {server.process.poll()} within {number} deaths\n{server.output()}"
     jack.start()
     deadline = time.monotonic() + LIMIT_S
@@ -56,7 +57,7 @@ with scratch(), Jackd(48000, 64) as jack:
         for source, target in WIRES:
             done = jack.run("jack_connect", source, target)
             assert done.returncode == 0, (source, target, done.stderr)
-        time.sleep(1.5)  # by then the connections are known for good (io/jack_links.h)
+        time.sleep(1.5)  # by then the connections are stored (io/jack_links.h)
         jack.kill()
         for number in range(1, DEATHS + 1):
             if number % 5 == 0:

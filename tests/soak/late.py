@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Late blocks of a run with random edits beside those of the same run without, in turn, in the same minutes.
+"""Compares the late blocks of runs with and without random edits, which alternate within the same minutes.
 
     late.py PROGRAM EDITS
 
-A machine without load stalls now and then by itself, and late blocks come in handfuls: a run with edits may have as many more as
-chance gives the quiet ones, three standard deviations of a count whose handfuls are as large as STALL.
+An idle machine stalls now and then, and late blocks come in groups: a run with edits may have three standard
+deviations more than the quiet runs, for a count whose groups have the size STALL.
 """
 
 import json

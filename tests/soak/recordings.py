@@ -3,10 +3,11 @@
 
     recordings.py PROGRAM [NAME...]
 
-The rack is 3 dB quieter than the dry signal, which late blocks play at 0 dB here, and as late, so that wet and dry can be told apart and blended.  A fault may take
-the sound from wet to dry within three blocks, and back within one, and nothing else.  For each fault are printed: the lowest level of any 5 ms
-(the dry signal is -9 dBFS, the wet one -12 dBFS), and the largest step, read by a high-pass of 8th order at 6 kHz that is calibrated
-with a step of -60 dBFS.  WARPRACK_KEEP=FOLDER keeps the recordings.
+The rack is 3 dB quieter than the dry signal, which late blocks play at 0 dB here with the same latency, so that wet
+and dry can be distinguished and blended. A fault may only change the sound from wet to dry within three blocks, and
+back within one.  For each fault are printed: the lowest level of any 5 ms (the dry signal is -9 dBFS, the wet one -12
+dBFS), and the largest step, read by a high-pass of 8th order at 6 kHz that is calibrated with a step of -60 dBFS.
+WARPRACK_KEEP=FOLDER keeps the recordings.
 """
 
 import os
@@ -18,8 +19,8 @@ from common import *
 
 RATE, BLOCK, SECONDS, FREQUENCY, LEVEL = 48000, 256, 40, 1000.0, 0.5
 RACK = "g: gain -3dB"
-LOWEST_DB = -13.0  # of any 5 ms: the wet level, and something for the fade
-EDITS_DB = -24.0  # edits within one another's fades may dip
+LOWEST_DB = -13.0  # of any 5 ms: the wet level, with a margin for the fade
+EDITS_DB = -24.0  # edits during fades of others may dip
 STEP_DB = -40.0  # 40 dB under full scale: the fade of one block back to wet reads about -60 dBFS
 
 HIGH_PASS = sig.butter(8, 6000, "highpass", fs=RATE, output="sos")
@@ -30,7 +31,7 @@ def largest_reading(samples):
 
 
 def control():
-    """What the high-pass makes of a step of -60 dBFS in the sine, in dB: its own gain."""
+    """The high-pass's response to a step of -60 dBFS in the sine, in dB: its gain."""
     t = np.arange(RATE) / RATE
     sine = LEVEL * np.sin(2 * np.pi * FREQUENCY * t)
     quiet = largest_reading(sine)
@@ -93,7 +94,7 @@ def flood(server):
 
 
 def random_edits(server):
-    """100 edits that leave the level as it is: nodes come, go and change their structure."""
+    """100 edits that keep the level: nodes are added, removed and restructured."""
     chooser = random.Random(4)
     names = []
     for number in range(100):
@@ -126,7 +127,7 @@ def record(name, fault, *options, start=Server, **server):
 
 
 def worker_fault(name, faults):
-    """A worker that goes wrong by itself, in the build with faults: it is replaced."""
+    """A worker that fails by itself, in the build with faults: it is replaced."""
 
     def replaced(server):
         server.worker(other_than=server.arm(faults))
@@ -148,7 +149,7 @@ def worker_late(name):
 
 
 def gpu_error(name):
-    """An error that ends a device's context, on PoCL, in the build with faults: the CPU goes on."""
+    """An error that ends a device's context, on PoCL, in the build with faults: the CPU continues."""
     if not os.access(FAULTS_PROGRAM, os.X_OK):
         return None
 
@@ -164,7 +165,7 @@ def gpu_error(name):
 
 
 def jack_kill(name):
-    """jackd killed, and started again; what can be recorded is what it plays while it runs."""
+    """jackd is killed and restarted; the recording has its output while it runs."""
     tape = os.environ.get("WARPRACK_JACK_TAPE", os.path.join(os.path.dirname(PROGRAM), "tests", "jack_tape"))
     if not (os.access(tape, os.X_OK) and shutil.which("jackd")):
         return None
@@ -180,7 +181,8 @@ def jack_kill(name):
                 jack.wait_for("rack:out_1")
                 deadline = time.monotonic() + 10.0
                 while (done := jack.run(tape, "live", "rack", "short.wav", f"{name}{number}.wav")).returncode:
-                    assert time.monotonic() < deadline, done.stderr  # ports are there before they can be connected
+                    # Ports exist before they can be connected.
+                    assert time.monotonic() < deadline, done.stderr
                 recordings.append(read_wav(f"{name}{number}.wav")[1][RATE // 10 :, 0])
             dry = server.status()["dry"]
             server.stop()
@@ -188,7 +190,7 @@ def jack_kill(name):
 
 
 def fill_folder():
-    """The folder `full` is a full disk, where this may be made."""
+    """Make the folder `full` a full disk, if permitted."""
     os.mkdir("full")
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "full"]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
@@ -200,7 +202,7 @@ def fill_folder():
     os.close(filler)
 
 
-# What records each fault: None where this machine or build cannot make it.
+# The recording function of each fault: None if this machine or build cannot make it.
 FAULTS = {
     "worker_kill": lambda name: record(name, worker_kill),
     "worker_stop": lambda name: record(name, worker_stop),
@@ -218,7 +220,7 @@ FAULTS = {
 
 
 def judge(name, recordings, dry, gain_db):
-    """Print the figure; true when it is reached."""
+    """Print the figure; returns True if it is reached."""
     lowest = min(lowest_level(samples) for samples in recordings)
     step = max(db(largest_reading(samples)) for samples in recordings) - gain_db
     least = EDITS_DB if name == "random_edits" else LOWEST_DB

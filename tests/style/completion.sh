@@ -4,10 +4,10 @@
 set -eu
 root=$1
 program=$2
-# shellcheck disable=SC1091 # checked by itself
+# shellcheck disable=SC1091 # checked separately
 source "$root/tools/completion/warprack.bash"
 
-# complete_words WORD...: what is offered for the last word.
+# complete_words WORD...: print the offers for the last word.
 complete_words() {
   COMP_WORDS=("$program" "$@")
   COMP_CWORD=$#
@@ -16,7 +16,7 @@ complete_words() {
 }
 
 failed=0
-# expect OFFERED WORD...: it must be among what is offered for the words.
+# expect OFFERED WORD...: it must be among the offers for the words.
 expect() {
   local offered=$1
   shift

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The zsh completion is found by compinit, and offers what the bash completion does.
+# compinit finds the zsh completion, which offers the same as the bash completion.
 set -eu
 command -v zsh >/dev/null || exit 77
 exec zsh -f "$1/tests/style/completion_check.zsh" "$1/tools/completion" "$2"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# All C sources are formatted as .clang-format says.  `tools/check format` repairs.
+# All C sources have the format of .clang-format. `tools/check format` repairs them.
 set -eu
 cd "$1"
 
-# Other versions format differently, so only the one that the tree is formatted with may judge.
+# Other versions format differently, so the test runs only with the version of the tree.
 clang_format=$(command -v clang-format-14 || command -v clang-format || true)
 if [ -z "$clang_format" ] || ! "$clang_format" --version | grep -q 'version 14\.'; then
   echo "no clang-format 14"

@@ -13,7 +13,7 @@ ENGINE = pathlib.Path(sys.argv[1]) / "engine"
 
 
 def declarations(header):
-    """The types and the functions that a header declares."""
+    """The types and the functions in a header."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|\\\n", "", header.read_text(), flags=re.S)
     text = re.sub(r"^\s*#.*", "", text, flags=re.M)
     types = set(re.findall(r"typedef (?:struct|enum|union) (\w+)", text))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every header compiles alone, without a warning; those of kernels are for other compilers.
+# Every header compiles alone, without a warning; headers of kernels are for other compilers.
 set -eu
 cd "$1"
 failed=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# meson install puts the program, its manual page, completions, racks, documents and units where they are
-# looked for, and the units can be enabled under the names that they say.
+# meson install puts the program, its manual page, completions, racks, documents and units at the
+# standard places, and the units can be enabled under their names.
 set -eu
 root=$1
 program=$2
@@ -20,14 +20,14 @@ prefix=${installed%/bin/warprack}
 prefix=${prefix#"$folder"}
 share=$folder$prefix/share
 
-# Racks: those of the tree, and the program takes them.
+# Racks: those of the tree, and the program accepts them.
 for rack in "$root"/racks/*.rack; do
   name=$(basename "$rack")
   cmp -s "$rack" "$share/warprack/racks/$name" || fail "share/warprack/racks/$name is not the tree's"
 done
 "$installed" check "$share/warprack/racks/voice.rack" >/dev/null || fail "the installed program fails"
 
-# Documents: what they link to, apart from sources, tests and benchmarks, is there.
+# Documents: their links exist, except those to sources, tests and benchmarks.
 for document in $(cd "$share/doc/warprack" && find . -name '*.md'); do
   path=$share/doc/warprack/$document
   links=$(sed -n 's/](\([^)#:]*\.\(md\|rack\|txt\)\)[)#]/\n<\1\n/gp' "$path" | sed -n 's/^<//p')
@@ -60,7 +60,7 @@ else
   echo "no zsh: its completion is not tried"
 fi
 
-# Units: they start the installed program, and are enabled as they say.
+# Units: they start the installed program, and can be enabled.
 units=$folder$prefix/lib/systemd
 for unit in system/warprack.service user/warprack-user.service; do
   start=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$units/$unit")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every tracked file states its licence: in its first lines, or, for data, in REUSE.toml.
+# Every tracked file names its licence: in its first lines, or, for data, in REUSE.toml.
 set -eu
 cd "$1"
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout"; exit 77; }

@@ -21,7 +21,7 @@ ALONE = {"engine/faults"}  # linked by tests and fault builds only
 
 
 def sources():
-    """Every source of the program with the sources that it includes."""
+    """Every source of the program with its includes."""
     files = [path for top in TOPS for path in (ROOT / top).rglob("*") if SOURCE.search(path.name)]
     names = {str(path.relative_to(ROOT)) for path in files}
     graph = {}
@@ -42,7 +42,7 @@ def room_of(name):
 
 
 def modules(files):
-    """The includes between modules, as a graph like that of the files."""
+    """The includes between modules, as a graph like the graph of files."""
     bodies = {SOURCE.sub("", name) for name in files if not name.endswith(".h")}
 
     def module_of(name):
@@ -83,7 +83,7 @@ def circles(graph):
 
 
 def listed():
-    """What each room may include, from the table: | [room](path) | ... | rooms |"""
+    """The permitted includes of each room, from the table: | [room](path) | ... | rooms |"""
     table = {}
     for line in (ROOT / "engine/README.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -94,7 +94,7 @@ def listed():
 
 
 def faults(files, rooms, table):
-    """What is wrong, in words."""
+    """The violations, as text."""
     for room in sorted(set(rooms) | set(table)):
         if room not in table:
             yield f"{room}: not in the table of rooms in engine/README.md"

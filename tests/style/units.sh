@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The units of systemd are what systemd understands, and the system's exposes less than 2.5 of 10.
+# The units are valid for systemd, and the system unit's exposure is below 2.5 of 10.
 set -eu
 command -v systemd-analyze >/dev/null || exit 77
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export XDG_RUNTIME_DIR="$folder"
 
-# Verify a unit; what it says besides its exit status counts, too.
+# Verify a unit; its output counts, besides the exit status.
 verify() {
   if ! words=$(systemd-analyze verify --man=no "$@" 2>&1) || [ -n "$words" ]; then
     echo "$words"

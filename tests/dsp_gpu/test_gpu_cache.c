@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What was stored under a key is loaded under that key and no other; a file that is not as it was
-// written is a miss and goes away; a folder that cannot be had is no error.
+// Data stored under a key is loaded under that key only; a damaged file is a miss and is removed;
+// an unusable folder is no error.
 
 #include "dsp_gpu/gpu_cache.h"
 #include "tests/support/scratch.h"
@@ -17,7 +17,7 @@ static const char* const key[] = { "opencl", "driver 1", "-DN=64", "kernel sourc
 static const char module[] = "compiled\0module\n";
 
 static Scratch home;
-static Scratch folder; // the cache's own, inside of `home`
+static Scratch folder; // the folder of the cache, inside `home`
 
 static void
 begin(void)
@@ -207,7 +207,8 @@ TEST(the_folder_may_be_deleted_at_any_time)
 TEST(a_folder_that_cannot_be_made_is_no_error)
 {
   begin();
-  scratch_write(&home, "file", "", 0); // root passes permissions, but not a file for a folder
+  // Root ignores permissions, but not a file in place of a folder.
+  scratch_write(&home, "file", "", 0);
   ck_assert(gpu_cache_has_folder());
   setenv("XDG_CACHE_HOME", scratch_path(&home, "file"), 1);
   ck_assert(!gpu_cache_has_folder());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Filters on a device: within -120 dB of extended precision where floats find it hardest, like the
-  CPU through every kind of change, and filters that follow each other as one launch.
+  Filters on a device: within -120 dB of extended precision in the hardest cases for floats, equal
+  to the CPU through every kind of change, and successive filters in one launch.
 
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
@@ -45,12 +45,12 @@ play(const Backend* const backend, const char* const rack, const Format* const f
 typedef struct Hard {
   const char* rack;
   double rate_hz;
-  double sine_hz; ///< Where it is hardest
+  double sine_hz; ///< The hardest frequency
   double level;   ///< Of the signals, so that the output stays near 1
   double seconds;
-  FilterSpec spec; ///< Without the rate; of the cookbook's filters the frequency
+  FilterSpec spec; ///< Without the rate; of cookbook filters only the frequency
   Section (*rbj)(double frequency_hz, double gain_db, double q, double rate_hz); ///< Or NULL
-  double gain_db, q; ///< Of the cookbook's
+  double gain_db, q; ///< Of cookbook filters
 } Hard;
 
 #define CLASSIC(band_, type_, order_, low, high, ripple, stopband)                                 \
@@ -107,7 +107,7 @@ hard_signals(const Hard* const filter, const uint32_t n_frames)
   return in;
 }
 
-/// One section in direct form, which 64 bits of mantissa carry at these frequencies.
+/// One section in direct form; 64 bits of mantissa are enough at these frequencies.
 static void
 filter_extended(const Section* const section, long double* const x, const uint32_t n_frames)
 {
@@ -140,7 +140,7 @@ hard_sections(const Hard* const filter, Section* const sections)
   return filter_n_sections(spec.band, spec.type, spec.order);
 }
 
-/// Play one filter; prints how far it is off.
+/// Play one filter and print its error.
 static void
 check_hard(const Hard* const filter, const uint32_t block_frames, const double most_seconds)
 {
@@ -189,8 +189,8 @@ TEST(the_hardest_filters_stay_within_120_db_of_extended_precision)
 
 // ---- changes ----
 
-/// Play noise, and a sine of 1 kHz, through a rack on both backends while `x` is set again and
-/// again; the worst difference.
+/// Play noise, and a sine of 1 kHz, through a rack on both backends while `x` is set repeatedly;
+/// returns the largest difference.
 static double
 play_changes(const char* const rack, const char* const param, const double* const values,
              const uint32_t n_values, const uint32_t step_frames)
@@ -246,7 +246,7 @@ TEST(changes_during_a_fade_match_the_cpu)
 
 // ---- chains ----
 
-/// Launches of the only stage of a rack on the device, but for its begin and end.
+/// Launches of the only stage of a rack on the device, without its begin and end.
 static uint32_t
 count_launches(const char* const rack, const uint32_t n_channels)
 {
@@ -277,7 +277,7 @@ count_launches(const char* const rack, const uint32_t n_channels)
   "e: peaking 800Hz -6dB q=4 | f: notch 1kHz | g: peaking 3kHz 2dB | h: lowshelf 150Hz 3dB | "     \
   "i: highshelf 8kHz -3dB | j: lowpass 16kHz order=4"
 
-/// A row of n filters.
+/// A series of n filters.
 static char*
 row_of_filters(const uint32_t n)
 {
@@ -296,9 +296,10 @@ TEST(filters_in_a_row_are_one_launch)
 {
   ck_assert_uint_eq(count_launches(STRIP, 1U), 1);
   ck_assert_uint_eq(count_launches(STRIP, 70U), 1);
-  // What two read, or what reads two, begins anew: a, the two branches (one effect), d.
+  // A node with two readers or two inputs starts a new launch: a, the two branches (one effect),
+  // d.
   ck_assert_uint_eq(count_launches("a: lowpass | (b: peaking + c: peaking) | d: highpass", 2U), 3);
-  // A gain in between has a kernel of its own.
+  // A gain between them has a separate kernel.
   ck_assert_uint_eq(count_launches("a: lowpass | b: peaking | g: gain | c: notch | d: peaking", 2U),
                     3);
   SCOPED_MEMORY char* const longest = row_of_filters(40U);
@@ -341,7 +342,7 @@ chained_play(Chained* const pair, const uint32_t first, const uint32_t n, const 
   }
 }
 
-/// The worst difference, and the end.
+/// The largest difference; ends the test.
 static double
 chained_free(Chained* const pair)
 {
@@ -358,7 +359,7 @@ chained_free(Chained* const pair)
   return worst;
 }
 
-// Both also round between two filters: 10 times 2^-24, that of numbers below 2, on either side.
+// Both also round between two filters: 10 times 2^-24, for numbers below 2, on each side.
 #define STRIP_TOLERANCE (TOLERANCE + 1.2e-6)
 
 TEST(a_strip_with_changes_sounds_like_the_cpu)
@@ -408,8 +409,9 @@ TEST(a_chain_that_is_edited_keeps_its_state)
 {
   Chained pair = chained_new("a: highpass 40Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", 3U, 64U);
   const char* const edits[] = {
-    "a: highpass 40Hz | n: notch 700Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", // one more
-    "a: highpass 40Hz | c: lowpass 5kHz",                                         // two less
+    "a: highpass 40Hz | n: notch 700Hz | b: peaking 100Hz 6dB | c: lowpass 5kHz", // one filter more
+    // Two filters less.
+    "a: highpass 40Hz | c: lowpass 5kHz",
     "add a highpass 40Hz\nadd c lowpass 5kHz\nconnect in a\nconnect a c gain=-6dB\nconnect c out",
     "a: highpass 40Hz | (b: peaking 2kHz + d: gain -3dB) | c: lowpass 5kHz",
   };
@@ -435,7 +437,7 @@ TEST(a_chain_silences_and_counts_the_filter_that_failed)
   ck_assert_double_le(chained_free(&pair), STRIP_TOLERANCE);
 }
 
-// A block of three tiles in either form of the kernel, with a NaN in two of them.
+// A block of three tiles in each form of the kernel, with a NaN in two of them.
 TEST(a_filter_that_failed_is_silent_to_the_end_of_its_block)
 {
   const uint32_t blocks[] = { 192, 5000 };

@@ -28,7 +28,7 @@
 
 static Backend* device;
 
-/// A node with responses, what it is fed and how.
+/// A node with responses, its input and the kind of play.
 typedef struct Case {
   const char* chain; ///< Node x; its file is called ir
   uint32_t n_in, n_out;
@@ -36,10 +36,10 @@ typedef struct Case {
   uint32_t n_taps; ///< Of each
   uint32_t block;
   RigSplit split;
-  uint32_t n_frames; ///< 0: some more than the taps
+  uint32_t n_frames; ///< 0: slightly more than the taps
 } Case;
 
-/// A case as it is played.
+/// A case during play.
 typedef struct Play {
   const Case* c;
   uint32_t n_frames;
@@ -77,7 +77,7 @@ play_free(Play* const play)
   free(play->taps);
 }
 
-/// Play on the device (0) or the CPU (1); the units that were begun anew.
+/// Play on the device (0) or the CPU (1); returns the number of units that were reset.
 static uint64_t
 play_on(const Play* const play, const uint32_t which)
 {
@@ -93,7 +93,7 @@ play_on(const Play* const play, const uint32_t which)
   return n_reset;
 }
 
-/// What output `o` has to be at a frame.
+/// The correct value of output `o` at a frame.
 static double
 direct_sum(const Play* const play, const uint32_t o, const uint32_t frame)
 {
@@ -113,7 +113,7 @@ direct_sum(const Play* const play, const uint32_t o, const uint32_t frame)
   return sum;
 }
 
-/// The worst of the first frames, the last ones, and random ones between.
+/// The largest error of the first frames, the last ones, and random ones between.
 static double
 worst_error(const Play* const play)
 {
@@ -223,7 +223,7 @@ TEST(fir_sums_few_taps_and_partitions_many)
 TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
 {
   const uint32_t from = 3000;
-  const uint32_t to = 313U * 64U; // within a block, rounding would come before the sound
+  const uint32_t to = 313U * 64U; // within a block, rounding would precede the sound
   const Case c = { "x: convolver ir", 2, 2, 4, 4500, 64, RIG_BLOCKS, 30000 };
   SCOPED(play_free) Play play = play_new(&c);
   for (uint32_t i = 0; i < c.n_in; ++i) {
@@ -234,7 +234,7 @@ TEST(after_silence_there_is_silence_and_then_the_same_as_on_the_cpu)
   ck_assert_double_le(worst_error(&play), TOLERANCE);
   ck_assert_double_le(worst_difference(&play), TOLERANCE);
   for (uint32_t o = 0; o < c.n_out; ++o) {
-    // The last spectrum with sound ends two periods of 1024 later and is heard for four.
+    // The last spectrum with sound ends two periods of 1024 later and is audible for four.
     for (uint32_t k = from + 6U * 1024U; k < to; ++k) {
       ck_assert_msg(play.out[0][o][k] == 0.0F, "frame %u is %g", k, (double)play.out[0][o][k]);
     }

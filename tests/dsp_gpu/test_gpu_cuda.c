@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the CUDA half promises, on a fake driver that keeps track of what waits for what: transfers
-// are asynchronous and pinned, each kind in its stream; the copies of one block overlap the kernels
-// of another; kernels keep their order; a block costs one launch and nothing else; done means done.
+// The CUDA implementation, on a fake driver that tracks dependencies: transfers are asynchronous
+// and pinned, each kind in its stream; the copies of one block overlap the kernels of another;
+// kernels keep their order; a block costs one launch only; a finished block is complete.
 
 #include "tests/support/fake_cuda/cuda_rig.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
@@ -62,7 +62,7 @@ TEST(a_device_is_described)
 
 TEST(memory_is_zeroed_and_copied_in_pieces)
 {
-  enum { N_BYTES = 3 * 1024 * 1024 + 5 }; // several pieces of the staging memory, and a rest
+  enum { N_BYTES = 3 * 1024 * 1024 + 5 }; // several pieces of the staging memory, and a remainder
   static char bytes[N_BYTES];
   static char back[N_BYTES];
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
@@ -187,7 +187,7 @@ TEST(copies_of_one_block_overlap_kernels_of_another)
     ck_assert(!fake_waits(next_kernel, copy_out));
     ck_assert(!fake_waits(next_kernel, done));
   }
-  // And it does happen: block 2 is on the device before block 1 has been touched.
+  // And the overlap happens: block 2 is on the device before block 1 has been processed.
   fake_run(find(2, FAKE_COPY_IN, NULL));
   ck_assert(!fake_op(find(1, FAKE_COPY_IN, NULL))->is_done);
   ck_assert(!cuda_rig_is_done(&rig, 0, 1));
@@ -201,9 +201,9 @@ TEST(copies_of_one_block_overlap_kernels_of_another)
 TEST(kernels_keep_the_order_of_submission)
 {
   static const uint32_t orders[][8] = {
-    { 0, 1, 2, 3, 0, 1, 2, 3 }, // as blocks come
+    { 0, 1, 2, 3, 0, 1, 2, 3 }, // in the order of blocks
     { 0, 2, 0, 2, 1, 3, 3, 1 }, // one lane, then the other
-    { 3, 0, 0, 1, 1, 2, 2, 3 }, // slots twice
+    { 3, 0, 0, 1, 1, 2, 2, 3 }, // each slot twice
     { 2, 1, 0, 3, 3, 3, 0, 1 },
   };
   for (size_t o = 0; o < ARRAY_LEN(orders); ++o) {
@@ -231,7 +231,7 @@ TEST(a_block_costs_one_launch_and_nothing_that_stalls)
   uint32_t n_polls = 0;
   for (uint32_t block = 1; block <= N_BLOCKS; ++block) {
     const uint32_t slot = block % RIG_SLOTS;
-    fake_hold(block == N_BLOCKS); // the last one is waited for
+    fake_hold(block == N_BLOCKS); // the test waits for the last one
     cuda_rig_submit(&rig, slot, block, 1.0F);
     for (uint32_t poll = 0; poll < N_POLLS && !cuda_rig_is_done(&rig, slot, block); ++poll) {
       ++n_polls;
@@ -294,7 +294,7 @@ TEST(finish_waits_for_both_lanes)
   ck_assert_uint_eq(fake_n_calls("cuCtxSynchronize"), 0);
 }
 
-// Builder and worker on one device at once: a thread submits while another allocates and records.
+// Builder and worker use one device at once: a thread submits while another allocates and records.
 
 static void*
 play(void* const argument)

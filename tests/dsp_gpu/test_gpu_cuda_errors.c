@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the CUDA half says and does when something is missing or fails: each error of the driver has
-// its status and its words, nothing leaks whichever call fails, a lost device stays lost and can be
-// closed.
+// The CUDA implementation when something is missing or fails: each error of the driver has its
+// status and text, nothing leaks whichever call fails, a lost device stays lost and can be closed.
 
 #include "dsp_gpu/cuda/cuda_driver.h"
 #include "dsp_gpu/cuda/nvrtc_compile.h"
@@ -24,7 +23,7 @@ assert_says(const Error* const error, const char* const words)
                 words);
 }
 
-// What is missing
+// Missing libraries and functions
 
 TEST(without_a_driver_it_says_what_to_install)
 {
@@ -40,7 +39,8 @@ TEST(without_a_driver_it_says_what_to_install)
 
 TEST(an_old_driver_is_recognised_by_a_missing_function)
 {
-  static const char* const names[] = { "libm.so.6", NULL }; // a library with none of them
+  // A library without any of the functions.
+  static const char* const names[] = { "libm.so.6", NULL };
   CudaDriver driver;
   Error error = { 0 };
   ck_assert_int_eq(cuda_driver_open(names, &driver, &error), STATUS_NO_BACKEND);
@@ -79,13 +79,13 @@ TEST(a_driver_without_a_gpu_says_so)
   ck_assert_int_eq(gpu_cuda.load(&error), STATUS_NO_BACKEND);
   ck_assert_str_eq(error.text, "cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected");
   ck_assert_uint_eq(gpu_cuda.n_devices(), 0);
-  ck_assert(!gpu_cuda.load(&error)); // another call, another try
+  ck_assert(!gpu_cuda.load(&error)); // each call tries again
   GpuDevice* device = NULL;
   ck_assert_int_eq(gpu_cuda.open(5, &device, &error), STATUS_NO_BACKEND);
   assert_says(&error, "no CUDA device 5: there are 1");
 }
 
-// Words and statuses
+// Texts and statuses
 
 TEST(each_error_has_its_status)
 {
@@ -104,7 +104,7 @@ TEST(each_error_has_its_status)
     { CUDA_ERROR_ECC_UNCORRECTABLE, STATUS_DEVICE_LOST },
     { 226, STATUS_DEVICE_LOST }, // CUDA_ERROR_CONTAINED
     { CUDA_ERROR_ILLEGAL_ADDRESS, STATUS_DEVICE_LOST },
-    { CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, STATUS_NO_BACKEND }, // the launch was refused, no more
+    { CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, STATUS_NO_BACKEND }, // only the launch was refused
     { CUDA_ERROR_LAUNCH_TIMEOUT, STATUS_DEVICE_LOST },
     { CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, STATUS_NO_BACKEND },
     { CUDA_ERROR_ASSERT, STATUS_DEVICE_LOST },
@@ -149,7 +149,7 @@ TEST(out_of_memory_says_how_much)
   assert_says(&error, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory: ");
   assert_says(&error, left);
   ck_assert(!buffer && fake_n_live() == n_live);
-  ck_assert(!gpu_cuda.buffer_new(rig.device, 1024, &buffer, &error)); // less is still to be had
+  ck_assert(!gpu_cuda.buffer_new(rig.device, 1024, &buffer, &error)); // a smaller buffer still fits
   gpu_cuda.buffer_free(buffer);
 }
 
@@ -248,7 +248,7 @@ TEST(modules_come_from_the_cache_unless_the_driver_refuses)
   cuda_rig_prepare();
   SCOPED(scratch_remove) Scratch home = scratch_new();
   setenv("XDG_CACHE_HOME", home.directory, 1);
-  ck_assert_uint_eq(n_compilations(), 2); // the kernels, and what writes the done word
+  ck_assert_uint_eq(n_compilations(), 2); // the kernels, and the kernel that writes the done word
   ck_assert_uint_eq(n_compilations(), 0);
   fake_fail("cuModuleLoadData", 0, CUDA_ERROR_INVALID_IMAGE);
   ck_assert_uint_eq(n_compilations(), 1);
@@ -259,7 +259,7 @@ TEST(modules_come_from_the_cache_unless_the_driver_refuses)
 
 // Failure of any call
 
-/// Whether a failure of this function is none of the caller's: what frees, and words.
+/// True if the caller ignores a failure of this function: functions that free, or return texts.
 static bool
 may_fail(const char* const name)
 {
@@ -267,15 +267,16 @@ may_fail(const char* const name)
          !strcmp(name, "cuDriverGetVersion");
 }
 
-/// Load the driver and the compiler.  This happens once per process; then every rig makes the same
-/// calls.
+/// Load the driver and the compiler.  This happens once per process; afterwards every rig makes
+/// the same calls.
 static void
 load_all(void)
 {
   SCOPED(cuda_rig_free) CudaRig rig = cuda_rig();
 }
 
-/// Let call number `n_good` + 1 from open to record fail.  False when there are no so many.
+/// Make call number `n_good` + 1, from open to record, fail.  Returns false if there are fewer
+/// calls.
 static bool
 fail_once(const uint32_t n_good, const int result)
 {
@@ -293,7 +294,7 @@ fail_once(const uint32_t n_good, const int result)
     snprintf(name, sizeof(name), "%s", fake_failed_call());
     name[strcspn(name, "_")] = '\0'; // without _v2
     ck_assert_int_eq(error.status, status);
-    // A compilation that fails says so in other words, and what frees is followed by another call.
+    // A failed compilation has another text, and another call follows a failed free.
     ck_assert_msg(strstr(error.text, name) || strstr(error.text, "does not compile") ||
                       may_fail(fake_failed_call()),
                   "%s failed, and \"%s\" is said", name, error.text);
@@ -342,8 +343,8 @@ may_be_anything(const char* const name)
   return may;
 }
 
-/// From open to record, fill the result of call number `n_good` + 1 with one byte value.  False
-/// when fewer calls return a result.
+/// Fill the result of call number `n_good` + 1, from open to record, with one byte value.  Returns
+/// false if fewer calls return a result.
 static bool
 give_once(const uint32_t n_good, const unsigned char byte)
 {
@@ -373,7 +374,7 @@ TEST(results_of_the_driver_are_checked)
 {
   static const struct {
     unsigned char byte;
-    uint32_t n_least; ///< Calls that return a result, at least
+    uint32_t n_least; ///< Least number of calls that return a result
   } rows[] = { { 0x00, 60 }, { 0x7F, 15 }, { 0xFF, 15 } };
   load_all();
   for (size_t r = 0; r < ARRAY_LEN(rows); ++r) {
@@ -430,7 +431,7 @@ TEST(an_asynchronous_error_is_found_by_polling_and_stays)
   ck_assert_int_eq(gpu_cuda.finish(rig.device, &error), STATUS_DEVICE_LOST);
   uint32_t n_calls = 0;
   fake_calls(&n_calls);
-  ck_assert_uint_eq(n_calls, 0); // a lost device is left alone
+  ck_assert_uint_eq(n_calls, 0); // a lost device gets no calls
   cuda_rig_free(&rig);
   ck_assert_uint_eq(fake_n_live(), 0);
 }

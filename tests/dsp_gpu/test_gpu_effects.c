@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   Every effect on a device against the CPU: blocks of 1 to 1024 frames, 1 to 257 channels, random
-  splits, parameters that are set between blocks and within one, while others are still on their
-  way; samples that are not finite; references in double precision; longer blocks, which groups
-  share.
+  splits, parameters that are set between blocks and within one, while others still move; samples
+  that are not finite; references in double precision; longer blocks, which groups share.
 
       test_gpu_effects [EFFECT]     WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 
@@ -27,26 +26,27 @@
 
 #define MOST_SETS 8U
 
-/// A parameter that is set on the way.
+/// A change of a parameter during play.
 typedef struct EffectSet {
   const char* param;
   double value;
   uint32_t frame; ///< Below 1200, the shortest play; a ramp takes 960
 } EffectSet;
 
-/// A rack with a node x of the effect, and what is set in it.
+/// A rack with a node x of the effect, and the changes of its parameters.
 typedef struct EffectCase {
   const char* chain;
-  EffectSet sets[MOST_SETS];              ///< Those with a param
+  EffectSet sets[MOST_SETS];              ///< Those with a param are used
   uint32_t least_channels, most_channels; ///< 0: any
   double rate_hz;                         ///< 0: RATE_HZ
-  double seconds;    ///< Of a long play, LONG_BLOCK alone; 0: some blocks of each size
-  bool pairs_only;   ///< Odd numbers of channels are refused
-  float loud;        ///< Level of the loud part of bursts; 0: what Play says
-  double ceiling_db; ///< No sample is above; 0: no such promise
+  double seconds;    ///< Of a long play, only with LONG_BLOCK; 0: some blocks of each size
+  bool pairs_only;   ///< Odd numbers of channels are rejected
+  float loud;        ///< Level of the loud part of bursts; 0: the level of Play
+  double ceiling_db; ///< Upper limit of all samples; 0: none
 } EffectCase;
 
-/// What the table of effects cannot know; an effect without a row here plays plain_case().
+/// Cases that the table of effects cannot describe; an effect without a row here plays
+/// plain_case().
 static const EffectCase special_cases[] = {
   { .chain = "x: bandpass 300Hz 3kHz order=3 type=elliptic",
     .sets = { { "high", 800.0, 100 }, { "ripple", 3.0, 700 }, { "low", 50.0, 710 } } },
@@ -97,7 +97,7 @@ static const EffectCase special_cases[] = {
     .most_channels = 64 },
   { .chain = "x: delay 1ms feedback=-0.7 tone=20",
     .sets = { { "time", 4.3, 100 },
-              { "time", 1.5, 200 }, // replaced before its turn comes
+              { "time", 1.5, 200 }, // replaced before it takes effect
               { "time", 0.1, 333 },
               { "mix", 0.9, 500 },
               { "tone", 20000.0, 600 },
@@ -165,7 +165,7 @@ static const EffectCase special_cases[] = {
     .loud = 8.0F,
     .ceiling_db = -0.1 },
   { .chain = "x: limiter -9dB lookahead=1.3125ms release=1ms",
-    .sets = { { "ceiling", -0.2, 301 } }, // 63 frames: as many as a tile has, less one
+    .sets = { { "ceiling", -0.2, 301 } }, // 63 frames: one less than a tile
     .most_channels = 3,
     .loud = 2.0F,
     .ceiling_db = -0.2 },
@@ -186,7 +186,7 @@ static const EffectCase special_cases[] = {
               { "decay", 400.0, 900 } } },
   { .chain = "x: reverb size=0 decay=1s predelay=3ms modulation=1 damping=20kHz",
     .sets = { { "predelay", 9.0, 50 },
-              { "predelay", 1.5, 200 }, // replaced before its turn comes
+              { "predelay", 1.5, 200 }, // replaced before it takes effect
               { "predelay", 0.1, 333 },
               { "mix", 1.0, 400 },
               { "modulation", 0.2, 401 },
@@ -230,7 +230,7 @@ static const FxFile mono = { "mono.wav", 1, 2500, mono_samples, true, 0 };
 static const FxFile six = { "six.wav", 6, 700, six_samples, true, 0 };
 static const FxFile each = { "each.wav", 257, 500, each_samples, true, 0 };
 
-// Taps for each of twelve channels, as many as sums of products go.
+// Taps for each of twelve channels, up to the limit of sums of products.
 static float taps_samples[12U * 512U];
 static const FxFile taps = { "taps.wav", 12, 512, taps_samples, true, 0 };
 
@@ -248,7 +248,7 @@ static Backend* device;
 static const char* only; ///< Effect to test, NULL: all
 
 #define MOST_CASES 128U
-static EffectCase cases[MOST_CASES]; ///< [n_cases] All of special_cases, and the plain ones
+static EffectCase cases[MOST_CASES]; ///< [n_cases] All special_cases, and plain ones
 static size_t n_cases;
 
 /// Frames to play: some blocks, and enough for ramps to end, except for many channels in blocks of
@@ -266,12 +266,12 @@ frames_for(const EffectCase* const effect_case, const uint32_t block, const uint
   return 3U * block > least ? 3U * block : least;
 }
 
-/// How a case is played.
+/// The way in which a case is played.
 typedef struct Play {
   uint32_t block, n_channels, n_frames;
-  double level;       ///< Of what goes in, noise
-  double sine_hz;     ///< Or, if not 0, this sine in all channels
-  uint32_t bad_frame; ///< In which the first channel is not a number; 0: none
+  double level;       ///< Of the input, noise
+  double sine_hz;     ///< If not 0, all channels play this sine
+  uint32_t bad_frame; ///< The first channel is NaN at this frame; 0: none
 } Play;
 
 /// Make bursts of noise of `level`.
@@ -322,14 +322,14 @@ check_ceiling(const EffectCase* const effect_case, const float* const x, const u
 {
   const double ceiling = pow(10.0, effect_case->ceiling_db / 20.0);
   for (uint32_t i = 0; effect_case->ceiling_db != 0.0 && i < n_frames; ++i) {
-    if (fabs((double)x[i]) > ceiling) { // an assertion that holds is a system call
+    if (fabs((double)x[i]) > ceiling) { // a passed assertion makes a system call
       ck_abort_msg("%s: frame %u is at %.9g, above %.9g", effect_case->chain, i, (double)x[i],
                    ceiling);
     }
   }
 }
 
-/// The worst difference of device and CPU.
+/// The largest difference of device and CPU.
 static double
 compare(const EffectCase* const effect_case, const Play* const how)
 {
@@ -346,7 +346,7 @@ compare(const EffectCase* const effect_case, const Play* const how)
   return worst;
 }
 
-/// The effect that node x is of.
+/// The effect of node x.
 static const FxInfo*
 effect_of(const EffectCase* const effect_case)
 {
@@ -387,8 +387,8 @@ check_case(const EffectCase* const effect_case, const FxInfo* const fx)
   fflush(stdout);
 }
 
-/// The effect as it is by default; each parameter that may change goes a quarter of the way to an
-/// end of its range, and the next one to the other end.
+/// The effect with default parameters; each parameter that may change moves a quarter of the way
+/// to an end of its range, and the next one towards the other end.
 static EffectCase
 plain_case(const FxInfo* const fx)
 {
@@ -437,8 +437,8 @@ make_cases(void)
   }
 }
 
-/// Noise of at most 0.1.  Of the sparse one, a tile of eight rows hears two neighbours of every
-/// fifty columns, but for one such pair; the last tile hears nothing.
+/// Noise of at most 0.1.  In the sparse one, a tile of eight rows uses two neighbours of every
+/// fifty columns, except for one such pair; the last tile uses no input.
 static void
 make_matrices(void)
 {
@@ -489,8 +489,8 @@ TEST(a_device_gives_the_output_of_the_cpu)
   ck_assert_uint_gt(n_checked, 0);
 }
 
-/// Play the reverb of a reference, in blocks of 64; `decay_ms` is set halfway.  Fails when it is
-/// further away than the CPU may be, in its own test.
+/// Play the reverb of a reference, in blocks of 64; `decay_ms` is set halfway.  Fails if the error
+/// exceeds the limit of the CPU in its own test.
 static void
 follow_reference(const char* const name, const char* const chain, float* const* const in,
                  const uint32_t n_channels, const double decay_ms, const uint32_t* const kept,
@@ -534,7 +534,7 @@ TEST(a_reverb_follows_the_double_precision_model)
   free(many);
 }
 
-/// What the CPU's own test plays, see tests/data/make_delay.py.
+/// The signal of the CPU's own test, see tests/data/make_delay.py.
 static const struct {
   const char* name;
   EffectCase effect_case;
@@ -575,7 +575,7 @@ TEST(a_delay_follows_the_double_precision_model)
   }
 }
 
-/// What a model in double precision was played with (tests/data/make_dynamics.py).
+/// The parameters of a model in double precision (tests/data/make_dynamics.py).
 typedef struct ModelCase {
   const char* effect;
   const char* chain;
@@ -648,7 +648,7 @@ TEST(dynamics_follow_the_double_precision_models)
   }
 }
 
-// Where an effect in single precision drifts first: a deep note that goes round and round.
+// The case in which an effect in single precision drifts first: a low note in a feedback loop.
 static const EffectCase deep[] = {
   { .chain = "x: delay 0ms feedback=0.99 tone=20 mix=1" },
   { .chain = "x: delay 2ms feedback=0.99 tone=100 mix=1" },
@@ -688,8 +688,8 @@ TEST(non_finite_outputs_are_silenced_as_on_the_cpu)
   }
 }
 
-// Long blocks of sums of products are shared by groups, in tiles of 256 frames; odd blocks are
-// split at random, and the last one ends where no tile does.
+// Groups share long blocks of sums of products, in tiles of 256 frames; odd blocks are split at
+// random, and the last one ends inside a tile.
 static const struct {
   EffectCase effect_case;
   Play how;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  What a user meets when a GPU fails: live, the dry signal within a block, then the same sound from
-  the CPU, told once and counted, and the GPU again after a rest; rendering, one message and no
-  file.
+  A GPU fails: a live run plays the dry signal within a block, then the same sound from the CPU,
+  reports it once and counts it, and tries the GPU again after a rest; a render prints one message
+  and leaves no file.
 
   Runs a second program that was built with faults (engine/base/faults.h), on OpenCL.
 */
@@ -23,7 +23,7 @@
 #define RATE       48000
 #define BLOCK      256U
 #define SECONDS    8U
-#define DRY_BLOCKS 5U // at least, of the eight before wet comes back: three are the bridge
+#define DRY_BLOCKS 5U // at least, of the eight before wet returns: three are the bridge
 
 #define DRY  0.5F
 #define WET  0.25F
@@ -95,7 +95,7 @@ ask_status(char* const text, const size_t n_bytes)
   snprintf(text, n_bytes, "%s", sender.out);
 }
 
-/// Until the CPU has played for a while.
+/// Wait until the CPU has played for a while.
 static void
 await_cpu(void)
 {
@@ -103,7 +103,7 @@ await_cpu(void)
   usleep(300000);
 }
 
-/// End the run; its recording.
+/// End the run; returns its recording.
 static float*
 stop(size_t* const n_frames)
 {
@@ -123,7 +123,7 @@ clear(float* const out)
   scratch_remove(&scratch);
 }
 
-/// The first frame from `from` on after which `length` frames are at a level; n_frames for none.
+/// The first frame from `from` on that begins `length` frames at a level; n_frames for none.
 static size_t
 find_for(const float* const out, const size_t from, const size_t n_frames, const float level,
          const size_t length)
@@ -138,8 +138,8 @@ find_for(const float* const out, const size_t from, const size_t n_frames, const
   return n_frames;
 }
 
-/// Wet, then dry for a while, then wet again, from one to the other without a jump.  On a busy
-/// machine more blocks are late.
+/// Wet, then dry for a while, then wet again, without a jump between them.  On a busy machine more
+/// blocks are late.
 static void
 assert_dry_between(const float* const out, const size_t n_frames)
 {
@@ -179,7 +179,7 @@ TEST(after_a_rest_the_device_is_used_again)
   start("gpu.error@100=700", NULL);
   program_expect(&program, "; effects run on the CPU");
   program_expect(&program, "in use again");
-  program_expect(&program, "\"device_errors\":2"); // as the fault counts anew
+  program_expect(&program, "\"device_errors\":2"); // as the fault counts from 0 again
   size_t n_frames = 0;
   float* const out = stop(&n_frames);
   ck_assert_uint_eq(count(program.out, "; effects run on the CPU"), 2);

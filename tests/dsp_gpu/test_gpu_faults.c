@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  What a stage does when its device fails: the block and all later ones of the plan are marked, with
-  the words of the first error; the same rack goes on on the CPU with the values that were set and
-  the state of what was there already; a device that hangs holds nobody up; what does not fit or
-  does not compile is refused with the reason, and what is heard goes on.
+  A stage whose device fails: the block and all later ones of the plan are marked, with the text of
+  the first error; the same rack continues on the CPU with its current values and with the state of
+  nodes that ran there already; a device that hangs blocks no thread; a plan that does not fit or
+  does not compile is refused with the reason, and the current rack continues.
 
   The faults are those of engine/base/faults.h, in front of OpenCL.
 */
@@ -23,8 +23,8 @@
 #define BLOCK      64U
 #define N_CHANNELS 2U
 #define PATIENT_NS 20000000000U // for a machine that is busy with other tests
-#define SHORT_NS   300000000U   // the deadline where it is the test
-#define N_TRIALS   2U           // submissions that try a stage out
+#define SHORT_NS   300000000U   // the deadline in tests of it
+#define N_TRIALS   2U           // submissions that test a stage
 
 static const Format format = { .rate_hz = 48000.0, .block_frames = BLOCK, .n_in = N_CHANNELS };
 
@@ -70,7 +70,7 @@ bench_free(Bench* const bench)
   return gave_back;
 }
 
-/// Play blocks of the same noise; false when one failed.
+/// Play blocks of the same noise; false if one failed.
 static bool
 play(Bench* const bench, const uint32_t n_blocks)
 {
@@ -82,7 +82,7 @@ play(Bench* const bench, const uint32_t n_blocks)
   return good;
 }
 
-/// The last block is the input times `gain`, to a rounding of each.
+/// The last block is the input times `gain`, except for one rounding of each.
 static void
 assert_gain(const Bench* const bench, const float gain)
 {
@@ -106,7 +106,7 @@ assert_failure(const Bench* const bench, const char* const words)
   ck_assert_uint_eq(bench->rig.player.counts.device_errors, 1);
 }
 
-/// Go on on the CPU, with nothing that is on the device.
+/// Continue on the CPU, with nothing left on the device.
 static void
 leave(Bench* const bench)
 {
@@ -147,7 +147,7 @@ TEST(the_rack_continues_on_the_cpu_with_its_values)
   rack_rig_set(&bench.rig, "x", "gain", -6.0, 0);
   ck_assert(play(&bench, 59));
   ck_assert(!play(&bench, 1));
-  rack_rig_set(&bench.rig, "y", "gain", 0.0, 0); // while nothing is heard
+  rack_rig_set(&bench.rig, "y", "gain", 0.0, 0); // while no block plays
   ck_assert(!play(&bench, 1));
   leave(&bench);
   ck_assert(device_backend_free(bench.device));
@@ -173,7 +173,7 @@ TEST(nodes_on_the_cpu_keep_their_state)
     memset(bench.in[c], 0, BLOCK * sizeof(float));
   }
   float** const noise = planar_noise(N_CHANNELS, BLOCK, 1U, 0.5);
-  ck_assert(play(&bench, DELAY_BLOCKS - 1U)); // what comes out went in while nothing was heard
+  ck_assert(play(&bench, DELAY_BLOCKS - 1U)); // the output entered the delay while no block played
   for (uint32_t c = 0; c < N_CHANNELS; ++c) {
     for (uint32_t i = 0; i < BLOCK; ++i) {
       ck_assert(fabsf(bench.out[c][i] - noise[c][i]) <= 1e-6F);
@@ -185,7 +185,8 @@ TEST(nodes_on_the_cpu_keep_their_state)
 
 TEST(delay_lines_go_with_the_device)
 {
-  // The input goes to the output as late as the limiter is, in lines of the device, which mixes it.
+  // The input reaches the output with the limiter's latency, through delay lines of the device,
+  // which mixes it.
   static const char rack[] = "add l limiter lookahead=5ms backend=cpu\n"
                              "add x gain gain=-90dB backend=gpu\n"
                              "connect in l\nconnect l x\nconnect x out\nconnect in out\n";
@@ -216,7 +217,7 @@ TEST(a_device_that_hangs_is_detected_and_abandoned)
   ck_assert(!play(&bench, 1));
   ck_assert_uint_ge(time_now_ns() - began_ns, SHORT_NS);
   const uint64_t found_ns = time_now_ns();
-  ck_assert(!play(&bench, 100)); // nothing is waited for any more
+  ck_assert(!play(&bench, 100)); // no call waits any more
   ck_assert_uint_lt(time_now_ns() - found_ns, SHORT_NS);
   assert_failure(&bench, "a block did not come back within 300 ms");
 
@@ -241,7 +242,7 @@ TEST(a_device_that_is_late_frees_everything)
   ck_assert(play(&bench, 2));
   ck_assert(!play(&bench, 1));
   assert_failure(&bench, "did not come back within 300 ms");
-  ck_assert(!play(&bench, 3)); // blocks that are not submitted are none that could hang
+  ck_assert(!play(&bench, 3)); // blocks that are not submitted cannot hang
   Error error = { STATUS_OK, "" };
   ck_assert_int_eq(rack_rig_try(&bench.rig, "x: gain 0dB | y: gain 0dB", &error),
                    STATUS_DEVICE_LOST); // what that took waits for the block, too
@@ -281,7 +282,7 @@ TEST(without_memory_a_plan_is_refused_and_the_sound_goes_on)
     ck_assert_uint_gt(n_bytes, 0);
     ck_assert(bench_free(&bench));
   }
-  ck_assert_uint_ge(n_refused, 4); // units, table, what changes, rows
+  ck_assert_uint_ge(n_refused, 4); // units, table, changes, rows
 }
 
 static void

@@ -194,7 +194,7 @@ TEST(without_a_cache_everything_works)
 
 // ---- mistakes in recordings ----
 
-// Records a launch of selftest_scale that is wrong, and returns the message.
+// Record an invalid launch of selftest_scale, and return the message.
 static const char*
 wrong_launch(const GpuRig* const rig, const GpuLaunch* const launch)
 {
@@ -252,12 +252,12 @@ TEST(a_recording_in_flight_is_not_submitted_again)
 
 // ---- three queues ----
 
-/// What was enqueued, in order.
+/// The enqueued operations, in order.
 typedef struct Seen {
   char kind; ///< w, k, r
   cl_command_queue queue;
   cl_event waits_for; ///< NULL for none
-  cl_event event;     ///< Its own, NULL when nobody asked
+  cl_event event;     ///< Its own event, NULL if none was requested
 } Seen;
 
 static Seen seen[16];
@@ -358,7 +358,7 @@ failing_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_ui
   return CL_OUT_OF_RESOURCES;
 }
 
-// The work ends with an error, as an illegal access does on NVIDIA's OpenCL.
+// The work ends with an error, like an illegal access on NVIDIA's OpenCL.
 static cl_int
 failed_state(const cl_event event, const cl_event_info what, const size_t n_bytes,
              void* const value, size_t* const n_needed)
@@ -393,7 +393,7 @@ overheard_context(const cl_context_properties* const properties, const cl_uint n
   return overheard;
 }
 
-// Whatever is asked of a lost device fails with the words of the first error.
+// Every call on a lost device fails with the text of the first error.
 static void
 check_lost(const GpuRig* const rig, const GpuTrip* const trip, const char* const words)
 {
@@ -429,7 +429,7 @@ check_lost(const GpuRig* const rig, const GpuTrip* const trip, const char* const
   assert_contains(last.text, rig->info.name);
 }
 
-// After it was closed the same device can be opened again.
+// After closing, the same device can be opened again.
 static void
 close_and_open_again(GpuRig* const rig, GpuTrip* const trip)
 {
@@ -449,7 +449,7 @@ TEST(an_error_while_submitting_loses_the_device)
   end_faults();
   check_lost(&rig, &trip, "clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES (-5)");
 
-  opencl_driver.clFinish = seen_finish; // the copy in is on its way, and its memory is freed next
+  opencl_driver.clFinish = seen_finish; // the copy in is pending, and its memory is freed next
   n_waited = 0;
   api->recording_free(trip.recording);
   trip.recording = NULL;
@@ -471,7 +471,7 @@ TEST(an_error_while_the_block_runs_loses_the_device)
   close_and_open_again(&rig, &trip);
 }
 
-static cl_event gate; // a kernel waits for it, too
+static cl_event gate; // a kernel waits for it as well
 
 static cl_int
 gated_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_uint n_dimensions,
@@ -483,8 +483,8 @@ gated_kernel(const cl_command_queue queue, const cl_kernel kernel, const cl_uint
                                      1U + n_waits, both, event);
 }
 
-// (A gate that is opened with an error would be an error of the driver's own making, but PoCL 3.1
-// does not survive that: it runs the command that it has let fail.)
+// (Opening a gate with an error would be an error of the driver itself, but PoCL 3.1 does not
+// survive it: it runs the failed command.)
 TEST(a_delayed_block_is_not_done_and_blocks_no_caller)
 {
   void* const loader = dlopen("libOpenCL.so.1", RTLD_NOW);
@@ -530,7 +530,7 @@ TEST(memory_that_the_driver_refuses_is_reported_with_sizes_and_code)
   assert_contains(error.text, "8192 of");
   assert_contains(error.text, "CL_MEM_OBJECT_ALLOCATION_FAILURE");
   ck_assert_ptr_null(buffer);
-  gpu_rig_run(&rig, trip.recording, 1); // nothing else is wrong
+  gpu_rig_run(&rig, trip.recording, 1); // no other error
   gpu_trip_free(&rig, &trip);
 }
 
@@ -547,7 +547,7 @@ TEST(the_driver_s_message_is_passed_on)
   close_and_open_again(&rig, &trip);
 }
 
-// Outside of tests there are no assertions, so that scratch.h is of no use here.
+// Without assertions outside of tests, scratch.h is of no use here.
 static int
 remove_entry(const char* const path, const struct stat* const stat, const int kind,
              struct FTW* const where)

@@ -25,7 +25,7 @@
 #define HALF_BYTES  (N_FLOATS / 2U * sizeof(float))
 #define GROUP       64U
 #define PATIENCE_NS 20000000000U
-#define NONE_LEFT   2 // exit status when no call was left to fail
+#define NONE_LEFT   2 // exit status if no call was left to fail
 
 _Static_assert(HALF_BYTES % GPU_ALIGNMENT == 0U, "a part of a buffer may begin there");
 
@@ -155,8 +155,8 @@ free_all(const Run* const run)
   api->close(run->device);
 }
 
-/// Check one run in which a call was made to fail: rejected with a message, or correct, and no
-/// object is left.  If the failed call makes an object, the message contains `words`.
+/// Check one run in which a call failed: rejected with a message, or correct, and no object is
+/// left.  If the failed call makes an object, the message contains `words`.
 static bool
 is_refused(const char* const words)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Threads of a kernel do not race, nor do groups, and no one leaves memory: racks of every effect on
-  a device that looks at every access (support/checked_gpu), in blocks of one to several tiles,
-  against the CPU.
+  Threads of a kernel do not race, nor do groups, and no access is out of bounds: racks of every
+  effect on a device that checks every access (support/checked_gpu), in blocks of one to several
+  tiles, compared with the CPU.
 */
 
 #include "engine/contract/backend.h"
@@ -23,7 +23,7 @@
 
 static Backend* device;
 
-/// A rack and what is set in its node x; an effect with a kernel that is x in no case plays
+/// A rack and the changes of its node x; an effect with a kernel that is x in no case plays
 /// plain_case().
 typedef struct Case {
   const char* chain;
@@ -70,10 +70,11 @@ static const Case special_cases[] = {
 };
 
 #define MOST_CASES 96U
-static Case cases[MOST_CASES]; ///< [n_cases] All of special_cases, and the plain ones
+static Case cases[MOST_CASES]; ///< [n_cases] All special_cases, and plain ones
 static size_t n_cases;
 
-/// The effect as it is by default; its first parameter that may change goes to an end of its range.
+/// The effect with default parameters; its first parameter that may change moves to an end of its
+/// range.
 static Case
 plain_case(const FxInfo* const fx)
 {
@@ -108,7 +109,7 @@ make_cases(void)
   }
 }
 
-/// Play the case; of channel 0 one sample is not finite where `bad_frame` is not 0.
+/// Play the case; if `bad_frame` is not 0, that sample of channel 0 is not finite.
 static float**
 play(const Case* const c, const Backend* const backend, const uint32_t bad_frame,
      uint32_t* const n_out)
@@ -162,7 +163,7 @@ TEST(no_kernel_races_when_a_sample_is_not_finite)
   }
 }
 
-// A kernel for each kind of fault, and one that has none.
+// A kernel for each kind of fault, and one without faults.
 static const char faulty[] =
     "KERNEL clean(GLOBAL u32* const words) {\n"
     "  LOCAL_ARRAY(u32, all, GROUP_SIZE);\n"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
   The stage of a device as a part of the engine: two blocks at once, changes within a block, the
-  ring as memory of the kernels, mixed racks, edits, the guard.  Always beside the CPU, which plays
-  the same.
+  ring as memory of the kernels, mixed racks, edits, the guard.  The CPU always plays the same rack
+  for comparison.
 
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
@@ -30,7 +30,7 @@ static Backend* device;
 
 static const Format stereo = { .rate_hz = RATE_HZ, .block_frames = BLOCK, .n_in = 2 };
 
-/// Two rigs of one rack, on the device and on the CPU, and what they play.
+/// Two rigs of one rack, on the device and on the CPU, and their input.
 typedef struct Pair {
   RackRig rigs[2]; ///< Device, CPU
   float** in;
@@ -110,7 +110,7 @@ pair_free(Pair* const pair)
 TEST(changes_within_a_block_are_heard_at_their_frames)
 {
   SCOPED(pair_free) Pair pair = pair_new("x: gain", &stereo);
-  for (uint32_t e = 0; e < 7U; ++e) { // in one block, at odd places
+  for (uint32_t e = 0; e < 7U; ++e) { // in one block, at odd frames
     pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + 9U * e + 1U);
   }
   pair_play(&pair, 0U, FRAMES);
@@ -119,8 +119,8 @@ TEST(changes_within_a_block_are_heard_at_their_frames)
 
 TEST(more_changes_than_parts_are_early_by_less_than_an_eighth_of_a_block)
 {
-  // The values go up and down by turns, so that a change that is lost or late would be heard; with
-  // all of them the gain ends where the CPU's ends.
+  // The values alternate, so that a lost or late change would be audible; with all of them the
+  // gain ends at the CPU's value.
   SCOPED(pair_free) Pair pair = pair_new("x: gain", &stereo);
   for (uint32_t e = 0; e < 40U; ++e) {
     pair_set(&pair, "x", "gain", e % 2U ? 0.0 : -20.0, 5U * BLOCK + e);
@@ -202,7 +202,7 @@ TEST(kernels_work_in_an_attached_ring)
 
 TEST(rows_may_stay_on_the_device)
 {
-  // [block][input, output][channel][frame], in a buffer whose addresses nobody may touch.
+  // [block][input, output][channel][frame], in a buffer that no thread may access.
   enum { CHANNELS = 2, SAMPLES = N_BLOCKS * 2U * CHANNELS * BLOCK };
   static float samples[SAMPLES];
   Pair pair = pair_new("x: gain -3dB", &stereo);
@@ -263,7 +263,7 @@ TEST(a_rack_that_is_elsewhere_in_part_cannot_have_its_rows_on_the_device)
   on->api->buffer_free(buffer);
 }
 
-/// Racks whose nodes are here and there, with connections of every kind between.
+/// Racks whose nodes run on both sides, with connections of every kind between.
 static const char* const mixed_racks[] = {
   "x: gain -3dB backend=cpu | y: gain -2dB backend=gpu",
   "x: gain -3dB backend=gpu | y: gain -2dB backend=cpu | z: gain -1dB backend=gpu",
@@ -285,7 +285,7 @@ TEST(mixed_racks_sound_like_the_cpu)
   }
 }
 
-#define MANY_GAINS 1100U // of two words each: more than stage_begin takes over in one turn
+#define MANY_GAINS 1100U // of two words each: more than stage_begin copies in one pass
 
 TEST(a_large_rack_has_all_its_parameters_in_the_first_block)
 {
@@ -366,8 +366,8 @@ TEST(an_empty_rack_passes_through_the_device)
 
 TEST(freed_memory_is_reused_as_silence)
 {
-  // Nodes come and go a hundred times, with what they hold: were it not cleared, ramps would begin
-  // where the last owner's ended.
+  // Nodes are added and removed a hundred times, with their memory: if it were not cleared, ramps
+  // would start at the end of the last owner's ramp.
   for (uint32_t round = 0; round < 100U; ++round) {
     SCOPED(rack_rig_free) RackRig rig;
     rack_rig_new(&rig, device, NULL, round % 2U ? "x: gain -40dB | y: gain 40dB" : "x: gain 0dB",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  The whole stage on CUDA, on a driver without a GPU that keeps track of what waits for what:
-  transfers are asynchronous, pinned and each kind in its stream; slots take turns; the second of
-  two blocks is on its way to the device before the first is waited for; a block costs one launch
-  and nothing that stalls; while blocks come, the device is kept awake.
+  The whole stage on CUDA, on a fake driver that tracks dependencies: transfers are asynchronous,
+  pinned and each kind in its stream; slots take turns; the second of two blocks is on its way to
+  the device before the first is waited for; a block costs one launch and no call that stalls;
+  while blocks arrive, the device is kept awake.
 */
 
 #include "engine/base/time.h"
@@ -113,7 +113,7 @@ TEST(slots_take_turns)
 
 static const GpuApi* driver;
 
-/// The held device comes back when it is looked at.
+/// The held device finishes when it is queried.
 static Status
 run_and_poll(GpuRecording* const recording, const uint64_t sequence, bool* const is_done)
 {
@@ -149,7 +149,7 @@ TEST(the_second_block_goes_in_before_the_first_is_waited_for)
   fake_forget_calls();
   stage_bench_begin(&bench, 1);
   ck_assert_uint_eq(fake_n_calls("cuGraphLaunch"), 1);
-  ck_assert_uint_eq(fake_n_calls("cuStreamQuery"), 0); // nor was it asked about
+  ck_assert_uint_eq(fake_n_calls("cuStreamQuery"), 0); // no call has queried it
   const uint32_t first = bench.first_launch;
   const uint32_t copy_in = find(first, FAKE_COPY_IN, NULL);
   const uint32_t last_kernel = find(first, FAKE_KERNEL, "stage_end");
@@ -159,10 +159,10 @@ TEST(the_second_block_goes_in_before_the_first_is_waited_for)
   ck_assert(!fake_op(copy_in)->is_done && !player_can_end(&bench.rig.player));
   ck_assert(!fake_waits(next_copy_in, copy_in));
   ck_assert(!fake_waits(next_copy_in, last_kernel));
-  ck_assert(fake_waits(next_begin, last_kernel)); // which hands on the state of the units
+  ck_assert(fake_waits(next_begin, last_kernel)); // which passes the state of the units on
   ck_assert(!fake_waits(next_begin, copy_out));
 
-  // And it does happen: block 1 is on the device before block 0 has been touched.
+  // And the overlap happens: block 1 is on the device before block 0 has been processed.
   fake_run(next_copy_in);
   ck_assert(fake_op(next_copy_in)->is_done && !fake_op(copy_in)->is_done);
   fake_run(find(first, FAKE_KERNEL, "warprack_done"));
@@ -187,7 +187,7 @@ TEST(two_blocks_in_flight_go_on_for_ever)
   ck_assert(stage_bench_free(&bench));
 }
 
-// ---- nothing that stalls ----
+// ---- no stalls ----
 
 static void
 assert_only_launches(void)
@@ -252,11 +252,11 @@ TEST(an_edit_does_not_stall_the_context)
   stage_bench_begin(&bench, 1);
   ck_assert(stage_bench_end(&bench));
   ck_assert_uint_eq(fake_n_calls("cuCtxSynchronize"), 0);
-  ck_assert_uint_eq(fake_n_calls("cuModuleLoadData"), 0); // all kernels were there
+  ck_assert_uint_eq(fake_n_calls("cuModuleLoadData"), 0); // all kernels were loaded
   ck_assert_uint_eq(fake_n_calls("cuModuleGetFunction"), 0);
   ck_assert_uint_eq(fake_n_calls("nvrtcCompileProgram"), 0);
   for (uint32_t e = 0; e < 6U; ++e) {
-    if (e == 2U) { // the memory of two plans is there, which is all that plans of this size need
+    if (e == 2U) { // the memory of two plans exists, which is enough for all plans of this size
       fake_forget_calls();
     }
     rack_rig_edit(&bench.rig, STAGE_BENCH_RACK " | z: gain");
@@ -280,7 +280,7 @@ is_nudge(const uint32_t index)
   return kernel && !strcmp(kernel, "warprack_nudge");
 }
 
-/// Nudges among the operations from `first` on; their stream has nothing else in it.
+/// Count nudges among the operations from `first` on; their stream contains no other operation.
 static uint32_t
 count_nudges(const uint32_t first)
 {
@@ -299,7 +299,7 @@ count_nudges(const uint32_t first)
   return n_nudges;
 }
 
-/// Blocks come until the device was nudged n_nudges times since the calls were forgotten.
+/// Run blocks until the device was nudged n_nudges times since the calls were reset.
 static void
 play_until_nudged(StageBench* const bench, const uint32_t n_nudges)
 {
@@ -349,7 +349,7 @@ TEST(an_unused_device_may_sleep)
   ck_assert(stage_bench_free(&bench));
 }
 
-/// However long this thread gets no processor.
+/// For any time without a processor for this thread.
 static void
 use_for_ever(const StageBench* const bench)
 {
@@ -365,7 +365,7 @@ TEST(nudges_wait_for_nothing_and_do_not_pile_up)
   use_for_ever(&bench);
   fake_forget_calls();
   device_backend_play(bench.device, true);
-  while (fake_n_calls("cuCtxSetCurrent") < 10U) { // one for each look
+  while (fake_n_calls("cuCtxSetCurrent") < 10U) { // one for each check
     usleep(POLL_US);
   }
   device_backend_play(bench.device, false);
@@ -394,7 +394,7 @@ TEST(a_lost_device_is_not_nudged)
     usleep(POLL_US);
   }
   stage_bench_begin(&bench, 0);
-  ck_assert(!stage_bench_end(&bench)); // whose error it is cannot be told
+  ck_assert(!stage_bench_end(&bench)); // the source of the error is unknown
   rack_rig_leave(&bench.rig, bench.device);
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);

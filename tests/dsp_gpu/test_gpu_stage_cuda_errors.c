@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  What the whole stage makes of errors of CUDA's driver, of one without a GPU that fails on demand:
-  each becomes its words and its fallback, a device that hangs holds nobody up, nothing is leaked.
+  The whole stage with a fake CUDA driver that fails on demand: each error gets its text and its
+  fallback, a device that hangs blocks no thread, nothing leaks.
 */
 
 #include "engine/base/time.h"
@@ -37,7 +37,7 @@ failure_of(const StageBench* const bench)
   return error;
 }
 
-/// The rack goes on on the CPU.
+/// The rack continues on the CPU.
 static void
 assert_goes_on(StageBench* const bench)
 {
@@ -71,7 +71,7 @@ TEST(an_asynchronous_error_is_named_and_the_cpu_goes_on)
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-/// No call freed anything of a device that hangs; where all calls came since, none waited either.
+/// No call freed an object of a device that hangs; if all calls came since, none waited either.
 static void
 assert_nothing_freed(const bool all_since)
 {
@@ -106,7 +106,7 @@ TEST(a_hang_is_found_and_nothing_is_freed)
 static const GpuApi* cuda_api;
 static uint32_t n_absences;
 
-/// Of a thread that gets no processor after a look at a block that then comes back.
+/// A thread gets no processor after a check of a block that then finishes.
 static Status
 poll_and_stay_away(GpuRecording* const recording, const uint64_t sequence, bool* const is_done)
 {
@@ -158,14 +158,14 @@ TEST(without_memory_the_plan_is_refused_with_the_sizes)
   assert_words(&error, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory: ");
   assert_words(&error, " bytes requested, ");
   assert_words(&error, " free");
-  stage_bench_begin(&bench, 1); // what was heard goes on
+  stage_bench_begin(&bench, 1); // the previous rack continues
   ck_assert(stage_bench_end(&bench));
   ck_assert_uint_eq(bench.rig.player.plan->n_nodes, 2);
   ck_assert(stage_bench_free(&bench));
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-/// Whether a failure of this function is none of the caller's: what frees, and words.
+/// True if the caller ignores a failure of this function: functions that free, or return texts.
 static bool
 may_fail(const char* const name)
 {
@@ -173,8 +173,8 @@ may_fail(const char* const name)
          strstr(name, "Unload");
 }
 
-/// Let call number n_good + 1, from the plan on, fail with a result.  False when there are no so
-/// many.
+/// Make call number n_good + 1, from the plan on, fail with a result.  Returns false if there are
+/// fewer calls.
 static bool
 fail_once(const uint32_t n_good, const CUresult result)
 {
@@ -278,7 +278,7 @@ TEST(any_result_of_the_driver_is_rejected_or_plays)
 
 // ---- the engine ----
 
-/// Play until the engine says so.
+/// Play until the condition holds.
 static void
 play_until(TestDriver* const driver, bool (*const is_so)(const EngineStatus*),
            EngineStatus* const status)
@@ -328,7 +328,7 @@ TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
 
   fake_break("fx_gain", CUDA_ERROR_ILLEGAL_ADDRESS);
   play_until(&driver, is_on_cpu, &status);
-  driver_play(&driver, 2); // what was begun before may not have been heard
+  driver_play(&driver, 2); // earlier blocks may not have played
   engine_status(driver.engine, &status);
   ck_assert_uint_eq(status.worker_counts.device_errors, 1);
   ck_assert_uint_gt(status.counts.failed, 0);
@@ -337,7 +337,7 @@ TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
   ck_assert_ptr_nonnull(strstr(status.backend_note, "; effects run on the CPU"));
   ck_assert_int_eq(engine_failure(driver.engine, &error), STATUS_DEVICE_LOST);
 
-  // The error is one that outlives the context: opening fails, and the CPU goes on.
+  // The error outlives the context: opening fails, and the CPU continues.
   fake_forget_calls();
   play_until(&driver, was_opened_again, &status); // after 1 s
   ck_assert(is_on_cpu(&status) && status.worker_counts.device_errors == 1U);
@@ -348,7 +348,7 @@ TEST(the_engine_leaves_a_lost_device_and_tries_it_again)
   ck_assert_uint_eq(fake_n_live(), 0);
 }
 
-/// Costs by which everything goes to the GPU.
+/// Costs that place everything on the GPU.
 static PlacementCosts
 costs_for_the_gpu(void)
 {
@@ -360,7 +360,7 @@ costs_for_the_gpu(void)
   return costs;
 }
 
-/// An edit that the GPU refuses, as `call` fails with `result`.
+/// The GPU refuses an edit, because `call` fails with `result`.
 static void
 assert_plays_on_cpu(const char* const call, const int result, const char* const words)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Every kernel is compiled by NVIDIA's compiler for every architecture that matters, and does not
-  spill registers.  Needs NVRTC and no GPU.  Prints a table of what each kernel takes:
+  NVIDIA's compiler compiles every kernel for every supported architecture without register spills.
+  Needs NVRTC and no GPU.  Prints a table of the resources of each kernel:
 
       build/tests/test_nvrtc [ARCHITECTURE...]     75, 80 ...; default: all of them
 */
@@ -34,7 +34,7 @@ typedef struct SizeSet {
   const char* options[MOST_OPTIONS]; ///< Into texts, NULL-terminated
 } SizeSet;
 
-static SizeSet size_sets[MOST_SETS]; ///< [n_size_sets] What the effects ask for, and fixed_sets
+static SizeSet size_sets[MOST_SETS]; ///< [n_size_sets] Requests of the effects, and fixed_sets
 static size_t n_size_sets;
 
 /// The files that belong to no effect.
@@ -46,7 +46,7 @@ static const struct {
   { "stage.cu", 128 },   { "done.cu", 32 },
 };
 
-/// Add a set, unless it is there.
+/// Add a set, unless it exists.
 static void
 add_set(const char* const name, const uint32_t group_size, const FxKernelSize* const sizes)
 {
@@ -70,8 +70,8 @@ add_set(const char* const name, const uint32_t group_size, const FxKernelSize* c
   n_size_sets += is_new;
 }
 
-// Nodes of an effect: parameters as they are by default or, where they size something, at an end of
-// their range; files that are short and long.
+// Nodes of an effect: parameters at their defaults or, if they determine a size, at an end of
+// their range; short and long files.
 
 typedef enum NodeKind { NODE_DEFAULT, NODE_LEAST, NODE_MOST, N_NODE_KINDS } NodeKind;
 
@@ -106,7 +106,7 @@ add_node(const FxInfo* const fx, const NodeKind kind, const FxFile* const file,
   void* node = NULL;
   Error error;
   if (fx_make(fx, &setup, &shape, &node, &error)) {
-    return; // a width, a file or a value that the effect does not take
+    return; // a width, a file or a value that the effect rejects
   }
   FxKernelShape kernel = { .file = NULL };
   fx->kernel->shape(node, &kernel);
@@ -176,7 +176,7 @@ compile(const char* const name, const char* const source, const char* const* con
 
 // The report: for each kernel a line with its name, one with its spills, one with the rest
 
-/// The number in front of `words` in a line, or 0.
+/// The number before `words` in a line, or 0.
 static uint32_t
 number_before(const char* const line, const char* const words)
 {
@@ -190,7 +190,7 @@ number_before(const char* const line, const char* const words)
   return (uint32_t)strtoul(at, NULL, 10);
 }
 
-/// Print a row for each kernel of a log; the number of kernels, and of bytes that they spill.
+/// Print a row for each kernel of a log; returns the number of kernels and of spilled bytes.
 static uint32_t
 print_rows(const char* const* const options, const uint32_t capability, char* const log,
            uint32_t* const n_spilled)
@@ -310,7 +310,7 @@ main(const int argc, char* const argv[])
     capabilities[a - 1] = (uint32_t)strtoul(argv[a], NULL, 10);
     n_capabilities = (size_t)a;
   }
-  setvbuf(stdout, NULL, _IOLBF, 0); // a table that ends in a failure is shown up to there
+  setvbuf(stdout, NULL, _IOLBF, 0); // a table that ends in a failure is printed up to there
   Error error;
   if (nvrtc_load(&error)) {
     puts(error.text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The engine plays racks: exactly, at its stated latency, and edits, parameter changes and removals
-// while it plays are heard at their frame and without a click.  The test is the audio driver: time
-// is its own.
+// The engine plays racks exactly and at the reported latency; edits, parameter changes and
+// removals during play take effect at their frame and without a click.  The test is the audio
+// driver, on simulated time.
 
 #include "engine/engine.h"
 #include "engine/plan/plan.h"
@@ -59,10 +59,11 @@ TEST(live_and_offline_give_the_same_samples)
 
 TEST(offline_with_depth_1_the_output_starts_with_silence)
 {
-  const EngineConfig config = { .n_in = 1, .depth = 1, .offline = true }; // as wide as the rack
+  // As many channels as the rack has.
+  const EngineConfig config = { .n_in = 1, .depth = 1, .offline = true };
   SCOPED(driver_free) TestDriver driver = driver_from(&config, "gain 0dB", 3U * BLOCK);
   signal_noise(driver.in[0], driver.n_frames, 8);
-  memset(driver.out[0], 0xFF, driver.n_frames * sizeof(float)); // not a number
+  memset(driver.out[0], 0xFF, driver.n_frames * sizeof(float)); // NaN
   driver_play(&driver, 3);
   for (uint32_t i = 0; i < BLOCK; ++i) {
     ck_assert(driver.out[0][i] == 0.0F);
@@ -303,7 +304,7 @@ TEST(a_thousand_nodes_are_planned_and_dying_ones_left_out)
   const size_t last = driver.position - BLOCK;
   ck_assert(driver.out[0][last] == driver.in[0][last - BLOCK]);
   ck_assert_msg(driver_edit(&driver, &rack, "", &error) == STATUS_OK, "%s", error.text);
-  do { // the builder keeps house twenty times a second
+  do { // the builder frees memory twenty times a second
     driver.position = 0;
     driver_play(&driver, 5);
     usleep(10000);
@@ -347,7 +348,7 @@ TEST(the_widest_rack_keeps_its_channels_apart)
   }
 }
 
-/// As a user without privileges; for this test's process.
+/// Run as a user without privileges, for the rest of this process.
 static void
 drop_privileges(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  An engine with a device: edits, also those that move nodes between CPU and device, are heard
-  without a click and at the same latency; what leaves the choice goes where the costs say; the
-  status tells what runs where, and why.
+  An engine with a device: edits, also those that move nodes between CPU and device, take effect
+  without a click and at the same latency; nodes without backend= go to the side with the lower
+  cost; the status has the place of each node, and the reason.
 
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #define BLOCK       DRIVER_BLOCK
-#define DEADLINE_NS 20000000000U // a machine without a GPU may have other things to do
+#define DEADLINE_NS 20000000000U // a machine without a GPU may be busy
 
 static const char* api;
 
@@ -47,7 +47,7 @@ device_backend(void)
   return strcmp(api, "cuda") ? ENGINE_BACKEND_OPENCL : ENGINE_BACKEND_CUDA;
 }
 
-/// Where the node of that name runs, and why, as "backend why".
+/// Place and reason of the node of that name, as "backend why".
 static const char*
 place_of(const TestDriver* const driver, const Rack* const rack, const char* const name)
 {
@@ -211,7 +211,7 @@ gain_costs(void)
   return costs;
 }
 
-/// n gains in a row, the first one called g0.
+/// A series of n gains, the first one called g0.
 static const char*
 gains(const uint32_t n)
 {
@@ -260,7 +260,7 @@ TEST(a_rack_begins_on_the_gpu_when_that_is_quicker)
   signal_noise(driver.in[0], driver.n_frames, 1);
   driver_play(&driver, 100);
   ck_assert(!memcmp(driver.out[0] + BLOCK, driver.in[0], 99U * BLOCK * sizeof(float)));
-  char chosen[8] = ""; // of CUDA and OpenCL the first that has a device
+  char chosen[8] = ""; // the first of CUDA and OpenCL that has a device
   sscanf(status_of(&driver).device, "%7s", chosen);
   assert_place(&driver, rack, "g12", chosen, "cost");
 }
@@ -330,7 +330,7 @@ TEST(kept_costs_are_not_measured_again)
   ck_assert_uint_eq(status_of(&driver).n_gpu_nodes, 13);
   ck_assert_double_eq(status_of(&driver).cost_us[PLACEMENT_CPU], 13.0);
   driver_free(&driver);
-  const PlacementCosts none = { 0 }; // the next start of anyone measures
+  const PlacementCosts none = { 0 }; // the next start of any program measures
   device_remember(device, name, &none, sizeof(none) - 1U);
   device_backend_free(device);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An engine that is disarmed while its callback waits, in freewheel, for a worker process that
-// hangs: the link finds that the process is no good, the callback goes on, and so does all else.
+// An engine is disarmed while its callback waits, in freewheel, for a worker process that hangs:
+// the supervisor finds that the process hangs, and the callback and all other threads continue.
 
 #include "engine/engine_private.h"
 #include "tests/support/scoped.h"
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #define LOOK_US 1000U
-#define N_LOOKS 50U // without a block in between: the callback waits
+#define N_LOOKS 50U // without a block between them: the callback waits
 
-/// The worker stops, and a block is submitted that it does not finish.
+/// Stop the worker, and submit a block that it does not finish.
 static void
 stop_worker(const Rig* const rig)
 {
@@ -38,7 +38,7 @@ TEST(a_callback_that_waits_for_a_hanging_worker_is_freed)
   engine_disarm(rig.engine);
   ck_assert(!rig_status(&rig).armed);
   await_level(&rig, 0.0F); // disarmed
-  rig_arm(&rig); // the worker was found to be stopped before, or, disarmed in time, is by this
+  rig_arm(&rig);           // the worker was either found to hang before, or is found by this call
   await_level(&rig, HALF);
   await_restarts(&rig, 1U);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What edits must not do to the sound when they come at a bad moment: in the middle of other edits,
-// between paths of different latency, to chains that are turned around, while tails ring.
+// Edits at bad moments do not disturb the sound: during other edits, between paths of different
+// latency, in reversed chains, while tails ring.
 
 #include "engine/base/time.h"
 #include "engine/plan/plan.h"
@@ -80,8 +80,8 @@ TEST(connections_that_come_to_the_same_stay_two)
   }
 }
 
-/// Edit from one to the other and back while a sine plays: no click, and never louder than before
-/// and after by more than `largest_peak`.
+/// Edit from one rack to the other and back while a sine plays: no click, and never louder than
+/// before and after by more than `largest_peak`.
 static void
 check_cross_fades(const char* const a, const char* const b, const uint32_t n_channels,
                   const double largest_peak)
@@ -136,7 +136,7 @@ TEST(changes_of_latency_cross_fade_in_step)
 TEST(chains_turn_around_without_a_click)
 {
   check_cross_fades("a: gain -1dB | b: gain -2dB", "b: gain -2dB | a: gain -1dB", 2, 1.001);
-  check_cross_fades("add a gain -1dB\nadd b gain -2dB\n" // as many connections as have room
+  check_cross_fades("add a gain -1dB\nadd b gain -2dB\n" // the maximum number of connections
                     "connect in out\nconnect in a\nconnect a b\nconnect b out",
                     "add a gain -1dB\nadd b gain -2dB\n"
                     "connect in out\nconnect in b\nconnect b a\nconnect a out",
@@ -191,7 +191,7 @@ TEST(a_connection_that_is_replaced_while_it_fades_does_not_click)
     const size_t n = driver.position - 50U * BLOCK;
     const double steady = max_second_difference(out, 40U * BLOCK);
     const double largest = max_second_difference(out, n);
-    // A corner in the middle of one fade alone would be 18 times as much as the sine's.
+    // A corner in the middle of one fade would be 18 times as large as the sine's.
     ck_assert_msg(largest <= 4.0 * steady, "%u blocks between: %g, steady %g", n_between, largest,
                   steady);
   }
@@ -205,10 +205,10 @@ TEST(a_node_stays_while_a_delay_line_behind_it_sounds)
     SCOPED_RACK Rack* rack = driver_rack(text);
     signal_sine(driver.in[0], driver.n_frames, 100.0, RATE, 0.4, 0.0);
     driver_play(&driver, 100);
-    must_edit(&driver, &rack, "g: gain"); // the late way from g dies
+    must_edit(&driver, &rack, "g: gain"); // the delayed path from g ends
     must_edit(&driver, &rack, "");        // and g
     driver_play(&driver, n_between);
-    must_edit(&driver, &rack, ""); // what has died is left out
+    must_edit(&driver, &rack, ""); // ended nodes are no longer played
     driver_play(&driver, 100);
     const double steady = max_second_difference(driver.out[0] + 50U * BLOCK, 40U * BLOCK);
     const double largest = max_second_difference(driver.out[0] + 50U * BLOCK, 150U * BLOCK);
@@ -230,7 +230,7 @@ TEST(tails_of_what_was_removed_end_without_a_click_when_a_chain_turns)
   must_edit(&driver, &rack, "a: gain | b: gain -1dB");
   driver_play(&driver, 40);
   engine_status(driver.engine, &status);
-  ck_assert_uint_eq(status.n_units, 5); // the reverb plays on
+  ck_assert_uint_eq(status.n_units, 5); // the reverb rings on
   must_edit(&driver, &rack, "b: gain -1dB | a: gain");
   driver_play(&driver, 60);
   engine_status(driver.engine, &status);
@@ -278,7 +278,7 @@ TEST(frames_go_on_when_audio_comes_back)
   SCOPED(driver_free) TestDriver driver = driver_new("", 1, 1, 1, false, 200U * BLOCK);
   driver_play(&driver, 100);
   Error error = { STATUS_OK, "" };
-  for (uint32_t i = 0; i < 3U; ++i) { // a server that is back and gone again before it plays
+  for (uint32_t i = 0; i < 3U; ++i) { // a server that returns and disappears again before it plays
     ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
     ck_assert_uint_eq(engine_frame_now(driver.engine), 100U * BLOCK);
     const uint64_t soon = engine_frame_at(driver.engine, time_now_ns());
@@ -318,7 +318,7 @@ TEST(too_much_latency_is_refused_at_any_rate)
   ck_assert_int_eq(engine_arm(driver.engine, RATE, BLOCK, 1, 1, &error), STATUS_OK);
 }
 
-/// Loads a short impulse response, as often as `context` says.
+/// Loads a short impulse response, `context` times.
 static Status
 load_some(void* const context, const char* const name, const double rate_hz, FxFile** const file,
           Error* const error)

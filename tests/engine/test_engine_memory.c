@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whichever allocation fails: the engine says that memory ran out, goes on with what is heard, and
-// loses nothing (the leak checker looks on, where there is one).
+// Whichever allocation fails, the engine reports that memory ran out, continues with the current
+// rack, and leaks nothing (checked by the leak checker, if there is one).
 
 #include "engine/engine.h"
 #include "tests/support/failing_alloc.h"
@@ -70,7 +70,7 @@ TEST(an_engine_is_made_completely_or_not_at_all)
 
 static const char before[] = "a: gain -6dB | b: gain -6dB";
 
-/// Edit from `before` to `text`, with less and less of a lack of memory.
+/// Edit from `before` to `text`, with later and later failures of an allocation.
 static void
 check_edit(const char* const text, const bool offline)
 {
@@ -120,11 +120,11 @@ TEST(edits_that_were_not_accepted_do_not_wait)
 
 TEST(edits_in_two_steps_that_were_not_accepted_do_not_wait)
 {
-  check_edit("b: gain -6dB | a: gain -6dB", true); // offline, where nothing waits for the fades
+  check_edit("b: gain -6dB | a: gain -6dB", true); // offline, without waiting for the fades
 }
 
-/// Memory was short only for the copy of the rack that measures the fallbacks, and the engine says
-/// so.
+/// Memory was short only for the copy of the rack that measures the fallbacks, and the engine
+/// reports it.
 static bool
 lacks_only_a_copy(Engine* const engine)
 {

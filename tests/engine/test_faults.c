@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  Faults on demand: a list is read whole or refused; a fault fails the occurrences that it was
-  armed for and no other; what is for another process is left to it.  The program that users have
-  knows nothing of them, while the one that tests run knows them all.
+  Faults on demand: a list is read whole or refused; a fault fails exactly the occurrences that it
+  was armed for; faults for another process are ignored.  The users' program does not contain them,
+  the tests' program contains all.
 */
 
 #include "engine/base/faults.h"
@@ -21,7 +21,7 @@ arm(const char* const list)
   ck_assert_msg(faults_arm(list, &error) == STATUS_OK, "%s", error.text);
 }
 
-/// Meet a fault `n` times: a letter for each, x where it failed.
+/// Trigger a fault `n` times: a letter for each, x if it failed.
 static const char*
 meet(const FaultId fault, const uint32_t n)
 {
@@ -123,7 +123,7 @@ TEST(armed_faults_can_be_listed)
   meet(FAULT_WORKER_STOP, 3);
   faults_print(text, sizeof(text));
   ck_assert_str_eq(text, "fs.short@4 met 0 failed 0\nworker.stop@2 met 3 failed 2\n");
-  faults_print(text, 10); // there may be less room
+  faults_print(text, 10); // the buffer may be shorter
   ck_assert_str_eq(text, "fs.short@");
   faults_disarm();
 }
@@ -150,7 +150,7 @@ TEST(the_program_has_faults_only_when_it_is_built_so)
 #else
   const bool expected = false;
 #endif
-  // Texts, and names of functions, which are in the table of symbols.
+  // Texts and function names, from the symbol table.
   static const char* const words[] = {
     "WARPRACK_FAULT",    "alloc.fail",  "clock.jump",   "fs.eio",       "fs.full",
     "fs.short",          "gpu.build",   "gpu.error",    "gpu.hang",     "gpu.late",

@@ -22,7 +22,7 @@
 #define BLOCK    64U
 #define CHANNELS 2U
 
-// The same names in many racks, so that nodes go on, change places, change structure and die.
+// The same names in many racks, so that nodes persist, change places, change structure and end.
 static const char* const racks[] = {
   "",
   "eq: highpass 80 order=4 | pk: peaking 1000 6dB | comp: compressor | lim: limiter -1dB",
@@ -76,7 +76,7 @@ drive(void* const context)
   return NULL;
 }
 
-/// Turn one parameter of one node to a random value, anywhere in its range.
+/// Set one parameter of one node to a random value in its range.
 static void
 turn_something(Storm* const storm, const Rack* const rack, uint64_t* const random)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-   The proof of real-time safety: every effect of the table that can be heard live, with files where
-   it takes them, edited without a pause from another thread while the callback's own thread plays
-   block after block.  Under the real-time trap (support/rt_trap.h) neither the callback nor the
-   worker allocates, locks, calls the kernel, or meets a page that is not there; the callback's one
-   wake of the worker aside.
+   The proof of real-time safety: every live effect of the table, with files if it takes them,
+   edited continuously from another thread while the callback's thread plays block after block.
+   Under the real-time trap (support/rt_trap.h) neither the callback nor the worker allocates,
+   locks, calls the kernel, or takes a page fault, except for one wake of the worker by the
+   callback.
 
    STORM_BLOCKS sets the number of blocks (more are played until a quarter of that have come back in
    time and every effect has been heard), STORM_SEED the seed.
@@ -31,13 +31,13 @@
 
 #define RATE            48000.0
 #define BLOCK           64U
-#define LARGE_BLOCK     512U // whose work is worth a second core
+#define LARGE_BLOCK     512U // large enough for a second core
 #define CHANNELS        2U
 #define FEWEST_NODES    4U
 #define MOST_NODES      9U
-#define MOST_EXTRA      5U // connections beside those of a chain
+#define MOST_EXTRA      5U // connections besides those of a chain
 #define MOST_EFFECTS    64U
-#define STRUCTURE_LIMIT 500.0 // of numbers that size something: the storm is about many, not large
+#define STRUCTURE_LIMIT 500.0 // of numbers that determine a size: many nodes, not large ones
 #define NAME_CALLBACK   "storm-callback"
 #define NAME_WORKER     "warprack-worker"
 #define NAME_HELPER     "warprack-helper"
@@ -47,12 +47,12 @@
 typedef struct Storm {
   Engine* engine;
   uint32_t block_frames;
-  uint64_t n_wanted;      ///< Blocks, at least; a quarter of them in time
-  uint64_t n_blocks;      ///< That were played
-  uint64_t n_in_time;     ///< Of them that came back in time, at the last look
+  uint64_t n_wanted;      ///< Least number of blocks; a quarter of them in time
+  uint64_t n_blocks;      ///< Blocks played
+  uint64_t n_in_time;     ///< Of these, in time at the last check
   uint64_t n_late;        ///< The others
   uint64_t random;        ///< Of the editing thread
-  _Atomic bool all_heard; ///< Every effect has been
+  _Atomic bool all_heard; ///< Every effect has played
   _Atomic bool over;
   uint64_t n_bad; ///< Samples that were not finite or too large
 } Storm;
@@ -66,7 +66,7 @@ spin_for(const uint64_t ns)
   }
 }
 
-/// Between two periods, as an audio driver would wait: long enough that few blocks are late.
+/// Wait between two periods like an audio driver: long enough that few blocks are late.
 static void
 pace(Storm* const storm, uint64_t* const pause_ns)
 {
@@ -77,9 +77,9 @@ pace(Storm* const storm, uint64_t* const pause_ns)
     *pause_ns = now > storm->n_late ? *pause_ns * 9U / 8U + 500U : *pause_ns - *pause_ns / 16U;
     *pause_ns = *pause_ns < 1000000U ? *pause_ns : 1000000U;
     storm->n_late = now;
-    storm->n_in_time = storm->n_blocks - 1U - now; // the last one is judged by the next
+    storm->n_in_time = storm->n_blocks - 1U - now; // the next check decides about the last one
   }
-  // Now and then the worker falls asleep and has to be woken.
+  // Now and then the worker falls asleep and must be woken.
   spin_for(storm->n_blocks % 1000U == 999U ? 200000U : *pause_ns);
 }
 
@@ -111,7 +111,7 @@ drive(void* const context)
 
 // ---- the edits ----
 
-/// What a FILE or TEXT parameter is given, by turns.
+/// The values of a FILE or TEXT parameter, in turn.
 static const struct {
   const char *effect, *param, *texts[2];
 } texts[] = {
@@ -121,7 +121,7 @@ static const struct {
 };
 
 typedef struct Edits {
-  Rack* rack; ///< Heard
+  Rack* rack; ///< The rack that plays
   uint32_t n_added;
   uint64_t n_heard, n_refused;
   bool heard[MOST_EFFECTS]; ///< By index in the table of effects
@@ -152,7 +152,7 @@ any_node(Storm* const storm, const Rack* const rack)
   return &rack->nodes[below(storm, rack->n_nodes)];
 }
 
-/// Give all texts of a node their first or second alternative.
+/// Set all texts of a node to their first or second alternative.
 static Status
 set_texts(Rack* const rack, const char* const node, const char* const effect,
           const uint32_t alternative, Error* const error)
@@ -166,7 +166,7 @@ set_texts(Rack* const rack, const char* const node, const char* const effect,
   return status;
 }
 
-/// Into some connection: the effects of the table by turns, so that none is forgotten.
+/// Insert into some connection: the effects of the table in turn, so that none is left out.
 static Status
 add_node(Storm* const storm, Rack* const rack, const uint32_t number, Error* const error)
 {
@@ -196,7 +196,7 @@ add_node(Storm* const storm, Rack* const rack, const uint32_t number, Error* con
   return status ? status : rack_connect(rack, name, to, -1.0, error);
 }
 
-/// What fed it feeds what it fed.
+/// Connect its sources to its destinations.
 static Status
 remove_node(Storm* const storm, Rack* const rack, Error* const error)
 {
@@ -250,7 +250,7 @@ random_value(Storm* const storm, const FxParam* const param)
   }
 }
 
-/// In the document: a new impulse response, a new structure, or a value.
+/// Change the document: a new impulse response, a new structure, or a value.
 static Status
 set_in_rack(Storm* const storm, Rack* const rack, Error* const error)
 {
@@ -280,7 +280,7 @@ edit(Storm* const storm, Edits* const edits, Rack* const rack, Error* const erro
   }
 }
 
-/// While audio runs: a value of any node, for some frame soon.
+/// While audio runs: set a value of any node, at a near frame.
 static void
 turn_something(Storm* const storm, const Rack* const rack)
 {
@@ -330,7 +330,7 @@ has_heard_every_effect(const Edits* const edits)
   return true;
 }
 
-/// Make one edit; a rack that cannot be is refused, with the one that is heard untouched.
+/// Make one edit; an invalid rack is refused, and the current one is unchanged.
 static void
 edit_once(Storm* const storm, Edits* const edits)
 {
@@ -370,9 +370,9 @@ edit_until_over(Storm* const storm, Edits* const edits)
   }
 }
 
-// ---- what came of it ----
+// ---- results ----
 
-/// Calls of the detectors whose name begins so, or of all that remain.
+/// Calls of the detectors with this prefix, or of all that remain.
 static uint64_t
 calls_like(const char* const* const beginnings, const size_t n)
 {
@@ -419,7 +419,7 @@ environment_number(const char* const name, const uint64_t otherwise)
   return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/// Returns whether memory is locked, without which pages may go at any time.
+/// Returns whether memory is locked; otherwise the kernel may reclaim pages at any time.
 static bool
 run_storm(const uint32_t n_helpers, const uint32_t block_frames, const uint64_t n_wanted)
 {
@@ -476,7 +476,7 @@ TEST(every_effect_is_edited_live_without_a_real_time_violation)
   ck_assert(!is_locked || all.faults == 0U);
   ck_assert_uint_ge(callback.sections, n_wanted);
   ck_assert_uint_eq(callback.waits, 0);
-  ck_assert_uint_eq(callback.most_wakes, 1); // some wakes, and never two in one period
+  ck_assert_uint_eq(callback.most_wakes, 1); // some wakes, and at most one in each period
   ck_assert_uint_ge(worker.sections, n_wanted / 4U);
   ck_assert_uint_eq(worker.wakes + worker.waits, 0);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A clock on the JACK server of JACK_DEFAULT_SERVER, for tests: "clock:out" plays the number of
-// each frame as a sample, "clock:in" reads what comes back, and so knows how old every sample is.
-// On SIGTERM prints what came as runs of consecutive numbers, a line "FRAME AGE LENGTH" for each:
-// the frame in which the run began, how old its samples were, -1 for silence, and how many they
-// are.  On SIGUSR1 disconnects "clock:out" from PORT and connects it again, TIMES times, and prints
+// each frame as a sample, "clock:in" reads the returned samples and computes their age.  On
+// SIGTERM it prints the input as runs of consecutive numbers, a line "FRAME AGE LENGTH" for each:
+// the first frame of the run, the age of its samples, -1 for silence, and their number.  On
+// SIGUSR1 disconnects "clock:out" from PORT and connects it again, TIMES times, and prints
 // "reconnected".
 //
 //     jack_clock [PORT TIMES]
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define FRAMES   (1U << 24) // numbers that a sample holds exactly: 349 s at 48 kHz
-#define MAX_RUNS 65536U     // those that come later are left out
+#define MAX_RUNS 65536U     // later runs are not recorded
 
 typedef struct Run {
   uint32_t frame;
@@ -60,7 +60,7 @@ process(const jack_nframes_t n_frames, void* const context)
   return 0;
 }
 
-/// Until a change has been heard.
+/// Wait until a change has taken effect.
 static void
 wait_frames(jack_client_t* const client)
 {
@@ -86,7 +86,7 @@ reconnect(jack_client_t* const client, const char* const port, const int times)
 int
 main(const int argc, char** const argv)
 {
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // no clock outlives its test
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // the clock must not outlive its test
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -110,7 +110,7 @@ main(const int argc, char** const argv)
     puts("reconnected");
     fflush(stdout);
   }
-  jack_client_close(client); // a server that finds a client dead answers nobody for a while
+  jack_client_close(client); // a server that finds a dead client does not answer for a while
   for (uint32_t r = 0; r < n_runs; ++r) {
     printf("%" PRIu32 " %" PRId32 " %" PRIu64 "\n", runs[r].frame, runs[r].age, runs[r].length);
   }

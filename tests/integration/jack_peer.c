@@ -24,7 +24,7 @@
 
 #define LEVEL_ERROR 1e-5F
 
-// One thing to wait for.
+// An event to wait for.
 typedef struct Moment {
   bool is_over;
   uint64_t ns;
@@ -135,10 +135,10 @@ main(const int argc, char** const argv)
   level = watch ? strtof(argv[2], NULL) : 0.0F;
   sem_init(&heard.come, 0, 0);
   sem_init(&settled.come, 0, 0);
-  jack_set_error_function(say_nothing); // of the attempts in vain
+  jack_set_error_function(say_nothing); // of failed attempts
   jack_client_t* client = join(watch);
   const uint64_t accepted_ns = now_ns();
-  // libjack gives up on its own thread when a loaded machine does not run it within a second.
+  // libjack gives up on its own thread if a busy machine does not run it within a second.
   while (client && !begin(client)) {
     jack_client_close(client);
     client = watch ? join(watch) : NULL;

@@ -29,7 +29,7 @@ typedef struct Tape {
 static Tape driver;
 static Tape recorder;
 static atomic_bool rolling;  // set by the main thread
-static atomic_bool started;  // the driver has begun, in this period or before
+static atomic_bool started;  // the driver has started, in this period or before
 static atomic_bool finished; // the recorder is full
 
 /// Copy one period between a tape and its ports.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The JACK driver on a real server: ports, latency, period, freewheel; and the server's death,
-// after which the same ports, connections and sound come back.
+// after which the same ports, connections and audio return.
 
 #include "engine/base/async_call.h"
 #include "io/io.h"
@@ -44,7 +44,7 @@ open_jack(const Jackd* const jackd, FakeEvents* const fake, const uint32_t n_in,
   return io;
 }
 
-/// Another client in this process, to look from outside.
+/// Another client in this process, which observes from outside.
 static jack_client_t*
 open_probe(const Jackd* const jackd)
 {
@@ -81,7 +81,7 @@ property_is(jack_client_t* const probe, const char* const port, const char* cons
   return is_wanted;
 }
 
-/// The server takes a client's ports down after it has answered that the client is closed.
+/// The server removes a client's ports after it has confirmed that the client is closed.
 static void
 wait_for_end(jack_client_t* const probe)
 {
@@ -149,7 +149,7 @@ latency(jack_client_t* const probe, const char* const port, const jack_latency_c
   return range;
 }
 
-// The range at `port` is that at `beyond` plus `own`.
+// The range at `port` is the range at `beyond` plus `own`.
 static bool
 adds_up(jack_client_t* const probe, const char* const port, const char* const beyond,
         const jack_latency_callback_mode_t mode, const uint32_t own)
@@ -179,7 +179,7 @@ TEST(latency_is_reported_in_both_directions_and_after_each_change)
   fake.latency = 4321;
   io_latency_changed(io);
   POLL_UNTIL(io, latency_is(probe, 4321));
-  // Two ways in of different lengths: a range.  out_2 comes back to in_2, 4321 frames later.
+  // Two inputs of different latency: a range. out_2 returns to in_2, 4321 frames later.
   ck_assert_int_eq(jack_connect(probe, "rack:out_2", "rack:in_2"), 0);
   ck_assert_int_eq(jack_disconnect(probe, "system:capture_2", "rack:in_2"), 0);
   POLL_UNTIL(io, latency(probe, "rack:out_1", JackCaptureLatency).max >
@@ -206,7 +206,8 @@ TEST(the_period_may_change_to_any_length)
   ck_assert(!fake.overlapped);
   ck_assert_msg(driver_status(io).reconnects == 0U, "%s", fake.log);
 
-  fake.refuse = STATUS_LIMIT; // a format that the engine refuses: waiting, and back when it fits
+  // A format that the engine refuses: the driver waits, and continues when it fits.
+  fake.refuse = STATUS_LIMIT;
   ck_assert_int_eq(jack_set_buffer_size(probe, 512), 0);
   POLL_UNTIL(io, !driver_is_running(io));
   ck_assert_ptr_nonnull(strstr(fake.log, "refused by the test"));
@@ -230,7 +231,7 @@ TEST(freewheel_waits_for_every_block)
   ck_assert_int_eq(jack_set_freewheel(probe, 0), 0);
   POLL_UNTIL(io, !driver_status(io).freewheeling);
   const uint64_t after = fake.periods;
-  POLL_UNTIL(io, fake.periods > after + 1U); // the one that was inside has ended
+  POLL_UNTIL(io, fake.periods > after + 1U); // the period that was inside has ended
   const uint64_t waited = fake.waited;
   const uint64_t periods = fake.periods;
   POLL_UNTIL(io, fake.periods > periods + 10U);
@@ -253,8 +254,8 @@ TEST(xruns_are_counted)
   io_close(io);
 }
 
-/// jack_connect or jack_disconnect, until it says that it has done so: a server refuses a client
-/// that comes while another one ends.
+/// Run jack_connect or jack_disconnect until it succeeds: a server refuses a client that arrives
+/// while another one ends.
 static void
 change_wire(const Jackd* const jackd, const char* const tool, const char* const from,
             const char* const to)
@@ -292,7 +293,7 @@ static void
 check_all(const Jackd* const jackd, Io* const io)
 {
   jack_client_t* const probe = open_probe(jackd);
-  // The peer comes after us, one port at a time; what is tied to it follows within a few polls.
+  // The peer starts after the rack, one port at a time; its connections follow within a few polls.
   POLL_UNTIL(io, is_connected(probe, "peer:out", "rack:in_1"));
   POLL_UNTIL(io, is_connected(probe, "rack:out_1", "peer:in"));
   POLL_UNTIL(io, is_connected(probe, "rack:out_1", "system:playback_1"));
@@ -304,7 +305,7 @@ check_all(const Jackd* const jackd, Io* const io)
   jack_client_close(probe);
 }
 
-// The server dies by `signal_number` and comes back at `rate_hz`; prints how long that takes.
+// The server dies by `signal_number` and returns at `rate_hz`; prints the time that takes.
 static void
 die_and_return(const int signal_number, const unsigned rate_hz, const unsigned period,
                const useconds_t settle_us)
@@ -313,7 +314,7 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   FakeEvents fake = { 0 };
   jackd_start(&jackd, 48000, 64);
   Io* const io = open_jack(&jackd, &fake, 2, 2, true);
-  POLL_UNTIL(io, fake.periods > 10U); // until then its own connections are not known for good
+  POLL_UNTIL(io, fake.periods > 10U); // until then its own connections are not stored
   pid_t peer = start_peer(&jackd);
   change_wire(&jackd, "jack_disconnect", "rack:out_2", "system:playback_2");
   for (unsigned n = 0; n < 20U; ++n) { // a cut is forgotten after 100 ms
@@ -322,7 +323,7 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   }
   connect_all(&jackd);
   POLL_UNTIL(io, fake.heard);
-  // Without a poll: what changed last is found in the dead server's memory, once a cycle has taken
+  // Without a poll: the last change is found in the dead server's memory, once a cycle has written
   // it there.
   for (const uint64_t connected = fake.periods; fake.periods < connected + 3U;) {
     usleep(1000);
@@ -334,7 +335,7 @@ die_and_return(const int signal_number, const unsigned rate_hz, const unsigned p
   POLL_UNTIL(io, !driver_is_running(io));
   const double lost_s = now_s();
   ck_assert_msg(strstr(fake.note, "lost JACK server"), "%s", fake.log);
-  for (unsigned n = 0; n < 60U; ++n) { // some attempts in vain
+  for (unsigned n = 0; n < 60U; ++n) { // some failed attempts
     io_poll(io);
     usleep(10000);
   }
@@ -386,8 +387,8 @@ play_nothing(const jack_nframes_t n_frames, void* const context)
   return 0;
 }
 
-/// A client of this process with one port each way, which is not active yet.  One without a
-/// callback would keep those behind it waiting.
+/// A client of this process with one port in each direction, which is not yet active.  Without a
+/// callback it would delay the clients behind it.
 static jack_client_t*
 open_late_peer(const Jackd* const jackd)
 {
@@ -412,7 +413,7 @@ TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
   ck_assert_int_eq(jack_connect(peer, "rack:out_1", "late:in"), 0);
   POLL_UNTIL(io, is_connected(peer, "late:out", "rack:in_1"));
   POLL_UNTIL(io, is_connected(peer, "rack:out_1", "late:in"));
-  signal(SIGPIPE, SIG_IGN); // the peer is closed on this thread, beside a dead server
+  signal(SIGPIPE, SIG_IGN); // the peer is closed on this thread, with a dead server
   jackd_kill(&jackd, SIGKILL);
   jack_client_close(peer);
   POLL_UNTIL(io, !driver_is_running(io));
@@ -420,7 +421,7 @@ TEST(a_peer_that_becomes_active_long_after_its_ports_are_there_is_connected)
   POLL_UNTIL(io, driver_is_running(io));
   peer = open_late_peer(&jackd);
   const uint32_t notes = fake.notes;
-  for (unsigned n = 0; n < 50U; ++n) { // attempts that are refused
+  for (unsigned n = 0; n < 50U; ++n) { // refused attempts
     io_poll(io);
     usleep(10000);
   }
@@ -471,7 +472,7 @@ TEST(a_server_that_is_not_there_yet_can_be_waited_for)
   const IoEvents events = fake_events(&fake, 2, 2);
   ck_assert_int_eq(io_open(io_find("jack"), &config, &events, &io, &error), STATUS_OK);
   ck_assert(!driver_is_running(io));
-  for (unsigned n = 0; n < 30U; ++n) { // attempts in vain
+  for (unsigned n = 0; n < 30U; ++n) { // failed attempts
     io_poll(io);
     usleep(10000);
   }
@@ -526,7 +527,7 @@ TEST(a_server_that_hangs_blocks_no_thread_of_ours)
   POLL_UNTIL(io, fake.periods > 10U);
   kill(jackd.pid, SIGSTOP);
   fake.latency = 77;
-  io_latency_changed(io); // a call that is not answered
+  io_latency_changed(io); // a call without an answer
   POLL_UNTIL(io, strstr(fake.log, "does not answer"));
   kill(jackd.pid, SIGCONT);
   const uint64_t periods = fake.periods;
@@ -537,7 +538,7 @@ TEST(a_server_that_hangs_blocks_no_thread_of_ours)
   io_close(io);
   printf("closing beside a server that hangs took %.2f s\n", now_s() - began_s);
   kill(jackd.pid, SIGCONT);
-  jack_client_t* const probe = open_probe(&jackd); // the call that was left to itself returns
+  jack_client_t* const probe = open_probe(&jackd); // the abandoned call returns
   wait_for_end(probe);
   jack_client_close(probe);
 }
@@ -576,7 +577,7 @@ TEST(an_async_call_is_awaited_or_abandoned)
   ck_assert_int_eq(discards, 1);
   ck_assert_int_eq(async_call_start(hang, &calls, &call, NULL), STATUS_OK);
   usleep(50000);
-  async_call_abandon(call, count_discard); // it has returned already, unless the machine stalls
+  async_call_abandon(call, count_discard); // it has already returned, unless the machine stalls
   for (unsigned n = 0; discards < 2 && n < 5000U; ++n) {
     usleep(1000);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// libjack may hang in the calls that end a client, for ever, when the server has died (jack2 #395).
-// This file stands before those calls and hangs on demand: the driver goes on with a new client.
+// libjack may hang for ever in the calls that end a client, when the server has died (jack2 #395).
+// This file replaces those calls and hangs on demand: the driver continues with a new client.
 
 #include "io/io.h"
 #include "tests/support/fake_events.h"
@@ -21,8 +21,8 @@
 
 typedef enum Hang {
   HANG_NOWHERE,
-  HANG_BEFORE, // as a wrapper around libjack does: libjack itself is not in the call
-  HANG_INSIDE, // libjack waits for the end of its audio thread, and keeps its lock
+  HANG_BEFORE, // as in a wrapper around libjack: libjack itself is not in the call
+  HANG_INSIDE, // libjack waits for the end of its audio thread, and holds its lock
 } Hang;
 
 static _Atomic Hang hang;
@@ -83,7 +83,7 @@ open_jack(const Jackd* const jackd, FakeEvents* const fake)
 static bool
 is_connected(const Jackd* const jackd, const char* const from, const char* const to)
 {
-  return jackd_tool(jackd, "jack_connect", from, to, NULL) != 0; // refused: it is there already
+  return jackd_tool(jackd, "jack_connect", from, to, NULL) != 0; // refused: the connection exists
 }
 
 static void
@@ -123,8 +123,8 @@ TEST(a_close_that_hangs_is_abandoned_and_a_new_client_starts)
          (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec));
 }
 
-// libjack opens no client while it closes one (JackGlobals::fOpenMutex), so that nobody can go on;
-// but nobody else hangs either, and the moment it returns all goes on.
+// libjack opens no client while it closes one (JackGlobals::fOpenMutex), so no client can
+// continue; but no other thread hangs, and everything continues as soon as the call returns.
 TEST(a_close_that_returns_late_is_followed_by_a_new_client_at_once)
 {
   SCOPED(jackd_stop) Jackd jackd = { "", 0 };

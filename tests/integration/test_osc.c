@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The whole way, from a UDP packet to samples: `warprack run` on the timer, played with a constant
-// and recorded.  What a bundle says begins in all channels at one frame; ten edits are one plan; a
-// storm of good and bad commands is answered to the last one.
+// The whole path, from a UDP packet to samples: `warprack run` on the timer plays a constant and
+// is recorded.  The commands of a bundle take effect in all channels at one frame; ten edits are
+// one plan; every command of a storm of good and bad ones is answered.
 
 #include "engine/base/status.h"
 #include "tests/support/osc_client.h"
@@ -33,7 +33,7 @@ static const char two_ways[] = "add left gain\n"
                                "connect left out:1\n"
                                "connect right out:2\n";
 
-/// Run the two ways with 1.0 in both channels; the client is connected.
+/// Run the two channels with 1.0 in both; the client is connected.
 static void
 start(void)
 {
@@ -63,7 +63,7 @@ start(void)
   client = client_new((uint16_t)atoi(said + strlen("OSC port ")));
 }
 
-/// End the program; its recording, interleaved.
+/// End the program; returns its recording, interleaved.
 static float*
 stop(size_t* const n_frames)
 {
@@ -81,7 +81,7 @@ stop(size_t* const n_frames)
   return out;
 }
 
-/// First frame from `from` on at which a channel is not `value` any more.
+/// First frame from `from` on at which a channel is not `value`.
 static size_t
 first_change(const float* const out, const size_t n_frames, const unsigned channel, size_t from,
              const float value)
@@ -116,7 +116,7 @@ TEST(values_of_a_bundle_begin_at_one_frame)
 {
   for (int timed = 0; timed < 2; ++timed) {
     start();
-    usleep(300000); // the steady signal before is on record, too
+    usleep(300000); // so that the steady signal before is recorded, too
     sync_with(1);
     const lo_bundle bundle = lo_bundle_new(timed ? tag_in(0.3) : LO_TT_IMMEDIATE);
     bundle_add(bundle, "/node/left/gain", "f", -6.0);
@@ -125,7 +125,7 @@ TEST(values_of_a_bundle_begin_at_one_frame)
     client_expect(client, "/done /node/left/gain");
     client_expect(client, "/done /node/right/gain");
     sync_with(2);
-    usleep(300000); // and the one after
+    usleep(300000); // and the signal after
     size_t n = 0;
     SCOPED_MEMORY float* const out = stop(&n);
     const size_t begin = LATENCY + RATE / 10U;
@@ -167,7 +167,7 @@ TEST(ten_edits_in_a_bundle_are_one_plan)
   free(stop(&n));
 }
 
-/// One command of many kinds, some of which cannot be.
+/// One command of many kinds, some of them invalid.
 static void
 send_any(const uint32_t random)
 {
@@ -223,7 +223,7 @@ TEST(a_storm_of_commands_is_answered_to_the_last_one)
   ck_assert_uint_gt(n_done, 100);
   ck_assert_uint_gt(n_failed, 50);
   sync_with(3);
-  client_expect_nothing(client); // not one answer too many
+  client_expect_nothing(client); // no superfluous answer
   ck_assert_double_eq(status_number("edits_waiting"), 0.0);
   ck_assert_double_eq(status_number("values_lost"), 0.0);
   size_t n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The PortAudio driver, on PortAudio's JACK part over a server without a sound card, and on ALSA's
-// null device: neither needs hardware.
+// The PortAudio driver, with PortAudio's JACK host API on a server without a sound card, and with
+// ALSA's null device: neither needs hardware.
 
 #include "io/io.h"
 #include "tests/support/fake_events.h"
@@ -47,7 +47,7 @@ start_jackd(Jackd* const jackd, const unsigned period)
   setenv("JACK_DEFAULT_SERVER", jackd->name, 1); // PortAudio has no other way to choose one
 }
 
-// Two null devices, so that names can be told apart.
+// Two null devices, to distinguish names.
 static void
 use_null_devices(const Scratch* const scratch)
 {
@@ -118,7 +118,7 @@ die_and_return(const int signal_number)
     jackd_kill(&jackd, signal_number);
     POLL_UNTIL(io, strstr(fake.note, "lost PortAudio device"));
     ck_assert_ptr_nonnull(strstr(fake.note, "the JACK server has ended"));
-    for (unsigned tries = 0; tries < 50U; ++tries) { // attempts in vain
+    for (unsigned tries = 0; tries < 50U; ++tries) { // failed attempts
       io_poll(io);
       usleep(10000);
     }
@@ -202,7 +202,7 @@ TEST(a_stream_on_alsa_survives_the_death_of_a_jack_server)
   ck_assert(driver_is_running(io));
   ck_assert_uint_eq(fake.notes, 0);
   io_close(io);
-  jackd_start(&jackd, 48000, 64); // takes the dead one's place among JACK's eight, and leaves it
+  jackd_start(&jackd, 48000, 64); // replaces the dead one among JACK's eight servers
 }
 
 TEST(xruns_are_counted)

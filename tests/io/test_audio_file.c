@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files come in whole or with a reason.
+// Files are loaded whole or refused with a reason.
 
 #include "io/file/audio_file.h"
 #include "tests/support/scoped.h"
@@ -46,7 +46,7 @@ refuses(const char* const path, const char* const reason)
   ck_assert_msg(strstr(error.text, path), "'%s' does not name %s", error.text, path);
 }
 
-/// Racks from the network may name any file below the root, and get the message.
+/// Racks from the network may name any file below the root, and their senders receive the message.
 static void
 quotes_nothing(const char* const path)
 {
@@ -74,7 +74,7 @@ TEST(a_loaded_file_is_planar_and_exact)
   audio_file_free(NULL, file);
 }
 
-// sum h[n] e^(-j 2 pi f n / rate): what an impulse response does to a sine.
+// sum h[n] e^(-j 2 pi f n / rate): the effect of an impulse response on a sine.
 static double
 magnitude(const float* const h, const uint64_t n, const double f, const double rate_hz)
 {
@@ -111,7 +111,7 @@ TEST(a_resampled_impulse_response_keeps_its_frequency_response)
   }
 }
 
-/// A text is read at this rate as a table of two columns.
+/// Read a text at this rate as a table of two columns.
 static void
 expect_table(const char* const text, const double rate_hz, const float* const expected,
              const uint32_t n_rows)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define N_FRAMES    6000U  // more than one call of sf_readf_float() reads
-#define READ_FRAMES 65536U // as audio_file.c has it
+#define READ_FRAMES 65536U // as in audio_file.c
 
 static SF_INFO odd;           ///< Members other than 0 are reported, OF_ZERO as 0
 static sf_count_t odd_frames; ///< Of each reading, unless GOOD_FRAMES

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Audio files that are hardly more than copied are read; of all others nothing but the header is
-// looked at.
+// Plain audio files are read by a copy of their samples; of all others only the header is read.
 
 #include "io/file/audio_file.h"
 #include "io/file/audio_plain.h"
@@ -23,7 +22,7 @@ refuses(const char* const path)
   ck_assert_msg(strstr(error.text, path), "'%s' does not name %s", error.text, path);
 }
 
-/// It is read, and its first sample is 0.5.
+/// The file is read, and its first sample is 0.5.
 static void
 reads_one_half(const char* const path)
 {
@@ -34,7 +33,7 @@ reads_one_half(const char* const path)
   audio_file_free(NULL, file);
 }
 
-/// A short file, as libsndfile writes it.
+/// A short file, written by libsndfile.
 static void
 write_as(const Scratch* const scratch, const char* const name, const int format)
 {
@@ -102,7 +101,7 @@ TEST(audio_that_has_to_be_decoded_is_refused)
   }
 }
 
-// What stands in front is stepped over as libsndfile does, also where its length is odd.
+// Chunks before the data are skipped as by libsndfile, also those of odd length.
 TEST(the_format_chunk_may_follow_other_chunks)
 {
   static const unsigned char riff[] = "RIFF\x34\0\0\0"
@@ -138,7 +137,7 @@ TEST(the_format_chunk_may_follow_other_chunks)
   reads_one_half(scratch_path(&scratch, "late.w64"));
 }
 
-// libsndfile goes by the last of two.
+// libsndfile uses the last of two.
 TEST(a_header_that_contradicts_itself_is_refused)
 {
   static const unsigned char bytes[] = "FORM\0\0\0\x68"
@@ -205,7 +204,7 @@ TEST(a_file_that_is_shorter_than_its_header_says_is_found)
   }
 }
 
-/// Programs that write into a pipe do not know the length that the header has to say.
+/// Programs that write into a pipe do not know the length for the header.
 TEST(an_unknown_length_is_not_checked)
 {
   static const unsigned char unknown[][4] = {
@@ -217,7 +216,7 @@ TEST(an_unknown_length_is_not_checked)
     write_as(&scratch, "pipe.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(pwrite(fd, unknown[u], 4, 40), 4);
-    ck_assert_int_eq(pwrite(fd, "\x08\0\0", 4, 4), 4); // a recorder that never came back to it
+    ck_assert_int_eq(pwrite(fd, "\x08\0\0", 4, 4), 4); // from a recorder that never updated it
     close(fd);
     ck_assert_uint_eq(missing_frames(path), 0);
     reads_one_half(path);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tags go from a file to a file of any format that has a place for them; those that get none are
-// counted.
+// Tags are copied from a file to a file of any format that can store them; the others are counted.
 
 #include "io/file/audio_file.h"
 #include "io/file/audio_tags.h"
@@ -37,7 +36,7 @@ write_tagged(const char* const path, const int format)
   sf_close(file);
 }
 
-/// What `render` does; returns the number of tags that were lost.
+/// Copy tags as `render` does; returns the number of lost tags.
 static uint32_t
 copy(const char* const from, const char* const to)
 {
@@ -132,7 +131,7 @@ TEST(flac_has_tags_under_other_names)
   ck_assert_str_eq(tags.texts[SF_STR_TRACKNUMBER], "7");
   ck_assert_uint_eq(tags.n_other, 2); // MOOD, and the second comment
   audio_tags_clear(&tags);
-  for (size_t cut = 0; cut <= n; ++cut) { // every end, and lengths that lead out of the file
+  for (size_t cut = 0; cut <= n; ++cut) { // every length, and lengths beyond the file
     tags = scan(&scratch, bytes, cut ? cut : n);
     audio_tags_clear(&tags);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files go out whole or not at all, in the format that was asked for.
+// Files are written whole or not at all, in the requested format.
 
 #include "io/file/audio_file.h"
 #include "tests/support/fx_checks.h"
@@ -212,7 +212,7 @@ TEST(the_same_samples_make_the_same_bytes)
   free(bytes[1]);
 }
 
-// Write until it fails; nothing may be left but what was there before.
+// Write until it fails; only the previous content may be left.
 static void
 fill(const Scratch* const scratch, const char* const name, const char* const reason)
 {
@@ -230,7 +230,7 @@ fill(const Scratch* const scratch, const char* const name, const char* const rea
   ck_assert_int_eq(status, STATUS_FILE);
   ck_assert_int_eq(status_exit_code(status), 5);
   ck_assert_msg(strstr(error.text, reason), "%s", error.text);
-  ck_assert_int_eq(audio_writer_commit(writer, &error), STATUS_FILE); // remembers
+  ck_assert_int_eq(audio_writer_commit(writer, &error), STATUS_FILE); // the error persists
   ck_assert_uint_eq(scratch_count(scratch), 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The dummy driver plays a file and records one: exactly, for exactly as long as asked, live or
-// fast; files that fail are told and audio goes on.
+// The dummy driver plays a file and records one exactly, for exactly the requested time, live or
+// fast; failing files are reported and audio continues.
 
 #include "io/file/audio_file.h"
 #include "io/file/frame_ring.h"
@@ -133,7 +133,7 @@ TEST(the_timer_keeps_its_rate)
   POLL_UNTIL(io, state_of(io) == IO_STATE_ENDED);
   clock_gettime(CLOCK_MONOTONIC, &ended);
   ck_assert_uint_eq(fake.periods, 400);
-  // Never faster than real time, whatever the machine does; slower only by its stalls.
+  // Never faster than real time; slower only by the stalls of the machine.
   const double seconds =
       (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
   ck_assert_double_ge(seconds, 0.3);

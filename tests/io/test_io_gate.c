@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The gate between a driver's threads and what they call: whatever a library does with its threads
-// and periods, there is at most one period inside, none while the format changes, and the gate is
-// never left occupied.
+// The gate between a driver's threads and the engine: regardless of a library's threads and
+// periods, at most one period is inside, none while the format changes, and the gate is never left
+// occupied.
 
 #include "io/io_driver.h"
 #include "io/reconnect.h"
@@ -66,7 +66,7 @@ TEST(the_format_never_changes_inside_a_period)
   ck_assert_uint_gt(fake.periods, 0);
 }
 
-// ---- a period that stays inside until it is let go ----
+// ---- a period that stays inside until it is released ----
 
 static atomic_bool is_inside, let_go;
 
@@ -129,7 +129,7 @@ send_inside(Io* const io)
   return thread;
 }
 
-/// What a period of this thread sounds.
+/// The output of a period of this thread.
 static float
 process_as(Io* const io, const void* const caller)
 {
@@ -177,7 +177,7 @@ TEST(a_thread_that_is_cancelled_inside_leaves_the_gate_free)
   Io io = lingering_io(&fake);
   const pthread_t thread = send_inside(&io);
   pthread_cancel(thread);
-  usleep(20000); // time to end at once, were it not for the gate
+  usleep(20000); // time in which it would end without the gate
   let_go = true;
   void* result = NULL;
   pthread_join(thread, &result);
@@ -203,7 +203,7 @@ TEST(a_session_that_was_left_is_silent_beside_its_successor)
   ck_assert(process_as(&io, &left) == 0.0F);
   let_go = true;
   pthread_join(thread, NULL);
-  ck_assert_uint_eq(driver_status(&io).overlaps, 0); // it did not come in the way of the other one
+  ck_assert_uint_eq(driver_status(&io).overlaps, 0); // it did not overlap the other one
 }
 
 typedef struct Loser {

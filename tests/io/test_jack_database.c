@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where libjack's database would end the process, no client is opened: an empty file, no space.
+// If libjack's database would end the process, no client is opened: an empty file, no space.
 
 #include "io/quirks/jack_database.h"
 #include "tests/support/scratch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Connections outlive the server whatever the order in which it tells of them, shows them, takes
-// them down and lets them be made again, and whatever libjack says once the server's graph is gone.
+// Connections survive the server regardless of the order in which it reports, shows, removes and
+// accepts them, and of libjack's answers after the end of the server's graph.
 
 #include "io/jack_links.h"
 #include "tests/support/played_jack.h"
@@ -12,7 +12,7 @@
 
 #define MS 1000000U
 
-// ---- what every test begins with ----
+// ---- set-up of every test ----
 
 static jack_port_t* own[2]; // in_1, out_1
 static JackLinks links;
@@ -74,7 +74,7 @@ begin(void)
   ck_assert_uint_eq(links.n, 2);
 }
 
-/// What a session that begins now restores.
+/// The connections that a session restores from here on.
 static uint32_t
 restore(void)
 {
@@ -133,7 +133,7 @@ TEST(what_was_restored_but_is_not_shown_yet_survives_the_next_death)
   start_server("rack");
   add_peer();
   ck_assert_uint_eq(restore(), 2);
-  n_wires = 0; // the server has said yes, its memory is a cycle behind
+  n_wires = 0; // the server has confirmed, its memory is one cycle behind
   look(2);
   jack_links_lose(&links);
   start_server("rack");
@@ -165,7 +165,7 @@ TEST(a_connection_that_comes_back_at_once_is_as_before)
   add_wire("rack:out_1", "peer:in");
   ck_assert(look(1050));
   cut("rack:out_1", "peer:in");
-  ck_assert(!look(1140)); // its time begins anew
+  ck_assert(!look(1140)); // its time starts again
   ck_assert_uint_eq(links.n, 2);
   jack_links_clear(&links);
 }
@@ -173,7 +173,7 @@ TEST(a_connection_that_comes_back_at_once_is_as_before)
 TEST(connections_removed_by_an_ending_server_are_restored)
 {
   begin();
-  remove_peer(); // it has ended with the server
+  remove_peer(); // it ended with the server
   ck_assert(!look(1000));
   ck_assert(!look(1900));
   jack_links_lose(&links);
@@ -199,7 +199,7 @@ TEST(ports_of_the_wrong_kind_are_not_connected)
   begin();
   jack_links_lose(&links);
   start_server("rack");
-  add_port("peer:in", JackPortIsOutput); // it has changed its mind
+  add_port("peer:in", JackPortIsOutput); // it has changed its direction
   add_port("peer:out", JackPortIsOutput)->type = "8 bit raw midi";
   ck_assert(!jack_links_can_restore(&links, NULL));
   ck_assert_uint_eq(restore(), 0);
@@ -260,7 +260,7 @@ TEST(nothing_is_forgotten_while_time_stands)
   begin();
   remove_peer();
   for (unsigned n = 0; n < 100U; ++n) {
-    ck_assert(!look(1000)); // no period comes any more: the server may be about to end
+    ck_assert(!look(1000)); // no more periods arrive: the server may be about to end
   }
   jack_links_lose(&links);
   start_server("rack");

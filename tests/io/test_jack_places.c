@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which ports of others the automatic connections choose, whenever these appear, and that a place
-// belongs to what it was given to.
+// The ports of other clients that the automatic connections choose, whenever these appear; and a
+// place stays with the port that it was given to.
 
 #include "io/jack_places.h"
 #include "tests/support/played_jack.h"
@@ -86,7 +86,7 @@ TEST(a_device_that_comes_later_is_taken_and_a_second_one_is_not)
   add_port("card:playback_2", SINK);
   ck_assert_uint_eq(fill(), 1);
   ck_assert_str_eq(partners(), "- - card:playback_1 card:playback_2 ");
-  add_port("webcam:capture_1", SOURCE); // for inputs it is the first
+  add_port("webcam:capture_1", SOURCE); // it becomes the first for inputs
   ck_assert_uint_eq(fill(), 1);
   ck_assert_str_eq(partners(), "webcam:capture_1 - card:playback_1 card:playback_2 ");
   end();
@@ -101,14 +101,14 @@ TEST(a_place_stays_its_ports_when_that_is_away)
   add_port("screen:playback_1", SINK);
   ck_assert_uint_eq(fill(), 0);
   add_port("card:playback_1", SINK);
-  ck_assert_uint_eq(fill(), 0); // the other place is not for the same port
+  ck_assert_uint_eq(fill(), 0); // the other place does not accept the same port
   ck_assert_str_eq(partners(), "- - card:playback_1 - ");
   end();
 }
 
 TEST(a_pattern_chooses_among_all_ports_by_part_of_the_name)
 {
-  begin("2i2 (USB)"); // no regular expression would say it so
+  begin("2i2 (USB)"); // not a valid regular expression for it
   add_port("system:playback_1", SINK);
   add_port("2i2 (USB):playback_1", SINK);
   add_port("2i2 (USB):capture_1", SOURCE);
@@ -135,9 +135,9 @@ TEST(a_port_fed_by_the_outputs_is_no_input)
 {
   begin("^speakers|^card|^rack");
   add_port("speakers:playback_FL", SINK);
-  add_port("speakers:monitor_FL", JackPortIsOutput); // comes back
+  add_port("speakers:monitor_FL", JackPortIsOutput); // returns
   add_port("card:playback_1", SINK);
-  add_port("card:capture_1", SOURCE); // a device's two halves are not one signal
+  add_port("card:capture_1", SOURCE); // the two halves of a device are not one signal
   ck_assert_uint_eq(fill(), 3);
   ck_assert_str_eq(partners(), "card:capture_1 - speakers:playback_FL card:playback_1 ");
   end();

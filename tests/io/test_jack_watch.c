@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When a JACK client is believed to be left out, or its server to stand still, and when not.
+// When a JACK client counts as left out, or its server as stopped, and when not.
 
 #include "io/quirks/jack_watch.h"
 #include "tests/support/suite.h"
@@ -37,7 +37,7 @@ look(void)
   return look_at(N_FRAMES, RATE_HZ);
 }
 
-/// Looks until a verdict comes, `limit` at most.
+/// Check until there is a verdict, at most `limit` times.
 static unsigned
 look_until(const JackVerdict verdict, const unsigned limit)
 {
@@ -48,7 +48,7 @@ look_until(const JackVerdict verdict, const unsigned limit)
   return n;
 }
 
-/// As many looks at a server that plays.
+/// Check as many times with a server that plays.
 static void
 play(const unsigned n_looks)
 {
@@ -65,7 +65,7 @@ TEST(with_periods_there_is_no_verdict)
   play(10000);
 }
 
-/// What a probe finds out that gets no period either.
+/// The result of a probe that gets no period either.
 static void
 probe_in_vain(void)
 {
@@ -78,7 +78,7 @@ TEST(a_server_that_stands_is_probed_after_2_s_and_then_less_often)
   begin();
   play(200);
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 2000U / LOOK_MS);
-  ck_assert_int_eq(look(), JACK_STANDS); // until it is done
+  ck_assert_int_eq(look(), JACK_STANDS); // until the probe is done
   probe_in_vain();
   ck_assert_uint_eq(look_until(JACK_STANDS, 10000), 4000U / LOOK_MS);
   for (unsigned n = 0; n < 10U; ++n) {
@@ -164,7 +164,7 @@ look_until_left_out(void)
   while (verdict != JACK_LEFT_OUT && n < 10000U) {
     server_time += 37U * N_FRAMES;
     verdict = look();
-    ck_assert_int_ne(verdict, JACK_STANDS); // it does not
+    ck_assert_int_ne(verdict, JACK_STANDS); // the server does not
     ++n;
   }
   return n;
@@ -207,7 +207,8 @@ TEST(the_time_of_the_last_period_stands_with_the_server)
   ck_assert_uint_eq(watch.played_ns, now_ns);
 }
 
-// Else a connection that goes meanwhile is never forgotten, and its client waits for that for ever.
+// Otherwise a connection that ends meanwhile is never removed, and its client waits for that for
+// ever.
 TEST(time_goes_on_with_a_server_that_leaves_us_out)
 {
   begin();

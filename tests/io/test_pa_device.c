@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Devices are found by index, by name and by default; and nothing is taken for one that PortAudio
-// does not know.  PortAudio is played by this file: its functions are defined here.
+// Devices are found by index, by name and by default; a device that PortAudio does not know is
+// never returned.  This file defines PortAudio's functions.
 
 #include "io/pa_device.h"
 #include "tests/support/suite.h"
@@ -14,7 +14,7 @@ static PaHostApiInfo apis[2];
 static PaDeviceInfo devices[3];
 static PaHostApiIndex n_apis;
 static PaDeviceIndex n_devices;
-static bool knows_nothing; // it counts them, and has no more to say
+static bool knows_nothing; // it returns the number of devices only
 
 int
 Pa_GetHostApiCount(void)
@@ -46,7 +46,7 @@ Pa_GetDeviceInfo(const PaDeviceIndex device)
   return knows_nothing || device < 0 || device >= n_devices ? NULL : &devices[device];
 }
 
-// ---- what every test begins with ----
+// ---- set-up of every test ----
 
 static PaDeviceIndex in, out;
 static Error error;
@@ -99,7 +99,7 @@ TEST(a_device_is_found_by_default_index_and_name)
   ck_assert_ptr_nonnull(strstr(error.text, "has 2 inputs and 0 outputs"));
 }
 
-// Each way to a device ends in words.
+// Each way to a device ends with a message.
 static void
 find_nothing(void)
 {
@@ -119,7 +119,7 @@ TEST(devices_unknown_to_portaudio_are_skipped)
   knows_nothing = true;
   find_nothing();
   json_t* const list = pa_device_list();
-  ck_assert_uint_eq(json_array_size(list), 3); // as it counts them, with nothing about them
+  ck_assert_uint_eq(json_array_size(list), 3); // the count, without any details
   json_decref(list);
 }
 

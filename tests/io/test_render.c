@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rendered file is the input through the rack: aligned, with its tail, to the samples of a live
-// run; or there is no file at all and one message.
+// A rendered file is the input through the rack, aligned, with its tail, equal to the samples of a
+// live run; or there is no file and one message.
 
 #include "io/file/render.h"
 #include "io/file/render_tail.h"
@@ -119,7 +119,7 @@ TEST(latency_is_cut_off_so_that_the_output_is_aligned)
   make_input(&scratch, 48000);
   for (unsigned b = 0; b < ARRAY_LEN(blocks); ++b) {
     const RenderReport report =
-        render_rack(&scratch, "limiter 0dB lookahead=5ms", blocks[b], 0.0); // never reached
+        render_rack(&scratch, "limiter 0dB lookahead=5ms", blocks[b], 0.0); // never limits
     ck_assert_uint_ge(report.latency_frames, 200);
     ck_assert_uint_eq(report.frames_out, FRAMES);
     const Audio out = read_output(&scratch);
@@ -135,7 +135,7 @@ TEST(an_automatic_tail_ends_with_the_last_sound)
 {
   SCOPED(scratch_remove) const Scratch scratch = scratch_new();
   make_input(&scratch, 8000);
-  // One echo after 12 s of silence: nothing is heard for long, and still not over.
+  // One echo after 12 s of silence: no sound for long, but not yet the end.
   RenderReport report =
       render_rack(&scratch, "delay 12000 feedback=0 max_time=12000", 333, RENDER_TAIL_AUTO);
   ck_assert_uint_eq(report.frames_in, FRAMES);
@@ -183,7 +183,7 @@ engine_frames_of_latency(void* const context)
   return engine_latency(context);
 }
 
-// The same rack and file through the live engine, on the dummy driver that waits for nothing.
+// The same rack and file through the live engine, on the dummy driver without waiting.
 static uint32_t
 run_live(const Scratch* const scratch, const char* const text, const uint32_t block)
 {
@@ -381,7 +381,7 @@ TEST(a_cancelled_render_leaves_the_old_file_as_it_was)
   ck_assert_int_eq(try_render(&config, "", &report, &error), STATUS_FILE);
   ck_assert(report.cancelled);
   ck_assert_uint_eq(watched.calls, 10);
-  ck_assert_uint_eq(watched.last_frames, 2304); // the tenth block is begun, the ninth is written
+  ck_assert_uint_eq(watched.last_frames, 2304); // the tenth block has started, the ninth is written
   ck_assert_uint_eq(scratch_count(&scratch), 2);
   char kept[4] = "";
   FILE* const file = fopen(config.output, "rb");
@@ -470,7 +470,7 @@ TEST(ctrl_c_ends_a_render_by_that_signal_and_leaves_no_file)
   make_input(&scratch, 8000);
   const char* const out = scratch_path(&scratch, "out.wav");
   for (unsigned s = 0; s < ARRAY_LEN(signals); ++s) {
-    Program program; // hours of tail: it is stopped long before
+    Program program; // hours of tail: the test stops it long before
     const char* const words[] = {
       "render", "--tail", "40000", "reverb", scratch_path(&scratch, "in.wav"), out, NULL
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who is to blame for a lost worker, and how long to rest: two crashes in a row are once too often,
-// what was heard for ten seconds is not to blame, nor is anybody for a kill from outside; rests
-// double from one second to sixty, and playing takes them back.
+// The cause of a lost worker and the wait before the next start: two crashes in a row are one too
+// many; a rack that has played for ten seconds is not the cause, and a kill from outside has none;
+// waits double from one second to sixty, and playing resets them.
 
 #include "engine/supervisor/crash_policy.h"
 #include "tests/support/suite.h"
@@ -23,7 +23,7 @@ TEST(the_second_crash_of_a_rack_in_a_row_blames_the_rack)
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 101U * S), VERDICT_NONE);
   crash_policy_heard(&policy, 102U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 103U * S), VERDICT_RACK);
-  // The one that is heard instead begins anew.
+  // The rack that replaces it starts without crashes.
   crash_policy_heard(&policy, 104U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 105U * S), VERDICT_NONE);
   ck_assert_uint_eq(none.n_losses, 0);
@@ -43,13 +43,13 @@ TEST(a_rack_that_played_for_ten_seconds_is_not_blamed)
   CrashPolicy policy = { 0 };
   EditLosses none = { 0 };
   crash_policy_new_rack(&policy, 0, 100U * S);
-  for (uint64_t t = 200U * S; t < 210U * S; t += S) { // one crash each, long after it was heard
+  for (uint64_t t = 200U * S; t < 210U * S; t += S) { // one crash each, long after its start
     ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, t), VERDICT_NONE);
     crash_policy_heard(&policy, t - CRASH_POLICY_TRIAL_NS);
   }
   crash_policy_heard(&policy, 300U * S);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 301U * S), VERDICT_NONE);
-  crash_policy_heard(&policy, 302U * S); // it stood, which forgets the crash before
+  crash_policy_heard(&policy, 302U * S); // it played on, which resets the crash before
   ck_assert_int_eq(crash_policy_loss(&policy, &crash, &none, 302U * S + CRASH_POLICY_TRIAL_NS),
                    VERDICT_NONE);
   crash_policy_heard(&policy, 320U * S);
@@ -105,7 +105,7 @@ TEST(the_third_loss_with_an_edit_blames_the_edit_for_any_signal)
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 502U * S), VERDICT_EDIT);
   ck_assert_uint_eq(losses.n_losses, 3);
   ck_assert_uint_eq(losses.n_crashes, 0);
-  losses = (EditLosses){ 0 }; // of the next one
+  losses = (EditLosses){ 0 }; // of the next edit
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 503U * S), VERDICT_NONE);
   ck_assert_int_eq(crash_policy_loss(&policy, &crash_in_edit, &losses, 504U * S), VERDICT_NONE);
   ck_assert_int_eq(crash_policy_loss(&policy, &kill_in_edit, &losses, 505U * S), VERDICT_EDIT);
@@ -115,7 +115,7 @@ TEST(rests_double_from_one_second_to_sixty)
 {
   const uint64_t rests_s[] = { 0, 1, 2, 4, 8, 16, 32, 60, 60, 60 };
   CrashPolicy policy = { 0 };
-  for (uint32_t round = 0; round < 2U; ++round) { // the second after one that has played
+  for (uint32_t round = 0; round < 2U; ++round) { // the second round after a worker that has played
     for (uint32_t i = 0; i < sizeof(rests_s) / sizeof(rests_s[0]); ++i) {
       ck_assert_uint_eq(crash_policy_rest(&policy, i ? &crash : &crash_after_sound, false),
                         rests_s[i] * S);

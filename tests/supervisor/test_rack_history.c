@@ -33,7 +33,7 @@ read_rack(const char* const text, const Rack* const previous)
   return rack;
 }
 
-/// Take up an edit; its uids go on from what was taken up last.
+/// Append an edit; its uids continue from the last one.
 static RackUid
 add(const uint64_t id, const char* const text)
 {
@@ -154,7 +154,7 @@ TEST(when_the_previous_rack_crashes_too_the_empty_rack_is_used)
   ck_assert(rack_history_quarantine(&history, "it crashed", 1000));
   ck_assert(rack_history_quarantine(&history, "this one, too", 2000));
   assert_is(history.heard, "");
-  ck_assert_uint_gt(history.heard->next_uid, uid); // no identity is given out twice
+  ck_assert_uint_gt(history.heard->next_uid, uid); // no uid is used twice
   add(3, "g: gain -3dB");
   ck_assert_str_eq(history.pending->refusal.text, "this one, too");
   end();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An engine whose effects run in a process of their own: the sound is the same; whatever becomes of
-// the process, the callback goes on without a silent block or a click, and another process takes
+// An engine whose effects run in a separate process: the sound is the same; whatever happens to
+// the process, the callback continues without a silent block or a click, and another process takes
 // over with the rack and every value that was set.
 
 #include "engine/ring/ring.h"
@@ -111,7 +111,7 @@ TEST(a_worker_that_is_killed_is_replaced_without_a_silent_block)
   }
 }
 
-/// Of a process, or -9999.
+/// The oom_score_adj of a process, or -9999.
 static int
 memory_score(const char* const process)
 {
@@ -224,7 +224,7 @@ TEST(values_are_kept_whenever_they_are_set)
   send_signal(&rig, SIGKILL);
   assert_it_comes_back(&rig, 1, HALF / 2.0F);
   send_signal(&rig, SIGKILL);
-  for (uint32_t i = 0; i < 200U; ++i) { // on all ways from one worker to the next
+  for (uint32_t i = 0; i < 200U; ++i) { // at all stages of the change from one worker to the next
     set_gain(&rig, -20.0 - (double)i);
     usleep(1000);
   }
@@ -242,10 +242,10 @@ TEST(each_of_many_values_set_on_the_way_from_one_worker_to_the_next_arrives)
   for (uint32_t n = 0; n < N_NODES; ++n) {
     strcat(rack, "gain | ");
   }
-  rig_start(&rig, bad_worker(), strcat(rack, "convolver slow")); // so that arming takes its time
+  rig_start(&rig, bad_worker(), strcat(rack, "convolver slow")); // so that arming takes long
   await_health(&rig, CLOCKED_INPUT);
   send_signal(&rig, SIGKILL);
-  for (uint32_t n = 0; n < N_NODES; ++n) { // each once, from before the loss on until after it
+  for (uint32_t n = 0; n < N_NODES; ++n) { // each once, from before the loss until after it
     const EngineParam param = { rig.rack->nodes[n].uid, 0, -0.5 };
     ck_assert_int_eq(engine_set(rig.engine, &param, 1, 0), STATUS_OK);
     usleep(30000);
@@ -273,7 +273,7 @@ TEST(a_new_format_during_the_outage_is_that_of_the_next_worker)
   await_level(&rig, HALF);
   for (uint32_t round = 0; round < 3U; ++round) {
     send_signal(&rig, SIGKILL);
-    for (uint32_t a = 0; a < round; ++a) { // and again, when it has just been noticed
+    for (uint32_t a = 0; a < round; ++a) { // and again, just after its detection
       rig_arm(&rig);
     }
     rig_arm(&rig);

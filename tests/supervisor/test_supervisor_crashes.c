@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A worker process that crashes: an edit that does it twice is refused, a rack that does it twice
-// is taken back and refused from then on, a program that does not even start is tried again with
-// rests.
+// A worker process that crashes: an edit that causes two crashes is refused, a rack that causes
+// two is quarantined, a program that does not start is tried again with waits.
 
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
@@ -52,7 +51,7 @@ TEST(a_rack_that_crashes_two_workers_is_reverted)
   const char* const crashing = HALVED " | gain " HALF_DB " | convolver segv200";
   ck_assert_int_eq(rig_edit(&rig, crashing).status, STATUS_OK);
   await_quarantine(&rig);
-  await_level(&rig, HALF); // the rack before
+  await_level(&rig, HALF); // the previous rack
   const ClockedFaults faults = clocked_faults(rig.audio);
   ck_assert_float_ge(faults.smallest, HALF / 2.0F - 1e-6F);
 
@@ -128,9 +127,9 @@ exchange_worker(const bool waits)
   const EngineStatus status = rig_status(&rig);
   ck_assert_int_ne(status.worker_pid, needy.worker_pid);
   ck_assert_uint_ge(status.worker_counts.plans,
-                    needy.worker_counts.plans); // no counter falls: the new one knows of none
+                    needy.worker_counts.plans); // no counter falls: the new worker starts at 0
   ck_assert_msg(strstr(status.worker_note, "replaces worker"), "%s", status.worker_note);
-  // Out and in: the next one was ready.
+  // Removed and added: the next worker was ready.
   ck_assert(!waits || status.counts.dry == needy.counts.dry + 2U);
 }
 
@@ -143,7 +142,7 @@ TEST(a_worker_that_needs_a_new_process_is_replaced_during_playback)
 TEST(kills_from_outside_blame_nothing)
 {
   SCOPED(rig_stop) Rig rig;
-  rig_start(&rig, bad_worker(), HALVED); // warprack's own heeds no SIGTERM
+  rig_start(&rig, bad_worker(), HALVED); // warprack's own ignores SIGTERM
   for (uint64_t n = 1; n <= 3U; ++n) {   // each well within the time that a rack is on trial
     await_health(&rig, HALF);
     send_signal(&rig, n % 2U ? SIGKILL : SIGTERM);
@@ -189,7 +188,7 @@ TEST(a_program_that_does_not_start_is_tried_again_with_rests)
     memcpy(note, status.worker_note, sizeof(note));
     usleep(1000);
   }
-  // Killed, at once again, and a second later: three losses, and a look before and between.
+  // Killed, again at once, and a second later: three losses, with a check before and between.
   ck_assert_uint_ge(n_changes, 2);
   ck_assert_uint_le(n_changes, 5);
   ck_assert_uint_gt(n_rests, 0);

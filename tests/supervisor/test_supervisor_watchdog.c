@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A worker process that lives and yet is no good: it stands still while nothing is asked of it, it
-// talks instead of working, it tells what cannot be.
+// A worker process that lives but fails: it stops while idle, it sends notes instead of working,
+// it reports impossible values.
 
 #include "engine/base/time.h"
 #include "tests/support/scoped.h"
@@ -20,9 +20,9 @@ TEST(an_idle_worker_that_is_stopped_is_replaced)
   rig_start(&rig, good_worker(), HALVED);
   await_health(&rig, HALF);
   engine_disarm(rig.engine);
-  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK); // so that it has done that
+  ck_assert_int_eq(rig_edit(&rig, HALVED).status, STATUS_OK); // so that the edit is finished
   send_signal(&rig, SIGSTOP);
-  await_restarts(&rig, 1); // before anybody needs it
+  await_restarts(&rig, 1); // before it is needed
   const EngineStatus status = rig_status(&rig);
   ck_assert_msg(strstr(status.worker_note, "stopped from outside"), "%s", status.worker_note);
   rig_arm(&rig);
@@ -38,7 +38,7 @@ TEST(a_worker_started_while_the_driver_has_stopped_is_kept)
   clocked_stop(rig.audio);
   send_signal(&rig, SIGKILL);
   await_restarts(&rig, 1);
-  // Longer than a worker may be silent for which blocks wait.
+  // Longer than a worker may be silent while blocks wait.
   nanosleep(&(struct timespec){ .tv_sec = 2, .tv_nsec = 500000000L }, NULL);
   rig.audio = clocked_start(rig.engine);
   await_level(&rig, HALF);
@@ -49,8 +49,8 @@ TEST(a_worker_that_played_for_a_moment_is_not_yet_healthy)
 {
   SCOPED(rig_stop) Rig rig;
   rig_start(&rig, good_worker(), HALVED);
-  // The second such loss in a row is followed by a rest.  More than two, because a machine that
-  // stands still for half a second makes a worker healthy.
+  // A wait follows the second such loss in a row.  More than two, because a machine that stops for
+  // half a second makes a worker look healthy.
   for (uint64_t n = 1; !strstr(rig_status(&rig).worker_note, "in 1 s"); ++n) {
     ck_assert_msg(n <= 10U, "no rest after %s", rig_status(&rig).worker_note);
     await_level(&rig, HALF);
@@ -140,11 +140,11 @@ TEST(a_worker_that_sends_invalid_messages_is_replaced)
     rig_start(&rig, bad_worker(), HALVED);
     await_level(&rig, HALF);
     ck_assert_int_eq(rig_edit(&rig, lies[l].rack).status, STATUS_OK);
-    rig_arm(&rig); // it lies in its answer
+    rig_arm(&rig); // its answer is wrong
     await_quarantine(&rig);
     const EngineStatus status = rig_status(&rig);
     ck_assert_msg(strstr(status.quarantine_note, lies[l].why), "%s", status.quarantine_note);
-    await_level(&rig, HALF); // of the rack before
+    await_level(&rig, HALF); // of the previous rack
   }
 }
 

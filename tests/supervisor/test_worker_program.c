@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// `warprack worker` is what the server starts: it opens files where the server says, ends with the
-// server and not before it, and is nothing to start by hand.
+// `warprack worker` is the program that the server starts: it opens files below the server's
+// folder, ends with the server and not before, and refuses a start by hand.
 
 #include "engine/base/process.h"
 #include "engine/ring/ring.h"
@@ -81,7 +81,7 @@ start(Rig* const rig, const char* const root, const char* const named)
   ck_assert_msg(!await(rig, WIRE_ARMED)->armed.error.status, "%s", rig->last.armed.error.text);
 }
 
-/// The server closes its end: the worker ends by itself.
+/// The server closes its socket: the worker ends by itself.
 static void
 stop(Rig* const rig)
 {
@@ -96,7 +96,7 @@ stop(Rig* const rig)
   ring_free(rig->ring);
 }
 
-/// What becomes of a rack, while silence is played.
+/// The result of a rack, while silence plays.
 static Status
 edit(Rig* const rig, const char* const document)
 {

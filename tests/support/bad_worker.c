@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  A worker process that goes wrong when it is told to.  It is a whole one (engine/worker/serve.h),
-  but for the files: the name of a file that a rack names says what happens when it is loaded, and
-  each is one sample, 1.0.
+  A complete worker process (engine/worker/serve.h) that fails on demand: the name of a file in a
+  rack selects the failure when the file is loaded.  Each file is one sample, 1.0.
 
     segv, abort, exit, kill, hang, stop   at once: while the rack is planned
     segv200                         200 ms after it was planned: while it is heard
@@ -14,8 +13,8 @@
                                     another node beside this one
     anything else                   nothing
 
-  With the argument `exit` it ends before it has said anything, with `mute` it never says anything,
-  with `babble` it says what is no message.
+  With the argument `exit` it ends before it has sent anything, with `mute` it never sends
+  anything, with `babble` it sends invalid data.
 */
 
 #include "engine/base/process.h"
@@ -105,7 +104,7 @@ const WorkerCalls bad_worker_calls = { .arm = arm,
                                        .reset_load = reset_load,
                                        .free = free_worker };
 
-// ---- what goes wrong ----
+// ---- failures ----
 
 typedef struct Deed {
   char what[16];
@@ -121,7 +120,7 @@ hang(const int number)
   }
 }
 
-/// By a signal that none of them blocks.
+/// Send itself a signal that no thread blocks.
 static void
 hang_the_others(void)
 {
@@ -135,7 +134,7 @@ hang_the_others(void)
   }
 }
 
-/// A note as bytes, as another end of a wire gets them; 0 when it cannot be made.
+/// A note in the format of the wire; 0 if it cannot be made.
 static ssize_t
 make_note(char* const bytes, const size_t max)
 {
@@ -156,7 +155,7 @@ chatter(void)
 {
   char note[WIRE_TEXT_BYTES + 64];
   const ssize_t n = make_note(note, sizeof(note));
-  hang_the_others(); // locks that they hold are none that are needed from here on
+  hang_the_others(); // nothing below needs locks that they hold
   while (send(PROCESS_SOCKET, note, (size_t)n, MSG_NOSIGNAL) == n) {
     nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
   }
@@ -173,7 +172,7 @@ do_it(const char* const what)
   } else if (!strcmp(what, "exit")) {
     _exit(3);
   } else if (!strcmp(what, "kill")) {
-    raise(SIGKILL); // as the kernel does when memory is short
+    raise(SIGKILL); // as the kernel does when memory runs out
   } else if (!strcmp(what, "stop")) {
     raise(SIGSTOP);
   } else if (!strcmp(what, "chatter")) {
@@ -265,7 +264,7 @@ int
 main(const int argc, char** const argv)
 {
   const char* const how = argc > 1 ? argv[1] : "";
-  prctl(PR_SET_DUMPABLE, 0); // no core files of crashes that are wanted
+  prctl(PR_SET_DUMPABLE, 0); // no core files of intended crashes
   if (!strcmp(how, "exit")) {
     return 7;
   }

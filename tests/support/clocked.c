@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A driver that keeps time.
+// An audio driver in real time.
 
 #include "clocked.h"
 
@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define PERIOD_NS ((long)(1e9 * CLOCKED_BLOCK / CLOCKED_RATE_HZ))
-#define SKIPPED   4U // blocks at the start: the pipeline fills
+#define SKIPPED   4U // blocks at the start, while the pipeline fills
 #define AWAIT_S   20
 #define AWAIT_NS  500000L
 
@@ -62,7 +62,7 @@ play_block(Clocked* const clocked)
   ++clocked->n_blocks;
 }
 
-/// Block after block, each a period after the one before.  What comes late is not caught up.
+/// Play block after block, one per period.  Delays are not caught up.
 static void*
 play(void* const context)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// An engine whose audio runs by itself: a thread plays one constant into one channel, block after
-/// block in time, and looks at each sample that comes out.
+/// An engine with audio in real time: a thread plays a constant into one channel, block after
+/// block, and checks each output sample.
 #ifndef WARPRACK_TESTS_CLOCKED_H
 #define WARPRACK_TESTS_CLOCKED_H
 
@@ -21,7 +21,7 @@ Clocked* clocked_start(Engine* engine);
 /// Stop it and free.
 void clocked_stop(Clocked* clocked);
 
-/// From now on it waits for each block, as when a driver freewheels; it keeps its time all the
+/// From now on the thread waits for each block, as a driver in freewheel; its clock stays the
 /// same.
 void clocked_wait(Clocked* clocked);
 
@@ -37,7 +37,7 @@ typedef struct ClockedFaults {
   float largest_step; ///< From one sample to the next
 } ClockedFaults;
 
-/// Since the last call, or since the latency at the start was over.
+/// Since the last call, or since the end of the initial latency.
 ClockedFaults clocked_faults(Clocked* clocked);
 
 /// Wait until `is_so(context)`; fails the test after 20 s.

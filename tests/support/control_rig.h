@@ -17,10 +17,10 @@ typedef struct ControlRig {
   Engine* engine;
   Control* control;
   char port[8];      ///< Of the server
-  OscClient* client; ///< The one that does things
-  OscClient* other;  ///< The one that watches
+  OscClient* client; ///< Sends commands
+  OscClient* other;  ///< Watches
   _Atomic int n_quits, n_latency_changes;
-  _Atomic bool is_watcher_ahead; ///< A message waited for it when the latency changed last
+  _Atomic bool is_watcher_ahead; ///< A message waited for `other` when the latency last changed
   _Atomic int audio_state;       ///< 0 "running", 1 "waiting"
   _Atomic bool hold;             ///< Keep the server's thread where it asks for the audio state ...
   _Atomic bool is_held;          ///< ... as it is now

@@ -27,9 +27,9 @@ engine_period_frame(const Period* const period)
   return next_frame;
 }
 
-/// Take the period away from the driver's thread and wait until that has left it.  It may be
-/// waiting for a worker that hangs, so that whoever ends this needs the locks: none but
-/// `arming_lock` is held.
+/// Withdraw the period from the driver's thread and wait until that thread has left it.  It may
+/// wait for a worker that hangs, and the code that ends this needs the locks: so only `arming_lock`
+/// is held.
 static void
 withdraw_period(Engine* const engine)
 {
@@ -97,7 +97,7 @@ engine_disarm(Engine* const engine)
   pthread_mutex_unlock(&engine->arming_lock);
 }
 
-/// What a period has to know of the plan that is heard. [pointers_lock held]
+/// Pass the plan's latency and fallbacks to a period. [pointers_lock held]
 static void
 tell_period(const Engine* const engine, Period* const period)
 {

@@ -163,8 +163,8 @@ bool engine_is_silent(Engine* engine);
 /// Run `n_blocks` of quiet noise through a plan of `rack` that never plays, and measure it (for
 /// `check`). [main]
 typedef struct EnginePrediction {
-  uint64_t memory_bytes;       ///< That the rack holds
-  uint64_t making_bytes;       ///< The most that it takes while it is planned
+  uint64_t memory_bytes;       ///< Memory of the rack
+  uint64_t making_bytes;       ///< Largest memory while it is planned
   uint64_t memory_limit_bytes; ///< EngineConfig::memory_bytes, or its default
   double block_ns_p50, block_ns_p99;
   uint32_t latency_frames, n_out;

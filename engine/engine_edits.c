@@ -124,7 +124,7 @@ send_by_ring(Engine* const engine, const ParamMessage* const messages, const uin
   return has_ring;
 }
 
-/// Straight to the worker; false when there is a ring by now. [arming_lock held]
+/// Send straight to the worker; false if there is a ring by now. [arming_lock held]
 static bool
 send_without_ring(Engine* const engine, const ParamMessage* const messages, const uint32_t n)
 {
@@ -143,7 +143,7 @@ send_messages(Engine* const engine, const ParamMessage* const messages, const ui
   Status status = STATUS_OK;
   if (!send_by_ring(engine, messages, n, &status)) {
     pthread_mutex_lock(&engine->arming_lock);
-    // Again only when a worker took over, or was lost, between the two.
+    // Repeats only if a worker took over, or was lost, between the two calls.
     while (!send_by_ring(engine, messages, n, &status) && !send_without_ring(engine, messages, n)) {
     }
     pthread_mutex_unlock(&engine->arming_lock);

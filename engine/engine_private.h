@@ -5,7 +5,7 @@
 
    Locks, none of which an audio thread ever takes, in the order in which they may be nested:
      arming_lock    arming, disarming, and setting parameters without a ring; held long
-     pointers_lock  the rest that more than one thread uses; held for an instant.  Queries look at
+     pointers_lock  all other data that several threads use; held for an instant.  Queries use
             the period under it, so that disarming does not free the period meanwhile
    The worker's events take `pointers_lock`, so it is not held when the worker is called, but for
    WorkerCalls::sent, which belongs to the message in the ring.
@@ -55,7 +55,7 @@ struct Engine {
 
   PeriodGate gate;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
-  _Atomic(Period*) period; ///< NULL while disarmed, and offline; taken away under `pointers_lock`
+  _Atomic(Period*) period; ///< NULL while disarmed, and offline; withdrawn under `pointers_lock`
   bool is_faded;           ///< engine_fade(): to silence [main]
   _Atomic uint64_t next_frame; ///< Offline, and while disarmed
 };
@@ -75,10 +75,10 @@ void engine_take_facts(Engine* engine, const WorkerFacts* facts);
 /// Frame time of the next block of a period.
 uint64_t engine_period_frame(const Period* period);
 
-/// Free a ring that the period has given back.  Accepts NULL. [pointers_lock held]
+/// Free a ring that the period has returned.  Accepts NULL. [pointers_lock held]
 void engine_drop_ring(Engine* engine, Ring* ring);
 
-/// Where to keep one that the period is given; NULL when there are too many. [pointers_lock held]
+/// A free entry for a ring of the period; NULL if there are too many. [pointers_lock held]
 Ring** engine_ring_place(Engine* engine);
 
 // ---- engine_supervisor.c ----

@@ -23,18 +23,17 @@ typedef Status (*EngineReadFile)(void* context, FxFile* file, Error* error);
 typedef void (*EngineFreeFile)(void* context, FxFile* file);
 
 typedef struct EngineConfig {
-  uint32_t n_in, n_out; ///< Channels of the driver; n_out 0: as wide as the rack makes it (offline)
-  uint32_t depth;       ///< Blocks in flight, 0..2; offline 0 or 1, and with 1 all of block_frames
+  uint32_t n_in, n_out;     ///< Channels of the driver; n_out 0: as many as the rack has (offline)
+  uint32_t depth;           ///< Blocks in flight, 0..2; offline 0 or 1, with 1 in whole blocks
   double deadline_fraction; ///< depth 0: fraction of a period to wait
   float ceiling_lin;        ///< Linear; 0: none (offline)
-  RackFallback on_late;     ///< Of outputs that the rack has no word on
-  bool
-      offline; ///< No worker thread: engine_process() runs the block itself, on its caller's thread
-  bool realtime;       ///< SCHED_FIFO and locked memory
-  int priority;        ///< Of the worker, when realtime
-  size_t memory_bytes; ///< Limit for the old and the new plan together; 0: memory_share()
-  uint32_t n_helpers;  ///< Further cores for the worker pool; UINT32_MAX: one less than the machine
-                       ///< has
+  RackFallback on_late;     ///< For outputs without a `late` statement
+  bool offline;             ///< No worker thread: engine_process() runs the block itself
+  bool realtime;            ///< SCHED_FIFO and locked memory
+  int priority;             ///< Of the worker, when realtime
+  size_t memory_bytes;      ///< Limit for the old and the new plan together; 0: memory_share()
+  uint32_t n_helpers; ///< Further cores for the worker pool; UINT32_MAX: one less than the machine
+                      ///< has
   EngineBackend backend;
   uint32_t gpu_index;       ///< Index in `warprack list devices`; UINT32_MAX: the best device
   uint64_t gpu_deadline_ns; ///< A GPU block that takes longer has failed; 0: eight periods, 100 ms

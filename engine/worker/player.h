@@ -47,8 +47,8 @@ typedef struct Player {
   _Atomic(Plan*) retired;
   _Atomic uint64_t heard_frame; ///< First frame of the plan that was offered last, valid once
                                 ///< `offered` is NULL again
-  _Atomic bool hurry;           ///< Take the offered plan whatever its at_frame: time stands still
-  Plan* plan;                   ///< [player] Heard now
+  _Atomic bool hurry;           ///< Take the offered plan regardless of its at_frame
+  Plan* plan;                   ///< [player] The active one
   _Atomic uint64_t next_frame;  ///< Written by the player: first frame after the last block
   uint64_t n_received;          ///< [player] Messages so far
   WaitingMessage* waiting;      ///< [player] Binary heap by frame, then number

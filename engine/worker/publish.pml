@@ -47,7 +47,7 @@ byte n_begun;
 
 /* The worker's. */
 byte shown, n_made;
-bool planning_lock, status_lock; /* locked */
+bool planning_lock, status_lock; /* true while locked */
 bool has_worker, player_stops, worker_ended, builder_stops, builder_ended;
 bool all_done, query_ended;
 

@@ -28,12 +28,12 @@ typedef struct Serve {
   WireMessage config; ///< Its rack is borrowed by the files
   Worker* worker;
   Ring* ring;                  ///< While armed
-  pthread_mutex_t status_lock; ///< Held from a look at the status until it is on its way
+  pthread_mutex_t status_lock; ///< Held from reading the status until it is sent
   WorkerStatus sent;           ///< The last STATUS
   uint64_t next_status_ns;
 
   pthread_mutex_t lock; ///< Of `broken`
-  Error broken;         ///< Why the worker has to end, STATUS_OK: it has not
+  Error broken;         ///< Why the worker must end; STATUS_OK: it need not
 } Serve;
 
 // ---- to the server [main, builder] ----
@@ -55,7 +55,7 @@ tell(Serve* const serve, const WireMessage* const message)
 {
   Error error = { STATUS_OK, "" };
   const Status status = wire_send(serve->wire, message, &error);
-  if (status && status != STATUS_NET) { // a server that is gone is noticed where it is heard
+  if (status && status != STATUS_NET) { // the receiving thread detects a closed socket
     give_up(serve, &error);
   }
 }
@@ -250,7 +250,7 @@ carry_out(Serve* const serve, const WireMessage* const message, Error* const err
     return STATUS_OK;
   case WIRE_SET:
     if (!worker_calls.set(serve->worker, message->set.messages, message->set.n)) {
-      return refuse(error, "SET"); // there is a ring for that
+      return refuse(error, "SET"); // an armed worker gets values through the ring
     }
     return STATUS_OK;
   case WIRE_RESET_LOAD:
@@ -319,7 +319,7 @@ run(Serve* const serve, Error* const error)
   }
   status = status ? status : serve_messages(serve, error);
   if (serve->worker) {
-    worker_calls.free(serve->worker); // the last of its threads that send
+    worker_calls.free(serve->worker); // frees the last threads that send
   }
   if (serve->broken.status) {
     *error = serve->broken;

@@ -109,8 +109,8 @@ typedef struct WorkerCalls {
   /// Leave the ring, after all messages in it are applied. [main]
   void (*disarm)(void* worker);
   /// Make `rack` (copied) the active one.  Unless the call fails, WorkerEvents::replied answers it
-  /// once.  `stamp`: number of parameter messages sent before it.  STATUS_NO_MEM; STATUS_LIMIT while
-  /// another edit waits: the caller sends one at a time. [control]
+  /// once.  `stamp`: parameter messages sent before it.  STATUS_NO_MEM; STATUS_LIMIT while another
+  /// edit waits: the caller sends one at a time. [control]
   Status (*edit)(void* worker, uint64_t id, const Rack* rack, uint64_t at_frame, uint64_t stamp);
   /// Apply messages without a ring.  Returns false and changes nothing if there is a ring.
   /// [control]

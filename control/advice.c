@@ -28,8 +28,8 @@ count_lines(const char* const text)
   return n;
 }
 
-/// Copy the lines that `text` has and `before`, of n_before lines, has not.  For the caller to
-/// free; NULL when out of memory.
+/// Copy the lines of `text` that are missing in `before` (n_before lines).  The caller frees the
+/// result; NULL when out of memory.
 static char*
 new_lines(const char* const text, const char* const before, const uint32_t n_before)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What an edit has changed, as a sorted list without doubles.
+// The parameters that an edit has changed, as a sorted list without duplicates.
 
 #include "backlog.h"
 

@@ -17,7 +17,7 @@ typedef enum CommandKind {
   COMMAND_SET,   ///< Sets parameters: a message to the engine, or an edit when one is structural
   COMMAND_UNDO,  ///< Brings the document back that the last change replaced
   COMMAND_REDO,  ///< Takes an undo back
-  COMMAND_BEHIND ///< `run` once all edits that came before have been heard or refused
+  COMMAND_BEHIND ///< `run` once all earlier edits play or have been refused
 } CommandKind;
 
 /**
@@ -29,7 +29,7 @@ typedef struct CommandInfo {
   const char* required; ///< Letters of the arguments that must be there
   const char* optional; ///< Then those that may be
   const char* repeated; ///< Then a group that may come any number of times
-  const char* names;    ///< What the arguments are, for people
+  const char* names;    ///< The arguments in words
   CommandKind kind;
 
   /// COMMAND_EDIT: change `*rack` (which may be replaced) or say why not.  A rack that was half

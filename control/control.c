@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a control server reports: the document and its warnings, the audio side, values.
+// The state that a control server reports: the document and its warnings, the audio side, values.
 
 #include "control_private.h"
 
@@ -93,8 +93,8 @@ control_notify(Control* const control, const NotifyEvent event)
   notify_change(&control->notify, (NotifyKey){ RACK_UID_NONE, event }, NULL, control->now_ns);
 }
 
-/// Racks have crashed the worker and were taken back: go on with what is heard instead.  False when
-/// there is no memory for that now.
+/// Racks have crashed the worker and were reverted: continue with the rack that plays.  Returns
+/// false when out of memory.
 static bool
 follow_quarantine(Control* const control)
 {
@@ -145,7 +145,7 @@ control_look_at_audio(Control* const control)
 
 // ---- the document ----
 
-/// Another one after each change of the document that is heard.
+/// Increases with each change of the active document.
 static uint64_t
 document_number(const Control* const control)
 {

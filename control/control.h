@@ -18,7 +18,7 @@
 
 #define CONTROL_DEFAULT_PORT 9770U
 
-/// What the audio side says for /server/status.
+/// The audio part of /server/status.
 typedef struct ControlAudio {
   char driver[32]; ///< "jack", "portaudio", "dummy"
   char state[32];  ///< "opening" at the start, then "running", "waiting", "ended"
@@ -26,11 +26,11 @@ typedef struct ControlAudio {
   uint64_t xruns;
   uint64_t overlaps; ///< Periods silenced because the driver called from two threads at once
   uint64_t reconnects;
-  double hang_s; ///< How long a call to the server has not been answered, 0: none waits
+  double hang_s; ///< Time for which a call to the server has had no answer, 0: none waits
   bool freewheeling;
 } ControlAudio;
 
-/// What the program around says for /server/status.
+/// The program's part of /server/status.
 typedef struct ControlProgram {
   uint64_t log_lines, log_left_out, log_dropped;
   uint64_t watchdog_fed;
@@ -43,19 +43,18 @@ typedef struct ControlConfig {
   Engine* engine;           ///< Borrowed until control_stop()
   const char* bind_address; ///< Numeric, default "127.0.0.1"
   uint16_t port;            ///< 0: any free one, see control_port()
-  const Allow* allow;       ///< Who may send, beside this machine; copied.  NULL: nobody
+  const Allow* allow;       ///< Allowed senders besides this machine; copied.  NULL: none
   const char* root;         ///< Folder that file names in commands are relative to, default "."
   void* context;            ///< For the functions below; those that may be NULL say so
   void (*audio)(void* context, ControlAudio* audio);       ///< [control] Fill in the audio side
   void (*program)(void* context, ControlProgram* program); ///< [control] Fill in; may be NULL
-  /// [control] The rack that is heard from now on, as text that is given away: at the start, at
-  /// most every 250 ms after changes, at the end.  May be NULL.
+  /// [control] The rack that now plays, as text that the callee owns: at the start, at most every
+  /// 250 ms after changes, at the end.  May be NULL.
   void (*heard)(void* context, char* rack_text);
-  /// [control] New warnings of the rack that is heard, a line each.
-  /// May be NULL.
+  /// [control] New warnings of the active rack, one per line.  May be NULL.
   void (*warned)(void* context, const char* lines);
-  /// Subscribers of the run before, as `subscribed` had them: each gets /server/started and all
-  /// values.  Read by control_start(); NULL: nobody.
+  /// Subscribers of the previous run, from `subscribed`: each gets /server/started and all values.
+  /// Read by control_start(); NULL: none.
   const char* subscribers;
   /// [control] The subscribers from now on, as text that is given away.  May be NULL.
   void (*subscribed)(void* context, char* subscribers);

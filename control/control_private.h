@@ -46,12 +46,12 @@ struct Control {
   Syncs syncs;
   ControlCounts counts;
   _Atomic uint64_t rounds;   ///< [control] writes, [any] reads
-  uint64_t heard;            ///< Number of the document that ControlConfig::heard was last given
+  uint64_t heard;            ///< Number of the document that ControlConfig::heard received last
   char* rack_text;           ///< The document as text, NULL: not printed yet
   uint64_t rack_text_of;     ///< Number of the document that it is of
-  Advice advice;             ///< About the document that is heard
+  Advice advice;             ///< Of the active document
   ControlAudio audio;        ///< As last asked for
-  EngineStatus engine;       ///< As last looked at; its words as last told
+  EngineStatus engine;       ///< From the last check; its texts from the last report
   uint64_t reported_lost;    ///< Packets lost in the kernel, as reported ...
   uint64_t reported_lost_ns; ///< ... then
   uint64_t now_ns;           ///< Of this round
@@ -59,10 +59,11 @@ struct Control {
   uint64_t next_look_ns; ///< When to look at the audio side again
 };
 
-/// The document that is heard, as text; NULL: out of memory.  Printed once for each document.
+/// The active document as text; NULL: out of memory.  Printed once for each document.
 const char* control_rack_text(Control* control);
 
-/// Give the program the active document, unless it has it already: ControlConfig::heard.
+/// Pass the active document to the program by ControlConfig::heard, unless the program has it
+/// already.
 void control_report_rack(Control* control);
 
 /// Queue an event for subscribers.
@@ -75,11 +76,11 @@ double control_rate_hz(const Control* control);
 size_t control_say_value(Control* control, const Peer* peer, size_t request_bytes,
                          const NotifyKey* key, double rate_hz);
 
-/// Ask the audio side and tell subscribers what is new.
+/// Query the audio side and send changes to subscribers.
 void control_look_at_audio(Control* control);
 
-/// Collect the warnings of the rack that is heard, and report new ones to the program, to
-/// subscribers and to the client that made the edit, unless NULL.
+/// Collect the warnings of the active rack, and report new ones to the program, to subscribers and
+/// to the client that made the edit, unless NULL.
 void control_advise(Control* control, const Peer* maker);
 
 /// Tell subscribers how things are now: NotifySay.

@@ -371,7 +371,7 @@ start_thread(Control* const control)
   return code;
 }
 
-/// Free what has been made; the thread has ended or never begun.
+/// Free all parts; the thread has ended or was never started.
 static void
 control_free(Control* const control)
 {

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <time.h>
 
-/// CPU time of this thread: what others take of the processor is nobody's cost.
+/// CPU time of this thread: the load of other threads does not count.
 static uint64_t
 thread_ns(void)
 {
   return time_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-// ---- what the session says ----
+// ---- events of the session ----
 
 static Status
 on_edit(void* const context, const Rack* const rack, const uint64_t at_frame)
@@ -145,7 +145,8 @@ is_change(const Message* const message)
   return !is_now(message) && !is_behind(message);
 }
 
-/// What only servers send.  Nobody answers it, or two servers would answer each other for ever.
+/// Addresses that only servers send.  They get no answer, or two servers would answer each other
+/// for ever.
 static bool
 is_answer_address(const char* const address)
 {
@@ -246,9 +247,9 @@ accept_bundle(Control* const control, Sender* const sender, Bundle* const bundle
   control->outlet.failed += no_memory;
 }
 
-// ---- what waits for its time ----
+// ---- bundles that wait ----
 
-/// The time of a bundle is near: hand to the engine what it must have before it.
+/// The time of a bundle is near: pass its early part to the engine.
 static void
 do_ahead(Control* const control, Bundle* const bundle)
 {
@@ -382,7 +383,7 @@ do_step(Control* const control, Sender* const sender)
   if (!sender->bundles) {
     Packet* const packet = senders_take(&control->intake.senders, sender);
     if (!packet) {
-      return; // what was left of the last one has been dropped
+      return; // the rest of the last one has been dropped
     }
     open_packet(control, sender, packet);
     free(packet);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What becomes of a packet.  All on the control thread.
+/// Dispatches packets.  All on the control thread.
 #ifndef WARPRACK_CONTROL_DISPATCH_H
 #define WARPRACK_CONTROL_DISPATCH_H
 

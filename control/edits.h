@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The edits that messages can make, on a rack that is not heard yet.
+/// The edits that messages can make, on a rack that does not yet play.
 #ifndef WARPRACK_CONTROL_EDITS_H
 #define WARPRACK_CONTROL_EDITS_H
 

@@ -36,24 +36,24 @@ typedef struct History {
   Gesture gestures[HISTORY_GESTURES];
 } History;
 
-/// True when every change goes on with a gesture; notes the time of all of them either way.
+/// True if every change continues a gesture; records the time of all of them either way.
 bool history_is_gesture(History* history, const Changes* changes, uint64_t now_ns);
 
 /// Values, or an edit, have replaced `before` (given away): one more step to undo, none to redo.
-/// An edit ends all gestures: what is turned after it is a step after it.
+/// An edit ends all gestures: later changes of the same parameters are a new step.
 void history_set(History* history, Rack* before);
 void history_edited(History* history, Rack* before);
 
-/// An undo (or a redo) has been heard: its document leaves its stack, and `before` (given away)
-/// goes to the other one.
+/// An undo (or a redo) plays: its document leaves its stack, and `before` (given away) goes to the
+/// other one.
 void history_undone(History* history, Rack* before);
 void history_redone(History* history, Rack* before);
 
-/// `before` (given away) has been taken back by the engine, and `now` is heard again: as an undo,
-/// to the newest step that is the same rack, however many back that is.
+/// The engine has reverted `before` (given away), and `now` plays again: as an undo to the newest
+/// step with the same rack, however many steps back.
 void history_taken_back(History* history, Rack* before, const Rack* now);
 
-/// What the next undo or redo brings back; NULL when there is none.
+/// The document that the next undo or redo restores; NULL if there is none.
 const Rack* history_undo(const History* history);
 const Rack* history_redo(const History* history);
 

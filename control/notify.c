@@ -223,7 +223,7 @@ is_backlog_due(const Notify* const notify, const uint64_t now_ns)
   return !backlog_is_empty(&notify->backlog) && now_ns - notify->backlog_ns >= NOTIFY_INTERVAL_NS;
 }
 
-/// Send the next part of what an edit has changed.
+/// Send the next part of the values that an edit has changed.
 static void
 send_backlog(Notify* const notify, const uint64_t now_ns)
 {

@@ -157,8 +157,8 @@ query_rack(Control* const control, const Peer* const peer, Message* const messag
 
 // ---- where nodes run ----
 
-/// The place of a node, NULL while it is not heard.  Both sides are mostly in the same order: `at`
-/// is where the last one was found.
+/// The place of a node, NULL while it does not play.  Both sides mostly have the same order: `at`
+/// is the index of the last match.
 static const EnginePlace*
 find_place(const EnginePlace* const places, const uint32_t n, const RackUid uid, uint32_t* const at)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What is answered without touching the document: CommandInfo::run, one per address.
+/// Queries, which do not change the document: CommandInfo::run, one per address.
 #ifndef WARPRACK_CONTROL_QUERIES_H
 #define WARPRACK_CONTROL_QUERIES_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two lists under a mutex: what is to be done, and what is done.  Neither thread is an audio
-// thread.
+// Two lists under a mutex: pending jobs and finished jobs.  Neither thread is an audio thread.
 
 #include "rack_store.h"
 
@@ -31,7 +30,7 @@ struct RackStore {
   int fd;
   bool is_over; // an end is wanted
   bool has_ended;
-  bool is_left;    // rack_store_free() has not waited for the thread, which then frees the store
+  bool is_left;    // rack_store_free() did not wait for the thread, which then frees the store
   uint32_t n_jobs; // in either list, or being done
   JobList to_do;
   JobList done;
@@ -64,7 +63,7 @@ wait_for_job(RackStore* const store)
   while (!store->to_do.first && !store->is_over) {
     pthread_cond_wait(&store->changed, &store->lock);
   }
-  RackStoreJob* const job = take_first(&store->to_do); // what has been asked for is written first
+  RackStoreJob* const job = take_first(&store->to_do); // pending jobs are written first
   pthread_mutex_unlock(&store->lock);
   return job;
 }

@@ -22,7 +22,7 @@ typedef struct RackStoreJob {
   struct RackStoreJob* next;
   bool is_write;
   char* name;       ///< Owned
-  char* text;       ///< To write, or what was read; owned
+  char* text;       ///< To write, or read from a file; owned
   Error error;      ///< How it went
   Message* message; ///< Who waits for a text; the store leaves it alone
   Peer peer;        ///< Writing: the client that gets the answer
@@ -35,8 +35,8 @@ typedef struct RackStore RackStore;
 /// Start the thread.  The folder may be closed afterwards. [main]
 NODISCARD Status rack_store_new(const Folder* folder, RackStore** store, Error* error);
 
-/// Finish what has been asked for, and end.  A thread that hangs on a disk for more than 2 s is
-/// left to itself with all that it uses.  Accepts NULL. [main]
+/// Finish the pending jobs, and end.  If a disk blocks the thread for more than 2 s, the thread is
+/// left running with its memory.  Accepts NULL. [main]
 void rack_store_free(RackStore* store);
 
 /// Readable when rack_store_take() has something new. [control]

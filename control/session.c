@@ -79,8 +79,8 @@ all_are_sets(const Bundle* const bundle)
   return true;
 }
 
-/// True when the values of a bundle of sets can be set at once, past the edit in flight: all are
-/// parameters that are heard, and that this edit keeps.
+/// True if the values of a bundle of sets can be set at once, past the edit in flight: all
+/// parameters belong to active nodes that this edit keeps.
 static bool
 is_live(const Session* const session, const Bundle* const bundle, const Targets* const targets)
 {
@@ -157,8 +157,7 @@ drop_candidate(Session* const session)
   session->candidate = NULL;
 }
 
-/// The candidate is heard: it takes the place of the committed document, which the history has
-/// then.
+/// The candidate plays: it becomes the committed document, and the old one goes to the history.
 static const Rack*
 commit(Session* const session, const CommandKind kind)
 {
@@ -223,7 +222,7 @@ note_read_error(Session* const session, const Message* const message, const Erro
   }
 }
 
-/// One file less to wait for; with the last one the edit goes on.
+/// One file less to wait for; after the last one the edit continues.
 static void
 end_read(Session* const session)
 {
@@ -390,7 +389,7 @@ append_echo(Session* const session, Bundle* const bundle)
   }
 }
 
-/// Values that are heard overtake what waits.
+/// Values of active nodes overtake the commands that wait.
 static void
 overtake(Session* const session, Bundle* const bundle, Targets* const targets,
          const uint64_t now_ns)
@@ -404,7 +403,7 @@ overtake(Session* const session, Bundle* const bundle, Targets* const targets,
   }
 }
 
-/// What cannot be done now waits, where there is room.
+/// Commands that cannot run now wait, if there is room.
 static void
 wait_behind(Session* const session, Bundle* const bundle)
 {

@@ -34,7 +34,7 @@
 #define SESSION_MAX_WAITING 2048U
 #define SESSION_MAX_BYTES   (16U << 20U)
 
-/// What the session tells its owner.  A bundle is borrowed for the call, unless stated.
+/// Events for the session's owner.  A bundle is borrowed for the call, unless stated.
 typedef struct SessionEvents {
   void* context;
   /// Give a document to engine_edit(), and its reply to session_reply().
@@ -43,7 +43,7 @@ typedef struct SessionEvents {
   Status (*read)(void* context, Message* message, Error* error);
   /// The bundle's values have been set.
   void (*values_done)(void* context, const Bundle* bundle);
-  /// The bundle's edit is heard from `frame` on, as document number `revision`.
+  /// The bundle's edit plays from `frame` on, as document number `revision`.
   void (*edit_done)(void* context, const Bundle* bundle, uint32_t revision, uint64_t frame);
   /// Nothing of the bundle was done.  `failing` is NULL when it failed as a whole.
   void (*failed)(void* context, const Bundle* bundle, const Message* failing, const Error* error);
@@ -62,7 +62,7 @@ typedef struct SessionConfig {
 } SessionConfig;
 
 typedef struct SessionCounts {
-  uint32_t revision; ///< Documents heard so far
+  uint32_t revision; ///< Documents played so far
   uint32_t waiting;  ///< Bundles behind the edit in flight
   uint32_t undo, redo;
   uint64_t values_set;
@@ -73,7 +73,7 @@ typedef struct SessionCounts {
 
 typedef struct Session Session;
 
-/// `rack` is what is heard already; copied.
+/// `rack` already plays; copied.
 NODISCARD Status session_new(const SessionConfig* config, const Rack* rack, Session** out,
                              Error* error);
 
@@ -96,7 +96,7 @@ const Bundle* session_next(const Session* session);
 /// Run the bundle of session_next().
 void session_run_next(Session* session, uint64_t now_ns);
 
-/// What session_ahead() could do before a bundle's time.
+/// Result of session_ahead() before a bundle's time.
 typedef enum SessionAhead {
   AHEAD_SENT,   ///< Values are with the engine; submit the bundle when its time has come
   AHEAD_SUBMIT, ///< Holds an edit: submit it now, stamped with its frame
@@ -113,10 +113,10 @@ void session_read(Session* session, Message* message, char* text, const Error* e
 /// The engine's answer to the edit in flight.
 void session_reply(Session* session, const EngineReply* reply);
 
-/// The engine has taken back what was heard: `rack`, given away, is heard instead.
+/// The engine has reverted the active rack: `rack`, given away, plays instead.
 void session_taken_back(Session* session, Rack* rack);
 
-/// The document that is heard; valid until the next call that is not a query.
+/// The active document; valid until the next call that is not a query.
 const Rack* session_rack(const Session* session);
 
 SessionCounts session_counts(const Session* session);

@@ -30,7 +30,7 @@ NODISCARD Status session_check_frames(const Session* session, const Rack* rack, 
 NODISCARD Status session_send_values(Session* session, const Changes* changes, uint64_t frame,
                                      Error* error);
 
-/// Set a bundle's values, all of them parameters that are heard: in the engine, in the documents,
+/// Set a bundle's values, all of them parameters of active nodes: in the engine, in the documents,
 /// in the history.  On error nothing has been set.
 NODISCARD Status session_set_values(Session* session, const Bundle* bundle, Targets* targets,
                                     uint64_t now_ns, const Message** failing, Error* error);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Setting parameters that are heard: the engine, both documents, the history and the others.
+// Sets parameters of active nodes: in the engine, both documents, the history and the other
+// clients.
 
 #include "command.h"
 #include "session_private.h"
@@ -65,7 +66,7 @@ is_stepping(const Session* const session)
   return kind == COMMAND_UNDO || kind == COMMAND_REDO;
 }
 
-/// The step before these values, for the history; NULL when it goes on with a gesture.
+/// The step before these values, for the history; NULL if they continue a gesture.
 static Rack*
 step_before(Session* const session, const Changes* const changes, const uint64_t now_ns)
 {

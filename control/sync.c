@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When what was asked for can be heard.
+// Replies to /server/sync, once the earlier changes are audible.
 
 #include "sync.h"
 

@@ -16,7 +16,7 @@
 
 #define NODES_AT_ONCE 16U // of which a read answers some 64 parameters, in some 0.3 ms
 
-/// What a message names, as patterns.
+/// The nodes and parameters of a message, as patterns.
 typedef struct Target {
   char node[GATE_MAX_ADDRESS + 1U];
   char param[GATE_MAX_ADDRESS + 1U];
@@ -132,7 +132,7 @@ say_no_match(const Target* const target, Error* const error)
                    target->node, target->param);
 }
 
-/// What a pattern means at `n` nodes from the `first` on.
+/// The matches of a pattern among `n` nodes from the `first` on.
 static Status
 find_at_nodes(const Rack* const rack, const Target* const target, const uint32_t first,
               const uint32_t n, Changes* const found, Error* const error)

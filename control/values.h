@@ -39,7 +39,7 @@ typedef struct Targets {
   Changes changes;        ///< In the order of the messages, up to the missing one
   bool is_structural;     ///< At least one of them makes a new plan
   const Message* missing; ///< The first message whose parameters are not in the rack; NULL: none
-  Error error;            ///< What is missing
+  Error error;            ///< The missing part
 } Targets;
 
 /// Find the parameters that a message's address (or, for /rack/set, its first argument) means, and

@@ -17,7 +17,7 @@ typedef struct AllowRule {
   uint8_t n_bits;      ///< Of it that must agree
 } AllowRule;
 
-/// Empty: nobody but this machine, which is always allowed.
+/// Empty: only this machine, which is always allowed.
 typedef struct Allow {
   AllowRule rules[ALLOW_MAX + 1U]; ///< One more for allow_add()
   uint32_t n_rules;

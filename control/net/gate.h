@@ -61,7 +61,7 @@ typedef enum GateReason {
 */
 GateReason gate_check(const void* packet, size_t n_bytes, uint64_t now_ntp, uint32_t* n_messages);
 
-/// What is wrong, in a few words. [any]
+/// The reason in a few words. [any]
 const char* gate_text(GateReason reason);
 
 /// The same as one word for counters: "padding". [any]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// recvmmsg(2) into a few large buffers, and from there into queues of what the packets really take.
+// Reads by recvmmsg(2) into a few large buffers, and copies each packet into a queue entry of its
+// size.
 
 #include "intake.h"
 

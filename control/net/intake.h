@@ -37,7 +37,7 @@ NODISCARD Status intake_init(Intake* intake, const int sockets[INTAKE_SOCKETS], 
 /// [main]
 void intake_clear(Intake* intake);
 
-/// Sort what the sockets hold into the queues, a bounded number of packets.
+/// Sort the packets in the sockets into the queues, a bounded number.
 void intake_receive(Intake* intake, uint64_t now_ns);
 
 /// The same, unless it was done a moment ago and something waits.

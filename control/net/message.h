@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MESSAGE_BYTES 640U // at most: a bundle, a message, and what liblo allocates for it
+#define MESSAGE_BYTES 640U // at most: a bundle, a message, and liblo's memory for it
 
 struct CommandInfo;
 
@@ -39,7 +39,7 @@ typedef struct Message {
 } Message;
 
 typedef struct Bundle {
-  struct Bundle* next; ///< For whoever owns it
+  struct Bundle* next; ///< For the owner's use
   Peer peer;           ///< Who sent it
   uint64_t due_ns;     ///< When, on the monotonic clock; 0: at once
   uint64_t frame;      ///< When, for the engine; 0: at once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A directory of its own for a test's files, and what tests do with files.
+// A private directory for a test's files, and file functions for tests.
 
 #include "scratch.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// An engine whose effects run in another process, with its audio, and what tests of that wait for.
+/// An engine whose effects run in another process, with its audio, and the wait functions of its
+/// tests.
 #ifndef WARPRACK_TESTS_SUPERVISOR_RIG_H
 #define WARPRACK_TESTS_SUPERVISOR_RIG_H
 
@@ -7,7 +8,7 @@
 
 #include "engine/engine.h"
 
-#define HALF       0.25F // what "gain -6.02…dB" makes of the input
+#define HALF       0.25F // the input after "gain -6.02…dB"
 #define HALF_DB    "-6.020599913279624dB"
 #define HALVED     "g: gain " HALF_DB
 #define QUARTER_DB (-12.041199826559248)
@@ -19,7 +20,7 @@ typedef struct Rig {
   Rack* rack;     ///< The newest one
 } Rig;
 
-/// The program itself, as a worker; one that goes wrong when it is told to, see bad_worker.c.
+/// The program itself as a worker; the other one fails on demand, see bad_worker.c.
 const char* good_worker(void);
 const char* bad_worker(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// An engine with its driver, which is the test itself: input from memory, output to memory, time
-/// passes when the test says so.  Every failure of the engine is the test's.
+/// An engine with the test as its driver: input from memory, output to memory, simulated time.
+/// Every failure of the engine fails the test.
 #ifndef WARPRACK_TESTS_TEST_DRIVER_H
 #define WARPRACK_TESTS_TEST_DRIVER_H
 
@@ -33,8 +33,8 @@ void driver_free(TestDriver* driver);
 /// Play n_blocks blocks, each waited for.
 void driver_play(TestDriver* driver, size_t n_blocks);
 
-/// Edit the rack to `text` (with uids kept from *rack) while blocks go on until it is heard; *rack
-/// becomes the new document.
+/// Edit the rack to `text` (with uids kept from *rack) while blocks are played until it takes
+/// effect; *rack becomes the new document.
 Status driver_edit(TestDriver* driver, Rack** rack, const char* text, Error* error);
 
 /// The same with the rack that statements make of *rack.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages of the wire for tests: samples, comparison, and the promises of wire.h written down once
-// more.
+// Messages of the wire for tests: samples, comparison, and a second implementation of the promises
+// of wire.h.
 
 #include "wire_samples.h"
 

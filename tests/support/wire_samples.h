@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// One message of every kind, with something in every field, and what must hold for each message
-/// that is received.
+/// One message of every kind, with a value in every field, and the check of received messages.
 #ifndef WARPRACK_TESTS_WIRE_SAMPLES_H
 #define WARPRACK_TESTS_WIRE_SAMPLES_H
 
@@ -14,7 +13,7 @@ WireSide wire_sample_side(WireKind kind);
 /// A message to send; its rack, arrays and descriptor belong to the samples.
 WireMessage wire_sample(WireKind kind);
 
-/// Free what wire_sample() has made.
+/// Free the messages of wire_sample().
 void wire_samples_clear(void);
 
 /// Whether both say the same.  Descriptors: the same file.

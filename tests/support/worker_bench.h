@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// A worker without an engine, as a process has it that only hears words and sees a ring: one
-/// channel, and a note of all that it tells.
+/// A worker without an engine, as in its process, which has only messages and a ring: one channel,
+/// and a record of all its events.
 #ifndef WARPRACK_TESTS_WORKER_BENCH_H
 #define WARPRACK_TESTS_WORKER_BENCH_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The benchmarks of GPUs on whatever OpenCL device is there: the shape of what they print, for
-// programs and spreadsheets, and how they end when they cannot run.  Their figures are no test.
+// The benchmarks of GPUs on any OpenCL device: the format of their output, for programs and
+// spreadsheets, and their exit when they cannot run.  Their figures are not tested.
 
 #include "dsp_gpu/gpu.h"
 #include "tests/support/program.h"

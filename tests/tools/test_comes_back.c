@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack run with a state folder: what played comes back, a crash loop ends in a good rack, and a
-// full disk refuses saves and nothing else.
+// warprack run with a state folder: the last rack returns, a crash loop ends in a good rack, and a
+// full disk only prevents saves.
 
 #include "tests/support/live_run.h"
 #include "tests/support/scoped.h"
@@ -28,7 +28,7 @@ static Scratch scratch;
 /// Start with the state folder of the scratch directory.
 #define START(...) LIVE_START("--state", scratch_path(&scratch, "state"), __VA_ARGS__)
 
-// ---- what comes back ----
+// ---- the state returns ----
 
 TEST(the_last_rack_returns_unless_the_command_line_has_changed)
 {
@@ -67,7 +67,7 @@ TEST(a_rack_that_played_for_some_seconds_survives_a_kill)
     }
     nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
   }
-  LIVE_ASK("/rack/chain", "gain -8dB"); // not heard for long enough
+  LIVE_ASK("/rack/chain", "gain -8dB"); // it did not play for long enough
   live_end(SIGKILL);
   START("gain -6dB");
   live_assert_plays("-7dB");
@@ -187,7 +187,7 @@ TEST(after_four_early_crashes_the_empty_rack_starts)
   scratch_remove(&scratch);
 }
 
-/// Put another rack into the file of what played last, under the same origin.
+/// Put another rack into the state file, under the same origin.
 static void
 spoil_present(const char* const rack)
 {

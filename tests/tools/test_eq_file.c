@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Equaliser settings become a rack that can be read; what cannot be imported is refused or noted
-// with its line.  acceptance/import_eq.py compares how the racks sound.
+// Equaliser settings become a readable rack; lines that cannot be imported are refused or
+// reported. acceptance/import_eq.py compares the sound of the racks.
 
 #include "tests/support/program.h"
 #include "tests/support/scoped.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack run, left alone with a service manager: says that it is ready and alive, and only then;
-// ends in order whatever is thrown at it and whoever does not read what it says; plays on machines
-// that give it little.
+// warprack run under a service manager: reports in time that it is ready and alive; ends in order
+// on any signal and with a stuck reader of its output; plays on small machines.
 
 #include "tests/support/live_run.h"
 #include "tests/support/scoped.h"

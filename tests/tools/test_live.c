@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// warprack run, as a user has it: says what it runs on, passes and changes sound, ends by signal
-// within a moment and with exit code 0, and refuses what cannot be with the documented code.
+// warprack run as a user runs it: prints its configuration, passes and changes audio, ends by
+// signal at once and with exit code 0, and refuses invalid input with the documented code.
 
 #include "tests/support/program.h"
 #include "tests/support/scoped.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What becomes of the worker is said once, with its own reason, and what is the matter while it
-// lives, too.
+// Each change of the worker is reported once, with its reason, and so are problems of a running
+// worker.
 
 #include "tests/support/suite.h"
 #include "tools/live_watch.h"
@@ -51,7 +51,8 @@ TEST(a_loss_is_reported_once_with_its_own_reason)
   ck_assert(look(WORKER_RESTING, 0, "worker 6: crashed"));
   ck_assert(!look(WORKER_RUNNING, 1, "worker 6: crashed"));
   ck_assert(
-      !look(WORKER_RESTING, 1, "worker 6: crashed")); // it has just gone, nobody knows why yet
+      // It has just ended, the reason is not yet known.
+      !look(WORKER_RESTING, 1, "worker 6: crashed"));
   ck_assert(look(WORKER_RESTING, 1, "worker 7: hung"));
   ck_assert(!look(WORKER_RESTING, 1, "worker 7: hung"));
   assert_said("warprack run: worker.lost: worker 6: crashed\n"

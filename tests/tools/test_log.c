@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lines come out in order, at most one of a class per interval, with the number of those left out;
-// nobody waits when nobody reads, and what was dropped is counted.
+// Lines are printed in order, at most one of a class per interval, with the number of omitted
+// ones; without a reader nothing waits, and dropped lines are counted.
 
 #include "engine/base/time.h"
 #include "tests/support/suite.h"
@@ -38,7 +38,7 @@ open_log(void)
   ck_assert_msg(!log_open(ends[1], ends[1], &journal, &error), "%s", error.text);
 }
 
-/// Close a log whose lines fit into the pipe; what came out.
+/// Close a log whose lines fit into the pipe; returns the output.
 static const char*
 close_and_read(void)
 {

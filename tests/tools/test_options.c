@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Options are read into their places by a table; every mistake is refused with exit code 2 and a
-// message that names it and the nearest way out.
+// A table stores options in their variables; every mistake is refused with exit code 2 and a
+// message that names it and the nearest valid word.
 
 #include "tests/support/suite.h"
 #include "tools/options.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The program around the parts: help for every subcommand, mistakes refused with the nearest name
-// and exit code 2, the same facts for people and as JSON.
+// The whole program: help for every subcommand, mistakes refused with the nearest name and exit
+// code 2, the same facts as text and as JSON.
 
 #include "dsp_gpu/gpu.h"
 #include "engine/base/text.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A RACK on a command line is a chain or a file; what cannot be read is refused with its place. The
-// files that it names may be anywhere; any others are loaded from below its root, or not at all.
+// A RACK on a command line is a chain or a file; an unreadable one is refused with the position of
+// the error.  The files that it names may be anywhere; other files are loaded from below its root
+// only.
 
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"

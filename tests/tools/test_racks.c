@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The racks of racks/, which the README shows, are what it says: each renders stereo noise into
-// sound that stays under its limiter, with the number of channels that it promises.
+// The racks of racks/, which the README shows: each renders stereo noise, stays below its limiter,
+// and has the promised number of channels.
 
 #include "engine/base/status.h"
 #include "tests/support/program.h"

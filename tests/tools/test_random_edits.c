@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Random edits stay racks that can be played, stay within their bounds, and are the same for a
-// seed.
+// Random edits give playable racks, stay within their bounds, and are the same for a seed.
 
 #include "tests/support/scoped.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The program as it is shipped, playing live under the real-time trap while a controller edits its
-// rack: callback and worker, in one process and in two, do nothing that audio threads must not.
+// The installed program plays live under the real-time trap while a controller edits its rack:
+// callback and worker, in one process and in two, make no forbidden call.
 
 #include "engine/base/status.h"
 #include "tests/support/program.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A service manager hears that the run is ready, alive and at its end, in the words of
-// sd_notify(3); the watchdog is fed at half of its time, and only when every part has done work.
+// A service manager gets the state of the run by sd_notify(3): ready, alive, stopping; the
+// watchdog is fed at half of its time, and only if every part has made progress.
 
 #include "tests/support/scoped.h"
 #include "tests/support/scratch.h"
@@ -91,7 +91,7 @@ TEST(the_service_manager_is_notified_of_start_and_end)
   ck_assert_ptr_null(getenv("NOTIFY_SOCKET")); // not for children
   const VitalSigns signs = { .has_audio = true, .has_worker = true };
   service_slow_start(&service, "measuring", S);
-  service_slow_start(&service, "measuring more", S + 999U * MS); // too soon to be told
+  service_slow_start(&service, "measuring more", S + 999U * MS); // too early for a message
   ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring");
   service_slow_start(&service, "measuring on", 2U * S);
   ck_assert_str_eq(heard(), "EXTEND_TIMEOUT_USEC=120000000\nSTATUS=measuring on");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is kept is a rack that has lived, whole, with the starts that have not; a full disk is said
-// and tried again; damaged files are as if they were not there.
+// The state is a whole rack that has played, with the number of starts that failed; a full disk is
+// reported and the save is repeated; damaged files are ignored.
 
 #include "control/folder.h"
 #include "tests/support/scoped.h"

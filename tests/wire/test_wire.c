@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages arrive as they were sent.  Whatever arrives cut, changed or made up is refused, or is a
-// message with every field in its range.
+// Messages arrive unchanged.  Cut, changed or invented messages are refused, or have every field
+// in its range.
 
 #include "engine/wire/wire_private.h"
 #include "tests/support/suite.h"
@@ -154,7 +154,7 @@ TEST(a_status_always_has_a_reason_and_success_has_none)
   free(body.bytes);
 }
 
-// ---- what cannot be ----
+// ---- invalid messages ----
 
 /// The body is refused, or is a message in its ranges that encodes to itself.
 static bool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What cannot be ends the connection: before memory is taken for it, for good, and without a
-// descriptor left open.
+// Invalid messages end the connection: before memory is allocated for them, permanently, and
+// without an open descriptor.
 
 #include "engine/wire/wire.h"
 #include "tests/support/scoped.h"

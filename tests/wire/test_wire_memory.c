@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whichever allocation fails: sending and receiving say that memory ran out, and nothing is lost or
-// half done.  What a length says is not believed before its bytes are there.
+// Whichever allocation fails, sending and receiving report that memory ran out, and no message is
+// lost or half done.  A length allocates no memory before its bytes have arrived.
 
 #include "engine/wire/wire.h"
 #include "tests/support/failing_alloc.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rack arrives with every uid, in its order, and with every bit of its numbers; one that cannot
-// be is refused.
+// A rack arrives with every uid, in its order, and with every bit of its numbers; an invalid one
+// is refused.
 
 #include "engine/wire/wire.h"
 #include "tests/support/scoped.h"

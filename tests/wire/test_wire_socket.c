@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Over a socket: messages arrive whole and in order however they are cut; the server never blocks
-// and never takes memory without bound; no descriptor is lost.
+// Over a socket: messages arrive whole and in order in pieces of any size; the server never blocks
+// and its memory is bounded; no descriptor is lost.
 
 #include "engine/wire/wire.h"
 #include "tests/support/scoped.h"
@@ -199,7 +199,7 @@ TEST(the_server_never_waits_and_its_queue_has_a_bound)
   ck_assert_int_eq(status, STATUS_LIMIT);
   ck_assert_uint_ge(n_sent, 16U);
   ck_assert_uint_le(wire_queued(pair.server), WIRE_QUEUE_BYTES);
-  for (uint32_t i = 0; i < n_sent; ++i) { // what was taken arrives
+  for (uint32_t i = 0; i < n_sent; ++i) { // accepted messages arrive
     WireMessage received = { .kind = WIRE_NONE };
     struct pollfd there = { .fd = wire_fd(pair.worker), .events = POLLIN };
     int socket_flags = fcntl(wire_fd(pair.worker), F_GETFL);

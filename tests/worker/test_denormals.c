@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Denormals are flushed where a rack is run, so that a signal whose every product is one costs no
-// more than silence.
+// Denormals are flushed while a rack runs, so that a signal of denormal products costs no more
+// than silence.
 
 #include "tests/support/scoped.h"
 #include "tests/support/signals.h"
@@ -18,7 +18,7 @@
 #define FIVE     "reverb | reverb | reverb | reverb | reverb | "
 #define RACK     FIVE FIVE FIVE "gain -3dB"
 
-/// Noise from FLT_MIN to twice that: what comes in is normal, what is made of it is not.
+/// Noise from FLT_MIN to twice that: the input is normal, its products are denormal.
 static void
 be_tiny(TestDriver* const driver, const uint64_t seed)
 {

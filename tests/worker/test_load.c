@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The load is that of the last 10 to 20 s: quantiles and the largest are of what was added in them.
+// The load covers the last 10 to 20 s: quantiles and maximum of the values in that time.
 
 #include "engine/worker/load.h"
 #include "tests/support/suite.h"

@@ -122,10 +122,10 @@ def too_heavy():
             before = server.status()
             after = wait_for(server, lambda now: now["blocks"] >= before["blocks"] + RATE // BLOCK)
             n_dry, n_late = (after[key] - before[key] for key in ("dry", "late"))
-            if n_dry > RATE // BLOCK // 2 and n_late:
+            if n_dry > 0.9 * RATE / BLOCK and n_late:  # half of them: may fit when the machine has less else to do
                 break
         print(f"  {n_reverbs} reverbs: in a second {n_late} blocks late, {n_dry} dry")
-        assert n_dry > RATE // BLOCK // 2 and n_late, server.output()
+        assert n_dry > 0.9 * RATE / BLOCK and n_late, server.output()
         assert "blocks.late" in server.output()
         server.osc.do("/rack/chain", RACK)
         server.wait_until_wet(limit_s=5.0)  # half the time for which the tails would sound

@@ -173,7 +173,7 @@ on_latency(const jack_latency_callback_mode_t mode, void* const context)
   JackSession* const session = context;
   if (session->defers_latency) {
     atomic_store(&session->latency_changed, true);
-  } else {
+  } else if (!period_gate_is_kept(session->base.io->events.gate)) { // else the run has ended
     set_latency(session, mode);
   }
 }

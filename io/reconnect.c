@@ -345,6 +345,7 @@ reconnect_close(Reconnect* const reconnect)
     }
   }
   if (reconnect->leaks) {
+    period_gate_keep(reconnect->io.events.gate);
     reconnect->next = left_behind;
     left_behind = reconnect;
   }

@@ -86,3 +86,15 @@ period_gate_admits(const PeriodGate* const gate, const void* const caller)
 {
   return atomic_load(&gate->caller) == caller;
 }
+
+void
+period_gate_keep(PeriodGate* const gate)
+{
+  atomic_store(&gate->is_kept, true);
+}
+
+bool
+period_gate_is_kept(const PeriodGate* const gate)
+{
+  return atomic_load(&gate->is_kept);
+}

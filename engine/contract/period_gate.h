@@ -37,6 +37,7 @@ typedef struct PeriodGate {
   _Atomic(const void*) caller; ///< The session whose periods may enter; NULL: there are no sessions
   atomic_bool inside;          ///< A period runs
   _Atomic uint64_t overlaps;   ///< Periods silenced because another one was inside
+  atomic_bool is_kept;         ///< See period_gate_keep()
 } PeriodGate;
 
 /// One period of a driver.
@@ -76,5 +77,12 @@ void period_gate_admit(PeriodGate* gate, const void* caller);
 
 /// Periods of `caller` may enter when the gate is open. [any]
 bool period_gate_admits(const PeriodGate* gate, const void* caller);
+
+/// The driver has closed but leaves a session behind whose thread hangs in the library: its late
+/// periods still reach the gate, so its owner must not free it. [main]
+void period_gate_keep(PeriodGate* gate);
+
+/// period_gate_keep() was called. [any]
+bool period_gate_is_kept(const PeriodGate* gate);
 
 #endif

@@ -373,4 +373,32 @@ TEST(each_privilege_that_real_time_lacks_is_noted)
   engine_free(engine);
 }
 
+static void
+never_run(void* const context, const float* const* const in, float* const* const out,
+          const uint32_t n_frames, const bool wait)
+{
+  (void)context;
+  (void)in;
+  (void)out;
+  (void)n_frames;
+  (void)wait;
+  ck_abort_msg("a period ran after its engine was freed");
+}
+
+// A thread of the driver may hang in its library beyond the end of the run, and call later.
+TEST(a_gate_that_is_kept_outlives_its_engine_and_is_shut)
+{
+  TestDriver driver = driver_new("gain 0dB", 1, 1, 1, false, BLOCK);
+  PeriodGate* const gate = engine_gate(driver.engine);
+  period_gate_keep(gate);
+  driver_free(&driver);
+  ck_assert_uint_eq(atomic_load(&gate->shut), PERIOD_GATE_ENGINE);
+  float samples[BLOCK];
+  memset(samples, 0x3F, sizeof(samples));
+  float* const out[] = { samples };
+  const PeriodCall call = { .out = out, .n_out = 1, .n_frames = BLOCK };
+  period_gate_pass(gate, &call, never_run, NULL);
+  ck_assert_double_eq(samples[BLOCK - 1U], 0.0);
+}
+
 SUITE_MAIN("engine")

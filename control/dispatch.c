@@ -260,6 +260,7 @@ do_ahead(Control* const control, Bundle* const bundle)
   }
   const SessionAhead ahead = session_ahead(control->session, bundle);
   bundle->is_sent = ahead == AHEAD_SENT;
+  bundle->sent_revision = session_counts(control->session).revision;
   if (ahead == AHEAD_SUBMIT) {
     schedule_take(&control->schedule, bundle);
     schedule_release(&control->schedule, bundle);

@@ -113,7 +113,7 @@ spread_values(Session* const session, const Changes* const changes, const Peer* 
 }
 
 /// Give the engine the values, or, for values that it had ahead of their time, give them again if
-/// an edit is in flight: the engine may have the edit since, with older values.
+/// an edit is in flight or has been since: the engine may have that edit with older values.
 static Status
 give_values(Session* const session, const Bundle* const bundle, const Changes* const changes,
             Error* const error)
@@ -121,7 +121,8 @@ give_values(Session* const session, const Bundle* const bundle, const Changes* c
   if (!bundle->is_sent) {
     return session_send_values(session, changes, bundle->frame, error);
   }
-  if (session->candidate && session_send_values(session, changes, bundle->frame, NULL)) {
+  const bool may_be_older = session->candidate || bundle->sent_revision != session->counts.revision;
+  if (may_be_older && session_send_values(session, changes, bundle->frame, NULL)) {
     session->counts.values_lost += changes->n;
   }
   return STATUS_OK;

@@ -48,8 +48,9 @@ typedef struct Bundle {
   bool
       is_scheduled; ///< The schedule counts it: it has waited for its time, and must not be dropped
   bool is_sent;     ///< Its values are with the engine already, stamped with `frame`
-  bool is_echo;     ///< Answered and audible already; repeated behind edits that it overtook
-  size_t n_bytes;   ///< Of memory, about
+  uint32_t sent_revision; ///< With is_sent: the document that played when they were sent
+  bool is_echo;           ///< Answered and audible already; repeated behind edits that it overtook
+  size_t n_bytes;         ///< Of memory, about
   uint32_t n_messages;
   Message messages[]; ///< [n_messages]
 } Bundle;

@@ -339,10 +339,12 @@ TEST(a_fader_moves_however_many_edits_wait)
   fake_engine_free(engine);
 }
 
-/// Send a value ahead of its time, submit an edit or none, then the value.  Returns how
-/// often the engine gets the value.
+typedef enum EditSince { EDIT_NONE, EDIT_IN_FLIGHT, EDIT_ACTIVE } EditSince;
+
+/// Send a value ahead of its time, submit an edit or none, which is in flight or active, then the
+/// value.  Returns how often the engine gets the value.
 static uint32_t
-count_sets(const bool edit_in_flight)
+count_sets(const EditSince edit)
 {
   Said said;
   Engine* const engine = fake_engine_new();
@@ -351,14 +353,20 @@ count_sets(const bool edit_in_flight)
   value->frame = 480;
   ck_assert_int_eq(session_ahead(session, value), AHEAD_SENT);
   value->is_sent = true;
-  if (edit_in_flight) {
+  value->sent_revision = session_counts(session).revision;
+  if (edit != EDIT_NONE) {
     session_submit(session, edit_of(2), 0);
+  }
+  if (edit == EDIT_ACTIVE) {
+    session_reply(session, &(EngineReply){ .status = STATUS_OK });
   }
   session_submit(session, value, 0);
   const uint32_t n_sets = fake_engine_n_sets(engine);
   ck_assert_uint_eq(said.n_values, 1);
   ck_assert_double_eq(fake_engine_set(engine, n_sets - 1U).params[0].value, -12.0);
-  session_reply(session, &(EngineReply){ .status = STATUS_OK });
+  if (edit != EDIT_ACTIVE) {
+    session_reply(session, &(EngineReply){ .status = STATUS_OK });
+  }
   ck_assert_uint_eq(fake_engine_n_sets(engine), n_sets);
   ck_assert_double_eq(session_rack(session)->nodes[0].values[0].number, -12.0);
   session_free(session);
@@ -368,8 +376,9 @@ count_sets(const bool edit_in_flight)
 
 TEST(a_value_sent_ahead_is_sent_again_past_an_edit_that_came_after_it)
 {
-  ck_assert_uint_eq(count_sets(false), 1);
-  ck_assert_uint_eq(count_sets(true), 2); // the edit has the value of before
+  ck_assert_uint_eq(count_sets(EDIT_NONE), 1);
+  ck_assert_uint_eq(count_sets(EDIT_IN_FLIGHT), 2); // the edit has the value of before
+  ck_assert_uint_eq(count_sets(EDIT_ACTIVE), 2);
 }
 
 TEST(edits_of_a_sender_in_debt_do_not_delay_others)

@@ -3,7 +3,7 @@
    One period of the audio driver, on the driver's own thread: copy in, submit, take the block that
    is due, choose between wet and dry, guard, copy out.
 
-   Latency: a block is played `depth` periods after its input.  depth 0 waits for its own block, up
+   Latency: a block is played `depth` blocks after its input.  depth 0 waits for its own block, up
    to a deadline.  A block that is not finished when it is due is *late*, and its outputs go to
    their *fallback*: the input, delayed by exactly the latency of the wet path, at the level of the
    output, or silence (fallback.h).  The transition is a *bridge* of three blocks, at most 20 ms

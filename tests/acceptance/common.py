@@ -378,11 +378,17 @@ class Jackd:
 
     def ports(self, *options):
         """Lines of jack_lsp, which a busy server rejects now and then."""
-        deadline = time.monotonic() + 10.0
-        while (listed := self.run("jack_lsp", *options)).returncode:
-            assert time.monotonic() < deadline, listed.stderr
+        deadline = time.monotonic() + 30.0
+        while True:
+            try:
+                listed = self.run("jack_lsp", *options, timeout=5.0)
+                if not listed.returncode:
+                    return listed.stdout.splitlines()
+                reason = listed.stderr
+            except subprocess.TimeoutExpired:
+                reason = "jack_lsp hangs"  # libjack waits for ever if the server ends while a client opens
+            assert time.monotonic() < deadline, reason
             time.sleep(0.02)
-        return listed.stdout.splitlines()
 
     def wires(self):
         """All connections, as (output, input)."""
